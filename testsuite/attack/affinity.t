@@ -112,7 +112,7 @@ pod many '"affinity": {"podAntiAffinity": {
     "requiredDuringSchedulingIgnoredDuringExecution": '"$terms"'}},' |
     one create -f - >"$cluster/log/many" 2>&1
 like "the number of affinity terms has a limit" "$(cat "$cluster/log/many")" \
-    "AffinityTerms: 33 terms .* more than 32"
+    "AffinityTerms: 33 terms .* more than the limit of 32"
 values=$(jq -nc '[range(2000) | tostring]')
 job wordy '"affinity": {"podAffinity": {
     "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1,

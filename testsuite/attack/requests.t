@@ -110,7 +110,7 @@ like "a patch that copies a value into itself is refused when it exceeds 3 MiB" 
 } >"$body"
 like "a patch that shifts a long list again and again is refused" \
     "$(send PATCH "$namespace/configmaps/c" application/json-patch+json)" \
-    '^413 .*moves more than [0-9]+ items'
+    '^413 .*moves more than [0-9]+ list items'
 {
     printf '['
     repeat 10001 '{"op":"test","path":"/a%d","value":%d}'

@@ -31,7 +31,7 @@ like "a deadline before the end of the time limit after --begin is refused" \
     "$(submit --begin now+1hour --deadline now+61minutes -t 5 --wrap true)" \
     'Deadline: there is no room for the time limit of 0:05:00'
 like "an invalid time is refused" "$(submit --deadline soon --wrap true)" \
-    'deadline.*is no time .did you mean .noon'
+    'deadline.*is not a time .did you mean .noon'
 
 wide=$(submit -c 4 -t 60 --wrap 'exec sleep 1000')
 ok "a job occupies the node" wait_for 10 state_is "$wide" Running

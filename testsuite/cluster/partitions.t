@@ -160,7 +160,7 @@ k1 delete job "job-$d" >/dev/null
 partition gpu '{selector: {matchLabels: {kiln.hpc/partition: none}}}'
 d=$(s1 -p gpu --parsable long.sh 2>/dev/null)
 ok "a job in a partition without nodes says so" \
-    wait_for 20 cause "$d" 'no node is of partition gpu'
+    wait_for 20 cause "$d" 'partition gpu has no nodes'
 root delete partition gpu >/dev/null
 ok "a job in a deleted partition says so" \
     wait_for 20 cause "$d" 'no partition gpu'

@@ -54,7 +54,7 @@ like "an unknown preemption mode is refused with the valid modes" \
     "$(partition frozen '{preemptionMode: Gang}')" \
     'supported values: "Cancel", "Off", "Requeue", "Suspend"'
 like "a grace time of more than a day is refused" \
-    "$(partition slow '{graceTime: 2-00:00:00}')" 'graceTime: .*at most a day'
+    "$(partition slow '{graceTime: 2-00:00:00}')" 'graceTime: .*at most one day'
 
 # --- mode Off -----------------------------------------------------------------
 id=$(submit -p stays --requeue --wrap 'exec sleep 1000')

@@ -86,7 +86,7 @@ for wrong in 5- -5 5,,6 20-10 0 1-2-3 ''; do
 done
 like "a range of a million IDs is refused with a message" \
     "$(k1 cancel 1-1000000 2>&1)" \
-    '1-1000000 are 1000000 jobs; one command takes 10000'
+    '1-1000000 are 1000000 jobs; one command accepts at most 10000'
 many=$(seq 1 2 40000 | paste -sd, -)
 like "a list of too many IDs is refused" \
     "$(k1 cancel "$many" 2>&1)" 'more than 10000 jobs'

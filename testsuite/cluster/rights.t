@@ -394,7 +394,7 @@ like "it is accepted only in the cluster that it was made for" \
     "$(get_with "$other")" '^401 .*elsewhere'
 other=$(claim /api/v1/nodes | credential "$munge_socket" -t 60)
 like "a credential that others can read, too, is refused" \
-    "$(get_with "$other")" '^401 .*can be read by others'
+    "$(get_with "$other")" '^401 .*is readable by users other than'
 other=$(claim /api/v1/nodes | credential "$munge_socket" -u kilntest2 -t 60)
 like "a credential that only another user can read is refused" \
     "$(get_with "$other")" '^401 '

@@ -83,7 +83,7 @@ like "the message says so" \
 out=$(check "$cluster/half.yaml")
 is "a client certificate without its key is refused" "$?" 78
 like "the message says that they go together" "$out" \
-    'extenders\[2\].tlsConfig: a certificate and its key go together'
+    'extenders\[2\].tlsConfig: a certificate requires its key, and a key its certificate'
 
 ok "--write-config-to writes the effective configuration" kiln-controller \
     --state-dir "$cluster/unused" --scheduler-config "$cluster/scheduler.yaml" \

@@ -75,12 +75,12 @@ like "a request without a token is refused" \
     "$authority" "https://127.0.0.1:$tls_port$pods" | tr -d '\n')" '401$'
 like "a token is refused without TLS" \
     "$(curl -s -H "Authorization: Bearer $token" "$cluster_url$pods")" \
-    'taken over TLS alone'
+    'accepted only over TLS'
 like "a token that was changed is refused" \
     "$(by "$(echo "$token" | sed 's/^kiln1\.[0-9]*/kiln1.0/')" GET $pods)" \
     '^401 .*key has been replaced'
 like "an invalid token is refused" "$(by nonsense GET $pods)" \
-    "^401 .*none of Kiln's"
+    "^401 .*not issued by Kiln"
 like "exec is refused as not yet supported" \
     "$(curl -s --http1.1 --cacert "$authority" \
         -H "Authorization: Bearer $token" -H 'Connection: Upgrade' \

@@ -76,7 +76,7 @@ where_of(const struct demand *d)
     case NUMA_SINGLE:
         return " in one NUMA node";
     case NUMA_RESTRICTED:
-        return " in as few NUMA nodes as can be";
+        return " in as few NUMA nodes as possible";
     case NUMA_NONE:
     case NUMA_BEST_EFFORT:
         break;
@@ -88,7 +88,7 @@ static void
 add_needed_cpus(const struct demand *d, struct strbuf *out)
 {
     if (d->is_whole_node) {
-        strbuf_add_text(out, "a node of its own");
+        strbuf_add_text(out, "a whole node");
         if (d->pus > 0)
             strbuf_printf(out,
                           " with %u CPU%s",
@@ -402,7 +402,7 @@ tell_rest(const struct account *a, enum allocator_answer answer, size_t from)
     if (a->out->length == from)
         strbuf_add_text(a->out, "has enough");
     if (answer == ALLOCATOR_NO_CORES && a->o->n_shared > 0)
-        strbuf_add_text(a->out, ", of which pods that share CPUs need some");
+        strbuf_add_text(a->out, ", some of which pods that share CPUs need");
     else if (a->width == 1)
         strbuf_add_text(a->out, ", but no NUMA node has all that it needs");
     else

@@ -147,13 +147,13 @@ add_kernel(struct table_row *row)
 static const struct table_column columns[] = {
     TABLE_NAME,
     COLUMN("State", node_table_add_status,
-        "Whether it is ready, and open for work."),
-    COLUMN("CPUs", add_cpus, "Given to pods, and all there are."),
-    COLUMN("Memory", add_memory, "Given to pods, and all there is."),
+        "Whether it is ready, and accepts jobs."),
+    COLUMN("CPUs", add_cpus, "Allocated to pods, and in total."),
+    COLUMN("Memory", add_memory, "Allocated to pods, and in total."),
     COLUMN("Pods", add_pods, "How many run or are starting.", INTEGER),
     COLUMN("Partition", add_partition, "The set of nodes it belongs to."),
     TABLE_AGE,
-    COLUMN("Taints", add_taints, "What keeps ordinary pods away.", WIDE),
+    COLUMN("Taints", add_taints, "The taints of the node.", WIDE),
     COLUMN("Agent", node_table_add_version, "The version of its agent.", WIDE),
     COLUMN("Kernel", add_kernel, "The kernel it runs.", WIDE),
 };

@@ -56,7 +56,7 @@ encode_claim(struct auth_client *c,
     int r = claim_format(claim, &payload);
 
     if (r < 0)
-        r = error_set(err, r, "a name or target with a control character");
+        r = error_set(err, r, "a name or target contains a control character");
     else
         r = credential_backend_encode(c->credential_backend,
                                       payload.text,
@@ -90,7 +90,7 @@ decode_claim(struct auth_client *c,
     if (credential == NULL)
         return error_set(err,
                          -EKEYREJECTED,
-                         "the answer does not prove that it is the "
+                         "the answer carries no proof that it is the "
                          "controller's (no " PROTOCOL_CREDENTIAL_HEADER
                          " header)");
     r = credential_backend_decode(c->credential_backend,
@@ -219,7 +219,7 @@ auth_line_check(const struct auth_line *line,
     if (mac_header == NULL || digest_parse(mac_header, &given) < 0)
         return error_set(err,
                          -EKEYREJECTED,
-                         "the answer does not prove that it is the "
+                         "the answer carries no proof that it is the "
                          "controller's (no valid " PROTOCOL_MAC_HEADER
                          " header)");
     digest_of(body, length, &digest);
@@ -233,7 +233,7 @@ auth_line_check(const struct auth_line *line,
         return 0;
     return error_set(err,
                      -EKEYREJECTED,
-                     "the answer's MAC does not match what was received; "
+                     "the answer's MAC does not match the received answer; "
                      "something between controller and client changed it");
 }
 
@@ -296,8 +296,8 @@ auth_client_check_once(struct auth_client *c,
                != 0)
         r = error_set(err,
                       -EKEYREJECTED,
-                      "the answer's credential does not match what was "
-                      "received; something between controller and client "
+                      "the answer's credential does not match the received "
+                      "answer; something between controller and client "
                       "changed it");
     claim_fini(&claim);
     return r;

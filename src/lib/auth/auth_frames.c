@@ -57,8 +57,8 @@ reject(struct error *err, const char *why)
 {
     return error_set(err,
                      -EKEYREJECTED,
-                     "the stream does not prove that it is the controller's "
-                     "(%s)",
+                     "the stream carries no valid proof that it is the "
+                     "controller's (%s)",
                      why);
 }
 
@@ -69,7 +69,7 @@ check_end(struct auth_frames *f, const char *hex, struct error *err)
 
     protocol_end_mac(&f->key, f->seq, f->n_frames, &expected);
     if (digest_parse(hex, &f->mac) < 0 || !digest_equals(&f->mac, &expected))
-        return reject(err, "its end");
+        return reject(err, "a wrong end");
     f->has_ended = true;
     return 0;
 }
@@ -134,7 +134,7 @@ take_frame(struct auth_frames *f,
     digest_of(frame, f->frame_length, &digest);
     protocol_frame_mac(&f->key, f->seq, f->n_frames + 1, &digest, &expected);
     if (!digest_equals(&expected, &f->mac))
-        return reject(err, "a frame was changed, left out or repeated");
+        return reject(err, "a frame was changed, omitted or repeated");
     f->n_frames++;
     f->is_in_frame = false;
     *bytes += f->frame_length;
@@ -153,7 +153,7 @@ take_all(struct auth_frames *f,
 
     while (r > 0 && (*length > 0 || f->is_in_frame)) {
         if (f->has_ended)
-            return reject(err, "something follows its end");
+            return reject(err, "data after its end");
         r = f->is_in_frame ? take_frame(f, bytes, length, err)
                            : take_head(f, bytes, length, err);
     }

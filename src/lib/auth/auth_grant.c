@@ -162,7 +162,9 @@ seal_by_credential(struct auth_grant *g,
     s->fn = fn;
     s->arg = arg;
     if (claim_format(&claim, &s->claim) < 0) {
-        error_set(&s->error, -EINVAL, "the answer's type has a newline");
+        error_set(&s->error,
+                  -EINVAL,
+                  "the answer's content type contains a newline");
         hand_over(s);
         return;
     }

@@ -103,7 +103,7 @@ check_credential(struct auth_inquiry *i)
     if (c->only_uid != i->server->own_uid)
         return error_set(&i->error,
                          -EKEYREJECTED,
-                         "the credential can be read by others than the "
+                         "the credential is readable by users other than the "
                          "controller (uid %u); configure the client with the "
                          "controller's service user",
                          (unsigned)i->server->own_uid);
@@ -138,7 +138,7 @@ check_claim(struct auth_inquiry *i, const struct claim *claim)
         return error_set(&i->error,
                          -EKEYREJECTED,
                          "the credential has been used before; each attempt "
-                         "needs one of its own");
+                         "needs a new one");
     return 0;
 }
 

@@ -200,7 +200,7 @@ check_token(struct auth_server *server,
     if (server->bearer == NULL || !q->is_secure)
         r = error_set(&err,
                       -EKEYREJECTED,
-                      "bearer tokens are taken over TLS alone (see 'kctl "
+                      "bearer tokens are accepted only over TLS (see 'kctl "
                       "kubeconfig')");
     else
         r = bearer_tokens_check(server->bearer, token, &uid, &gid, &err);
@@ -250,7 +250,7 @@ refuse(const struct auth_request *q, struct error *err)
         return error_set(err,
                          -EKEYREJECTED,
                          "no Authorization header: use ksub, kctl or kctl "
-                         "proxy, which prove who calls");
+                         "proxy, which prove the caller's identity");
     return error_set(err,
                      -EKEYREJECTED,
                      "unknown kind of Authorization (expected 'Munge ...' or "
@@ -322,9 +322,10 @@ check_node(struct auth_inquiry *i, const struct claim *claim)
     }
     return error_set(&i->error,
                      -EKEYREJECTED,
-                     "the caller has not proven to be node '%s': its secret "
-                     "is not the one issued at enrolment (lost or restored "
-                     "from a copy? 'kctl reset node %s' lets it enrol again)",
+                     "the caller has not proven to be node '%s': it does not "
+                     "have the secret issued at enrolment (if the secret was "
+                     "lost or restored from a copy, 'kctl reset node %s' lets "
+                     "the node enrol again)",
                      claim->node,
                      claim->node);
 }
@@ -338,8 +339,8 @@ make_session(struct auth_inquiry *i, const struct claim *claim)
     if (server->n_sessions >= server->most_sessions)
         return error_set(&i->error,
                          -EHOSTDOWN,
-                         "the controller has %zu sessions open, as many as it "
-                         "allows; try again later",
+                         "the controller has %zu open sessions, which is its "
+                         "limit; try again later",
                          server->n_sessions);
     i->session = auth_session_new(&server->n_sessions,
                                   i->user,
@@ -421,8 +422,7 @@ auth_server_open(struct auth_server *server,
         i->open_fn = fn;
         error_set(&i->error,
                   -EKEYREJECTED,
-                  "a session is opened with 'Authorization: Munge "
-                  "CREDENTIAL'");
+                  "open a session with 'Authorization: Munge CREDENTIAL'");
         loop_defer(server->means.loop, fail_open, i);
         return;
     }

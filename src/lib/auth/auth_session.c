@@ -80,7 +80,7 @@ check_mac(const struct auth_session *s,
         return 0;
     return error_set(err,
                      -EKEYREJECTED,
-                     "the request's MAC does not match what was received; "
+                     "the request's MAC does not match the received request; "
                      "something between client and controller changed it");
 }
 
@@ -102,8 +102,8 @@ auth_session_check(struct auth_session *s,
         || memcmp(given.session, s->id, given.session_length) != 0)
         return error_set(err,
                          -EKEYREJECTED,
-                         "the session is not of this connection; sessions "
-                         "end with the connection that opened them");
+                         "the session belongs to another connection; a "
+                         "session ends with the connection that opened it");
     if (now_us >= s->ends_at_us)
         return error_set(err,
                          -EKEYREJECTED,

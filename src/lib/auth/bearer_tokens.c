@@ -77,8 +77,8 @@ read_key(struct bearer_tokens *b, struct error *err)
     if ((status.st_mode & 077) != 0)
         return error_set(err,
                          -EPERM,
-                         "'%s' may be read by others; a key is its owner's "
-                         "alone (chmod 600)",
+                         "'%s' is readable by others; only its owner may read "
+                         "a key (chmod 600)",
                          b->path);
     r = file_read(b->path, 4096, &text, err);
     if (r < 0)
@@ -89,7 +89,8 @@ read_key(struct bearer_tokens *b, struct error *err)
     if (r < 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is no key; remove it, and another is made",
+                         "'%s' is not a key; remove it, and a new one is "
+                         "created",
                          b->path);
     b->seen = status;
     return 0;
@@ -137,7 +138,7 @@ reload_key_if_changed(struct bearer_tokens *b)
         && status.st_mtim.tv_nsec == b->seen.st_mtim.tv_nsec)
         return;
     if (read_key(b, &err) == 0) {
-        log_debug("the key of tokens has changed");
+        log_debug("the token key has changed");
         return;
     }
     /* Removing the key file is a way to revoke all tokens: use a random key. */
@@ -241,23 +242,23 @@ bearer_tokens_check(struct bearer_tokens *b,
     if (parse(token, &p, &given) < 0)
         return error_set(err,
                          -EKEYREJECTED,
-                         "the bearer token is none of Kiln's; get one by "
-                         "'kctl credential'");
+                         "the bearer token was not issued by Kiln; get one "
+                         "with 'kctl credential'");
     reload_key_if_changed(b);
     sign(b, &p, mac);
     if (digest_parse(mac, &expected) < 0 || !digest_equals(&given, &expected))
         return error_set(err,
                          -EKEYREJECTED,
-                         "the bearer token is not from cluster '%s', or its "
-                         "key has been replaced since; get another by 'kctl "
-                         "credential'",
+                         "the bearer token is not from cluster '%s', or the "
+                         "token key has been replaced since; get another with "
+                         "'kctl credential'",
                          b->cluster);
     late_s = clock_real_us(b->clock) / 1000000 - p.ends_at_s;
     if (late_s >= 0)
         return error_set(err,
                          -EKEYREJECTED,
-                         "the bearer token ended %" PRId64 " seconds ago; get "
-                         "another by 'kctl credential'",
+                         "the bearer token expired %" PRId64 " seconds ago; "
+                         "get another with 'kctl credential'",
                          late_s);
     *ret_uid = p.uid;
     *ret_gid = p.gid;

@@ -86,8 +86,9 @@ explain_silence(munge_ctx_t context, const char *words, struct error *err)
     if (obstacle != NULL)
         return error_set(err,
                          -EHOSTDOWN,
-                         "MUNGE's socket '%s' is out of reach: %s; open that "
-                         "directory, or name another socket (mungeSocket)",
+                         "MUNGE's socket '%s' cannot be reached: %s; make the "
+                         "directory accessible, or set another socket "
+                         "(mungeSocket)",
                          path,
                          obstacle);
     return error_set(
@@ -112,17 +113,17 @@ explain(munge_ctx_t context, munge_err_t why, struct error *err)
         munge_ctx_get(context, MUNGE_OPT_TTL, &ttl);
         return error_set(err,
                          -EKEYREJECTED,
-                         "the credential has expired: it was made %ld seconds "
-                         "ago and was good for %d; try again, and if that "
-                         "does not help " CHECK_CLOCKS,
+                         "the credential has expired: it was created %ld "
+                         "seconds ago and was valid for %d; try again, and "
+                         "if that does not help " CHECK_CLOCKS,
                          age_of(context),
                          ttl);
     case EMUNGE_CRED_REWOUND:
-        return error_set(
-            err,
-            -EKEYREJECTED,
-            "the credential was made %ld seconds in the future; " CHECK_CLOCKS,
-            -age_of(context));
+        return error_set(err,
+                         -EKEYREJECTED,
+                         "the credential was created %ld seconds in the "
+                         "future; " CHECK_CLOCKS,
+                         -age_of(context));
     case EMUNGE_CRED_REPLAYED:
         return error_set(err,
                          -EKEYREJECTED,
@@ -131,9 +132,9 @@ explain(munge_ctx_t context, munge_err_t why, struct error *err)
     case EMUNGE_CRED_UNAUTHORIZED:
         return error_set(err,
                          -EKEYREJECTED,
-                         "the credential is for another user than uid %u, "
-                         "which read it; is the service user configured the "
-                         "same on both machines?",
+                         "the credential was made for a user other than uid "
+                         "%u, which read it; is the service user configured "
+                         "the same on both machines?",
                          (unsigned)geteuid());
     case EMUNGE_CRED_INVALID:
         return error_set(err,

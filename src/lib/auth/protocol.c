@@ -270,8 +270,9 @@ claim_parse(const char *payload,
             && strncmp(payload, CLAIM_HEAD, strlen(CLAIM_HEAD)) != 0))
         return error_set(err,
                          -EPROTO,
-                         "the credential does not speak version %d of Kiln's "
-                         "identity protocol; are both sides of one release?",
+                         "the credential does not use version %d of Kiln's "
+                         "identity protocol; do both sides run the same "
+                         "release?",
                          PROTOCOL_VERSION);
     c.memory = xstrdup(payload);
     text = c.memory + strlen(CLAIM_HEAD);

@@ -224,7 +224,7 @@ metric_histogram(struct metric_registry *registry,
         family->bounds = xmemdup(bounds, n_bounds * sizeof(*bounds));
         family->n_bounds = n_bounds;
     } else if (family->n_bounds != n_bounds) {
-        mistake(name, "registered with two lists of bounds");
+        mistake(name, "registered with two different lists of bounds");
     }
     pthread_mutex_unlock(&registry->lock);
     return family;
@@ -273,7 +273,7 @@ add_labels(const struct metric_family *family,
         strbuf_add_char(out, '"');
     }
     if (n < family->n_labels || values[n] != NULL)
-        mistake(family->name, "other labels than it was registered with");
+        mistake(family->name, "other labels than at its registration");
 }
 
 static struct metric *

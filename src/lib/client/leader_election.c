@@ -238,7 +238,7 @@ static void
 yield_to_other(struct leader_election *l)
 {
     tell_failing(l, false);
-    lose(l, "another holds it");
+    lose(l, "another holder has it");
 }
 
 static void

@@ -315,7 +315,7 @@ remote_abandon(struct client *client)
     struct error err = {0};
     struct list calls;
 
-    error_set(&err, -ECANCELED, "the client ends");
+    error_set(&err, -ECANCELED, "the client is closing");
     list_take_over(&calls, &remote->calls);
     while (!list_is_empty(&calls)) {
         struct remote_call *call =

@@ -164,7 +164,9 @@ watch_data(const void *bytes, size_t length, void *arg)
     if (watch->line.length > MAX_LINE && !watch->is_over) {
         struct error err = {0};
 
-        error_set(&err, -EPROTO, "the server's watch has an endless line");
+        error_set(&err,
+                  -EPROTO,
+                  "the server's watch contains a line that is too long");
         tell_end(watch, NULL, &err);
     }
 }

@@ -108,7 +108,7 @@ http_address_parse(const char *url,
 
     a.is_secure = has_scheme(url, tls_scheme);
     if (a.is_secure && !knows_tls)
-        return bad_url(url, "TLS is not spoken here", err);
+        return bad_url(url, "TLS is not supported here", err);
     if (has_scheme(url, unix_scheme))
         r = parse_unix(url, &a, err);
     else if (a.is_secure)
@@ -139,7 +139,7 @@ http_address_resolve(const struct http_address *a,
         r = resolve != NULL ? resolve(a->host, places, err)
                             : error_set(err,
                                         -EHOSTUNREACH,
-                                        "host '%s': not an address in figures",
+                                        "host '%s': not a numeric address",
                                         a->host);
     for (size_t i = 0; i < places->count; i++)
         if (places->items[i].at.any.sa_family == AF_INET6)

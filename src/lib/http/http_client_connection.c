@@ -436,7 +436,7 @@ send_call(struct http_client_connection *l)
     if (!is_well_formed(&call->question))
         r = error_set(&err,
                       -EINVAL,
-                      "a space or control character in the request");
+                      "the request contains a space or a control character");
     else if (l->login != NULL)
         r = connection_login_sign(l->login,
                                   &call->question,

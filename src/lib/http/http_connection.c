@@ -254,9 +254,9 @@ say_too_many(int64_t *said_at_ms, const char *who, unsigned most)
     if (*said_at_ms != 0 && now - *said_at_ms < SAID_EVERY_MS)
         return;
     *said_at_ms = now;
-    log_warning("%s has more than %u connections on which nobody has proven "
-                "who they are: those that are idle are closed, the oldest "
-                "first, and new ones refused where none is",
+    log_warning("%s has more than %u unauthenticated connections: the oldest "
+                "idle ones are closed, and if none is idle, new ones are "
+                "refused",
                 who,
                 most);
 }

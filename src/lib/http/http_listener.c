@@ -37,7 +37,7 @@ static void
 rest(struct evconnlistener *listener, void *arg)
 {
     (void)arg;
-    log_debug("accepting a connection failed: %m; resting");
+    log_debug("accepting a connection failed: %m; pausing");
     evconnlistener_disable(listener);
 }
 

@@ -145,7 +145,7 @@ choose_body(struct http_reader *r, struct error *err)
         || (coding != NULL && length != NULL))
         return malformed(err, "contradicting lengths");
     if (coding != NULL && strcasecmp(coding, "chunked") != 0)
-        return malformed(err, "an unknown transfer coding");
+        return malformed(err, "an unknown transfer encoding");
     if (length != NULL && parse_length(length, &r->left) < 0)
         return malformed(err, "a malformed length");
     r->is_chunked = coding != NULL;
@@ -186,16 +186,16 @@ take_head(struct http_reader *r, struct evbuffer *input, struct error *err)
 
     if (end.pos < 0)
         return evbuffer_get_length(input) > LARGEST_HEAD
-                   ? malformed(err, "its head does not end")
+                   ? malformed(err, "its header does not end")
                    : 0;
     length = (size_t)end.pos + 4;
     if (length > LARGEST_HEAD)
-        return malformed(err, "its head is too long");
+        return malformed(err, "its header is too long");
     r->text = xmalloc(length + 1);
     evbuffer_remove(input, r->text, length);
     r->text[length] = '\0';
     if (strlen(r->text) != length)
-        return malformed(err, "a NUL in its head");
+        return malformed(err, "a NUL character in its header");
     res = parse_head(r, err);
     if (res < 0)
         return res;
@@ -251,7 +251,7 @@ take_line(struct evbuffer *input, char out[LONGEST_LINE], struct error *err)
 
     if (end.pos >= LONGEST_LINE
         || (end.pos < 0 && evbuffer_get_length(input) > LONGEST_LINE))
-        return malformed(err, "a chunk's line is too long");
+        return malformed(err, "a chunk header that is too long");
     if (end.pos < 0)
         return 0;
     evbuffer_remove(input, out, (size_t)end.pos);
@@ -290,7 +290,7 @@ take_chunk_line(struct http_reader *r,
         return 1;
     case HTTP_READER_CHUNK_END:
         if (line[0] != '\0')
-            return malformed(err, "a chunk longer than it says");
+            return malformed(err, "a chunk longer than its size");
         r->state = HTTP_READER_CHUNK;
         return 1;
     default: /* ignore trailers */

@@ -49,10 +49,10 @@ end_header(struct http_syntax *s)
         return;
     s->left = 0;
     if (s->value_length == 0 || s->value_length > DIGITS_MAX)
-        s->fault = "a Content-Length that is not a plain number";
+        s->fault = "a Content-Length that is not a number";
     for (unsigned i = 0; s->fault == NULL && i < s->value_length; i++) {
         if (!isdigit((unsigned char)s->value[i]))
-            s->fault = "a Content-Length that is not a plain number";
+            s->fault = "a Content-Length that is not a number";
         else
             s->left = s->left * 10 + (uint64_t)(s->value[i] - '0');
     }
@@ -84,7 +84,7 @@ end_chunk_size(struct http_syntax *s)
 
     *s = (struct http_syntax){0};
     if (!has_digits)
-        s->fault = "a chunk whose size is not a plain number";
+        s->fault = "an invalid chunk size";
     else if (left > 0) {
         s->state = HTTP_SYNTAX_CHUNK;
         s->left = left;
@@ -137,7 +137,7 @@ take_digit(struct http_syntax *s, char c)
     if (s->has_digits && (c == ';' || c == ' ' || c == '\t'))
         s->state = HTTP_SYNTAX_CHUNK_OPTION;
     else if (c == '\0' || digit == NULL || s->left > UINT64_MAX >> 8)
-        s->fault = "a chunk whose size is not a plain number";
+        s->fault = "an invalid chunk size";
     else {
         s->left = s->left * 16 + (uint64_t)(digit - digits);
         s->has_digits = true;
@@ -150,7 +150,7 @@ begin_header(struct http_syntax *s, char c)
     if (c == ' ' || c == '\t')
         s->fault = "a folded header";
     else if (!is_name_character(c))
-        s->fault = "a header whose name is none";
+        s->fault = "an invalid header name";
     else {
         s->state = HTTP_SYNTAX_NAME;
         keep(s->name, sizeof(s->name), &s->name_length, c);
@@ -177,7 +177,7 @@ take(struct http_syntax *s, char c)
         else if (c == ' ' || c == '\t')
             s->fault = "a blank before the colon of a header";
         else if (!is_name_character(c))
-            s->fault = "a header whose name is none";
+            s->fault = "an invalid header name";
         else
             keep(s->name, sizeof(s->name), &s->name_length, c);
         return;
@@ -189,7 +189,7 @@ take(struct http_syntax *s, char c)
         take_digit(s, c);
         return;
     case HTTP_SYNTAX_CHUNK_END:
-        s->fault = "a chunk that is longer than it says";
+        s->fault = "a chunk that is longer than its size";
         return;
     default:
         return;

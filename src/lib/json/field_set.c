@@ -249,7 +249,10 @@ decode(struct arena *arena,
         }
         if (name[0] == '\0' || strchr("fkvi", name[0]) == NULL
             || name[1] != ':')
-            return error_set(err, -EINVAL, "fieldsV1: '%s' is no place", name);
+            return error_set(err,
+                             -EINVAL,
+                             "fieldsV1: '%s' is not a path element",
+                             name);
         child = field_set_make(arena, set, name);
         r = decode(arena, fields->members[i].value, child, err);
         if (r < 0)

@@ -37,7 +37,7 @@ struct patch_location {
 static int
 no_place(struct patch_state *c, const char *path)
 {
-    return error_set(c->err, -ENOENT, "'%s' leads nowhere", path);
+    return error_set(c->err, -ENOENT, "'%s' does not exist", path);
 }
 
 /* Cuts off one reference token and unescapes it in place. */
@@ -107,7 +107,7 @@ find_place(struct patch_state *c,
     if (path[0] == '\0')
         return 0;
     if (path[0] != '/')
-        return error_set(c->err, -EINVAL, "'%s' is no pointer", path);
+        return error_set(c->err, -EINVAL, "'%s' is not a JSON pointer", path);
     rest = arena_strdup(c->arena, path + 1);
     for (;;) {
         token = next_token(&rest);
@@ -134,7 +134,7 @@ count_shift(struct patch_state *c, const struct json *container, uint32_t at)
         return 0;
     return error_set(c->err,
                      -EFBIG,
-                     "the patch moves more than %u items of lists",
+                     "the patch moves more than %u list items",
                      MAX_SHIFTED);
 }
 
@@ -277,12 +277,14 @@ apply_one(struct patch_state *c, const struct json *operation)
     struct json *value;
 
     if (op == NULL || path == NULL)
-        return error_set(c->err, -EINVAL, "an operation needs 'op' and 'path'");
+        return error_set(c->err,
+                         -EINVAL,
+                         "an operation requires 'op' and 'path'");
     if (strcmp(op, "remove") == 0)
         return op_remove(c, path);
     if (strcmp(op, "move") == 0 || strcmp(op, "copy") == 0) {
         if (from == NULL)
-            return error_set(c->err, -EINVAL, "'%s' needs 'from'", op);
+            return error_set(c->err, -EINVAL, "'%s' requires 'from'", op);
         return op[0] == 'c' ? op_copy(c, from, path) : op_move(c, from, path);
     }
     value = given != NULL ? json_dup(c->arena, given) : json_null(c->arena);
@@ -292,7 +294,7 @@ apply_one(struct patch_state *c, const struct json *operation)
         return op_add(c, path, value);
     if (strcmp(op, "replace") == 0)
         return op_replace(c, path, value);
-    return error_set(c->err, -EINVAL, "'%s' is no operation", op);
+    return error_set(c->err, -EINVAL, "'%s' is not an operation", op);
 }
 
 int

@@ -145,7 +145,7 @@ check_time(struct normalize_walk *w,
     add_path(at, &path);
     return error_set(w->err,
                      -EINVAL,
-                     "%s: '%s' is not a time like 2006-01-02T15:04:05%sZ",
+                     "%s: '%s' is not a time such as 2006-01-02T15:04:05%sZ",
                      path.text,
                      v->text,
                      micro ? ".000000" : "");
@@ -209,7 +209,7 @@ refuse_nul(struct normalize_walk *w, const struct path_step *at)
     add_path(at, &path);
     return error_set(w->err,
                      -EINVAL,
-                     "%s: holds a NUL character (\\u0000)",
+                     "%s: contains a NUL character (\\u0000)",
                      path.text);
 }
 

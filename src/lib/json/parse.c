@@ -289,7 +289,7 @@ explain(struct parser *p,
     if (p->nul_in_name)
         return error_set(err,
                          -EINVAL,
-                         "a member's name holds a NUL (\\u0000) at byte %zu",
+                         "a member's name contains a NUL (\\u0000) at byte %zu",
                          at);
     if (length == 0)
         return error_set(err, -EINVAL, "empty: expected a JSON value");
@@ -305,7 +305,7 @@ explain(struct parser *p,
     else
         error_set(err,
                   -EINVAL,
-                  "not valid JSON: something follows the value at byte %zu",
+                  "not valid JSON: unexpected data after the value at byte %zu",
                   at);
     yajl_free_error(handle, said);
     return -EINVAL;

@@ -79,13 +79,13 @@ static const struct option_spec common_rows[] = {
     {"check-config",
      0,
      NULL,
-     "say what is wrong with the configuration, and exit",
+     "report errors in the configuration, and exit",
      OPTION_FLAG,
      .offset = offsetof(struct given, checks)},
     {"print-config",
      0,
      NULL,
-     "print the whole configuration, explained, and exit",
+     "print the whole configuration with explanations, and exit",
      OPTION_FLAG,
      .offset = offsetof(struct given, prints)},
 };
@@ -191,7 +191,7 @@ end_well(const struct configuration *c, const struct given *g)
     if (g->prints)
         setting_print(c->settings, g->target, &text);
     else
-        strbuf_add_text(&text, "the configuration is good\n");
+        strbuf_add_text(&text, "the configuration is valid\n");
     fwrite(text.text, 1, text.length, stdout);
     exit((int)program_end(c->options->name, 0, NULL));
 }

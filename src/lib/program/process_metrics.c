@@ -131,21 +131,21 @@ process_metrics_add(struct metric_registry *registry, const char *state_dir)
         NULL);
     metric_set(metric_series(metric_gauge(registry,
                                           "process_start_time_seconds",
-                                          "When this process started, since "
-                                          "1970.",
+                                          "When this process started, in "
+                                          "seconds since 1970.",
                                           NULL)),
                (double)time(NULL));
     metric_set(metric_series(metric_gauge(registry,
                                           "kiln_build_info",
-                                          "1; the labels say which build it "
-                                          "is.",
+                                          "Always 1; the labels identify the "
+                                          "build.",
                                           "version"),
                              PACKAGE_VERSION),
                1);
     metric_read(metric_series(metric_gauge(registry,
                                            "kiln_state_free_bytes",
-                                           "Room that is left on the file "
-                                           "system of the state directory.",
+                                           "Free space of the file system of "
+                                           "the state directory.",
                                            NULL)),
                 read_free,
                 dir.out);

@@ -255,7 +255,7 @@ setting_set(const struct setting *s,
     case SETTING_TREE:
         break;
     }
-    return error_set(err, -EINVAL, "can only be set in the file");
+    return error_set(err, -EINVAL, "can only be set in the configuration file");
 }
 
 static void

@@ -64,7 +64,10 @@ read_list(struct setting_reader *r,
         const char *text = json_text(value->items[i]);
 
         if (text == NULL) {
-            add_mistake(r, value->items[i], s->key, "must be a list of texts");
+            add_mistake(r,
+                        value->items[i],
+                        s->key,
+                        "must be a list of strings");
             return;
         }
         items[i] = arena_strdup(r->arena, text);
@@ -85,7 +88,7 @@ read_pairs(struct setting_reader *r,
     const char **items;
 
     if (!json_is(value, JSON_OBJECT)) {
-        add_mistake(r, value, s->key, "must hold keys and values");
+        add_mistake(r, value, s->key, "must contain keys and values");
         return;
     }
     items = arena_new_array(r->arena, const char *, value->count);
@@ -93,7 +96,11 @@ read_pairs(struct setting_reader *r,
         const struct json_member *m = &value->members[i];
 
         if (json_text(m->value) == NULL) {
-            add_mistake(r, m->value, s->key, "'%s' must have a text", m->name);
+            add_mistake(r,
+                        m->value,
+                        s->key,
+                        "'%s' must have a string",
+                        m->name);
             return;
         }
         items[i] =
@@ -140,7 +147,7 @@ read_setting(struct setting_reader *r,
                     s->key,
                     s->type == SETTING_BOOL
                         ? "must be true or false"
-                        : "'%s' must stand in quotes, or is not meant",
+                        : "'%s' must be a string; put it in quotes",
                     text);
     else if (setting_set(s, r->arena, text, r->target, &err) < 0)
         add_mistake(r, value, s->key, "%s", err.text);
@@ -214,7 +221,7 @@ read_group(struct setting_reader *r,
 
             read_group(r, deeper, value);
         } else if (!json_is(value, JSON_NULL)) {
-            add_mistake(r, value, key, "must hold keys of its own");
+            add_mistake(r, value, key, "must have keys of its own");
         }
     }
 }
@@ -249,7 +256,7 @@ read_text(const struct setting_table *table,
     if (json_is(document, JSON_OBJECT))
         read_group(&r, "", document);
     else if (document != NULL && !json_is(document, JSON_NULL))
-        add_mistake(&r, document, "file", "must hold keys and values");
+        add_mistake(&r, document, "file", "must contain keys and values");
     return r.has_mistake ? -EINVAL : 0;
 }
 

@@ -159,7 +159,7 @@ decode_time(const struct leaf *l,
     }
     if (seconds < first_s || seconds > last_s || nanos < 0
         || nanos >= 1000000000)
-        return refuse(l, "is no time of the years 1 to 9999");
+        return refuse(l, "is not a time in the years 1 to 9999");
     time_format(seconds * 1000000 + nanos / 1000, is_micro, text);
     *ret = json_string(l->arena, text);
     return 0;
@@ -185,7 +185,7 @@ decode_raw(const struct leaf *l, struct wire_reader bytes, struct json **ret)
                               l->most_values,
                               NULL,
                               l->err);
-    return *ret != NULL ? 0 : refuse(l, "holds no JSON");
+    return *ret != NULL ? 0 : refuse(l, "contains no JSON");
 }
 
 int
@@ -214,7 +214,7 @@ leaf_of_bytes(const struct leaf *l,
     case FIELD_ANY:
         return decode_raw(l, bytes, ret);
     default:
-        return refuse(l, "is of another type on the wire");
+        return refuse(l, "has another wire type");
     }
 }
 
@@ -235,7 +235,7 @@ leaf_of_number(const struct leaf *l,
         *ret = json_int(l->arena, (int64_t)varint);
         return 0;
     default:
-        return refuse(l, "is of another type on the wire");
+        return refuse(l, "has another wire type");
     }
 }
 

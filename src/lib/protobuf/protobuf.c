@@ -101,7 +101,7 @@ decode_value(struct decoder *d,
         return leaf_of_bytes(&leaf, type, w->bytes, ret);
     if (w->type == WIRE_VARINT)
         return leaf_of_number(&leaf, type, w->varint, ret);
-    return refuse(d, f, "is of another type on the wire");
+    return refuse(d, f, "has another wire type");
 }
 
 /* A list: one element, or several packed numbers. */
@@ -154,7 +154,7 @@ decode_entry(struct decoder *d,
     int r;
 
     if (w->type != WIRE_BYTES)
-        return refuse(d, f, "is of another type on the wire");
+        return refuse(d, f, "has another wire type");
     r = wire_reader_small(w->bytes, fields, found, d->err);
     if (r == 0)
         r = read_text(d, f->name, &fields[0], &key);
@@ -228,7 +228,7 @@ decode_known(struct decoder *d,
         if (w->type != WIRE_BYTES)
             return error_set(d->err,
                              -EINVAL,
-                             "a part of '%s' is no message",
+                             "a part of '%s' is not a message",
                              record->name);
         return decode_message(d, record, named->inlined, w->bytes, into);
     }

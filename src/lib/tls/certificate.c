@@ -142,7 +142,7 @@ write_both(const char *certificate_path,
     if (PEM_write_bio_X509(certificate_pem, x) != 1
         || PEM_write_bio_PrivateKey(key_pem, key, NULL, NULL, 0, NULL, NULL)
                != 1)
-        r = error_set(err, -EIO, "a certificate could not be written");
+        r = error_set(err, -EIO, "cannot write a certificate");
     /* Write the key first, so that a certificate that exists has its key. */
     if (r == 0)
         r = write_out(key_path, 0600, key_pem, err);
@@ -167,7 +167,7 @@ certificate_make(const char *certificate_path,
     if (key == NULL || x == NULL || !fill_in(x, key, names, n_names))
         r = error_set(err,
                       -EINVAL,
-                      "a certificate for '%s' could not be made",
+                      "cannot create a certificate for '%s'",
                       names[0]);
     else
         r = write_both(certificate_path, key_path, x, key, err);

@@ -124,7 +124,7 @@ read_certificates(const struct source *s,
     BIO_free(pem);
     ERR_clear_error(); /* OpenSSL reports the end of the text as an error */
     if (r == 0 && count == 0)
-        return refuse(s, "no certificate in PEM is there", err);
+        return refuse(s, "contains no certificate in PEM", err);
     return r;
 }
 
@@ -155,9 +155,11 @@ read_key(const struct source *s, SSL_CTX *context, struct error *err)
     key = PEM_read_bio_PrivateKey(pem, NULL, NULL, (void *)(uintptr_t) "");
     BIO_free(pem);
     if (key == NULL)
-        return refuse(s, "no key in PEM without a password is there", err);
+        return refuse(s,
+                      "contains no PEM key that can be read without a password",
+                      err);
     if (SSL_CTX_use_PrivateKey(context, key) != 1)
-        r = refuse_by_openssl(s, "it is not the certificate's", err);
+        r = refuse_by_openssl(s, "does not belong to the certificate", err);
     EVP_PKEY_free(key);
     return r;
 }
@@ -199,8 +201,8 @@ set_up(SSL_CTX *context, const struct tls_client_settings *s, struct error *err)
     if (has_source(&certificate) != has_source(&key))
         return error_set(err,
                          -EINVAL,
-                         "a certificate and its key go together, and one of "
-                         "them is missing");
+                         "a certificate requires its key, and a key its "
+                         "certificate; one of them is missing");
     r = trust(context, &authority, s->is_insecure, err);
     if (r == 0 && has_source(&certificate))
         r = read_certificates(&certificate, add_own, context, err);
@@ -290,5 +292,6 @@ tls_client_why(struct bufferevent *bev)
     if (verdict != X509_V_OK && SSL_get_verify_mode(ssl) != SSL_VERIFY_NONE)
         return X509_verify_cert_error_string(verdict);
     why = ERR_reason_error_string(bufferevent_get_openssl_error(bev));
-    return why != NULL ? why : "it ended the connection in the TLS handshake";
+    return why != NULL ? why
+                       : "the server ended the connection in the TLS handshake";
 }

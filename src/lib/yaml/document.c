@@ -72,7 +72,7 @@ refuse_as_parser(struct yaml_document *d)
                          p->problem_offset,
                          p->problem);
     if (is_indented_with_tab(d, mark.line))
-        return refuse(d, mark, "indented with a tab, where YAML wants spaces");
+        return refuse(d, mark, "indented with a tab, but YAML requires spaces");
     return refuse(d, mark, p->problem);
 }
 
@@ -127,12 +127,12 @@ read_alias(struct yaml_document *d,
     unsigned deeper;
 
     if (value == NULL)
-        return refuse(d, event->start_mark, "an alias of no anchor");
+        return refuse(d, event->start_mark, "an alias without an anchor");
     if (value == &unfinished)
         return refuse(d, event->start_mark, "an alias inside its own anchor");
     d->alias_bytes += size_of(d, value, &deeper);
     if (d->alias_bytes > ALIAS_BYTES)
-        return refuse(d, event->start_mark, "aliases expand to too much");
+        return refuse(d, event->start_mark, "aliases expand to too much data");
     if (d->n_values > d->most_values)
         return refuse_more(d);
     if (depth + deeper > JSON_MAX_DEPTH)
@@ -186,9 +186,11 @@ type_of(struct yaml_document *d,
         return 0;
     *ret_type = scalar_resolve(text, event->data.scalar.length, &d->number);
     if (*ret_type == SCALAR_NOT_JSON)
-        return refuse(d, event->start_mark, "JSON has no such number");
+        return refuse(d, event->start_mark, "this number is not valid in JSON");
     if (tag != NULL && !fits_tag(tag, *ret_type))
-        return refuse(d, event->start_mark, "a tag that does not belong here");
+        return refuse(d,
+                      event->start_mark,
+                      "this tag does not match its value");
     return 0;
 }
 
@@ -343,7 +345,7 @@ set_member(struct yaml_document *d,
         return 0;
     }
     if (d->notes == NULL) {
-        words = xasprintf("key '%s' stands here twice", name);
+        words = xasprintf("the key '%s' is given twice", name);
         return refuse(d, mark, words);
     }
     note_duplicate(d, d->path.text);
@@ -371,7 +373,7 @@ keep_for_merge(struct yaml_document *d,
     for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
         is_fit = is_fit && value->items[i]->type == JSON_OBJECT;
     if (!is_fit)
-        return refuse(d, mark, "'<<' wants mappings");
+        return refuse(d, mark, "'<<' requires mappings");
     if (value->type == JSON_OBJECT)
         mapping_merge(m, value);
     for (uint32_t i = 0; value->type == JSON_ARRAY && i < value->count; i++)
@@ -445,7 +447,9 @@ read_container(struct yaml_document *d,
         return refuse(d, event->start_mark, "nested too deeply");
     if (tag != NULL && strcmp(tag, "!") != 0
         && !is_tag(tag, is_mapping ? "map" : "seq"))
-        return refuse(d, event->start_mark, "a tag that does not belong here");
+        return refuse(d,
+                      event->start_mark,
+                      "this tag does not match its value");
     return is_mapping ? read_mapping(d, depth + 1, ret_value)
                       : read_sequence(d, depth + 1, ret_value);
 }

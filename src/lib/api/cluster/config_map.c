@@ -15,8 +15,7 @@ static const struct field config_map_fields[] = {
     TYPE_META,
     BARE_METADATA,
     OPAQUE(BOOL, "immutable", KEPT,
-        HELP("Whether it may not be changed any more, but for its "
-             "metadata.")),
+        HELP("Whether it can no longer be changed, except its metadata.")),
     OPAQUE_MAP(STRING, "data", 0,
         HELP("Texts, by name.")),
     OPAQUE_MAP(BYTES, "binaryData", 0,

@@ -15,23 +15,23 @@
 /* clang-format off */
 static const struct field event_series_fields[] = {
     OPAQUE(INT, "count", 0,
-        HELP("How often it was seen.")),
+        HELP("How often it occurred.")),
     OPAQUE(MICRO_TIME, "lastObservedTime", ALWAYS,
-        HELP("When it was seen last.")),
+        HELP("When it occurred last.")),
 };
 static OPAQUE_RECORD(event_series, "io.k8s.api.core.v1.EventSeries",
        MESSAGE("count lastObservedTime"),
-       HELP("Events of the same kind, told as one."));
+       HELP("Repeated events, reported as one."));
 
 static const struct field event_source_fields[] = {
     STRING("component", event, component, 0,
-        HELP("Which part of the system.")),
+        HELP("The component of the system.")),
     STRING("host", event, host, 0,
         HELP("The node it is on.")),
 };
 RECORD(event_source, event, "io.k8s.api.core.v1.EventSource",
        MESSAGE("component host"),
-       HELP("Who tells of it."));
+       HELP("The component that reports it."));
 
 static const struct field event_fields[] = {
     TYPE_META,
@@ -41,7 +41,7 @@ static const struct field event_fields[] = {
     STRING("reason", event, reason, 0, HELP("One word for programs.")),
     STRING("message", event, message, 0, HELP("A sentence for people.")),
     WITHIN("source", event_source, ALWAYS,
-        HELP("Who tells of it; the old way.")),
+        HELP("The component that reports it; the old field.")),
     TIME("firstTimestamp", event, first_at_us, ALWAYS,
         HELP("When it happened first.")),
     TIME("lastTimestamp", event, last_at_us, ALWAYS,
@@ -49,17 +49,17 @@ static const struct field event_fields[] = {
     INT("count", event, count, 0, HELP("How often it has happened.")),
     STRING("type", event, type, 0, HELP("Normal or Warning.")),
     MICRO_TIME("eventTime", event, event_at_us, ALWAYS,
-        HELP("When it was seen first.")),
+        HELP("When it occurred first.")),
     OPAQUE(STRING, "action", 0,
         HELP("What was done.")),
     OPAQUE_OBJECT("series", event_series, 0,
-        HELP("How it repeats.")),
+        HELP("Repetitions of the event.")),
     STRING("reportingComponent", event, reporting_component, ALWAYS,
-        HELP("Who tells of it: kiln/scheduler.")),
+        HELP("The component that reports it: kiln/scheduler.")),
     OPAQUE(STRING, "reportingInstance", ALWAYS,
-        HELP("Which one of those.")),
+        HELP("The instance of that component.")),
     OPAQUE_OBJECT("related", object_reference, 0,
-        HELP("Another object that has to do with it.")),
+        HELP("A related object.")),
 };
 RECORD(event, event, "io.k8s.api.core.v1.Event",
        MESSAGE("metadata involvedObject reason message source firstTimestamp "
@@ -357,13 +357,14 @@ static const struct table_column columns[] = {
     COLUMN("Last Seen", add_last_seen, "When it happened last."),
     COLUMN("Type", add_type, "Normal or Warning."),
     COLUMN("Reason", add_reason, "Why, in one word for programs."),
-    COLUMN("Object", add_object, "What it happened to."),
-    COLUMN("Subobject", add_subobject, "Which part of it.", WIDE),
-    COLUMN("Source", add_source, "Who tells of it, and on which host.", WIDE),
+    COLUMN("Object", add_object, "The object that it happened to."),
+    COLUMN("Subobject", add_subobject, "The part of the object.", WIDE),
+    COLUMN("Source", add_source, "The component that reports it, and its "
+                                 "host.", WIDE),
     COLUMN("Message", add_message, "Why, in words for people."),
     COLUMN("First Seen", add_first_seen, "When it happened first.", WIDE),
     COLUMN("Count", add_count, "How often it has happened.", WIDE),
-    COLUMN("Name", table_add_name, "What the event itself is called.",
+    COLUMN("Name", table_add_name, "The name of the event.",
         FORMAT("name"), WIDE),
 };
 static const struct table table = {

@@ -12,25 +12,25 @@
 /* clang-format off */
 static const struct field events_event_series_fields[] = {
     OPAQUE(INT, "count", ALWAYS | REQUIRED,
-        HELP("How often it was seen.")),
+        HELP("How often it occurred.")),
     OPAQUE(MICRO_TIME, "lastObservedTime", ALWAYS | REQUIRED,
-        HELP("When it was seen last.")),
+        HELP("When it occurred last.")),
 };
 static OPAQUE_RECORD(events_event_series, "io.k8s.api.events.v1.EventSeries",
        MESSAGE("count lastObservedTime"),
-       HELP("Events of the same kind, told as one."));
+       HELP("Repeated events, reported as one."));
 
 static const struct field events_event_fields[] = {
     TYPE_META,
     BARE_METADATA,
     OPAQUE(MICRO_TIME, "eventTime", ALWAYS | REQUIRED,
-        HELP("When it was seen first.")),
+        HELP("When it occurred first.")),
     OPAQUE_OBJECT("series", events_event_series, 0,
-        HELP("How it repeats.")),
+        HELP("Repetitions of the event.")),
     OPAQUE(STRING, "reportingController", 0,
-        HELP("Who tells of it.")),
+        HELP("The component that reports it.")),
     OPAQUE(STRING, "reportingInstance", 0,
-        HELP("Which one of those.")),
+        HELP("The instance of that component.")),
     OPAQUE(STRING, "action", 0,
         HELP("What was done.")),
     OPAQUE(STRING, "reason", 0,
@@ -42,15 +42,15 @@ static const struct field events_event_fields[] = {
     OPAQUE(STRING, "type", 0,
         HELP("Normal or Warning.")),
     OPAQUE_OBJECT("deprecatedSource", event_source, ALWAYS,
-        HELP("Who tells of it; the old way.")),
+        HELP("The component that reports it; the old field.")),
     OPAQUE(TIME, "deprecatedFirstTimestamp", ALWAYS,
-        HELP("When it was seen first; the old way.")),
+        HELP("When it occurred first; the old field.")),
     OPAQUE(TIME, "deprecatedLastTimestamp", ALWAYS,
-        HELP("When it was seen last; the old way.")),
+        HELP("When it occurred last; the old field.")),
     OPAQUE(INT, "deprecatedCount", 0,
-        HELP("How often; the old way.")),
+        HELP("How often it occurred; the old field.")),
     OPAQUE_OBJECT("related", object_reference, 0,
-        HELP("Another object that has to do with it.")),
+        HELP("A related object.")),
 };
 static RECORD(events_event, meta, "io.k8s.api.events.v1.Event",
        MESSAGE("metadata eventTime series reportingController "

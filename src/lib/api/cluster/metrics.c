@@ -16,14 +16,14 @@ static const struct field node_metrics_fields[] = {
     TIME("timestamp", node_metrics, taken_at_us, ALWAYS | REQUIRED,
         HELP("The end of the window.")),
     STRING("window", node_metrics, window, ALWAYS | REQUIRED,
-        HELP("How long it was looked: cpu is the mean of this time.")),
+        HELP("The length of the window; cpu is its mean.")),
     MAP(QUANTITY, "usage", node_metrics, usage, ALWAYS | REQUIRED,
         HELP("cpu in cores; memory as the working set in bytes, which is "
              "what cannot be dropped when memory gets short.")),
 };
 static RECORD(node_metrics, node_metrics,
        "io.k8s.metrics.pkg.apis.metrics.v1beta1.NodeMetrics",
-       HELP("What a node takes just now, jobs and all else together."));
+       HELP("The current usage of a node, by jobs and everything else."));
 
 static const struct field container_metrics_fields[] = {
     STRING("name", container_metrics, name, ALWAYS | REQUIRED,
@@ -33,7 +33,7 @@ static const struct field container_metrics_fields[] = {
 };
 static RECORD(container_metrics, container_metrics,
        "io.k8s.metrics.pkg.apis.metrics.v1beta1.ContainerMetrics",
-       HELP("What one container of a pod takes just now."));
+       HELP("The current usage of a container."));
 
 static const struct field pod_metrics_fields[] = {
     TYPE_META,
@@ -41,27 +41,27 @@ static const struct field pod_metrics_fields[] = {
     TIME("timestamp", pod_metrics, taken_at_us, ALWAYS | REQUIRED,
         HELP("The end of the window.")),
     STRING("window", pod_metrics, window, ALWAYS | REQUIRED,
-        HELP("How long it was looked: cpu is the mean of this time.")),
+        HELP("The length of the window; cpu is its mean.")),
     OBJECTS("containers", pod_metrics, containers, container_metrics,
         ALWAYS | REQUIRED, BY_KEY("name"),
         HELP("The process of the job, under its container's name.")),
     OBJECT("total", pod_metrics, total, pod_usage, OPTIONAL | KILN,
-        HELP("What the pod took since it began.")),
+        HELP("The usage of the pod since its start.")),
 };
 static RECORD(pod_metrics, pod_metrics,
        "io.k8s.metrics.pkg.apis.metrics.v1beta1.PodMetrics",
-       HELP("What a running pod takes just now, by its node's figures."));
+       HELP("The current usage of a running pod, as its node reports it."));
 
 static const struct field usage_figures_fields[] = {
     INT64("windowMilliseconds", usage_figures, window_ms, 0,
-        HELP("How long it was looked.")),
+        HELP("The length of the window.")),
     INT64("cpuNanocores", usage_figures, cpu_nanocores, 0,
         HELP("Cores in use, times 10^9.")),
     INT64("memoryBytes", usage_figures, memory_bytes, 0,
         HELP("The working set.")),
 };
 static RECORD(usage_figures, usage_figures, "hpc.kiln.v1.UsageFigures",
-       HELP("What was taken in a window of time."));
+       HELP("The usage in a window of time."));
 
 static const struct field usage_of_pod_fields[] = {
     STRING("namespace", usage_of_pod, namespace, REQUIRED,
@@ -71,23 +71,23 @@ static const struct field usage_of_pod_fields[] = {
     STRING("uid", usage_of_pod, uid, REQUIRED,
         HELP("Of the pod.")),
     OBJECT("figures", usage_of_pod, figures, usage_figures, 0,
-        HELP("Just now.")),
+        HELP("The current usage.")),
     OBJECT("total", usage_of_pod, total, pod_usage, 0,
-        HELP("Since it began.")),
+        HELP("The usage since its start.")),
 };
 static RECORD(usage_of_pod, usage_of_pod, "hpc.kiln.v1.UsageOfPod",
-       HELP("What a pod takes."));
+       HELP("The usage of a pod."));
 
 static const struct field usage_report_fields[] = {
     INT64("intervalMilliseconds", usage_report, interval_ms, REQUIRED,
-        HELP("Until the next report.")),
+        HELP("Time until the next report.")),
     OBJECT("node", usage_report, node, usage_figures, 0,
         HELP("Of the whole machine.")),
     OBJECTS("pods", usage_report, pods, usage_of_pod, 0,
         HELP("Of each pod that runs.")),
 };
 RECORD(usage_report, usage_report, "hpc.kiln.v1.UsageReport",
-       HELP("What a node and its pods take, as its agent reports."));
+       HELP("The usage of a node and its pods, as its agent reports it."));
 /* clang-format on */
 
 static const struct node_metrics *
@@ -166,7 +166,7 @@ static const struct table_column columns[] = {
     COLUMN("cpu", add_cpu, "Cores in use, as the mean of the window.",
         FORMAT("quantity")),
     COLUMN("memory", add_memory, "The working set.", FORMAT("quantity")),
-    COLUMN("Window", add_window, "How long it was looked.",
+    COLUMN("Window", add_window, "The length of the window.",
         FORMAT("duration")),
 };
 static const struct table table = {TABLE_COLUMNS(columns)};

@@ -16,45 +16,45 @@ static const struct field namespace_condition_fields[] = {
     OPAQUE(STRING, "status", ALWAYS | REQUIRED,
         HELP("True, False or Unknown.")),
     OPAQUE(STRING, "type", ALWAYS | REQUIRED,
-        HELP("What it is about.")),
+        HELP("Type of the condition.")),
     OPAQUE(TIME, "lastTransitionTime", ALWAYS,
         HELP("When the status last changed.")),
     OPAQUE(STRING, "message", 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
     OPAQUE(STRING, "reason", 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
 };
 static OPAQUE_RECORD(namespace_condition,
        "io.k8s.api.core.v1.NamespaceCondition",
        MESSAGE("type status 4 lastTransitionTime reason message"),
-       HELP("One thing that is known about a namespace that goes."));
+       HELP("A condition of a namespace that is being deleted."));
 
 static const struct field namespace_spec_fields[] = {
     LIST(STRING, "finalizers", namespace_, spec_finalizers, 0,
-        HELP("It stays until these are taken out.")),
+        HELP("The namespace stays until these finalizers are removed.")),
 };
 static RECORD(namespace_spec, namespace_, "io.k8s.api.core.v1.NamespaceSpec",
        MESSAGE("finalizers"),
-       HELP("What a namespace has to wait for."));
+       HELP("What a namespace waits for before it is deleted."));
 
 static const struct field namespace_status_fields[] = {
     OPAQUE_OBJECTS("conditions", namespace_condition, 0, BY_KEY("type"),
-        HELP("What is known about it, point by point.")),
+        HELP("Its conditions.")),
     STRING("phase", namespace_, phase, 0, ONE_OF("Active", "Terminating"),
         HELP("Active, or Terminating while it empties.")),
 };
 static RECORD(namespace_status, namespace_,
        "io.k8s.api.core.v1.NamespaceStatus",
        MESSAGE("phase conditions"),
-       HELP("How a namespace is."));
+       HELP("The state of a namespace."));
 
 static const struct field namespace_fields[] = {
     TYPE_META,
     METADATA(namespace_),
     WITHIN("spec", namespace_spec, ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     WITHIN("status", namespace_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(namespace, namespace_, "io.k8s.api.core.v1.Namespace",
        MESSAGE("metadata spec status"),

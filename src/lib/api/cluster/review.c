@@ -23,14 +23,14 @@ static OPAQUE_RECORD(requirement,
 
 static const struct field selector_attributes_fields[] = {
     OPAQUE(STRING, "rawSelector", 0,
-        HELP("As it was written.")),
+        HELP("The selector as text.")),
     OPAQUE_OBJECTS("requirements", requirement, 0,
-        HELP("Taken apart.")),
+        HELP("The parsed requirements.")),
 };
 static OPAQUE_RECORD(selector_attributes,
        "io.k8s.api.authorization.v1.LabelSelectorAttributes",
        MESSAGE("rawSelector requirements"),
-       HELP("A selector that a request has."));
+       HELP("A selector of a request."));
 
 static const struct field resource_attributes_fields[] = {
     OPAQUE(STRING, "namespace", 0,
@@ -48,47 +48,47 @@ static const struct field resource_attributes_fields[] = {
     OPAQUE(STRING, "name", 0,
         HELP("The object; none for all.")),
     OPAQUE_OBJECT("fieldSelector", selector_attributes, 0,
-        HELP("Only with such fields.")),
+        HELP("Only objects with these fields.")),
     OPAQUE_OBJECT("labelSelector", selector_attributes, 0,
-        HELP("Those with such labels.")),
+        HELP("Only objects with these labels.")),
 };
 static OPAQUE_RECORD(resource_attributes,
        "io.k8s.api.authorization.v1.ResourceAttributes",
        MESSAGE("namespace verb group version resource subresource name "
                "fieldSelector labelSelector"),
-       HELP("Something one may ask of objects."));
+       HELP("An action on objects."));
 
 static const struct field non_resource_attributes_fields[] = {
     OPAQUE(STRING, "path", 0,
         HELP("The path.")),
     OPAQUE(STRING, "verb", 0,
-        HELP("The method, in small letters.")),
+        HELP("The method, in lower case.")),
 };
 static OPAQUE_RECORD(non_resource_attributes,
        "io.k8s.api.authorization.v1.NonResourceAttributes",
        MESSAGE("path verb"),
-       HELP("A path one may ask for."));
+       HELP("A request for a path."));
 
 static const struct field access_spec_fields[] = {
     OPAQUE_OBJECT("resourceAttributes", resource_attributes, 0,
-        HELP("Something of objects.")),
+        HELP("An action on objects.")),
     OPAQUE_OBJECT("nonResourceAttributes", non_resource_attributes, 0,
         HELP("A path.")),
 };
 static OPAQUE_RECORD(access_spec,
        "io.k8s.api.authorization.v1.SelfSubjectAccessReviewSpec",
        MESSAGE("resourceAttributes nonResourceAttributes"),
-       HELP("What is asked about."));
+       HELP("The action in question."));
 
 static const struct field access_status_fields[] = {
     OPAQUE(BOOL, "allowed", ALWAYS | REQUIRED,
-        HELP("Whether the caller may.")),
+        HELP("Whether the caller is allowed to do it.")),
     OPAQUE(BOOL, "denied", 0,
         HELP("Whether a rule forbids it.")),
     OPAQUE(STRING, "reason", 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
     OPAQUE(STRING, "evaluationError", 0,
-        HELP("What could not be looked at.")),
+        HELP("What could not be evaluated.")),
 };
 static OPAQUE_RECORD(access_status,
        "io.k8s.api.authorization.v1.SubjectAccessReviewStatus",
@@ -101,9 +101,9 @@ static const struct field self_subject_access_review_fields[] = {
         HELP("Name, namespace, labels and what else objects have in "
              "common.")),
     OPAQUE_OBJECT("spec", access_spec, ALWAYS | REQUIRED,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OPAQUE_OBJECT("status", access_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 OPAQUE_RECORD(self_subject_access_review,
        "io.k8s.api.authorization.v1.SelfSubjectAccessReview",
@@ -114,11 +114,11 @@ static const struct field resource_rule_fields[] = {
     OPAQUE_LIST(STRING, "verbs", ALWAYS | REQUIRED,
         HELP("What.")),
     OPAQUE_LIST(STRING, "apiGroups", 0,
-        HELP("Of these groups.")),
+        HELP("Of these API groups.")),
     OPAQUE_LIST(STRING, "resources", 0,
         HELP("Of these resources.")),
     OPAQUE_LIST(STRING, "resourceNames", 0,
-        HELP("Of these names; none for all.")),
+        HELP("Only objects with these names; none for all.")),
 };
 static OPAQUE_RECORD(resource_rule, "io.k8s.api.authorization.v1.ResourceRule",
        MESSAGE("verbs apiGroups resources resourceNames"),
@@ -150,9 +150,9 @@ static const struct field rules_status_fields[] = {
     OPAQUE_OBJECTS("nonResourceRules", non_resource_rule, ALWAYS | REQUIRED,
         HELP("Which paths may be asked for.")),
     OPAQUE(BOOL, "incomplete", ALWAYS | REQUIRED,
-        HELP("Whether there is more.")),
+        HELP("Whether the list is incomplete.")),
     OPAQUE(STRING, "evaluationError", 0,
-        HELP("What could not be looked at.")),
+        HELP("What could not be evaluated.")),
 };
 static OPAQUE_RECORD(rules_status,
        "io.k8s.api.authorization.v1.SubjectRulesReviewStatus",
@@ -165,9 +165,9 @@ static const struct field self_subject_rules_review_fields[] = {
         HELP("Name, namespace, labels and what else objects have in "
              "common.")),
     OPAQUE_OBJECT("spec", rules_spec, ALWAYS | REQUIRED,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OPAQUE_OBJECT("status", rules_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 OPAQUE_RECORD(self_subject_rules_review,
        "io.k8s.api.authorization.v1.SelfSubjectRulesReview",
@@ -182,11 +182,11 @@ static const struct field user_info_fields[] = {
     OPAQUE_LIST(STRING, "groups", 0,
         HELP("The groups.")),
     OPAQUE(ANY, "extra", 0,
-        HELP("What else is known.")),
+        HELP("Further attributes.")),
 };
 static OPAQUE_RECORD(user_info, "io.k8s.api.authentication.v1.UserInfo",
        MESSAGE("username uid groups extra"),
-       HELP("Who somebody is."));
+       HELP("The identity of a user."));
 
 static const struct field subject_status_fields[] = {
     OPAQUE_OBJECT("userInfo", user_info, ALWAYS,
@@ -203,7 +203,7 @@ static const struct field self_subject_review_fields[] = {
         HELP("Name, namespace, labels and what else objects have in "
              "common.")),
     OPAQUE_OBJECT("status", subject_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 OPAQUE_RECORD(self_subject_review,
        "io.k8s.api.authentication.v1.SelfSubjectReview",

@@ -36,29 +36,29 @@ static const struct field job_template_fields[] = {
     OPAQUE_OBJECT("metadata", meta, ALWAYS,
         HELP("Labels and annotations of the Jobs.")),
     OBJECT("spec", job_template, spec, job_spec, ALWAYS,
-        HELP("What the Jobs are to do.")),
+        HELP("The specification of the Jobs.")),
 };
 static RECORD(job_template, job_template, "io.k8s.api.batch.v1.JobTemplateSpec",
        MESSAGE("metadata spec"),
-       HELP("What Jobs are made from."));
+       HELP("A template for Jobs."));
 
 static const struct field cron_job_spec_fields[] = {
     STRING("schedule", cron_job_spec, schedule, ALWAYS | REQUIRED,
         HELP("When: minute, hour, day, month and weekday as in cron, or "
              "@hourly, @daily, @weekly, @monthly, @yearly.")),
     STRING("timeZone", cron_job_spec, time_zone, KEPT,
-        HELP("Whose clock it goes by: \"Europe/Berlin\"; the controller's, if "
-             "it is not given.")),
+        HELP("The time zone of the schedule: \"Europe/Berlin\"; the default "
+             "is the controller's.")),
     INT64("startingDeadlineSeconds", cron_job_spec, starting_deadline_s,
         OPTIONAL, HELP("How late a Job may still be started.")),
     STRING("concurrencyPolicy", cron_job_spec, concurrency_policy, 0,
         ONE_OF("Allow", "Forbid", "Replace"),
-        HELP("What is done while an earlier Job goes on: Allow, Forbid or "
-             "Replace.")),
+        HELP("What happens while an earlier Job still runs: Allow, Forbid "
+             "or Replace.")),
     BOOL("suspend", cron_job_spec, suspend, KEPT,
-        HELP("Whether no Jobs are made for now.")),
+        HELP("Whether the creation of Jobs is suspended.")),
     OBJECT("jobTemplate", cron_job_spec, job_template, job_template,
-        ALWAYS | REQUIRED, HELP("The Jobs to make.")),
+        ALWAYS | REQUIRED, HELP("The Jobs to create.")),
     INT("successfulJobsHistoryLimit", cron_job_spec, successful_jobs_limit,
         OPTIONAL, HELP("How many Jobs that succeeded are kept.")),
     INT("failedJobsHistoryLimit", cron_job_spec, failed_jobs_limit, OPTIONAL,
@@ -68,32 +68,32 @@ static RECORD(cron_job_spec, cron_job_spec, "io.k8s.api.batch.v1.CronJobSpec",
        MESSAGE("schedule startingDeadlineSeconds concurrencyPolicy suspend "
                "jobTemplate successfulJobsHistoryLimit "
                "failedJobsHistoryLimit timeZone"),
-       HELP("Which Jobs are made, and when."));
+       HELP("Which Jobs are created, and when."));
 
 static const struct field cron_job_status_fields[] = {
     OBJECTS("active", cron_job_status, active, object_reference, 0,
         HELP("Its Jobs that have not ended.")),
     TIME("lastScheduleTime", cron_job_status, last_schedule_at_us, KEPT,
-        HELP("When a Job was last due and made.")),
+        HELP("When a Job was last due and created.")),
     TIME("lastSuccessfulTime", cron_job_status, last_successful_at_us, KEPT,
         HELP("When a Job last succeeded.")),
 };
 static RECORD(cron_job_status, cron_job_status,
        "io.k8s.api.batch.v1.CronJobStatus",
        MESSAGE("active 4 lastScheduleTime lastSuccessfulTime"),
-       HELP("What has come of the schedule."));
+       HELP("The state of the schedule."));
 
 static const struct field cron_job_fields[] = {
     TYPE_META,
     METADATA(cron_job),
     OBJECT("spec", cron_job, spec, cron_job_spec, ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OBJECT("status", cron_job, status, cron_job_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(cron_job, cron_job, "io.k8s.api.batch.v1.CronJob",
        MESSAGE("metadata spec status"),
-       HELP("Jobs that are made again and again, by a schedule."));
+       HELP("Creates Jobs repeatedly, by a schedule."));
 /* clang-format on */
 
 const struct cron_job *
@@ -406,12 +406,13 @@ add_selector(struct table_row *row)
 /* clang-format off */
 static const struct table_column columns[] = {
     TABLE_NAME,
-    COLUMN("Schedule", add_schedule, "When its Jobs are made."),
-    COLUMN("Timezone", add_time_zone, "Whose clock that goes by."),
-    COLUMN("Suspend", add_suspend, "Whether no Jobs are made for now.",
+    COLUMN("Schedule", add_schedule, "When its Jobs are created."),
+    COLUMN("Timezone", add_time_zone, "The time zone of the schedule."),
+    COLUMN("Suspend", add_suspend, "Whether the creation of Jobs is suspended.",
         BOOLEAN),
     COLUMN("Active", add_active, "Its Jobs that have not ended.", INTEGER),
-    COLUMN("Last Schedule", add_last_schedule, "Since a Job was last made."),
+    COLUMN("Last Schedule", add_last_schedule, "The time since the last Job "
+                                               "was created."),
     TABLE_AGE,
     COLUMN("Containers", add_containers, "The names of its containers.", WIDE),
     COLUMN("Images", add_images, "The images of its containers.", WIDE),

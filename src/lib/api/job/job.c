@@ -22,39 +22,39 @@ static const struct field on_exit_codes_fields[] = {
     LIST(INT, "values", exit_code_match, values, ALWAYS | REQUIRED, APPLY_SET,
         HELP("The exit codes; 0 only with NotIn.")),
     STRING("containerName", exit_code_match, container_name, KEPT,
-        HELP("Of this container alone.")),
+        HELP("Only of this container.")),
 };
 static RECORD(on_exit_codes, exit_code_match,
        "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement",
        MESSAGE("containerName operator values"),
-       HELP("A rule's question about exit codes."));
+       HELP("A requirement on exit codes."));
 
 static const struct field on_pod_conditions_fields[] = {
     STRING("status", condition_match, status, ALWAYS | REQUIRED,
-        HELP("What it is to be.")),
+        HELP("The required status.")),
     STRING("type", condition_match, type, ALWAYS | REQUIRED,
         HELP("The condition, such as DisruptionTarget.")),
 };
 static RECORD(on_pod_conditions, condition_match,
        "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
        MESSAGE("type status"),
-       HELP("A rule's question about a condition of the pod."));
+       HELP("A requirement on a condition of the pod."));
 
 static const struct field pod_failure_policy_rule_fields[] = {
     STRING("action", failure_rule, action, ALWAYS | REQUIRED,
         ONE_OF("Count", "FailIndex", "FailJob", "Ignore"),
-        HELP("What a failure that matches does.")),
+        HELP("The action for a matching failure.")),
     OBJECT("onExitCodes", failure_rule, on_exit_codes, on_exit_codes, OPTIONAL,
-        HELP("128 and its number for a process that a signal killed.")),
+        HELP("Exit codes; for a process killed by a signal, 128 plus the "
+             "signal's number.")),
     OBJECTS("onPodConditions", failure_rule, on_conditions, on_pod_conditions,
         0,
-        HELP("It fits when one of these conditions is so.")),
+        HELP("It matches if one of these conditions holds.")),
 };
 static RECORD(pod_failure_policy_rule, failure_rule,
        "io.k8s.api.batch.v1.PodFailurePolicyRule",
        MESSAGE("action onExitCodes onPodConditions"),
-       HELP("What is done about a failure; the first rule that fits "
-            "counts."));
+       HELP("What is done about a failure; the first matching rule counts."));
 
 static const struct field pod_failure_policy_fields[] = {
     OBJECTS("rules", failure_policy, rules, pod_failure_policy_rule,
@@ -68,24 +68,24 @@ static RECORD(pod_failure_policy, failure_policy,
 
 static const struct field success_policy_rule_fields[] = {
     INT("succeededCount", success_rule, succeeded_count, OPTIONAL,
-        HELP("So many of the indexes have.")),
+        HELP("At least this many indexes have succeeded.")),
     STRING("succeededIndexes", success_rule, succeeded_indexes, KEPT,
-        HELP("All of these have: \"0,3-5\".")),
+        HELP("All of these indexes have succeeded: \"0,3-5\".")),
 };
 static RECORD(success_policy_rule, success_rule,
        "io.k8s.api.batch.v1.SuccessPolicyRule",
        MESSAGE("succeededIndexes succeededCount"),
-       HELP("When an Indexed Job has succeeded early."));
+       HELP("A criterion for the early success of an Indexed Job."));
 
 static const struct field success_policy_fields[] = {
     OBJECTS("rules", success_policy, rules, success_policy_rule,
         ALWAYS | REQUIRED,
-        HELP("One that holds is enough.")),
+        HELP("One match is enough.")),
 };
 static RECORD(success_policy, success_policy,
        "io.k8s.api.batch.v1.SuccessPolicy",
        MESSAGE("rules"),
-       HELP("When an Indexed Job has succeeded though indexes are left."));
+       HELP("When an Indexed Job succeeds although indexes are left."));
 
 static const struct field uncounted_terminated_pods_fields[] = {
     OPAQUE_LIST(STRING, "failed", 0, APPLY_SET,
@@ -108,17 +108,17 @@ static const struct field job_condition_fields[] = {
         OFTEN("True", "False", "Unknown"),
         HELP("True, False or Unknown.")),
     OPAQUE(TIME, "lastProbeTime", ALWAYS,
-        HELP("When it was last looked at.")),
+        HELP("When it was last checked.")),
     TIME("lastTransitionTime", job_condition, last_transition_at_us, ALWAYS,
         HELP("When the status last changed.")),
     STRING("reason", job_condition, reason, 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
     STRING("message", job_condition, message, 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
 };
 static RECORD(job_condition, job_condition, "io.k8s.api.batch.v1.JobCondition",
        MESSAGE("type status lastProbeTime lastTransitionTime reason message"),
-       HELP("One thing that is known about a Job."));
+       HELP("A condition of a Job."));
 
 static const struct field job_run_fields[] = {
     STRING("podName", job_run, pod_name, 0,
@@ -126,43 +126,43 @@ static const struct field job_run_fields[] = {
     STRING("nodeName", job_run, node_name, 0,
         HELP("Where it ran.")),
     TIME("startedAt", job_run, started_at_us, KEPT,
-        HELP("When its process began.")),
+        HELP("When its process started.")),
     TIME("finishedAt", job_run, finished_at_us, KEPT,
         HELP("When it ended.")),
     INT64("frozenMicroseconds", job_run, frozen_us, 0,
-        HELP("How long of that it stood still.")),
+        HELP("How long it was suspended in that time.")),
     INT("exitCode", job_run, exit_code, 0,
-        HELP("What it ended with.")),
+        HELP("Its exit code.")),
     INT("signal", job_run, signal, 0,
-        HELP("What killed it, if something did.")),
+        HELP("The signal that killed it, if any.")),
     STRING("reason", job_run, reason, 0, HELP("One word on how it ended.")),
     STRING("message", job_run, message, 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
     OBJECT("usage", job_run, usage, pod_usage, OPTIONAL,
         HELP("What its process used.")),
 };
 static RECORD(job_run, job_run, "hpc.kiln.v1.JobRun",
-       HELP("How the pod of a Job that ended last went."), ATOMIC);
+       HELP("The result of the Job's pod that ended last."), ATOMIC);
 
 static const struct field job_array_fields[] = {
     STRING("tasks", job_array, tasks, ALWAYS | REQUIRED,
         HELP("The numbers of its elements: \"0-99\", \"1-1000:7\", "
              "\"3,5,9-12\".")),
     INT("throttle", job_array, throttle, OPTIONAL,
-        HELP("The most elements at once; 0 starts none, and without it there "
-             "is no limit of its own.")),
+        HELP("The maximum number of elements that run at once; 0 starts "
+             "none; without it there is no such limit.")),
     BOOL("failFast", job_array, fail_fast, 0,
         HELP("The first element that fails cancels the others.")),
     STRING("held", job_array, held, 0,
-        HELP("Numbers of elements that do not start for now.")),
+        HELP("The numbers of held elements.")),
     STRING("cancelled", job_array, cancelled, 0,
-        HELP("Numbers of elements that are ended, or never start.")),
+        HELP("The numbers of cancelled elements.")),
     INT64("requeues", job_array, requeues, 0,
-        HELP("How often some were requeued; counted by the server.")),
+        HELP("How often elements were requeued; counted by the server.")),
 };
 static RECORD(job_array, job_array, "hpc.kiln.v1.JobArray",
-       HELP("A job array: one Job of many elements, of which only those have "
-            "pods that run or can start soon."));
+       HELP("A job array: one Job with many elements; only elements that "
+            "run or can start soon have pods."));
 
 static const struct field job_array_status_fields[] = {
     STRING("waiting", job_array_status, waiting, 0,
@@ -176,20 +176,20 @@ static const struct field job_array_status_fields[] = {
 };
 static RECORD(job_array_status, job_array_status,
        "hpc.kiln.v1.JobArrayStatus",
-       HELP("How the elements of an array are getting on."));
+       HELP("The state of the elements of an array."));
 
 static const struct field job_status_fields[] = {
     OBJECTS("conditions", job_status, conditions, job_condition, 0,
         PATCH_BY_KEY("type"), HELP("Complete, Failed, Suspended and when.")),
     TIME("startTime", job_status, start_at_us, KEPT,
-        HELP("When the Job was first taken up.")),
+        HELP("When the controller first processed the Job.")),
     INT("active", job_status, active, 0, HELP("Pods that wait or run.")),
     TIME("completionTime", job_status, completion_at_us, KEPT,
         HELP("When the Job was complete.")),
-    INT("failed", job_status, failed, 0, HELP("Pods that did not.")),
-    INT("succeeded", job_status, succeeded, 0, HELP("Pods that ended well.")),
+    INT("failed", job_status, failed, 0, HELP("Pods that failed.")),
+    INT("succeeded", job_status, succeeded, 0, HELP("Pods that succeeded.")),
     INT("terminating", job_status, terminating, KEPT,
-        HELP("Pods that are asked to end and have not.")),
+        HELP("Pods that were told to end and have not ended yet.")),
     OPAQUE_OBJECT("uncountedTerminatedPods", uncounted_terminated_pods, 0,
         HELP("Pods that have ended and are not counted yet.")),
     INT("ready", job_status, ready, KEPT,
@@ -207,9 +207,9 @@ static const struct field job_status_fields[] = {
     INT("requeued", job_status, requeued, KILN,
         HELP("The kiln.hpc/requeue-before that was carried out last.")),
     OBJECT("lastRun", job_status, last_run, job_run, OPTIONAL | KILN,
-        HELP("How the pod that ended last has run.")),
+        HELP("The result of the pod that ended last.")),
     INT("exitCode", job_status, exit_code, OPTIONAL | KILN,
-        HELP("Of the last pod that ended.")),
+        HELP("The exit code of the last pod that ended.")),
     STRING("state", job_status, state, KILN,
         HELP("What the Job is doing, or how it ended, in one word: "
              "kiln-states(7).")),
@@ -218,25 +218,25 @@ static const struct field job_status_fields[] = {
     OBJECT("cause", job_status, cause, pod_cause, OPTIONAL | KILN,
         HELP("Why its pods cannot be made, when they cannot.")),
     OBJECT("array", job_status, array, job_array_status, OPTIONAL | KILN,
-        HELP("How the elements of an array are getting on.")),
+        HELP("The state of the elements of an array.")),
     OBJECT("dependencies", job_status, dependencies, job_dependency_status,
         OPTIONAL | KILN,
-        HELP("What became of spec.dependencies.")),
+        HELP("The state of spec.dependencies.")),
 };
 static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus",
        MESSAGE("conditions startTime completionTime active succeeded failed "
                "completedIndexes uncountedTerminatedPods ready failedIndexes "
                "terminating"),
-       HELP("How a Job is getting on."));
+       HELP("The state of a Job."));
 
 static const struct field job_blob_fields[] = {
     STRING("digest", job_blob, digest, 0,
         HELP("sha256: and 64 hexadecimal digits.")),
     INT64("size", job_blob, size_bytes, 0, HELP("Bytes.")),
     STRING("text", job_blob, text, 0,
-        HELP("The content; only when it is sent.")),
+        HELP("The content; only in requests.")),
     BYTES("data", job_blob, data, 0,
-        HELP("The content in base64; only when it is sent.")),
+        HELP("The content in base64; only in requests.")),
 };
 static RECORD(job_blob, job_blob, "hpc.kiln.v1.Blob",
        HELP("A script or an environment: its digest, and at submission "
@@ -248,7 +248,8 @@ static const struct field job_spec_fields[] = {
     INT("completions", job_spec, completions, OPTIONAL,
         HELP("How many pods must succeed.")),
     INT64("activeDeadlineSeconds", job_spec, active_deadline_seconds, OPTIONAL,
-        HELP("The most time from the Job's start to its end, waiting included.")),
+        HELP("The time limit from the Job's start to its end, including "
+             "waiting.")),
     OBJECT("podFailurePolicy", job_spec, pod_failure_policy,
         pod_failure_policy, OPTIONAL,
         HELP("What the failure of a pod means; the first rule that matches.")),
@@ -274,10 +275,10 @@ static const struct field job_spec_fields[] = {
     STRING("podReplacementPolicy", job_spec, pod_replacement_policy, KEPT,
         ONE_OF("Failed", "TerminatingOrFailed"),
         OFTEN("Failed", "TerminatingOrFailed"),
-        HELP("Failed: the next pod comes when the last has ended, not when it "
-             "is asked to.")),
+        HELP("Failed: the next pod is created when the last one has ended, "
+             "not when it is told to end.")),
     STRING("managedBy", job_spec, managed_by, KEPT,
-        HELP("Another controller than Kiln's, which lets the Job alone.")),
+        HELP("A controller other than Kiln's, which then ignores the Job.")),
     INT("maxFailedIndexes", job_spec, max_failed_indexes, OPTIONAL,
         HELP("With more failed indexes than these the Job fails at once.")),
     OBJECT("script", job_spec, script, job_blob, OPTIONAL | KILN,
@@ -285,10 +286,10 @@ static const struct field job_spec_fields[] = {
     OBJECT("environment", job_spec, environment, job_blob, OPTIONAL | KILN,
         HELP("NAME=value entries, each ended by a NUL; kept by its digest.")),
     TIME("beginTime", job_spec, begin_at_us, KEPT | KILN,
-        HELP("No pods are made before.")),
+        HELP("No pods are created before this time.")),
     TIME("deadline", job_spec, deadline_us, KEPT | KILN,
-        HELP("It has ended by then, and is not started when its time limit "
-             "does not fit before; the start of 1970: none.")),
+        HELP("The deadline: it is ended at this time, and not started if "
+             "its time limit does not fit before; the start of 1970: none.")),
     BOOL("requeue", job_spec, requeue, KILN,
         HELP("Start again when the node of a pod is lost.")),
     OBJECT("array", job_spec, array, job_array, OPTIONAL | KILN,
@@ -303,21 +304,20 @@ RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
                "completionMode suspend podFailurePolicy backoffLimitPerIndex "
                "maxFailedIndexes podReplacementPolicy managedBy "
                "successPolicy"),
-       HELP("What a Job is to do."));
+       HELP("The desired state of a Job."));
 
 static const struct field job_fields[] = {
     TYPE_META,
     METADATA(job),
     OBJECT("spec", job, spec, job_spec, ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OBJECT("status", job, status, job_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(job, job, "io.k8s.api.batch.v1.Job",
        MESSAGE("metadata spec status"),
-       HELP("Work that is run to its end: pods from a template, with "
-            "attempts, parallel ones and indexes. An Indexed Job is a job "
-            "array."));
+       HELP("Work that runs to completion: pods from a template, with "
+            "retries, parallelism and indexes."));
 /* clang-format on */
 
 /* ---- Selectable fields ---- */

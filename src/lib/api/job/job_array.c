@@ -51,7 +51,7 @@ read_list(struct arena *arena,
     if (strlen(text) > JOB_ARRAY_TEXT_MAX) {
         error_set(err,
                   -E2BIG,
-                  "a list of task ids has %d bytes at most",
+                  "a list of task ids can have at most %d bytes",
                   JOB_ARRAY_TEXT_MAX);
         return false;
     }
@@ -168,7 +168,7 @@ check_list(struct causes *c,
                    CAUSE_INVALID,
                    name,
                    json_get(array, name),
-                   "%" PRId64 " is none of the array's tasks",
+                   "%" PRId64 " is not one of the array's tasks",
                    task_list_at(&strange, 0));
 }
 
@@ -184,8 +184,8 @@ check_derived(struct causes *c,
                    CAUSE_INVALID,
                    name,
                    json_get(spec, name),
-                   "must be %" PRId64 ", which follows from spec.array.%s; "
-                   "leave it out",
+                   "must be %" PRId64 ", as implied by spec.array.%s; leave "
+                   "it out",
                    wanted,
                    from);
 }
@@ -224,8 +224,8 @@ job_array_check(struct causes *c, const struct json *spec)
                    CAUSE_INVALID,
                    "successPolicy",
                    json_get(spec, "successPolicy"),
-                   "is not for a job array; spec.array.failFast ends one "
-                   "early, or leave spec.array out");
+                   "is not allowed for a job array; use spec.array.failFast "
+                   "to end one early, or leave spec.array out");
     if (!is_right)
         return;
     check_derived(c, spec, "completions", tasks.total, "tasks");
@@ -259,7 +259,7 @@ check_cancelled_kept(struct causes *c,
                    CAUSE_INVALID,
                    "cancelled",
                    json_get(array, "cancelled"),
-                   "task %" PRId64 " was cancelled, and stays so",
+                   "task %" PRId64 " was cancelled, and cannot be restored",
                    task_list_at(&lost, 0));
 }
 
@@ -277,7 +277,8 @@ job_array_check_change(struct causes *c,
                    CAUSE_INVALID,
                    "array",
                    array,
-                   "a Job is a job array from its creation on, or never");
+                   "a Job is made a job array when it is created, and cannot "
+                   "change that");
         return;
     }
     if (array == NULL)

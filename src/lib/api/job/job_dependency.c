@@ -34,7 +34,7 @@ static const struct field job_dependency_end_fields[] = {
     STRING("uid", job_dependency_end, uid, ALWAYS,
         HELP("The job's uid.")),
     STRING("tasks", job_dependency_end, tasks, 0,
-        HELP("Of which these were waited for.")),
+        HELP("The tasks that were waited for.")),
     STRING("state", job_dependency_end, state, ALWAYS,
         HELP("How it ended: kiln-states(7).")),
     TIME("startTime", job_dependency_end, began_at_us, 0,
@@ -46,7 +46,7 @@ static RECORD(job_dependency_end, job_dependency_end,
 
 static const struct field job_dependency_status_fields[] = {
     TIME("metTime", job_dependency_status, met_at_us, KEPT,
-        HELP("When nothing was left to wait for.")),
+        HELP("When all dependencies were met.")),
     OBJECTS("ended", job_dependency_status, ended, job_dependency_end, 0,
         HELP("Jobs that were waited for and are gone.")),
 };
@@ -67,7 +67,7 @@ static const struct field job_dependency_fields[] = {
         HELP("Only these tasks of the array, by their numbers (3, 3-9): each "
              "has started, all have ended, or all have completed.")),
     INT64("delaySeconds", job_dependency, delay_s, 0,
-        HELP("With after: so long since it has started.")),
+        HELP("With after: this long after its start.")),
     STRING("uid", job_dependency, uid, 0,
         HELP("Its uid; set by the server.")),
     STRING("namespace", job_dependency, namespace, 0,
@@ -78,12 +78,11 @@ static const struct field job_dependency_fields[] = {
         HELP("Its state, if it was gone already; set by the server.")),
 };
 static RECORD(job_dependency, job_dependency, "hpc.kiln.v1.JobDependency",
-       HELP("Another job, of which something is waited for."));
+       HELP("Another job that is waited for."));
 
 static const struct field job_dependencies_fields[] = {
     STRING("require", job_dependencies, require, 0, ONE_OF("All", "Any"),
-        HELP("All (if nothing is said): each is waited for; Any: for the "
-             "first.")),
+        HELP("All (the default): wait for each; Any: wait for the first.")),
     OBJECTS("jobs", job_dependencies, jobs, job_dependency, 0,
         HELP("At most 128.")),
 };
@@ -126,20 +125,21 @@ refuse_type(struct dependency_reader *r, const char *word)
         return error_set(r->err,
                          -EOPNOTSUPP,
                          "afterburstbuffer: there are no burst buffers; "
-                         "scratch of a node (--tmp) goes with its job");
+                         "scratch space of a node (--tmp) is deleted with "
+                         "its job");
     if (strcmp(word, "expand") == 0)
         return error_set(r->err,
                          -EOPNOTSUPP,
-                         "expand: a job keeps the size that it began with");
+                         "expand: a job cannot change its size");
     if (*word == '\0')
         return error_set(r->err,
                          -EINVAL,
-                         "a dependency is missing beside a separator (, or ?), "
-                         "such as afterok:1041");
+                         "a dependency is missing next to a separator (, or "
+                         "?); write for example afterok:1041");
     return error_set(r->err,
                      -EINVAL,
-                     "'%.32s' is no dependency; these are after, afterany, "
-                     "afterok, afternotok, aftercorr and singleton, such as "
+                     "'%.32s' is not a dependency; use after, afterany, "
+                     "afterok, afternotok, aftercorr or singleton, such as "
                      "afterok:1041",
                      word);
 }
@@ -154,8 +154,8 @@ add(struct dependency_reader *r,
     if (json_count(r->list) == JOB_DEPENDENCIES_MOST)
         return error_set(r->err,
                          -E2BIG,
-                         "a job waits for %u others at the most; a job in "
-                         "between can wait for more",
+                         "a job can wait for at most %u others; put a job in "
+                         "between that waits for more",
                          JOB_DEPENDENCIES_MOST);
     json_set_string(r->arena, one, "type", types[type]);
     json_append(r->arena, r->list, one);
@@ -183,7 +183,7 @@ refuse_job(struct dependency_reader *r,
 {
     return error_set(r->err,
                      -EINVAL,
-                     "%s: '%.*s' is not the number of a job, such as %s:1041",
+                     "%s: '%.*s' is not a job id, such as %s:1041",
                      types[type],
                      (int)(strcspn(at, ":,?") < 32 ? strcspn(at, ":,?") : 32),
                      at,
@@ -203,16 +203,14 @@ read_minutes(struct dependency_reader *r,
     if (type != DEPENDENCY_AFTER)
         return error_set(r->err,
                          -EINVAL,
-                         "%s: minutes go with after alone, such as after:%.*s"
-                         "+10",
+                         "%s: only after takes minutes, such as after:%.*s+10",
                          types[type],
                          length,
                          began);
     if (!read_number(r, ret_minutes) || *ret_minutes > MOST_MINUTES)
         return error_set(r->err,
                          -EINVAL,
-                         "after:%.*s+: minutes are expected, such as "
-                         "after:%.*s+10",
+                         "after:%.*s+: expected minutes, such as after:%.*s+10",
                          length,
                          began,
                          length,
@@ -257,8 +255,8 @@ read_tasks(struct dependency_reader *r,
     if (length > JOB_DEPENDENCY_TASKS_MAX)
         return error_set(r->err,
                          -E2BIG,
-                         "%s:%" PRId64 "_[]: a list of at most %d bytes is "
-                         "taken here",
+                         "%s:%" PRId64 "_[]: expected a list of at most %d "
+                         "bytes",
                          types[type],
                          job,
                          JOB_DEPENDENCY_TASKS_MAX);
@@ -267,9 +265,9 @@ read_tasks(struct dependency_reader *r,
         || job_dependency_tidy_tasks(r->arena, ret_tasks, &err) < 0)
         return error_set(r->err,
                          -EINVAL,
-                         "%s:%" PRId64 "_: the number of a task is expected, "
-                         "or a list of them in brackets, such as "
-                         "%s:%" PRId64 "_3 or %s:%" PRId64 "_[3-9]",
+                         "%s:%" PRId64 "_: expected a task id, or a list of "
+                         "them in brackets, such as %s:%" PRId64 "_3 or "
+                         "%s:%" PRId64 "_[3-9]",
                          types[type],
                          job,
                          types[type],
@@ -281,7 +279,7 @@ read_tasks(struct dependency_reader *r,
                          -EINVAL,
                          "aftercorr:%" PRId64 "_%s: aftercorr pairs the tasks "
                          "of two arrays by their numbers and names no task; "
-                         "afterok:%" PRId64 "_%s waits for these",
+                         "use afterok:%" PRId64 "_%s to wait for these",
                          job,
                          *ret_tasks,
                          job,
@@ -346,12 +344,12 @@ read_one(struct dependency_reader *r)
                    ? add(r, type, &one)
                    : error_set(r->err,
                                -EINVAL,
-                               "singleton names no job: it waits for the "
-                               "older ones of the same name");
+                               "singleton takes no job id: it waits for your "
+                               "older jobs with the same name");
     if (*r->at != ':')
         return error_set(r->err,
                          -EINVAL,
-                         "%s: a job is missing, such as %s:1041",
+                         "%s: a job id is required, such as %s:1041",
                          word,
                          word);
     while (result == 0 && *r->at == ':') {
@@ -369,8 +367,9 @@ read_separator(struct dependency_reader *r)
     if (r->separator != 0 && r->separator != separator)
         return error_set(r->err,
                          -EINVAL,
-                         "a job waits for all (,) or for any (?), not for "
-                         "some of both; a job in between can wait for the one");
+                         "a job waits either for all (,) or for any (?) of "
+                         "its dependencies; put a job in between that waits "
+                         "for one kind");
     r->separator = separator;
     r->at++;
     return 0;
@@ -443,7 +442,7 @@ job_dependency_tidy_tasks(struct arena *arena,
     int r = task_list_parse(arena, *tasks, &list, err);
 
     if (r == 0 && list.total == 0)
-        r = error_set(err, -EINVAL, "it names no task");
+        r = error_set(err, -EINVAL, "it lists no task");
     if (r < 0)
         return r;
     task_list_format(&list, &text);

@@ -41,7 +41,7 @@ tell_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
     const char *limit = find_limit(f, "memory");
 
     if (limit == NULL)
-        strbuf_add_text(words, "its node was out of memory");
+        strbuf_add_text(words, "its node ran out of memory");
     else {
         strbuf_add_text(words, "over ");
         job_reason_add_bytes(quantity_text_value(limit), words);
@@ -56,7 +56,7 @@ tell_late(const struct job_reason_facts *f, struct strbuf *words)
         f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
 
     if (spec->active_deadline_seconds == NULL)
-        strbuf_add_text(words, "over its time limit");
+        strbuf_add_text(words, "exceeded its time limit");
     else {
         strbuf_add_text(words, "over ");
         job_reason_add_duration(*spec->active_deadline_seconds, words);

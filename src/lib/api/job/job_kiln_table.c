@@ -424,9 +424,9 @@ add_attempts(struct table_row *row)
 
 /* clang-format off */
 static const struct table_column columns[] = {
-    COLUMN("ID", add_id, "The number that commands take."),
+    COLUMN("ID", add_id, "The id that commands take."),
     COLUMN("Name", add_name, "The name its user gave it."),
-    COLUMN("User", add_user, "Whose it is."),
+    COLUMN("User", add_user, "Its owner."),
     COLUMN("Partition", add_partition, "The set of nodes it asked for, or got."),
     COLUMN("State", add_state, "What it is doing."),
     COLUMN("Time", add_time, "How long its process has run."),
@@ -438,12 +438,12 @@ static const struct table_column columns[] = {
     COLUMN("Exit", add_exit, "Its exit code.", WIDE),
     COLUMN("Priority", add_priority, "Higher goes first.", INTEGER, WIDE),
     COLUMN("Attempts", add_attempts, "How often it was started.", INTEGER, WIDE),
-    COLUMN("Code", add_code, "The reason by a word that stays the same.", WIDE),
-    COLUMN("Started", add_started, "When its process began.", WIDE),
+    COLUMN("Code", add_code, "The reason as a fixed word.", WIDE),
+    COLUMN("Started", add_started, "When its process started.", WIDE),
     COLUMN("Ended", add_ended, "When the job ended.", WIDE),
     COLUMN("Start", add_start,
-        "When it may start; ~ where what runs has no time limit.", WIDE),
-    COLUMN("Object", table_add_name, "What it is called in the API.",
+        "When it may start; ~ if running jobs have no time limit.", WIDE),
+    COLUMN("Object", table_add_name, "Its name in the API.",
         FORMAT("name"), WIDE),
 };
 /* clang-format on */

@@ -125,15 +125,15 @@ tell_unwanted(const struct job_wait *w,
                       partition,
                       labels.text);
     else if (labels.length > 0 && node != NULL)
-        strbuf_printf(out, "node %s has not %s", node, labels.text);
+        strbuf_printf(out, "node %s does not have %s", node, labels.text);
     else if (labels.length > 0)
         strbuf_printf(out, "no node has %s", labels.text);
     else if (node != NULL && partition != NULL)
-        strbuf_printf(out, "node %s is not of partition %s", node, partition);
+        strbuf_printf(out, "node %s is not in partition %s", node, partition);
     else if (partition != NULL && node == NULL)
-        strbuf_printf(out, "no node is of partition %s", partition);
+        strbuf_printf(out, "partition %s has no nodes", partition);
     else
-        strbuf_add_text(out, "no node is one that it asks for");
+        strbuf_add_text(out, "no node is one of those that it asks for");
 }
 
 static enum job_reason
@@ -183,7 +183,7 @@ tell_wait(const struct job_wait *w,
         return tell_closed(w, spec, out);
     case WAIT_TOO_LARGE:
         if (w->node != NULL)
-            strbuf_printf(out, "node %s has not %s", w->node, w->what);
+            strbuf_printf(out, "node %s does not have %s", w->node, w->what);
         else
             strbuf_printf(out, "no node has %s", w->what);
         return JOB_REASON_BAD_CONSTRAINTS;
@@ -191,12 +191,12 @@ tell_wait(const struct job_wait *w,
         tell_unwanted(w, spec, out);
         return JOB_REASON_BAD_CONSTRAINTS;
     case WAIT_MAKING_ROOM:
-        strbuf_printf(out, "others leave %s for it", w->node);
+        strbuf_printf(out, "other jobs leave %s for it", w->node);
         return JOB_REASON_RESOURCES;
     case WAIT_WORDS:
         break;
     }
-    strbuf_add_text(out, w->what != NULL ? w->what : "no reason is given");
+    strbuf_add_text(out, w->what != NULL ? w->what : "no reason is known");
     return w->reason;
 }
 

@@ -9,7 +9,7 @@ static const struct field binding_fields[] = {
     OBJECT("target", binding, target, object_reference, ALWAYS | REQUIRED,
         HELP("The Node.")),
     OBJECT("allocation", binding, allocation, allocation, OPTIONAL | KILN,
-        HELP("What the pod gets on the node, exactly.")),
+        HELP("The exact resources that the pod gets on the node.")),
 };
 RECORD(binding, binding, "io.k8s.api.core.v1.Binding",
        MESSAGE("metadata target"),

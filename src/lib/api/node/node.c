@@ -15,11 +15,11 @@ static const struct field taint_fields[] = {
     STRING("key", taint, key, ALWAYS | REQUIRED,
         HELP("The name of the taint.")),
     STRING("value", taint, value, 0,
-        HELP("What it is about, if more is to be said.")),
+        HELP("The value of the taint.")),
     STRING("effect", taint, effect, ALWAYS | REQUIRED,
         ONE_OF("NoExecute", "NoSchedule", "PreferNoSchedule"),
-        HELP("Whether it keeps new pods away, rather does so, or also ends "
-             "running ones.")),
+        HELP("NoSchedule keeps new pods away, PreferNoSchedule does so if "
+             "possible, NoExecute also ends running ones.")),
     TIME("timeAdded", taint, added_at_us, KEPT,
         HELP("Since when.")),
 };
@@ -35,9 +35,9 @@ static const struct field config_map_node_config_source_fields[] = {
     OPAQUE(STRING, "namespace", ALWAYS | REQUIRED,
         HELP("The namespace it is in.")),
     OPAQUE(STRING, "resourceVersion", 0,
-        HELP("The revision that is meant.")),
+        HELP("The required revision.")),
     OPAQUE(STRING, "uid", 0,
-        HELP("The uid of the object, where exactly that one is meant.")),
+        HELP("The required uid of the object.")),
 };
 static OPAQUE_RECORD(config_map_node_config_source,
        "io.k8s.api.core.v1.ConfigMapNodeConfigSource",
@@ -62,16 +62,16 @@ static const struct field node_spec_fields[] = {
     OBJECTS("taints", node_spec, taints, taint, 0,
         HELP("What pods must tolerate to run here.")),
     OPAQUE_OBJECT("configSource", node_config_source, 0,
-        HELP("Not used any more.")),
+        HELP("No longer used.")),
     OPAQUE(STRING, "externalID", 0,
-        HELP("Not used any more.")),
+        HELP("No longer used.")),
     OPAQUE(STRING, "providerID", 0,
         HELP("Its name at the provider of the machine.")),
 };
 static RECORD(node_spec, node_spec, "io.k8s.api.core.v1.NodeSpec",
        MESSAGE("podCIDR externalID providerID unschedulable taints "
                "configSource podCIDRs"),
-       HELP("What is wanted of a node."));
+       HELP("The desired state of a node."));
 
 static const struct field attached_volume_fields[] = {
     OPAQUE(STRING, "name", ALWAYS | REQUIRED,
@@ -99,29 +99,29 @@ static const struct field node_condition_fields[] = {
     STRING("status", node_condition, status, ALWAYS | REQUIRED,
         HELP("True, False or Unknown.")),
     TIME("lastHeartbeatTime", node_condition, last_heartbeat_at_us, ALWAYS,
-        HELP("When the agent last told.")),
+        HELP("When the agent last reported.")),
     TIME("lastTransitionTime", node_condition, last_transition_at_us, ALWAYS,
         HELP("When the status last changed.")),
     STRING("reason", node_condition, reason, 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
     STRING("message", node_condition, message, 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
 };
 static RECORD(node_condition, node_condition,
        "io.k8s.api.core.v1.NodeCondition",
        MESSAGE("type status lastHeartbeatTime lastTransitionTime reason "
                "message"),
-       HELP("One thing that is known about a node."));
+       HELP("A condition of a node."));
 
 static const struct field node_config_status_fields[] = {
     OPAQUE_OBJECT("active", node_config_source, 0,
-        HELP("In use.")),
+        HELP("The configuration in use.")),
     OPAQUE_OBJECT("assigned", node_config_source, 0,
-        HELP("To be taken.")),
+        HELP("The configuration to use next.")),
     OPAQUE(STRING, "error", 0,
         HELP("What is wrong with it.")),
     OPAQUE_OBJECT("lastKnownGood", node_config_source, 0,
-        HELP("To fall back to.")),
+        HELP("The configuration to use if the assigned one fails.")),
 };
 static OPAQUE_RECORD(node_config_status, "io.k8s.api.core.v1.NodeConfigStatus",
        MESSAGE("assigned active lastKnownGood error"),
@@ -146,7 +146,7 @@ static OPAQUE_RECORD(node_daemon_endpoints,
 
 static const struct field node_features_fields[] = {
     OPAQUE(BOOL, "supplementalGroupsPolicy", KEPT,
-        HELP("Whether it knows that field.")),
+        HELP("Whether it supports that field.")),
 };
 static OPAQUE_RECORD(node_features, "io.k8s.api.core.v1.NodeFeatures",
        MESSAGE("supplementalGroupsPolicy"),
@@ -154,7 +154,7 @@ static OPAQUE_RECORD(node_features, "io.k8s.api.core.v1.NodeFeatures",
 
 static const struct field node_runtime_handler_features_fields[] = {
     OPAQUE(BOOL, "recursiveReadOnlyMounts", KEPT,
-        HELP("Mounts for reading alone, all the way down.")),
+        HELP("Recursive read-only mounts.")),
     OPAQUE(BOOL, "userNamespaces", KEPT,
         HELP("User namespaces.")),
 };
@@ -201,7 +201,7 @@ static RECORD(node_info, node_info, "io.k8s.api.core.v1.NodeSystemInfo",
        MESSAGE("machineID systemUUID bootID kernelVersion osImage "
                "containerRuntimeVersion kubeletVersion kubeProxyVersion "
                "operatingSystem architecture"),
-       HELP("Which machine it is, and what runs it."));
+       HELP("The identity and the software of the machine."));
 
 static const struct field node_image_fields[] = {
     LIST(STRING, "names", node_image, names, 0,
@@ -232,22 +232,22 @@ static const struct field node_scratch_fields[] = {
     STRING("path", node_scratch, path, ALWAYS | REQUIRED,
         HELP("The directory that volumes are made in.")),
     QUANTITY("capacity", node_scratch, capacity, ALWAYS | REQUIRED,
-        HELP("How large all volumes together may be.")),
+        HELP("The maximum size of all volumes together.")),
     STRING("quota", node_scratch, quota, 0, ONE_OF("none", "project"),
         HELP("Whether the file system keeps a volume to its size.")),
 };
 static RECORD(node_scratch, node_scratch, "hpc.kiln.v1.Scratch",
-       HELP("Disk of the node that jobs can have for themselves."));
+       HELP("Scratch disk of the node for jobs."));
 
 static const struct field node_status_fields[] = {
     MAP(QUANTITY, "capacity", node_status, capacity, 0,
         HELP("What the machine has.")),
     MAP(QUANTITY, "allocatable", node_status, allocatable, 0,
-        HELP("What of it pods may use.")),
+        HELP("The part of it that pods may use.")),
     OPAQUE(STRING, "phase", 0, ONE_OF("Pending", "Running", "Terminated"),
-        HELP("Not used any more.")),
+        HELP("No longer used.")),
     OBJECTS("conditions", node_status, conditions, node_condition, 0,
-        BY_KEY("type"), HELP("What is true of the node, and since when.")),
+        BY_KEY("type"), HELP("The conditions of the node.")),
     OBJECTS("addresses", node_status, addresses, node_address, 0,
         BY_KEY("type"),
         HELP("Where it can be reached.")),
@@ -273,31 +273,32 @@ static const struct field node_status_fields[] = {
              "memory, devices.")),
     MAP_ROW(OBJECT, "remnants", AT(node_status, remnants), KILN,
         .of = &remnant_record, .merge = MERGE_BY_KEY,
-        HELP("Pods deleted by force, by uid, whose processes may run yet: "
-             "what they hold is not free.")),
+        HELP("Pods deleted by force, by uid, whose processes may still run: "
+             "their resources are not free.")),
     OBJECT("scratch", node_status, scratch, node_scratch, OPTIONAL | KILN,
-        HELP("Where and how much storage volumes can be made of here.")),
+        HELP("Where volumes can be created here, and how much storage they "
+             "can use.")),
     LIST(STRING, "agentFeatures", node_status, agent_features, KILN,
-        HELP("What its agent can do that one of the release before cannot.")),
+        HELP("Features of its agent that the previous release does not have.")),
 };
 static RECORD(node_status, node_status, "io.k8s.api.core.v1.NodeStatus",
        MESSAGE("capacity allocatable phase conditions addresses "
                "daemonEndpoints nodeInfo images volumesInUse volumesAttached "
                "config runtimeHandlers features"),
-       HELP("How a node is, and what it has."));
+       HELP("The state of a node, and its resources."));
 
 static const struct field node_fields[] = {
     TYPE_META,
     METADATA(node),
     OBJECT("spec", node, spec, node_spec, ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OBJECT("status", node, status, node_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(node, node, "io.k8s.api.core.v1.Node",
        MESSAGE("metadata spec status"),
-       HELP("A machine that runs pods; its agent registers it and tells "
-            "how it is."));
+       HELP("A machine that runs pods; its agent registers it and reports "
+            "its state."));
 /* clang-format on */
 
 const struct node *

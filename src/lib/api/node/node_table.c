@@ -129,8 +129,8 @@ add_runtime(struct table_row *row)
 static const struct table_column columns[] = {
     TABLE_NAME,
     COLUMN("Status", node_table_add_status,
-        "Whether it is ready, and open for work."),
-    COLUMN("Roles", add_roles, "What it is for, by its labels."),
+        "Whether it is ready, and accepts jobs."),
+    COLUMN("Roles", add_roles, "Its roles, from its labels."),
     TABLE_AGE,
     COLUMN("Version", node_table_add_version, "Of its agent."),
     COLUMN("Internal-IP", add_internal_address,

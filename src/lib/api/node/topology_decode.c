@@ -386,7 +386,7 @@ read_version(struct topology_reader *r, const struct json *o)
         return 0;
     return error_set(r->err,
                      -EINVAL,
-                     "topology: version %" PRId64 " is not known, %d is: the "
+                     "topology: unknown version %" PRId64 ", expected %d: the "
                      "node's agent is newer than this program",
                      version,
                      TOPOLOGY_VERSION);

@@ -78,7 +78,7 @@ dictionary_text_unpack(struct text_span beside,
                                           (int)beside.length);
 
     if (n != (int)length) { /* memory was corrupted */
-        log_error("a text in memory cannot be read any more");
+        log_error("a compressed text in memory cannot be decoded");
         abort();
     }
 }

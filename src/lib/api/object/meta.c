@@ -28,8 +28,8 @@ static const struct field owner_reference_fields[] = {
 RECORD(owner_reference, owner_reference,
        "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
        MESSAGE("kind 3 name uid apiVersion controller blockOwnerDeletion"),
-       HELP("An object that this one belongs to: when all of them are "
-            "gone, it goes."), ATOMIC);
+       HELP("An owner of this object: when all owners are gone, the object "
+            "is deleted."), ATOMIC);
 
 static const struct field managed_fields_entry_fields[] = {
     OPAQUE(STRING, "manager", 0,
@@ -57,23 +57,23 @@ static const struct field meta_fields[] = {
     STRING("name", meta, name, 0,
         HELP("Unique among objects of the kind in the namespace.")),
     STRING("generateName", meta, generate_name, 0,
-        HELP("The server makes a name of this and a unique ending; for Jobs "
-             "the ending is the job id.")),
+        HELP("The prefix of a name that the server makes unique by a "
+             "suffix; for Jobs the suffix is the job id.")),
     STRING("namespace", meta, namespace, 0,
         HELP("The account or project that the object belongs to.")),
     STRING("uid", meta, uid, 0,
-        HELP("Unique over all objects that ever were.")),
+        HELP("Unique among all objects, deleted ones included.")),
     STRING("resourceVersion", meta, resource_version, 0,
-        HELP("Changes with every write; send it back to change only what you "
-             "have seen.")),
+        HELP("Changes with every write; if it is sent back, an update fails "
+             "if the object has changed since.")),
     INT64("generation", meta, generation, 0,
         HELP("Counts the changes of spec.")),
     TIME("creationTimestamp", meta, created_at_us, ALWAYS,
         HELP("When the server accepted the object.")),
     TIME("deletionTimestamp", meta, deleted_at_us, KEPT,
-        HELP("When the object is going to be gone; set by a delete request.")),
+        HELP("When the object will be deleted; set by a delete request.")),
     INT64("deletionGracePeriodSeconds", meta, deletion_grace_s, OPTIONAL,
-        HELP("How long the object has from the delete request to its end.")),
+        HELP("The grace period from the delete request to the deletion.")),
     MAP(STRING, "labels", meta, labels, 0,
         OFTEN(LABEL_JOB_NAME, LABEL_JOB_UID, LABEL_HOSTNAME, LABEL_USER,
             "controller-uid", "job-name", "kubernetes.io/metadata.name"),
@@ -89,9 +89,9 @@ static const struct field meta_fields[] = {
         HELP("Objects that this one depends on; when all are gone, it is "
              "deleted.")),
     LIST(STRING, "finalizers", meta, finalizers, 0, SET,
-        HELP("Who must agree before the object goes.")),
+        HELP("Finalizers that must be removed before the object is deleted.")),
     OPAQUE(STRING, "selfLink", 0,
-        HELP("Not used any more.")),
+        HELP("No longer used.")),
 };
 RECORD(meta, meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
        MESSAGE("name generateName namespace selfLink uid resourceVersion "
@@ -102,22 +102,22 @@ RECORD(meta, meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
 
 static const struct field meta_condition_fields[] = {
     OPAQUE(STRING, "type", ALWAYS | REQUIRED,
-        HELP("What it is about.")),
+        HELP("Type of the condition.")),
     OPAQUE(STRING, "status", ALWAYS | REQUIRED,
         HELP("True, False or Unknown.")),
     OPAQUE(INT64, "observedGeneration", 0,
-        HELP("The generation of the spec that it is about.")),
+        HELP("The generation of the spec that it refers to.")),
     OPAQUE(TIME, "lastTransitionTime", ALWAYS | REQUIRED,
         HELP("When the status last changed.")),
     OPAQUE(STRING, "reason", ALWAYS | REQUIRED,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
     OPAQUE(STRING, "message", ALWAYS | REQUIRED,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
 };
 OPAQUE_RECORD(meta_condition, "io.k8s.apimachinery.pkg.apis.meta.v1.Condition",
        MESSAGE("type status observedGeneration lastTransitionTime reason "
                "message"),
-       HELP("One thing that is known about an object."));
+       HELP("A condition of an object."));
 /* clang-format on */
 
 const struct owner_reference *

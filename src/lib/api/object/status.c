@@ -6,15 +6,15 @@
 /* clang-format off */
 static const struct field status_cause_fields[] = {
     STRING("reason", status_cause, reason, 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
     STRING("message", status_cause, message, 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
     STRING("field", status_cause, field, 0,
         HELP("Where.")),
 };
 static RECORD(status_cause, status_cause,
        "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause",
-       HELP("One thing that is wrong."));
+       HELP("One cause of the error."));
 
 static const struct field status_details_fields[] = {
     STRING("name", status_details, name, 0,
@@ -24,28 +24,28 @@ static const struct field status_details_fields[] = {
     STRING("kind", status_details, kind, 0,
         HELP("The kind of object.")),
     STRING("uid", status_details, uid, 0,
-        HELP("The uid of the object, where exactly that one is meant.")),
+        HELP("The required uid of the object.")),
     OBJECTS("causes", status_details, causes, status_cause, 0,
         HELP("What is wrong.")),
     INT("retryAfterSeconds", status_details, retry_after_s, 0,
-        HELP("Try again after so long.")),
+        HELP("When to try again.")),
 };
 static RECORD(status_details, status_details,
        "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails",
-       HELP("More on an answer."));
+       HELP("Details of an answer."));
 
 static const struct field list_meta_fields[] = {
     OPAQUE(STRING, "selfLink", 0,
-        HELP("Not used any more.")),
+        HELP("No longer used.")),
     OPAQUE(STRING, "resourceVersion", 0,
-        HELP("The revision that all of it is of.")),
+        HELP("The revision of the whole list.")),
     OPAQUE(STRING, "continue", 0,
         HELP("Send it to get the next page.")),
     OPAQUE(INT64, "remainingItemCount", KEPT,
-        HELP("How many are behind this page.")),
+        HELP("How many objects follow this page.")),
 };
 OPAQUE_RECORD(list_meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta",
-       HELP("Of a list."));
+       HELP("The metadata of a list."));
 
 static const struct field status_fields[] = {
     TYPE_META,
@@ -55,14 +55,14 @@ static const struct field status_fields[] = {
     STRING("status", status, status, 0,
         HELP("Success or Failure.")),
     STRING("message", status, message, 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
     STRING("reason", status, reason, 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
     OBJECT("details", status, details, status_details, 0,
-        HELP("More on it.")),
+        HELP("Details.")),
     INT("code", status, code, 0,
         HELP("The HTTP status.")),
 };
 RECORD(status, status, "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
-       HELP("How a request went."));
+       HELP("The result of a request."));
 /* clang-format on */

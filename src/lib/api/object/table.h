@@ -131,7 +131,7 @@ void table_format_duration(int64_t us, char out[TABLE_DURATION_SIZE]);
 #define FORMAT(f) .format = (f)
 #define EMPTY(e)  .empty = (e)
 
-#define TABLE_NAME_HELP "What it is called; unique within its namespace."
+#define TABLE_NAME_HELP "Its name; unique within its namespace."
 #define TABLE_NAME \
     COLUMN("Name", table_add_name, TABLE_NAME_HELP, FORMAT("name"))
 #define TABLE_AGE \

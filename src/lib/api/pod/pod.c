@@ -17,9 +17,9 @@ static const struct field pod_fields[] = {
     TYPE_META,
     METADATA(pod),
     OBJECT("spec", pod, spec, pod_spec, ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OBJECT("status", pod, status, pod_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(pod, pod, "io.k8s.api.core.v1.Pod",
        MESSAGE("metadata spec status"),

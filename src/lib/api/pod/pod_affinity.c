@@ -13,40 +13,41 @@ static const struct field preferred_node_term_fields[] = {
         ALWAYS | REQUIRED,
         HELP("Which nodes.")),
     INT("weight", preferred_node_term, weight, ALWAYS | REQUIRED,
-        HELP("How much: 1 to 100.")),
+        HELP("The weight: 1 to 100.")),
 };
 static RECORD(preferred_node_term, preferred_node_term,
        "io.k8s.api.core.v1.PreferredSchedulingTerm",
        MESSAGE("weight preference"),
-       HELP("Nodes that are liked, and how much."));
+       HELP("Preferred nodes, and the weight of the preference."));
 
 static const struct field node_affinity_fields[] = {
     OBJECTS("preferredDuringSchedulingIgnoredDuringExecution", node_affinity,
         preferred, preferred_node_term, 0,
-        HELP("Nodes that are liked.")),
+        HELP("Preferred nodes.")),
     OBJECT("requiredDuringSchedulingIgnoredDuringExecution", node_affinity,
         required, node_selector, OPTIONAL,
-        HELP("Nodes that it must be one of.")),
+        HELP("Required nodes.")),
 };
 RECORD(node_affinity, node_affinity, "io.k8s.api.core.v1.NodeAffinity",
        MESSAGE("requiredDuringSchedulingIgnoredDuringExecution "
                "preferredDuringSchedulingIgnoredDuringExecution"),
-       HELP("Which nodes a pod wants."));
+       HELP("The node affinity of a pod."));
 
 static const struct field pod_affinity_term_fields[] = {
     STRING("topologyKey", pod_affinity_term, topology_key, ALWAYS | REQUIRED,
-        HELP("The label of nodes that says what is one place.")),
+        HELP("The node label that defines the topology domains.")),
     OBJECT("labelSelector", pod_affinity_term, label_selector, label_selector,
         OPTIONAL,
-        HELP("Pods with such labels.")),
+        HELP("Pods with these labels.")),
     LIST(STRING, "matchLabelKeys", pod_affinity_term, match_label_keys, 0,
-        HELP("And with the same values of these labels as the pod itself.")),
+        HELP("Only pods with the same values of these labels as the pod "
+             "itself.")),
     LIST(STRING, "mismatchLabelKeys", pod_affinity_term, mismatch_label_keys,
         0,
-        HELP("And with other values of these labels.")),
+        HELP("Only pods with other values of these labels.")),
     OBJECT("namespaceSelector", pod_affinity_term, namespace_selector,
         label_selector, OPTIONAL,
-        HELP("In namespaces with such labels.")),
+        HELP("In namespaces with these labels.")),
     LIST(STRING, "namespaces", pod_affinity_term, namespaces, 0,
         HELP("In these namespaces.")),
 };
@@ -54,46 +55,46 @@ static RECORD(pod_affinity_term, pod_affinity_term,
        "io.k8s.api.core.v1.PodAffinityTerm",
        MESSAGE("labelSelector namespaces topologyKey namespaceSelector "
                "matchLabelKeys mismatchLabelKeys"),
-       HELP("Some pods, and how near is near."));
+       HELP("A set of pods, and the kind of topology domain."));
 
 static const struct field weighted_pod_affinity_term_fields[] = {
     OBJECT("podAffinityTerm", weighted_pod_affinity_term, term,
         pod_affinity_term, ALWAYS | REQUIRED,
         HELP("Which pods.")),
     INT("weight", weighted_pod_affinity_term, weight, ALWAYS | REQUIRED,
-        HELP("How much: 1 to 100.")),
+        HELP("The weight: 1 to 100.")),
 };
 static RECORD(weighted_pod_affinity_term, weighted_pod_affinity_term,
        "io.k8s.api.core.v1.WeightedPodAffinityTerm",
        MESSAGE("weight podAffinityTerm"),
-       HELP("Some pods, and how much their place is liked."));
+       HELP("A set of pods, and the weight of the preference."));
 
 static const struct field pod_affinity_fields[] = {
     OBJECTS("preferredDuringSchedulingIgnoredDuringExecution", pod_affinity,
         preferred, weighted_pod_affinity_term, 0,
-        HELP("Near these it likes to be.")),
+        HELP("Pods that it prefers to be near.")),
     OBJECTS("requiredDuringSchedulingIgnoredDuringExecution", pod_affinity,
         required, pod_affinity_term, 0,
-        HELP("Near these it must be.")),
+        HELP("Pods that it must be near.")),
 };
 static RECORD(pod_affinity, pod_affinity, "io.k8s.api.core.v1.PodAffinity",
        MESSAGE("requiredDuringSchedulingIgnoredDuringExecution "
                "preferredDuringSchedulingIgnoredDuringExecution"),
-       HELP("Near which pods a pod wants to be."));
+       HELP("The pod affinity of a pod."));
 
 static const struct field pod_anti_affinity_fields[] = {
     OBJECTS("preferredDuringSchedulingIgnoredDuringExecution", pod_affinity,
         preferred, weighted_pod_affinity_term, 0,
-        HELP("Away from these it likes to be.")),
+        HELP("Pods that it prefers to be away from.")),
     OBJECTS("requiredDuringSchedulingIgnoredDuringExecution", pod_affinity,
         required, pod_affinity_term, 0,
-        HELP("Away from these it must be.")),
+        HELP("Pods that it must be away from.")),
 };
 static RECORD(pod_anti_affinity, pod_affinity,
        "io.k8s.api.core.v1.PodAntiAffinity",
        MESSAGE("requiredDuringSchedulingIgnoredDuringExecution "
                "preferredDuringSchedulingIgnoredDuringExecution"),
-       HELP("Away from which pods a pod wants to be."));
+       HELP("The pod anti-affinity of a pod."));
 
 static const struct field affinity_fields[] = {
     OBJECT("nodeAffinity", affinity, node_affinity, node_affinity, OPTIONAL,
@@ -106,7 +107,7 @@ static const struct field affinity_fields[] = {
 };
 RECORD(affinity, affinity, "io.k8s.api.core.v1.Affinity",
        MESSAGE("nodeAffinity podAffinity podAntiAffinity"),
-       HELP("Where a pod wants to be."));
+       HELP("The affinity of a pod."));
 
 static const struct field toleration_fields[] = {
     STRING("key", toleration, key, 0,
@@ -119,20 +120,20 @@ static const struct field toleration_fields[] = {
         ONE_OF("NoExecute", "NoSchedule", "PreferNoSchedule"),
         HELP("NoSchedule, PreferNoSchedule or NoExecute; none for all.")),
     INT64("tolerationSeconds", toleration, toleration_seconds, OPTIONAL,
-        HELP("How long it stays under a NoExecute taint; nothing said: "
-             "for good.")),
+        HELP("How long it stays under a NoExecute taint; without it: for "
+             "ever.")),
     STRING("value", toleration, value, 0,
         HELP("The value.")),
 };
 RECORD(toleration, toleration, "io.k8s.api.core.v1.Toleration",
        MESSAGE("key operator value effect tolerationSeconds"),
-       HELP("A taint that a pod puts up with."));
+       HELP("A taint that a pod tolerates."));
 
 static const struct field topology_spread_fields[] = {
     INT("maxSkew", topology_spread, max_skew, ALWAYS | REQUIRED,
-        HELP("How many more pods one place may have than another.")),
+        HELP("How many more pods one topology domain may have than another.")),
     STRING("topologyKey", topology_spread, topology_key, ALWAYS | REQUIRED,
-        HELP("The label of nodes that says what is one place.")),
+        HELP("The node label that defines the topology domains.")),
     STRING("whenUnsatisfiable", topology_spread, when_unsatisfiable,
         ALWAYS | REQUIRED, ONE_OF("DoNotSchedule", "ScheduleAnyway"),
         HELP("DoNotSchedule or ScheduleAnyway.")),
@@ -140,9 +141,9 @@ static const struct field topology_spread_fields[] = {
         OPTIONAL,
         HELP("The pods that are counted.")),
     LIST(STRING, "matchLabelKeys", topology_spread, match_label_keys, 0,
-        HELP("Of those the ones with the same values of these labels.")),
+        HELP("Only those with the same values of these labels.")),
     INT("minDomains", topology_spread, min_domains, OPTIONAL,
-        HELP("So many places there must be.")),
+        HELP("The minimum number of topology domains.")),
     STRING("nodeAffinityPolicy", topology_spread, node_affinity_policy, KEPT,
         ONE_OF("Honor", "Ignore"),
         HELP("Whether nodes that the pod's affinity rules out count: "
@@ -157,7 +158,7 @@ RECORD(topology_spread, topology_spread,
        MESSAGE("maxSkew topologyKey whenUnsatisfiable labelSelector "
                "minDomains nodeAffinityPolicy nodeTaintsPolicy "
                "matchLabelKeys"),
-       HELP("How evenly pods are spread over places."));
+       HELP("How evenly pods are spread over topology domains."));
 /* clang-format on */
 
 /* An absent text equals an empty one, as in the API. */

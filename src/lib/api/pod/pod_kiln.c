@@ -19,27 +19,28 @@ static const struct field placement_fields[] = {
     INT("threadsPerCore", placement, threads_per_core, 0,
         HELP("How many hardware threads of each core to use.")),
     INT("coresPerSocket", placement, cores_per_socket, 0,
-        HELP("At most so many cores of each package.")),
+        HELP("At most this many cores of each socket.")),
     STRING("distribution", placement, distribution, 0,
         ONE_OF("pack", "scatter", "cyclic"),
         HELP("Cores close together, far apart, or in turn.")),
     STRING("memoryPolicy", placement, memory_policy, 0,
         ONE_OF("bind", "preferred", "interleave"),
-        HELP("From the NUMA nodes of the allocation alone, from them first, or "
-             "page by page in turn. Without it: bind for who requests memory, "
-             "preferred for who does not.")),
+        HELP("Where memory comes from: bind, only from the NUMA nodes of "
+             "the allocation; preferred, from them first; interleave, page "
+             "by page in turn. The default is bind for pods that request "
+             "memory, and preferred for others.")),
     STRING("gpuBinding", placement, gpu_binding, 0,
         ONE_OF("closest", "none"),
-        HELP("GPUs and other devices beside the cores, or anywhere.")),
+        HELP("GPUs and other devices near the cores, or anywhere.")),
     STRING("gpuType", placement, gpu_type, 0,
-        HELP("Words of the model that its GPUs must have, as a100.")),
+        HELP("Words that the model of its GPUs must contain, such as a100.")),
     BOOL("wholeNode", placement, whole_node, 0,
         HELP("No other pod on the node.")),
     STRING("partition", placement, partition, 0,
-        HELP("The partition on whose nodes it runs; of several, as a,b, the "
-             "first that has room.")),
+        HELP("Its partition; of several, such as a,b, the first that has "
+             "room.")),
     STRING("reservation", placement, reservation, 0,
-        HELP("The reservation on whose nodes it runs, while that is "
+        HELP("The reservation whose nodes it uses while the reservation is "
              "active.")),
 };
 RECORD(placement, placement, "hpc.kiln.v1.Placement",
@@ -60,10 +61,10 @@ static const struct field limit_signal_fields[] = {
     INT("secondsBefore", limit_signal, seconds_before, 0,
         HELP("How long before the end of the time limit.")),
     BOOL("batchOnly", limit_signal, batch_only, 0,
-        HELP("To the script alone, not to its children.")),
+        HELP("Only to the script, not to its children.")),
 };
 static RECORD(limit_signal, limit_signal, "hpc.kiln.v1.LimitSignal",
-       HELP("A warning before the time is up."));
+       HELP("A warning before the time limit."));
 
 static const struct field execution_fields[] = {
     STRING("stdinPath", execution, stdin_path, 0, HELP("Default: /dev/null.")),
@@ -79,13 +80,13 @@ static const struct field execution_fields[] = {
     OBJECT("signal", execution, signal, limit_signal, OPTIONAL,
         HELP("A warning before the time limit ends the process.")),
     INT("fenceAfterSeconds", execution, fence_after_s, 0,
-        HELP("End it when its node is cut off from the controller for so "
+        HELP("End it when its node is cut off from the controller for this "
              "long, so that it can run elsewhere; 0: never.")),
     STRING("checkpointCommand", execution, checkpoint_command, 0,
-        HELP("A command for /bin/sh that saves the state of the process, run "
-             "beside it before it is told to end at its time limit, at a "
-             "requeue, or to make room; it has the grace but for the last "
-             "5 seconds.")),
+        HELP("A command for /bin/sh that saves the state of the process. It "
+             "runs beside the process before that is told to end at its "
+             "time limit, for a requeue or for preemption, and may take all "
+             "of the grace period except the last 5 seconds.")),
 };
 RECORD(execution, execution, "hpc.kiln.v1.Execution",
        HELP("How the process is started: output, umask, limits and "
@@ -113,18 +114,18 @@ static const struct field allocation_fields[] = {
     STRING("cpus", allocation, cpus, 0,
         HELP("Hardware threads of its own, as 0-7,64-71; none: the shared pool.")),
     STRING("withheld", allocation, withheld, 0,
-        HELP("Siblings that are kept idle, and charged.")),
+        HELP("Sibling threads that are kept idle, and charged.")),
     STRING("memoryNodes", allocation, memory_nodes, 0,
         HELP("NUMA nodes that memory comes from.")),
     LIST(STRING, "devices", allocation, devices, 0,
-        HELP("Devices, as the node's topology calls them.")),
+        HELP("Devices, by their names in the node's topology.")),
     OBJECTS("memory", allocation, memory, allocation_memory, 0,
-        HELP("How much of which NUMA node.")),
+        HELP("The memory of each NUMA node.")),
     QUANTITY("sharedCpu", allocation, shared_cpu, 0,
         HELP("Its share of the shared pool.")),
 };
 RECORD(allocation, allocation, "hpc.kiln.v1.Allocation",
-       HELP("What of the node the pod has been given, exactly."), ATOMIC);
+       HELP("The exact resources that the pod has been given."), ATOMIC);
 
 static const struct field observed_fields[] = {
     STRING("cpus", observed, cpus, 0,
@@ -135,18 +136,19 @@ static const struct field observed_fields[] = {
         HELP("How much of their memory is on the NUMA nodes of the "
              "allocation.")),
     INT("processes", observed, processes, 0,
-        HELP("How many were looked at.")),
+        HELP("The number of processes that were examined.")),
     TIME("at", observed, at_us, 0,
-        HELP("When that was found; what was found later was the same.")),
+        HELP("When this was first observed; later observations were the "
+             "same.")),
     STRING("nodeBootID", observed, node_boot_id, 0,
-        HELP("The start of the kernel that it ran under.")),
+        HELP("The boot of the node that it ran under.")),
 };
 RECORD(observed, observed, "hpc.kiln.v1.Observed",
-       HELP("Where the process was found to be."));
+       HELP("Where the processes were observed to run."));
 
 static const struct field pod_usage_fields[] = {
     INT64("peakMemoryBytes", pod_usage, peak_memory_bytes, 0,
-        HELP("The most memory at a time.")),
+        HELP("The peak memory.")),
     INT64("userCpuMicroseconds", pod_usage, user_cpu_us, 0,
         HELP("CPU time in user mode.")),
     INT64("systemCpuMicroseconds", pod_usage, system_cpu_us, 0,
@@ -157,25 +159,25 @@ static const struct field pod_usage_fields[] = {
         HELP("Written to storage, at the end.")),
 };
 RECORD(pod_usage, pod_usage, "hpc.kiln.v1.Usage",
-       HELP("What a pod took."));
+       HELP("The resources that a pod used."));
 
 static const struct field pod_cause_fields[] = {
     STRING("code", pod_cause, code, ALWAYS | REQUIRED,
         OFTEN("Resources", "BadConstraints", "ReqNodeNotAvail"),
-        HELP("One word that stays the same: kiln-reasons(7).")),
+        HELP("A fixed word: kiln-reasons(7).")),
     STRING("message", pod_cause, message, 0,
         HELP("The same in few words, for people.")),
     TIME("from", pod_cause, from_us, KEPT,
-        HELP("When it may have what it waits for, by the time limits of what "
-             "runs.")),
+        HELP("When it may get what it waits for, according to the time "
+             "limits of running jobs.")),
     BOOL("assumed", pod_cause, is_assumed, 0,
-        HELP("Some of what runs has no time limit: that time goes by an end "
-             "that is assumed.")),
+        HELP("Some running jobs have no time limit, so that time is based "
+             "on an assumed end.")),
     STRING("node", pod_cause, node, 0,
         HELP("The node that is reserved for it from then on.")),
     BOOL("final", pod_cause, is_final, 0,
-        HELP("It was preempted on a partition that cancels such jobs: they "
-             "do not start anew.")),
+        HELP("It was preempted on a partition that cancels preempted jobs, "
+             "which do not start again.")),
 };
 RECORD(pod_cause, pod_cause, "hpc.kiln.v1.Cause",
        HELP("Why it waits, or why it was ended."));

@@ -21,7 +21,7 @@ static const struct field grpc_action_fields[] = {
 };
 static OPAQUE_RECORD(grpc_action, "io.k8s.api.core.v1.GRPCAction",
        MESSAGE("port service"),
-       HELP("Asks by gRPC."));
+       HELP("A gRPC request."));
 
 static const struct field http_header_fields[] = {
     OPAQUE(STRING, "name", ALWAYS | REQUIRED,
@@ -47,7 +47,7 @@ static const struct field http_get_action_fields[] = {
 };
 static OPAQUE_RECORD(http_get_action, "io.k8s.api.core.v1.HTTPGetAction",
        MESSAGE("path port host scheme httpHeaders"),
-       HELP("Asks by HTTP."));
+       HELP("An HTTP request."));
 
 static const struct field sleep_action_fields[] = {
     OPAQUE(INT64, "seconds", ALWAYS | REQUIRED,
@@ -71,7 +71,7 @@ static const struct field lifecycle_handler_fields[] = {
     OPAQUE_OBJECT("exec", exec_action, 0,
         HELP("Runs a program.")),
     OPAQUE_OBJECT("httpGet", http_get_action, 0,
-        HELP("Asks by HTTP.")),
+        HELP("An HTTP request.")),
     OPAQUE_OBJECT("sleep", sleep_action, 0,
         HELP("Waits.")),
     OPAQUE_OBJECT("tcpSocket", tcp_socket_action, 0,
@@ -79,7 +79,7 @@ static const struct field lifecycle_handler_fields[] = {
 };
 static OPAQUE_RECORD(lifecycle_handler, "io.k8s.api.core.v1.LifecycleHandler",
        MESSAGE("exec httpGet tcpSocket sleep"),
-       HELP("What is done."));
+       HELP("The action."));
 
 static const struct field lifecycle_fields[] = {
     OPAQUE_OBJECT("postStart", lifecycle_handler, 0,
@@ -95,21 +95,21 @@ static const struct field probe_fields[] = {
     OPAQUE_OBJECT("exec", exec_action, 0,
         HELP("Runs a program.")),
     OPAQUE(INT, "failureThreshold", 0,
-        HELP("So many failures count.")),
+        HELP("How many consecutive failures count as a failure.")),
     OPAQUE_OBJECT("grpc", grpc_action, 0,
-        HELP("Asks by gRPC.")),
+        HELP("A gRPC request.")),
     OPAQUE_OBJECT("httpGet", http_get_action, 0,
-        HELP("Asks by HTTP.")),
+        HELP("An HTTP request.")),
     OPAQUE(INT, "initialDelaySeconds", 0,
-        HELP("The first one so long after the start.")),
+        HELP("The delay of the first probe after the start.")),
     OPAQUE(INT, "periodSeconds", 0,
-        HELP("One so often.")),
+        HELP("The interval between probes.")),
     OPAQUE(INT, "successThreshold", 0,
-        HELP("So many successes count.")),
+        HELP("How many consecutive successes count as a success.")),
     OPAQUE_OBJECT("tcpSocket", tcp_socket_action, 0,
         HELP("Connects.")),
     OPAQUE(INT64, "terminationGracePeriodSeconds", KEPT,
-        HELP("How long it has when it fails.")),
+        HELP("The grace period after a failure.")),
     OPAQUE(INT, "timeoutSeconds", 0,
         HELP("How long an answer may take.")),
 };
@@ -117,6 +117,5 @@ OPAQUE_RECORD(probe, "io.k8s.api.core.v1.Probe",
        MESSAGE("(exec httpGet tcpSocket grpc) initialDelaySeconds "
                "timeoutSeconds periodSeconds successThreshold "
                "failureThreshold terminationGracePeriodSeconds"),
-       HELP("How a container is asked how it is. Stored, and not asked "
-            "here."));
+       HELP("A probe of a container. Stored, but not run."));
 /* clang-format on */

@@ -37,7 +37,7 @@ static const struct field pod_dns_config_fields[] = {
 };
 static OPAQUE_RECORD(pod_dns_config, "io.k8s.api.core.v1.PodDNSConfig",
        MESSAGE("nameservers searches options"),
-       HELP("How names are looked up. Stored, and without effect here."));
+       HELP("The DNS settings. Stored, but without effect."));
 
 static const struct field pod_os_fields[] = {
     OPAQUE(STRING, "name", ALWAYS | REQUIRED,
@@ -45,7 +45,7 @@ static const struct field pod_os_fields[] = {
 };
 static OPAQUE_RECORD(pod_os, "io.k8s.api.core.v1.PodOS",
        MESSAGE("name"),
-       HELP("The operating system a pod wants."));
+       HELP("The operating system that a pod requires."));
 
 static const struct field pod_readiness_gate_fields[] = {
     OPAQUE(STRING, "conditionType", ALWAYS | REQUIRED,
@@ -57,11 +57,11 @@ static OPAQUE_RECORD(pod_readiness_gate, "io.k8s.api.core.v1.PodReadinessGate",
 
 static const struct field pod_resource_claim_fields[] = {
     OPAQUE(STRING, "name", ALWAYS | REQUIRED,
-        HELP("As its containers call it.")),
+        HELP("Its name in the containers.")),
     OPAQUE(STRING, "resourceClaimName", KEPT,
         HELP("The claim.")),
     OPAQUE(STRING, "resourceClaimTemplateName", KEPT,
-        HELP("What the claim is made from.")),
+        HELP("The template of the claim.")),
 };
 static OPAQUE_RECORD(pod_resource_claim, "io.k8s.api.core.v1.PodResourceClaim",
        MESSAGE("name 3 resourceClaimName resourceClaimTemplateName"),
@@ -74,7 +74,7 @@ static const struct field scheduling_gate_fields[] = {
 static RECORD(scheduling_gate, scheduling_gate,
        "io.k8s.api.core.v1.PodSchedulingGate",
        MESSAGE("name"),
-       HELP("Something a pod waits for before it is scheduled."));
+       HELP("A gate that a pod waits for before it is scheduled."));
 
 static const struct field pod_spec_fields[] = {
     OBJECTS("volumes", pod_spec, volumes, pod_volume, RETAIN_KEYS,
@@ -95,10 +95,9 @@ static const struct field pod_spec_fields[] = {
         HELP("The time limit, counted from the start of the process.")),
     OPAQUE(STRING, "dnsPolicy", 0,
         ONE_OF("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
-        HELP("How names are looked up; as on the node, here.")),
+        HELP("The DNS policy; names are resolved as on the node.")),
     BOOL("hostNetwork", pod_spec, host_network, 0,
-        HELP("Whether it has the network of its node; it always has, "
-             "here.")),
+        HELP("Whether it has the network of its node; it always has.")),
     STRING("nodeName", pod_spec, node_name, 0,
         HELP("The node the pod runs on; set by the scheduler.")),
     ATOMIC_MAP(STRING, "nodeSelector", pod_spec, node_selector, 0,
@@ -109,12 +108,12 @@ static const struct field pod_spec_fields[] = {
         HELP("Rules about which nodes, near or far from which pods.")),
     OPAQUE_OBJECTS("imagePullSecrets", local_object_reference, 0,
         BY_KEY("name"),
-        HELP("Secrets for fetching images; there are none here.")),
+        HELP("Secrets for pulling images; images are not used.")),
     STRING("schedulerName", pod_spec, scheduler_name, 0,
         OFTEN("default-scheduler"),
         HELP("Which scheduler profile places the pod.")),
     OBJECTS("tolerations", pod_spec, tolerations, toleration, 0,
-        HELP("Taints of nodes that the pod puts up with.")),
+        HELP("Taints of nodes that the pod tolerates.")),
     STRING("priorityClassName", pod_spec, priority_class_name, 0,
         HELP("The PriorityClass that gives the priority.")),
     INT("priority", pod_spec, priority, OPTIONAL,
@@ -122,34 +121,32 @@ static const struct field pod_spec_fields[] = {
     OPAQUE(STRING, "runtimeClassName", KEPT,
         HELP("The runtime; refused here.")),
     OPAQUE(BOOL, "enableServiceLinks", KEPT,
-        HELP("Whether services appear as variables; there are none here.")),
+        HELP("Whether services appear as variables; there are no services.")),
     STRING("preemptionPolicy", pod_spec, preemption_policy, KEPT,
         ONE_OF("Never", "PreemptLowerPriority"),
-        HELP("Whether this pod may displace others.")),
+        HELP("Whether this pod may preempt others.")),
     OBJECTS("schedulingGates", pod_spec, scheduling_gates, scheduling_gate, 0,
         BY_KEY("name"),
-        HELP("The pod waits, unseen by the scheduler, until all are removed.")),
+        HELP("The scheduler ignores the pod until all gates are removed.")),
     OPAQUE(BOOL, "automountServiceAccountToken", KEPT,
-        HELP("Whether a token appears in it; none does, here.")),
+        HELP("Whether a token is mounted; none is.")),
     OPAQUE_OBJECT("dnsConfig", pod_dns_config, 0,
-        HELP("How names are looked up; without effect here.")),
+        HELP("The DNS settings; without effect.")),
     OPAQUE_OBJECTS("ephemeralContainers", ephemeral_container, 0,
         BY_KEY("name"),
-        HELP("Containers added later; refused here.")),
+        HELP("Containers that are added later; refused.")),
     OPAQUE_OBJECTS("hostAliases", host_alias, 0, BY_KEY("ip"),
-        HELP("Names of addresses; without effect here.")),
+        HELP("Entries for /etc/hosts; without effect.")),
     OPAQUE(BOOL, "hostIPC", 0,
-        HELP("Whether it shares the IPC of its node; it always does, "
-             "here.")),
+        HELP("Whether it shares the IPC of its node; it always does.")),
     OPAQUE(BOOL, "hostPID", 0,
-        HELP("Whether it sees the processes of its node; it always does, "
-             "here.")),
+        HELP("Whether it sees the processes of its node; it always does.")),
     OPAQUE(BOOL, "hostUsers", KEPT,
-        HELP("Whether it has the users of its node; it always has, here.")),
+        HELP("Whether it has the users of its node; it always has.")),
     STRING("hostname", pod_spec, hostname, 0,
-        HELP("What it calls its host; without effect here.")),
+        HELP("Its host name; without effect.")),
     OPAQUE_OBJECT("os", pod_os, 0,
-        HELP("The operating system it wants.")),
+        HELP("The required operating system.")),
     MAP(QUANTITY, "overhead", pod_spec, overhead, 0,
         HELP("Resources charged besides those of the containers.")),
     OPAQUE_OBJECTS("readinessGates", pod_readiness_gate, 0,
@@ -160,11 +157,12 @@ static const struct field pod_spec_fields[] = {
     OPAQUE_OBJECT("resources", resources, 0,
         HELP("Of all containers together.")),
     OPAQUE(STRING, "serviceAccount", 0,
-        HELP("The account it has; the old name of the field.")),
+        HELP("The service account; the old name of the field.")),
     OPAQUE(STRING, "serviceAccountName", 0,
-        HELP("The account it has; users are those of the system, here.")),
+        HELP("The service account; without effect: users are those of the "
+             "system.")),
     OPAQUE(BOOL, "setHostnameAsFQDN", KEPT,
-        HELP("Whether its host name is the full one.")),
+        HELP("Whether its host name is the fully qualified one.")),
     OPAQUE(BOOL, "shareProcessNamespace", KEPT,
         HELP("Whether its containers see each other's processes.")),
     STRING("subdomain", pod_spec, subdomain, 0,
@@ -193,15 +191,15 @@ RECORD(pod_spec, pod_spec, "io.k8s.api.core.v1.PodSpec",
                "topologySpreadConstraints ephemeralContainers "
                "setHostnameAsFQDN os hostUsers schedulingGates "
                "resourceClaims resources"),
-       HELP("What a pod is to be."));
+       HELP("The desired state of a pod."));
 
 static const struct field pod_template_fields[] = {
     OPAQUE_OBJECT("metadata", meta, ALWAYS,
         HELP("Labels and annotations of the pods.")),
     OBJECT("spec", pod_template, spec, pod_spec, ALWAYS | OPTIONAL,
-        HELP("What the pods are to be.")),
+        HELP("The specification of the pods.")),
 };
 RECORD(pod_template, pod_template, "io.k8s.api.core.v1.PodTemplateSpec",
        MESSAGE("metadata spec"),
-       HELP("What pods are made from."));
+       HELP("A template for pods."));
 /* clang-format on */

@@ -12,13 +12,13 @@ static const struct field container_state_running_fields[] = {
 static OPAQUE_RECORD(container_state_running,
        "io.k8s.api.core.v1.ContainerStateRunning",
        MESSAGE("startedAt"),
-       HELP("It runs."));
+       HELP("Set while it runs."));
 
 static const struct field container_state_terminated_fields[] = {
     OPAQUE(INT, "exitCode", ALWAYS | REQUIRED,
-        HELP("What it ended with; 128 and the signal where it was killed.")),
+        HELP("The exit code; 128 plus the signal if it was killed.")),
     OPAQUE(STRING, "reason", 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
     OPAQUE(TIME, "startedAt", ALWAYS,
         HELP("When it began.")),
     OPAQUE(TIME, "finishedAt", ALWAYS,
@@ -26,38 +26,38 @@ static const struct field container_state_terminated_fields[] = {
     OPAQUE(STRING, "containerID", 0,
         HELP("Its id.")),
     OPAQUE(STRING, "message", 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
     OPAQUE(INT, "signal", 0,
-        HELP("What killed it.")),
+        HELP("The signal that killed it.")),
 };
 static OPAQUE_RECORD(container_state_terminated,
        "io.k8s.api.core.v1.ContainerStateTerminated",
        MESSAGE("exitCode signal reason message startedAt finishedAt "
                "containerID"),
-       HELP("It has ended."));
+       HELP("Set when it has ended."));
 
 static const struct field container_state_waiting_fields[] = {
     OPAQUE(STRING, "message", 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
     OPAQUE(STRING, "reason", 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
 };
 static OPAQUE_RECORD(container_state_waiting,
        "io.k8s.api.core.v1.ContainerStateWaiting",
        MESSAGE("reason message"),
-       HELP("It has not begun."));
+       HELP("Set while it has not started."));
 
 static const struct field container_state_fields[] = {
     OPAQUE_OBJECT("running", container_state_running, 0,
-        HELP("It runs.")),
+        HELP("Set while it runs.")),
     OPAQUE_OBJECT("terminated", container_state_terminated, 0,
-        HELP("It has ended.")),
+        HELP("Set when it has ended.")),
     OPAQUE_OBJECT("waiting", container_state_waiting, 0,
-        HELP("It has not begun.")),
+        HELP("Set while it has not started.")),
 };
 static OPAQUE_RECORD(container_state, "io.k8s.api.core.v1.ContainerState",
        MESSAGE("waiting running terminated"),
-       HELP("How a container is: one of these."));
+       HELP("The state of a container: one of these."));
 
 static const struct field linux_container_user_fields[] = {
     OPAQUE(INT64, "gid", ALWAYS | REQUIRED,
@@ -70,7 +70,7 @@ static const struct field linux_container_user_fields[] = {
 static OPAQUE_RECORD(linux_container_user,
        "io.k8s.api.core.v1.LinuxContainerUser",
        MESSAGE("uid gid supplementalGroups"),
-       HELP("Who the process is."));
+       HELP("The identity of the process."));
 
 static const struct field container_user_fields[] = {
     OPAQUE_OBJECT("linux", linux_container_user, 0,
@@ -78,7 +78,7 @@ static const struct field container_user_fields[] = {
 };
 static OPAQUE_RECORD(container_user, "io.k8s.api.core.v1.ContainerUser",
        MESSAGE("linux"),
-       HELP("Who the process is."));
+       HELP("The identity of the process."));
 
 static const struct field resource_health_fields[] = {
     OPAQUE(STRING, "resourceID", ALWAYS | REQUIRED,
@@ -88,7 +88,7 @@ static const struct field resource_health_fields[] = {
 };
 static OPAQUE_RECORD(resource_health, "io.k8s.api.core.v1.ResourceHealth",
        MESSAGE("resourceID health"),
-       HELP("How a device is."));
+       HELP("The health of a device."));
 
 static const struct field resource_status_fields[] = {
     OPAQUE(STRING, "name", ALWAYS | REQUIRED,
@@ -98,15 +98,15 @@ static const struct field resource_status_fields[] = {
 };
 static OPAQUE_RECORD(resource_status, "io.k8s.api.core.v1.ResourceStatus",
        MESSAGE("name resources"),
-       HELP("How devices are."));
+       HELP("The health of devices."));
 
 static const struct field volume_mount_status_fields[] = {
     OPAQUE(STRING, "name", ALWAYS | REQUIRED,
-        HELP("The volume, as the pod calls it.")),
+        HELP("The name of the volume in the pod.")),
     OPAQUE(STRING, "mountPath", ALWAYS | REQUIRED,
         HELP("Where.")),
     OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
+        HELP("Mounted read-only.")),
     OPAQUE(STRING, "recursiveReadOnly", KEPT,
         HELP("Disabled, IfPossible or Enabled.")),
 };
@@ -119,30 +119,30 @@ static const struct field container_status_fields[] = {
     OPAQUE(STRING, "name", ALWAYS | REQUIRED,
         HELP("Its name.")),
     OPAQUE_OBJECT("state", container_state, ALWAYS,
-        HELP("How it is now.")),
+        HELP("The current state.")),
     OPAQUE_OBJECT("lastState", container_state, ALWAYS,
-        HELP("How it was before.")),
+        HELP("The previous state.")),
     OPAQUE(BOOL, "ready", ALWAYS | REQUIRED,
         HELP("Whether it is ready.")),
     OPAQUE(INT, "restartCount", ALWAYS | REQUIRED,
-        HELP("How often it was started again; never, here.")),
+        HELP("How often it was started again; always 0.")),
     OPAQUE(STRING, "image", ALWAYS | REQUIRED,
         HELP("The image.")),
     OPAQUE(STRING, "imageID", ALWAYS | REQUIRED,
-        HELP("The image, exactly; none here.")),
+        HELP("The image id; not used.")),
     OPAQUE(STRING, "containerID", 0,
         HELP("Its id.")),
     OPAQUE_MAP(QUANTITY, "allocatedResources", 0,
-        HELP("What the node has given it.")),
+        HELP("The resources that the node allocated to it.")),
     OPAQUE_OBJECTS("allocatedResourcesStatus", resource_status, 0,
         BY_KEY("name"),
-        HELP("How its devices are.")),
+        HELP("The health of its devices.")),
     OPAQUE_OBJECT("resources", resources, 0,
-        HELP("What it has now.")),
+        HELP("Its current resources.")),
     OPAQUE(BOOL, "started", KEPT,
         HELP("Whether it has started.")),
     OPAQUE_OBJECT("user", container_user, 0,
-        HELP("Who the process is.")),
+        HELP("The identity of the process.")),
     OPAQUE_OBJECTS("volumeMounts", volume_mount_status, 0, BY_KEY("mountPath"),
         HELP("Where volumes appear.")),
 };
@@ -150,7 +150,7 @@ static OPAQUE_RECORD(container_status, "io.k8s.api.core.v1.ContainerStatus",
        MESSAGE("name state lastState ready restartCount image imageID "
                "containerID started allocatedResources resources "
                "volumeMounts user allocatedResourcesStatus"),
-       HELP("How a container is."));
+       HELP("The status of a container."));
 
 static const struct field host_ip_fields[] = {
     OPAQUE(STRING, "ip", ALWAYS | REQUIRED,
@@ -177,22 +177,22 @@ static const struct field pod_condition_fields[] = {
         OFTEN("True", "False", "Unknown"),
         HELP("True, False or Unknown.")),
     TIME("lastProbeTime", pod_condition, last_probe_at_us, ALWAYS,
-        HELP("When it was last looked at.")),
+        HELP("When it was last checked.")),
     TIME("lastTransitionTime", pod_condition, last_transition_at_us, ALWAYS,
         HELP("When the status last changed.")),
     STRING("reason", pod_condition, reason, 0,
         OFTEN("Unschedulable", "SchedulingGated"),
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
     STRING("message", pod_condition, message, 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
 };
 static RECORD(pod_condition, pod_condition, "io.k8s.api.core.v1.PodCondition",
        MESSAGE("type status lastProbeTime lastTransitionTime reason message"),
-       HELP("One thing that is known about a pod."));
+       HELP("A condition of a pod."));
 
 static const struct field pod_resource_claim_status_fields[] = {
     OPAQUE(STRING, "name", ALWAYS | REQUIRED,
-        HELP("As the pod calls it.")),
+        HELP("Its name in the pod.")),
     OPAQUE(STRING, "resourceClaimName", KEPT,
         HELP("The claim.")),
 };
@@ -206,48 +206,49 @@ static const struct field pod_status_fields[] = {
         ONE_OF("Failed", "Pending", "Running", "Succeeded", "Unknown"),
         HELP("Pending, Running, Succeeded, Failed or Unknown.")),
     OBJECTS("conditions", pod_status, conditions, pod_condition, 0,
-        BY_KEY("type"), HELP("What is true of the pod, and since when.")),
+        BY_KEY("type"), HELP("The conditions of the pod.")),
     OPAQUE(STRING, "hostIP", 0,
         HELP("The address of its node.")),
     STRING("nominatedNodeName", pod_status, nominated_node_name, 0,
-        HELP("The node where others are being moved out of its way.")),
+        HELP("The node where other pods are being preempted for it.")),
     OPAQUE(STRING, "podIP", 0,
-        HELP("Its address; it has that of its node.")),
+        HELP("Its address; that of its node.")),
     OPAQUE_OBJECTS("podIPs", pod_ip, 0, BY_KEY("ip"),
         HELP("Its addresses.")),
     TIME("startTime", pod_status, start_at_us, KEPT,
-        HELP("When the agent took the pod.")),
+        HELP("When the agent accepted the pod.")),
     OBJECTS("containerStatuses", pod_status, container_statuses,
         container_status, TREE,
-        HELP("How its container is.")),
+        HELP("The status of its container.")),
     STRING("qosClass", pod_status, qos_class, 0,
         ONE_OF("BestEffort", "Burstable", "Guaranteed"),
         HELP("Guaranteed, Burstable or BestEffort, by its requests and "
              "limits.")),
     OPAQUE_OBJECTS("ephemeralContainerStatuses", container_status, 0,
-        HELP("None here.")),
+        HELP("Not used.")),
     OPAQUE_OBJECTS("hostIPs", host_ip, 0, PATCH_BY_KEY("ip"),
         HELP("Addresses of its node.")),
     OPAQUE_OBJECTS("initContainerStatuses", container_status, 0,
-        HELP("None here.")),
+        HELP("Not used.")),
     STRING("message", pod_status, message, 0,
-        HELP("A sentence on why it is so.")),
-    STRING("reason", pod_status, reason, 0, HELP("One word on why it is so.")),
+        HELP("Explanation, for people.")),
+    STRING("reason", pod_status, reason, 0, HELP("Reason in one word, for "
+                                                 "programs.")),
     OPAQUE(STRING, "resize", 0,
-        HELP("How far a change of resources is.")),
+        HELP("The state of a change of resources.")),
     OPAQUE_OBJECTS("resourceClaimStatuses", pod_resource_claim_status,
         RETAIN_KEYS, BY_KEY("name"),
         HELP("Claims that were made for it.")),
     OBJECT("allocation", pod_status, allocation, allocation, OPTIONAL | KILN,
         HELP("The exact cores, memory nodes and devices, set by the binding.")),
     OBJECT("observed", pod_status, observed, observed, OPTIONAL | KILN,
-        HELP("What the agent found the process to have.")),
+        HELP("What the agent observed of the process.")),
     OBJECT("usage", pod_status, usage, pod_usage, OPTIONAL | KILN,
-        HELP("What the process used, so far or in all.")),
+        HELP("The resources that were used, so far or in total.")),
     OBJECT("cause", pod_status, cause, pod_cause, OPTIONAL | KILN,
-        HELP("Why it waits, or was ended: the one cause that matters.")),
+        HELP("The main reason why it waits or was ended.")),
     INT64("frozenMicroseconds", pod_status, frozen_us, KILN,
-        HELP("How long it stood still before (kctl suspend), which is not "
+        HELP("How long it was suspended before (kctl suspend); this is not "
              "counted against its time limit.")),
 };
 RECORD(pod_status, pod_status, "io.k8s.api.core.v1.PodStatus",
@@ -255,5 +256,5 @@ RECORD(pod_status, pod_status, "io.k8s.api.core.v1.PodStatus",
                "containerStatuses qosClass initContainerStatuses "
                "nominatedNodeName podIPs ephemeralContainerStatuses resize "
                "resourceClaimStatuses hostIPs"),
-       HELP("How a pod is."));
+       HELP("The status of a pod."));
 /* clang-format on */

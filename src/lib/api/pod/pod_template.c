@@ -20,11 +20,11 @@ static const struct field pod_template_object_fields[] = {
     TYPE_META,
     BARE_METADATA,
     OPAQUE_OBJECT("template", pod_template, ALWAYS,
-        HELP("What pods are made from.")),
+        HELP("A template for pods.")),
 };
 static RECORD(pod_template_object, meta, "io.k8s.api.core.v1.PodTemplate",
        MESSAGE("metadata template"),
-       HELP("A template for pods, kept by itself."));
+       HELP("A template for pods, as a separate object."));
 /* clang-format on */
 
 void

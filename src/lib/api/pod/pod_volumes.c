@@ -19,7 +19,7 @@ static const struct field key_to_path_fields[] = {
 };
 static OPAQUE_RECORD(key_to_path, "io.k8s.api.core.v1.KeyToPath",
        MESSAGE("key path mode"),
-       HELP("Where a key appears."));
+       HELP("The file of a key."));
 
 static const struct field object_field_selector_fields[] = {
     OPAQUE(STRING, "apiVersion", 0,
@@ -38,7 +38,7 @@ static const struct field resource_field_selector_fields[] = {
     OPAQUE(STRING, "containerName", 0,
         HELP("The container.")),
     OPAQUE(QUANTITY, "divisor", ALWAYS,
-        HELP("In units of this.")),
+        HELP("The unit of the value.")),
 };
 OPAQUE_RECORD(resource_field_selector,
        "io.k8s.api.core.v1.ResourceFieldSelector",
@@ -98,9 +98,9 @@ static const struct field service_account_token_projection_fields[] = {
     OPAQUE(STRING, "path", ALWAYS | REQUIRED,
         HELP("The path.")),
     OPAQUE(STRING, "audience", 0,
-        HELP("For whom the token is.")),
+        HELP("The audience of the token.")),
     OPAQUE(INT64, "expirationSeconds", KEPT,
-        HELP("How long the token lives.")),
+        HELP("The lifetime of the token.")),
 };
 static OPAQUE_RECORD(service_account_token_projection,
        "io.k8s.api.core.v1.ServiceAccountTokenProjection",
@@ -113,7 +113,7 @@ static const struct field cluster_trust_bundle_projection_fields[] = {
     OPAQUE(STRING, "path", ALWAYS | REQUIRED,
         HELP("The path.")),
     OPAQUE_OBJECT("labelSelector", label_selector, 0,
-        HELP("Those with such labels.")),
+        HELP("Only objects with these labels.")),
     OPAQUE(BOOL, "optional", KEPT,
         HELP("Whether it may be missing.")),
     OPAQUE(STRING, "signerName", KEPT,
@@ -139,7 +139,7 @@ static const struct field volume_projection_fields[] = {
 static OPAQUE_RECORD(volume_projection, "io.k8s.api.core.v1.VolumeProjection",
        MESSAGE("secret downwardAPI configMap serviceAccountToken "
                "clusterTrustBundle"),
-       HELP("A part of a volume that is put together."));
+       HELP("A source of a projected volume."));
 
 static const struct field csi_volume_source_fields[] = {
     OPAQUE(STRING, "driver", ALWAYS | REQUIRED,
@@ -149,13 +149,13 @@ static const struct field csi_volume_source_fields[] = {
     OPAQUE_OBJECT("nodePublishSecretRef", local_object_reference, 0,
         HELP("The secret for mounting it.")),
     OPAQUE(BOOL, "readOnly", KEPT,
-        HELP("Mounted for reading alone.")),
+        HELP("Mounted read-only.")),
     OPAQUE_MAP(STRING, "volumeAttributes", 0,
         HELP("Properties for the driver.")),
 };
 static OPAQUE_RECORD(csi_volume_source, "io.k8s.api.core.v1.CSIVolumeSource",
        MESSAGE("driver readOnly fsType volumeAttributes nodePublishSecretRef"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field config_map_volume_source_fields[] = {
     OPAQUE(STRING, "name", 0,
@@ -170,7 +170,7 @@ static const struct field config_map_volume_source_fields[] = {
 static OPAQUE_RECORD(config_map_volume_source,
        "io.k8s.api.core.v1.ConfigMapVolumeSource",
        MESSAGE("(name) items defaultMode optional"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field downward_api_volume_source_fields[] = {
     OPAQUE(INT, "defaultMode", KEPT,
@@ -181,73 +181,73 @@ static const struct field downward_api_volume_source_fields[] = {
 static OPAQUE_RECORD(downward_api_volume_source,
        "io.k8s.api.core.v1.DownwardAPIVolumeSource",
        MESSAGE("items defaultMode"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field empty_dir_volume_source_fields[] = {
     OPAQUE(STRING, "medium", 0,
         HELP("Memory, or nothing for the node's own disk.")),
     OPAQUE(QUANTITY, "sizeLimit", KEPT,
-        HELP("How large it may grow.")),
+        HELP("Its maximum size.")),
 };
 static OPAQUE_RECORD(empty_dir_volume_source,
        "io.k8s.api.core.v1.EmptyDirVolumeSource",
        MESSAGE("medium sizeLimit"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field ephemeral_volume_source_fields[] = {
     OPAQUE_OBJECT("volumeClaimTemplate", persistent_volume_claim_template, 0,
-        HELP("The claim that is made for it.")),
+        HELP("The claim that is created for it.")),
 };
 static OPAQUE_RECORD(ephemeral_volume_source,
        "io.k8s.api.core.v1.EphemeralVolumeSource",
        MESSAGE("volumeClaimTemplate"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field git_repo_volume_source_fields[] = {
     OPAQUE(STRING, "repository", ALWAYS | REQUIRED,
         HELP("The address of the repository.")),
     OPAQUE(STRING, "directory", 0,
-        HELP("Where it goes.")),
+        HELP("The target directory.")),
     OPAQUE(STRING, "revision", 0,
         HELP("The commit.")),
 };
 static OPAQUE_RECORD(git_repo_volume_source,
        "io.k8s.api.core.v1.GitRepoVolumeSource",
        MESSAGE("repository revision directory"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field image_volume_source_fields[] = {
     OPAQUE(STRING, "pullPolicy", 0, ONE_OF("Always", "IfNotPresent", "Never"),
-        HELP("When it is fetched: Always, IfNotPresent or Never.")),
+        HELP("When it is pulled: Always, IfNotPresent or Never.")),
     OPAQUE(STRING, "reference", 0,
         HELP("Where the image is.")),
 };
 static OPAQUE_RECORD(image_volume_source,
        "io.k8s.api.core.v1.ImageVolumeSource",
        MESSAGE("reference pullPolicy"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field persistent_volume_claim_volume_source_fields[] = {
     STRING("claimName", pod_volume, claim_name, ALWAYS | REQUIRED,
         HELP("The claim, by name, in the same namespace.")),
     BOOL("readOnly", pod_volume, read_only, 0,
-        HELP("Mounted for reading alone.")),
+        HELP("Mounted read-only.")),
 };
 static RECORD(persistent_volume_claim_volume_source, pod_volume,
        "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource",
        MESSAGE("claimName readOnly"),
-       HELP("What a claim is bound to."));
+       HELP("The volume that a claim is bound to."));
 
 static const struct field projected_volume_source_fields[] = {
     OPAQUE(INT, "defaultMode", KEPT,
         HELP("Permissions of files, as an octal or decimal number.")),
     OPAQUE_OBJECTS("sources", volume_projection, 0,
-        HELP("What is put together.")),
+        HELP("The sources.")),
 };
 static OPAQUE_RECORD(projected_volume_source,
        "io.k8s.api.core.v1.ProjectedVolumeSource",
        MESSAGE("sources defaultMode"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field secret_volume_source_fields[] = {
     OPAQUE(INT, "defaultMode", KEPT,
@@ -262,11 +262,11 @@ static const struct field secret_volume_source_fields[] = {
 static OPAQUE_RECORD(secret_volume_source,
        "io.k8s.api.core.v1.SecretVolumeSource",
        MESSAGE("secretName items defaultMode optional"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field pod_volume_fields[] = {
     STRING("name", pod_volume, name, ALWAYS | REQUIRED,
-        HELP("What the containers call it.")),
+        HELP("Its name in the containers.")),
     OPAQUE_OBJECT("emptyDir", empty_dir_volume_source, 0,
         HELP("An empty directory that lives as long as the pod.")),
     VOLUME_SOURCE_ROWS(volume_source),
@@ -279,13 +279,13 @@ static const struct field pod_volume_fields[] = {
     OBJECT("ephemeral", pod_volume, ephemeral, ephemeral_volume_source, TREE,
         HELP("A claim that lives as long as the pod.")),
     OPAQUE_OBJECT("gitRepo", git_repo_volume_source, 0,
-        HELP("A volume of that kind; not served here.")),
+        HELP("A volume of this type; not supported.")),
     OPAQUE_OBJECT("image", image_volume_source, 0,
         HELP("An image, as files.")),
     WITHIN("persistentVolumeClaim", persistent_volume_claim_volume_source, 0,
-        HELP("What a claim is bound to.")),
+        HELP("The volume that a claim is bound to.")),
     OPAQUE_OBJECT("projected", projected_volume_source, 0,
-        HELP("Several things put together.")),
+        HELP("Several sources in one directory.")),
     OPAQUE_OBJECT("secret", secret_volume_source, 0,
         HELP("Entries of a secret, as files.")),
 };

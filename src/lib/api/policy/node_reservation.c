@@ -31,7 +31,7 @@ static const struct field node_reservation_spec_fields[] = {
     LIST(STRING, "nodes", node_reservation_spec, nodes, 0,
         HELP("Its nodes, by name.")),
     INT("nodeCount", node_reservation_spec, node_count, 0,
-        HELP("So many nodes instead, which Kiln chooses.")),
+        HELP("The number of nodes, if Kiln chooses them.")),
     MAP(STRING, "nodeSelector", node_reservation_spec, node_selector, 0,
         HELP("The labels of the nodes that nodeCount is chosen from.")),
     LIST(STRING, "users", node_reservation_spec, users, 0,
@@ -50,19 +50,19 @@ static const struct field node_reservation_spec_fields[] = {
         HELP("When it ends, the first time, instead of a duration.")),
     STRING("recurrence", node_reservation_spec, recurrence, 0,
         ONE_OF("Daily", "Weekly"),
-        HELP("It comes again each day or each week, at the same local hour.")),
+        HELP("It is repeated each day or each week, at the same local hour.")),
     STRING("timeZone", node_reservation_spec, time_zone, 0,
-        HELP("Where that hour is: Europe/Berlin; without it, UTC.")),
+        HELP("The time zone of that hour: Europe/Berlin; the default is UTC.")),
     BOOL("maintenance", node_reservation_spec, is_maintenance, 0,
         HELP("Nobody may use its nodes; they are drained while it is active.")),
     BOOL("flexible", node_reservation_spec, is_flexible, 0,
-        HELP("From its start on its nodes take no others' jobs, and it begins "
-             "when the last of these has ended.")),
+        HELP("After its start its nodes take no other jobs, and it begins "
+             "when the last of those has ended.")),
     TIME("deadline", node_reservation_spec, deadline_us, KEPT,
-        HELP("When a flexible one is to have begun: what may still run then is "
-             "told.")),
+        HELP("When a flexible one should have begun; the jobs that may "
+             "still run then are reported.")),
     BOOL("overlap", node_reservation_spec, may_overlap, 0,
-        HELP("It may have nodes that another one has at the same time.")),
+        HELP("It may share nodes with another reservation at the same time.")),
     STRING("reason", node_reservation_spec, reason, 0,
         HELP("What it is for, for people.")),
 };
@@ -77,30 +77,31 @@ static const struct field node_reservation_status_fields[] = {
     TIME("start", node_reservation_status, start_us, KEPT,
         HELP("When it began, or begins next.")),
     TIME("end", node_reservation_status, end_us, KEPT,
-        HELP("When that time ends; without it, nobody knows.")),
+        HELP("When that time ends; without it, the end is unknown.")),
     TIME("begun", node_reservation_status, begun_us, KEPT,
-        HELP("When a flexible one found its nodes free.")),
+        HELP("When the nodes of a flexible one became free.")),
     LIST(STRING, "nodes", node_reservation_status, nodes, 0,
-        HELP("The nodes that it has.")),
+        HELP("Its nodes.")),
     STRING("message", node_reservation_status, message, 0,
         HELP("What is wrong with it.")),
 };
 static RECORD(node_reservation_status, node_reservation_status,
        "hpc.kiln.v1.ReservationStatus",
-       HELP("How it stands."));
+       HELP("The state of a reservation."));
 
 static const struct field node_reservation_fields[] = {
     TYPE_META,
     METADATA(node_reservation),
     OBJECT_ROW("spec", node_reservation_spec, AT(node_reservation, spec),
         ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OBJECT_ROW("status", node_reservation_status,
         AT(node_reservation, status), ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(node_reservation, node_reservation, "hpc.kiln.v1.Reservation",
-       HELP("Nodes that are kept for some users, or for nobody, for a time."));
+       HELP("Nodes that are reserved for some users, or for maintenance, "
+            "for a time."));
 /* clang-format on */
 
 const struct node_reservation *
@@ -289,13 +290,13 @@ check_nodes(struct causes *c, const struct json *spec)
                    CAUSE_INVALID,
                    "nodes",
                    NULL,
-                   "must name nodes, or else nodeCount say how many");
+                   "must list nodes, or set nodeCount instead");
     if (count == 0 && json_count(json_get(spec, "nodeSelector")) > 0)
         causes_add(c,
                    CAUSE_INVALID,
                    "nodeSelector",
                    json_get(spec, "nodeSelector"),
-                   "goes with nodeCount");
+                   "requires nodeCount");
 }
 
 static void
@@ -313,10 +314,10 @@ check_users(struct causes *c, const struct json *spec)
                    CAUSE_INVALID,
                    "users",
                    NULL,
-                   has_any ? "must be empty, as groups and accounts: nobody "
-                             "uses nodes under maintenance"
-                           : "must say who may use it, or groups or accounts; "
-                             "or maintenance be true, for nobody");
+                   has_any ? "must be empty, and so must groups and accounts: "
+                             "nobody uses nodes under maintenance"
+                           : "must list who may use it (or list groups or "
+                             "accounts), or set maintenance to true");
 }
 
 static int64_t
@@ -341,7 +342,7 @@ check_duration(struct causes *c, const struct json *spec)
                    CAUSE_INVALID,
                    "end",
                    json_get(spec, "end"),
-                   "must not be there beside duration");
+                   "must not be set together with duration");
         return -1;
     }
     if (seconds < 0 || seconds > LONGEST_S
@@ -351,8 +352,8 @@ check_duration(struct causes *c, const struct json *spec)
                    CAUSE_INVALID,
                    "duration",
                    json_get(spec, "duration"),
-                   "must be a time as in 90m, 4h, 4:00:00 or 1-00:00:00, above "
-                   "0");
+                   "must be a time such as 90m, 4h, 4:00:00 or 1-00:00:00, "
+                   "above 0");
         return -1;
     }
     if (!check_is_set(spec, "end"))
@@ -382,7 +383,7 @@ check_recurrence(struct causes *c, const struct json *spec, int64_t duration_s)
                    CAUSE_INVALID,
                    "timeZone",
                    json_get(spec, "timeZone"),
-                   "must be a time zone of the controller's machine, as "
+                   "must be a time zone of the controller's machine, such as "
                    "Europe/Berlin or UTC");
     if (*word == '\0')
         return;
@@ -392,14 +393,16 @@ check_recurrence(struct causes *c, const struct json *spec, int64_t duration_s)
                    CAUSE_INVALID,
                    "duration",
                    json_get(spec, "duration"),
-                   "must be there and at most %s, as it comes again",
+                   "is required, and at most %s, because the reservation is "
+                   "repeated",
                    most_s > DAY_S ? "6-23:00:00" : "23:00:00");
     if (json_is_true(json_get(spec, "flexible")))
         causes_add(c,
                    CAUSE_INVALID,
                    "flexible",
                    json_get(spec, "flexible"),
-                   "must be false, as it comes again at its hour");
+                   "must be false, because the reservation is repeated at a "
+                   "fixed hour");
 }
 
 static void
@@ -412,7 +415,8 @@ check_deadline(struct causes *c, const struct json *spec)
                    CAUSE_INVALID,
                    "deadline",
                    json_get(spec, "deadline"),
-                   "goes with flexible: others begin at their start");
+                   "requires flexible: other reservations begin at their "
+                   "start");
     else if (read_time(spec, "deadline") < read_time(spec, "start"))
         causes_add(c,
                    CAUSE_INVALID,
@@ -427,7 +431,7 @@ check_start(struct causes *c, const struct json *spec)
     int64_t start_us = read_time(spec, "start");
 
     if (!check_is_set(spec, "start"))
-        causes_add(c, CAUSE_REQUIRED, "start", NULL, "say when it begins");
+        causes_add(c, CAUSE_REQUIRED, "start", NULL, "is required");
     else if (start_us <= 0 || start_us > 200 * YEAR_S * SECOND_US)
         causes_add(c,
                    CAUSE_INVALID,
@@ -462,7 +466,7 @@ validate(struct causes *c,
                    CAUSE_INVALID,
                    "maintenance",
                    json_get(spec, "maintenance"),
-                   "cannot be changed; make another reservation");
+                   "cannot be changed; create another reservation");
     causes_leave(c, at);
 }
 
@@ -529,7 +533,7 @@ static const struct table_column columns[] = {
     COLUMN("State", add_state, "Planned, Active or Ended."),
     COLUMN("Start", add_start, "When it began, or begins next."),
     COLUMN("End", add_end, "When that time ends."),
-    COLUMN("Nodes", add_nodes, "The nodes that it has."),
+    COLUMN("Nodes", add_nodes, "Its nodes."),
     TABLE_AGE,
     COLUMN("Message", add_message, "What is wrong with it, or what it is for.",
         WIDE),

@@ -33,39 +33,41 @@ static const struct field partition_spec_fields[] = {
     QUANTITY("defaultMemoryPerCPU", partition_spec, default_memory_per_cpu, 0,
         HELP("The memory of jobs that ask for none, for each CPU.")),
     QUANTITY("maximumMemory", partition_spec, maximum_memory, 0,
-        HELP("The most memory that a job may have at a time.")),
+        HELP("The maximum memory of a job at a time.")),
     QUANTITY("maximumCPUs", partition_spec, maximum_cpus, 0,
-        HELP("The most CPUs that a job may have at a time.")),
+        HELP("The maximum number of CPUs of a job at a time.")),
     INT("maximumNodes", partition_spec, maximum_nodes, 0,
-        HELP("The most pods, each on a node, that a job may have at a time.")),
+        HELP("The maximum number of pods, each on a node, of a job at a "
+             "time.")),
     LIST(STRING, "allowedUsers", partition_spec, allowed_users, 0,
-        HELP("The users whose jobs it takes, beside allowedGroups; without "
-             "both, everybody's.")),
+        HELP("The users whose jobs it takes, in addition to allowedGroups; "
+             "without both, all users.")),
     LIST(STRING, "allowedGroups", partition_spec, allowed_groups, 0,
         HELP("The Unix groups whose jobs it takes, beside allowedUsers.")),
     LIST(STRING, "allowedAccounts", partition_spec, allowed_accounts, 0,
         HELP("The accounts (namespaces) whose jobs it takes; without it, "
              "all.")),
     INT("priorityTier", partition_spec, priority_tier, 0,
-        HELP("1, unless it says more: pods of a higher tier are tried before those "
-             "of lower ones, and preempt them, whatever their priorities.")),
+        HELP("The default is 1. Pods of a higher tier are tried before "
+             "those of lower ones, and preempt them, whatever their "
+             "priorities.")),
     STRING("preemptionMode", partition_spec, preemption_mode, 0,
         ONE_OF("Cancel", "Off", "Requeue", "Suspend"),
-        HELP("What happens to its jobs when others of a higher priority need "
-             "their nodes: Requeue, they start anew; Cancel, they end; Suspend, "
-             "they stand still with their memory until the cores are free "
-             "again; Off, they stay.")),
+        HELP("What happens to its jobs when others of a higher priority "
+             "need their nodes: Requeue, they start again; Cancel, they "
+             "end; Suspend, they are suspended, and keep their memory, "
+             "until the cores are free again; Off, they stay.")),
     STRING("graceTime", partition_spec, grace_time, 0,
         HELP("How long its jobs have to end when they are preempted: 2m; "
              "without it, their own.")),
     INT("maximumRequeues", partition_spec, maximum_requeues, 0,
-        HELP("How often its jobs start anew when they are interrupted, by "
-             "preemption or with their nodes; then they are held. 0: as often "
-             "as the site allows.")),
+        HELP("How often its jobs start again when they are interrupted, by "
+             "preemption or by the loss of their nodes, before they are "
+             "held. 0: as often as the site allows.")),
     STRING("exclusive", partition_spec, exclusive, 0,
         ONE_OF("Node", "User"),
-        HELP("Node: each pod has its node for itself. User: a node that one "
-             "of its pods is on is for pods of that user alone.")),
+        HELP("Node: each pod has a node to itself. User: a node runs pods "
+             "of only one user at a time.")),
     STRING("state", partition_spec, state, 0,
         ONE_OF("Up", "Drain", "Down", "Inactive"),
         HELP("Up; Drain: takes no new jobs; Down: starts none; Inactive: "
@@ -82,7 +84,7 @@ static const struct field partition_fields[] = {
     TYPE_META,
     METADATA(partition),
     OBJECT_ROW("spec", partition_spec, AT(partition, spec), ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
 };
 RECORD(partition, partition, "hpc.kiln.v1.Partition",
        HELP("A set of nodes with limits of its own."));
@@ -326,8 +328,8 @@ check_time(struct causes *c, const struct json *spec, const char *name)
                    CAUSE_INVALID,
                    name,
                    json_get(spec, name),
-                   "must be a time as in 90m, 4h, 4:00:00 or 1-00:00:00, or "
-                   "none");
+                   "must be a time such as 90m, 4h, 4:00:00 or 1-00:00:00, "
+                   "or none");
 }
 
 static void
@@ -344,7 +346,7 @@ check_times(struct causes *c, const struct json *spec)
                    CAUSE_INVALID,
                    "graceTime",
                    json_get(spec, "graceTime"),
-                   "must be at most a day");
+                   "must be at most one day");
     if (most > 0 && usual > most)
         causes_add(c,
                    CAUSE_INVALID,
@@ -377,7 +379,7 @@ check_names(struct causes *c, const struct json *spec, const char *field)
                    CAUSE_TOO_MANY,
                    field,
                    NULL,
-                   "must have at most %u names; name a group",
+                   "must have at most %u names; use a group instead",
                    MOST_ALLOWED);
     for (uint32_t i = 0; i < json_count(list); i++) {
         const char *text = json_text(json_at(list, i));
@@ -485,7 +487,8 @@ add_reason(struct table_row *row)
 /* clang-format off */
 static const struct table_column columns[] = {
     TABLE_NAME,
-    COLUMN("Default", add_default, "Whether jobs that name none are in it.",
+    COLUMN("Default", add_default, "Whether jobs that name no partition are "
+                                   "in it.",
         BOOLEAN),
     COLUMN("State", add_state, "Up, Drain, Down or Inactive."),
     COLUMN("Default-Time", add_default_time,
@@ -494,7 +497,7 @@ static const struct table_column columns[] = {
         "The longest time limit of a job."),
     TABLE_AGE,
     COLUMN("Requeues", add_requeues,
-        "How often a job that is interrupted starts anew.", WIDE),
+        "How often an interrupted job starts again.", WIDE),
     COLUMN("Reason", add_reason, "Why it is not up.", WIDE),
 };
 static const struct table table = {TABLE_COLUMNS(columns)};

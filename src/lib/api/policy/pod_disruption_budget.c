@@ -17,17 +17,17 @@
 /* clang-format off */
 static const struct field pod_disruption_budget_spec_fields[] = {
     INT_OR_STRING("minAvailable", pod_disruption_budget, min_available, KEPT,
-        HELP("So many must stay, or this part: \"50%\".")),
+        HELP("How many pods, or which part of them, must stay: \"50%\".")),
     OBJECT("selector", pod_disruption_budget, selector, label_selector,
         OPTIONAL, PATCH_REPLACE,
-        HELP("Of which pods.")),
+        HELP("The pods that it applies to.")),
     INT_OR_STRING("maxUnavailable", pod_disruption_budget, max_unavailable,
         KEPT,
-        HELP("So many may be missing, or this part.")),
+        HELP("How many pods, or which part of them, may be missing.")),
     STRING("unhealthyPodEvictionPolicy", pod_disruption_budget,
         unhealthy_eviction, KEPT, ONE_OF("AlwaysAllow", "IfHealthyBudget"),
-        HELP("When pods that are not ready may go: IfHealthyBudget or "
-             "AlwaysAllow.")),
+        HELP("When pods that are not ready may be evicted: IfHealthyBudget "
+             "or AlwaysAllow.")),
 };
 static RECORD(pod_disruption_budget_spec, pod_disruption_budget,
        "io.k8s.api.policy.v1.PodDisruptionBudgetSpec",
@@ -37,43 +37,43 @@ static RECORD(pod_disruption_budget_spec, pod_disruption_budget,
 
 static const struct field pod_disruption_budget_status_fields[] = {
     INT64("observedGeneration", pod_disruption_budget, observed_generation, 0,
-        HELP("The generation of the spec that was counted by.")),
+        HELP("The generation of the spec that was used for counting.")),
     OPAQUE_MAP(TIME, "disruptedPods", 0,
-        HELP("Pods that are on their way out, and since when.")),
+        HELP("Pods that are being evicted, and since when.")),
     INT("disruptionsAllowed", pod_disruption_budget, disruptions_allowed,
         ALWAYS | REQUIRED,
-        HELP("How many may go now.")),
+        HELP("How many may be evicted now.")),
     INT("currentHealthy", pod_disruption_budget, current_healthy,
         ALWAYS | REQUIRED,
-        HELP("How many are there and ready.")),
+        HELP("How many are ready.")),
     INT("desiredHealthy", pod_disruption_budget, desired_healthy,
         ALWAYS | REQUIRED,
-        HELP("How many must be.")),
+        HELP("How many must be ready.")),
     INT("expectedPods", pod_disruption_budget, expected_pods,
         ALWAYS | REQUIRED,
-        HELP("How many there are.")),
+        HELP("How many there are in total.")),
     OPAQUE_OBJECTS("conditions", meta_condition, 0, BY_KEY("type"),
-        HELP("What is known about it, point by point.")),
+        HELP("Its conditions.")),
 };
 static RECORD(pod_disruption_budget_status, pod_disruption_budget,
        "io.k8s.api.policy.v1.PodDisruptionBudgetStatus",
        MESSAGE("observedGeneration disruptedPods disruptionsAllowed "
                "currentHealthy desiredHealthy expectedPods conditions"),
-       HELP("How a budget stands."));
+       HELP("The state of a budget."));
 
 static const struct field pod_disruption_budget_fields[] = {
     TYPE_META,
     METADATA(pod_disruption_budget),
     WITHIN("spec", pod_disruption_budget_spec, ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     WITHIN("status", pod_disruption_budget_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(pod_disruption_budget, pod_disruption_budget,
        "io.k8s.api.policy.v1.PodDisruptionBudget",
        MESSAGE("metadata spec status"),
-       HELP("How many pods of a kind may be taken away at a time, by "
-            "drains and preemption."));
+       HELP("Limits how many pods may be evicted at a time, by drains and "
+            "preemption."));
 
 static const struct field eviction_fields[] = {
     TYPE_META,
@@ -84,7 +84,7 @@ static const struct field eviction_fields[] = {
 };
 OPAQUE_RECORD(eviction, "io.k8s.api.policy.v1.Eviction",
        MESSAGE("metadata deleteOptions"),
-       HELP("Asks for a pod to go, if the budgets allow it."));
+       HELP("Evicts a pod, if the budgets allow it."));
 /* clang-format on */
 
 const struct pod_disruption_budget *
@@ -316,7 +316,7 @@ static const struct table_column columns[] = {
     TABLE_NAME,
     COLUMN("Min Available", add_min_available, "How many must stay."),
     COLUMN("Max Unavailable", add_max_unavailable, "How many may be missing."),
-    COLUMN("Allowed Disruptions", add_allowed, "How many may go now.",
+    COLUMN("Allowed Disruptions", add_allowed, "How many may be evicted now.",
         INTEGER),
     TABLE_AGE,
 };

@@ -43,40 +43,39 @@ static OPAQUE_RECORD(scope_selector,
 
 static const struct field resource_quota_spec_fields[] = {
     OPAQUE_MAP(QUANTITY, "hard", 0,
-        HELP("At the most, by resource: requests.cpu, pods, "
-             "count/jobs.batch.")),
+        HELP("The limits, by resource: requests.cpu, pods, count/jobs.batch.")),
     OPAQUE_LIST(STRING, "scopes", 0,
-        HELP("Only for such pods: BestEffort, NotTerminating and so on.")),
+        HELP("Only for these pods: BestEffort, NotTerminating and so on.")),
     OPAQUE_OBJECT("scopeSelector", scope_selector, 0,
-        HELP("Only for such pods, by value.")),
+        HELP("Only for these pods, by value.")),
 };
 static OPAQUE_RECORD(resource_quota_spec,
        "io.k8s.api.core.v1.ResourceQuotaSpec",
        MESSAGE("hard scopes scopeSelector"),
-       HELP("What a namespace may have."));
+       HELP("The limits of a namespace."));
 
 static const struct field resource_quota_status_fields[] = {
     OPAQUE_MAP(QUANTITY, "hard", 0,
-        HELP("What holds.")),
+        HELP("The limits in effect.")),
     OPAQUE_MAP(QUANTITY, "used", 0,
         HELP("What is in use.")),
 };
 static OPAQUE_RECORD(resource_quota_status,
        "io.k8s.api.core.v1.ResourceQuotaStatus",
        MESSAGE("hard used"),
-       HELP("What of it is in use."));
+       HELP("How much of it is in use."));
 
 static const struct field resource_quota_fields[] = {
     TYPE_META,
     BARE_METADATA,
     OPAQUE_OBJECT("spec", resource_quota_spec, ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OPAQUE_OBJECT("status", resource_quota_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 static RECORD(resource_quota, meta, "io.k8s.api.core.v1.ResourceQuota",
        MESSAGE("metadata spec status"),
-       HELP("What the objects of a namespace may take together."));
+       HELP("Limits what the objects of a namespace may use together."));
 /* clang-format on */
 
 static void

@@ -20,7 +20,7 @@ static const struct field csi_persistent_volume_source_fields[] = {
     OPAQUE(STRING, "driver", ALWAYS | REQUIRED,
         HELP("The driver that serves it.")),
     OPAQUE(STRING, "volumeHandle", ALWAYS | REQUIRED,
-        HELP("The volume, as its driver calls it.")),
+        HELP("The name of the volume in its driver.")),
     OPAQUE_OBJECT("controllerExpandSecretRef", secret_reference, 0,
         HELP("The secret for growing it, at the controller.")),
     OPAQUE_OBJECT("controllerPublishSecretRef", secret_reference, 0,
@@ -34,7 +34,7 @@ static const struct field csi_persistent_volume_source_fields[] = {
     OPAQUE_OBJECT("nodeStageSecretRef", secret_reference, 0,
         HELP("The secret for preparing it at the node.")),
     OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
+        HELP("Mounted read-only.")),
     OPAQUE_MAP(STRING, "volumeAttributes", 0,
         HELP("Properties for the driver.")),
 };
@@ -44,7 +44,7 @@ static OPAQUE_RECORD(csi_persistent_volume_source,
                "controllerPublishSecretRef nodeStageSecretRef "
                "nodePublishSecretRef controllerExpandSecretRef "
                "nodeExpandSecretRef"),
-       HELP("A volume of that kind; stored, and not served here."));
+       HELP("A volume of this type; stored, but not supported."));
 
 static const struct field local_volume_source_fields[] = {
     STRING("path", persistent_volume_spec, local_path, ALWAYS | REQUIRED,
@@ -76,7 +76,7 @@ static const struct field persistent_volume_spec_fields[] = {
         HELP("How it can be mounted.")),
     STRING("persistentVolumeReclaimPolicy", persistent_volume_spec,
         reclaim_policy, 0, ONE_OF("Delete", "Recycle", "Retain"),
-        HELP("What happens when its claim goes: Retain, Delete or "
+        HELP("What happens when its claim is deleted: Retain, Delete or "
              "Recycle.")),
     STRING("storageClassName", persistent_volume_spec, storage_class, 0,
         HELP("The class it belongs to.")),
@@ -113,23 +113,23 @@ static const struct field persistent_volume_status_fields[] = {
     OPAQUE(TIME, "lastPhaseTransitionTime", KEPT,
         HELP("When the phase changed.")),
     STRING("message", persistent_volume_status, message, 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
     STRING("reason", persistent_volume_status, reason, 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
 };
 static RECORD(persistent_volume_status, persistent_volume_status,
        "io.k8s.api.core.v1.PersistentVolumeStatus",
        MESSAGE("phase message reason lastPhaseTransitionTime"),
-       HELP("How a volume is."));
+       HELP("The state of a volume."));
 
 static const struct field persistent_volume_fields[] = {
     TYPE_META,
     METADATA(persistent_volume),
     OBJECT("spec", persistent_volume, spec, persistent_volume_spec, ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OBJECT("status", persistent_volume, status, persistent_volume_status,
         ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(persistent_volume, persistent_volume,
        "io.k8s.api.core.v1.PersistentVolume",

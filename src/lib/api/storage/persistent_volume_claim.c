@@ -20,32 +20,32 @@ static const struct field persistent_volume_claim_condition_fields[] = {
     OPAQUE(STRING, "status", ALWAYS | REQUIRED,
         HELP("True, False or Unknown.")),
     OPAQUE(STRING, "type", ALWAYS | REQUIRED,
-        HELP("What it is about.")),
+        HELP("Type of the condition.")),
     OPAQUE(TIME, "lastProbeTime", ALWAYS,
-        HELP("When it was last looked at.")),
+        HELP("When it was last checked.")),
     OPAQUE(TIME, "lastTransitionTime", ALWAYS,
         HELP("When the status last changed.")),
     OPAQUE(STRING, "message", 0,
-        HELP("A sentence, for people, on why it is so.")),
+        HELP("Explanation, for people.")),
     OPAQUE(STRING, "reason", 0,
-        HELP("One word, for programs, on why it is so.")),
+        HELP("Reason in one word, for programs.")),
 };
 static OPAQUE_RECORD(persistent_volume_claim_condition,
        "io.k8s.api.core.v1.PersistentVolumeClaimCondition",
        MESSAGE("type status lastProbeTime lastTransitionTime reason message"),
-       HELP("One thing that is known about a claim."));
+       HELP("A condition of a claim."));
 
 static const struct field modify_volume_status_fields[] = {
     OPAQUE(STRING, "status", ALWAYS | REQUIRED,
         ONE_OF("InProgress", "Infeasible", "Pending"),
         HELP("Pending, InProgress or Infeasible.")),
     OPAQUE(STRING, "targetVolumeAttributesClassName", 0,
-        HELP("The class that is wanted.")),
+        HELP("The requested class.")),
 };
 static OPAQUE_RECORD(modify_volume_status,
        "io.k8s.api.core.v1.ModifyVolumeStatus",
        MESSAGE("targetVolumeAttributesClassName status"),
-       HELP("How far a change of attributes is."));
+       HELP("The state of a change of attributes."));
 
 static const struct field volume_resource_requirements_fields[] = {
     OPAQUE_MAP(QUANTITY, "limits", 0,
@@ -67,15 +67,14 @@ static const struct field persistent_volume_claim_spec_fields[] = {
         HELP("The volume it is bound to.")),
     STRING("storageClassName", persistent_volume_claim_spec, storage_class,
         KEPT,
-        HELP("The class; the default class where nothing is said, none "
-             "for \"\".")),
+        HELP("The class; without it the default class, with \"\" none.")),
     STRING("volumeMode", persistent_volume_claim_spec, volume_mode, KEPT,
         ONE_OF("Block", "Filesystem"),
         HELP("Filesystem or Block.")),
     OPAQUE_OBJECT("dataSource", typed_local_object_reference, 0,
-        HELP("What it is to be filled with.")),
+        HELP("The source of its content.")),
     OPAQUE_OBJECT("dataSourceRef", typed_object_reference, 0,
-        HELP("What it is to be filled with, of any kind.")),
+        HELP("The source of its content, of any kind.")),
     OBJECT("selector", persistent_volume_claim_spec, selector, label_selector,
         OPTIONAL,
         HELP("Only volumes with such labels.")),
@@ -87,7 +86,7 @@ static RECORD(persistent_volume_claim_spec, persistent_volume_claim_spec,
        MESSAGE("accessModes resources volumeName selector storageClassName "
                "volumeMode dataSource dataSourceRef "
                "volumeAttributesClassName"),
-       HELP("The storage that is wanted."));
+       HELP("The requested storage."));
 
 static const struct field persistent_volume_claim_status_fields[] = {
     STRING("phase", persistent_volume_claim_status, phase, 0,
@@ -98,27 +97,27 @@ static const struct field persistent_volume_claim_status_fields[] = {
     OPAQUE_MAP(QUANTITY, "capacity", 0,
         HELP("How large the volume is.")),
     OPAQUE_MAP(STRING, "allocatedResourceStatuses", 0,
-        HELP("How far a change of size is.")),
+        HELP("The state of a change of size.")),
     OPAQUE_MAP(QUANTITY, "allocatedResources", 0,
         HELP("What is reserved for it.")),
     OPAQUE_OBJECTS("conditions", persistent_volume_claim_condition, 0,
         BY_KEY("type"),
-        HELP("What is known about it, point by point.")),
+        HELP("Its conditions.")),
     OPAQUE(STRING, "currentVolumeAttributesClassName", KEPT,
         HELP("The class of attributes that it has.")),
     OPAQUE_OBJECT("modifyVolumeStatus", modify_volume_status, 0,
-        HELP("How far a change of attributes is.")),
+        HELP("The state of a change of attributes.")),
 };
 static RECORD(persistent_volume_claim_status, persistent_volume_claim_status,
        "io.k8s.api.core.v1.PersistentVolumeClaimStatus",
        MESSAGE("phase accessModes capacity conditions allocatedResources 7 "
                "allocatedResourceStatuses currentVolumeAttributesClassName "
                "modifyVolumeStatus"),
-       HELP("How a claim is."));
+       HELP("The state of a claim."));
 
 static const struct field persistent_volume_claim_template_fields[] = {
     OPAQUE_OBJECT("spec", persistent_volume_claim_spec, ALWAYS | REQUIRED,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OPAQUE_OBJECT("metadata", meta, ALWAYS,
         HELP("Labels and annotations of the claim.")),
 };
@@ -132,15 +131,16 @@ static const struct field persistent_volume_claim_fields[] = {
     METADATA(persistent_volume_claim),
     OBJECT("spec", persistent_volume_claim, spec, persistent_volume_claim_spec,
         ALWAYS,
-        HELP("What is wanted.")),
+        HELP("Desired state.")),
     OBJECT("status", persistent_volume_claim, status,
         persistent_volume_claim_status, ALWAYS,
-        HELP("What is; written by the system alone.")),
+        HELP("Current state; set only by the system.")),
 };
 RECORD(persistent_volume_claim, persistent_volume_claim,
        "io.k8s.api.core.v1.PersistentVolumeClaim",
        MESSAGE("metadata spec status"),
-       HELP("A user's wish for storage, and the volume it was bound to."));
+       HELP("A user's request for storage, and the volume that it is bound "
+            "to."));
 /* clang-format on */
 
 const struct persistent_volume_claim *

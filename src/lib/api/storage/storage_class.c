@@ -34,16 +34,16 @@ static const struct field topology_selector_term_fields[] = {
 static RECORD(topology_selector_term, topology_term,
        "io.k8s.api.core.v1.TopologySelectorTerm",
        MESSAGE("matchLabelExpressions"),
-       HELP("Labels that must all fit."), ATOMIC);
+       HELP("Labels that must all match."), ATOMIC);
 
 static const struct field storage_class_fields[] = {
     TYPE_META,
     METADATA(storage_class),
     STRING("provisioner", storage_class, provisioner, ALWAYS | REQUIRED,
-        HELP("Who makes its volumes.")),
+        HELP("The provisioner of its volumes.")),
     STRING("reclaimPolicy", storage_class, reclaim_policy, KEPT,
         ONE_OF("Delete", "Recycle", "Retain"),
-        HELP("What happens to a volume when its claim goes: Delete or "
+        HELP("What happens to a volume when its claim is deleted: Delete or "
              "Retain.")),
     STRING("volumeBindingMode", storage_class, volume_binding_mode, KEPT,
         ONE_OF("Immediate", "WaitForFirstConsumer"),

@@ -147,12 +147,12 @@ add_reason(struct table_row *row)
 /* clang-format off */
 static const struct table_column volume_columns[] = {
     TABLE_NAME,
-    COLUMN("Capacity", add_volume_capacity, "How much it holds."),
+    COLUMN("Capacity", add_volume_capacity, "Its size."),
     COLUMN("Access Modes", add_volume_modes, "How it may be mounted."),
     COLUMN("Reclaim Policy", add_reclaim_policy,
-        "What becomes of it afterwards."),
+        "What happens to it afterwards."),
     COLUMN("Status", add_status, "Available, Bound, Released or Failed."),
-    COLUMN("Claim", add_claim, "Whose it is: namespace/name."),
+    COLUMN("Claim", add_claim, "Its claim: namespace/name."),
     STORAGE_CLASS,
     VOLUME_ATTRIBUTES_CLASS,
     COLUMN("Reason", add_reason, "Why it failed."),
@@ -203,8 +203,8 @@ add_claim_modes(struct table_row *row)
 static const struct table_column claim_columns[] = {
     TABLE_NAME,
     COLUMN("Status", add_status, "Pending, Bound or Lost."),
-    COLUMN("Volume", add_volume, "What it got."),
-    COLUMN("Capacity", add_claim_capacity, "How much that holds."),
+    COLUMN("Volume", add_volume, "The volume that it is bound to."),
+    COLUMN("Capacity", add_claim_capacity, "The size of that volume."),
     COLUMN("Access Modes", add_claim_modes, "How it may be mounted."),
     STORAGE_CLASS,
     VOLUME_ATTRIBUTES_CLASS,
@@ -272,9 +272,9 @@ add_expansion(struct table_row *row)
 /* clang-format off */
 static const struct table_column class_columns[] = {
     COLUMN("Name", add_class_name, TABLE_NAME_HELP, FORMAT("name")),
-    COLUMN("Provisioner", add_provisioner, "Who makes its volumes."),
+    COLUMN("Provisioner", add_provisioner, "The provisioner of its volumes."),
     COLUMN("ReclaimPolicy", add_class_policy,
-        "What becomes of them afterwards."),
+        "What happens to them afterwards."),
     COLUMN("VolumeBindingMode", add_binding_mode,
         "Immediate, or when a pod is placed."),
     COLUMN("AllowVolumeExpansion", add_expansion, "Whether they may grow."),

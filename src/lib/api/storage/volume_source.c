@@ -26,19 +26,19 @@
                   "io.k8s.api.core.v1." name "PersistentVolumeSource",  \
                   message,                                              \
                   HELP(NOT_SERVED))
-#define NOT_SERVED "A volume of that kind; stored, and not served here."
+#define NOT_SERVED "A volume of this type; stored, but not supported."
 
 /* clang-format off */
 /* Rows that many sources share. */
 #define VOLUME_ID_ROW                                                  \
     OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,                      \
-        HELP("The volume, as its provider calls it."))
+        HELP("The name of the volume at its provider."))
 #define FS_TYPE_ROW(flags)                                             \
     OPAQUE(STRING, "fsType", flags,                                    \
         HELP("The file system on it, such as ext4."))
 #define READ_ONLY_ROW(flags)                                           \
     OPAQUE(BOOL, "readOnly", flags,                                    \
-        HELP("Mounted for reading alone."))
+        HELP("Mounted read-only."))
 #define SECRET_REF_ROW(secret, flags)                                  \
     OPAQUE_OBJECT("secretRef", secret, flags,                          \
         HELP("The secret with the credentials."))
@@ -94,7 +94,7 @@ OF_BOTH(azure_file, "AzureFile", AZURE_FILE_ROWS,
         HELP("The file with the secret.")),                            \
     SECRET_REF_ROW(secret, 0),                                         \
     OPAQUE(STRING, "user", 0,                                          \
-        HELP("The user to come as."))
+        HELP("The user of the connection."))
 OF_BOTH(ceph_fs, "CephFS", CEPH_FS_ROWS,
     MESSAGE("monitors path user secretFile secretRef readOnly"), secret_reference);
 
@@ -171,7 +171,7 @@ static const struct field host_path_volume_source_fields[] = {
     OPAQUE(STRING, "type", KEPT,
         ONE_OF("", "BlockDevice", "CharDevice", "Directory",
             "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
-        HELP("What must be there: Directory, File and so on.")),
+        HELP("The required type of file: Directory, File and so on.")),
 };
 OPAQUE_RECORD(host_path_volume_source,
        "io.k8s.api.core.v1.HostPathVolumeSource",
@@ -191,7 +191,7 @@ OPAQUE_RECORD(host_path_volume_source,
         HELP("CHAP for the session.")),                                \
     FS_TYPE_ROW(0),                                                    \
     OPAQUE(STRING, "initiatorName", KEPT,                              \
-        HELP("The name to come under.")),                              \
+        HELP("The name of the initiator.")),                              \
     OPAQUE(STRING, "iscsiInterface", 0,                                \
         HELP("The interface, such as default or tcp.")),               \
     OPAQUE_LIST(STRING, "portals", 0,                                  \
@@ -204,7 +204,7 @@ OF_BOTH(iscsi, "ISCSI", ISCSI_ROWS,
 
 static const struct field nfs_volume_source_fields[] = {
     OPAQUE(STRING, "path", ALWAYS | REQUIRED,
-        HELP("What the server exports.")),
+        HELP("The exported path.")),
     OPAQUE(STRING, "server", ALWAYS | REQUIRED,
         HELP("The host that serves it.")),
     READ_ONLY_ROW(0),
@@ -244,7 +244,7 @@ static const struct field quobyte_volume_source_fields[] = {
     OPAQUE(STRING, "tenant", 0,
         HELP("The tenant.")),
     OPAQUE(STRING, "user", 0,
-        HELP("The user to come as.")),
+        HELP("The user of the connection.")),
 };
 OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource",
        MESSAGE("registry volume readOnly user group tenant"),
@@ -263,7 +263,7 @@ OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource",
     READ_ONLY_ROW(0),                                                  \
     SECRET_REF_ROW(secret, 0),                                         \
     OPAQUE(STRING, "user", 0,                                          \
-        HELP("The user to come as."))
+        HELP("The user of the connection."))
 OF_BOTH(rbd, "RBD", RBD_ROWS,
     MESSAGE("monitors image fsType pool user keyring secretRef readOnly"), secret_reference);
 

@@ -49,7 +49,7 @@
         HELP(NOT_SERVED_ROW)),                                               \
     OPAQUE_OBJECT("scaleIO", scale_io_##of, 0, HELP(NOT_SERVED_ROW)),        \
     OPAQUE_OBJECT("storageos", storage_os_##of, 0, HELP(NOT_SERVED_ROW))
-#define NOT_SERVED_ROW "A volume of that kind; not served here."
+#define NOT_SERVED_ROW "A volume of this type; not supported."
 /* clang-format on */
 
 struct causes;

@@ -17,8 +17,8 @@ refuse(const char *text, size_t length, struct error *err)
 {
     return error_set(err,
                      -EINVAL,
-                     "'%.*s' is no job id, and no range of them (1042, 5,6, "
-                     "10-20 or 1042_[3-9])",
+                     "'%.*s' is neither a job id nor a range of job ids "
+                     "(1042, 5,6, 10-20 or 1042_[3-9])",
                      (int)(length < 60 ? length : 60),
                      text);
 }
@@ -219,8 +219,8 @@ normalize_elements(struct id_ranges *ranges,
     if (n > ID_RANGES_ARRAYS_MOST)
         return error_set(err,
                          -EINVAL,
-                         "these are elements of %zu arrays, and %d are the "
-                         "most for one command",
+                         "these are elements of %zu arrays; one command "
+                         "accepts at most %d",
                          n,
                          ID_RANGES_ARRAYS_MOST);
     return 0;
@@ -244,10 +244,9 @@ add_range(struct id_ranges *ranges,
     if (item.last - item.first >= ID_RANGES_MOST)
         return error_set(err,
                          -EINVAL,
-                         "%" PRId64 "-%" PRId64 " are %" PRId64
-                         " jobs; one command takes %d at most, or selects "
-                         "any number of them by --user, --state, --name "
-                         "or --partition",
+                         "%" PRId64 "-%" PRId64 " are %" PRId64 " jobs; one "
+                         "command accepts at most %d, but selects any number "
+                         "of jobs by --user, --state, --name or --partition",
                          item.first,
                          item.last,
                          item.last - item.first + 1,
@@ -306,9 +305,9 @@ id_ranges_add(struct id_ranges *ranges,
         || next.count + next.n_elements > ID_RANGES_MOST)
         return error_set(err,
                          -EINVAL,
-                         "these are more than %d jobs, which is the most for "
-                         "one command; --user, --state, --name and "
-                         "--partition select any number",
+                         "more than %d jobs, the limit for one command; "
+                         "--user, --state, --name and --partition select any "
+                         "number",
                          ID_RANGES_MOST);
     r = normalize_elements(&next, arena, err);
     if (r == 0)

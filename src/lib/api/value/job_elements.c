@@ -16,8 +16,8 @@ refuse(const char *text, struct error *err)
 {
     return error_set(err,
                      -EINVAL,
-                     "'%.60s' is no element of a job array, and no list of "
-                     "them (1042_7, 1042_[3-9] or 1042_[1-100:2])",
+                     "'%.60s' is neither a task of a job array nor a list of "
+                     "tasks (1042_7, 1042_[3-9] or 1042_[1-100:2])",
                      text);
 }
 

@@ -95,7 +95,7 @@ enum row_flag {
 #define TYPE_META                                           \
     ROW(STRING, "kind", FIELD_UNBOUND, 0, HELP(KIND_HELP)), \
         ROW(STRING, "apiVersion", FIELD_UNBOUND, 0, HELP(API_VERSION_HELP))
-#define KIND_HELP        "What kind of object it is."
+#define KIND_HELP        "The kind of the object."
 #define API_VERSION_HELP "The group and version of the kind: batch/v1."
 #define METADATA_HELP \
     "Name, namespace, labels, and what else all objects have in common."

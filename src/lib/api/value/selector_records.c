@@ -60,7 +60,7 @@ RECORD(node_selector_term, node_selector_term,
 static const struct field node_selector_fields[] = {
     OBJECTS("nodeSelectorTerms", node_selector, terms, node_selector_term,
         ALWAYS | REQUIRED,
-        HELP("One that holds is enough.")),
+        HELP("One match is enough.")),
 };
 RECORD(node_selector, node_selector, "io.k8s.api.core.v1.NodeSelector",
        MESSAGE("nodeSelectorTerms"),

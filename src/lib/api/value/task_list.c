@@ -111,9 +111,9 @@ task_list_of_ranges(struct arena *arena,
     if (list.count > TASK_LIST_RANGES_MOST)
         return error_set(err,
                          -EINVAL,
-                         "these are %zu ranges of task ids, and %d are the "
-                         "most; neighbours and equal steps (1-99:2) count as "
-                         "one",
+                         "%zu ranges of task ids are more than the limit of "
+                         "%d; ids next to each other and equal steps (1-99:2) "
+                         "count as one range",
                          list.count,
                          TASK_LIST_RANGES_MOST);
     list.ranges = made;
@@ -129,11 +129,11 @@ refuse(const char *text, size_t length, struct error *err)
     if (length == 0)
         return error_set(err,
                          -EINVAL,
-                         "a task id is missing beside a comma (3,5,9-12)");
+                         "a task id is missing next to a comma (3,5,9-12)");
     return error_set(err,
                      -EINVAL,
-                     "'%.*s' is no task id, and no range of them (7, 3-9 or "
-                     "1-1000:7)",
+                     "'%.*s' is neither a task id nor a range of task ids (7, "
+                     "3-9 or 1-1000:7)",
                      (int)(length < 60 ? length : 60),
                      text);
 }
@@ -187,7 +187,7 @@ read_part(const char *text,
     if (r == -ERANGE)
         return error_set(err,
                          -EINVAL,
-                         "'%.*s': task ids go up to %" PRId64,
+                         "'%.*s': the largest task id is %" PRId64,
                          shown,
                          text,
                          TASK_ID_MOST);
@@ -202,8 +202,8 @@ read_part(const char *text,
     if (range->step == 0)
         return error_set(err,
                          -EINVAL,
-                         "the range '%.*s' has a step of 0; a step of 1 takes "
-                         "each id",
+                         "the range '%.*s' has a step of 0; use a step of 1 "
+                         "for every id",
                          shown,
                          text);
     range->last -= (range->last - range->first) % range->step;
@@ -240,8 +240,9 @@ unite_ranges(struct arena *arena,
     if (arena_bytes(arena) > MOST_SCRATCH)
         return error_set(err,
                          -EINVAL,
-                         "these ranges of task ids cross each other too often; "
-                         "ranges that lie apart, or have equal steps, do not");
+                         "these ranges of task ids overlap too often; "
+                         "separate ranges, or ranges with equal steps, are "
+                         "possible");
     r = unite_ranges(arena, ranges, count / 2, &low, err);
     if (r == 0)
         r = unite_ranges(arena,
@@ -272,8 +273,8 @@ task_list_parse(struct arena *arena,
     if (parts > TASK_LIST_RANGES_MOST)
         return error_set(err,
                          -EINVAL,
-                         "these are %zu ids and ranges of tasks, and %d are "
-                         "the most; ranges (3-9, 1-99:2) say more with fewer",
+                         "%zu task ids and ranges are more than the limit of "
+                         "%d; use ranges (3-9, 1-99:2) to write fewer",
                          parts,
                          TASK_LIST_RANGES_MOST);
     scratch = arena_new(0);

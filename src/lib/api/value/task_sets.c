@@ -265,8 +265,8 @@ combine(struct arena *arena,
     if (is_full(&out))
         return error_set(err,
                          -EINVAL,
-                         "these lists of tasks make more than %zu ranges "
-                         "together; lists with equal steps make fewer",
+                         "these lists of tasks result in more than %zu ranges "
+                         "together; use lists with equal steps",
                          PIECES_MOST);
     return task_list_of_ranges(arena, out.items, out.count, ret_list, err);
 }

@@ -219,10 +219,9 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB -N x\n", "not a number of nodes"},
         {"#!/bin/sh\n#KSUB -w n[1-2]\n", "run.sh:2: #KSUB: --nodelist: "},
         {"#!/bin/sh\n#KSUB -p a,,/\n", "run.sh:2: #KSUB: --partition: "},
-        {"#!/bin/sh\n#KSUB -a 1-10%x\n",
-         "run at once follows the percent sign"},
-        {"#!/bin/sh\n#KSUB -a 1-\n", "'1-' is no task id"},
-        {"#!/bin/sh\n#KSUB -d afterok:x\n", "not the number of a job"},
+        {"#!/bin/sh\n#KSUB -a 1-10%x\n", "run at once after the percent sign"},
+        {"#!/bin/sh\n#KSUB -a 1-\n", "'1-' is neither a task id"},
+        {"#!/bin/sh\n#KSUB -d afterok:x\n", "not a job id"},
         {"#!/bin/sh\n#KSUB --gres=fpga:1\n", "only gpu"},
         {"#!/bin/sh\n#KSUB -n 0\n", "--ntasks"},
         {"#!/bin/sh\n#KSUB -c -1\n", "--cpus-per-task"},
@@ -233,7 +232,7 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB --signal USR1@x\n", "is not a signal"},
         {"#!/bin/sh\n#KSUB --signal 0\n", "is not a signal"},
         {"#!/bin/sh\n#KSUB --open-mode rw\n", "neither append nor"},
-        {"#!/bin/sh\n#KSUB --begin later\n", "is no time (such as"},
+        {"#!/bin/sh\n#KSUB --begin later\n", "is not a time (such as"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -246,7 +246,7 @@ START_TEST(a_victim_reads_whose_job_took_its_place)
         "\"spec\":{\"priority\":9,\"containers\":[{\"name\":\"main\","
         "\"resources\":{\"requests\":{\"cpu\":\"4\"}}}]}}");
     world_advance(w, 1000);
-    assert_cause(w, "high", "Resources", "others leave real for it");
+    assert_cause(w, "high", "Resources", "other jobs leave real for it");
     if (fake_client_find(w->api, &pod_kind, "default", "low") != NULL) {
         victim = world_pod(w, "low");
         ck_assert_ptr_nonnull(victim->status.cause);

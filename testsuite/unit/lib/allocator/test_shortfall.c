@@ -205,7 +205,7 @@ START_TEST(what_others_share_is_told)
     occupancy_take(occupancy, h);
 
     is_said(&shared, "has 2 CPUs left for all to share");
-    is_said(&all, "has 64 CPUs free, of which pods that share CPUs need some");
+    is_said(&all, "has 64 CPUs free, some of which pods that share CPUs need");
     holding_free(h);
     end();
 }

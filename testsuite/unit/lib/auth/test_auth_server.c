@@ -344,7 +344,8 @@ START_TEST(a_session_is_of_its_connection_alone)
     ck_assert_int_eq(open_with(w, w->client, &second), 0);
 
     ck_assert_int_eq(ask(w, &first, "/"), -EKEYREJECTED);
-    ck_assert_ptr_nonnull(strstr(w->error.text, "not of this connection"));
+    ck_assert_ptr_nonnull(
+        strstr(w->error.text, "belongs to another connection"));
     ck_assert_int_eq(ask(w, &second, "/"), 0);
     world_free(w);
 }
@@ -709,7 +710,8 @@ START_TEST(a_credential_that_all_may_read_is_refused)
     q.authorization = a.text;
 
     ck_assert_int_eq(check(w, &q), -EKEYREJECTED);
-    ck_assert_ptr_nonnull(strstr(w->error.text, "read by others"));
+    ck_assert_ptr_nonnull(
+        strstr(w->error.text, "readable by users other than"));
     free(text);
     strbuf_fini(&a);
     world_free(w);

@@ -86,7 +86,7 @@ START_TEST(a_token_is_its_user_until_it_ends)
     ck_assert(is_good(w.bearer, token));
     fake_clock_advance(&w.time, 3 * FAKE_SECOND);
     ck_assert_str_eq(refused(w.bearer, token),
-                     "the bearer token ended 2 seconds ago; get another by "
+                     "the bearer token expired 2 seconds ago; get another with "
                      "'kctl credential'");
     realm_fini(&w);
 }
@@ -131,9 +131,10 @@ START_TEST(what_is_no_token_is_refused)
 
     realm_init(&w, "c");
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        ck_assert_str_eq(refused(w.bearer, texts[i]),
-                         "the bearer token is none of Kiln's; get one by "
-                         "'kctl credential'");
+        ck_assert_str_eq(
+            refused(w.bearer, texts[i]),
+            "the bearer token was not issued by Kiln; get one with "
+            "'kctl credential'");
     realm_fini(&w);
 }
 END_TEST
@@ -226,7 +227,7 @@ START_TEST(a_key_that_others_may_read_is_refused)
     ck_assert_int_eq(
         bearer_tokens_open(w.path, "c", &w.time.clock, &again, &err),
         -EPERM);
-    ck_assert_ptr_nonnull(strstr(err.text, "may be read by others"));
+    ck_assert_ptr_nonnull(strstr(err.text, "is readable by others"));
     realm_fini(&w);
 }
 END_TEST

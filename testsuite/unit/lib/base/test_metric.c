@@ -276,9 +276,9 @@ START_TEST(mistakes_of_the_program_abort)
         {register_a_bad_name, "metric 'bad-name': not the name of a metric\n"},
         {register_two_types, "metric 'x': registered as two types\n"},
         {give_too_few_labels,
-         "metric 'x': other labels than it was registered with\n"},
+         "metric 'x': other labels than at its registration\n"},
         {give_too_many_labels,
-         "metric 'x': other labels than it was registered with\n"},
+         "metric 'x': other labels than at its registration\n"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

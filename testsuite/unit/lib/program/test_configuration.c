@@ -178,7 +178,7 @@ START_TEST(a_good_configuration_can_be_checked_and_printed)
     struct apart run;
 
     BEGIN(&run, "--check-config");
-    ck_assert_str_eq(run.text, "the configuration is good\n");
+    ck_assert_str_eq(run.text, "the configuration is valid\n");
     ck_assert_int_eq(run.status, 0);
 
     BEGIN(&run, "--print-config", "-p5");

@@ -214,15 +214,15 @@ START_TEST(every_mistake_has_its_line_and_key)
         {"port: [1]\n", "kiln.yaml:1: port: must be a single value\n"},
         {"port: {}\n", "kiln.yaml:1: port: must be a single value\n"},
         {"stateDir: no\n",
-         "kiln.yaml:1: stateDir: 'false' must stand in quotes, or is not "
-         "meant\n"},
+         "kiln.yaml:1: stateDir: 'false' must be a string; put it in "
+         "quotes\n"},
         {"access: {open: 1}\n",
          "kiln.yaml:1: access.open: must be true or false\n"},
         {"access:\n  admins: a\n",
          "kiln.yaml:2: access.admins: must be a list\n"},
         {"access:\n  admins:\n  - a\n  - 1\n",
-         "kiln.yaml:4: access.admins: must be a list of texts\n"},
-        {"access: 5\n", "kiln.yaml:1: access: must hold keys of its own\n"},
+         "kiln.yaml:4: access.admins: must be a list of strings\n"},
+        {"access: 5\n", "kiln.yaml:1: access: must have keys of its own\n"},
         {"store: {batch: {delay: 5}}\n",
          "kiln.yaml:1: store.batch.delay: '5' is not a time, such as 500ms, "
          "10s or 1h30m\n"},
@@ -233,9 +233,10 @@ START_TEST(every_mistake_has_its_line_and_key)
          "4096 or 64Mi\n"},
         {"store: {cache: 1Ki}\n",
          "kiln.yaml:1: store.cache: '1Ki' is not a size from 4Ki to 1Ti\n"},
-        {"labels: [a=b]\n", "kiln.yaml:1: labels: must hold keys and values\n"},
+        {"labels: [a=b]\n",
+         "kiln.yaml:1: labels: must contain keys and values\n"},
         {"labels:\n  a: b\n  c: 1\n",
-         "kiln.yaml:3: labels: 'c' must have a text\n"},
+         "kiln.yaml:3: labels: 'c' must have a string\n"},
         {"port: 1\nstateDir: /Srv\n", "kiln.yaml:2: stateDir: '/Srv' shouts\n"},
         {"stateDir: ''\n", "kiln.yaml:1: stateDir: must not be empty\n"},
         {"access:\n  admins:\n  - a\n  - B\n  - C\n",
@@ -245,8 +246,8 @@ START_TEST(every_mistake_has_its_line_and_key)
         {"policy: fast\n",
          "kiln.yaml:1: policy: 'fast' is not one of easy, conservative\n"},
         {"port: 1\nport: 2\n",
-         "kiln.yaml: line 2, column 1: key 'port' stands here twice\n"},
-        {"port 1\n", "kiln.yaml:1: file: must hold keys and values\n"},
+         "kiln.yaml: line 2, column 1: the key 'port' is given twice\n"},
+        {"port 1\n", "kiln.yaml:1: file: must contain keys and values\n"},
         {"[",
          "kiln.yaml: line 2, column 1: did not find expected node "
          "content\n"},
@@ -304,7 +305,7 @@ START_TEST(the_command_line_sets_one_at_a_time)
     ck_assert_str_eq(got.admins.items[1], "b");
     ck_assert_str_eq(got.admins.items[2], "c");
     ck_assert_ptr_null(got.state_dir);
-    ck_assert_str_eq(err.text, "can only be set in the file");
+    ck_assert_str_eq(err.text, "can only be set in the configuration file");
 }
 END_TEST
 

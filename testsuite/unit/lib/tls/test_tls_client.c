@@ -286,8 +286,8 @@ START_TEST(what_does_not_go_together_is_refused_with_its_name)
         struct tls_client_settings settings;
         const char *says;
     } bad[] = {
-        {{.certificate_file = t->certificate}, "go together"},
-        {{.key_file = t->key}, "go together"},
+        {{.certificate_file = t->certificate}, "one of them is missing"},
+        {{.key_file = t->key}, "one of them is missing"},
         {{.authority_file = t->certificate, .is_insecure = true},
          "insecure flag"},
         {{.authority_file = "/nonexistent"}, "caFile: "},
@@ -295,7 +295,7 @@ START_TEST(what_does_not_go_together_is_refused_with_its_name)
         {{.authority_data = "*"}, "caData: not base64"},
         {{.authority_data = "eA=="}, "caData: no certificate"},
         {{.certificate_file = t->certificate, .key_file = t->certificate},
-         "no key in PEM"},
+         "no PEM key"},
         {{.certificate_file = t->certificate, .key_file = other->key},
          "keyFile '"},
     };

@@ -140,31 +140,33 @@ END_TEST
 START_TEST(mistakes_name_their_line)
 {
     check_refused("a: 1\nb: 2\na: 3\n",
-                  "line 3, column 1: key 'a' stands here twice");
+                  "line 3, column 1: the key 'a' is given twice");
     check_refused("a:\n  b: 1\n c: 2\n",
                   "line 3, column 2: did not find expected key");
     check_refused("a:\n\tb: 1\n",
-                  "line 2, column 1: indented with a tab, where YAML wants "
+                  "line 2, column 1: indented with a tab, but YAML requires "
                   "spaces");
-    check_refused("a: *x\n", "line 1, column 4: an alias of no anchor");
+    check_refused("a: *x\n", "line 1, column 4: an alias without an anchor");
     check_refused("a: &x [*x]\n",
                   "line 1, column 8: an alias inside its own anchor");
     check_refused("? [a]\n: 1\n", "line 1, column 3: a key must be a scalar");
     check_refused("~: 1\n", "line 1, column 1: this cannot be a key");
     check_refused("\"a\\0\": 1\n", "line 1, column 1: this cannot be a key");
-    check_refused("a: .inf\n", "line 1, column 4: JSON has no such number");
+    check_refused("a: .inf\n",
+                  "line 1, column 4: this number is not valid in JSON");
     check_refused("a: !secret x\n",
-                  "line 1, column 4: a tag that does not belong here");
+                  "line 1, column 4: this tag does not match its value");
     check_refused("a: !!int x\n",
-                  "line 1, column 4: a tag that does not belong here");
+                  "line 1, column 4: this tag does not match its value");
     check_refused("a: !!set {x}\n",
-                  "line 1, column 4: a tag that does not belong here");
-    check_refused("<<: 1\n", "line 1, column 1: '<<' wants mappings");
-    check_refused("<<: [{a: 1}, 2]\n", "line 1, column 1: '<<' wants mappings");
+                  "line 1, column 4: this tag does not match its value");
+    check_refused("<<: 1\n", "line 1, column 1: '<<' requires mappings");
+    check_refused("<<: [{a: 1}, 2]\n",
+                  "line 1, column 1: '<<' requires mappings");
     check_refused("a: 1\n---\nb: 1\n", "more than one document");
     check_refused("a: \xff\n", "byte 3: invalid leading UTF-8 octet");
     check_refused("{\"a\":1,\"a\":2}",
-                  "line 1, column 8: key 'a' stands here twice");
+                  "line 1, column 8: the key 'a' is given twice");
 }
 END_TEST
 
@@ -176,7 +178,8 @@ START_TEST(many_members_are_told_apart)
         strbuf_printf(&text, "k%d: %d\n", i, i);
     strbuf_add_text(&text, "k7: 1\n");
 
-    check_refused(text.text, "line 1001, column 1: key 'k7' stands here twice");
+    check_refused(text.text,
+                  "line 1001, column 1: the key 'k7' is given twice");
 }
 END_TEST
 
@@ -189,7 +192,7 @@ START_TEST(nine_lines_cannot_become_gigabytes)
                   "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n"
                   "f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
                   "g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n",
-                  "line 6, column 8: aliases expand to too much");
+                  "line 6, column 8: aliases expand to too much data");
 }
 END_TEST
 

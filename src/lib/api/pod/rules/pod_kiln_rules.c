@@ -26,8 +26,8 @@ check_gpu_type(struct causes *c, const struct json *placement)
                    CAUSE_INVALID,
                    "gpuType",
                    json_get(placement, "gpuType"),
-                   "must be words of a GPU's model, as in a100, of at most 63 "
-                   "characters");
+                   "must be words of a GPU model, such as a100, of at most "
+                   "63 characters");
 }
 
 /* Checks a list "a,b": distinct names, in the form that the API stores. */
@@ -53,8 +53,8 @@ check_partition(struct causes *c, const struct json *placement)
                        CAUSE_INVALID,
                        "partition",
                        json_get(placement, "partition"),
-                       "must be the name of a partition, or up to %u "
-                       "different ones with commas between",
+                       "must be the name of a partition, or at most %u "
+                       "different names separated by commas",
                        PARTITIONS_MAX);
             return;
         }
@@ -166,7 +166,7 @@ check_umask(struct causes *c, const struct json *execution)
                    CAUSE_INVALID,
                    "umask",
                    json_get(execution, "umask"),
-                   "must be up to four octal digits, as in 0022");
+                   "must be up to four octal digits, such as 0022");
 }
 
 static void
@@ -183,7 +183,7 @@ check_signal(struct causes *c, const struct json *signal)
                    CAUSE_INVALID,
                    "name",
                    json_get(signal, "name"),
-                   "must be the name of a signal without SIG, as in USR1");
+                   "must be the name of a signal without SIG, such as USR1");
     check_not_negative(c, signal, "secondsBefore");
 }
 
@@ -206,7 +206,7 @@ check_checkpoint(struct causes *c, const struct json *execution)
                    CAUSE_INVALID,
                    "checkpointCommand",
                    NULL,
-                   "must be at most %u bytes; put it into a script",
+                   "must be at most %u bytes; put the command into a script",
                    MOST_COMMAND_BYTES);
 }
 

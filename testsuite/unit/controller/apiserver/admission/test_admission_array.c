@@ -89,7 +89,7 @@ START_TEST(what_contradicts_an_array_is_refused)
         {ARRAY("\"tasks\":\"0-9\"", ",\"parallelism\":9"),
          "spec.parallelism: Invalid value: 9: must be 10"},
         {ARRAY("\"tasks\":\"0-9\",\"throttle\":3", ",\"parallelism\":9"),
-         "must be 3, which follows from spec.array.throttle"},
+         "must be 3, as implied by spec.array.throttle"},
         {ARRAY("\"tasks\":\"0-9\"", ",\"completionMode\":\"NonIndexed\""),
          "spec.completionMode"},
         {ARRAY("\"tasks\":\"9-0\"", ""), "spec.array.tasks: Invalid value"},
@@ -128,7 +128,7 @@ START_TEST(a_throttle_changes_and_takes_parallelism_along)
             JOBS "/a",
             "{\"spec\":{\"parallelism\":4}}",
             422,
-            "must be 10, which follows from spec.array.tasks");
+            "must be 10, as implied by spec.array.tasks");
 }
 END_TEST
 
@@ -144,12 +144,13 @@ START_TEST(an_array_stays_one_of_the_same_tasks)
             "{\"spec\":{\"array\":{\"tasks\":\"0-8\"}}}",
             422,
             "spec.array.tasks");
-    refused(&w,
-            HTTP_PATCH,
-            JOBS "/a",
-            "{\"spec\":{\"array\":null}}",
-            422,
-            "a Job is a job array from its creation on, or never");
+    refused(
+        &w,
+        HTTP_PATCH,
+        JOBS "/a",
+        "{\"spec\":{\"array\":null}}",
+        422,
+        "a Job is made a job array when it is created, and cannot change that");
     has(&w, "spec.array.tasks", "0-9");
     taken(&w,
           HTTP_PATCH,
@@ -162,7 +163,7 @@ START_TEST(an_array_stays_one_of_the_same_tasks)
             JOBS "/a",
             "{\"spec\":{\"array\":{\"cancelled\":\"2\"}}}",
             422,
-            "task 3 was cancelled, and stays so");
+            "task 3 was cancelled, and cannot be restored");
 }
 END_TEST
 

@@ -238,7 +238,7 @@ static const struct {
      "f: extenders[0].tlsConfig: caFile: "},
     {HEAD "extenders: [{urlPrefix: 'https://x', tlsConfig: {certFile: "
           "/nonexistent}}]\n",
-     "f: extenders[0].tlsConfig: a certificate and its key go together"},
+     "f: extenders[0].tlsConfig: a certificate requires its key, and a key its certificate"},
     {HEAD "extenders: [{urlPrefix: 'http://x', prioritizeVerb: p}]\n",
      "f: extenders[0].weight: 0: must have a positive weight"},
     {HEAD "extenders: [{urlPrefix: 'http://x', filterVerb: 'a b'}]\n",

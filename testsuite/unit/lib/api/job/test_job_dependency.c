@@ -57,18 +57,18 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         const char *text, *words;
         int code;
     } cases[] = {
-        {"afterok", "a job is missing, such as afterok:1041", -EINVAL},
-        {"afterok:", "is not the number of a job", -EINVAL},
-        {"afterok:0", "is not the number of a job", -EINVAL},
-        {"afterok:x", "'x' is not the number of a job", -EINVAL},
-        {"afterok:1 ", "is not the number of a job", -EINVAL},
-        {"afterok:99999999999999999999", "is not the number", -EINVAL},
+        {"afterok", "a job id is required, such as afterok:1041", -EINVAL},
+        {"afterok:", "is not a job id", -EINVAL},
+        {"afterok:0", "is not a job id", -EINVAL},
+        {"afterok:x", "'x' is not a job id", -EINVAL},
+        {"afterok:1 ", "is not a job id", -EINVAL},
+        {"afterok:99999999999999999999", "is not a job id", -EINVAL},
         {"afterok:1,", "a dependency is missing", -EINVAL},
-        {"later:1", "'later' is no dependency", -EINVAL},
-        {"afterok:1+5", "minutes go with after alone", -EINVAL},
-        {"after:1+", "minutes are expected", -EINVAL},
-        {"after:1+99999999999", "minutes are expected", -EINVAL},
-        {"singleton:3", "singleton names no job", -EINVAL},
+        {"later:1", "'later' is not a dependency", -EINVAL},
+        {"afterok:1+5", "only after takes minutes", -EINVAL},
+        {"after:1+", "expected minutes", -EINVAL},
+        {"after:1+99999999999", "expected minutes", -EINVAL},
+        {"singleton:3", "singleton takes no job id", -EINVAL},
         {"afterok:1,afterok:2?afterok:3",
          "for all (,) or for any (?)",
          -EINVAL},
@@ -77,11 +77,11 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         {"afterok:1_[", "such as afterok:1_3", -EINVAL},
         {"afterok:1_[3", "such as afterok:1_3", -EINVAL},
         {"afterok:1_[9-3]", "such as afterok:1_3", -EINVAL},
-        {"afterok:1_3-9", "is not the number of a job", -EINVAL},
+        {"afterok:1_3-9", "is not a job id", -EINVAL},
         {"afterok:1_x", "such as afterok:1_3", -EINVAL},
         {"aftercorr:1_3", "afterok:1_3 waits for these", -EINVAL},
         {"afterburstbuffer:1", "there are no burst buffers", -EOPNOTSUPP},
-        {"expand:1", "keeps the size", -EOPNOTSUPP},
+        {"expand:1", "cannot change its size", -EOPNOTSUPP},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -183,7 +183,7 @@ START_TEST(a_topology_that_contradicts_itself_is_refused)
         {"{\"cpus\":\"0-1\",\"packages\":[\"0-1\"],\"cores\":[\"0-1\",\"1\"],"
          "\"numaNodes\":[{\"cpus\":\"0-1\"}]}",
          "CPU 1 is in two cores"},
-        {"{\"version\":2,\"cpus\":\"0\"}", "version 2 is not known"},
+        {"{\"version\":2,\"cpus\":\"0\"}", "unknown version 2"},
         {"{\"cpus\":\"0\",\"packages\":[\"0\"],\"l2\":\"packages\"}",
          "neither a list nor 'cores'"},
         {"{\"cpus\":\"0\",\"packages\":[\"0\"],\"numaNodes\":[{\"cpus\":"

@@ -60,21 +60,21 @@ START_TEST(what_is_no_list_is_refused_in_words)
         const char *text;
         const char *words;
     } cases[] = {
-        {"a", "'a' is no task id"},
+        {"a", "'a' is neither a task id"},
         {"5,", "a task id is missing"},
         {",5", "a task id is missing"},
-        {"5-", "'5-' is no task id"},
-        {"-5", "'-5' is no task id"},
-        {"1-2-3", "'1-2-3' is no task id"},
-        {"1:3", "'1:3' is no task id"},
-        {"1-9:", "'1-9:' is no task id"},
-        {"1-9:2:3", "'1-9:2:3' is no task id"},
-        {"1 ,2", "'1 ' is no task id"},
-        {"1-9%4", "'1-9%4' is no task id"},
+        {"5-", "'5-' is neither a task id"},
+        {"-5", "'-5' is neither a task id"},
+        {"1-2-3", "'1-2-3' is neither a task id"},
+        {"1:3", "'1:3' is neither a task id"},
+        {"1-9:", "'1-9:' is neither a task id"},
+        {"1-9:2:3", "'1-9:2:3' is neither a task id"},
+        {"1 ,2", "'1 ' is neither a task id"},
+        {"1-9%4", "'1-9%4' is neither a task id"},
         {"7-3", "the range '7-3' ends before it begins"},
         {"1-9:0", "has a step of 0"},
-        {"4000000001", "task ids go up to 4000000000"},
-        {"1-99999999999999999999", "task ids go up to 4000000000"},
+        {"4000000001", "the largest task id is 4000000000"},
+        {"1-99999999999999999999", "the largest task id is 4000000000"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -132,7 +132,7 @@ START_TEST(ranges_that_cross_again_and_again_are_refused)
                       7 * (i % 5) + 1);
 
     ck_assert_int_eq(task_list_parse(arena, text.text, &list, &err), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(err.text, "cross each other"));
+    ck_assert_ptr_nonnull(strstr(err.text, "overlap too often"));
     ck_assert_uint_lt(arena_bytes(arena), 1 << 20);
 }
 END_TEST
@@ -151,7 +151,7 @@ START_TEST(a_list_of_too_many_ranges_is_refused)
     strbuf_printf(&text, ",%s", "1");
 
     ck_assert_int_eq(task_list_parse(arena, text.text, &list, &err), -EINVAL);
-    ck_assert_ptr_nonnull(strstr(err.text, "10000 are the most"));
+    ck_assert_ptr_nonnull(strstr(err.text, "the limit of 10000"));
     ck_assert_int_eq(
         task_list_parse(arena, "1-1000000:3,1-1000000:7", &list, &err),
         -EINVAL);
