@@ -345,7 +345,7 @@ on_stop(UNUSED int signal_number, void *context)
 {
     struct agent *a = context;
 
-    log_info("stopping; running jobs go on without the agent");
+    log_info("stopping; running jobs continue without the agent");
     readiness_stopping();
     loop_stop(a->loop);
 }

@@ -122,14 +122,14 @@ on_seen(const struct object *node, void *context)
 
     if (is_missing)
         strbuf_printf(&words,
-                      "; mend it, or accept what there is: kctl annotate node "
-                      "%s " ANNOTATION_EXPECTED_HARDWARE "-",
+                      "; repair it, or accept the present hardware: kctl "
+                      "annotate node %s " ANNOTATION_EXPECTED_HARDWARE "-",
                       a->description.name);
     if (!node_description_set_missing(&a->description,
                                       is_missing ? words.text : NULL))
         return;
     if (is_missing) {
-        log_warning("this node has less than it had: %s",
+        log_warning("this node has less hardware than before: %s",
                     a->description.missing);
         event_recorder_record(a->connection.event_recorder,
                               node,
@@ -137,7 +137,7 @@ on_seen(const struct object *node, void *context)
                               NODE_HARDWARE_MISSING,
                               a->description.missing);
     } else
-        log_info("this node has all that is expected of it again");
+        log_info("all expected hardware of this node is present again");
     registration_update(a->registration);
 }
 

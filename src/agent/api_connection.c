@@ -34,8 +34,8 @@ service_uid(const char *user, uid_t *ret_uid, struct error *err)
     else
         return error_set(err,
                          -ENOENT,
-                         "--service-user: no user '%s' on this machine: which "
-                         "user does kiln-controller run as?",
+                         "--service-user: there is no user '%s' on this "
+                         "machine; give the user that kiln-controller runs as",
                          user);
     return 0;
 }

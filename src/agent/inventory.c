@@ -56,8 +56,8 @@ tell_disagreements(const struct inventory *i)
                         facts,
                         &words)
                > 0)
-        log_warning("hwloc and libnuma disagree about this machine: %s; "
-                    "placing by hwloc. Compare 'lstopo' with 'numactl "
+        log_warning("hwloc and libnuma disagree about this machine: %s; using "
+                    "hwloc for placement. Compare 'lstopo' with 'numactl "
                     "--hardware'",
                     words.text);
 }

@@ -74,7 +74,7 @@ open_cgroups(struct node_resources *r,
         wanted.partition_cpus = cpus.text;
     }
     if (cgroot_open(&wanted, &r->cgroups, &err) < 0) {
-        log_warning("no cgroups: %s; jobs are bound by affinity alone, and "
+        log_warning("no cgroups: %s; jobs are bound only by affinity, and "
                     "their memory is not limited",
                     err.text);
         return;
@@ -83,8 +83,8 @@ open_cgroups(struct node_resources *r,
     if (can->lacking != NULL)
         log_warning("%s", can->lacking);
     if (can->partitions_lacking != NULL)
-        log_warning("no CPU partitions: %s; are CPUs reserved for the rest of "
-                    "the system?",
+        log_warning("no CPU partitions: %s; reserve CPUs for the rest of the "
+                    "system",
                     can->partitions_lacking);
     random_uuid(r->cgroup_prefix);
     r->cgroup_prefix[8] = '-';
@@ -102,7 +102,7 @@ open_fork_server(struct node_resources *r,
     struct error err = {0};
 
     if (fork_server_open(settings->shepherd, &r->fork_server, &err) < 0)
-        log_warning("%s; jobs cannot run before that is mended", err.text);
+        log_warning("%s; jobs cannot run until that is repaired", err.text);
     else if (!settings->reuse_shepherds)
         fork_server_never_reuse(r->fork_server);
 }
@@ -118,7 +118,7 @@ open_scratch(struct node_resources *r, const struct agent_settings *s)
 
     if (s->scratch_dir != NULL
         && scratch_open(s->scratch_dir, bytes, &r->scratch, &err) < 0)
-        log_warning("no scratch is offered: %s", err.text);
+        log_warning("this node offers no scratch: %s", err.text);
 }
 
 void

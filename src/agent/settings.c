@@ -131,15 +131,15 @@ static const struct setting settings[] = {
      .check = check_url,
      .option = "controller",
      .argument = "URL",
-     .help = "The API: http://HOST:PORT, or http+unix:///PATH on the "
-             "controller's own host."},
+     .help = "Address of the API: http://HOST:PORT, or http+unix:///PATH on "
+             "the controller's own host."},
     {"cluster",
      SETTING_TEXT,
      AT(cluster),
      .initial = "kiln",
      .option = "cluster",
      .argument = "NAME",
-     .help = "The cluster's name, as the controller has it."},
+     .help = "The cluster's name, as in the controller's configuration."},
     {"serviceUser",
      SETTING_TEXT,
      AT(service_user),
@@ -147,22 +147,22 @@ static const struct setting settings[] = {
      .initial = "kiln",
      .option = "service-user",
      .argument = "USER",
-     .help = "The user that the controller runs as; nobody else is taken for "
-             "it."},
+     .help = "The user that the controller runs as; no other user is "
+             "trusted as the controller."},
     {"mungeSocket",
      SETTING_TEXT,
      AT(munge_socket),
      .option = "munge-socket",
      .argument = "PATH",
-     .help = "munged's socket, where it is not the usual one."},
+     .help = "The socket of munged, if it is not the usual one."},
     {"nodeName",
      SETTING_TEXT,
      AT(node_name),
      .check = check_name,
      .option = "node-name",
      .argument = "NAME",
-     .help = "The node's name in the API; the host's name, in lower case, "
-             "unless given."},
+     .help = "The node's name in the API; the default is the host's name, in "
+             "lower case."},
     {"address",
      SETTING_TEXT,
      AT(address),
@@ -181,17 +181,17 @@ static const struct setting settings[] = {
      AT(state_dir),
      .option = "state-dir",
      .argument = "DIR",
-     .help = "Where what must outlive a restart is kept: "
-             "/var/lib/kiln-agent, or ~/.local/state/kiln-agent for an "
-             "ordinary user."},
+     .help = "Directory for files that must survive a restart of the "
+             "machine: /var/lib/kiln-agent, or ~/.local/state/kiln-agent for "
+             "an ordinary user."},
     {"runDir",
      SETTING_TEXT,
      AT(run_dir),
      .option = "run-dir",
      .argument = "DIR",
-     .help = "Where what lives as long as the machine is up is kept: "
-             "/run/kiln-agent, or run below the state directory for an "
-             "ordinary user."},
+     .help = "Directory for files that are needed until the machine is "
+             "restarted: /run/kiln-agent, or run below the state directory "
+             "for an ordinary user."},
     {"tmpDir",
      SETTING_TEXT,
      AT(tmp_dir),
@@ -199,23 +199,24 @@ static const struct setting settings[] = {
      .initial = "/tmp",
      .option = "tmp-dir",
      .argument = "DIR",
-     .help = "Where each job gets a TMPDIR of its own."},
+     .help = "Directory in which each job gets its own TMPDIR."},
     {"scratchDir",
      SETTING_TEXT,
      AT(scratch_dir),
      .check = check_path,
      .option = "scratch-dir",
      .argument = "DIR",
-     .help = "Where volumes are made for claims of the storage class "
-             "node-local and for ksub --tmp; none is offered without it."},
+     .help = "Directory of volumes for claims of the storage class "
+             "node-local and for ksub --tmp; without it, the node offers "
+             "none."},
     {"scratchCapacity",
      SETTING_TEXT,
      AT(scratch_capacity),
      .check = check_memory,
      .option = "scratch-capacity",
      .argument = "QUANTITY",
-     .help = "How large all volumes together may be, as 400Gi; all of "
-             "scratchDir where that is a file system of its own."},
+     .help = "Maximum size of all volumes together, such as 400Gi; the "
+             "default is all of scratchDir if that is a separate file system."},
     {"topology",
      SETTING_TEXT,
      AT(topology),
@@ -243,14 +244,14 @@ static const struct setting settings[] = {
      .check = check_cpus,
      .option = "reserved-cpus",
      .argument = "LIST",
-     .help = "CPUs kept for the system, as \"0,64\"."},
+     .help = "CPUs reserved for the system, such as \"0,64\"."},
     {"reserved.memory",
      SETTING_TEXT,
      AT(reserved_memory),
      .check = check_memory,
      .option = "reserved-memory",
      .argument = "QUANTITY",
-     .help = "Memory kept for the system, as 4Gi."},
+     .help = "Memory reserved for the system, such as 4Gi."},
     {"isolatedCpus",
      SETTING_CHOICE,
      AT(isolated_cpus),
@@ -258,9 +259,9 @@ static const struct setting settings[] = {
      .choices = isolated_cpus,
      .option = "isolated-cpus",
      .argument = "WHAT",
-     .help = "CPUs that the kernel was started to leave alone (isolcpus): "
-             "leave them to whoever isolated them, or offer them to jobs, "
-             "whose threads the kernel will not move between them."},
+     .help = "CPUs that were isolated when the kernel was started "
+             "(isolcpus): do not use them, or offer them to jobs. The kernel "
+             "does not move threads between such CPUs."},
     {"maxPods",
      SETTING_INT,
      AT(max_pods),
@@ -269,7 +270,7 @@ static const struct setting settings[] = {
      .max = 1000000,
      .option = "max-pods",
      .argument = "N",
-     .help = "How many pods at the most."},
+     .help = "Maximum number of pods."},
     {"pidsPerPod",
      SETTING_INT,
      AT(pids_per_pod),
@@ -277,17 +278,18 @@ static const struct setting settings[] = {
      .max = 4194304,
      .option = "pids-per-pod",
      .argument = "N",
-     .help = "How many processes and threads a pod may have at the most; its "
-             "annotation kiln.hpc/pids-limit may say less. 0: a quarter of "
-             "what the machine can have (kernel.pid_max), 32768 at the most."},
+     .help = "Maximum number of processes and threads of a pod; its "
+             "annotation kiln.hpc/pids-limit may set a lower one. 0: a "
+             "quarter of the machine's maximum (kernel.pid_max), at most "
+             "32768."},
     {"defaultMemory",
      SETTING_TEXT,
      AT(default_memory),
      .check = check_memory,
      .option = "default-memory",
      .argument = "QUANTITY",
-     .help = "The memory limit of pods that ask for no memory at all, as 4Gi; "
-             "none unless given."},
+     .help = "Memory limit of pods that request no memory, such as 4Gi; the "
+             "default is none."},
     {"heartbeat",
      SETTING_TIMESPAN,
      AT(heartbeat_us),
@@ -296,8 +298,8 @@ static const struct setting settings[] = {
      .max = 3600 * SECOND_US,
      .option = "heartbeat",
      .argument = "TIME",
-     .help = "How often the node says that it lives; a quarter of the "
-             "controller's nodeGrace at the most."},
+     .help = "Interval of the node's heartbeats; at most a quarter of the "
+             "controller's nodeGrace."},
     {"observe",
      SETTING_TIMESPAN,
      AT(observe_us),
@@ -305,7 +307,7 @@ static const struct setting settings[] = {
      .max = 3600 * SECOND_US,
      .option = "observe",
      .argument = "TIME",
-     .help = "How often to look where running pods are, for "
+     .help = "Interval at which the agent checks where running pods are, for "
              "status.observed; 0s: never."},
     {"usageInterval",
      SETTING_TIMESPAN,
@@ -314,16 +316,16 @@ static const struct setting settings[] = {
      .max = 3600 * SECOND_US,
      .option = "usage-interval",
      .argument = "TIME",
-     .help = "How often the node says what it and its pods take just now, for "
-             "kctl top and kubectl top; 0s: never."},
+     .help = "Interval at which the node reports the current usage of itself "
+             "and its pods, for kctl top and kubectl top; 0s: never."},
     {"metricsFile",
      SETTING_TEXT,
      AT(metrics_file),
      .option = "metrics-file",
      .argument = "PATH",
-     .help = "Where the agent writes every 15 s what it does and takes, as "
-             "metrics for the textfile collector of Prometheus' node "
-             "exporter."},
+     .help = "File to which the agent writes metrics about its work and its "
+             "own usage every 15 s, for the textfile collector of "
+             "Prometheus' node exporter."},
     {"allowRootJobs",
      SETTING_BOOL,
      AT(allow_root_jobs),
@@ -336,7 +338,7 @@ static const struct setting settings[] = {
      .max = UINT32_MAX,
      .option = "min-uid",
      .argument = "UID",
-     .help = "Run no jobs of users below it."},
+     .help = "Run no jobs of users with lower uids."},
     {"cgroupBase",
      SETTING_TEXT,
      AT(cgroup_base),
@@ -379,16 +381,18 @@ static const struct setting settings[] = {
      .check = check_program,
      .option = "prolog",
      .argument = "PROGRAM",
-     .help = "Run before each job, as root. When it fails the job does not "
-             "run, and the node gets no more until it is mended."},
+     .help = "Program to run before each job, as root. If it fails, the job "
+             "does not run, and the node gets no more jobs until it is "
+             "repaired."},
     {"epilog",
      SETTING_TEXT,
      AT(epilog),
      .check = check_program,
      .option = "epilog",
      .argument = "PROGRAM",
-     .help = "Run after each job, as root, before its cores are free. When it "
-             "fails the node gets no more jobs until it is mended."},
+     .help = "Program to run after each job, as root, before its cores are "
+             "free. If it fails, the node gets no more jobs until it is "
+             "repaired."},
     {"prologEpilogTimeout",
      SETTING_TIMESPAN,
      AT(hook_timeout_us),
@@ -397,7 +401,8 @@ static const struct setting settings[] = {
      .max = 86400 * SECOND_US,
      .option = "prolog-epilog-timeout",
      .argument = "TIME",
-     .help = "How long either may take; then it is killed, and has failed."},
+     .help = "Time limit of prolog and epilog; one that takes longer is "
+             "killed and counts as failed."},
     {"logLevel",
      SETTING_CHOICE,
      AT(log_level),
@@ -405,16 +410,16 @@ static const struct setting settings[] = {
      .choices = setting_log_levels,
      .option = "log-level",
      .argument = "LEVEL",
-     .help = "How much to tell: error, warning, info or debug."},
+     .help = "How much to log: error, warning, info or debug."},
 };
 
 static const struct option_table options = {
     .name = "kiln-agent",
     .usage = "--controller URL [OPTION]...",
     .summary = "Runs the pods that are bound to this node: discovers its "
-               "hardware, enrols it, starts each pod on the cores it was "
-               "given and reports how it went. Started by an ordinary user it "
-               "is rootless: it runs that user's jobs alone.",
+               "hardware, enrols the node, starts each pod on its allocated "
+               "cores and reports how it ended. Started by an ordinary user "
+               "it is rootless: it runs only that user's jobs.",
     .has_version = true,
 };
 
@@ -455,9 +460,10 @@ agent_settings_read(struct agent_settings *s, int argc, char **argv)
     *s = (struct agent_settings){.arena = arena_new(0)};
     operands = configuration_begin(&configuration, argc, argv, s->arena, s);
     if (operands < argc)
-        program_refuse(&options, "'%s' is no option", argv[operands]);
+        program_refuse(&options, "'%s' is not an option", argv[operands]);
     if (s->controller == NULL)
-        program_refuse(&options, "--controller is missing: where is the API?");
+        program_refuse(&options,
+                       "--controller is required: give the address of the API");
     fill_in(s);
 }
 

@@ -160,7 +160,7 @@ ok "a job whose shepherd is killed is reported as NodeFailed" wait_for 20 \
 like "the pod's reason is ShepherdLost" "$(pod_of_job "$id" .status.reason)" \
     ShepherdLost
 like "kctl describe says it in words" \
-    "$(admin describe job "$id")" 'watched over .* was killed'
+    "$(admin describe job "$id")" 'supervised this pod was killed'
 for process in $(all_of "$id"); do
     has_ended "$process"
     is "process $process of the job has ended by then" "$?" 0

@@ -117,7 +117,7 @@ ok "the taint is removed when the agent has descriptors again" \
 dd if=/dev/zero of="$cluster/n1/state/full" bs=1M count=16 2>/dev/null
 survives StateDirUnusable "a full stateDir"
 like "the message says which directory is full" \
-    "$(words)" "$cluster/n1/state.*is full: make room"
+    "$(words)" "$cluster/n1/state.*is full: free at least"
 rm "$cluster/n1/state/full"
 ok "the taint is removed when there is room again" wait_for 20 is_untainted
 
@@ -126,8 +126,8 @@ if log_line=$(grep 'no cgroups' "$cluster/log/n1"); then
     skip "the cgroup of all jobs goes away" "$log_line"
 else
     remove_cgroups
-    survives - "the cgroup of all jobs is gone"
-    mended() { grep -q 'cgroup of all jobs was gone, and was made again' \
+    survives - "the cgroup of all jobs is missing"
+    mended() { grep -q 'cgroup of all jobs was missing, and was created again' \
         "$cluster/log/n1"; }
     ok "the agent creates the cgroup again" wait_for 30 mended
     ok "the node has no taint then" wait_for 20 is_untainted

@@ -72,7 +72,7 @@ emptied() { rm -rf "$run" "$state"; }
 end_of emptied
 is "a pod whose files were removed is reported as PodLost" "$reason" PodLost
 like "the message says that the files were removed" \
-    "$words" 'not been restarted.*files were removed'
+    "$words" 'not restarted.*files were removed'
 ok "the next agent does not create the pod's directory again" [ ! -e "$run" ]
 
 # --- a process that the kernel kills because of memory ------------------------

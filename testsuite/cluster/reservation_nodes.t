@@ -38,7 +38,7 @@ signal "$was" CONT
 ok "the silent node becomes Ready again" wait_for 30 are_ready
 ok "it does not replace the other node" has "$other"
 # The agent sends a heartbeat every 10 s, and its node is given up after 3 s.
-told_again() { grep -c "had not heard of this node" "$cluster/log/$other"; }
+told_again() { grep -c "considered this node not ready" "$cluster/log/$other"; }
 ok "an agent whose node was given up does not log this again and again" \
     test "$(told_again)" -le 5
 finish

@@ -174,7 +174,7 @@ cluster_controller
 ok "--init succeeds while the controller runs" \
     kiln-controller --state-dir "$cluster/state" --init
 ok "the agent refuses to work for the new cluster" \
-    wait_for 40 log_says n1 "another cluster.*or its store was made anew"
+    wait_for 40 log_says n1 "another cluster.*or its store was created again"
 is "the agent does not register its node there" \
     "$(admin get nodes -o name 2>/dev/null)" ""
 ok "its job keeps running" runs last
@@ -185,7 +185,7 @@ sleep 1
 stop n1 KILL
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
 ok "an agent that is restarted refuses, too" \
-    wait_for 40 log_says n1 "another cluster.*or its store was made anew"
+    wait_for 40 log_says n1 "another cluster.*or its store was created again"
 sleep 1
 stop controller
 rm -rf "$cluster/state"
@@ -206,7 +206,7 @@ stop n1 KILL
 rm -rf "$cluster/n1/state/pods"
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 500ms
 ok "the agent follows a job whose directory was removed" \
-    wait_for 20 log_says n1 "job-$id.*still runs, following it"
+    wait_for 20 log_says n1 "job-$id.*still runs, supervising it again"
 touch "$home/bare"
 ok "the job completes" wait_for 20 state_is "$id" Completed
 finish

@@ -88,14 +88,14 @@ is "the node keeps its allocation" "$(left)" "$pod"
 want
 ok "no other job gets its cores" wait_for 20 says 'Insufficient cpu'
 ok "the agent logs that the process cannot be killed" \
-    wait_for 20 log_says "$pod': 1 of its processes cannot be killed, process \
-$process [(][a-z]+[)] among them"
+    wait_for 20 log_says "$pod': 1 of its processes cannot be killed, \
+among them process $process [(][a-z]+[)]"
 ok "an event says that, too" \
-    wait_for 10 event "Unkillable.*$pod.*nobody else's until"
+    wait_for 10 event "Unkillable.*$pod.*stay reserved until"
 stop n1 KILL
 agent
 ok "the next agent finds the process" \
-    wait_for 20 log_says "$pod. is not in the API"
+    wait_for 20 log_says "$pod. is no longer in the API"
 stop controller KILL
 controller
 wait_for 20 kctl wait --for condition=Ready node n1

@@ -160,7 +160,7 @@ ok "a pod whose mount path does not exist fails" \
     wait_for 10 has_phase Failed pod nowhere
 like "the message names the path" \
     "$(root get pod nowhere -o json | jq -r .status.message,.status.containerStatuses[0].state.terminated.message)" \
-    "'/no/such/place' is no directory of this node"
+    "'/no/such/place' is not a directory of this node"
 
 # --- rights -------------------------------------------------------------------
 

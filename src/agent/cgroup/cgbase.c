@@ -19,7 +19,7 @@ cgbase_make_directory(const char *directory, struct error *err)
     if (mkdir(directory, 0755) < 0 && errno != EEXIST)
         return error_set(err,
                          -errno,
-                         "making cgroup '%s': %s",
+                         "creating cgroup '%s': %s",
                          directory,
                          strerror(errno));
     return 0;

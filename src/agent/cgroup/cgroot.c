@@ -136,7 +136,7 @@ describe_lacking(struct cgroot_ability *a)
         bool has;
         const char *lack;
     } lacks[] = {
-        {a->cpuset, "cpuset: cores are bound by affinity alone"},
+        {a->cpuset, "cpuset: jobs are bound to cores only by affinity"},
         {a->memory, "memory: limits are not enforced"},
         {!a->memory || a->swap, "swap accounting: jobs may swap"},
         {a->weight, "cpu: shared pods have no weight"},
@@ -168,7 +168,7 @@ try_device_programs(struct cgroot_ability *a, unsigned version)
                     "CAP_SYS_ADMIN is missing)");
     else if (r < 0)
         a->devices_lacking =
-            xasprintf("the kernel takes no BPF programs for devices: %s",
+            xasprintf("the kernel does not accept BPF programs for devices: %s",
                       strerror(-r));
 }
 
@@ -393,7 +393,7 @@ check_name(const char *name, struct error *err)
 {
     if (*name == '\0' || *name == '.' || strpbrk(name, "/\n") != NULL
         || strcmp(name, SHEPHERDS) == 0 || strcmp(name, CGBASE_KEEPER) == 0)
-        return error_set(err, -EINVAL, "'%s' cannot name a cgroup", name);
+        return error_set(err, -EINVAL, "'%s' is not a valid cgroup name", name);
     return 0;
 }
 
@@ -429,7 +429,7 @@ cgroot_find(struct cgroot *r,
     if (found < 0)
         return found;
     if (!control_exists(r->bases[0].directory, name))
-        return error_set(err, -ENOENT, "cgroup '%s' is not there", name);
+        return error_set(err, -ENOENT, "cgroup '%s' does not exist", name);
     c = cgroup_new(name);
     for (unsigned i = 0; i < r->n_bases; i++)
         cgroup_add_directory(c,

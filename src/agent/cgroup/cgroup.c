@@ -118,12 +118,12 @@ cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err)
         if (parse_directory(c, line, length) < 0)
             return error_set(err,
                              -EINVAL,
-                             "'%.*s' is no place of a cgroup",
+                             "'%.*s' is not a valid cgroup location",
                              (int)length,
                              line);
     }
     if (c->n_directories == 0)
-        return error_set(err, -EINVAL, "cgroup '%s' stands nowhere", name);
+        return error_set(err, -EINVAL, "cgroup '%s' has no location", name);
     *ret_c = c;
     c = NULL;
     return 0;
@@ -137,7 +137,7 @@ cgroup_make_directory(struct cgroup_directory *p, struct error *err)
     if (mkdir(p->directory, 0755) < 0)
         return error_set(err,
                          -errno,
-                         "making cgroup '%s': %s",
+                         "creating cgroup '%s': %s",
                          p->directory,
                          strerror(errno));
     p->is_lazy = false;

@@ -191,7 +191,8 @@ cgroup_deny_devices(struct cgroup *c,
     if (n > MAX_DENIED)
         return error_set(err,
                          -E2BIG,
-                         "%u devices to be denied, at most %u can be",
+                         "%u devices would have to be denied, but the maximum "
+                         "is %u",
                          n,
                          MAX_DENIED);
     if (cgroup_need_directory(c, CONTROLLER_DEVICES, &p, NULL) == 0)

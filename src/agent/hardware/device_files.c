@@ -28,8 +28,8 @@ device_files_check(const char *pattern, struct error *err)
     if (type == NULL || equals[1] != '/')
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not a type and the files of its devices, "
-                         "such as 'fpga=/dev/xdma*'",
+                         "'%s' is not a device type with its files, such as "
+                         "'fpga=/dev/xdma*'",
                          pattern);
     why = name_refuse(NAME_DNS_LABEL, type);
     return why == NULL

@@ -219,7 +219,8 @@ difference_find(const struct topology *was,
     bool changed = pus || numa || gone || new || !is_same_layout(was, is);
 
     if (changed && own.length == 0)
-        strbuf_add_text(&own, "CPUs, caches or devices are arranged anew");
+        strbuf_add_text(&own,
+                        "CPUs, caches or devices are arranged differently");
     if (words != NULL)
         strbuf_add(words, own.text, own.length);
     return changed;

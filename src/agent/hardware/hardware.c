@@ -70,7 +70,7 @@ reserve_memory(struct topology *t, uint64_t bytes, struct error *err)
     if (bytes > 0 && bytes >= total)
         return error_set(err,
                          -ERANGE,
-                         "%llu bytes of memory are reserved for the system "
+                         "%llu bytes of memory are reserved for the system, "
                          "but the machine has %llu",
                          (unsigned long long)bytes,
                          (unsigned long long)total);

@@ -25,14 +25,14 @@ refuse_large(hwloc_topology_t machine, struct error *err)
     if (last < 0 || last >= (int)BITSET_BITS)
         return error_set(err,
                          -E2BIG,
-                         "the topology has a PU of index %d; a node holds at "
-                         "most %u PUs",
+                         "the topology has a PU with index %d; a node can "
+                         "have at most %u PUs",
                          last,
                          BITSET_BITS);
     if (numa > (int)TOPOLOGY_MAX_NUMA)
         return error_set(err,
                          -E2BIG,
-                         "the topology has %d NUMA nodes; a node holds at "
+                         "the topology has %d NUMA nodes; a node can have at "
                          "most %u",
                          numa,
                          TOPOLOGY_MAX_NUMA);
@@ -76,8 +76,8 @@ remove_reserved(hwloc_topology_t machine,
         cpuset_format(&missing, &list);
         return error_set(err,
                          -EINVAL,
-                         "reserved CPUs %s are not among those of this "
-                         "machine that are online and allowed",
+                         "the reserved CPUs %s are not all online and allowed "
+                         "on this machine",
                          list.text);
     }
     t->reserved = whole_cores(machine, t, s->reserved);
@@ -89,8 +89,9 @@ remove_reserved(hwloc_topology_t machine,
     if (bitset_is_empty(&t->pus))
         return error_set(err,
                          -EINVAL,
-                         "no CPU is left for jobs: all are reserved, or of the "
-                         "same cores, isolated or not allowed");
+                         "no CPU is left for jobs: all are reserved, on the "
+                         "same cores as reserved ones, isolated or not "
+                         "allowed");
     return 0;
 }
 

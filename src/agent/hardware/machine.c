@@ -133,7 +133,7 @@ read_boot_id(const char *root, char **ret_boot_id, struct error *err)
     int r = read_file(root, "/proc/sys/kernel/random/boot_id", &text, err);
 
     if (r < 0)
-        return error_wrap(err, r, "finding out which boot this is");
+        return error_wrap(err, r, "determining the boot id");
     strbuf_truncate(&text, strcspn(text.text, "\n"));
     if (text.length == 0)
         return error_set(err, -EINVAL, "the kernel's boot_id is empty");

@@ -49,7 +49,7 @@ read_cpu(const char *root, uint64_t *ret_us, struct error *err)
                &t[5],
                &t[6])
         < 4)
-        return error_set(err, -EBADMSG, "'/proc/stat' has no times of CPUs");
+        return error_set(err, -EBADMSG, "'/proc/stat' contains no CPU times");
     *ret_us = (t[0] + t[1] + t[2] + t[5] + t[6]) * 1000000
               / (uint64_t)sysconf(_SC_CLK_TCK);
     return 0;

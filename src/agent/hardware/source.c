@@ -56,8 +56,8 @@ load_synthetic(hwloc_topology_t machine, const char *text, struct error *err)
     if (multiplies_too_far(text))
         return error_set(err,
                          -E2BIG,
-                         "topology '%.80s' has more than %u PUs; a node holds "
-                         "at most that many",
+                         "topology '%.80s' has more than %u PUs, the maximum "
+                         "for a node",
                          text,
                          BITSET_BITS);
     if (hwloc_topology_set_synthetic(machine, text) < 0)

@@ -66,7 +66,7 @@ write_mark(struct cluster_identity *b, const char *mark)
     free(b->mark);
     b->mark = xstrdup(mark);
     if (file_write_atomic(b->path, 0600, mark, strlen(mark), &err) < 0)
-        log_warning("cannot keep which cluster this node belongs to: %s",
+        log_warning("cannot record which cluster this node belongs to: %s",
                     err.text);
 }
 
@@ -99,10 +99,10 @@ log_foreign(struct cluster_identity *b, const char *uid)
 {
     if (!b->was_foreign)
         log_error("the controller serves another cluster (%s) than the one "
-                  "this node belongs to (%.*s), or its store was made anew: "
-                  "nothing that it says is done, and jobs here are kept. Let "
-                  "the right store be restored (kiln-controller(8)); or, to "
-                  "join that cluster and have jobs of the former ended, remove "
+                  "this node belongs to (%.*s), or its store was created "
+                  "again: its orders are ignored, and jobs here keep running. "
+                  "Restore the right store (kiln-controller(8)); or, to join "
+                  "that cluster and end the jobs of the former one, remove "
                   "'%s'",
                   uid,
                   (int)uid_length(b->mark),

@@ -93,8 +93,8 @@ take_result(struct hardware_watch *s, struct hardware_check *l)
 {
     if (l->err.text[0] != '\0') {
         if (!s->is_quiet)
-            log_warning("cannot find out what this machine is now: %s; going "
-                        "on with what it was",
+            log_warning("cannot read the hardware of this machine again: %s; "
+                        "continuing with the earlier result",
                         l->err.text);
         s->is_quiet = true;
         return;
@@ -107,7 +107,8 @@ take_result(struct hardware_watch *s, struct hardware_check *l)
 
         s->s.topology = l->is;
         s->s.changed(l->is,
-                     l->words.length > 0 ? l->words.text : "it has changed",
+                     l->words.length > 0 ? l->words.text
+                                         : "the hardware has changed",
                      is_less,
                      s->s.context);
         l->is = NULL;

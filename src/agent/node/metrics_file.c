@@ -91,14 +91,14 @@ metrics_file_new(const struct agent_context *agent,
                                             NULL));
     f->over = metric_series(metric_counter(f->registry,
                                            "kiln_agent_pods_over_total",
-                                           "Pods that are over on this node, "
-                                           "since the agent started.",
+                                           "Pods that have ended on this "
+                                           "node, since the agent started.",
                                            NULL));
     f->heard = metric_series(metric_gauge(f->registry,
                                           "kiln_agent_heard_timestamp_seconds",
-                                          "When the controller acknowledged a "
-                                          "heartbeat last, since 1970; 0: "
-                                          "never.",
+                                          "When the controller last "
+                                          "acknowledged a heartbeat, in "
+                                          "seconds since 1970; 0: never.",
                                           NULL));
     f->timer = timer_new(agent->loop, begin, f);
     timer_start(f->timer, 0);

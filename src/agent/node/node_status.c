@@ -166,7 +166,8 @@ add_devices_enforced(struct arena *arena,
                      int64_t now_us)
 {
     bool enforced = f->can_guard_devices && !f->topology->is_virtual;
-    const char *why = f->topology->is_virtual      ? "the topology was given"
+    const char *why = f->topology->is_virtual      ? "the topology is given "
+                                                     "by configuration"
                       : f->devices_lacking != NULL ? f->devices_lacking
                                                    : "the agent has no cgroups";
 
@@ -179,9 +180,9 @@ add_devices_enforced(struct arena *arena,
         enforced,
         enforced ? "CgroupDevices" : "NoDeviceControl",
         enforced
-            ? "pods can open the devices that they were given, and no others"
+            ? "pods can open only the devices that they were given"
             : arena_printf(arena,
-                           "pods are told which devices are theirs, but can "
+                           "pods know which devices they were given, but can "
                            "open others: %s",
                            why),
         now_us);
@@ -207,12 +208,12 @@ add_hugepages_enforced(struct arena *arena,
         "HugepagesEnforced",
         enforced,
         enforced ? "CgroupHugetlb" : "NoHugetlbController",
-        enforced ? "pods can use the huge pages that they were given, and no "
-                   "others"
+        enforced ? "pods can use only the huge pages that they were given"
         : f->topology->is_virtual
-            ? "the topology was given: it is not this machine's memory"
-            : "pods can use more huge pages than they were given, and those "
-              "that asked for none, too: there is no hugetlb controller",
+            ? "the topology is given by configuration: it does not describe "
+              "this machine's memory"
+            : "pods can use more huge pages than they were given, and so can "
+              "pods that asked for none: there is no hugetlb controller",
         now_us);
 }
 
@@ -244,8 +245,8 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                   f->topology->is_virtual ? "TopologyGiven"
                                           : "TopologyDiscovered",
                   f->topology->is_virtual
-                      ? "the topology was given by --topology: allocations "
-                        "are recorded, processes are not bound to them"
+                      ? "the topology is given by --topology: allocations are "
+                        "recorded, but processes are not bound to them"
                       : "processes are bound to the cores they are given",
                   now_us);
     add_hugepages_enforced(arena, list, f, now_us);
@@ -256,7 +257,8 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                   f->check_reason != NULL,
                   f->check_reason != NULL ? f->check_reason : "CanStartPods",
                   f->check_reason != NULL ? f->check_words
-                                          : "what pods need to start is there",
+                                          : "everything that pods need to "
+                                            "start is present",
                   now_us);
     add_condition(arena,
                   list,
@@ -264,7 +266,8 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                   f->missing != NULL,
                   f->missing != NULL ? "LessThanExpected" : "AsExpected",
                   f->missing != NULL ? f->missing
-                                     : "all that this node once had is there",
+                                     : "all hardware that this node ever had "
+                                       "is present",
                   now_us);
     if (f->has_hooks)
         add_condition(arena,

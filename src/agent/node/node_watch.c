@@ -50,8 +50,8 @@ on_patched(const struct client_reply *reply, void *context)
     s->is_patching = s->changed = false;
     if (reply->code != 200 && reply->code != 404) {
         client_reply_error(reply, &err);
-        log_warning("cannot say what deleted pods have left here: %s, trying "
-                    "again",
+        log_warning("cannot report what deleted pods still hold here: %s, "
+                    "trying again",
                     err.text);
         timer_start(s->again, AGAIN_MS);
     } else if (changed)
@@ -167,8 +167,8 @@ on_node(const struct object *old_object,
     if (new_object != NULL && !is_given_up(new_object))
         return;
     if (new_object != NULL && (old_object == NULL || !is_given_up(old_object)))
-        log_info("the controller had not heard of this node, telling it that "
-                 "it is well");
+        log_info("the controller considered this node not ready; reporting "
+                 "that it is healthy");
     s->s.outdated(s->s.context);
 }
 

@@ -89,8 +89,8 @@ registration_read_secret(const char *path,
     if (node_secret_parse(text.text, ret_secret) < 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' does not hold a node secret; remove it and let "
-                         "the node enrol again (kctl reset node NAME)",
+                         "'%s' does not contain a node secret; remove it and "
+                         "let the node enrol again (kctl reset node NAME)",
                          path);
     return 0;
 }
@@ -117,8 +117,8 @@ on_enrolled(const struct client_reply *reply, void *context)
     if (secret == NULL
         || file_write_atomic(r->secret_path, 0600, secret, strlen(secret), &err)
                < 0) {
-        log_error("cannot keep the node's secret: %s",
-                  secret == NULL ? "the answer has none" : err.text);
+        log_error("cannot store the node's secret: %s",
+                  secret == NULL ? "the answer contains none" : err.text);
         timer_start(r->timer, AGAIN_MS);
         return;
     }

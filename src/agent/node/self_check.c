@@ -68,12 +68,12 @@ check_descriptors(UNUSED struct self_check *c, struct error *err)
     if (r == -EMFILE)
         return error_set(err,
                          r,
-                         "the agent has no file descriptors left; restart it, "
-                         "with a higher LimitNOFILE or a lower maxPods");
+                         "the agent has no free file descriptors; restart "
+                         "it, with a higher LimitNOFILE or a lower maxPods");
     if (r == -ENFILE)
         return error_set(err,
                          r,
-                         "the machine has no file descriptors left: see "
+                         "the machine has no free file descriptors: see "
                          "fs.file-max and fs.file-nr (sysctl)");
     return r < 0 ? error_set(err, r, "opening '/dev/null': %s", strerror(-r))
                  : 0;
@@ -99,15 +99,15 @@ check_directory(const char *dir, const char *setting, struct error *err)
     if (r == -ENOSPC)
         return error_set(err,
                          r,
-                         "'%s' (%s) is full: make room, %u MiB at the least",
+                         "'%s' (%s) is full: free at least %u MiB",
                          dir,
                          setting,
                          SPOOL_BYTES >> 20);
     if (r < 0)
         return error_set(err,
                          r,
-                         "'%s' (%s) cannot be written to: %s; mend it or name "
-                         "another in agent.yaml",
+                         "'%s' (%s) cannot be written to: %s; repair it or "
+                         "set another directory in agent.yaml",
                          dir,
                          setting,
                          strerror(-r));
@@ -135,7 +135,10 @@ check_tmp(struct self_check *c, struct error *err)
 {
     int r = tmp_dirs_check(c->s.tmp_dirs, err);
 
-    return r < 0 ? error_wrap(err, r, "tmpDir, to be mended on the node") : 0;
+    return r < 0 ? error_wrap(err,
+                              r,
+                              "tmpDir, which must be repaired on the node")
+                 : 0;
 }
 
 static int
@@ -159,10 +162,11 @@ check_cgroups(struct self_check *c, struct error *err)
     if (r < 0)
         return error_wrap(err,
                           r,
-                          "the cgroup of all jobs is gone and cannot be made "
-                          "again (systemctl start kiln-jobs)");
+                          "the cgroup of all jobs is missing and cannot be "
+                          "created again (systemctl start kiln-jobs)");
     if (r > 0) {
-        log_warning("the cgroup of all jobs was gone, and was made again");
+        log_warning("the cgroup of all jobs was missing, and was created "
+                    "again");
         cgpool_forget(c->s.pool);
         c->found.is_repaired = true;
     }
@@ -228,8 +232,8 @@ decide(struct self_check *c)
         if (!timer_is_running(c->retry_timer))
             timer_start(c->retry_timer, STARTS_MS);
         words = xasprintf("%u pods in a row could not be started here, the "
-                          "last one: %s; it is tried again after %u minutes, "
-                          "or a restart of kiln-agent",
+                          "last one: %s; trying again after %u minutes, or a "
+                          "restart of kiln-agent",
                           c->n_failed,
                           c->start_failure,
                           STARTS_MS / 60000);

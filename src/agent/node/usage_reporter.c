@@ -231,7 +231,8 @@ on_answer(const struct client_reply *reply, void *context)
 
     if (reply->code != 201) {
         client_reply_error(reply, &err);
-        log_debug("the report of usage was not taken: %s", err.text);
+        log_debug("the controller did not accept the usage report: %s",
+                  err.text);
     }
     timer_start(m->timer, m->interval_ms);
 }

@@ -110,7 +110,7 @@ check_sizes(const struct topology *t,
         differences++;
         if (at == f->n)
             strbuf_printf(words,
-                          "hwloc shows NUMA node %u and libnuma does not",
+                          "hwloc shows NUMA node %u, but libnuma does not",
                           n->os_index);
         else
             strbuf_printf(words,

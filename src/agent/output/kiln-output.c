@@ -93,7 +93,9 @@ open_output(const char *path)
              path,
              strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        fail(NOT_FOUND, "'%s' is not a file: its output is not kept", path);
+        fail(NOT_FOUND,
+             "'%s' is not a regular file: its output is not kept",
+             path);
     return fd;
 }
 
@@ -299,7 +301,7 @@ show(struct output_request *w)
     if ((w->timestamps || w->since_us > 0)
         && line_times_find(&w->times, fd) < 0)
         fail(BAD,
-             "no times were kept of the output '%s': ask for it without "
+             "no times were recorded for the output '%s': ask for it without "
              "since and timestamps",
              w->path);
     go_to_begin(w, fd);
@@ -319,7 +321,8 @@ find_gone(struct output_request *w, const char *state_dir, const char *pod_uid)
 
     if (output_record_find(state_dir, pod_uid, &w->uid, &w->gid, &path) < 0)
         fail(NOT_FOUND,
-             "the agent of the node does not know any more where it wrote");
+             "the node's agent no longer knows where the task wrote its "
+             "output");
     w->path = path;
 }
 
@@ -329,12 +332,13 @@ main(int argc, char **argv)
     struct output_request w;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        puts(
-            "usage: kiln-output UID GID FOLLOW TAIL LIMIT TIMESTAMPS SINCE STARTED "
-            "STATE PATH|POD\n\n"
-            "Started by kiln-agent; not for use by hand.\n\n"
-            "Options:\n"
-            "      --help                say what it is for");
+        puts("usage: kiln-output UID GID FOLLOW TAIL LIMIT TIMESTAMPS SINCE "
+             "STARTED STATE PATH|POD\n"
+             "\n"
+             "Started by kiln-agent; not for use by hand.\n"
+             "\n"
+             "Options:\n"
+             "      --help                show what it is for");
         return 0;
     }
     if (argc != 11) {

@@ -144,7 +144,7 @@ find_output(struct log_requests *r,
         return;
     }
     request->status = 404;
-    request->refusal = "the pod is not on this node any more";
+    request->refusal = "the pod is no longer on this node";
     if (pod == NULL)
         return;
     who = pod_of(pod)->spec.security_context;
@@ -216,8 +216,8 @@ take_line(struct log_requests *r, const char *text, size_t length)
     else if (type != NULL && strcmp(type, "log") == 0 && is_whole(request_json))
         serve(r, request_json);
     else
-        log_warning("the controller asks for what this agent does not know, "
-                    "ignoring: %.*s",
+        log_warning("ignoring a request of the controller that this agent "
+                    "does not support: %.*s",
                     (int)(length < 200 ? length : 200),
                     text);
 }

@@ -42,7 +42,9 @@ keep_running(const struct agent_context *g, const char *uid, const char *state)
     if (pidfd < 0)
         return false;
     if (dir_make(state, 0711, &err) < 0)
-        log_warning("pod '%s' runs, and is not followed: %s", uid, err.text);
+        log_warning("pod '%s' runs, but cannot be supervised: %s",
+                    uid,
+                    err.text);
     return true;
 }
 
@@ -170,7 +172,7 @@ collect_cgroups(const struct agent_context *g, const char *prefix)
     remove_named(&c);
     strbuf_printf(&c.kept, "%s\n", prefix);
     if (file_write_atomic(path, 0600, c.kept.text, c.kept.length, &err) < 0)
-        log_warning("%s; cgroups will be left when this agent is killed",
+        log_warning("%s; cgroups will be left behind when this agent is killed",
                     err.text);
     strbuf_fini(&c.former);
     strbuf_fini(&c.kept);

@@ -410,8 +410,8 @@ observation_check(const struct observation *s,
         && observation_percent(s) < STRAY_PERCENT_OK) {
         start_clause(words);
         strbuf_printf(words,
-                      "%" PRIu64 " MiB of its %" PRIu64
-                      " MiB of memory lie on NUMA nodes that are not its own",
+                      "%" PRIu64 " MiB of its %" PRIu64 " MiB of memory are "
+                      "on NUMA nodes that are not its own",
                       s->bytes_elsewhere >> 20,
                       s->bytes >> 20);
         right = false;

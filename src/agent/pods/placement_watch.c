@@ -156,7 +156,10 @@ update_misplaced(struct pod_run *s,
     if (s->misplaced != NULL)
         announce(s, RECORD_WARNING, "Misplaced", s->misplaced);
     else if (was_wrong)
-        announce(s, RECORD_NORMAL, "Placed", "is where it was put again");
+        announce(s,
+                 RECORD_NORMAL,
+                 "Placed",
+                 "is back on its own CPUs and memory");
     return true;
 }
 
@@ -284,7 +287,7 @@ move_memory(pid_t pid, void *nodes)
     int r = page_nodes_move(pid, nodes, &err);
 
     if (r < 0 && r != -ESRCH)
-        log_info("%s; it stays where it is", err.text);
+        log_info("%s; it stays there", err.text);
     return 0;
 }
 
@@ -308,7 +311,7 @@ restore_work(void *arg)
     if (cgroup_parse(r->cgroup, &c, &err) == 0
         && cgroup_set_cpus(c, r->cpus, r->memory_nodes, &err) < 0
         && cgroup_is_empty(c) == 0)
-        log_warning("giving a pod back what it had: %s", err.text);
+        log_warning("binding a pod to its allocation again: %s", err.text);
     nodes = parse_set(r->memory_nodes);
     if (c != NULL && r->moves_memory && !bitset_is_empty(&nodes))
         (void)cgroup_visit_processes(c, move_memory, &nodes);
@@ -352,7 +355,7 @@ pod_run_recheck(struct pod_run *s)
                                s->s.context,
                                &words);
     if (words.length > 0)
-        strbuf_add_text(&words, ": the node does not have them any more");
+        strbuf_add_text(&words, ": the node no longer has them");
     if (!set_sentence(&s->lost, &words))
         return;
     if (s->lost != NULL)
@@ -362,7 +365,7 @@ pod_run_recheck(struct pod_run *s)
         announce(s,
                  RECORD_NORMAL,
                  "ResourcesBack",
-                 "has all it was given again");
+                 "has everything it was given again");
     }
     if (s->wanted == REPORT_RUNNING)
         status_report_repeat(s);

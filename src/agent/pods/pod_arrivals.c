@@ -119,7 +119,8 @@ announce_waiting(const struct pods *p,
 {
     const struct object *pod = pod_run_pod(run);
     CLEANUP_FREE char *text =
-        xasprintf("waits until what is left of pod '%s/%s' here is gone: %s",
+        xasprintf("waits until the remaining processes of pod '%s/%s' here "
+                  "are gone: %s",
                   pod_run_pod(other)->meta->namespace,
                   pod_run_pod(other)->meta->name,
                   err->text);

@@ -71,8 +71,8 @@ note_output(const struct pod_cleanup *c)
                               : 0;
 
     if (r < 0)
-        log_warning("where pod '%s' wrote is not noted, and logs will not "
-                    "show it: %s",
+        log_warning("the output location of pod '%s' was not recorded, so "
+                    "logs cannot show its output: %s",
                     c->uid,
                     strerror(-r));
 }
@@ -138,7 +138,8 @@ tell_checkpoint(const struct pod_run *s)
                           e->checkpoint_failure);
     } else if (e->was_checkpoint_cut) {
         words = xasprintf("the checkpoint command had not ended after %.1f s, "
-                          "when its part of the grace was over, and was killed",
+                          "when its part of the grace period was over, and "
+                          "was killed",
                           seconds);
     } else {
         is_good = e->checkpoint_code == 0;
@@ -293,8 +294,8 @@ clean_done(void *arg)
         pod_run_set_end(
             s,
             "ShepherdLost",
-            "the process that watched over this pod was killed, and with "
-            "it the record of how the pod ended");
+            "the process that supervised this pod was killed, so there is no "
+            "record of how the pod ended");
         s->is_disruption = true;
     } else if (s->exit_record != NULL && s->exit_record->was_fenced
                && s->end_reason == NULL) {
@@ -302,7 +303,7 @@ clean_done(void *arg)
             s,
             "NodeLost",
             "its node was cut off from the controller for longer than "
-            "fenceAfterSeconds, and ended it");
+            "fenceAfterSeconds, and the node ended it");
         s->is_disruption = true;
     } else if ((s->deadline_exceeded
                 || (s->exit_record != NULL && s->exit_record->was_late))

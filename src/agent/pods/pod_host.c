@@ -195,7 +195,7 @@ script_descriptor(const struct pod_host_start *st, struct error *err)
         r = -errno;
     if (r < 0) {
         close(fd);
-        return error_set(err, r, "keeping the script: %s", strerror(-r));
+        return error_set(err, r, "storing the script: %s", strerror(-r));
     }
     return fd;
 }
@@ -217,7 +217,7 @@ check_volumes(const struct mount_list *mounts, struct error *err)
         if (!S_ISDIR(st.st_mode))
             return error_set(err,
                              -ENOTDIR,
-                             "volume '%s': '%s' is no directory",
+                             "volume '%s': '%s' is not a directory",
                              m->volume,
                              m->source);
     }

@@ -55,12 +55,12 @@ check_user(const struct agent_context *g,
     if (who == NULL || who->run_as_user == NULL)
         return error_set(err,
                          -EPERM,
-                         "the pod does not say whose it is "
+                         "the pod does not name its user "
                          "(spec.securityContext.runAsUser)");
     if (g->rootless && (uid_t)*who->run_as_user != g->uid)
         return error_set(err,
                          -EPERM,
-                         "node '%s' runs pods of uid %u alone, this one is "
+                         "node '%s' runs only pods of uid %u, but this pod is "
                          "of uid %" PRId64,
                          g->node,
                          g->uid,
@@ -75,8 +75,8 @@ check_user(const struct agent_context *g,
         && (uid_t)*who->run_as_user < g->min_uid)
         return error_set(err,
                          -EPERM,
-                         "node '%s' does not run jobs of uids below %u "
-                         "(minUid in its agent.yaml)",
+                         "node '%s' does not run jobs of users with uids "
+                         "below %u (minUid in its agent.yaml)",
                          g->node,
                          g->min_uid);
     return 0;
@@ -88,8 +88,8 @@ check_shape(const struct pod *pod, struct error *err)
     if (pod->spec.containers.count != 1 || pod->spec.init_containers.count != 0)
         return error_set(err,
                          -EINVAL,
-                         "a pod here is one process: it must have one "
-                         "container and no init containers");
+                         "a pod must have one container and no init "
+                         "containers, because it is one process");
     return 0;
 }
 

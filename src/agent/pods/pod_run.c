@@ -309,9 +309,9 @@ resume_lost(struct pod_run *s, enum pod_boot boot)
     else if (boot == POD_BOOT_UNKNOWN)
         pod_run_set_end(s,
                         "PodLost",
-                        "nothing of it is left on its node, which has not been "
+                        "nothing is left of it on its node, which was not "
                         "restarted meanwhile: its files were removed, or the "
-                        "controller's state is older than its end");
+                        "controller was restored to a state before its end");
     s->is_disruption = true;
     pod_run_set_phase(s, POD_RUN_ENDED);
     pod_cleanup_begin(s);
@@ -341,7 +341,7 @@ pod_run_resume(struct pod_run *s)
         s->pidfd = pod_host_open_shepherd(g, s->uid, s->live);
     boot = find_boot(s);
     if (s->pidfd >= 0) {
-        log_info("pod '%s/%s' still runs, following it",
+        log_info("pod '%s/%s' still runs, supervising it again",
                  s->pod->meta->namespace,
                  s->pod->meta->name);
         s->resumed = true;
@@ -375,8 +375,8 @@ note_given_up(struct pod_run *s)
         return;
     s->given_up = true;
     s->wanted = s->reported = REPORT_END;
-    log_warning("pod '%s/%s' was given up by the controller, ending what is "
-                "left of it",
+    log_warning("the controller gave up pod '%s/%s', ending its remaining "
+                "processes",
                 s->pod->meta->namespace,
                 s->pod->meta->name);
 }

@@ -157,7 +157,7 @@ add_pod(struct pods *p, const struct object *pod)
 static void
 end_forgotten(struct pod_run *run)
 {
-    log_info("pod '%s/%s' is not in the API any more, ending it",
+    log_info("pod '%s/%s' is no longer in the API, ending it",
              pod_run_pod(run)->meta->namespace,
              pod_run_pod(run)->meta->name);
     pod_run_note_forgotten(run);
@@ -201,8 +201,8 @@ make_orphan(struct pod_run *run)
 
     if (pod_run_is_orphan(run))
         return false;
-    log_warning("pod '%s/%s' is not known to the API, whose store has lost "
-                "what was written then: it is kept until an administrator "
+    log_warning("pod '%s/%s' is unknown to the API, whose store has lost "
+                "changes of that time: it is kept until an administrator "
                 "decides (kctl orphans)",
                 pod->meta->namespace,
                 pod->meta->name);
@@ -415,7 +415,7 @@ resume_record(const char *uid, const char *text, size_t length, void *context)
     struct error err = {0};
 
     if (object_parse(&pod_kind, text, length, &pod, &err) < 0) {
-        log_warning("what is kept of pod '%s' cannot be read: %s, ignoring",
+        log_warning("the files of pod '%s' cannot be read: %s, ignoring",
                     uid,
                     err.text);
         return;

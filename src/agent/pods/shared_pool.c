@@ -114,7 +114,8 @@ update_done(void *arg)
     struct shared_pool *c = t->shared_pool;
 
     if (t->err.text[0] != '\0')
-        log_warning("keeping pods off the CPUs of others: %s", t->err.text);
+        log_warning("keeping pods off CPUs that belong to others: %s",
+                    t->err.text);
     c->is_busy = false;
     if (c->is_freed)
         free(c);

@@ -238,8 +238,9 @@ tell_limit(struct pod_run *s)
                   err.text);
     if (s->live == NULL || keeps_limit(s))
         return;
-    log_warning("pod '%s/%s' was started by a former release, which ends it at "
-                "the time limit that it had then, if that is the earlier one",
+    log_warning("pod '%s/%s' was started by an earlier release: it ends at "
+                "the time limit it was started with, if that is the earlier "
+                "one",
                 s->pod->meta->namespace,
                 s->pod->meta->name);
 }
@@ -311,15 +312,16 @@ refuse(struct pod_run *s)
     if (s->is_freeze_refused || !has_wish(s))
         return;
     s->is_freeze_refused = true;
-    log_warning("pod '%s/%s' cannot be suspended: it was started by a former "
-                "release",
+    log_warning("pod '%s/%s' cannot be suspended: it was started by an "
+                "earlier release",
                 s->pod->meta->namespace,
                 s->pod->meta->name);
     event_recorder_record(s->s.agent->event_recorder,
                           s->pod,
                           RECORD_WARNING,
                           "CannotSuspend",
-                          "it was started by a former release, and runs on");
+                          "it was started by an earlier release, and "
+                          "continues to run");
     status_report_repeat(s);
 }
 

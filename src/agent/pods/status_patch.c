@@ -132,7 +132,7 @@ add_frozen(struct arena *arena,
                       CONDITION_FROZEN,
                       false,
                       FROZEN_CANNOT,
-                      "it was started by a former release",
+                      "it was started by an earlier release",
                       now_us);
     else if (frozen->before_us > 0
              || pod_find_condition(pod, CONDITION_FROZEN) != NULL)

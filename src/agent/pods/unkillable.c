@@ -31,9 +31,9 @@ announce(struct pod_run *s, unsigned n, pid_t one)
 
     if (file_read(path, 64, &name, NULL) == 0)
         strbuf_truncate(&name, strcspn(name.text, "\n"));
-    words = xasprintf("%u of its processes cannot be killed, process %ld (%s) "
-                      "among them; its cores are nobody else's until they are "
-                      "gone",
+    words = xasprintf("%u of its processes cannot be killed, among them "
+                      "process %ld (%s); its cores stay reserved until they "
+                      "are gone",
                       n,
                       (long)one,
                       name.length > 0 ? name.text : "?");

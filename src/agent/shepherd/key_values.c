@@ -79,7 +79,7 @@ malformed(struct error *err, const char *title)
 {
     return error_set(err,
                      -EBADMSG,
-                     "the sheet '%s' is torn or malformed",
+                     "the record '%s' is incomplete or malformed",
                      title);
 }
 
@@ -114,7 +114,7 @@ key_values_open(struct key_values *s,
         || memcmp(bytes, title, title_length) != 0)
         return error_set(err,
                          -EPROTO,
-                         "this is not a sheet '%s', or of another version",
+                         "this is not a record '%s', or of another version",
                          title);
     r = check(bytes + title_length + 1, bytes + length, title, err);
     if (r == 0)

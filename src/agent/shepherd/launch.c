@@ -173,7 +173,7 @@ start(const struct launch *l, int home_fd, pid_t *ret_pid, struct error *err)
     CLEANUP_FD int lifted = lift(order_fd);
     CLEANUP_FD int script = l->script_fd < 0 ? -1 : lift(l->script_fd);
     if (lifted < 0 || (l->script_fd >= 0 && script < 0))
-        return error_set(err, -EMFILE, "no descriptor left for a shepherd");
+        return error_set(err, -EMFILE, "no free descriptor for a shepherd");
     if (home_fd < 0)
         r = handover_spawn(l->program, lifted, script, ret_pid);
     else
@@ -311,7 +311,7 @@ send_value(int pidfd, union sigval value, struct error *err)
     if (syscall(SYS_pidfd_send_signal, pidfd, HANDOVER_SIGNAL, &info, 0) < 0)
         return error_set(err,
                          -errno,
-                         "speaking to a shepherd: %s",
+                         "communicating with a shepherd: %s",
                          strerror(errno));
     return 0;
 }

@@ -276,7 +276,7 @@ take_entry(struct order *o, const char *name, char *value, struct error *err)
         if (take_field(o, &fields[i], value) < 0)
             return error_set(err,
                              -EINVAL,
-                             "the order's %s cannot be '%.80s'",
+                             "the order's %s must not be '%.80s'",
                              name,
                              value);
         return 0;
@@ -338,12 +338,12 @@ check_ranges(const struct order *o, struct error *err)
                          "the script is larger than %u bytes",
                          ORDER_SCRIPT_BYTES);
     if (o->script_bytes < 0 && o->arguments.count == 0)
-        return error_set(err, -EINVAL, "the order has nothing to run");
+        return error_set(err, -EINVAL, "the order contains nothing to run");
     if (o->umask < 0 || o->umask > 0777 || o->oom_score_adj < -1000
         || o->oom_score_adj > 1000 || o->groups_timeout_ms < 1
         || o->kill_wait_ms < 0 || o->fence_after_ms < 0
         || (o->fence_after_ms > 0 && o->heard_path == NULL))
-        return error_set(err, -ERANGE, "a number of the order is absurd");
+        return error_set(err, -ERANGE, "a number of the order is out of range");
     return 0;
 }
 
@@ -365,7 +365,8 @@ check_lists(const struct order *o, struct error *err)
         if (strchr(o->environment.items[i], '=') == NULL)
             return error_set(err,
                              -EINVAL,
-                             "'%.80s' is no NAME=value of an environment",
+                             "'%.80s' is not a NAME=value entry of an "
+                             "environment",
                              o->environment.items[i]);
     return 0;
 }

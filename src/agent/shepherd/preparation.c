@@ -111,7 +111,8 @@ format_timeout_record(struct shepherd *s, struct strbuf *text)
     struct exit_record e = s->exit_record;
     CLEANUP_FREE char *message =
         xasprintf("looking up uid %lld took longer than %lld ms; does the "
-                  "node's directory of users answer? ('getent passwd %lld')",
+                  "node's user directory (such as LDAP) answer? ('getent "
+                  "passwd %lld')",
                   (long long)s->order.uid,
                   (long long)s->order.groups_timeout_ms,
                   (long long)s->order.uid);
@@ -145,7 +146,8 @@ find_user(struct shepherd *s, struct error *err)
     if (s->inherited_state->look_up_program != NULL)
         return error_set(err,
                          -EIO,
-                         "'%s', which looks up users, does not start",
+                         "'%s', the program that looks up users, cannot be "
+                         "started",
                          s->inherited_state->look_up_program);
     format_timeout_record(s, &text);
     late.bytes = text.text;
@@ -289,7 +291,7 @@ record_cancelled(struct shepherd *s)
     int r = shepherd_fail(s,
                           EXIT_RECORD_CALLED_OFF,
                           -ECANCELED,
-                          xstrdup("it was told to end before it had begun"));
+                          xstrdup("it was told to end before it had started"));
 
     s->exit_record.signal = s->supervisor.cancelled_by;
     s->exit_record.exit_code = 128 + s->supervisor.cancelled_by;

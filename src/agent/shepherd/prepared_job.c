@@ -248,13 +248,16 @@ prepare_mounts(struct prepared_job *t, const struct order *o, struct error *err)
         struct stat st;
 
         if (order_mount_parse(o->mounts.items[i], m) < 0)
-            return error_set(err, -EBADMSG, "a mount of the order is torn");
+            return error_set(err,
+                             -EBADMSG,
+                             "a mount of the order is incomplete");
         if (stat(m->target, &st) < 0 || !S_ISDIR(st.st_mode))
             return error_set(err,
                              -ENOENT,
-                             "mountPath '%s' is no directory of this node: "
-                             "name one that is, or none, and find the volume "
-                             "by its variable KILN_VOLUME_NAME",
+                             "mountPath '%s' is not a directory of this node: "
+                             "name an existing one, or leave mountPath out "
+                             "and find the volume by its variable "
+                             "KILN_VOLUME_NAME",
                              m->target);
         t->n_mounts++;
     }

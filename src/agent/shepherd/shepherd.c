@@ -120,7 +120,7 @@ refuse_finished(struct shepherd *s, struct error *err)
     if (r == -ENOENT)
         return 0;
     exit_record_free(e);
-    return error_set(err, -EEXIST, "it has an exit record already");
+    return error_set(err, -EEXIST, "it already has an exit record");
 }
 
 static int
@@ -409,15 +409,16 @@ print_usage(const char *option)
     if (strcmp(option, "--help") == 0) {
         printf("Usage: kiln-shepherd\n"
                "Runs one pod's process as its user. Started by kiln-agent, "
-               "which hands it an\norder on descriptor 3; of no use by "
-               "hand.\n\n"
+               "which passes it an\n"
+               "order on descriptor 3; not for use by hand.\n"
+               "\n"
                "      --help     show this\n"
                "      --version  show the version\n");
         return EXIT_SUCCESS;
     }
     fprintf(stderr,
-            "kiln-shepherd: '%s' is not understood; kiln-agent starts it, "
-            "without arguments\n",
+            "kiln-shepherd: unexpected argument '%s'; kiln-agent starts this "
+            "program, without arguments\n",
             option);
     return EXIT_NO_ORDER;
 }

@@ -320,8 +320,8 @@ record_stopped(struct shepherd *s)
                           EXIT_RECORD_CALLED_OFF,
                           -ECANCELED,
                           xasprintf("it was ended while it waited for its %s; "
-                                    "does a file system hang, or nobody read "
-                                    "a FIFO?",
+                                    "a file system may hang, or a FIFO may "
+                                    "have no reader",
                                     wait));
 
     s->exit_record.was_late =

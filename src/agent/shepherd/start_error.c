@@ -18,13 +18,13 @@ explain_program(int error_number)
         return "it, or the interpreter its '#!' line names, does not exist on "
                "this node";
     case EACCES:
-        return "it is not executable for this user, or on a file system "
+        return "it is not executable for this user, or it is on a file system "
                "mounted noexec";
     case ENOEXEC:
         return "it is neither a program for this machine nor a script that "
                "begins with '#!'";
     case E2BIG:
-        return "its arguments and environment are too large together";
+        return "its arguments and environment are too large";
     case EAGAIN:
         return "the user has as many processes on this node as the 'nproc' "
                "limit allows";
@@ -41,11 +41,11 @@ explain_file(int error_number)
     switch (error_number) {
     case EACCES:
     case EPERM:
-        return "it is opened with the user's rights, and those do not suffice";
+        return "the user has no permission to open it";
     case ENOENT:
-        return "a directory on the way there does not exist on this node";
+        return "one of its parent directories does not exist on this node";
     case ENOTDIR:
-        return "something on the way there is not a directory";
+        return "something on its path is not a directory";
     case EISDIR:
         return "it is a directory; name a file in it";
     case EROFS:
@@ -54,7 +54,7 @@ explain_file(int error_number)
     case EDQUOT:
         return "there is no space left for the user";
     case ELOOP:
-        return "symbolic links lead around in a circle";
+        return "its symbolic links form a loop";
     default:
         return NULL;
     }
@@ -65,8 +65,7 @@ static const struct {
     const char *advice;
 } others[] = {
     {"cgroup",
-     "the node's cgroups are not as the agent made them; see its "
-     "log"},
+     "the node's cgroups are not as the agent created them; see its log"},
     {"cpu affinity",
      "the allocated CPUs are not online or not in the agent's "
      "cpuset"},
@@ -74,17 +73,18 @@ static const struct {
      "the allocated NUMA nodes are not online or not in the "
      "agent's cpuset"},
     {"volumes",
-     "a volume could not be mounted where the pod wants it; the agent's unit "
+     "a volume could not be mounted at the pod's mountPath; the agent's unit "
      "needs CAP_SYS_ADMIN for it"},
     {"keyring",
-     "root has as many keys as it may; see /proc/key-users and "
+     "root has reached its limit of keys; see /proc/key-users and "
      "kernel.keys.root_maxkeys"},
     {"groups", "the agent's unit needs CAP_SETGID"},
     {"gid", "the agent's unit needs CAP_SETGID"},
     {"uid",
      "the agent's unit needs CAP_SETUID, or the user has too many "
      "processes"},
-    {"identity", "the process could have become root again; nothing was run"},
+    {"identity",
+     "the process could have become root again; it was not started"},
 };
 
 static const char *

@@ -113,8 +113,9 @@ user_account_find(uid_t uid,
     if (r == -ENOENT)
         return error_set(err,
                          r,
-                         "uid %u is unknown on this node; is its directory of "
-                         "users that of the controller? ('getent passwd %u')",
+                         "uid %u is unknown on this node; does it use the "
+                         "same user directory as the controller? ('getent "
+                         "passwd %u')",
                          uid,
                          uid);
     if (r < 0)

@@ -87,7 +87,7 @@ pod_mounts_free(struct pod_mounts *m)
 
     if (m == NULL)
         return;
-    error_set(&err, -ECANCELED, "the agent stops");
+    error_set(&err, -ECANCELED, "the agent is stopping");
     list_foreach_safe(link, &m->under_way)
     {
         struct mount_lookup *l = container_of(link, struct mount_lookup, link);
@@ -209,8 +209,8 @@ on_volume(const struct client_reply *reply, void *context)
     source = source_of(reply->object, arena);
     if (source == NULL) {
         fail(l,
-             "what its claim is bound to is no directory of a node (local or "
-             "hostPath)");
+             "its claim is bound to a volume that is not a directory of a "
+             "node (local or hostPath)");
         return;
     }
     add_places(l, source);
@@ -245,7 +245,7 @@ on_claim(const struct client_reply *reply, void *context)
     if (volume_of(l)->ephemeral != NULL
         && !is_made_for(reply->object, l->pod)) {
         fail(l,
-             "the claim of its name was not made for this pod; delete the "
+             "the claim of that name was not made for this pod; delete the "
              "claim");
         return;
     }
@@ -280,7 +280,7 @@ lookup_next(struct mount_lookup *l)
     if (claim == NULL) {
         fail(l,
              "a process sees the node's own file systems; only claims are "
-             "provided");
+             "provided as volumes");
         return;
     }
     l->call = client_call(l->all->client,

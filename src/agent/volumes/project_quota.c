@@ -66,7 +66,7 @@ project_quota_limit(int fd, uint32_t project, int64_t bytes, struct error *err)
     if (ioctl(fd, FS_IOC_FSSETXATTR, &attributes) < 0)
         return error_set(err,
                          -errno,
-                         "giving a directory a project: %s",
+                         "assigning a project to a directory: %s",
                          strerror(errno));
     return 0;
 }

@@ -58,8 +58,8 @@ check_directory(const struct scratch *s, struct error *err)
     if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
         return error_set(err,
                          -EPERM,
-                         "'%s' can be written to by others than the agent's "
-                         "user; make it its own, with mode 0711",
+                         "users other than the agent's can write to '%s'; "
+                         "make it owned by the agent's user, with mode 0711",
                          s->dir);
     return 0;
 }
@@ -78,8 +78,9 @@ use_file_system(struct scratch *s, struct error *err)
     if (here.st_dev == there.st_dev)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not a file system of its own: say with "
-                         "scratchCapacity how much of it volumes may have",
+                         "'%s' is not a separate file system: set "
+                         "scratchCapacity to the part of it that volumes may "
+                         "use",
                          s->dir);
     s->capacity =
         (int64_t)((fs.f_blocks - (fs.f_bfree - fs.f_bavail)) * fs.f_frsize);
@@ -193,7 +194,7 @@ check_name(const char *name, struct error *err)
         return 0;
     return error_set(err,
                      -EINVAL,
-                     "'%s' is no name for a volume of a node",
+                     "'%s' is not a valid name for a volume of a node",
                      name);
 }
 
@@ -210,7 +211,7 @@ check_room(const struct scratch *s, int64_t bytes, struct error *err)
         return 0;
     return error_set(err,
                      -ENOSPC,
-                     "'%s' has %lld MiB left, %lld MiB are wanted",
+                     "'%s' has %lld MiB left, but %lld MiB are requested",
                      s->dir,
                      (long long)(room >> 20),
                      (long long)(bytes >> 20));

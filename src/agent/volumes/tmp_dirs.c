@@ -82,14 +82,15 @@ make_parent(struct tmp_dirs *t, struct error *err)
         if (!is_ours(path) && chmod(path, 0711) < 0)
             return error_set(err,
                              -errno,
-                             "no directory for TMPDIRs can be made in '%s': %s",
+                             "cannot create a directory for TMPDIRs in '%s': "
+                             "%s",
                              t->tmp_dir,
                              strerror(errno));
         free(t->parent);
         t->parent = xstrdup(path);
         return file_write_atomic(t->record, 0600, path, strlen(path), err);
     }
-    return error_set(err, -EEXIST, "no name is free in '%s'", t->tmp_dir);
+    return error_set(err, -EEXIST, "no free name in '%s'", t->tmp_dir);
 }
 
 /* The path of the parent, which is made if necessary; the caller frees it. */
@@ -150,7 +151,7 @@ tmp_dirs_check(struct tmp_dirs *t, struct error *err)
     if (mkdir(path, 0700) < 0 || rmdir(path) < 0)
         return error_set(err,
                          -errno,
-                         "no TMPDIR can be made in '%s': %s",
+                         "cannot create a TMPDIR in '%s': %s",
                          t->tmp_dir,
                          strerror(errno));
     return 0;
@@ -259,8 +260,8 @@ sweep_done(void *arg)
     t->pause_ms = t->pause_ms == 0 ? PAUSE_FIRST : t->pause_ms * 2;
     if (t->pause_ms >= PAUSE_LAST) {
         t->pause_ms = PAUSE_LAST;
-        log_warning("%u TMPDIRs of jobs that are over cannot be removed from "
-                    "'%s/" GONE "' yet; does a process still write there?",
+        log_warning("%u TMPDIRs of ended jobs cannot be removed from '%s/" GONE
+                    "' yet; does a process still write there?",
                     t->left,
                     t->parent);
     }

@@ -147,9 +147,7 @@ on_reported(const struct client_reply *reply, void *context)
             w->told = object_ref(reply->object);
     } else {
         w->result = -EAGAIN;
-        log_debug("telling of volume '%s': %s, trying again",
-                  w->name,
-                  err.text);
+        log_debug("reporting volume '%s': %s, trying again", w->name, err.text);
     }
     end_work(w);
 }
@@ -273,8 +271,8 @@ check(const struct volumes *v, const struct object *object, struct error *err)
         && number(object, ANNOTATION_UID) != (int64_t)v->s.uid)
         return error_set(err,
                          -EPERM,
-                         "a rootless agent of uid %u makes volumes for no "
-                         "other user",
+                         "a rootless agent of uid %u creates volumes only for "
+                         "that user",
                          (unsigned)v->s.uid);
     return 0;
 }
@@ -356,7 +354,8 @@ tidy(void *arg)
     unsigned count = scratch_tidy(arg);
 
     if (count > 0)
-        log_info("%u removed volumes were left half emptied, and are gone now",
+        log_info("%u deleted volumes had been left half emptied, and are "
+                 "removed now",
                  count);
 }
 

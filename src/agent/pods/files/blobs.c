@@ -95,7 +95,7 @@ cancel_fetch(struct fetch *f)
 {
     struct error err = {0};
 
-    error_set(&err, -ECANCELED, "the agent stops");
+    error_set(&err, -ECANCELED, "the agent is stopping");
     if (f->call != NULL)
         client_cancel(f->call);
     end_fetch(f, NULL, &err);
@@ -212,7 +212,7 @@ on_fetched(const struct client_reply *reply, void *context)
     else if (!is_content_of(f->digest, reply->text, reply->length))
         error_set(&err,
                   -EBADMSG,
-                  "what the controller sent is not what '%s' names",
+                  "the content that the controller sent does not match '%s'",
                   f->digest);
     else
         blob = keep(f->blobs, f->digest, reply->text, reply->length);

@@ -90,7 +90,7 @@ START_TEST(a_node_that_one_of_them_does_not_see)
     f.ids[1] = 1; /* a node that jobs may not be allowed to use */
     ck_assert_uint_eq(memory_check(t, 0, &f, &words), 1);
     ck_assert_str_eq(words.text,
-                     "hwloc shows NUMA node 4 and libnuma does not");
+                     "hwloc shows NUMA node 4, but libnuma does not");
 }
 END_TEST
 

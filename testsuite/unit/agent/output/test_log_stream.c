@@ -54,7 +54,7 @@ refuse_one(struct loop *loop)
     struct log_stream_wish wish = {
         .id = "7",
         .status = 404,
-        .refusal = "the pod is not on this node any more",
+        .refusal = "the pod is no longer on this node",
     };
 
     n_posted = n_over = 0;

@@ -209,7 +209,7 @@ START_TEST(what_is_not_as_it_was_given_is_said)
                      "its first process has left its cgroup; "
                      "may run on CPUs 4, which are not its own; "
                      "may use memory of NUMA nodes 1, which are not its own; "
-                     "40 MiB of its 100 MiB of memory lie on NUMA nodes that "
+                     "40 MiB of its 100 MiB of memory are on NUMA nodes that "
                      "are not its own");
 
     wrong.has_strayed = false;

@@ -345,7 +345,7 @@ START_TEST(what_this_node_must_not_run_is_refused)
         const char *spec;
         const char *words;
     } cases[] = {
-        {"\"containers\":[{\"name\":\"a\"}]", "whose"},
+        {"\"containers\":[{\"name\":\"a\"}]", "name its user"},
         {"\"securityContext\":{\"runAsUser\":0},"
          "\"containers\":[{\"name\":\"a\"}]",
          "root"},

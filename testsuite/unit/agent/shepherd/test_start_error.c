@@ -30,7 +30,7 @@ START_TEST(a_failure_says_what_where_and_what_to_do)
         const char *says[3];
     } cases[] = {
         {"working directory", ENOENT, {"'/w'", "No such file", "this node"}},
-        {"standard output", EACCES, {"'/out'", "uid 7", "user's rights"}},
+        {"standard output", EACCES, {"'/out'", "uid 7", "no permission"}},
         {"standard output", ENOSPC, {"'/out'", "No space", "no space left"}},
         {"program", ENOENT, {"'prog'", "No such file", "interpreter"}},
         {"program", EACCES, {"'prog'", "denied", "noexec"}},
@@ -38,7 +38,7 @@ START_TEST(a_failure_says_what_where_and_what_to_do)
         {"program", E2BIG, {"'prog'", "too long", "environment"}},
         {"keyring", EDQUOT, {"keyring", "quota", "root_maxkeys"}},
         {"uid", EAGAIN, {"uid", "unavailable", "CAP_SETUID"}},
-        {"identity", ENOTRECOVERABLE, {"identity", "nothing was run", ""}},
+        {"identity", ENOTRECOVERABLE, {"identity", "it was not started", ""}},
         {"umask", EIO, {"umask", "error", ""}},
     };
     const char *arguments[] = {"prog", NULL};

@@ -195,7 +195,7 @@ START_TEST(what_is_wrong_names_the_volume)
     look(&t, CLAIM, "");
     fake_client_run(t.api);
     ck_assert_ptr_nonnull(t.words);
-    ck_assert_ptr_nonnull(strstr(t.words, "no directory of a node"));
+    ck_assert_ptr_nonnull(strstr(t.words, "not a directory of a node"));
     end(&t);
 }
 END_TEST

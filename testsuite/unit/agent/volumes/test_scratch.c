@@ -181,7 +181,8 @@ START_TEST(a_directory_that_others_may_write_to_is_refused)
 
     ck_assert_int_eq(chmod(dir, 01777), 0);
     ck_assert_int_lt(scratch_open(dir, 1, &s, &err), 0);
-    ck_assert_ptr_nonnull(strstr(err.text, "written to by others"));
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "users other than the agent's can write to"));
 }
 END_TEST
 
