@@ -165,10 +165,10 @@ like "one small job cannot ask for any number of pods" \
 name=$(many kilntest1 POST 60 | jq -r .metadata.name)
 like "several jobs together cannot ask for more pods than the limit" \
     "$(many kilntest1 POST 60)" \
-    '60 pods at once, with 60 of other jobs'
+    '60 pods at once, and other jobs of the user for 60'
 like "a job cannot exceed the limit by a later change" \
     "$(many kilntest1 PATCH 101 "$name")" \
-    '101 pods at once, with 0 of other'
+    '101 pods at once, and other jobs of the user for 0'
 like "a later change within the limit succeeds" \
     "$(many kilntest1 PATCH 100 "$name")" \
     '"parallelism": ?100'
@@ -209,7 +209,7 @@ asks() { # PIDS [RESOURCES]: prints the answer that kilntest1 gets
 }
 for pids in max -1 0 0x7fff 1e9 5x 99999999999999999999; do
     like "nobody gets more processes by asking for $pids" "$(asks "$pids")" \
-        'PidsPerPod: .*(no number of processes|more than the 77).*pidsPerPod'
+        'PidsPerPod: .*(not a number of processes|more than the 77).*pidsPerPod'
 done
 memory() { jq -r '.spec.containers[0].resources.limits.memory'; }
 is "a pod that requests little memory gets the default memory as its limit" \

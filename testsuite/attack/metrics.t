@@ -52,7 +52,7 @@ is "root can read metrics" "$(curl -s -o /dev/null -w '%{http_code}' \
 # --- tokens -------------------------------------------------------------------
 like "an ordinary user cannot make a token" \
     "$(as kilntest1 kctl --server "http+unix://$cluster/socket" \
-        metrics-token mine 2>&1)" 'by administrators'
+        metrics-token mine 2>&1)" 'only administrators'
 like "nobody can make a token through the TCP port" \
     "$(kctl metrics-token mine 2>&1)" 'administrators|controller.s machine'
 like "an invalid name of a token is refused" \

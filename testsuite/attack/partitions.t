@@ -106,7 +106,7 @@ api kilntest1 POST "$cron_jobs" "$(cron_json mine "$name")" >/dev/null
 ok "a CronJob can name the partition" cron_due other
 cron_due mine
 ok "no Job is created from the CronJob of another user, and an event says why" \
-    wait_for 20 cron_told other 'partition gpu is for other users than kilntest2'
+    wait_for 20 cron_told other 'partition gpu is not for user kilntest2'
 makes() { root get jobs -o name | grep -q '/mine-'; }
 ok "... but a Job is created from the CronJob of the allowed user" \
     wait_for 20 makes

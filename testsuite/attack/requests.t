@@ -149,7 +149,7 @@ sender="as kilntest1"
 # list NAME: passes if $body is refused with a message that names the limit.
 list() {
     like "$1" "$(send POST "$namespace/pods")" \
-        '^403 .*ListLengths: .* has [0-9]+ items, and [0-9]+ are the limit'
+        '^403 .*ListLengths: .* has [0-9]+ items, but the limit is [0-9]+'
 }
 pod '' ",\"env\":[$(repeat 40000 '{"name":"E%d"}')]" >"$body"
 list "forty thousand environment variables are refused"

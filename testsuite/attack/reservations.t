@@ -50,7 +50,7 @@ refused Reservation "a reservation that does not exist is refused" \
 api kilntest2 POST "$cron_jobs" "$(cron_json other "$limit$name")" >/dev/null
 ok "a CronJob can name the reservation" cron_due other
 ok "no Job is created from the CronJob of another user, and an event says why" \
-    wait_for 20 cron_told other 'reservation mine is for other users than kilntest2'
+    wait_for 20 cron_told other 'reservation mine is not for user kilntest2'
 is "... so there is no Job" "$(root get jobs -o name)" ""
 root delete cronjobs other >/dev/null
 

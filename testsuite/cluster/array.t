@@ -111,7 +111,7 @@ is "the Job counts the completed and the failed tasks" \
 # --- ranges and the throttle --------------------------------------------------
 id=$(submit -H -a 1-9%2 --wrap 'exec sleep 1000')
 is "tasks can be held" "$(user hold "${id}_1" "${id}_[3-9]")" \
-    "job/${id}_[1,3-9] held; what runs of it goes on"
+    "job/${id}_[1,3-9] held; running pods are not affected"
 user release "$id" >/dev/null
 ok "the tasks that are not held run" wait_for 20 runs "$id" '2'
 is "some tasks can be released" "$(user release "${id}_[4-8:2]")" \
@@ -161,9 +161,9 @@ like "a verb for whole jobs refuses a task" \
 like "a task that does not exist is refused" \
     "$(user cancel "${id}_77" 2>&1)" 'no such task; it has 1-4'
 like "a list with a task that does not exist names that task" \
-    "$(user hold "${id}_[4,77]" 2>&1)" 'goes on; the array has no task 77$'
+    "$(user hold "${id}_[4,77]" 2>&1)" 'not affected; the array has no task 77$'
 like "a task of a job that is not an array is refused" \
-    "$(user cancel "$(submit --wrap true)_1" 2>&1)" 'is no job array'
+    "$(user cancel "$(submit --wrap true)_1" 2>&1)" 'is not a job array'
 user cancel "$id" >/dev/null
 ok "the array can be cancelled as a whole" wait_for 30 state_is "$id" Cancelled
 finish

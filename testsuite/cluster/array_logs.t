@@ -99,7 +99,7 @@ is "--attempt 1 shows the first attempt" \
     "$(user logs --attempt 1 "${id}_7" 2>&1)" "$wanted"
 like "an attempt that never was is reported" \
     "$(user logs --attempt 2 "${id}_7" 2>&1)" \
-    'no such attempt of task 7 is known'
+    'task 7 has no such attempt'
 like "kctl refuses --attempt together with --previous" \
     "$(user logs -p --attempt 1 "${id}_7" 2>&1)" \
     '--attempt and --previous: one of them'
@@ -122,7 +122,7 @@ like "the output of the running attempt is shown by its number" \
     "$(user logs --attempt 2 "${again}_5" 2>&1)" '^here'
 like "a third attempt is reported as unknown" \
     "$(user logs --attempt 3 "${again}_5" 2>&1)" \
-    'no such attempt of task 5 is known'
+    'task 5 has no such attempt'
 
 # Events about a task: about its pods, which may be gone, and about its array.
 says() { # KIND NAME MESSAGE
@@ -180,7 +180,7 @@ task 7'
 stop n1 KILL
 like "without the agent, kctl says where the output file is" \
     "$(user logs "${id}_7" 2>&1)" \
-    "its output is the file $PWD/f 7 as node n1 sees it \(the agent"
+    "its output is the file $PWD/f 7 as node n1 sees it \(the output is on node 'n1', whose agent"
 stop controller KILL
 cluster_controller --socket "$cluster/socket"
 cluster_agent n1 --topology 'package:1 core:4 pu:1'

@@ -121,7 +121,7 @@ ok "a task that does not exist cannot be requeued" \
     says "has no such task" requeue "${b}_10"
 as kilntest1 kctl cancel "${b}_7" >/dev/null
 ok "a cancelled task cannot be requeued" \
-    says "what is cancelled stays so; 'ksub -a 7'" \
+    says "cancelled tasks cannot run again; 'ksub -a 7'" \
     requeue "${b}_7"
 : >"$cluster/flags/go"
 ok "the array completes" wait_for 30 has_state "$a" Completed

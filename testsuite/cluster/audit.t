@@ -140,7 +140,7 @@ ok "the audit log says that, too" wait_for 5 has_line '.user == "root"
 cluster_agent n2 --topology 'package:1 core:4 pu:1' --node-name n1
 ok "the log says that a second machine uses the name of a node" \
     wait_for 20 logged \
-    "node 'n1' is enrolled already.*another machine of that name"
+    "node 'n1' is already enrolled.*another machine with the same name"
 heard() { grep -qE '^kiln_agent_heard_timestamp_seconds' "$cluster/agent.prom"; }
 ok "an agent writes its own metrics to a file" wait_for 20 heard
 like "they include the agent's memory" "$(cat "$cluster/agent.prom")" \
@@ -202,7 +202,7 @@ then
     is "the lines on the full disk are complete" \
         "$(jq -c . "$cluster/full/audit.log" | wc -l)" \
         "$(wc -l <"$cluster/full/audit.log")"
-    like "the error is logged once" "$(grep -c 'audit log cannot be written' \
+    like "the error is logged once" "$(grep -c 'cannot write the audit log' \
         "$cluster/log/controller")" '^1$'
     cp "$cluster/full/audit.log" "$cluster/before"
     : >"$cluster/full/audit.log"

@@ -125,7 +125,7 @@ like "an invalid schedule is refused" \
 for at in '0 0 30 2 *' '0 0 31 4,6 *'; do
     like "a schedule without any date is refused: $at" \
         "$(as kilntest1 ksub --cron "$at" nightly.sh 2>&1)" \
-        'never comes: none of its months has such a day'
+        'never occurs: none of its months has that day'
 done
 for on in afterok:1 singleton,afterany:2 'afterok:1?afterok:2'; do
     like "a CronJob cannot depend on jobs that exist now: $on" \

@@ -26,10 +26,10 @@ like "a deadline in the past is refused" \
     "$(submit --deadline 2020-01-01 --wrap true)" 'Deadline: the deadline .* is over'
 like "a deadline before the end of the time limit is refused" \
     "$(submit --deadline now+10minutes -t 20 --wrap true)" \
-    'Deadline: there is no room for the time limit of 0:20:00 before'
+    'Deadline: there is not enough time for the time limit of 0:20:00 before'
 like "a deadline before the end of the time limit after --begin is refused" \
     "$(submit --begin now+1hour --deadline now+61minutes -t 5 --wrap true)" \
-    'Deadline: there is no room for the time limit of 0:05:00'
+    'Deadline: there is not enough time for the time limit of 0:05:00'
 like "an invalid time is refused" "$(submit --deadline soon --wrap true)" \
     'deadline.*is not a time .did you mean .noon'
 
@@ -70,7 +70,7 @@ like "the deadline of a held job can be changed" \
 like "it cannot be changed to a time in the past" \
     "$(as kilntest1 kctl update "$held" deadline=2020-01-01 2>&1)" 'is over'
 like "the time limit cannot be changed to one that does not fit" \
-    "$(as kilntest1 kctl update "$held" time=3:00:00 2>&1)" 'no room'
+    "$(as kilntest1 kctl update "$held" time=3:00:00 2>&1)" 'not enough time'
 like "the deadline can be removed" \
     "$(as kilntest1 kctl update "$held" deadline=none)" "updated"
 is "the job then has no deadline" \

@@ -101,13 +101,13 @@ q=$(submit -d "afterok:$p" --wrap true)
 ok "a job cannot depend on itself" \
     says "cannot wait for itself" as kilntest1 kctl update "$p" "dependency=afterok:$p"
 ok "a job cannot depend on a job that depends on it" \
-    says "waits for this one" as kilntest1 kctl update "$p" "dependency=afterok:$q"
+    says "waits for this job" as kilntest1 kctl update "$p" "dependency=afterok:$q"
 ok "the dependency of a waiting job can be changed" \
     as kilntest1 kctl update "$p" "dependency=afterany:$a"
 ok "the job starts because the new dependency is met already" \
     wait_for 20 has_state "$p" Running
 ok "the dependency of a job that has started cannot be changed" \
-    says "has begun" as kilntest1 kctl update "$p" dependency=
+    says "has started" as kilntest1 kctl update "$p" dependency=
 ok "the dependency of a waiting job can be removed" \
     as kilntest1 kctl update "$q" dependency=
 ok "the job then starts" wait_for 20 has_state "$q" Completed

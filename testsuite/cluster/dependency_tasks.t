@@ -105,12 +105,12 @@ ok "an index is not accepted as a task number" \
 ok "a number between two tasks is not accepted" says "has no task 11;" \
     submit -d "afterok:${a}_[10-30]" --wrap true
 ok "a task of a job that is not an array is refused" \
-    says "job $all is no array and has no tasks; afterok:$all waits for it" \
+    says "job $all is not an array and has no tasks; use afterok:$all to wait for it" \
     submit -d "afterok:${all}_1" --wrap true
 ok "an incomplete list of tasks is refused with an example" \
     says "such as afterok:${a}_3 or afterok:${a}_\[3-9\]" \
     submit -d "afterok:${a}_[10" --wrap true
-ok "aftercorr with a task is refused" says "afterok:${a}_10 waits for these" \
+ok "aftercorr with a task is refused" says "use afterok:${a}_10 to wait for these" \
     submit -a 1-2 -d "aftercorr:${a}_10" --wrap true
 like "the API refuses aftercorr with a task, too" \
     "$(api kilntest1 POST "$jobs" "$(job_json x \

@@ -74,7 +74,7 @@ done
 note "$last submissions"
 like "the disk is full after some submissions" "$last" '^[0-9]{2,}$'
 like "the error says why, and what an administrator must do" "$said" \
-    'disk is full.*administrator makes space'
+    'disk is full.*administrator frees space'
 ok "the controller still answers" cluster_is_ready
 ok "its log says where space is needed, and what to do" log_says controller \
     "Nothing but reads and deletes.*$cluster/state.*free space"
@@ -82,7 +82,7 @@ is "a metric says that the store is read-only" \
     "$(metric kiln_store_read_only)" 1
 like "/readyz?verbose says it, too" \
     "$(curl -fsS "$cluster_url/readyz?verbose")" \
-    'store only reads and deletes'
+    'store accepts only reads and deletes'
 missing() {
     for kept in $acknowledged; do
         admin get job "$kept" -o name 2>&1 | grep -qx "job.*/job-$kept" ||
@@ -155,7 +155,7 @@ ok "the audit log drops lines, and counts them" wait_for 5 drops_lines
 ok "it does not use up the reserve" test \
     "$(($(stat -c %s "$log") - before))" -lt 1200000
 ok "the controller's log says why" \
-    log_says controller 'on the disk of the store.*dropped'
+    log_says controller 'on the store.s disk.*dropped'
 
 # --- space is available again -------------------------------------------------
 mount -o remount,size=160m kiln-test "$cluster/state"

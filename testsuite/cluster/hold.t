@@ -121,7 +121,7 @@ waiter=${ids# }
 ok "another job waits" wait_for 20 state_is "$waiter" Pending
 like "kctl hold says that a running job continues" \
     "$(as kilntest1 kctl hold "$runner")" \
-    "^job/$runner held; what runs of it goes on$"
+    "^job/$runner held; running pods are not affected$"
 is "the job says who holds it" "$(annotation "$runner" kiln.hpc/hold)" kilntest1
 like "the job says since when it is held" \
     "$(annotation "$runner" kiln.hpc/hold-at)" '^20.*Z$'

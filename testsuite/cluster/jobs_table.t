@@ -178,7 +178,7 @@ k1 delete job/two --wait >/dev/null
 # --- mistakes -----------------------------------------------------------------
 
 like "a similar state is suggested" "$(k1 jobs --state Runing 2>&1)" \
-    "'Runing' is no state \(did you mean 'Running'"
+    "'Runing' is not a state \(did you mean 'Running'"
 like "a similar time is suggested" \
     "$(k1 jobs --since yesterdy 2>&1)" "did you mean 'yesterday'"
 like "a similar column is suggested" \

@@ -319,7 +319,7 @@ url=$(grep -o 'http://.*' "$cluster/log/proxy" | head -n 1)
 like "through the proxy, exec is refused as not yet supported" \
     "$(curl -sS -H 'Connection: Upgrade' -H 'Upgrade: SPDY/3.1' -X POST \
         "$url/api/v1/namespaces/default/pods/p/exec?command=ls")" \
-    'come later.*501'
+    'not supported yet.*501'
 ok "kctl proxy serves the API" \
     sh -c "curl -fsS $url/api/v1/nodes/n17 | grep -q '\"name\":\"n17\"'"
 ok "kctl proxy serves watches" \

@@ -63,7 +63,7 @@ k1 delete job "job-$a" >/dev/null
 # Names of partitions
 
 like "an unknown partition is refused, and the message names the existing ones" \
-    "$(s1 -p nosuch long.sh 2>&1)" "there is no partition 'nosuch'; there are: all"
+    "$(s1 -p nosuch long.sh 2>&1)" "there is no partition 'nosuch'; the partitions are: all"
 root label node n2 kiln.hpc/partition=gpu >/dev/null
 b=$(s1 -p gpu long.sh | id)
 is "a label of a node creates a partition" \
@@ -84,7 +84,7 @@ like "a job with a longer time limit is refused with both limits" \
     "5:00:00 is more than partition gpu's limit of 4:00:00"
 like "a job without a time limit is refused" \
     "$(s1 -p gpu -t unlimited long.sh 2>&1)" \
-    'a job without a time limit has no place in partition gpu'
+    'partition gpu takes no job without a time limit'
 like "a job with more CPUs is refused" "$(s1 -p gpu -c 3 long.sh 2>&1)" \
     "3 CPUs is more than partition gpu's limit of 2"
 
@@ -112,7 +112,7 @@ kind: Partition
 metadata: {name: second}
 spec: {isDefault: true}
 TXT
-)" "partition 'all' is the default already"
+)" "partition 'all' is already the default"
 like "a preemption mode that does not exist is refused" \
     "$(root apply -f - 2>&1 <<'TXT'
 apiVersion: kiln.hpc/v1

@@ -138,7 +138,7 @@ TXT
     while [ $((i += 1)) -le 129 ]; do echo "- {name: s$i, wrap: x}"; done
 } >now.yaml
 like "a pipeline with too many stages is refused" "$(refusal)" \
-    "a pipeline has 128 stages at the most, not 129"
+    "a pipeline can have at most 128 stages, not 129"
 head -c 1100000 /dev/zero | tr '\0' '#' >now.yaml
 like "a file that is too large is refused" "$(refusal)" "more than 1 MiB"
 like "an option for a single job is refused" \

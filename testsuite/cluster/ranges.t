@@ -60,7 +60,7 @@ job/6 has ended already"
 is "a range takes one request, too" "$(($(requests) - before))" 1
 like "a job of another user is refused with a message" \
     "$(k1 release 1-31 2>&1 >/dev/null)" \
-    "job/31: user 'kilntest1' cannot change it, it is 'kilntest2's"
+    "job/31: user 'kilntest1' cannot change it, because it belongs to 'kilntest2'"
 status_is "the exit status is then that of a refusal" 77 k1 hold 7,31
 is "the other jobs of the list were changed" \
     "$(k1 jobs -o state --no-headers --name sweep-7)" Held

@@ -132,7 +132,7 @@ b=$(s2 -t 5:00 -c 1 long.sh | id)
 ok "a job of another user runs on another node" wait_for 20 runs "$b" n2
 s2 --reservation course long.sh 2>"$cluster/err"
 ok "another user cannot use the reservation" \
-    grep -q 'reservation course is for other users' "$cluster/err"
+    grep -q 'reservation course is not for user' "$cluster/err"
 c=$(s2 -t 5:00 -c 1 -w n1 long.sh | id)
 ok "a job of another user for the reserved node waits" \
     wait_for 20 cause "$c" ReservedNodes
@@ -150,7 +150,7 @@ s2 --hold -t 5:00 -c 1 long.sh >"$cluster/out"
 e=$(id <"$cluster/out")
 as kilntest2 kctl update "$e" reservation=course 2>"$cluster/err"
 ok "a job cannot be moved into another user's reservation" \
-    grep -q 'reservation course is for other users' "$cluster/err"
+    grep -q 'reservation course is not for user' "$cluster/err"
 as kilntest2 kctl update "$e" reservation=other >/dev/null
 as kilntest2 kctl release "$e" >/dev/null
 ok "a waiting job can be moved into a reservation" \

@@ -97,7 +97,7 @@ ok "both jobs count" eval 'grows $one && grows $two'
 # --- who may suspend ----------------------------------------------------------
 like "a user cannot suspend a job, not even an own one" \
     "$(k1 suspend "$one" 2>&1)" \
-    'suspended and resumed by operators and administrators'
+    'only operators and administrators suspend and resume jobs'
 like "a user cannot do it through the API" \
     "$(api kilntest1 PATCH "$jobs/job-$one" \
     '{"metadata":{"annotations":{"kiln.hpc/freeze":"x"}}}' $merge)" '^403 .*Freeze'
@@ -133,7 +133,7 @@ ok "the cores of a suspended job are not given to others" wait_for 20 eval \
     '[ "$(pod "$other" .status.cause.code)" = Resources ]'
 root cancel "$other" >/dev/null
 like "its owner cannot resume it" "$(k1 resume "$one" 2>&1)" \
-    'by operators and administrators'
+    'only operators and administrators'
 like "its owner cannot release it" \
     "$(k1 release "$one" 2>&1)" 'an operator resumes it'
 like "its owner cannot resume it through the API" \

@@ -69,7 +69,7 @@ asked() {
     [ -s "$cluster/said" ] || return 1
     [ $code -lt 100 ] || return 1
     [ $code -eq 0 ] ||
-        grep -qE "kctl [a-z]+|'(cancel|hold|get)'|ksub|by its number alone|its number alone|have not all ended|$a" \
+        grep -qE "kctl [a-z]+|'(cancel|hold|get)'|ksub|only its number|only the number|have not all ended|$a" \
             "$cluster/said"
 }
 for verb in $taking; do

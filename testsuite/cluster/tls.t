@@ -67,9 +67,9 @@ like "a token of root on the controller's machine is an administrator's" \
     "$(by "$(root credential | jq -r .status.token)" POST \
         /api/v1/namespaces '{"metadata":{"name":"made"}}')" '^201 '
 like "root of another machine gets no token" \
-    "$(kctl credential 2>&1)" 'root of another machine is nobody here'
+    "$(kctl credential 2>&1)" 'root of another machine has no rights here'
 like "a token cannot be used to get another token" \
-    "$(by "$token" POST /kiln/v1/token)" '^403 .*never end'
+    "$(by "$token" POST /kiln/v1/token)" '^403 .*get a new token'
 like "a request without a token is refused" \
     "$(curl -s -w '\n%{http_code}' --cacert \
     "$authority" "https://127.0.0.1:$tls_port$pods" | tr -d '\n')" '401$'
@@ -86,7 +86,7 @@ like "exec is refused as not yet supported" \
         -H "Authorization: Bearer $token" -H 'Connection: Upgrade' \
         -H 'Upgrade: SPDY/3.1' -X POST \
         "https://127.0.0.1:$tls_port$pods/p/exec?command=true")" \
-    'come later.*501'
+    'not supported yet.*501'
 like "without an upgrade the answer is that of upstream" \
     "$(by "$token" POST "$pods/p/exec?command=true")" '^400 .*Upgrade request'
 like "a watch works over TLS with a token" \

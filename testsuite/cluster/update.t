@@ -118,7 +118,7 @@ is "the comment can be removed" \
     "$(job "$waits" '.metadata.annotations["kiln.hpc/comment"]')" null
 is "a change to the same value is reported" \
     "$(k1 update job "$waits" cpus-per-task=1)" \
-    "job/$waits is so already"
+    "job/$waits has this value already"
 
 # --- the priority -------------------------------------------------------------
 
@@ -128,7 +128,7 @@ ok "the pod has the lower priority" \
     wait_for 20 pod_says "$waits" .spec.priority -5
 like "the owner cannot raise it again" \
     "$(k1 update job "$waits" priority=-4 2>&1)" \
-    'a higher number is for operators'
+    'only operators can set a higher number'
 is "an operator can raise it" \
     "$(as kilntest2 kctl priority -- -1 "$waits")" "job/$waits updated"
 ok "the pod has the raised priority" \
@@ -161,7 +161,7 @@ like "its begin time cannot be changed" \
     'it has a node already'
 like "its owner cannot raise its time limit" \
     "$(k1 update job "$waits" time=1:00:00 2>&1)" \
-    'raised by operators and administrators; you may lower it'
+    'only operators and administrators raise the time limit of a running job; you may lower it'
 is "an operator can raise it" \
     "$(as kilntest2 kctl update job "$waits" time=40)" \
     "job/$waits updated"
@@ -245,7 +245,7 @@ like "a job of another user cannot be changed" \
     "$(as root ksub --parsable -H --wrap true >/dev/null 2>&1
         as kilntest2 ksub --parsable -H --wrap true >"$cluster/theirs"
         k1 update job "$(cat "$cluster/theirs")" time=5 2>&1)" \
-    "cannot change it, it is 'kilntest2's"
+    "cannot change it, because it belongs to 'kilntest2'"
 a=$(submit -H --wrap true) b=$(submit -H --wrap true)
 is "a range of jobs can be changed" "$(k1 update "$a-$b" time=5 mem=10M)" \
     "job/$a updated
@@ -266,9 +266,9 @@ mistake "a command without a change is refused" 'nothing to change; say what'
 mistake "an unknown unit is refused" "mem: '5X' is not an amount" mem=5X
 mistake "an invalid time is refused" "time: '30s' is not a time" time=30s
 mistake "an invalid number is refused" "ntasks: 'many' is not a number" ntasks=many
-mistake "an empty value is refused" 'partition: a value is missing' partition=
-mistake "a field that is given twice is refused" 'time is said twice' time=1 time=2
-mistake "an unknown field is refused" "'tiem' is no field of a job .did you mean .time.[?]" \
+mistake "an empty value is refused" 'partition: a value is required' partition=
+mistake "a field that is given twice is refused" 'time is given twice' time=1 time=2
+mistake "an unknown field is refused" "'tiem' is not a field of a job .did you mean .time.[?]" \
     tiem=1
 like "a command without a job is refused" \
     "$(k1 update time=5 2>&1)" 'which jobs?'
@@ -277,7 +277,7 @@ like "a job that does not exist is refused" \
     'job 4711 not found'
 like "the API checks the types of the fields" "$(api kilntest1 POST \
     /kiln/v1/jobs/update "{\"ids\":\"$a\",\"update\":{\"cpusPerTask\":\"2\"}}")" \
-    '400 .*update.cpusPerTask: a whole number is expected'
+    '400 .*update.cpusPerTask: expected a whole number'
 
 # --- the examples of the manual page ------------------------------------------
 

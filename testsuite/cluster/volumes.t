@@ -187,7 +187,7 @@ refused "a user cannot delete another user's claim" 'of other users' \
 refused "a user cannot create a volume" 'cannot create persistentvolumes' \
     as kilntest1 kctl apply -f "$cluster/etc/volume.yaml"
 refused "a user cannot create a claim with another user's uid" \
-    "annotation 'kiln.hpc/uid' is the controller's" \
+    "annotation 'kiln.hpc/uid' is set only by the controller" \
     as kilntest1 kctl apply -f "$cluster/etc/forged.yaml"
 ok "the owner can delete a claim" as kilntest1 kctl delete pvc data
 ok "the volume is deleted with it" wait_for 20 nothing_left

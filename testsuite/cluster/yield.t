@@ -124,14 +124,14 @@ like "they are counted once for the partition, too" \
 like "they are counted once in the table of nodes, too" \
     "$(root get node n1 --no-headers)" ' 4/4 '
 like "an operator cannot resume it" "$(root resume "$low" 2>&1)" \
-    "suspended for job $high.* goes on by itself"
+    "suspended for job $high.* resumes by itself"
 like "its owner cannot remove the annotation" "$(api kilntest1 PATCH \
     "$pods/job-$low-0" '{"metadata":{"annotations":{"kiln.hpc/yield":null}}}' \
     $merge)" '^403 '
 like "an administrator cannot remove it while the other job has the cores" \
     "$(api root PATCH \
     "$pods/job-$low-0" '{"metadata":{"annotations":{"kiln.hpc/yield":null}}}' \
-    $merge)" '^409 .*cannot go on yet'
+    $merge)" '^409 .*cannot resume yet'
 like "the timeline counts no core twice" \
     "$(LC_ALL=C root timeline n1)" '^n1 +4/4 '
 over "$high"

@@ -76,7 +76,7 @@ static void
 done(struct request *q)
 {
     if (q->reply.code != 201)
-        log_error("'%s' could not be made: %s",
+        log_error("cannot create '%s': %s",
                   json_path_text(q->body, "metadata.name"),
                   json_get_text(q->reply.tree, "message"));
     request_free(q);
@@ -124,7 +124,7 @@ make_partition_of(struct apiserver *server, const struct object *node)
                   name,
                   name);
     log_info("node '%s' is the first with " LABEL_PARTITION
-             "=%s, making partition '%s'",
+             "=%s, creating partition '%s'",
              node->meta->name,
              name,
              name);
@@ -197,7 +197,7 @@ make_partitions(struct apiserver *server)
                     server,
                     &server->node_watch)
         < 0)
-        log_error("the nodes cannot be watched");
+        log_error("cannot watch the nodes");
 }
 
 void

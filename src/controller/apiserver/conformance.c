@@ -57,7 +57,7 @@ load(struct request *q, struct store_txn *txn, struct json *tree)
                                   : NULL;
 
     if (kind == NULL)
-        return refuse(q, "an item is of no kind that is served");
+        return refuse(q, "an item has a kind that is not served");
     json_remove(tree, "$removed");
     if (record_normalize(kind->record, q->arena, tree, NULL, &err) < 0)
         return refuse(q, err.text);

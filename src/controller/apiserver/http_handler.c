@@ -371,8 +371,8 @@ log_refusal(const struct http_exchange *v, const struct error *err)
         server->refusals_unsaid++;
         return;
     }
-    log_warning("a request from %s is refused: %s (%u more since the last "
-                "time this was said)",
+    log_warning("refusing a request from %s: %s (%u more since the last such "
+                "message)",
                 http_request_peer(v->http)->address,
                 err->text,
                 server->refusals_unsaid);
@@ -417,8 +417,8 @@ serve_metrics(struct http_exchange *v)
         refuse_identity(
             v,
             -EKEYREJECTED,
-            &(struct error){.text = "the token for metrics is not, or no "
-                                    "longer, good"});
+            &(struct error){.text = "the metrics token is not valid, or no "
+                                    "longer valid"});
         return;
     }
     v->has_metrics_token = true;

@@ -156,8 +156,7 @@ resolve(struct pipeline *p, unsigned at)
         if (stage == NULL) {
             reply_bad_request(
                 &create->reply,
-                "it waits for stage '%.64s', which does not stand "
-                "before it",
+                "it waits for stage '%.64s', which is not listed before it",
                 name);
             return false;
         }
@@ -310,8 +309,8 @@ check_name(struct pipeline *p, const char *name)
     if (name == NULL || name[0] == '\0' || strlen(name) > NAME_MOST
         || strspn(name, letters) != strlen(name)) {
         reply_bad_request(&p->q->reply,
-                          "stage %u: a name of up to %d letters, digits, dots, "
-                          "dashes and underscores is expected",
+                          "stage %u: expected a name of at most %d letters, "
+                          "digits, dots, dashes and underscores",
                           p->count + 1,
                           NAME_MOST);
         return false;
@@ -363,7 +362,7 @@ read_stage(struct pipeline *p, const struct json *stage)
     s = &p->stages[p->count];
     s->name = name;
     if (!json_is(job, JSON_OBJECT)) {
-        reply_bad_request(&p->q->reply, "stage '%s': a Job is expected", name);
+        reply_bad_request(&p->q->reply, "stage '%s': expected a Job", name);
         return false;
     }
     s->create = new_create(p, job);
@@ -390,15 +389,17 @@ read_body(struct pipeline *p)
 
     if (!json_is(stages, JSON_ARRAY) || count == 0) {
         reply_bad_request(&q->reply,
-                          "%s%sthe body has the stages of a pipeline in JSON",
+                          "%s%sthe body must contain the stages of a pipeline "
+                          "in JSON",
                           err.text,
                           err.text[0] != '\0' ? "; " : "");
         return false;
     }
     if (count > PIPELINE_STAGES_MOST) {
         reply_bad_request(&q->reply,
-                          "a pipeline has %u stages at the most, not %u; a "
-                          "second one can wait for the numbers of the first",
+                          "a pipeline can have at most %u stages, not %u; a "
+                          "second pipeline can wait for the job ids of the "
+                          "first",
                           PIPELINE_STAGES_MOST,
                           (unsigned)count);
         return false;
@@ -407,7 +408,7 @@ read_body(struct pipeline *p)
     p->is_dry_run = json_is_true(json_get(body, "dryRun"));
     if (p->key != NULL && (p->key[0] == '\0' || strlen(p->key) > KEY_MOST)) {
         reply_bad_request(&q->reply,
-                          "the key has 1 to %d characters",
+                          "the key must have 1 to %d characters",
                           KEY_MOST);
         return false;
     }
@@ -432,7 +433,7 @@ pipeline_serve(struct request *q,
                    &(struct reply_failure){
                        .code = 405,
                        .reason = "MethodNotAllowed",
-                       .message = "pipelines are submitted by POST",
+                       .message = "submit pipelines with POST",
                    });
         request_finish(q);
         return true;

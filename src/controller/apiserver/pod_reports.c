@@ -104,7 +104,7 @@ start_patch(struct pod_reports *all, const struct json *report)
     if (patch->route.namespace == NULL || patch->route.name == NULL
         || !json_is(patch->body, JSON_OBJECT))
         reply_bad_request(&patch->reply,
-                          "a report has a namespace, a name and a patch");
+                          "a report must have a namespace, a name and a patch");
     else if (body_parse(patch) && authorization_check(patch)) {
         verb_patch(patch);
         return;
@@ -134,7 +134,8 @@ read_body(struct request *q)
         && json_count(reports) <= POD_REPORTS_MOST)
         return reports;
     reply_bad_request(&q->reply,
-                      "%s%sthe body has 1 to %u reports of pods in JSON",
+                      "%s%sthe body must contain 1 to %u reports of pods in "
+                      "JSON",
                       err.text,
                       err.text[0] != '\0' ? "; " : "",
                       POD_REPORTS_MOST);
@@ -183,7 +184,7 @@ pod_reports_serve(struct request *q,
                &(struct reply_failure){
                    .code = 405,
                    .reason = "MethodNotAllowed",
-                   .message = "reports of pods are sent by POST",
+                   .message = "send reports of pods with POST",
                });
     request_finish(q);
     return true;

@@ -147,7 +147,7 @@ complain(struct audit_log *a, const struct error *err)
         && now.tv_sec < a->complained_at + COMPLAIN_EVERY_S)
         return;
     a->complained_at = now.tv_sec;
-    log_warning("the audit log cannot be written, its lines are dropped and "
+    log_warning("cannot write the audit log; its lines are dropped and "
                 "counted: %s",
                 err->text);
 }
@@ -261,8 +261,8 @@ has_room(struct audit_log *a, size_t length)
     a->n_spared += length + 1;
     if (a->n_spared <= AUDIT_LOG_SPARED_BYTES)
         return true;
-    log_warning("'%s' is on the disk of the store, which is full: lines of the "
-                "audit log are dropped and counted until there is space",
+    log_warning("'%s' is on the store's disk, which is full: audit log lines "
+                "are dropped and counted until there is space",
                 a->path);
     return false;
 }
@@ -363,7 +363,7 @@ audit_log_open(const struct audit_log_settings *settings,
         r = 0;
     }
     if (r == 0 && thread_start(&a->thread, "audit", work, a) != 0)
-        r = error_set(err, -EAGAIN, "no thread for the audit log");
+        r = error_set(err, -EAGAIN, "cannot start a thread for the audit log");
     if (r < 0) {
         free_unstarted(a);
         return r;

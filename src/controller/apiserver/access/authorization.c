@@ -130,8 +130,8 @@ authorization_check(struct request *q)
     case SCOPE_MEMBERS:
         if (route->namespace == NULL)
             return refuse(q,
-                          " of all namespaces at once; name one to which they "
-                          "belong");
+                          " in all namespaces at once; name a namespace to "
+                          "which they belong");
         if (store_find(q->server->store,
                        STORE_PENDING,
                        &namespace_kind,
@@ -149,7 +149,7 @@ authorization_check(struct request *q)
         return true;
     case SCOPE_NODE:
         if (!names_own_node(q))
-            return refuse(q, " but those of its own node");
+            return refuse(q, " of nodes other than its own");
         return true;
     default:
         return true;
@@ -325,8 +325,8 @@ authorization_check_change(struct request *q,
     }
     return json_equals(before, after)
            || refuse(q,
-                     " of other users but to hold, release, cancel, label or "
-                     "change their priority");
+                     " of other users, except to hold, release, cancel, "
+                     "label or change their priority");
 }
 
 bool

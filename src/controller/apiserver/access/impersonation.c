@@ -74,14 +74,14 @@ may_impersonate(struct request *q)
 
     if (c->type != PRINCIPAL_ADMINISTRATOR)
         return refuse(q,
-                      "%s cannot impersonate: that is for administrators "
-                      "(Impersonate-User, kubectl --as)",
+                      "%s cannot impersonate users (Impersonate-User, kubectl "
+                      "--as): only administrators can",
                       principal_describe(c, who));
     if (!c->seals_headers)
         return refuse(q,
                       HEAD "User: the client is of an earlier release, whose "
-                           "requests do not prove their headers; update it, or "
-                           "ask by the controller's socket or TLS");
+                           "requests do not prove their headers; update it, "
+                           "or use the controller's socket or TLS");
     return true;
 }
 
@@ -107,12 +107,12 @@ take_header(struct impersonation_lookup *l, const char *name, const char *value)
         l->uid = arena_strdup(arena, value);
     else if (strcasecmp(name, "Group") != 0)
         return refuse(l->q,
-                      HEAD "%s: only a user, its groups and its uid can be "
-                           "impersonated, the user once",
+                      HEAD "%s: only one user, its groups and its uid can be "
+                           "impersonated",
                       name);
     else if (strcmp(value, "system:authenticated") != 0) {
         if (!is_user_name(value))
-            return refuse(l->q, "'%s' is no group of users", value);
+            return refuse(l->q, "'%s' is not a group of users", value);
         l->groups[l->n_groups++] = arena_strdup(arena, value);
     }
     return true;
@@ -135,11 +135,11 @@ take_headers(struct impersonation_lookup *l, const struct http_request *http)
             && !take_header(l, name, value))
             return false;
     if (l->name == NULL)
-        return refuse(l->q, "%s is missing, and it says who", HEAD "User");
+        return refuse(l->q, "the header %s is required", HEAD "User");
     return is_user_name(l->name)
            || refuse(l->q,
-                     "'%s' cannot be impersonated: it is no user, and Kiln's "
-                     "components and agents are only themselves",
+                     "'%s' cannot be impersonated: it is not a user, and "
+                     "nobody may impersonate components and agents of Kiln",
                      l->name);
 }
 
@@ -175,16 +175,16 @@ check_user(const struct impersonation_lookup *l)
     snprintf(uid, sizeof(uid), "%u", (unsigned)u->uid);
     if (u->uid == 0 || u->uid == geteuid())
         return refuse(l->q,
-                      "'%s' cannot be impersonated: root and the controller's "
-                      "own user are only themselves",
+                      "'%s' cannot be impersonated: nobody may impersonate "
+                      "root or the controller's own user",
                       u->name);
     if (l->uid != NULL && strcmp(l->uid, uid) != 0)
         return refuse(l->q, HEAD "Uid: the user's uid is %s", uid);
     for (size_t i = 0; i < l->n_groups; i++)
         if (!user_is_in_group(u, l->gids[i]))
             return refuse(l->q,
-                          HEAD "Group: the user is not in group '%s', and "
-                               "has the groups that it has",
+                          HEAD "Group: the user is not in group '%s'; only "
+                               "the user's own groups can be given",
                           l->groups[i]);
     return true;
 }

@@ -84,7 +84,7 @@ resolved(void *arg)
         map_find(lookup->membership->places, lookup->namespace);
 
     if (lookup->err.code != 0)
-        log_warning("members of %s '%s': %s, ignoring that one",
+        log_warning("members of %s '%s': %s, ignoring that name",
                     lookup->membership->kind->singular,
                     lookup->namespace,
                     lookup->err.text);
@@ -257,7 +257,7 @@ new_of(const struct kind *kind,
                     m,
                     &m->watch)
         < 0)
-        log_error("the %s cannot be watched", kind->plural);
+        log_error("cannot watch the %s", kind->plural);
     return m;
 }
 

@@ -101,8 +101,9 @@ metrics_token_allows(struct request *q)
     refuse(q,
            403,
            "Forbidden",
-           "metrics are for administrators, operators, and programs with a "
-           "token that an administrator made for them (kctl metrics-token)");
+           "metrics can be read by administrators, by operators, and by "
+           "programs with a metrics token from an administrator (kctl "
+           "metrics-token)");
     return false;
 }
 
@@ -121,7 +122,7 @@ make_token(struct request *q, const char *name)
     token = arena_printf(q->arena, HEAD "%s.%s", name, hex);
     digest_token(token, digest);
     format_secret_name(name, strlen(name), secret_name);
-    log_info("user '%s' makes the token '%s' for metrics",
+    log_info("user '%s' created the metrics token '%s'",
              q->principal->name,
              name);
     txn = store_begin(q->server->store);
@@ -140,15 +141,14 @@ end_token(struct request *q, const char *name)
 
     format_secret_name(name, strlen(name), secret_name);
     if (store_find_secret(q->server->store, secret_name) == NULL) {
-        refuse(
-            q,
-            404,
-            "NotFound",
-            arena_printf(q->arena, "there is no token '%s' for metrics", name));
+        refuse(q,
+               404,
+               "NotFound",
+               arena_printf(q->arena, "there is no metrics token '%s'", name));
         request_finish(q);
         return;
     }
-    log_info("user '%s' ends the token '%s' for metrics",
+    log_info("user '%s' revoked the metrics token '%s'",
              q->principal->name,
              name);
     txn = store_begin(q->server->store);
@@ -169,13 +169,13 @@ metrics_token_serve(struct request *q,
         refuse(q,
                403,
                "Forbidden",
-               "tokens for metrics are made and ended by administrators");
+               "only administrators create and revoke metrics tokens");
     else if (name == NULL || !is_name(name, strlen(name)))
         refuse(q,
                400,
                "BadRequest",
-               "a token has a name of lower-case letters, digits and '-', as "
-               "in ?name=prometheus");
+               "the name of a token consists of lower-case letters, digits "
+               "and '-', as in ?name=prometheus");
     else if (q->method == HTTP_DELETE) {
         end_token(q, name);
         return true;
@@ -183,13 +183,13 @@ metrics_token_serve(struct request *q,
         refuse(q,
                405,
                "MethodNotAllowed",
-               "a token is made by POST and ended by DELETE");
+               "create a token with POST, or revoke it with DELETE");
     else if (!is_safe)
         refuse(q,
                403,
                "Forbidden",
-               "a token crosses no wire in clear: make it on the controller's "
-               "machine, by its socket");
+               "a token is never sent unencrypted: create it on the "
+               "controller's machine, through its socket");
     else {
         make_token(q, name);
         return true;

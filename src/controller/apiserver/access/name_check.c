@@ -99,7 +99,7 @@ warn_unknown(const struct name_check *c, bool is_group)
     if (n > MOST_TOLD)
         strbuf_printf(&text, ", and %u more", n - MOST_TOLD);
     reply_warn(&c->q->reply,
-               "no %s%s %s %s known here: it is for nobody by %s name%s",
+               "%s%s %s %s unknown: nobody gets access by %s name%s",
                is_group ? "group" : "user",
                n == 1 ? "" : "s",
                text.text,

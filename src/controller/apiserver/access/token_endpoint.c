@@ -116,15 +116,14 @@ may_have_token(struct request *q)
         refuse(q,
                403,
                "Forbidden",
-               "a token is given to its own user alone, to nobody who "
-               "impersonates");
+               "a token is given only to its own user, not by impersonation");
         return false;
     }
     if (c->proof == IDENTITY_TOKEN) {
         refuse(q,
                403,
                "Forbidden",
-               "a token is not given for a token: it would never end");
+               "a token cannot be used to get a new token");
         return false;
     }
     if (principal_is_person(c))
@@ -132,8 +131,8 @@ may_have_token(struct request *q)
     refuse(q,
            403,
            "Forbidden",
-           "tokens are for users: agents have their secrets, and root of "
-           "another machine is nobody here");
+           "tokens are for users: agents use their node secrets, and root of "
+           "another machine has no rights here");
     return false;
 }
 
@@ -175,14 +174,14 @@ token_endpoint_serve(struct request *q, const char *path)
         refuse(q,
                404,
                "NotFound",
-               "this controller serves no TLS (--listen-tls, or tls.listen "
-               "in its configuration)");
+               "this controller does not serve TLS (--listen-tls, or "
+               "tls.listen in its configuration)");
     else if (q->method != (is_token ? HTTP_POST : HTTP_GET))
         refuse(q,
                405,
                "MethodNotAllowed",
-               is_token ? "a token is asked for by POST"
-                        : "the way in is asked for by GET");
+               is_token ? "ask for a token with POST"
+                        : "this is read with GET");
     else if (is_token)
         serve_token(q);
     else

@@ -55,10 +55,10 @@ user_limits_take_request(struct request *q)
     return refuse(q,
                   1,
                   arena_printf(q->arena,
-                               "user '%s' makes more than %" PRId64
-                               " requests a second, the most that the site "
-                               "allows (limits.perUser.requestsPerSecond); "
-                               "wait a second",
+                               "user '%s' makes more than %" PRId64 " "
+                               "requests a second, which is the site's limit "
+                               "(limits.perUser.requestsPerSecond); wait a "
+                               "second",
                                q->principal->name,
                                most));
 }
@@ -90,10 +90,11 @@ user_limits_take_question(struct request *q)
     return refuse(q,
                   1,
                   arena_printf(q->arena,
-                               "user '%s' asks the scheduler more than %" PRId64
-                               " times a second, the most that the site "
-                               "allows (limits.perUser.questionsPerSecond); "
-                               "wait a second",
+                               "user '%s' asks the scheduler more than "
+                               "%" PRId64 " times a second, which is the "
+                               "site's limit "
+                               "(limits.perUser.questionsPerSecond); wait a "
+                               "second",
                                q->principal->name,
                                most));
 }
@@ -110,9 +111,9 @@ user_limits_begin_question(struct request *q)
         return refuse(q,
                       1,
                       arena_printf(q->arena,
-                                   "user '%s' waits for %d answers of the "
-                                   "scheduler, the most at a time; ask again "
-                                   "when one has come",
+                                   "user '%s' already waits for %d answers of "
+                                   "the scheduler, which is the limit; ask "
+                                   "again when one has arrived",
                                    q->principal->name,
                                    ASKING_MAX));
     user_counts_begin_stream(q->server->counts, q->principal->uid, USER_ASKING);
@@ -136,12 +137,11 @@ user_limits_begin_stream(struct request *q, enum user_stream stream)
             q,
             WAIT_FOR_STREAM_S,
             arena_printf(q->arena,
-                         "user '%s' has %" PRId64 " %s, the most "
-                         "that the site allows (limits.perUser.%s); "
-                         "end some",
+                         "user '%s' has %" PRId64 " %s, which is the site's "
+                         "limit (limits.perUser.%s); end some",
                          q->principal->name,
                          has.streams[stream],
-                         is_watch ? "watches" : "readers of jobs' output",
+                         is_watch ? "watches" : "readers of job output",
                          is_watch ? "watches" : "logReaders"));
     user_counts_begin_stream(q->server->counts, q->principal->uid, stream);
     return true;
@@ -173,10 +173,10 @@ user_limits_take_connection(struct request *q, struct http_request *http)
     return refuse(q,
                   WAIT_FOR_STREAM_S,
                   arena_printf(q->arena,
-                               "user '%s' has %" PRId64 " connections, the "
-                               "most that the site allows "
-                               "(limits.perUser.connections); end some of what "
-                               "waits, watches or follows output",
+                               "user '%s' has %" PRId64 " connections, which "
+                               "is the site's limit "
+                               "(limits.perUser.connections); end some "
+                               "commands that wait, watch or follow output",
                                c->name,
                                most));
 }

@@ -85,7 +85,7 @@ affinity_terms_admit(struct request *q,
             "AffinityTerms",
             arena_printf(q->arena,
                          "%" PRIu32 " terms of podAffinity and "
-                         "podAntiAffinity are more than %d; name "
+                         "podAntiAffinity are more than the limit of %d; list "
                          "several values in one term",
                          terms,
                          MAX_TERMS));
@@ -95,10 +95,10 @@ affinity_terms_admit(struct request *q,
             tree,
             "AffinityTerms",
             arena_printf(q->arena,
-                         "%" PRIu32 " namespaces, labels and values "
-                         "in podAffinity and podAntiAffinity are "
-                         "more than %d; give the pods that are "
-                         "meant a label of their own",
+                         "%" PRIu32 " namespaces, labels and values in "
+                         "podAffinity and podAntiAffinity are more than the "
+                         "limit of %d; give the intended pods a label of "
+                         "their own",
                          words,
                          MAX_WORDS));
     return true;
@@ -147,6 +147,6 @@ repelling_admit(struct request *q,
                tree,
                "Repelling",
                "metadata.annotations '" ANNOTATION_REPELS
-               "' is for administrators: affinity of your pods sees "
-               "your own pods alone");
+               "' is for administrators: the affinity of your pods considers "
+               "only your own pods");
 }

@@ -114,9 +114,10 @@ refuse(struct request *q,
                     q->route.kind,
                     json_path_text(tree, "metadata.name"),
                     "PriorityClassUse: the priority class '%s' is for others; "
-                    "%s may use %s%s in namespace '%s', or none (an "
-                    "administrator allows it by the class's annotations "
-                    "kiln.hpc/allowed-users, -groups and -namespaces)",
+                    "%s may use %s%s in namespace '%s', or no class at all "
+                    "(an administrator can allow it in the class's "
+                    "annotations kiln.hpc/allowed-users, -groups and "
+                    "-namespaces)",
                     class,
                     q->principal->name,
                     a.count > 0 ? a.names.text : "no class",
@@ -178,6 +179,6 @@ preemption_mode_admit(struct request *q,
         tree,
         "PreemptionMode",
         "metadata.annotations '" ANNOTATION_PREEMPTION_MODE
-        "' is Off, Cancel, Requeue or Suspend: what becomes of the jobs of this "
-        "class when others need their room");
+        "' must be Off, Cancel, Requeue or Suspend: what happens to jobs of "
+        "this class when other jobs need their resources");
 }

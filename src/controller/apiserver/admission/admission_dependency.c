@@ -112,10 +112,9 @@ refuse_unknown(struct request *q,
                       tree,
                       arena_printf(q->arena,
                                    "%s:%" PRId64 "_[%.80s]: there is no job "
-                                   "%" PRId64
-                                   ", and history has no row of such "
-                                   "a task ('kctl history %" PRId64
-                                   "' shows those that it has)",
+                                   "%" PRId64 ", and history has no row of "
+                                   "such a task ('kctl history %" PRId64 "' "
+                                   "shows its tasks)",
                                    type,
                                    id,
                                    tasks,
@@ -124,8 +123,8 @@ refuse_unknown(struct request *q,
     return refuse(q,
                   tree,
                   arena_printf(q->arena,
-                               "%s:%" PRId64 ": there is no job %" PRId64
-                               " ('kctl jobs' lists those that wait and run)",
+                               "%s:%" PRId64 ": there is no job %" PRId64 " "
+                               "('kctl jobs' lists waiting and running jobs)",
                                type,
                                id,
                                id));
@@ -146,13 +145,14 @@ tidy_tasks(struct request *q,
         return refuse(q,
                       tree,
                       "aftercorr pairs the tasks of two arrays by their "
-                      "numbers and names no task; afterok waits for some");
+                      "numbers and names no task; to wait for some tasks, "
+                      "use afterok");
     if (tasks == NULL || strlen(tasks) > JOB_DEPENDENCY_TASKS_MAX)
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "tasks is a list of numbers as 3-9, of at "
-                                   "most %d bytes",
+                                   "tasks must be a list of numbers such as "
+                                   "3-9, of at most %d bytes",
                                    JOB_DEPENDENCY_TASKS_MAX));
     if (job_dependency_tidy_tasks(q->arena, &tasks, &err) < 0)
         return refuse(q, tree, arena_printf(q->arena, "tasks: %s", err.text));
@@ -174,8 +174,9 @@ has_tasks(struct request *q,
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "job %" PRId64 " is no array and has no "
-                                   "tasks; %s:%" PRId64 " waits for it",
+                                   "job %" PRId64 " is not an array and has "
+                                   "no tasks; use %s:%" PRId64 " to wait for "
+                                   "it",
                                    id,
                                    json_get_text(one, "type"),
                                    id));
@@ -239,7 +240,9 @@ resolve(struct request *q,
 
     if (json_get_int(one, "delaySeconds", 0) < 0
         || (json_get(one, "delaySeconds") != NULL && type != DEPENDENCY_AFTER))
-        return refuse(q, tree, "delaySeconds goes with after, and is positive");
+        return refuse(q,
+                      tree,
+                      "delaySeconds requires after, and must be positive");
     if (old_object != NULL && id == job_of(old_object)->status.id && id != 0)
         return refuse(q, tree, "a job cannot wait for itself");
     if (json_get(one, "tasks") != NULL && !tidy_tasks(q, tree, one, type))
@@ -290,7 +293,7 @@ resolve_all(struct request *q,
             return refuse(q,
                           tree,
                           arena_printf(q->arena,
-                                       "'%.32s' is no type of dependency",
+                                       "'%.32s' is not a type of dependency",
                                        word != NULL ? word : ""));
         if (type == DEPENDENCY_SINGLETON) {
             json_remove(one, "job");
@@ -360,13 +363,13 @@ admit_no_circle(struct request *q,
     if (s.is_found)
         return refuse(q,
                       tree,
-                      "a job among these waits for this one, so that neither "
-                      "could ever begin");
+                      "one of these jobs waits for this job, so neither "
+                      "could ever start");
     if (s.count == MOST_FOLLOWED || s.edges > MOST_EDGES)
         return refuse(q,
                       tree,
-                      "too many jobs come before those to "
-                      "see whether this one is among them; a new job can wait "
+                      "the chain of dependencies before this job is too long "
+                      "to be checked for cycles; submit a new job that waits "
                       "for them");
     return true;
 }
@@ -442,15 +445,17 @@ dependencies_admit(struct request *q,
     if (old_object != NULL && job_is_finished(job_of(old_object)))
         return refuse(q, tree, "it has ended already");
     if (old_object != NULL && has_begun(q, old_object))
-        return refuse(q, tree, "it has begun, and waits for nothing any more");
+        return refuse(q,
+                      tree,
+                      "it has started, and no longer waits for anything");
     if (json_count(list) == 0)
         return true; /* no dependencies, or none any more */
     if (json_count(list) > JOB_DEPENDENCIES_MOST)
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "a job waits for %u others at the most; a "
-                                   "job in between can wait for more",
+                                   "a job can wait for at most %u others; put "
+                                   "a job in between that waits for more",
                                    JOB_DEPENDENCIES_MOST));
     /* Parts of the tree may be shared with the old tree. */
     all = json_dup(q->arena, all);

@@ -164,7 +164,7 @@ deadline_admit(struct request *q,
             tree,
             "Deadline",
             arena_printf(q->arena,
-                         "the deadline %s is over; give a later one",
+                         "the deadline %s is in the past; give a later one",
                          text));
     if (time_of(tree, "spec.beginTime") > from_us)
         from_us = time_of(tree, "spec.beginTime");
@@ -180,8 +180,9 @@ deadline_admit(struct request *q,
         arena_printf(q->arena,
                      "%s%s before the deadline %s; ask for less time (-t), "
                      "an earlier begin or a later deadline",
-                     limit_s > 0 ? "there is no room for the time limit of "
-                                 : "the job may not begin",
+                     limit_s > 0 ? "there is not enough time for the time "
+                                   "limit of "
+                                 : "the job cannot start",
                      limit_s > 0 ? limit.text : "",
                      text));
 }
@@ -210,6 +211,6 @@ schedule_admit(struct request *q,
         tree,
         "Schedule",
         arena_printf(q->arena,
-                     "'%.80s' never comes: none of its months has such a day",
+                     "'%.80s' never occurs: none of its months has that day",
                      text));
 }

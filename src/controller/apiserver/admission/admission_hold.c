@@ -154,7 +154,7 @@ admit_suspension(struct request *q,
             q->arena,
             "it is held by '%s'; only an operator can release it",
             by)
-                   : "only operators sign a hold");
+                   : "only operators may set the name of a hold");
 }
 
 /* ---- The annotation kiln.hpc/hold ---- */
@@ -256,8 +256,8 @@ check_agents(struct request *q,
         tree,
         "Freeze",
         arena_printf(q->arena,
-                     "the agent of node %s is of a former release, and cannot "
-                     "suspend a job until it is upgraded",
+                     "the agent of node %s is of an earlier release, and "
+                     "cannot suspend a job until it is upgraded",
                      p.old_agent));
 }
 
@@ -299,9 +299,9 @@ freeze_admit(struct request *q,
         return admission_refuse(q,
                                 tree,
                                 "Freeze",
-                                "jobs are suspended and resumed by operators "
-                                "and administrators; 'kctl hold' keeps what "
-                                "does not run yet from starting");
+                                "only operators and administrators suspend "
+                                "and resume jobs; 'kctl hold' keeps waiting "
+                                "jobs from starting");
     return now == NULL || sign_freeze(q, tree, old_object, was);
 }
 
@@ -330,7 +330,7 @@ yield_admit(struct request *q,
                    &pod_kind,
                    "",
                    old_object->meta->name,
-                   "it cannot go on yet: %s",
+                   "it cannot resume yet: %s",
                    err.text);
     return false;
 }

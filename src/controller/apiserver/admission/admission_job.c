@@ -153,7 +153,7 @@ check_derived(struct request *q, const char *name)
                     q->route.kind,
                     name,
                     "JobName: names that begin with '%s-' and a number belong "
-                    "to the %s of %s '%s', another user's; choose another",
+                    "to the %s of %s '%s' of another user; choose another name",
                     job->meta->name,
                     job->kind == &job_kind ? "pods" : "jobs",
                     job->kind->singular,
@@ -188,8 +188,9 @@ job_name_admit(struct request *q,
                     q->route.kind,
                     name,
                     "JobName: names that begin with '%.*s' belong to the job "
-                    "of that number, its pods and what is theirs; choose "
-                    "another, or generateName '" NUMBERED "' for a job",
+                    "of that number, its pods and their objects; choose "
+                    "another name, or use generateName '" NUMBERED
+                    "' for a job",
                     (int)length,
                     name);
     return false;
@@ -215,8 +216,8 @@ is_as_before(struct request *q,
         reply_forbidden(&q->reply,
                         q->route.kind,
                         json_get_text(meta, "name"),
-                        "JobPod: metadata.%s '%s' is the job controller's; "
-                        "submit a Job instead of its pods",
+                        "JobPod: metadata.%s '%s' is set only by the job "
+                        "controller; submit a Job instead of its pods",
                         map,
                         names[i]);
         return false;
@@ -260,8 +261,8 @@ job_pod_admit(struct request *q,
         reply_forbidden(&q->reply,
                         q->route.kind,
                         json_get_text(meta, "name"),
-                        "JobPod: metadata.ownerReferences: pods of a Job are "
-                        "made by the job controller alone");
+                        "JobPod: metadata.ownerReferences: only the job "
+                        "controller creates pods of a Job");
         return false;
     }
     return is_as_before(q,

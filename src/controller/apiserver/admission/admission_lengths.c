@@ -79,8 +79,8 @@ check(const struct lists *l,
             reply_forbidden(&l->q->reply,
                             l->q->route.kind,
                             json_path_text(l->tree, "metadata.name"),
-                            "ListLengths: %s.%s has %" PRIu32
-                            " items, and %" PRIu32 " are the limit",
+                            "ListLengths: %s.%s has %" PRIu32 " items, but "
+                            "the limit is %" PRIu32,
                             where,
                             lengths[i].path,
                             count,

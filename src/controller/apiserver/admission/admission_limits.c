@@ -47,9 +47,9 @@ refuse_objects(struct request *q, const struct json *tree, int64_t most)
         "UserLimits",
         arena_printf(q->arena,
                      "user '%s' has %" PRId64 " unfinished jobs and other "
-                     "objects, the most that the site allows "
-                     "(limits.perUser.objects); wait until some have finished, "
-                     "or cancel or delete some",
+                     "objects, which is the site's limit "
+                     "(limits.perUser.objects); wait until some have "
+                     "finished, or cancel or delete some",
                      q->principal->name,
                      most));
 }
@@ -127,12 +127,10 @@ check_pods(struct request *q,
                tree,
                "UserLimits",
                arena_printf(q->arena,
-                            "this asks for %" PRId64
-                            " pods at once, with %" PRId64
-                            " of other jobs of user '%s' more than the "
-                            "%" PRId64 " that the site allows "
-                            "(limits.perUser.pods); ask for fewer at a "
-                            "time (spec.parallelism)",
+                            "this asks for %" PRId64 " pods at once, and other "
+                            "jobs of the user for %" PRId64 "; user '%s' may "
+                            "have at most %" PRId64 " (limits.perUser.pods); "
+                            "ask for fewer at a time (spec.parallelism)",
                             wanted,
                             has - before,
                             q->principal->name,
@@ -302,9 +300,8 @@ check_pids(struct request *q,
             "PidsPerPod",
             arena_printf(q->arena,
                          "the annotation " ANNOTATION_PIDS
-                         ", '%.40s', is no number of processes; ask "
-                         "for 1 to %" PRId64
-                         " (limits.pidsPerPod), or leave it out",
+                         ", '%.40s', is not a number of processes; ask for 1 "
+                         "to %" PRId64 " (limits.pidsPerPod), or leave it out",
                          text,
                          most));
     return strtoll(text, NULL, 10) <= most
@@ -314,9 +311,8 @@ check_pids(struct request *q,
                "PidsPerPod",
                arena_printf(q->arena,
                             "%.40s processes (" ANNOTATION_PIDS
-                            ") are more than the %" PRId64
-                            " that the site allows (limits.pidsPerPod); "
-                            "ask for less",
+                            ") is more than the %" PRId64 " that the site "
+                            "allows (limits.pidsPerPod); ask for less",
                             text,
                             most));
 }
@@ -420,9 +416,9 @@ delete_grace_admit(struct request *q,
         || !q->options.has_grace || q->options.grace_s <= most_s)
         return true;
     reply_warn(&q->reply,
-               "gracePeriodSeconds of %" PRId64 " is more than the %" PRId64
-               " that the site allows (limits.maximumGrace), which the pod "
-               "gets",
+               "gracePeriodSeconds of %" PRId64 " is more than the "
+               "%" PRId64 " that the site allows (limits.maximumGrace); the "
+               "pod gets that limit",
                q->options.grace_s,
                most_s);
     q->options.grace_s = most_s;
@@ -443,10 +439,10 @@ check_array_size(struct request *q, const struct json *tree)
                tree,
                "Array",
                arena_printf(q->arena,
-                            "task %" PRId64 " is beyond the largest that the "
-                            "site allows, %" PRId64
-                            " (limits.maximumArraySize less one); use smaller "
-                            "numbers, or several jobs",
+                            "task %" PRId64 " is larger than the largest task "
+                            "id that the site allows, %" PRId64 " "
+                            "(limits.maximumArraySize minus one); use smaller "
+                            "ids, or several jobs",
                             last,
                             most - 1));
 }
@@ -492,9 +488,9 @@ keep_requeues(struct request *q,
             tree,
             "Array",
             arena_printf(q->arena,
-                         "spec.array.requeues, %" PRId64
-                         ", is counted by the server (it is %" PRId64
-                         "); 'kctl requeue JOB_[LIST]' lets tasks run again",
+                         "spec.array.requeues, %" PRId64 ", is counted by the "
+                         "server (it is %" PRId64 "); use 'kctl requeue "
+                         "JOB_[LIST]' to run tasks again",
                          given,
                          before));
     json_set_int(q->arena, array, "requeues", before);

@@ -108,7 +108,8 @@ refuse_event(struct request *q,
     reply_forbidden(&q->reply,
                     q->route.kind,
                     json_path_text(tree, "metadata.name"),
-                    "EventOwner: %s '%s' is %s; tell of your own",
+                    "EventOwner: %s '%s' is %s; you may create Events only "
+                    "for your own objects",
                     kind->name,
                     name != NULL ? name : "",
                     whose);

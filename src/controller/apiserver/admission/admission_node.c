@@ -47,10 +47,10 @@ static const char *
 way_out(struct request *q, const char *name)
 {
     return arena_printf(q->arena,
-                        "drain it first (kctl drain %s), or fence it if it is "
-                        "off for good (kctl fence --yes %s); to delete it all "
-                        "the same, which starts them again elsewhere while "
-                        "they may still run: kctl delete node %s --yes "
+                        "drain it first (kctl drain %s), or fence it if it "
+                        "is permanently off (kctl fence --yes %s); to delete "
+                        "it anyway, which starts the pods again elsewhere "
+                        "while they may still run: kctl delete node %s --yes "
                         "(?" FORCE "=true)",
                         name,
                         name,

@@ -162,7 +162,7 @@ owner_admit(struct request *q,
         return admission_refuse(q,
                                 tree,
                                 "Owner",
-                                "whose it is cannot be changed");
+                                "the owner cannot be changed");
     }
     if (!stamp(q, tree, context, "runAsUser", q->principal->uid)
         || !stamp(q, tree, context, "runAsGroup", q->principal->gid))
@@ -188,8 +188,8 @@ root_jobs_admit(struct request *q,
             q,
             tree,
             "RootJobs",
-            "jobs of root are refused here (allowRootJobs: false); "
-            "submit as an ordinary user");
+            "jobs of root are refused on this cluster (allowRootJobs: "
+            "false); submit as an ordinary user");
     if (uid > 0 && uid < (int64_t)policy->minimum_uid)
         return admission_refuse(
             q,
@@ -219,8 +219,8 @@ placing_admit(struct request *q,
         q,
         tree,
         "Placing",
-        "spec.nodeName is the scheduler's; ask for nodes by "
-        "affinity (ksub -w)");
+        "only the scheduler sets spec.nodeName; ask for nodes with affinity "
+        "(ksub -w)");
 }
 
 static bool
@@ -241,7 +241,7 @@ own_name_admit(struct request *q,
            || admission_refuse(q,
                                tree,
                                "NodeOwner",
-                               "an agent has one node, its own");
+                               "an agent may only use its own node");
 }
 
 /* An agent creates and changes only its own node. The node of a rootless agent
@@ -267,7 +267,7 @@ node_owner_admit(struct request *q,
                 q,
                 tree,
                 "NodeOwner",
-                "agents of ordinary users are not allowed here "
+                "agents of ordinary users are not allowed on this cluster "
                 "(allowRootlessAgents: false)");
         sign(q, tree);
     }

@@ -159,9 +159,9 @@ check_rights(struct request *q,
             q,
             tree,
             arena_printf(q->arena,
-                         "partition %s is for other users than %s "
-                         "(its allowedUsers and allowedGroups); 'kctl "
-                         "partitions' says who may use which",
+                         "partition %s is not for user %s (see its "
+                         "allowedUsers and allowedGroups); 'kctl partitions' "
+                         "shows who may use which partition",
                          p->meta.name,
                          q->principal->name));
     if (!admission_allows_account(p->spec.allowed_accounts.items,
@@ -170,9 +170,9 @@ check_rights(struct request *q,
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "partition %s is for other accounts than "
-                                   "%s (its allowedAccounts); 'kctl "
-                                   "partitions' says who may use which",
+                                   "partition %s is not for account %s (see "
+                                   "its allowedAccounts); 'kctl partitions' "
+                                   "shows who may use which partition",
                                    p->meta.name,
                                    q->route.namespace));
     return true;
@@ -196,9 +196,9 @@ check_time(struct request *q,
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "a job without a time limit has no place in "
-                                   "partition %s, whose limit is %s; ask for a "
-                                   "time (-t)",
+                                   "partition %s takes no job without a time "
+                                   "limit; its limit is %s; ask for a time "
+                                   "(-t)",
                                    p->meta.name,
                                    most.text));
     return refuse_amount(q, tree, p, asked.text, "", most.text);
@@ -270,7 +270,8 @@ check_partition(struct request *q,
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "there is no partition '%s'; there are: %s",
+                                   "there is no partition '%s'; the "
+                                   "partitions are: %s",
                                    name,
                                    admission_list_names(q, &partition_kind)));
     p = partition_of(object);
@@ -351,7 +352,7 @@ default_partition_admit(struct request *q,
            || refuse(q,
                      tree,
                      arena_printf(q->arena,
-                                  "partition '%s' is the default already; "
-                                  "take spec.isDefault from it first",
+                                  "partition '%s' is already the default; "
+                                  "first set its spec.isDefault to false",
                                   name));
 }

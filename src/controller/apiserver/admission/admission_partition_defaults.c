@@ -193,8 +193,8 @@ give_partition(struct giving *g)
            || admission_refuse(g->q,
                                g->tree,
                                "PartitionDefaults",
-                               "no partition is the default; name one (-p), "
-                               "of those that 'kctl partitions' lists");
+                               "there is no default partition; name one "
+                               "(-p); 'kctl partitions' lists them");
 }
 
 /* ---- The partitions' defaults ---- */

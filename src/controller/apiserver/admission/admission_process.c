@@ -20,17 +20,17 @@ struct field_rule {
 };
 
 static const struct field_rule refused_in_spec[] = {
-    {"initContainers", "a pod is one process: put preparation in its script"},
+    {"initContainers", "a pod is one process: do preparations in its script"},
     {"ephemeralContainers", "a pod is one process"},
     {"securityContext.supplementalGroups",
-     "groups are those the user has on the node"},
-    {"securityContext.fsGroup", "no volume is given another group"},
-    {"securityContext.sysctls", "kernel settings are the node's"},
+     "a process has the groups of its user on the node"},
+    {"securityContext.fsGroup", "the group of a volume is never changed"},
+    {"securityContext.sysctls", "kernel settings belong to the node"},
     {"runtimeClassName", "processes run directly on the host"},
 };
 
 static const struct field_rule refused_in_container[] = {
-    {"envFrom", "give the variables themselves"},
+    {"envFrom", "list the variables in env"},
     {"lifecycle", "put hooks in the script"},
     {"securityContext.runAsUser", "set it for the whole pod"},
     {"securityContext.runAsGroup", "set it for the whole pod"},
@@ -39,26 +39,28 @@ static const struct field_rule refused_in_container[] = {
     {"volumeDevices", "block devices are not mapped"},
 };
 
-#define SAME_CONFINEMENT "processes run as the node confines its users'"
-#define SAME_NAMESPACES  "processes run in the node's own namespaces"
+#define SAME_CONFINEMENT                              \
+    "processes are confined by the node, like other " \
+    "processes of the user"
+#define SAME_NAMESPACES "processes run in the node's own namespaces"
 
 /* A value of false causes no warning: it describes what happens anyway. */
 static const struct field_rule warned_in_spec[] = {
     {"dnsConfig", "names are resolved as on the node"},
     {"hostAliases", "names are resolved as on the node"},
-    {"hostname", "the host's name is the node's"},
+    {"hostname", "the host name is the node's"},
     {"imagePullSecrets", "there is no image to pull"},
     {"readinessGates", "a pod is ready when its process runs"},
     {"securityContext.appArmorProfile", SAME_CONFINEMENT},
     {"securityContext.seLinuxOptions", SAME_CONFINEMENT},
     {"securityContext.seccompProfile", SAME_CONFINEMENT},
     {"securityContext.supplementalGroupsPolicy",
-     "groups are those the user has on the node"},
+     "a process has the groups of its user on the node"},
     {"securityContext.windowsOptions", "nodes run Linux"},
     {"serviceAccountName", "processes have their user's rights, and no token"},
-    {"setHostnameAsFQDN", "the host's name is the node's"},
+    {"setHostnameAsFQDN", "the host name is the node's"},
     {"shareProcessNamespace", SAME_NAMESPACES},
-    {"subdomain", "the host's name is the node's"},
+    {"subdomain", "the host name is the node's"},
 };
 
 static const struct field_rule warned_in_container[] = {
@@ -163,9 +165,9 @@ check_mounts(struct request *q,
              const struct json *mounts)
 {
     static const struct field_rule refused[] = {
-        {"subPath", "a volume is mounted as a whole"},
-        {"subPathExpr", "a volume is mounted as a whole"},
-        {"mountPropagation", "mounts are the pod's own"},
+        {"subPath", "a volume is always mounted as a whole"},
+        {"subPathExpr", "a volume is always mounted as a whole"},
+        {"mountPropagation", "mounts are private to the pod"},
     };
 
     for (uint32_t i = 0; i < json_count(mounts); i++)
@@ -186,7 +188,7 @@ check_env(struct request *q, const struct json *tree, const struct json *env)
             return refuse(q,
                           tree,
                           "env.valueFrom",
-                          "give the variables themselves");
+                          "list the variables in env");
     return true;
 }
 
@@ -204,7 +206,7 @@ check_container(struct request *q,
                       tree,
                       "image",
                       "processes run on the host itself; the image must be "
-                      "'host', or absent");
+                      "'host', or left out");
     warn_fields(q,
                 container,
                 warned_in_container,

@@ -72,9 +72,9 @@ refuse(struct request *q, const struct json *tree, const struct json *reference)
                     q->route.kind,
                     json_path_text(tree, "metadata.name"),
                     "OwnerReferences: metadata.ownerReferences: %s '%s' with "
-                    "uid '%s' is no object of yours; 'controller' and "
-                    "'blockOwnerDeletion' may be true for your own jobs, pods "
-                    "and claims alone, by apiVersion, kind, name and uid",
+                    "uid '%s' is not your object; 'controller' and "
+                    "'blockOwnerDeletion' may be true only for your own jobs, "
+                    "pods and claims, given by apiVersion, kind, name and uid",
                     text(reference, "kind"),
                     text(reference, "name"),
                     text(reference, "uid"));

@@ -69,8 +69,9 @@ check_rights(struct request *q,
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "reservation %s is for other users than %s; "
-                                   "'kctl reservations' says who may use which",
+                                   "reservation %s is not for user %s; 'kctl "
+                                   "reservations' shows who may use which "
+                                   "reservation",
                                    r->meta.name,
                                    q->principal->name));
     if (!admission_allows_account(r->spec.accounts.items,
@@ -79,9 +80,9 @@ check_rights(struct request *q,
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "reservation %s is for other accounts than "
-                                   "%s; 'kctl reservations' says who may use "
-                                   "which",
+                                   "reservation %s is not for account %s; "
+                                   "'kctl reservations' shows who may use "
+                                   "which reservation",
                                    r->meta.name,
                                    q->route.namespace));
     return true;
@@ -115,8 +116,8 @@ reservation_admit(struct request *q,
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
-                                   "there is no reservation '%s'; there are: "
-                                   "%s",
+                                   "there is no reservation '%s'; the "
+                                   "reservations are: %s",
                                    name,
                                    admission_list_names(q, &reservation_kind)));
     r = node_reservation_of(object);
@@ -188,9 +189,9 @@ check_named(struct reservation_check *m)
             return refuse(q,
                           m->tree,
                           arena_printf(q->arena,
-                                       "reservation %s has node %s at the same "
-                                       "time; say spec.overlap: true "
-                                       "(--overlap) if that is meant",
+                                       "reservation %s has node %s at the "
+                                       "same time; set spec.overlap: true "
+                                       "(--overlap) to allow that",
                                        other->meta.name,
                                        name));
         reservation_nodes_add(m->nodes, name, 0);
@@ -241,9 +242,9 @@ check_count(struct reservation_check *m)
         return refuse(q,
                       m->tree,
                       arena_printf(q->arena,
-                                   "%" PRId64 " node%s asked for, and %u "
-                                   "are there with these labels that no other "
-                                   "reservation has at that time",
+                                   "%" PRId64 " node%s requested, but only %u "
+                                   "with these labels are in no other "
+                                   "reservation at that time",
                                    wanted,
                                    wanted == 1 ? " is" : "s are",
                                    m->nodes->count));
@@ -321,7 +322,7 @@ tell_running(struct reservation_check *m)
                t.count == 1 ? "" : "s",
                !m->r->spec.is_flexible      ? "when it begins at"
                : m->r->spec.deadline_us > 0 ? "at the deadline,"
-                                            : "and be waited for at",
+                                            : "and delay it after",
                time,
                out.text);
 }
@@ -421,7 +422,7 @@ node_reservation_admit(struct request *q,
         return refuse(q,
                       tree,
                       "it would have ended already; give a start or an end "
-                      "that is to come");
+                      "in the future");
     m.taken = map_new();
     is_good = check_made(&m);
     if (is_good && old_object == NULL)

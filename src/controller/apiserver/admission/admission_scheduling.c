@@ -208,8 +208,9 @@ preempts_as_class(struct request *q,
            || refuse_job(q,
                          tree,
                          arena_printf(q->arena,
-                                      "preemptionPolicy '%s' is not that of "
-                                      "the priority class, '%s'; leave it out",
+                                      "preemptionPolicy '%s' does not match "
+                                      "that of the priority class, '%s'; "
+                                      "leave it out",
                                       given,
                                       policy));
 }
@@ -245,7 +246,7 @@ job_priority_admit(struct request *q,
         return true;
     return refuse_job(q,
                       tree,
-                      "a higher number is for operators to give; lower it, or "
+                      "only operators can set a higher number; lower it, or "
                       "choose a class (kctl get priorityclasses), or none");
 }
 
@@ -409,7 +410,7 @@ allocation_admit(struct request *q,
     reply_forbidden(&q->reply,
                     q->route.kind,
                     q->route.name,
-                    "status.allocation is set by the binding alone");
+                    "status.allocation is set only by the binding");
     return false;
 }
 
@@ -431,7 +432,7 @@ finished_pod_admit(struct request *q,
                    q->route.kind,
                    "",
                    q->route.name,
-                   "the pod has ended as %s%s%s, which stays so",
+                   "the pod has ended as %s%s%s, and cannot change that",
                    pod->status.phase,
                    pod->status.reason != NULL ? ": " : "",
                    pod->status.reason != NULL ? pod->status.reason : "");

@@ -120,17 +120,17 @@ sign(struct request *q, struct json *tree)
     if (json_count(json_get(meta, "ownerReferences")) > 0)
         return refuse(q,
                       tree,
-                      "metadata.ownerReferences of a claim are the "
-                      "controller's; a volume of a pod that is 'ephemeral' "
-                      "comes and goes with the pod");
+                      "metadata.ownerReferences of a claim are set only by "
+                      "the controller; for a volume that lives as long as "
+                      "its pod, use a pod volume of type 'ephemeral'");
     for (const char *const *name = claim_system_annotations; *name != NULL;
          name++)
         if (json_get(annotations, *name) != NULL)
             return refuse(q,
                           tree,
                           arena_printf(q->arena,
-                                       "the annotation '%s' is the "
-                                       "controller's",
+                                       "the annotation '%s' is set only by "
+                                       "the controller",
                                        *name));
     json_set_string(q->arena,
                     annotations,
@@ -179,8 +179,8 @@ keep(struct request *q, struct json *tree, const struct object *old_object)
     else if (json_count(given) > 0 && (old == NULL || !json_equals(given, old)))
         return refuse(q,
                       tree,
-                      "metadata.ownerReferences of a claim are the "
-                      "controller's; leave them as they are");
+                      "metadata.ownerReferences of a claim are set only by "
+                      "the controller; leave them as they are");
     return true;
 }
 

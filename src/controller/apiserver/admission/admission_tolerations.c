@@ -62,8 +62,8 @@ refuse(struct request *q, const struct json *tree, const char *key)
         &q->reply,
         q->route.kind,
         json_path_text(tree, "metadata.name"),
-        "Tolerations: %s is for operators: nodes with that taint are being "
-        "worked on; name the keys of the taints that are meant",
+        "Tolerations: %s is for operators, because nodes with that taint are "
+        "under maintenance; name the keys of the taints that you mean",
         key[0] != '\0'
             ? arena_printf(q->arena, "a toleration of the taint '%s'", key)
             : "a toleration of every taint (without a key)");

@@ -64,8 +64,9 @@ describe_damaged_since(const struct request *q)
     size_t n = store_count_damaged_since(q->server->store);
 
     return n > 0 ? arena_printf(q->arena,
-                                "[-]storeChecksums %zu rows on the disk differ "
-                                "from what was written: the log names them\n",
+                                "[-]storeChecksums %zu rows on the disk "
+                                "differ from what was written: the log lists "
+                                "them\n",
                                 n)
                  : "";
 }
@@ -84,8 +85,9 @@ reply_health(struct request *q, const char *path)
     }
     if (strcmp(path, "/readyz") == 0 && q->server->is_munge_dead != NULL
         && atomic_load(q->server->is_munge_dead)) {
-        text = "[-]munge failed: munged does not answer: nobody on another "
-               "machine can prove who he is\nreadyz check failed\n";
+        text = "[-]munge failed: munged does not answer: users on other "
+               "machines cannot be authenticated\n"
+               "readyz check failed\n";
         reply_text(&q->reply, 500, TEXT, text, strlen(text));
         return;
     }
@@ -105,8 +107,8 @@ reply_health(struct request *q, const char *path)
                             "[+]shutdown ok\n%s "
                             "check passed\n",
                             store_is_read_only(q->server->store)
-                                ? "[-]store only reads and deletes: its disk "
-                                  "is full"
+                                ? "[-]store accepts only reads and deletes: "
+                                  "its disk is full"
                                 : "[+]store ok",
                             describe_damaged(q),
                             describe_damaged_since(q),

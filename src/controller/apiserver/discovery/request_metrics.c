@@ -70,12 +70,12 @@ request_metrics_new(struct metric_registry *registry)
 
     m->total = metric_counter(registry,
                               "apiserver_request_total",
-                              "Requests over HTTP that were answered.",
+                              "HTTP requests that were answered.",
                               "verb,resource,subresource,code");
     m->duration = metric_histogram(registry,
                                    "apiserver_request_duration_seconds",
-                                   "From the request to its answer; not of "
-                                   "watches and logs.",
+                                   "Time from a request to its answer, "
+                                   "without watches and logs.",
                                    "verb,resource,subresource",
                                    bounds,
                                    ARRAY_SIZE(bounds));

@@ -197,14 +197,14 @@ resource_metrics_serve(struct request *q, const char *path)
     if (strcmp(path, "/metrics/resources") != 0)
         return false;
     if (q->method != HTTP_GET) {
-        refuse(q, 405, "MethodNotAllowed", "it is read by GET");
+        refuse(q, 405, "MethodNotAllowed", "this is read with GET");
         return true;
     }
     if (q->server->is_counting_resources) {
         refuse(q,
                429,
                "TooManyRequests",
-               "somebody else is being told just now, ask again");
+               "another client is being answered now; ask again");
         return true;
     }
     q->server->is_counting_resources = true;

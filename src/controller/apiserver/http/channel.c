@@ -191,7 +191,7 @@ add_seal(const char *name,
     struct http_request *http = arg;
 
     if (err != NULL)
-        log_warning("the head of a stream is not sealed: %s", err->text);
+        log_warning("cannot sign the head of a stream: %s", err->text);
     else if (name != NULL)
         http_request_add_header(http, name, value);
 }

@@ -122,7 +122,7 @@ sealed(const char *name, const char *value, const struct error *err, void *arg)
 
     if (err != NULL) {
         /* Without a seal the client could not trust the answer: send none. */
-        log_warning("an answer could not be sealed: %s", err->text);
+        log_warning("cannot sign an answer: %s", err->text);
         http_request_reply(d->http,
                            503,
                            "text/plain; charset=utf-8",

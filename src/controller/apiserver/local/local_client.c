@@ -293,7 +293,7 @@ local_client_abandon(struct client *client)
     struct error err = {0};
     struct list calls;
 
-    error_set(&err, -ECANCELED, "this room of the controller ends");
+    error_set(&err, -ECANCELED, "this component of the controller is stopping");
     list_take_over(&calls, &p->calls);
     while (!list_is_empty(&calls)) {
         struct local_call *call =

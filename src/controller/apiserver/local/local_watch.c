@@ -91,7 +91,7 @@ deliver_end(struct event_buffer *buffer, int code)
     struct status status = {
         .status = "Failure",
         .reason = code == 410 ? "Expired" : "BadRequest",
-        .message = code == 410 ? "the history does not reach back that far"
+        .message = code == 410 ? "the change log does not reach back that far"
                                : "the watch was refused",
         .code = code,
     };

@@ -68,8 +68,8 @@ looked_up(void *arg)
                        .reason = "Forbidden",
                        .message = arena_printf(
                            q->arena,
-                           "the owner, uid %u, is not known to this system "
-                           "any more: nothing is made in that name",
+                           "the owner, uid %u, is no longer a user of this "
+                           "system: nothing is created for that uid",
                            (unsigned)l->uid),
                    });
     user_unref(u);

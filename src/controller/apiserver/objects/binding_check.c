@@ -145,12 +145,12 @@ refuse_for_job(struct bind_member *m,
         || job_find_freezer(job_of(job)) != NULL)
         return arena_printf(q->arena, "job %s is held", name);
     if (job_of(job)->spec.begin_at_us > clock_real_us(q->server->clock))
-        return arena_printf(q->arena, "job %s begins later", name);
+        return arena_printf(q->arena, "job %s may not start yet", name);
     if (!job_update_is_current(pod->meta, job->meta)
         || !is_placed_as_it_is(m, pod))
         return arena_printf(q->arena,
-                            "job %s was updated meanwhile: the pod is placed "
-                            "anew",
+                            "job %s was updated meanwhile: the pod will be "
+                            "placed again",
                             name);
     return NULL;
 }
@@ -234,8 +234,8 @@ check_node(struct bind_member *m)
     cpuset_format(&asked, &list);
     return refuse(m,
                   arena_printf(q->arena,
-                               "node %s does not have the CPUs %s, or keeps "
-                               "them for the system: it has %s",
+                               "node %s does not have the CPUs %s, or "
+                               "reserves them for the system: it has %s",
                                binding->target.name,
                                list.text,
                                there));

@@ -198,13 +198,13 @@ take_out(struct request *q,
         return refuse(q,
                       tree,
                       part->field,
-                      "one of text and (base64) data is wanted");
+                      "exactly one of text and (base64) data is required");
     if (length > part->limit)
         return refuse(q,
                       tree,
                       part->field,
                       arena_printf(q->arena,
-                                   "%zu bytes are more than %zu",
+                                   "%zu bytes are more than the limit of %zu",
                                    length,
                                    part->limit));
     if (!part->is_valid(bytes, length))
@@ -239,7 +239,7 @@ keep(struct request *q,
         return refuse(q,
                       tree,
                       part->field,
-                      "what was submitted cannot be changed");
+                      "submitted content cannot be changed");
     if (old_blob != NULL)
         json_set(q->arena, spec, part->field, json_dup(q->arena, old_blob));
     return true;

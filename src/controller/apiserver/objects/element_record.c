@@ -125,8 +125,8 @@ choose_end(const struct store *store, const struct object *job, int64_t number)
     element_chunk_fini(&chunk);
     if (!is_whole && find(store, uid, number, SINCE) == NULL)
         log_error("the record of elements %" PRId64 " to %" PRId64 " of job "
-                  "'%s/%s' is damaged, or of a later release: it is left as it "
-                  "is, and what they come to from now on is noted beside it",
+                  "'%s/%s' is damaged, or of a later release: it is left as "
+                  "it is, and their further results are recorded beside it",
                   number * ELEMENTS_A_CHUNK,
                   (number + 1) * ELEMENTS_A_CHUNK - 1,
                   job->meta->namespace,

@@ -125,8 +125,8 @@ answered(const char *text,
         answer = NULL;
         error_set(&failure,
                   -E2BIG,
-                  "history has more than %d rows of job %" PRId64
-                  ", too many to say how all of it ended",
+                  "history has more than %d rows of job %" PRId64 ", too many "
+                  "to determine how the whole job ended",
                   ROWS_MOST,
                   i->question.job_id);
     }

@@ -90,8 +90,8 @@ log_options_add(struct request *q, struct json *words)
     }
     if (since != NULL && time_parse(since, &(int64_t){0}) < 0) {
         reply_bad_request(&q->reply,
-                          "unable to decode query: sinceTime: '%s' is no time "
-                          "such as 2026-01-31T08:00:00Z",
+                          "unable to decode query: sinceTime: '%s' is not a "
+                          "time such as 2026-01-31T08:00:00Z",
                           since);
         return false;
     }

@@ -78,8 +78,8 @@ retained_on_node_check_disjoint(const struct request *q,
             && allocation_check_disjoint(allocation, left->allocation, err) < 0)
             return error_wrap(err,
                               -EEXIST,
-                              "what is left of pod %s/%s, which was deleted by "
-                              "force",
+                              "the remaining processes of pod %s/%s, which "
+                              "was deleted by force",
                               left->namespace,
                               left->name);
     }

@@ -61,7 +61,7 @@ task_log_read(struct request *q, struct task_log *log)
     log->job_uid = arena_strdup(q->arena, log->job->meta->uid);
     if (!job_is_array(job_of(log->job))) {
         reply_bad_request(&q->reply,
-                          "job '%s' is no job array; the log of its pod is "
+                          "job '%s' is not a job array; the log of its pod is "
                           "pods/NAME/log",
                           log->job->meta->name);
         return false;
@@ -79,7 +79,8 @@ task_log_read(struct request *q, struct task_log *log)
         previous != NULL
         && (strcmp(previous, "true") == 0 || strcmp(previous, "1") == 0);
     if (log->is_previous && log->attempt > 0) {
-        reply_bad_request(&q->reply, "attempt or previous, not both");
+        reply_bad_request(&q->reply,
+                          "give either attempt or previous, not both");
         return false;
     }
     if (task_list_parse(q->arena,
@@ -244,10 +245,10 @@ task_log_take(struct request *q,
                 .message = arena_printf(
                     q->arena,
                     log->is_previous ? "task %" PRId64 " has no attempt before"
-                    : log->attempt > 0
-                        ? "no such attempt of task %" PRId64 " is known"
-                        : "no output of task %" PRId64 " is known: it "
-                          "has not been started, or ended just now",
+                    : log->attempt > 0 ? "task %" PRId64 " has no such attempt"
+                                       : "task %" PRId64 " has no known "
+                                         "output: it has not been started, or "
+                                         "has just ended",
                     log->task),
             });
         return false;

@@ -45,17 +45,18 @@ update_refusal(const struct apiserver *server,
         return NULL;
     if (what != JOB_UPDATE_LIMIT)
         return arena_printf(arena,
-                            "it has a node already (%s), and is what it was "
-                            "placed as; only its time limit can still change",
+                            "it has a node already (%s), and what it was "
+                            "placed with cannot change; only its time limit "
+                            "can",
                             p.node);
     if (principal->type == PRINCIPAL_USER && is_raised(job_of(job), spec))
-        return "it runs, and the time limit of a running job is raised by "
-               "operators and administrators; you may lower it";
+        return "it runs, and only operators and administrators raise the time "
+               "limit of a running job; you may lower it";
     if (p.old_agent != NULL)
         return arena_printf(arena,
-                            "the agent of node %s is of a former release, and "
-                            "keeps the time limit that the job began with, "
-                            "until the agent is upgraded",
+                            "the agent of node %s is of an earlier release, "
+                            "and keeps the job's first time limit until the "
+                            "agent is upgraded",
                             p.old_agent);
     return NULL;
 }

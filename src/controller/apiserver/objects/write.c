@@ -132,7 +132,7 @@ write_set_defaults(struct request *q, struct json *tree)
 static void
 refuse(struct request *q, const struct kind *kind, const struct error *err)
 {
-    log_error("A %s that does not fit its table was not stored: %s",
+    log_error("A %s that does not match its table was not stored: %s",
               kind->name,
               err->text);
     reply_fail(&q->reply,

@@ -36,9 +36,9 @@ not_served_reply_later(struct reply *r, bool upgrades)
                &(struct reply_failure){
                    .code = 501,
                    .reason = "NotImplemented",
-                   .message = "exec, attach, port-forward and cp come later: "
-                              "a job's processes are its user's own on its "
-                              "node, and its output is shown by logs",
+                   .message = "exec, attach, port-forward and cp are not "
+                              "supported yet: a job's processes belong to its "
+                              "user on the node; use logs to see its output",
                });
 }
 

@@ -152,7 +152,7 @@ parse_node(struct options_parser *p)
     if (node[0] == '\0')
         reply_bad_request(p->reply, "kiln.hpc/node is empty");
     else if (p->route->verb == VERB_WATCH)
-        reply_bad_request(p->reply, "kiln.hpc/node is for lists alone");
+        reply_bad_request(p->reply, "kiln.hpc/node is only for lists");
     else
         p->options->node = node;
     return p->options->node != NULL;
@@ -172,7 +172,8 @@ parse_east(struct options_parser *p)
     if (o->east_s >= -MOST_EAST_S && o->east_s <= MOST_EAST_S)
         return true;
     reply_bad_request(p->reply,
-                      "kiln.hpc/utcOffset is not within a day, in seconds");
+                      "kiln.hpc/utcOffset must be an offset in seconds of at "
+                      "most one day");
     return false;
 }
 

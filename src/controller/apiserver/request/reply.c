@@ -508,12 +508,12 @@ reply_not_stored(struct reply *r, int outcome)
                        .code = 507,
                        .reason = "InsufficientStorage",
                        .message = "nothing was changed: the controller's disk "
-                                  "is full, and until an administrator makes "
-                                  "space it only answers reads and deletes",
+                                  "is full, and until an administrator frees "
+                                  "space it accepts only reads and deletes",
                        .retry_after_s = 10,
                    });
     else
         reply_internal(r,
-                       "the controller's store failed: look whether the change "
-                       "was made, and make it again if not");
+                       "the controller's store failed: check whether the "
+                       "change was made, and repeat it if it was not");
 }

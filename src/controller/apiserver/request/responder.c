@@ -80,8 +80,8 @@ static void
 fail(struct request *q, int code)
 {
     static const char nobody[] =
-        "no scheduler of this controller leads, and only the scheduler can "
-        "answer that";
+        "no scheduler of this controller holds its lease, and only the "
+        "scheduler can answer that";
     static const char late[] =
         "the scheduler did not answer in time; try again";
 
@@ -266,8 +266,8 @@ responders_ask(struct request *q,
                    &(struct reply_failure){
                        .code = 429,
                        .reason = "TooManyRequests",
-                       .message = "too many ask the scheduler at this moment; "
-                                  "try again",
+                       .message = "too many requests are waiting for the "
+                                  "scheduler; try again",
                        .retry_after_s = 1,
                    });
         done(q, NULL);

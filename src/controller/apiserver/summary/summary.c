@@ -26,7 +26,7 @@ summary_check(struct request *q)
                    &(struct reply_failure){
                        .code = 405,
                        .reason = "MethodNotAllowed",
-                       .message = "this is only read, by GET",
+                       .message = "this is read with GET",
                    });
         return false;
     }
@@ -36,7 +36,7 @@ summary_check(struct request *q)
                &(struct reply_failure){
                    .code = 403,
                    .reason = "Forbidden",
-                   .message = "summaries are for people",
+                   .message = "summaries are only for users",
                });
     return false;
 }

@@ -145,7 +145,7 @@ take_sum(struct history_inquiry *i, const struct parameter *p)
             return true;
         }
     reply_bad_request(&i->q->reply,
-                      "by: '%.64s' is none of all, account, account,user, "
+                      "by: '%.64s' is not one of all, account, account,user, "
                       "day, month, partition and user",
                       p->value);
     return false;
@@ -229,8 +229,7 @@ take(struct history_inquiry *i, const struct parameter *p, bool is_report)
         }
     }
     reply_bad_request(&i->q->reply,
-                      "'%.64s' is nothing that history can be asked for "
-                      "(doc/api.md)",
+                      "'%.64s' is not a parameter of history (doc/api.md)",
                       p->name);
     return false;
 }

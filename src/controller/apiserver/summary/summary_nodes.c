@@ -112,7 +112,7 @@ find_trouble(const struct node *node, int64_t pods, struct arena *arena)
                                 annotation(node, FENCED_AT)};
     if (has_taint(node, TAINT_NOT_APPROVED))
         return (struct trouble){"New",
-                                "waits to be approved",
+                                "waits for approval",
                                 NULL,
                                 format_time(arena, node->meta.created_at_us)};
     if (!node_is_ready(node)) {
@@ -297,8 +297,8 @@ run_slice(struct time_slice *time_slice)
                    &(struct reply_failure){
                        .code = 503,
                        .reason = "ServiceUnavailable",
-                       .message = "the nodes changed too much meanwhile; ask "
-                                  "again",
+                       .message = "the nodes changed too much in the "
+                                  "meantime; ask again",
                        .retry_after_s = 1,
                    });
     else {

@@ -77,7 +77,7 @@ add_history_warnings(struct request *q, struct json *warnings)
         warn(q,
              warnings,
              arena_printf(q->arena,
-                          "%llu rows of history are lost",
+                          "%llu rows of history were lost",
                           (unsigned long long)s.lost));
     if (s.notice != NULL)
         warn(q, warnings, arena_printf(q->arena, "history: %s", s.notice));
@@ -102,7 +102,7 @@ add_warnings(struct request *q, struct json *tree)
              warnings,
              arena_printf(q->arena,
                           "%zu row%s of the store cannot be read "
-                          "(kiln-controller --check)",
+                          "(kiln-controller --check-store)",
                           damaged,
                           damaged == 1 ? "" : "s"));
     add_history_warnings(q, warnings);
@@ -111,7 +111,7 @@ add_warnings(struct request *q, struct json *tree)
             warn(q,
                  warnings,
                  i == 0 ? "the scheduler cannot renew its lease"
-                        : "the lifecycle loops cannot renew their lease");
+                        : "the lifecycle controllers cannot renew their lease");
     json_set(q->arena, tree, "warnings", warnings);
 }
 

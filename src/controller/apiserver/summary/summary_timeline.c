@@ -119,9 +119,7 @@ take_names(struct timeline_summary *m, const char *list)
         if (length == 0)
             continue;
         if (m->count == NODES_MOST) {
-            reply_bad_request(&m->q->reply,
-                              "nodes: these are more than %u",
-                              NODES_MOST);
+            reply_bad_request(&m->q->reply, "nodes: more than %u", NODES_MOST);
             return false;
         }
         if (store_find(m->q->server->store,

@@ -330,8 +330,8 @@ find_agent(struct request *q, const char *node)
                 .code = 503,
                 .reason = "ServiceUnavailable",
                 .message = arena_printf(q->arena,
-                                        "the agent of node '%s' is not "
-                                        "connected, and the output is there",
+                                        "the output is on node '%s', whose "
+                                        "agent is not connected",
                                         node),
                 .retry_after_s = 1,
             });
@@ -340,7 +340,8 @@ find_agent(struct request *q, const char *node)
                    &(struct reply_failure){
                        .code = 429,
                        .reason = "TooManyRequests",
-                       .message = "too many read from that node; try again",
+                       .message = "too many clients read output from that "
+                                  "node; try again",
                        .retry_after_s = 1,
                    });
         return NULL;
@@ -423,8 +424,8 @@ take_history(const char *text,
                        .code = 503,
                        .reason = "ServiceUnavailable",
                        .message = arena_printf(q->arena,
-                                               "on which node the task ran is "
-                                               "not known: history: %s",
+                                               "cannot find out from history "
+                                               "on which node the task ran: %s",
                                                err->text),
                        .retry_after_s = 1,
                    });
@@ -532,7 +533,7 @@ refuse_piece(struct request *q)
                &(struct reply_failure){
                    .code = 404,
                    .reason = "NotFound",
-                   .message = "nobody reads that any more",
+                   .message = "the reader of this output has gone",
                });
     request_finish(q);
 }

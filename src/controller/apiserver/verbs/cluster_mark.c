@@ -184,10 +184,10 @@ go_beyond(struct request *q,
     if (!note_in_namespace(q, txn))
         return false;
     log_warning("the store is older than what node '%s' has seen of this "
-                "cluster (revision %" PRId64 ", job %" PRId64
-                "; the store: %" PRId64 "): it was restored, or lost "
-                "something. Ids go on behind %" PRId64
-                "; what runs and is not known here is kept: kctl orphans",
+                "cluster (revision %" PRId64 ", job %" PRId64 "; the store: "
+                "%" PRId64 "): it was restored from a backup, or lost "
+                "changes. New job ids start after %" PRId64 "; pods that run "
+                "but are unknown to the store are kept: kctl orphans",
                 q->route.name,
                 mark->revision,
                 mark->job_id,

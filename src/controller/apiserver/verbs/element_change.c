@@ -56,7 +56,7 @@ begin(struct job_change_call *c, const char *list, struct element_edit *e)
 
     c->words = "has ended already";
     if (!job_is_array(job))
-        refuse(c, "is no job array; its number alone names it");
+        refuse(c, "is not a job array; give only its number");
     else if (job_is_finished(job))
         ;
     else if (task_list_parse(e->scratch, job->spec.array->tasks, &all, &err) < 0
@@ -163,7 +163,7 @@ element_change_hold(struct job_change_call *c)
                   "held",
                   &e,
                   &now,
-                  "held; what runs of it goes on",
+                  "held; running pods are not affected",
                   "held already");
 }
 
@@ -203,8 +203,8 @@ explain_nothing(struct job_change_call *c,
 {
     if (found->n_cancelled > 0)
         return arena_printf(c->arena,
-                            "cancelled, and what is cancelled stays so; 'ksub "
-                            "-a %.80s' submits %s again",
+                            "cancelled tasks cannot run again; 'ksub -a "
+                            "%.80s' submits %s again",
                             format(c->arena, &e->meant),
                             e->meant.total == 1 ? "it" : "them");
     return e->meant.total == 1 ? "has not started yet"
@@ -228,8 +228,8 @@ requeue(struct job_change_call *c, bool is_held)
             return refuse(c,
                           arena_printf(c->arena,
                                        "has ended as a whole, and does not "
-                                       "begin again; 'ksub -a LIST' submits "
-                                       "tasks of it anew"));
+                                       "start again; 'ksub -a LIST' submits "
+                                       "its tasks again"));
         return NULL;
     }
     if (job_is_cancelled(job))
@@ -237,8 +237,8 @@ requeue(struct job_change_call *c, bool is_held)
     if (e.meant.total > ELEMENT_REQUEUE_MOST)
         return refuse(c,
                       arena_printf(c->arena,
-                                   "%" PRId64 " tasks are meant; at most %d "
-                                   "are requeued by one request",
+                                   "this means %" PRId64 " tasks; one request "
+                                   "can requeue at most %d",
                                    e.meant.total,
                                    ELEMENT_REQUEUE_MOST));
     if (element_requeue_find(c->server->store,

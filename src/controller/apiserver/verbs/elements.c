@@ -325,7 +325,9 @@ answered(const char *text,
         json_set(l->q->arena,
                  l->answer,
                  "notice",
-                 json_stringf(l->q->arena, "without history: %s", err->text));
+                 json_stringf(l->q->arena,
+                              "history is not available: %s",
+                              err->text));
     finish(l);
 }
 
@@ -465,7 +467,7 @@ verb_get_elements(struct request *q)
     }
     if (!job_is_array(job_of(job)))
         reply_bad_request(&q->reply,
-                          "job '%s' is no job array",
+                          "job '%s' is not a job array",
                           job->meta->name);
     else if (q->principal->type == PRINCIPAL_LIFECYCLE && view != NULL)
         reply_tree(&q->reply, 200, list_chunks(q, job));

@@ -97,8 +97,7 @@ verb_get_end(struct request *q)
                                              q->route.name);
 
     if (uid == NULL || id == NULL || q->server->policy->is_conformance) {
-        reply_bad_request(&q->reply,
-                          "'uid' and 'id' of the Job are to be given");
+        reply_bad_request(&q->reply, "'uid' and 'id' of the Job are required");
         request_finish(q);
     } else if (tasks != NULL && !read_tasks(q, tasks, &list)) {
         request_finish(q);
@@ -106,7 +105,9 @@ verb_get_end(struct request *q)
         if (list == NULL && job_is_finished(job_of(object)))
             reply_state(q, uid, job_find_state(job_of(object)));
         else
-            refuse_for_now(q, "it is there, and says itself how it ends");
+            refuse_for_now(q,
+                           "the Job still exists; its status shows how it "
+                           "ended");
         request_finish(q);
     } else {
         ended_job_find(q, strtoll(id, NULL, 10), uid, list, true, found, NULL);

@@ -110,11 +110,12 @@ explain_refusal(struct request *inner, const char *owner, struct arena *arena)
 
     if (inner->reply.code == 403 && inner->scope == SCOPE_OWN && owner != NULL)
         return arena_printf(arena,
-                            "user '%s' cannot change it, it is '%s's",
+                            "user '%s' cannot change it, because it belongs "
+                            "to '%s'",
                             inner->principal->name,
                             owner);
     if (inner->reply.code == 409)
-        return "somebody else changed it just now; try again";
+        return "it was changed by another request just now; try again";
     return message != NULL ? arena_strdup(arena, message)
                            : arena_printf(arena,
                                           "refused with HTTP status %d",
@@ -384,7 +385,7 @@ give_up_rest(struct job_action *a)
                               &a->chosen[a->n_started],
                               a->chosen[a->n_started].id,
                               "Refused",
-                              "the controller ends; try again");
+                              "the controller is stopping; try again");
 }
 
 static bool
@@ -452,7 +453,7 @@ parse(struct request *q)
     body = json_parse(q->arena, q->text, q->length, NULL, NULL);
     if (!json_is(body, JSON_OBJECT)) {
         reply_bad_request(&q->reply,
-                          "the body says in JSON which jobs are meant");
+                          "the body must say in JSON which jobs to change");
         return NULL;
     }
     return body;
@@ -484,7 +485,7 @@ job_action_serve(struct request *q,
                    &(struct reply_failure){
                        .code = 405,
                        .reason = "MethodNotAllowed",
-                       .message = "jobs are changed by POST",
+                       .message = "change jobs with POST",
                    });
     else if (check_rights(q)) {
         q->route.kind = &job_kind;

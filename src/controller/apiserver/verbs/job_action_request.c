@@ -37,7 +37,7 @@ read_states(struct job_action *a, const struct json *names)
 
         if (state == JOB_STATE_NONE) {
             reply_bad_request(&a->q->reply,
-                              "states: '%s' is no state of a job",
+                              "states: '%s' is not a state of a job",
                               name != NULL ? name : "");
             return false;
         }
@@ -58,7 +58,7 @@ read_selection(struct job_action *a, const struct json *body)
     a->pattern = json_get_text(body, "name");
     if (a->pattern != NULL && strlen(a->pattern) > MAX_PATTERN) {
         reply_bad_request(&q->reply,
-                          "name: a pattern has %d bytes at most",
+                          "name: a pattern can have at most %d bytes",
                           MAX_PATTERN);
         return false;
     }

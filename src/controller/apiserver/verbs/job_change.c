@@ -58,7 +58,7 @@ make_hold(struct job_change_call *c)
     if (job_is_finished(job))
         return NULL;
     c->words = job_state_words(state)->class == JOB_STATE_RUNS
-                   ? "held; what runs of it goes on"
+                   ? "held; running pods are not affected"
                    : "held";
     return annotate(c->arena, ANNOTATION_HOLD, c->principal->name);
 }
@@ -235,7 +235,7 @@ say_not_suspended(struct job_change_call *c)
                       &to);
     return to == NULL ? "is not suspended"
                       : arena_printf(c->arena,
-                                     "is suspended for %.100s, and goes on by "
+                                     "is suspended for %.100s, and resumes by "
                                      "itself when its cores are free again",
                                      to);
 }
@@ -262,7 +262,7 @@ make_resume(struct job_change_call *c)
 }
 
 #define NOT_SUSPENDED \
-    "an array is suspended and resumed as a whole, by its number alone"
+    "an array is suspended and resumed as a whole; give only its number"
 
 static const struct job_change changes[] = {
     {"cancel", make_cancel, element_change_cancel, NULL},
@@ -278,8 +278,8 @@ static const struct job_change changes[] = {
     {"update",
      job_update_patch_make,
      NULL,
-     "the tasks of an array share what they ask for; its number alone "
-     "changes it for all that wait"},
+     "all tasks of an array have the same requests; give only its number to "
+     "change them for all waiting tasks"},
 };
 
 const struct job_change *

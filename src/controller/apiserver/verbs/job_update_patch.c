@@ -71,26 +71,26 @@ check_field(const char *name, const struct json *value, struct error *err)
     int64_t size = 0;
 
     if (f == NULL)
-        return error_set(err, -EINVAL, "update: '%.64s' is no field", name);
+        return error_set(err, -EINVAL, "update: '%.64s' is not a field", name);
     if (f->type == JSON_STRING && json_is(value, JSON_STRING))
         size = (int64_t)strlen(json_text(value));
     else if (f->type != JSON_NUMBER || !json_is(value, JSON_NUMBER)
              || json_to_int(value, &size) < 0)
         return error_set(err,
                          -EINVAL,
-                         "update.%s: a %s is expected",
+                         "update.%s: expected a %s",
                          name,
                          f->type == JSON_STRING ? "text" : "whole number");
     if (size >= f->least && size <= f->most)
         return 0;
-    return error_set(
-        err,
-        -EINVAL,
-        "update.%s: %s from %" PRId64 " to %" PRId64 " is expected",
-        name,
-        f->type == JSON_STRING ? "a text with a length" : "a number",
-        f->least,
-        f->most);
+    return error_set(err,
+                     -EINVAL,
+                     "update.%s: expected %s from %" PRId64 " to %" PRId64,
+                     name,
+                     f->type == JSON_STRING ? "a string with a length"
+                                            : "a number",
+                     f->least,
+                     f->most);
 }
 
 int
@@ -105,8 +105,8 @@ job_update_patch_check(const struct json *update, struct error *err)
     if (!json_is(update, JSON_OBJECT) || json_count(update) == 0)
         return error_set(err,
                          -EINVAL,
-                         "\"update\" says what is to change, such as "
-                         "{\"timeLimitSeconds\": 7200}");
+                         "\"update\" must contain the fields to change, such "
+                         "as {\"timeLimitSeconds\": 7200}");
     for (uint32_t i = 0; i < json_count(update); i++) {
         int r =
             check_field(update->members[i].name, update->members[i].value, err);
@@ -117,14 +117,14 @@ job_update_patch_check(const struct json *update, struct error *err)
     if (begin != NULL && begin[0] != '\0' && time_parse(begin, &us) < 0)
         return error_set(err,
                          -EINVAL,
-                         "update.beginTime: a time such as "
-                         "2026-12-24T18:00:00Z is expected, or nothing");
+                         "update.beginTime: expected a time such as "
+                         "2026-12-24T18:00:00Z, or an empty string");
     if (deadline != NULL && deadline[0] != '\0'
         && time_parse(deadline, &us) < 0)
         return error_set(err,
                          -EINVAL,
-                         "update.deadline: a time such as "
-                         "2026-12-24T18:00:00Z is expected, or nothing");
+                         "update.deadline: expected a time such as "
+                         "2026-12-24T18:00:00Z, or an empty string");
     if (json_get_text(update, "dependency") != NULL
         && job_dependency_parse(json_get_text(update, "dependency"),
                                 scratch,
@@ -136,8 +136,8 @@ job_update_patch_check(const struct json *update, struct error *err)
         && json_get(update, "memoryPerCPUBytes") != NULL)
         return error_set(err,
                          -EINVAL,
-                         "update: memoryBytes and memoryPerCPUBytes exclude "
-                         "each other");
+                         "update: give either memoryBytes or "
+                         "memoryPerCPUBytes, not both");
     return 0;
 }
 
@@ -263,7 +263,7 @@ edit_cpus(struct template_edit *e)
     tasks = json_get_int(e->update, "tasks", tasks);
     each = json_get_int(e->update, "cpusPerTask", each > 0 ? each : 1);
     if (tasks * each > MOST_CPUS) {
-        e->refusal = "so many CPUs are more than any node has";
+        e->refusal = "more CPUs than any node can have";
         return;
     }
     set_amount(e, "cpu", json_stringf(e->arena, "%" PRId64, tasks * each));
@@ -283,7 +283,7 @@ edit_memory(struct template_edit *e)
     char text[QUANTITY_TEXT_SIZE];
 
     if (each > 0 && each > MOST_BYTES / (cpus > 0 ? cpus : 1)) {
-        e->refusal = "so much memory is more than any node has";
+        e->refusal = "more memory than any node can have";
         return;
     }
     if (each > 0)
@@ -435,7 +435,7 @@ edit_throttle(struct template_edit *e, struct json *job)
     struct json *array = json_get_path(job, "spec.array");
 
     if (!json_is(array, JSON_OBJECT))
-        e->refusal = "it is no job array, and has no throttle";
+        e->refusal = "it is not a job array, and has no throttle";
     else if (throttle >= 0)
         json_set_int(e->arena, array, "throttle", throttle);
     else
@@ -542,7 +542,7 @@ job_update_patch_make(struct job_change_call *c)
     if (e.refusal != NULL)
         return refuse(c, e.refusal);
     patch = json_merge_diff(c->arena, old, job);
-    c->words = patch != NULL ? "updated" : "is so already";
+    c->words = patch != NULL ? "updated" : "has this value already";
     if (patch != NULL)
         json_set_string(c->arena,
                         json_make_object(c->arena, patch, "metadata"),

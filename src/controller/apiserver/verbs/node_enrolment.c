@@ -39,7 +39,8 @@ may_enrol(struct request *q, const struct object *object)
     reply_forbidden(&q->reply,
                     &node_kind,
                     q->route.name,
-                    "only root, or who created it, can enrol a node");
+                    "a node can only be enrolled by root or by the user who "
+                    "created it");
     return false;
 }
 
@@ -59,18 +60,18 @@ verb_enrol(struct request *q)
         return;
     }
     if (store_find_secret(q->server->store, name) != NULL) {
-        log_warning("node '%s' is enrolled already, and somebody who does not "
-                    "have its secret wants to be it: another machine of that "
-                    "name, or one that lost its state directory (kctl reset "
-                    "node %s lets it enrol anew)",
+        log_warning("node '%s' is already enrolled, but another agent without "
+                    "its secret tries to enrol as this node: another machine "
+                    "with the same name, or the node lost its state directory "
+                    "(kctl reset node %s lets it enrol again)",
                     q->route.name,
                     q->route.name);
         reply_conflict(&q->reply,
                        &node_kind,
                        "/enrol",
                        q->route.name,
-                       "the node has a secret already; if it lost it, an "
-                       "administrator can let it enrol again: kctl reset "
+                       "the node already has a secret; if the node lost it, "
+                       "an administrator can let it enrol again: kctl reset "
                        "node %s",
                        q->route.name);
         request_finish_durably(q);

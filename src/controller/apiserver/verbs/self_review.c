@@ -63,8 +63,8 @@ judge_own(struct request *q, const struct review_question *what)
 
     if (object != NULL
         && (!object_owner(object, &uid) || uid != q->principal->uid))
-        return (struct review_verdict){false, "it is another user's"};
-    return (struct review_verdict){true, "of what runs as the user"};
+        return (struct review_verdict){false, "it belongs to another user"};
+    return (struct review_verdict){true, "only objects of the user"};
 }
 
 static struct review_verdict
@@ -86,7 +86,8 @@ judge(struct request *q, const struct review_question *what, enum verb verb)
             false,
             "only in namespaces that the user belongs to"};
     case SCOPE_NODE:
-        return (struct review_verdict){true, "of the agent's own node"};
+        return (struct review_verdict){true,
+                                       "only objects of the agent's own node"};
     default:
         return (struct review_verdict){false, "no rule allows it"};
     }
@@ -98,7 +99,7 @@ judge_verbs(struct request *q,
             const struct review_question *what,
             const char *name)
 {
-    struct review_verdict verdict = {false, "there is no such verb"};
+    struct review_verdict verdict = {false, "unknown verb"};
 
     for (unsigned verb = 0; verb < N_VERBS; verb++) {
         if (strcmp(name, "*") != 0 && strcmp(name, verb_name(verb)) != 0)
@@ -128,7 +129,7 @@ judge_resource(struct request *q, const struct json *attributes)
         .name = given(attributes, "name"),
         .part = part != NULL ? subresource_parse(part) : SUBRESOURCE_NONE,
     };
-    struct review_verdict verdict = {false, "there is no such resource"};
+    struct review_verdict verdict = {false, "unknown resource"};
 
     /* An administrator has every right, also on resources that do not exist. */
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR)

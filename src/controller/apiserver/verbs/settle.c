@@ -261,8 +261,8 @@ format_held(struct settling *s)
     }
     if (task_list_of_ranges(arena, ranges, n, &more, &err) < 0
         || task_sets_unite(arena, &was, &more, &both, &err) < 0) {
-        log_error("tasks of job '%s/%s' that were interrupted too often are "
-                  "not held: %s",
+        log_error("cannot hold the tasks of job '%s/%s' that were interrupted "
+                  "too often: %s",
                   s->job->meta->namespace,
                   s->job->meta->name,
                   err.text);
@@ -484,7 +484,7 @@ verb_settle(struct request *q)
 
     if (s.job == NULL || !job_is_array(job_of(s.job))) {
         if (s.job != NULL)
-            reply_bad_request(&q->reply, "the Job is no array");
+            reply_bad_request(&q->reply, "the Job is not an array");
         request_finish_durably(q);
         return;
     }

@@ -204,9 +204,9 @@ verb_report_usage(struct request *q)
         record_decode(&usage_report_record, q->arena, q->body, &report);
         if (report.pods.count > MAX_PODS || report.interval_ms <= 0)
             reply_bad_request(&q->reply,
-                              "a report of usage has an "
-                              "intervalMilliseconds above 0, and %u pods at "
-                              "the most",
+                              "a report of usage must have an "
+                              "intervalMilliseconds above 0, and at most %u "
+                              "pods",
                               MAX_PODS);
         else {
             take_report(q, &report);

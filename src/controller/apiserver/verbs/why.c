@@ -305,7 +305,7 @@ explain_job_alone(struct request *q,
                   answer,
                   "Held",
                   "BeginTime",
-                  arena_printf(q->arena, "it is not to begin before %s", time));
+                  arena_printf(q->arena, "it must not start before %s", time));
     } else if (pods->placed > 0)
         set_cause(q, answer, "Placed", "Placed", "all of its pods have nodes");
     else
@@ -313,7 +313,7 @@ explain_job_alone(struct request *q,
                   answer,
                   "Waiting",
                   "NoPods",
-                  "the controller has not taken it up yet");
+                  "the job controller has not processed it yet");
     answer_now(q, answer);
 }
 

@@ -85,8 +85,8 @@ shared_change_new(struct metric_registry *metrics, struct clock *clock)
         shared_change->frames_made = metric_series(
             metric_counter(metrics,
                            "kiln_watch_frames_made_total",
-                           "Changes written out for watchers, each once for "
-                           "all who see it alike.",
+                           "Changes that were encoded for watchers, each once "
+                           "for all watchers with the same view.",
                            NULL));
     return shared_change;
 }

@@ -213,7 +213,7 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB --memm=3\n", "did you mean '--mem'?"},
         {"#!/bin/sh\n#KSUB 5\n", "'5' is not an option"},
         {"#!/bin/sh\n#KSUB --help\n", "for the command line"},
-        {"#!/bin/sh\n#KSUB --wrap=x\n", "--wrap is for the command line"},
+        {"#!/bin/sh\n#KSUB --wrap=x\n", "--wrap is only for the command line"},
         {"#!/bin/sh\n#KSUB -o a%t\n", "unknown pattern"},
         {"#!/bin/sh\n#KSUB -N 2\n", "several nodes"},
         {"#!/bin/sh\n#KSUB -N x\n", "not a number of nodes"},

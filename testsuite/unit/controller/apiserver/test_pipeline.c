@@ -145,22 +145,23 @@ START_TEST(what_names_no_stage_before_it_is_refused)
         {"[]", "in JSON"},
         {"{\"stages\":{}}", "in JSON"},
         {STAGES(""), "in JSON"},
-        {STAGES("7"), "stage 1: a name of up to 63"},
-        {STAGES("{\"name\":\"a\"}"), "stage 'a': a Job is expected"},
-        {STAGES(STAGE("a b", GOOD, "")), "stage 1: a name of up to 63"},
+        {STAGES("7"), "stage 1: expected a name of at most 63"},
+        {STAGES("{\"name\":\"a\"}"), "stage 'a': expected a Job"},
+        {STAGES(STAGE("a b", GOOD, "")),
+         "stage 1: expected a name of at most 63"},
         {STAGES(STAGE("a", GOOD, "") "," STAGE("a", GOOD, "")),
          "there are two stages 'a'"},
         {STAGES(STAGE("a", GOOD, AFTER("a"))),
-         "stage 'a': it waits for stage 'a', which does not stand before it"},
+         "stage 'a': it waits for stage 'a', which is not listed before it"},
         {STAGES(STAGE("a", GOOD, AFTER("b")) "," STAGE("b", GOOD, AFTER("a"))),
-         "stage 'a': it waits for stage 'b', which does not stand before it"},
+         "stage 'a': it waits for stage 'b', which is not listed before it"},
         {STAGES(STAGE("a", GOOD, "") "," STAGE("b", GOOD, AFTER("c"))),
          "stage 'b': it waits for stage 'c'"},
         {STAGES(STAGE("a", GOOD, "") "," STAGE("b", GOOD, NUMBER("99"))),
          "stage 'b': jobs.batch is forbidden: Dependencies: "
          "afterok:99: there is no job 99"},
         {STAGES(STAGE("a", GOOD, "{\"type\":\"sometimes\",\"job\":1}")),
-         "is no type of dependency"},
+         "is not a type of dependency"},
     };
     CLEANUP_WORLD struct world w;
 
@@ -319,7 +320,7 @@ START_TEST(stages_are_128_at_the_most)
 
         ck_assert_int_eq(a.code, 400);
         ck_assert_ptr_nonnull(
-            strstr(a.text, "a pipeline has 128 stages at the most, not 129"));
+            strstr(a.text, "a pipeline can have at most 128 stages, not 129"));
         ck_assert_uint_eq(count_jobs(&w), 0);
     }
     {

@@ -175,7 +175,8 @@ START_TEST(a_request_that_is_no_list_is_refused_in_words)
 
         ck_assert_int_eq(a.code, 400);
         ck_assert_ptr_nonnull(
-            strstr(a.text, "the body has 1 to 64 reports of pods in JSON"));
+            strstr(a.text,
+                   "the body must contain 1 to 64 reports of pods in JSON"));
     }
     {
         CLEANUP_ANSWER struct answer a =

@@ -245,7 +245,7 @@ static const struct {
     {&security, B("\x22\x01\x80"), "unexpected EOF"},
     {&volume,
      B("\x10\x01"),
-     "a part of 'io.k8s.api.core.v1.Volume' is no "
+     "a part of 'io.k8s.api.core.v1.Volume' is not a "
      "message"},
 };
 

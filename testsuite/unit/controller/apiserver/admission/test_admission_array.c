@@ -74,8 +74,8 @@ START_TEST(an_array_is_not_bound_by_upstreams_ceilings)
             JOBS,
             ARRAY("\"tasks\":\"5,1000001\"", ""),
             403,
-            "task 1000001 is beyond the largest that the site allows, 1000000 "
-            "(limits.maximumArraySize less one)");
+            "task 1000001 is larger than the largest task id that the site "
+            "allows, 1000000 (limits.maximumArraySize minus one)");
 }
 END_TEST
 
@@ -95,7 +95,7 @@ START_TEST(what_contradicts_an_array_is_refused)
         {ARRAY("\"tasks\":\"9-0\"", ""), "spec.array.tasks: Invalid value"},
         {ARRAY("\"tasks\":\"\"", ""), "spec.array.tasks: Required value"},
         {ARRAY("\"tasks\":\"0-9\",\"held\":\"7-12\"", ""),
-         "10 is none of the array's tasks"},
+         "10 is not one of the array's tasks"},
         {ARRAY("\"tasks\":\"0-9\",\"throttle\":-1", ""), "spec.array.throttle"},
     };
 

@@ -273,7 +273,7 @@ START_TEST(the_count_is_the_servers)
         ck_assert_ptr_nonnull(
             strstr(answer_get(&a, "message"),
                    "spec.array.requeues, 7, is counted by the server (it is "
-                   "0); 'kctl requeue JOB_[LIST]' lets tasks run again"));
+                   "0); use 'kctl requeue JOB_[LIST]' to run tasks again"));
     }
     ck_assert_int_eq(requeue(&w, arena, "11", 1), 200);
     ck_assert_int_eq(

@@ -153,7 +153,7 @@ START_TEST(one_user_has_eight_that_wait_and_others_still_ask)
     refused = world_wait(&w, &more);
     ck_assert_int_eq(refused.code, 429);
     ck_assert_ptr_nonnull(
-        strstr(refused.text, "user 'alice' waits for 8 answers"));
+        strstr(refused.text, "user 'alice' already waits for 8 answers"));
     ck_assert_int_eq(
         json_get_int(json_get(refused.body, "details"), "retryAfterSeconds", 0),
         1);

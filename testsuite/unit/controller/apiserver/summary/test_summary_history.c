@@ -123,7 +123,7 @@ START_TEST(what_cannot_be_asked_is_refused_with_its_name)
         {{"fields", "job,stat"}, "fields: 'stat'"},
         {{"state", "Runs"}, "state: 'Runs'"},
         {{"limit", "-1"}, "limit: '-1'"},
-        {{"colour", "red"}, "'colour' is nothing"},
+        {{"colour", "red"}, "'colour' is not a parameter"},
     };
     struct scene s;
 

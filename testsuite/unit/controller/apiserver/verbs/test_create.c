@@ -220,7 +220,7 @@ START_TEST(a_schedule_that_never_comes_is_refused)
 
         ck_assert_int_eq(a.code, 403);
         ck_assert_ptr_nonnull(
-            strstr(a.text, "Schedule: '0 0 31 4,6 *' never comes"));
+            strstr(a.text, "Schedule: '0 0 31 4,6 *' never occurs"));
     }
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")),
                      201);

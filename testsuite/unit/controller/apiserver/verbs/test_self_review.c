@@ -81,7 +81,7 @@ START_TEST(one_of_anothers_pods_is_not_theirs_to_delete)
 
         ck_assert(!json_is_true(json_get_path(a.body, "status.allowed")));
         ck_assert_str_eq(answer_get(&a, "status.reason"),
-                         "it is another user's");
+                         "it belongs to another user");
         ck_assert(json_is_true(json_get_path(b.body, "status.allowed")));
     }
 }

@@ -301,7 +301,7 @@ static const struct {
      "not kubescheduler.config.k8s.io/v1 InterPodAffinityArgs"},
     {HEAD "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: "
           "{scoringStrategy: {type: Foo}}}]}]\n",
-     "scoringStrategy.type: \"Foo\" is none of"},
+     "scoringStrategy.type: \"Foo\" is not one of"},
     {HEAD "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: "
           "{scoringStrategy: {type: RequestedToCapacityRatio}}}]}]\n",
      "shape needs 1 to"},

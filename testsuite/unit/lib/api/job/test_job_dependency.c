@@ -79,7 +79,7 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         {"afterok:1_[9-3]", "such as afterok:1_3", -EINVAL},
         {"afterok:1_3-9", "is not a job id", -EINVAL},
         {"afterok:1_x", "such as afterok:1_3", -EINVAL},
-        {"aftercorr:1_3", "afterok:1_3 waits for these", -EINVAL},
+        {"aftercorr:1_3", "use afterok:1_3 to wait for these", -EINVAL},
         {"afterburstbuffer:1", "there are no burst buffers", -EOPNOTSUPP},
         {"expand:1", "cannot change its size", -EOPNOTSUPP},
     };
