@@ -571,7 +571,7 @@ controller_run(struct controller *c, struct error *err)
     if (s->is_conformance)
         log_warning(
             "--conformance: EVERYBODY WHO REACHES THIS CONTROLLER IS AN "
-            "ADMINISTRATOR, and nothing is scheduled; it is for tests "
+            "ADMINISTRATOR, and nothing is scheduled; use it only for tests "
             "of the API, never for a cluster");
     readiness_ready();
     loop_run(c->loop);

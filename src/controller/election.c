@@ -40,8 +40,8 @@ on_lost(const char *why, void *arg)
 {
     struct election *e = arg;
 
-    log_error("this controller has lost the lease '%s', stopping what it "
-              "stands for: %s",
+    log_error("this controller has lost the lease '%s', stopping the "
+              "components that need it: %s",
               e->lease,
               why);
     metric_set(e->is_leading, 0);

@@ -51,7 +51,7 @@ asked(void *arg)
     bool was_dead = atomic_exchange(m->is_dead, is_dead);
 
     if (is_dead && !was_dead)
-        log_error("%s; nobody on another machine can prove who he is",
+        log_error("%s; users on other machines cannot be authenticated",
                   m->error.text);
     else if (was_dead && !is_dead)
         log_info("MUNGE answers again");

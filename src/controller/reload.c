@@ -49,7 +49,7 @@ say_mistakes(const struct reload *r)
 
     for (; *line != '\0'; line += strcspn(line, "\n") + 1)
         log_error("reloading: %.*s", (int)strcspn(line, "\n"), line);
-    log_error("reloading changed nothing: mend the configuration and send "
+    log_error("reloading changed nothing: fix the configuration and send "
               "SIGHUP again");
     readiness_status("a reload failed: see the log");
 }
@@ -65,9 +65,11 @@ apply(struct reload *r)
     log_set_level((enum log_level)r->fresh.log_level);
     waiting = controller_settings_say_unloaded(r->s.started_with, &r->fresh);
     log_info("The configuration was reloaded%s",
-             waiting > 0 ? "; some of it waits for a restart" : "");
+             waiting > 0 ? "; some settings take effect after a restart" : "");
     readiness_status("the configuration was reloaded%s",
-                     waiting > 0 ? "; some of it waits for a restart" : "");
+                     waiting > 0 ? "; some settings take effect after a "
+                                   "restart"
+                                 : "");
 }
 
 static void

@@ -93,7 +93,7 @@ make_certificate(const struct serving_keys *e, struct error *err)
     add_name(names, &n, "::1");
     r = certificate_make(e->certificate, e->key, names, n, err);
     if (r == 0)
-        log_info("a certificate was made for '%s' and %zu more names: '%s'",
+        log_info("created a certificate for '%s' and %zu more names: '%s'",
                  names[0],
                  n - 1,
                  e->certificate);

@@ -55,7 +55,7 @@ static const struct setting settings[] = {
      .initial = CONTROLLER_STATE_DIR,
      .option = "state-dir",
      .argument = "DIR",
-     .help = "Where everything that must outlive a restart is kept; on a "
+     .help = "Directory for everything that must survive a restart; on a "
              "local disk."},
     {"reserve",
      SETTING_BYTES,
@@ -63,16 +63,16 @@ static const struct setting settings[] = {
      .initial = "32Mi",
      .max = 1LL << 40,
      .help =
-         "Space kept free for the day when the disk of stateDir is full, so "
-         "that deletes go on; an eighth of a small file system."},
+         "Space reserved for the case that the disk of stateDir is full, so "
+         "that deletes still work; at most an eighth of a small file system."},
     {"listen",
      SETTING_TEXTS,
      AT(listen),
      .check = apiserver_check_address,
      .option = "listen",
      .argument = "ADDR:PORT",
-     .help = "Where nodes and users on other machines reach the API: "
-             "\"0.0.0.0:6820\", \"[::]:6820\". Several may be given."},
+     .help = "Addresses where nodes and users on other machines reach the "
+             "API: \"0.0.0.0:6820\", \"[::]:6820\". Several may be given."},
     {"socket",
      SETTING_TEXT,
      AT(socket),
@@ -85,14 +85,15 @@ static const struct setting settings[] = {
      AT(tls_listen),
      .option = "listen-tls",
      .argument = "ADDR:PORT",
-     .help = "Where tools that can speak no MUNGE reach the API, by TLS and "
-             "short-lived tokens: \"0.0.0.0:6821\". Several may be given."},
+     .help = "Addresses where tools that do not support MUNGE reach the API, "
+             "with TLS and short-lived tokens: \"0.0.0.0:6821\". Several may "
+             "be given."},
     {"tls.certificate",
      SETTING_TEXT,
      AT(tls_certificate),
-     .help = "The certificate to serve TLS by, with those it is signed by, in "
-             "PEM; without one, the controller makes its own at the first "
-             "start (tls.crt in the state directory)."},
+     .help = "The certificate for TLS, followed by the certificates that "
+             "signed it, in PEM; without one, the controller creates its own "
+             "at the first start (tls.crt in the state directory)."},
     {"tls.key",
      SETTING_TEXT,
      AT(tls_key),
@@ -100,29 +101,29 @@ static const struct setting settings[] = {
     {"tls.names",
      SETTING_TEXTS,
      AT(tls_names),
-     .help = "Names and addresses that clients know this machine by, for the "
-             "certificate that it makes; the host's name, localhost and the "
-             "addresses of tls.listen are in it anyway."},
+     .help = "More names and addresses of this machine for the certificate "
+             "that the controller creates; it always contains the host's "
+             "name, localhost and the addresses of tls.listen."},
     {"tls.tokenLifetime",
      SETTING_TIMESPAN,
      AT(token_lifetime_us),
      .initial = "15m",
      .min = 60 * SECOND_US,
      .max = 86400 * SECOND_US,
-     .help = "How long a token of kctl credential is good."},
+     .help = "Lifetime of tokens from kctl credential."},
     {"cluster",
      SETTING_TEXT,
      AT(cluster),
      .initial = "kiln",
      .option = "cluster",
      .argument = "NAME",
-     .help = "The cluster's name, which credentials carry."},
+     .help = "The cluster's name, which is part of every credential."},
     {"mungeSocket",
      SETTING_TEXT,
      AT(munge_socket),
      .option = "munge-socket",
      .argument = "PATH",
-     .help = "munged's socket, where it is not the usual one."},
+     .help = "The socket of munged, if it is not the usual one."},
     {"administrators",
      SETTING_TEXTS,
      AT(administrators),
@@ -131,7 +132,7 @@ static const struct setting settings[] = {
      .option = "administrators",
      .argument = "LIST",
      .help = "Users, and groups as \"@group\", who may do everything; root "
-             "of this machine always may, by the socket."},
+             "of this machine always may, through the socket."},
     {"operators",
      SETTING_TEXTS,
      AT(operators),
@@ -146,7 +147,7 @@ static const struct setting settings[] = {
      AT(allow_root_jobs),
      .reloads = true,
      .option = "allow-root-jobs",
-     .help = "Take jobs of root; agents must allow them, too."},
+     .help = "Accept jobs of root; agents must allow them, too."},
     {"minUid",
      SETTING_INT,
      AT(min_uid),
@@ -155,20 +156,19 @@ static const struct setting settings[] = {
      .max = UINT32_MAX,
      .option = "min-uid",
      .argument = "UID",
-     .help = "Take no jobs of users below it."},
+     .help = "Accept no jobs of users with lower uids."},
     {"allowRootlessAgents",
      SETTING_BOOL,
      AT(allow_rootless_agents),
      .reloads = true,
      .option = "allow-rootless-agents",
-     .help = "Let ordinary users enrol agents, which run their own jobs "
-             "alone."},
+     .help = "Let ordinary users enrol agents, which run only their own jobs."},
     {"approveNodes",
      SETTING_BOOL,
      AT(approve_nodes),
      .reloads = true,
      .option = "approve-nodes",
-     .help = "New nodes take no jobs before an administrator approves them "
+     .help = "New nodes take no jobs until an administrator approves them "
              "(kctl approve node NAME)."},
     {"limits.perUser.objects",
      SETTING_INT,
@@ -177,7 +177,9 @@ static const struct setting settings[] = {
      .initial = "200000",
      .max = 1000000000,
      .help =
-         "How many unfinished jobs, pods and claims a user may have, without the pods that Kiln makes for jobs; 0: any number, here and below."},
+         "Maximum number of unfinished jobs, pods and claims of a user, "
+         "without the pods that Kiln creates for jobs; 0: no limit, here and "
+         "below."},
     {"limits.perUser.pods",
      SETTING_INT,
      AT(limits.per_user.pods),
@@ -185,7 +187,8 @@ static const struct setting settings[] = {
      .initial = "1000000",
      .max = 1000000000,
      .help =
-         "How many pods the unfinished jobs of a user may ask for at once, by their parallelism."},
+         "Maximum number of pods that the unfinished jobs of a user may ask "
+         "for at once, by their parallelism."},
     {"limits.perUser.bytes",
      SETTING_BYTES,
      AT(limits.per_user.bytes),
@@ -193,28 +196,29 @@ static const struct setting settings[] = {
      .initial = "2Gi",
      .max = 1LL << 50,
      .help =
-         "How many bytes of objects, scripts and environments a user may have stored, finished jobs too."},
+         "Maximum size of the objects, scripts and environments that a user "
+         "may have stored, including finished jobs."},
     {"limits.perUser.connections",
      SETTING_INT,
      AT(limits.per_user.connections),
      .reloads = true,
      .initial = "2048",
      .max = 1000000,
-     .help = "How many connections a user may have."},
+     .help = "Maximum number of connections of a user."},
     {"limits.perUser.watches",
      SETTING_INT,
      AT(limits.per_user.watches),
      .reloads = true,
      .initial = "1024",
      .max = 1000000,
-     .help = "How many watches a user may have."},
+     .help = "Maximum number of watches of a user."},
     {"limits.perUser.logReaders",
      SETTING_INT,
      AT(limits.per_user.log_readers),
      .reloads = true,
      .initial = "32",
      .max = 1000000,
-     .help = "How many outputs of jobs a user may read at a time."},
+     .help = "Maximum number of job outputs that a user may read at a time."},
     {"limits.perUser.requestsPerSecond",
      SETTING_INT,
      AT(limits.per_user.requests_per_second),
@@ -222,7 +226,8 @@ static const struct setting settings[] = {
      .initial = "1000",
      .max = 1000000,
      .help =
-         "How many requests a user may make a second; twice that after a rest."},
+         "Maximum number of requests of a user per second; twice that after "
+         "a pause."},
     {"limits.perUser.questionsPerSecond",
      SETTING_INT,
      AT(limits.per_user.questions_per_second),
@@ -230,7 +235,8 @@ static const struct setting settings[] = {
      .initial = "20",
      .max = 1000000,
      .help =
-         "How often a second a user may ask the scheduler why a job waits (kctl why); twice that after a rest."},
+         "How often per second a user may ask the scheduler why a job waits "
+         "(kctl why); twice that after a pause."},
     {"limits.maximumTime",
      SETTING_TIMESPAN,
      AT(limits.maximum_time_us),
@@ -238,30 +244,29 @@ static const struct setting settings[] = {
      .initial = "0",
      .max = 3650 * 86400 * SECOND_US,
      .help =
-         "The longest time limit of a job, and that of a job that asks for none; 0: none."},
+         "Maximum time limit of a job, and the time limit of a job that asks "
+         "for none; 0: no limit."},
     {"limits.maximumGrace",
      SETTING_TIMESPAN,
      AT(limits.maximum_grace_us),
      .reloads = true,
      .initial = "1h",
      .max = 365 * 86400 * SECOND_US,
-     .help =
-         "The longest that a job may take to end after it was told to; 0: any."},
+     .help = "Maximum grace period of a job; 0: no limit."},
     {"limits.maximumArraySize",
      SETTING_INT,
      AT(limits.maximum_array_size),
      .reloads = true,
      .initial = "1000001",
      .max = 100000001,
-     .help =
-         "One more than the largest number that an element of a job array may have; 0: any."},
+     .help = "Maximum task id of a job array, plus one; 0: no limit."},
     {"limits.maximumRequeues",
      SETTING_INT,
      AT(limits.maximum_requeues),
      .initial = "0",
      .max = 1000000,
-     .help =
-         "How often a job that is interrupted, as by preemption, starts anew before it is held; 0: any number."},
+     .help = "How often an interrupted job, for example a preempted one, is "
+             "started again before it is held; 0: no limit."},
     {"limits.pidsPerPod",
      SETTING_INT,
      AT(limits.pids_per_pod),
@@ -269,15 +274,16 @@ static const struct setting settings[] = {
      .initial = "0",
      .max = 4194304,
      .help =
-         "The most processes of a pod, and what one gets that asks for no number; 0: what its agent says."},
+         "Maximum number of processes of a pod, and the limit of a pod that "
+         "asks for none; 0: as set by its agent."},
     {"limits.defaultMemory",
      SETTING_BYTES,
      AT(limits.default_memory),
      .reloads = true,
      .initial = "0",
      .max = 1LL << 50,
-     .help =
-         "The memory, and its limit, of a job that asks for none; 0: nothing reserved, and no limit."},
+     .help = "Memory request and limit of a job that asks for no memory; 0: "
+             "nothing is reserved, and there is no limit."},
     {"nodeGrace",
      SETTING_TIMESPAN,
      AT(node_grace_us),
@@ -287,7 +293,7 @@ static const struct setting settings[] = {
      .option = "node-grace",
      .argument = "TIME",
      .help = "How long a node may be silent before it counts as not ready; "
-             "four times the agents' heartbeat at the least."},
+             "at least four times the agents' heartbeat interval."},
     {"finished.maxAge",
      SETTING_TIMESPAN,
      AT(finished_max_age_us),
@@ -310,36 +316,37 @@ static const struct setting settings[] = {
      SETTING_BOOL,
      AT(hold_never_satisfied),
      .option = "hold-never-satisfied",
-     .help = "Let jobs wait on whose dependencies can never be met any more, "
-             "instead of ending them."},
+     .help = "Keep jobs waiting whose dependencies can never be met, instead "
+             "of ending them."},
     {"history.maxAge",
      SETTING_TIMESPAN,
      AT(history_max_age_us),
      .initial = "0",
      .max = 36500LL * 86400 * SECOND_US,
      .help =
-         "How long the history of jobs (kctl history) is kept; 0: for ever. Export it before: kctl history --all -o csv."},
+         "How long the history of jobs (kctl history) is kept; 0: for ever. "
+         "To export it first: kctl history --all -o csv."},
     {"history.maxBytes",
      SETTING_BYTES,
      AT(history_max_bytes),
      .initial = "0",
      .max = 1LL << 50,
-     .help =
-         "How large its file may become before the oldest rows go; 0: any size. A row takes some 400 bytes."},
+     .help = "Maximum size of the history file; beyond it the oldest rows "
+             "are removed; 0: no limit. A row takes about 400 bytes."},
     {"watchLog.bytes",
      SETTING_BYTES,
      AT(watch_log_bytes),
      .initial = "64Mi",
      .min = 1 << 20,
      .max = 1LL << 40,
-     .help = "How much memory the history that watches follow may take."},
+     .help = "Maximum memory of the change log that watches follow."},
     {"watchLog.age",
      SETTING_TIMESPAN,
      AT(watch_log_age_us),
      .initial = "5m",
      .min = SECOND_US,
      .max = 86400 * SECOND_US,
-     .help = "How far that history reaches back."},
+     .help = "How far back the change log reaches."},
     {"scheduler.config",
      SETTING_TEXT,
      AT(scheduler_config),
@@ -354,45 +361,44 @@ static const struct setting settings[] = {
      .check = check_feature,
      .option = "feature-gates",
      .argument = "LIST",
-     .help = "What of the scheduler is switched on or off: NAME=true, "
-             "NAME=false."},
+     .help = "Feature gates of the scheduler: NAME=true, NAME=false."},
     {"scheduler.leaderElect",
      SETTING_BOOL,
      AT(leader_elect),
      .initial = "true",
      .option = "leader-elect",
      .argument = "BOOL",
-     .help = "Schedule and look after the cluster only while this controller "
-             "holds the lease that its scheduler's configuration names; false "
-             "for one controller."},
+     .help = "Schedule and manage the cluster only while this controller "
+             "holds the lease that its scheduler's configuration names; set "
+             "it to false if there is only one controller."},
     {"scheduler.assumeExpiry",
      SETTING_TIMESPAN,
      AT(assume_expiry_us),
      .initial = "0",
      .max = 86400 * SECOND_US,
-     .help = "How long after its binding a pod that the API never confirmed "
-             "holds its node; 0: for ever, as upstream."},
+     .help = "How long a pod whose binding the API never confirmed keeps its "
+             "resources on the node; 0: for ever, as upstream."},
     {"audit.file",
      SETTING_TEXT,
      AT(audit_file),
      .option = "audit-file",
      .argument = "PATH",
-     .help = "Where each request that changes something, and each refusal, has "
-             "its line of JSON: a path, \"journal\" or \"none\"; audit.log in "
-             "the state directory unless it is given."},
+     .help = "Where each request that changes something, and each refused "
+             "request, is logged as a line of JSON: a path, \"journal\" or "
+             "\"none\"; the default is audit.log in the state directory."},
     {"audit.maxBytes",
      SETTING_BYTES,
      AT(audit_max_bytes),
      .initial = "64Mi",
      .min = 1 << 16,
      .max = 1LL << 40,
-     .help = "How large that file becomes before the next is begun."},
+     .help = "Size at which a new audit log file is started."},
     {"audit.keep",
      SETTING_INT,
      AT(audit_keep),
      .initial = "4",
      .max = 1000,
-     .help = "How many files of before are kept, as PATH.1 to PATH.N."},
+     .help = "How many earlier audit log files are kept, as PATH.1 to PATH.N."},
     {"logLevel",
      SETTING_CHOICE,
      AT(log_level),
@@ -401,7 +407,7 @@ static const struct setting settings[] = {
      .choices = setting_log_levels,
      .option = "log-level",
      .argument = "LEVEL",
-     .help = "How much to tell: error, warning, info or debug."},
+     .help = "How much to log: error, warning, info or debug."},
 };
 
 const struct setting_table controller_setting_table = {

@@ -31,8 +31,8 @@ static const struct option_spec rows[] = {
     {"init",
      0,
      NULL,
-     "Make the empty store of a new cluster in the state directory, and exit; "
-     "a store that is there stays as it is.",
+     "Create the empty store of a new cluster in the state directory, and "
+     "exit; an existing store is left as it is.",
      OPTION_FLAG,
      AT(initialize)},
     {"backup",
@@ -45,43 +45,42 @@ static const struct option_spec rows[] = {
     {"restore",
      0,
      "FILE",
-     "Put such a copy in the place of the store, and exit; history that is "
-     "there stays.",
+     "Replace the store with a copy made by --backup, and exit; existing "
+     "history is kept.",
      OPTION_TEXT,
      AT(restore)},
     {"check-store",
      0,
      NULL,
-     "List what of the store cannot be read and is kept aside, and exit; while "
-     "no controller runs.",
+     "List the rows of the store that cannot be read and are kept aside, and "
+     "exit; only while no controller runs.",
      OPTION_FLAG,
      AT(check_store)},
     {"drop-damaged",
      0,
      "KEY",
-     "Take what --check-store lists under KEY out of the store, write what "
-     "stood there to standard output, and exit.",
+     "Remove the rows that --check-store lists under KEY from the store, "
+     "write their content to standard output, and exit.",
      OPTION_TEXT,
      AT(drop_damaged)},
     {"conformance",
      0,
      NULL,
-     "Serve the API alone, to one test identity, without Kiln's own rules: "
-     "for replaying recorded exchanges; on loopback addresses alone.",
+     "Serve only the API, to one test identity, without Kiln's own rules, for "
+     "replaying recorded exchanges; only on loopback addresses.",
      OPTION_FLAG,
      AT(is_conformance)},
     {"rotate-tokens",
      0,
      NULL,
-     "Replace the key of tokens, which ends all of them, and exit; also while "
+     "Replace the token key, which revokes all tokens, and exit; also while "
      "the controller runs.",
      OPTION_FLAG,
      AT(rotate_tokens)},
     {"write-config-to",
      0,
      "FILE",
-     "Write the scheduler's configuration as it is in effect to FILE, and "
-     "exit.",
+     "Write the effective configuration of the scheduler to FILE, and exit.",
      OPTION_TEXT,
      AT(write_config_to)},
 };
@@ -89,8 +88,8 @@ static const struct option_spec rows[] = {
 static const struct option_table options = {
     .name = "kiln-controller",
     .usage = "[OPTION]...",
-    .summary = "Serves the API of a Kiln cluster, keeps its state, schedules "
-               "its jobs and looks after its nodes.",
+    .summary = "Serves the API of a Kiln cluster, stores its state, schedules "
+               "its jobs and manages its nodes.",
     OPTION_ROWS(rows),
     .has_version = true,
 };
@@ -116,8 +115,7 @@ check_tls(const struct controller_settings *s, struct strbuf *mistakes)
     if ((s->tls_certificate == NULL) == (s->tls_key == NULL))
         return 0;
     strbuf_add_text(mistakes,
-                    "tls.certificate and tls.key go together: give both, or "
-                    "none\n");
+                    "tls.certificate and tls.key must be given together\n");
     return -EINVAL;
 }
 
@@ -197,8 +195,9 @@ initialize(const struct controller_settings *s)
     int r = store_initialize(s->state_dir, &was_there, &err);
 
     if (r == 0)
-        printf(was_there ? "'%s' holds a cluster already; nothing was changed\n"
-                         : "'%s' holds a new cluster now\n",
+        printf(was_there ? "'%s' already contains a cluster; nothing was "
+                           "changed\n"
+                         : "'%s' contains a new cluster now\n",
                s->state_dir);
     exit((int)program_end(options.name, r, &err));
 }
@@ -277,7 +276,7 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
     };
     operands = configuration_begin(&configuration, argc, argv, s->arena, s);
     if (operands < argc)
-        program_refuse(&options, "'%s' is no option", argv[operands]);
+        program_refuse(&options, "'%s' is not an option", argv[operands]);
     if (s->write_config_to != NULL)
         write_config(s);
     if (s->rotate_tokens)
@@ -326,8 +325,8 @@ controller_settings_say_unloaded(const struct controller_settings *before,
 
         if (setting->reloads || setting_is_same(setting, before, now))
             continue;
-        log_warning("reloading: %s has changed, which takes effect when the "
-                    "controller is started again",
+        log_warning("reloading: %s has changed; the change takes effect when "
+                    "the controller is restarted",
                     setting->key);
         n++;
     }

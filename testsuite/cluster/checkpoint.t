@@ -139,7 +139,7 @@ id=$(submit out6 --checkpoint-command 'echo saves')
 ok "a job with a command runs on a node whose agent does not support it" \
     wait_for 20 runs "$id" out6
 ok "an event warns its owner" wait_for 20 says "$id" \
-    'Warning.*CheckpointUnsupported.*agent of node n1 is of a former release'
+    'Warning.*CheckpointUnsupported.*agent of node n1 is of an earlier release'
 plain=$(as kilntest1 ksub --parsable -c 1 -o /dev/null --wrap true)
 as kilntest1 kctl cancel "$id" >/dev/null
 ok "a job without a command runs there" wait_for 20 state_is "$plain" Completed

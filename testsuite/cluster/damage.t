@@ -102,7 +102,7 @@ ok "that job still runs" runs second
 sleep 1
 is "no second pod is created for it" "$(pods_of "$second")" 0
 ok "the log says that the job is left as it is" \
-    log_says controller "job 'default/job-$second' stays as it is"
+    log_says controller "job 'default/job-$second' is not processed"
 
 # --- the Node -----------------------------------------------------------------
 stop controller

@@ -38,7 +38,7 @@ ok "a job occupies the node" wait_for 10 state_is "$wide" Running
 late=$(submit -c 4 -t 20 --deadline now+30minutes --wrap true)
 why() { as kilntest1 kctl why "$1" | grep -q "$2"; }
 ok "a job that could only start too late for its deadline says so" wait_for 10 \
-    why "$late" 'too late to end before its deadline, 20.*nothing is reserved'
+    why "$late" 'too late to end before its deadline, 20.*no reservation is made'
 planned() {
     [ "$(root get pods -l "batch.kubernetes.io/job-name=job-$1" -o json |
         jq -r '.items[0].status.cause.node')" = "$2" ]

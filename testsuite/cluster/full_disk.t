@@ -77,7 +77,7 @@ like "the error says why, and what an administrator must do" "$said" \
     'disk is full.*administrator frees space'
 ok "the controller still answers" cluster_is_ready
 ok "its log says where space is needed, and what to do" log_says controller \
-    "Nothing but reads and deletes.*$cluster/state.*free space"
+    "Only reads and deletes.*$cluster/state.*free space"
 is "a metric says that the store is read-only" \
     "$(metric kiln_store_read_only)" 1
 like "/readyz?verbose says it, too" \

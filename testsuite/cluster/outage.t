@@ -125,7 +125,7 @@ is "each job was started once" "$(cat "$home"/starts-* | wc -l)" 8
 is "no submission created two Jobs" "$(kctl get jobs -o name | wc -l)" 9
 unlike "no node was given up during the outage" \
     "$(cat "$cluster/log/controller")" \
-    'has not been heard of'
+    'has not reported for'
 is "no node has retained allocations" "$(kctl get nodes -o json |
     jq '[.items[].status.remnants // {} | length] | add')" 0
 finish

@@ -204,10 +204,10 @@ f=$(s1 -p all -w n1 -n 1 --parsable long.sh 2>/dev/null)
 ok "another job of the same user runs on the node, too" wait_for 20 runs "$f"
 g=$(s2 -p big -n 1 --parsable --wrap 'sleep 600' 2>/dev/null)
 ok "a job of another user in this partition waits" \
-    wait_for 20 cause "$g" "a node that is not another user's alone"
+    wait_for 20 cause "$g" "a node that is not used by another user"
 d=$(s2 -p all -w n1 -n 1 --parsable --wrap 'sleep 600' 2>/dev/null)
 ok "a job of another user in another partition waits, too" \
-    wait_for 20 cause "$d" "a node that is not another user's alone"
+    wait_for 20 cause "$d" "a node that is not used by another user"
 k1 cancel "$e" >/dev/null
 ok "the latter runs when no job needs the node for its user alone" \
     wait_for 20 runs "$d"

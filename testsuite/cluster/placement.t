@@ -130,11 +130,11 @@ ok "a job that fits later says what it needs" wait_for 20 \
 ok "kctl why says what the nearest node has free" \
     said "a64fx has 24 CPUs free, at most 9 in one NUMA node"
 ok "kctl why says under which condition the job may start" \
-    said "Outlook: it may start about .*, if what runs without a time limit"
+    said "Outlook: it may start about .*, if jobs without a time limit"
 like "ksub --test-only says that, too" \
     "$(ksub --test-only -w a64fx -c 12 --mem 7G \
     --numa single-numa-node --wrap true)" \
-    "if what runs .* ends by then, on a64fx, which has 24 CPUs free, at most 9"
+    "if jobs .* end by then, on a64fx, which has 24 CPUs free, at most 9"
 like "ksub --test-only says that a job that fits could start now" \
     "$(ksub --test-only -w a64fx -c 9 --numa single-numa-node --wrap true)" \
     "It could start now, on a64fx"

@@ -63,7 +63,7 @@ ok "it runs again" wait_for 20 state_is "$id" Running
 urgent
 ok "it is preempted again" takes_room
 ok "it is now held" wait_for 20 state_is "$id" Held
-words='held: interrupted 2 times, started anew 1 time at most'
+words='held: interrupted 2 times, started again 1 time at most'
 is "the cause has a code" "$(job "$id" .status.cause.code)" \
     JobHoldMaxRequeue
 is "the cause has a message" "$(job "$id" .status.cause.message)" "$words"
@@ -163,7 +163,7 @@ like "kctl jobs shows the held task" \
     "$(as kilntest1 kctl jobs)" "${array}_7 .*Held"
 like "kctl describe says why the task is held" \
     "$(as kilntest1 kctl describe job "$array")" \
-    "task 7 held: interrupted 2 times, started anew 1 time at most"
+    "task 7 held: interrupted 2 times, started again 1 time at most"
 like "kctl why says that the task is held" \
     "$(as kilntest1 kctl why "${array}_7")" \
     "^Task ${array}_7: Held\$"
@@ -171,7 +171,7 @@ is "kctl why says once how to release it" \
     "$(as kilntest1 kctl why "${array}_7" |
     grep -c "'kctl release ${array}_7' lets it")" 1
 like "kctl why says why it is held" "$(as kilntest1 kctl why "${array}_7")" \
-    "task 7 held: interrupted 2 times, started anew 1 time at most"
+    "task 7 held: interrupted 2 times, started again 1 time at most"
 like "kctl why lists the earlier attempts" \
     "$(as kilntest1 kctl why "${array}_7")" \
     "^Its earlier attempts:"

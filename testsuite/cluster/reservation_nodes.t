@@ -31,7 +31,7 @@ has() { [ "$(node)" = "$1" ]; }
 ok "another node is taken for a silent one" wait_for 30 has "$other"
 told() {
     root describe reservation some >"$cluster/out" 2>&1
-    grep -q "NodeReplaced.*node $was is not ready, and others are taken instead" "$cluster/out"
+    grep -q "NodeReplaced.*node $was is not ready, and is replaced" "$cluster/out"
 }
 ok "an event says which node was replaced, and why" wait_for 10 told
 signal "$was" CONT

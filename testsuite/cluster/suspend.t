@@ -252,5 +252,5 @@ fi
 api root PATCH /api/v1/nodes/n1/status '{"status":{"agentFeatures":null}}' \
     $merge >/dev/null
 like "a job whose agent cannot suspend is refused, and the message names the node" \
-    "$(operator suspend "$three" 2>&1)" 'agent of node n1 is of a former release'
+    "$(operator suspend "$three" 2>&1)" 'agent of node n1 is of an earlier release'
 finish

@@ -147,7 +147,7 @@ stop controller
 printf 'tls:\n  certificate: /nonexistent/crt\n' >"$cluster/etc/half.yaml"
 like "a certificate without a key is refused" \
     "$(kiln-controller --config "$cluster/etc/half.yaml" --check-config 2>&1)" \
-    'go together'
+    'must be given together'
 mv "$cluster/state/tls.crt" "$cluster/etc/site.crt"
 mv "$cluster/state/tls.key" "$cluster/etc/site.key"
 printf 'tls:\n  certificate: %s\n  key: %s\n' "$cluster/etc/site.crt" \

@@ -221,8 +221,8 @@ static void
 say_trouble(struct history *h, const struct error *err)
 {
     if (h->trouble.code == 0)
-        log_error("History cannot be written, trying again every %d s; "
-                  "everything else goes on, and rows wait: %s",
+        log_error("cannot write history, trying again every %d s; everything "
+                  "else continues, and rows wait: %s",
                   RETRY_MS / 1000,
                   err->text);
     h->trouble = *err;
@@ -246,8 +246,8 @@ static void
 made_indexes(struct history *h, const struct history_order *order)
 {
     if (order->result < 0 && order->result != -ECANCELED)
-        log_warning("History lacks an index, so that some questions are slow; "
-                    "it is tried again at the next start: %s",
+        log_warning("History lacks an index, so some queries are slow; "
+                    "creating it is tried again at the next start: %s",
                     order->err.text);
     if (h->queue.count > 0)
         flush_soon(h);
@@ -323,8 +323,7 @@ static void
 dropped(struct history *h, const struct history_order *order)
 {
     if (order->dropped > 0)
-        log_debug("History: %lld rows were old enough to go",
-                  (long long)order->dropped);
+        log_debug("History: removed %lld old rows", (long long)order->dropped);
     if (order->result < 0)
         say_trouble(h, &order->err);
     if (!h->is_stopping)
@@ -428,27 +427,25 @@ add_metrics(struct history *h, struct metric_registry *registry)
 {
     if (registry == NULL)
         return;
-    h->rows_total =
-        metric_series(metric_counter(registry,
-                                     "kiln_history_rows_total",
-                                     "Rows of history that were written.",
-                                     NULL));
+    h->rows_total = metric_series(metric_counter(registry,
+                                                 "kiln_history_rows_total",
+                                                 "Rows written to history.",
+                                                 NULL));
     h->failures_total = metric_series(
         metric_counter(registry,
                        "kiln_history_failures_total",
-                       "Writes of history that failed and are tried again.",
+                       "Failed writes of history, which are tried again.",
                        NULL));
     metric_read(
         metric_series(metric_gauge(registry,
                                    "kiln_history_waiting",
-                                   "Rows of history that are not on the disk "
-                                   "yet.",
+                                   "Rows of history that are not on disk yet.",
                                    NULL)),
         read_waiting,
         h);
     metric_read(metric_series(metric_gauge(registry,
                                            "kiln_history_bytes",
-                                           "Bytes of the file of history.",
+                                           "Size of the history file.",
                                            NULL)),
                 read_bytes,
                 h);
@@ -542,7 +539,7 @@ history_ask(struct history *h,
     if (!h->is_open)
         return error_set(err,
                          -EBUSY,
-                         "history is still being opened: ask again in a "
+                         "history is still being opened; ask again in a "
                          "moment");
     return history_questions_ask(h->questions, question, done, context, err);
 }

@@ -28,7 +28,7 @@ history_backup_check(const char *file, struct error *err)
 
     if (access(to, F_OK) < 0)
         return 0;
-    return error_set(err, -EEXIST, "'%s' is there already", to);
+    return error_set(err, -EEXIST, "'%s' already exists", to);
 }
 
 int
@@ -40,7 +40,7 @@ history_backup(const char *directory, const char *file, struct error *err)
 
     if (access(from, F_OK) == 0)
         r = store_copy_database(from, to, err);
-    return r < 0 ? error_wrap(err, r, "the store is copied, history is not")
+    return r < 0 ? error_wrap(err, r, "the store is copied, but history is not")
                  : 0;
 }
 
@@ -53,6 +53,7 @@ history_restore(const char *directory, const char *file, struct error *err)
 
     if (access(from, F_OK) == 0 && access(to, F_OK) < 0)
         r = store_copy_database(from, to, err);
-    return r < 0 ? error_wrap(err, r, "the store is restored, history is not")
-                 : 0;
+    return r < 0
+               ? error_wrap(err, r, "the store is restored, but history is not")
+               : 0;
 }

@@ -182,7 +182,7 @@ history_file_set_aside(const char *path,
     }
     (void)rename(path, aside);
     strbuf_printf(notice,
-                  "%s: kept as '%s', and a new one was begun with what the "
+                  "%s: kept as '%s', and started a new history with what the "
                   "store still has",
                   why,
                   aside);
@@ -206,7 +206,7 @@ history_file_open(const char *path,
     if (r == 1 || r == -EUCLEAN) {
         close_db(f);
         if (r == 1)
-            error_set(&why, -EUCLEAN, "'%s' is of another cluster", path);
+            error_set(&why, -EUCLEAN, "'%s' belongs to another cluster", path);
         history_file_set_aside(path,
                                r == 1 ? "other-cluster" : "damaged",
                                why.text,

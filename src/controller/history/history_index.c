@@ -66,8 +66,8 @@ say_begin(sqlite3 *db, const char *name)
                    NULL)
             == 0
         && has_rows != 0)
-        log_info("History gets the index %s; what ends meanwhile is written "
-                 "after it",
+        log_info("Creating the history index %s; rows of attempts that end "
+                 "meanwhile are written afterwards",
                  name);
 }
 

@@ -89,9 +89,9 @@ keep_row(struct history *h, struct store_txn *txn, const struct object *object)
 
     if (h->n_secrets >= SECRETS_MOST) {
         if (h->lost++ == 0)
-            log_error("History cannot be written, and %d rows wait in the "
-                      "store already: of what ends and is removed from now "
-                      "on there will be no row",
+            log_error("cannot write history, and %d rows wait in the store "
+                      "already: attempts that end and are removed from now on "
+                      "get no row",
                       SECRETS_MOST);
         return;
     }

@@ -260,7 +260,7 @@ start(struct helper *h, const char *path, struct error *err)
     if (r < 0)
         return r;
     if (thread_start(&h->thread, "history-part", helper_main, h) != 0)
-        return error_set(err, -EAGAIN, "no thread can be started for history");
+        return error_set(err, -EAGAIN, "cannot start a thread for history");
     h->is_started = true;
     return 0;
 }

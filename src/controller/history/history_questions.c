@@ -166,13 +166,14 @@ history_questions_ask(struct history_questions *qs,
     if (of_user >= OF_ONE_USER)
         return error_set(err,
                          -EAGAIN,
-                         "%d questions of yours to history are being answered "
-                         "already: wait for them",
+                         "%d queries of yours to history are already running; "
+                         "wait for them",
                          OF_ONE_USER);
     if (qs->count >= OF_ALL)
         return error_set(err,
                          -EAGAIN,
-                         "too many ask history at once: ask again in a moment");
+                         "too many queries to history are running; ask again "
+                         "in a moment");
     a = xnew(struct asked);
     a->questions = qs;
     a->question = question;

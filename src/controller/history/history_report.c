@@ -332,7 +332,7 @@ history_reader_report(struct history_reader *r,
     if (result == 0 && step == SQLITE_INTERRUPT)
         result = error_set(err,
                            -ETIMEDOUT,
-                           "the report takes too long: ask for fewer days "
+                           "the report takes too long; ask for fewer days "
                            "(--since, --until)");
     else if (result == 0 && step != SQLITE_DONE)
         result = sql_error(r->db, err);

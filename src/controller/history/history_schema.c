@@ -125,8 +125,8 @@ static const struct schema_steps schema = {
     .application_id = 0x4b696c48, /* "KilH" */
     .sql = steps,
     .count = HISTORY_SCHEMA_VERSION,
-    .not_ours = "no history of Kiln: move it away",
-    .newer = "move the file away to begin a new history",
+    .not_ours = "not a history of Kiln: move it away",
+    .newer = "move the file away to start a new history",
 };
 
 int

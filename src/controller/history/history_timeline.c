@@ -132,7 +132,7 @@ meet(sqlite3 *db,
         r = find_common(db, origin, &common, err);
     if (r == 0 && m->revision > common) {
         log_warning("History is ahead of the store (revision %lld, of which "
-                    "the store has %lld): what ended in between is kept, and "
+                    "the store has %lld): the rows in between are kept, and "
                     "marked as lost by the store",
                     (long long)m->revision,
                     (long long)common);
@@ -177,7 +177,7 @@ read_mark(sqlite3 *db, struct mark *m, struct error *err)
     } else
         r = error_set(err,
                       -EUCLEAN,
-                      "'%s' has lost its watermark",
+                      "'%s' has no watermark",
                       sqlite3_db_filename(db, "main"));
     (void)sqlite3_finalize(s);
     return r;

@@ -184,7 +184,7 @@ work(struct serial_worker_task *task)
         order->result = open_file(w, order, order->store_revision);
     } else if (w->file == NULL
                && (order->result = open_file(w, order, INT64_MAX)) < 0) {
-        log_debug("History is still not there: %s", order->err.text);
+        log_debug("cannot open history yet: %s", order->err.text);
     } else if (order->what == HISTORY_WRITE) {
         order->result = write_queue(w, order);
         if (order->result == -EUCLEAN)

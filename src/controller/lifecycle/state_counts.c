@@ -242,17 +242,16 @@ state_counts_new(struct object_cache *cache, struct metric_registry *registry)
 {
     struct state_counts *c = xnew(struct state_counts);
 
-    c->nodes =
-        metric_gauge(registry, "kiln_nodes", "Nodes by their state.", "state");
+    c->nodes = metric_gauge(registry, "kiln_nodes", "Nodes by state.", "state");
     c->jobs = metric_gauge(registry,
                            "kiln_jobs",
-                           "Jobs by namespace (account), state and, of those "
-                           "that failed, why.",
+                           "Jobs by namespace (account), state and, for "
+                           "failed jobs, reason.",
                            "namespace,state,reason");
     c->pods = metric_gauge(registry,
                            "kiln_pods",
-                           "Pods by namespace (account), phase and why they "
-                           "wait or how they ended.",
+                           "Pods by namespace (account), phase and the reason "
+                           "why they wait or how they ended.",
                            "namespace,phase,reason");
     c->namespaces = map_new();
     c->used = map_new();

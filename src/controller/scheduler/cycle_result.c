@@ -152,7 +152,7 @@ format_failure(const struct scheduler *s,
     while (before < g->count && g->members[before] != failed)
         before++;
     strbuf_printf(out,
-                  "group '%s' of %u pods, all placed or none: ",
+                  "group '%s' of %u pods, placed all together or not at all: ",
                   g->name,
                   g->count);
     if (failed->owner == NULL && before > 0)
@@ -171,8 +171,8 @@ static void
 format_for_others(const struct assignment_group *g, struct strbuf *out)
 {
     strbuf_printf(out,
-                  "group '%s' of %u pods, all placed or none: not all found "
-                  "a node, pod '%s' says why",
+                  "group '%s' of %u pods, placed all together or not at all: "
+                  "not all found a node; see the message of pod '%s'",
                   g->name,
                   g->count,
                   g->members[0]->cycle.pod->name);
@@ -372,7 +372,7 @@ record_no_checkpoint(struct scheduler *s, const struct assignment *a)
         return;
     strbuf_printf(&message,
                   "its checkpoint command will not be run: the agent of node "
-                  "%s is of a former release",
+                  "%s is of an earlier release",
                   a->node_name);
     recorder_event(s->recorder,
                    a->cycle.pod,

@@ -175,7 +175,9 @@ find_with_scratch(struct explanation *e)
         e->estimate.chance = chance;
     }
     e->is_without_scratch = true;
-    set_cause(e, "NoStorage", "no node that has room has enough scratch");
+    set_cause(e,
+              "NoStorage",
+              "no node that has room for it has enough scratch");
     return NULL;
 }
 
@@ -324,8 +326,8 @@ explain_group(struct explanation *e)
         strbuf_add_text(&words, said);
     else
         strbuf_printf(&words,
-                      "it is placed with the other %u pods of its group '%s', "
-                      "all or none",
+                      "it is placed together with the other %u pods of its "
+                      "group '%s', or not at all",
                       g->count - 1,
                       g->name);
     set_cause_n(e, "Group", words.text, words.length);

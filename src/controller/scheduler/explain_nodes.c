@@ -74,7 +74,7 @@ add_node(struct explanation *e,
 
     shortage_format(&e->shortage, node->view, &words);
     if (words.length == 0) /* others have the right to its room */
-        strbuf_add_text(&words, "has room that is not for it now");
+        strbuf_add_text(&words, "has room, but not for it now");
     json_set_string(e->arena, item, "node", node->view->name);
     json_set(e->arena,
              item,

@@ -58,7 +58,7 @@ tell_unwanted(const struct explanation *e,
         strbuf_add_text(out,
                         strncmp(text, "node(s) ", 8) == 0 ? text + 8 : text);
     } else
-        strbuf_add_text(out, "is not one of those that are asked for");
+        strbuf_add_text(out, "is not one of the nodes that are asked for");
 }
 
 static void
@@ -144,8 +144,8 @@ tell_later(const struct explanation *e,
         strbuf_printf(
             &out->head,
             t->is_assumed
-                ? "it may start about %s, if what runs without a time "
-                  "limit ends by then, on %s"
+                ? "it may start about %s, if jobs without a time limit end by "
+                  "then, on %s"
                 : "it could start at %s at the earliest, on %s",
             time,
             t->node->name);
@@ -155,13 +155,13 @@ tell_later(const struct explanation *e,
     if (t->not_before_us > 0) {
         time_format(t->not_before_us, false, time);
         strbuf_printf(&out->head,
-                      "no node has room before %s, and nothing is known "
-                      "beyond",
+                      "no node has room before %s, and nothing is known about "
+                      "later times",
                       time);
     } else
         strbuf_add_text(&out->head,
-                        "no node has room, and what is in the way there has "
-                        "no known end");
+                        "no node has room, and the end of the jobs there is "
+                        "unknown");
     strbuf_printf(&out->tail, "; the nearest, %s, %s", t->node->name, words);
 }
 
@@ -189,7 +189,7 @@ tell_start(const struct explanation *e,
         tell_later(e, words, out);
         break;
     case START_BLOCKED:
-        strbuf_add_text(&out->head, "no node that could run it is open");
+        strbuf_add_text(&out->head, "no node that could run it takes jobs");
         strbuf_printf(&out->tail, ": %s %s", t->node->name, words);
         break;
     case START_NEVER:
@@ -212,8 +212,8 @@ tell_deadline(const struct explanation *e, struct strbuf *out)
         return;
     time_format(e->pod->deadline_us, false, time);
     strbuf_printf(out,
-                  "; that is too late to end before its deadline, %s, so "
-                  "nothing is reserved for it",
+                  "; that is too late to end before its deadline, %s, so no "
+                  "reservation is made",
                   time);
 }
 

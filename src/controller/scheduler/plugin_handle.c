@@ -172,7 +172,7 @@ bind_group_dropped(void *context)
     struct assignment *a = g->members[0];
 
     g->call = NULL;
-    a->error = xstrdup("another pod of the name of one of them is bound");
+    a->error = xstrdup("another pod with the name of one of them is bound");
     binding_cycle_resume(a->owner, a, VERDICT_ERROR, STRING_ID_NONE);
 }
 

@@ -277,8 +277,8 @@ check_room(struct scheduler *s, struct assignment_group *g)
         first->profile->rooms | first->profile->timed;
     first->queued->pending = 0;
     g->lacks_room = true;
-    words =
-        xasprintf("there is no room for all %u pods of its group", g->count);
+    words = xasprintf("there is not enough room for all %u pods of its group",
+                      g->count);
     answer = answer_error(first, words);
     answer.verdict = VERDICT_REJECT;
     return answer;

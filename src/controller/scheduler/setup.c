@@ -107,11 +107,11 @@ refuse_group(const struct pod_view *pod,
 
     for (unsigned i = 0; extenders != NULL && i < extenders->count; i++)
         if (extender_is_concerned(&extenders->items[i], pod))
-            return "extenders are asked about one pod at a time";
+            return "extenders accept only one pod at a time";
     profile_foreach(i, profile, POINT_BIND)
     {
         if (!profile->entries[i].plugin->binds_groups)
-            return "a plugin of its profile binds one pod at a time";
+            return "a plugin of its profile binds only one pod at a time";
     }
     return NULL;
 }

@@ -94,7 +94,7 @@ judge_deadline(const struct scheduler *s,
     told->from_us = 0;
     told->node = NULL;
     told->is_assumed = false;
-    strbuf_add_text(words, "; too late for its deadline, by what is known");
+    strbuf_add_text(words, "; by current estimates too late for its deadline");
 }
 
 /* 0: the begin is not known. */

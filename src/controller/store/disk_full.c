@@ -25,7 +25,7 @@ try_reserve(void *store)
     timer_stop(s->try_reserve);
     s->is_read_only = false;
     writer_spare(s->writer, false);
-    log_info("There is space in '%s' again: everything is accepted as before",
+    log_info("There is space in '%s' again: all requests are accepted again",
              s->settings.directory);
 }
 
@@ -36,11 +36,11 @@ store_become_read_only(struct store *s, const char *why)
 
     s->is_read_only = true;
     writer_spare(s->writer, true);
-    log_error("Nothing but reads and deletes is accepted until there is space "
-              "in '%s' (%lld KiB free%s): %s",
+    log_error("Only reads and deletes are accepted until there is space in "
+              "'%s' (%lld KiB free%s): %s",
               s->settings.directory,
               (long long)disk_reserve_available(s->reserve) / 1024,
-              released ? ", the reserve now" : "",
+              released ? ", with the reserve" : "",
               why);
     if (s->try_reserve == NULL)
         s->try_reserve = timer_new(s->settings.loop, try_reserve, s);

@@ -80,7 +80,7 @@ find(const struct store *store, const char *which, struct error *err)
         if (found != NULL) {
             error_set(err,
                       -EINVAL,
-                      "'%s' are rows %lld and %lld: say which",
+                      "'%s' matches rows %lld and %lld: say which",
                       which,
                       (long long)found->row,
                       (long long)d->row);
@@ -91,7 +91,8 @@ find(const struct store *store, const char *which, struct error *err)
     if (found == NULL)
         error_set(err,
                   -ENOENT,
-                  "no row '%s' is damaged: --check-store lists those that are",
+                  "no damaged row matches '%s': --check-store lists the "
+                  "damaged rows",
                   which);
     return found;
 }

@@ -151,7 +151,7 @@ take_row(struct loader *l, struct portion *p, struct error *err)
                        NULL,
                        row.is_lone_change
                            ? "this change belongs to no object"
-                           : "this version does not know the kind");
+                           : "unknown kind; this release does not support it");
         return 1;
     }
     p->made[p->n] = (struct loaded){.row = row.row, .section = section};
@@ -194,8 +194,8 @@ discard(struct loader *l,
         const struct kind *kind,
         const char *why)
 {
-    log_error("%s '%s' cannot be read and is dropped; it comes back by itself "
-              "(row %lld: %s)",
+    log_error("%s '%s' cannot be read and is dropped; it will be created "
+              "again (row %lld: %s)",
               kind->name,
               row->name,
               (long long)row->row,
@@ -267,7 +267,7 @@ set_twin_aside(struct loader *l, const struct loaded *loaded)
         .body = "",
     };
 
-    set_aside(l, &row, loaded, "it is there twice");
+    set_aside(l, &row, loaded, "the object is stored twice");
 }
 
 static void

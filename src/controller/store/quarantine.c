@@ -108,7 +108,7 @@ quarantine_add(struct quarantine *q,
     for (size_t i = 0; i < row->n_deltas; i++)
         note_uids(q, row->deltas[i].patch, row->deltas[i].length);
     if (q->n <= LINES)
-        log_error("'%s' cannot be read and is kept aside as it is (row %lld: "
+        log_error("'%s' cannot be read and is kept aside unchanged (row %lld: "
                   "%s)",
                   d->key,
                   (long long)d->row,

@@ -86,10 +86,10 @@ static void
 report_damage(struct scrub *scrub)
 {
     for (size_t i = 0; i < scrub->n_keys; i++) {
-        log_error("The stored row of '%s' no longer says what was written: "
-                  "its checksum differs. What is in memory is intact, but the "
-                  "next start would keep it aside: save it now (kubectl get "
-                  "-o yaml), and look at the disk of '%s'",
+        log_error("The stored row of '%s' has changed on disk: its checksum "
+                  "differs. The object in memory is intact, but the next "
+                  "start would keep it aside: save it now (kubectl get -o "
+                  "yaml), and check the disk of '%s'",
                   scrub->keys[i],
                   scrub->store->settings.directory);
         free(scrub->keys[i]);

@@ -221,7 +221,7 @@ start(struct store *s)
     timer_repeat(s->trim, s->settings.log_age_s * 1000 / 10 + 1);
     s->scrub = scrub_new(s);
     if (!disk_reserve_hold(s->reserve))
-        store_become_read_only(s, "too little is left to keep a reserve");
+        store_become_read_only(s, "there is not enough space for a reserve");
 }
 
 static void
@@ -301,9 +301,9 @@ say_opened(const struct store *s, int64_t took_us)
              (long long)s->committed.revision);
     if (quarantine_count(s->quarantine) > 0)
         log_error("%zu of the objects in '%s' cannot be read and are kept "
-                  "aside: nobody sees them, nothing that belongs to them is "
-                  "removed, and their names are not given again. See "
-                  "--check-store in kiln-controller(8)",
+                  "aside: they are not visible, dependent objects are not "
+                  "removed, and their names are not reused. See --check-store "
+                  "in kiln-controller(8)",
                   quarantine_count(s->quarantine),
                   s->settings.directory);
 }

@@ -94,7 +94,7 @@ static const struct {
     metric_read_fn ask;
 } plain[] = {
     {"kiln_store_read_only",
-     "1 while the disk is full and nothing but reads and deletes is accepted.",
+     "1 while the disk is full and only reads and deletes are accepted.",
      ask_read_only},
     {"kiln_store_refused",
      "Commits refused since the start because the disk was full.",
@@ -103,11 +103,11 @@ static const struct {
      "Rows of the store that could not be read and are kept aside.",
      ask_damaged},
     {"kiln_store_damaged_since_start",
-     "Rows on the disk that no longer have their checksum, though the objects "
-     "in memory are intact.",
+     "Rows on disk whose checksum no longer matches, although the objects in "
+     "memory are intact.",
      ask_damaged_since},
     {"kiln_store_free_bytes",
-     "What may still be written to the file system of the state directory.",
+     "Free space of the file system of the state directory.",
      ask_free},
 };
 #define N_PLAIN ARRAY_SIZE(plain)
@@ -153,7 +153,7 @@ add_gauges(struct store_metrics *m, struct store *s)
         metric_series(metric_gauge(
             r,
             "kiln_store_history_bytes",
-            "Memory held only by the log of changes that watches follow.",
+            "Memory used only by the log of changes that watches follow.",
             NULL)),
         ask_change_log,
         0);
@@ -181,8 +181,8 @@ store_metrics_new(struct store *s)
     m->seconds = metric_series(
         metric_histogram(r,
                          "kiln_store_commit_duration_seconds",
-                         "From handing a batch to the writer until it was "
-                         "durable.",
+                         "Time from handing a batch to the writer until it "
+                         "was durable.",
                          NULL,
                          seconds,
                          BOUNDS));

@@ -39,7 +39,7 @@ struct store_txn {
 static void NORETURN
 bug(const char *what)
 {
-    log_error("A mistake in Kiln: %s", what);
+    log_error("A bug in Kiln: %s", what);
     abort();
 }
 
@@ -246,7 +246,7 @@ static void
 take_revision(struct store_txn *txn, const struct object *object)
 {
     if (object->revision != ++txn->store->pending.revision)
-        bug("an object is put at a revision that is not the next");
+        bug("an object has a revision that is not the next one");
 }
 
 static void
@@ -301,7 +301,7 @@ store_txn_remove(struct store_txn *txn, const struct object *last_state)
                                             last_state->meta->name);
 
     if (entry == NULL || entry->heads[STORE_PENDING] == NULL)
-        bug("an object is removed that is not there");
+        bug("a removed object does not exist");
     take_revision(txn, last_state);
     txn->removes = true;
     remember_entry(txn, section->objects, entry);
@@ -351,7 +351,8 @@ store_txn_release_blob(struct store_txn *txn, const char *digest)
     struct stored_blob blob = blob_counts_get(txn->store->blobs, digest);
 
     if (blob.count == 0) {
-        log_warning("Blob '%s' is released but not there, ignoring", digest);
+        log_warning("Blob '%s' is released but does not exist, ignoring",
+                    digest);
         return;
     }
     blob.count--;

@@ -173,7 +173,7 @@ on_started(const struct client_reply *reply, void *context)
              "SuccessfulCreate",
              "Created job %s",
              s->job_name);
-        log_info("CronJob '%s': made job '%s'", s->key, s->job_name);
+        log_info("CronJob '%s': created job '%s'", s->key, s->job_name);
     } else if (reply->code == 409 && is_own_job(s, cron_job))
         is_made = true;
     else if (reply->code != 0) {

@@ -257,9 +257,9 @@ format_never(struct arena *arena,
     job_dependency_format_job(dependency, &named);
     if (!job_state_is_ended(state))
         return arena_printf(arena,
-                            "%s can never be met: no task of job %" PRId64
-                            " has the number of one that waits, and may "
-                            "complete",
+                            "%s can never be met: no task of job %" PRId64 " "
+                            "that may still complete has the number of a "
+                            "waiting task",
                             text.text,
                             dependency->job);
     return arena_printf(arena,

@@ -73,8 +73,8 @@ on_elements_read(const struct object *job,
     if (!element_counts_load(m->counts, job_of(job), elements)) {
         m->counts->array->is_loading = true; /* so that it is not read again
                                               * and again */
-        log_error("job '%s/%s' stays as it is: the record of its elements is "
-                  "of a later release, or damaged",
+        log_error("job '%s/%s' is not processed: the record of its elements "
+                  "is of a later release, or damaged",
                   job->meta->namespace,
                   job->meta->name);
         return;
@@ -155,9 +155,9 @@ tell_held(struct array_sync *sync,
 {
     const int64_t task = task_list_at(&t->array->tasks, end->index);
     CLEANUP_FREE char *words = xasprintf(
-        "task %" PRId64 " held: interrupted %" PRId64
-        " times, started anew %" PRId64
-        " time%s at most; 'kctl release %" PRId64 "_%" PRId64 "' lets it go on",
+        "task %" PRId64 " held: interrupted %" PRId64 " times, started again "
+        "%" PRId64 " time%s at most; 'kctl release %" PRId64 "_%" PRId64 "' "
+        "lets it run again",
         task,
         end->interrupted,
         t->maximum_requeues,

@@ -214,7 +214,7 @@ has_damaged_pods(const struct job_controller *c, const struct object *job)
 {
     if (!object_cache_is_damaged(c->cache, NULL, NULL, NULL, job->meta->uid))
         return false;
-    log_warning("job '%s/%s' stays as it is: something of it cannot be read "
+    log_warning("job '%s/%s' is not processed: a part of it cannot be read "
                 "from the store (--check-store in kiln-controller(8))",
                 job->meta->namespace,
                 job->meta->name);

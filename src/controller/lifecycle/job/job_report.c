@@ -529,7 +529,7 @@ void
 job_report_requeued(struct job_report *r, int64_t before)
 {
     r->is_urgent = true;
-    r->event = (struct job_event){false, "Requeued", "Job starts anew"};
+    r->event = (struct job_event){false, "Requeued", "Job starts again"};
     json_set_int(r->arena, r->status, "requeued", before);
 }
 
@@ -541,8 +541,8 @@ job_report_excess(struct job_report *r, int64_t interrupted, int64_t maximum)
     struct json *cause;
     const char *words =
         arena_printf(r->arena,
-                     "held: interrupted %" PRId64
-                     " times, started anew %" PRId64 " time%s at most",
+                     "held: interrupted %" PRId64 " times, started again "
+                     "%" PRId64 " time%s at most",
                      interrupted,
                      maximum,
                      maximum == 1 ? "" : "s");

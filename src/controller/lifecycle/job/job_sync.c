@@ -157,7 +157,7 @@ job_sync_tell_refusal(struct job_sync *sync, const char *words)
 {
     CLEANUP_FREE char *message = NULL;
 
-    log_warning("cannot make a pod of job '%s': %s, trying again",
+    log_warning("cannot create a pod of job '%s': %s, trying again",
                 sync->job->meta->name,
                 words);
     message = xasprintf("Error creating: %.500s", words);

@@ -235,10 +235,9 @@ judge_array(const struct job *job,
             JOB_FAILED,
             "Cancelled",
             arena_printf(arena,
-                         "%" PRId64 " of %" PRId64
-                         " tasks were cancelled, %" PRId64
-                         " since the tasks that they waited for (aftercorr) "
-                         "have not completed",
+                         "%" PRId64 " of %" PRId64 " tasks were cancelled, "
+                         "%" PRId64 " because the tasks that they waited for "
+                         "(aftercorr) have not completed",
                          cancelled,
                          end,
                          t->array->n_vain),

@@ -97,7 +97,7 @@ note_heartbeat(struct node_health *h, struct heard *n)
     n->silent = false;
     h->n_silent--;
     heap_push(h->by_time, n);
-    log_info("node '%s' is heard of again", n->name);
+    log_info("node '%s' is reporting again", n->name);
     workqueue_add(h->queue, n->name);
 }
 
@@ -202,7 +202,7 @@ watch_the_brake(struct node_health *h)
 
     if (brake && !h->braked)
         log_warning("%zu of %zu nodes are silent: is the network between them "
-                    "and this controller down? Nothing they run is given up",
+                    "and this controller down? Their pods are not given up",
                     h->n_silent,
                     nodes);
     h->braked = brake;
@@ -219,9 +219,9 @@ check(void *context)
         heap_pop(h->by_time);
         n->silent = true;
         h->n_silent++;
-        log_warning("node '%s' has not been heard of for %lld s; its pods "
-                    "keep their cores until it is back or fenced "
-                    "(kctl fence node %s)",
+        log_warning("node '%s' has not reported for %lld s; its pods keep "
+                    "their cores until it reports again or is fenced (kctl "
+                    "fence node %s)",
                     n->name,
                     (long long)(h->grace_us / 1000000),
                     n->name);

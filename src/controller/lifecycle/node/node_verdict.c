@@ -270,7 +270,7 @@ node_verdict_pod(struct arena *arena,
     bool lost = node == NULL || node_is_fenced(node) || has_fenced_itself;
     const char *phase = pod->status.phase ? pod->status.phase : "Pending";
     const char *why = has_fenced_itself
-                          ? "Its node has not been heard of for longer than "
+                          ? "Its node has not reported for longer than "
                             "fenceAfterSeconds, and has ended it by itself."
                           : "Its node was declared out of service.";
     struct json *body, *status;
@@ -287,8 +287,9 @@ node_verdict_pod(struct arena *arena,
                     status,
                     "message",
                     lost ? why
-                         : "Its node is not heard of; the pod keeps what it "
-                           "was given until the node is back or fenced.");
+                         : "Its node has stopped reporting; the pod keeps "
+                           "its resources until the node reports again or is "
+                           "fenced.");
     json_set(arena,
              status,
              "conditions",
@@ -304,7 +305,7 @@ node_verdict_pod(struct arena *arena,
                                    "Ready",
                                    "Unknown",
                                    "NodeStatusUnknown",
-                                   "Its node is not heard of.",
+                                   "Its node has stopped reporting.",
                                    now_us));
     return body;
 }

@@ -174,7 +174,7 @@ tell_replaced(struct pass *pass,
         if (is_among(names, name))
             continue;
         strbuf_printf(&words,
-                      "node %s is %s, and others are taken instead: it has %u "
+                      "node %s is %s, and is replaced: the reservation has %u "
                       "of %" PRId64 " nodes",
                       name,
                       node == NULL ? "gone" : "not ready",

@@ -191,7 +191,7 @@ retract(const struct claim_sync *p, const struct object *volume)
                  "ProvisioningFailed",
                  v->status.message != NULL
                      ? v->status.message
-                     : "the node could not make the volume");
+                     : "the node could not create the volume");
     object_key(p->claim, key);
     until = xnew(int64_t);
     *until = clock_monotonic_us(p->vc->s.clock) + PAUSE_MS * INT64_C(1000);
@@ -329,7 +329,7 @@ say_nothing_suits(const struct claim_sync *p)
         text = xasprintf("storageclass.storage.k8s.io \"%s\" not found", class);
     else
         text = xasprintf("no persistent volume of the storage class \"%s\" is "
-                         "available, and nobody makes any",
+                         "available, and the class has no provisioner",
                          class);
     if (is_unknown)
         record_event(p, RECORD_WARNING, "ProvisioningFailed", text);

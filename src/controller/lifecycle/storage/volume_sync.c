@@ -92,13 +92,13 @@ reclaim(const struct volume_controller *vc,
         volume,
         RECORD_WARNING,
         "VolumeFailedDelete",
-        "nobody here can empty the volume: empty it, then delete "
+        "the volume cannot be emptied automatically: empty it, then delete "
         "it, or remove its claimRef");
     set_phase(calls,
               volume,
               "Failed",
-              "nobody here can empty the volume: empty it, then delete it, or "
-              "remove its claimRef");
+              "the volume cannot be emptied automatically: empty it, then "
+              "delete it, or remove its claimRef");
 }
 
 /* The claim is bound to another volume. */

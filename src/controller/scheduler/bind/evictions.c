@@ -107,7 +107,7 @@ removed(const struct client_reply *reply, void *context)
 
     v->removal = NULL;
     if (has_failed)
-        log_warning("pod '%s' was to make room for another but stays: %s",
+        log_warning("pod '%s' was to be preempted, but stays: %s",
                     v->key,
                     err.text);
     map_remove(e->under_way, v->key);

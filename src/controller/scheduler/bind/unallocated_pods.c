@@ -176,8 +176,8 @@ wrote(const struct client_reply *reply, void *context)
     free(o->grant);
     o->grant = NULL;
     client_reply_error(reply, &err);
-    log_warning("pod '%s': giving it an allocation on node '%s': %s, trying "
-                "again",
+    log_warning("pod '%s': cannot give it an allocation on node '%s': %s, "
+                "trying again",
                 o->key,
                 o->pod->pod->spec.node_name,
                 err.text);

@@ -404,7 +404,7 @@ volume_calls_abandon(struct volume_calls *vc, const struct assignment *a)
 
         if (c->a != a)
             continue;
-        fail(c, "pod does not exist any more");
+        fail(c, "the pod no longer exists");
         return true;
     }
     return false;

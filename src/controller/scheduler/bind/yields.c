@@ -202,7 +202,8 @@ asked(const struct client_reply *reply, void *context)
     }
     e->refused_until_us = now_us(y) + REFUSED_US;
     if (reply->code != 404 && reply->code != 409)
-        log_warning("pod '%s' was to stand still for another but runs on: %s",
+        log_warning("pod '%s' was to be suspended for another one, but runs "
+                    "on: %s",
                     e->key,
                     err.text);
     y->settings.ended(preemptor, y->settings.context);
@@ -245,11 +246,11 @@ resumed(const struct client_reply *reply, void *context)
     if (client_reply_error(reply, &err) == 0) {
         y->settings.say(e->pod,
                         "Resumed",
-                        "Nobody runs on its cores any more",
+                        "The pod that used its cores no longer runs",
                         y->settings.context);
         return;
     }
-    log_debug("pod '%s' stands still a while longer: %s", e->key, err.text);
+    log_debug("pod '%s' stays suspended for now: %s", e->key, err.text);
 }
 
 /* ---- The pod's state in the API ---- */
@@ -419,7 +420,7 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
         return;
     if (has_refused(e, now)) {
         if (e->refused_until_us == 0) {
-            log_warning("pod '%s' was to stand still for %s, and runs on",
+            log_warning("pod '%s' was to be suspended for %s, but runs on",
                         e->key,
                         pod_find_yield(e->pod->pod));
             tell_nominated(y, node);

@@ -76,7 +76,7 @@ feature_gates_set(struct feature_gates *g, const char *pair, struct error *err)
     if (!is_on && strcmp(value, "false") != 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s': a feature gate is NAME=true or NAME=false",
+                         "'%s': a feature gate must be NAME=true or NAME=false",
                          pair);
     if (is_named(pair, length, "AllAlpha")) {
         set_stage(g, "ALPHA", is_on);

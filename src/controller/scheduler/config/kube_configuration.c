@@ -146,7 +146,7 @@ check_range(const struct json *object,
 
     if (value < min || value > max)
         strbuf_printf(mistakes,
-                      "%s%s: %lld is not from %lld to %lld\n",
+                      "%s%s: %lld is not between %lld and %lld\n",
                       where,
                       name,
                       (long long)value,
@@ -165,7 +165,7 @@ read_span(const struct json *object,
 
     if (text == NULL || timespan_parse(text, &us) < 0)
         strbuf_printf(mistakes,
-                      "%s%s: \"%s\" is no duration like 15s\n",
+                      "%s%s: \"%s\" is not a duration such as 15s\n",
                       where,
                       name,
                       text != NULL ? text : "");
@@ -309,7 +309,7 @@ read_profile(struct kube_configuration *c,
                           mistakes);
     if (has_profile(c, settings.scheduler_name))
         strbuf_printf(mistakes,
-                      "%s.schedulerName: another profile is \"%s\", too\n",
+                      "%s.schedulerName: another profile also has \"%s\"\n",
                       where,
                       settings.scheduler_name);
     if (mistakes->length == before)
@@ -320,8 +320,8 @@ read_profile(struct kube_configuration *c,
         && strcmp(queue_sort_of(&c->profiles[0]), queue_sort_of(&settings))
                != 0)
         strbuf_printf(mistakes,
-                      "%s.plugins.queueSort: all profiles must have the same, "
-                      "for there is one queue\n",
+                      "%s.plugins.queueSort: must be the same in all "
+                      "profiles, because there is one queue\n",
                       where);
     c->profiles[c->n_profiles++] = settings;
 }
@@ -374,7 +374,7 @@ read_tree(struct kube_configuration *c, struct strbuf *mistakes)
     struct error err = {0};
 
     if (!json_is(c->tree, JSON_OBJECT))
-        strbuf_add_text(mistakes, "is no object\n");
+        strbuf_add_text(mistakes, "not an object\n");
     else if (record_normalize(&kube_configuration_record,
                               c->arena,
                               c->tree,

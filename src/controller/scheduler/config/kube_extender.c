@@ -42,7 +42,7 @@ read_verb(const struct json *e,
         return NULL;
     if (strpbrk(verb, " \t\r\n?#") != NULL)
         strbuf_printf(mistakes,
-                      "%s.%s: \"%s\" cannot be the end of a URL's path\n",
+                      "%s.%s: \"%s\" is not valid at the end of a URL path\n",
                       where,
                       name,
                       verb);
@@ -105,13 +105,13 @@ read_tls(const struct json *e,
         strbuf_printf(mistakes, "%s.tlsConfig: %s\n", where, err.text);
     else if (!is_secure && (is_enabled || tls != NULL))
         strbuf_printf(warnings,
-                      "%s: enableHTTPS and tlsConfig have no effect, as "
+                      "%s: enableHTTPS and tlsConfig have no effect, because "
                       "urlPrefix is not \"https://\"\n",
                       where);
     else if (is_secure && to->tls.is_insecure)
         strbuf_printf(warnings,
-                      "%s: whoever answers is believed to be the extender; "
-                      "give tlsConfig.caFile\n",
+                      "%s: the identity of the extender is not verified; give "
+                      "tlsConfig.caFile\n",
                       where);
 }
 
@@ -125,7 +125,7 @@ read_timeout(const struct json *e,
 
     if (timespan_parse(text, &to->timeout_us) < 0)
         strbuf_printf(mistakes,
-                      "%s.httpTimeout: \"%s\" is no duration like 5s\n",
+                      "%s.httpTimeout: \"%s\" is not a duration such as 5s\n",
                       where,
                       text);
     else if (to->timeout_us < 1000)

@@ -59,16 +59,13 @@ check_names(struct arena *arena,
         const char *at = arena_printf(arena, "%s[%u]", where, i);
 
         if (name == NULL)
-            strbuf_printf(mistakes, "%s.name: is missing\n", at);
+            strbuf_printf(mistakes, "%s.name: is required\n", at);
         else if (strcmp(name, "*") == 0 && allows_all)
             continue;
         else if (plugin_find(name) == NULL)
             add_unknown(at, name, mistakes);
         else if (find_name(list, name) != (int)i)
-            strbuf_printf(mistakes,
-                          "%s: \"%s\" stands there twice\n",
-                          at,
-                          name);
+            strbuf_printf(mistakes, "%s: \"%s\" is listed twice\n", at, name);
         if (json_get_int(json_at(list, i), "weight", 0) < 0)
             strbuf_printf(mistakes, "%s.weight: is below 0\n", at);
     }
@@ -227,7 +224,7 @@ complete_configs(struct arena *arena,
 
         if (args != NULL && !json_is(args, JSON_OBJECT)
             && !json_is(args, JSON_NULL)) {
-            strbuf_printf(mistakes, "%s: is no object\n", place);
+            strbuf_printf(mistakes, "%s: not an object\n", place);
             continue;
         }
         if (p->args == NULL) {
@@ -384,8 +381,8 @@ expand_point(struct plugin_expansion *x, enum point point)
                 continue;
             if (!plugin_has_point(plugin_find(name), point)) {
                 strbuf_printf(x->mistakes,
-                              "%s.plugins.%s.enabled: %s has nothing for that "
-                              "point\n",
+                              "%s.plugins.%s.enabled: %s does not have that "
+                              "extension point\n",
                               x->where,
                               point_name(point),
                               name);

@@ -249,7 +249,7 @@ tell_lacks(const struct shortage *s,
         return true;
     }
     if (node->pods.count >= node->allowed_pods) {
-        strbuf_add_text(out, "has as many pods as it takes");
+        strbuf_add_text(out, "has its maximum number of pods");
         return true;
     }
     return false;

@@ -75,7 +75,7 @@ answered(const char *text, size_t length, const char *failure, void *context)
     if (failure == NULL) {
         s->bound(a, VERDICT_OK, s->context);
     } else if (e->is_ignorable) {
-        log_info("pod '%s': %s; it is ignorable, binding without it",
+        log_info("pod '%s': %s; the extender is ignorable, binding without it",
                  a->queued->key,
                  failure);
         s->bound(a, VERDICT_SKIP, s->context);

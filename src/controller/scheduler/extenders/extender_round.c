@@ -135,7 +135,7 @@ is_ignored(const struct extender_round *c,
            const char *failure)
 {
     if (e->is_ignorable)
-        log_failure(c, failure, "going on without it");
+        log_failure(c, failure, "continuing without it");
     return e->is_ignorable;
 }
 
@@ -212,7 +212,7 @@ prioritized(const char *text, size_t length, const char *failure, void *context)
                < 0)
         failure = name_failure(e, e->prioritize_verb, &err, &words);
     if (failure != NULL)
-        log_failure(c, failure, "going on without its scores");
+        log_failure(c, failure, "continuing without its scores");
     else
         add_priorities(c, e, items, count);
     if (list_is_empty(&c->questions))
@@ -286,8 +286,8 @@ pass(const struct extender_round *c,
         if (o == NULL)
             return error_set(err,
                              -EBADMSG,
-                             "it names node \"%s\", which it was not asked "
-                             "about",
+                             "its answer contains node \"%s\", which it was "
+                             "not asked about",
                              f->names[i]);
         o->is_passed = true;
     }
@@ -400,7 +400,8 @@ propose(const struct extender_round *c,
     if (proposals_find(&c->proposals, v->node_name) == NULL)
         return error_set(err,
                          -EBADMSG,
-                         "it names node \"%s\", which it was not asked about",
+                         "its answer contains node \"%s\", which it was not "
+                         "asked about",
                          v->node_name);
     if (v->count == 0 && !e->is_ignorable)
         return error_set(err,

@@ -82,7 +82,7 @@ extender_url_split(const char *url,
     if (scheme == NULL)
         return error_set(err,
                          -EINVAL,
-                         "\"%s\" is no URL like http://HOST:PORT/PATH",
+                         "\"%s\" is not a URL such as http://HOST:PORT/PATH",
                          url);
     host = url + strlen(scheme->text);
     path = host + strcspn(host, "/?#");
@@ -90,7 +90,7 @@ extender_url_split(const char *url,
         return error_set(err,
                          -EINVAL,
                          "\"%s\" is not a host, a port from 1 to 65535 and a "
-                         "path, like http://HOST:PORT/PATH",
+                         "path, such as http://HOST:PORT/PATH",
                          url);
     end = strlen(path);
     while (end > 0 && path[end - 1] == '/')

@@ -154,7 +154,7 @@ parse(const char *text,
     const struct json *value = json_parse(arena, text, length, NULL, err);
 
     if (value == NULL)
-        return error_wrap(err, -EBADMSG, "the answer is no JSON");
+        return error_wrap(err, -EBADMSG, "the answer is not JSON");
     if (json_is(value, JSON_NULL))
         value = NULL;
     else if (!json_is(value, type))
@@ -257,8 +257,8 @@ extender_priorities_decode(const char *text,
             || (score != NULL && json_to_int(score, &items[i].score) < 0))
             return error_set(err,
                              -EBADMSG,
-                             "item %u of the answer is no Host with a whole "
-                             "Score",
+                             "item %u of the answer is not a Host with an "
+                             "integer Score",
                              i);
     }
     *ret_priorities = items;
@@ -310,7 +310,9 @@ extender_victims_decode(const char *text,
     items =
         arena_new_array(arena, struct extender_victims, json_count(nodes) + 1);
     if (nodes != NULL && !json_is(nodes, JSON_OBJECT))
-        return error_set(err, -EBADMSG, "NodeNameToMetaVictims is no object");
+        return error_set(err,
+                         -EBADMSG,
+                         "NodeNameToMetaVictims is not an object");
     for (uint32_t i = 0; i < json_count(nodes) && r == 0; i++) {
         items[i].node_name = nodes->members[i].name;
         r = read_victims(nodes->members[i].value, arena, &items[i], err);

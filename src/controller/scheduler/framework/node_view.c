@@ -167,7 +167,7 @@ read_allocation(const struct node_view *v,
                     name,
                     v->name,
                     err.text,
-                    r == -ENXIO ? ", counting the rest"
+                    r == -ENXIO ? ", counting only the other parts"
                                 : ", counting it as no allocation");
     return holding;
 }
@@ -486,8 +486,8 @@ find_topology_index(const struct node *node, struct topology_cache *topologies)
                             &err)
         == 0)
         return topology_index;
-    log_warning("node '%s': its topology cannot be used: %s, "
-                "allocating no cores there",
+    log_warning("node '%s': its topology cannot be used: %s; no cores are "
+                "allocated there",
                 node->meta.name,
                 err.text);
     return NULL;

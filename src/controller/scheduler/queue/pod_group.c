@@ -103,8 +103,8 @@ pod_group_format_hold(const struct pod_group *g, struct strbuf *out)
                       g->refusal);
     else
         strbuf_printf(out,
-                      "it waits for the other pods of its group '%s', of "
-                      "which %u are placed together",
+                      "it waits for the other pods of its group '%s'; all %u "
+                      "are placed together",
                       g->name,
                       g->wanted);
 }

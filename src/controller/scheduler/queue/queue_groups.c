@@ -14,7 +14,7 @@
 #include "lib/base/strbuf.h"
 
 static const char too_many[] =
-    "they are more than the 512 pods that one request binds";
+    "the group has more than the 512 pods that one request can bind";
 _Static_assert(POD_GROUP_MAX == 512, "the words say so");
 
 /* Membership */

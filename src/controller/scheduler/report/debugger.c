@@ -77,7 +77,7 @@ dump_node(const struct debugger *d,
     }
     list_foreach(link, &node->retained) strbuf_printf(
         out,
-        "node %s: pod of uid %s is gone and still holds room\n",
+        "node %s: pod of uid %s is gone and still holds resources\n",
         node->name,
         container_of(link, struct retained_allocation, link)->uid);
     for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
@@ -248,7 +248,7 @@ compare(const struct debugger *d,
     }
     run(d, reply->objects, reply->n_objects, &text);
     if (text.length == 0)
-        log_info("comparison: the %zu %s of the API are known, and no others",
+        log_info("comparison: the cache has the same %zu %s as the API",
                  reply->n_objects,
                  what);
     for (const char *line = text.text; text.length > 0 && *line != '\0';

@@ -588,7 +588,7 @@ cache_expire(struct cache *cache)
         if (!p->is_binding_finished || p->deadline_us > now_us)
             continue;
         log_warning("pod '%s/%s' was bound to node '%s' but the API never "
-                    "said so, forgetting it",
+                    "confirmed it, forgetting it",
                     p->pod->namespace,
                     p->pod->name,
                     p->node->name);

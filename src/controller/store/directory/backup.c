@@ -44,7 +44,7 @@ make_empty_file(const char *path, struct error *err)
 
     return fd < 0 ? error_set(err,
                               -errno,
-                              "cannot make '%s': %s",
+                              "cannot create '%s': %s",
                               path,
                               strerror(errno))
                   : 0;
@@ -198,7 +198,7 @@ put_aside(const char *directory, struct error *err)
         if (rename(from, to) < 0 && errno != ENOENT)
             return error_set(err,
                              -errno,
-                             "cannot put '%s' aside: %s",
+                             "cannot move '%s' aside: %s",
                              from,
                              strerror(errno));
     }

@@ -26,7 +26,8 @@ ask_file_system(const struct disk_reserve *s, struct statvfs *ret_fs)
 {
     if (statvfs(s->directory, ret_fs) == 0)
         return true;
-    log_debug("looking at the file system of '%s' failed: %m", s->directory);
+    log_debug("reading the free space of the file system of '%s' failed: %m",
+              s->directory);
     return false;
 }
 

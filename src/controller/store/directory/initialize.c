@@ -30,7 +30,7 @@ find_file(const char *directory,
     if (errno != ENOENT)
         return error_set(err,
                          -errno,
-                         "cannot look at '%s': %s",
+                         "cannot access '%s': %s",
                          path,
                          strerror(errno));
     *ret_found = false;
@@ -47,10 +47,10 @@ store_check_present(const char *directory, struct error *err)
         return r;
     return error_set(err,
                      -ENOENT,
-                     "the state directory '%s' holds no cluster: if this is a "
-                     "new cluster, call kiln-controller --init once; if it "
-                     "should hold one, is its disk mounted? A backup is put "
-                     "there by --restore FILE",
+                     "the state directory '%s' contains no cluster: for a new "
+                     "cluster, run kiln-controller --init once; for an "
+                     "existing one, check that its disk is mounted, or "
+                     "restore a backup with --restore FILE",
                      directory);
 }
 
@@ -96,9 +96,9 @@ refuse_remains(const char *directory, struct error *err)
             return error_set(err,
                              -EEXIST,
                              "the state directory '%s' has lost its store "
-                             "(kiln.db), but holds '%s' of a cluster: restore "
-                             "a backup by --restore FILE, or move what is "
-                             "there away to begin a new cluster",
+                             "(kiln.db), but contains '%s' of a cluster: "
+                             "restore a backup with --restore FILE, or move "
+                             "the remaining files away to start a new cluster",
                              directory,
                              names[i]);
     }

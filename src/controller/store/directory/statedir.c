@@ -59,7 +59,7 @@ check_filesystem(const char *path, struct error *err)
     if (statfs(path, &fs) < 0)
         return error_set(err,
                          -errno,
-                         "cannot look at '%s': %s",
+                         "cannot access '%s': %s",
                          path,
                          strerror(errno));
     name = statedir_refused_filesystem((uint32_t)fs.f_type);
@@ -83,8 +83,8 @@ busy(const char *path, int fd, struct error *err)
         strbuf_truncate(&holder, holder.length - 1);
     return error_set(err,
                      -EBUSY,
-                     "state directory '%s' is in use by %s: stop that, or "
-                     "choose another directory",
+                     "state directory '%s' is in use by %s: stop that "
+                     "process, or choose another directory",
                      path,
                      holder.length > 0 ? holder.text : "another process");
 }

@@ -91,7 +91,7 @@ hold_index(struct engine_sqlite *e)
     e->holds_index =
         e->index_fd >= 0 && fallocate(e->index_fd, 0, 0, INDEX_BYTES) == 0;
     if (!e->holds_index)
-        log_debug("No space is held for '%s': %m.", path);
+        log_debug("Cannot reserve space for '%s': %m.", path);
 }
 
 /* No batch is being written, so the checkpoint copies all pages, and the log is
@@ -335,7 +335,7 @@ put_aside(const char *path, const struct error *why)
     static const char *const suffixes[] = {"-wal", "-shm"};
     CLEANUP_FREE char *aside = xasprintf("%s.damaged", path);
 
-    log_warning("%s: kept as '%s', beginning a new one", why->text, aside);
+    log_warning("%s: kept as '%s', starting a new one", why->text, aside);
     (void)rename(path, aside);
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         CLEANUP_FREE char *companion = xasprintf("%s%s", path, suffixes[i]);

@@ -157,8 +157,8 @@ run_op(struct engine_sqlite *e, const struct engine_op *op, struct error *err)
     if (r == 0 && !e->is_relaxed && sqlite3_changes(e->db) != 1)
         r = error_set(err,
                       -EUCLEAN,
-                      "'%s' is not as it was left (row %lld, revision %lld): "
-                      "nothing but Kiln may change it",
+                      "'%s' was changed by another program (row %lld, "
+                      "revision %lld): only Kiln may change it",
                       e->path,
                       (long long)op->row,
                       (long long)op->revision);

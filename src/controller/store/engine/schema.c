@@ -56,7 +56,7 @@ static const struct schema_steps schema = {
     .application_id = 0x4b696c6e, /* "Kiln" */
     .sql = steps,
     .count = SCHEMA_VERSION,
-    .not_ours = "not of Kiln: choose another state directory",
+    .not_ours = "not Kiln's: choose another state directory",
     .newer = "restore the backup made before the upgrade",
 };
 
@@ -77,7 +77,7 @@ schema_check(sqlite3 *db, struct error *err)
     if (r == 0 && version == 0)
         r = error_set(err,
                       -ENOTSUP,
-                      "'%s' is no store of Kiln: it has no tables",
+                      "'%s' is not a store of Kiln: it has no tables",
                       sqlite3_db_filename(db, "main"));
     return r;
 }

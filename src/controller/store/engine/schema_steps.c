@@ -30,8 +30,9 @@ refuse(const struct schema_steps *s,
     if (version > s->count)
         return error_set(err,
                          -ENOTSUP,
-                         "'%s' was written by a later Kiln (schema %lld, this "
-                         "one knows %d): start that one, or %s",
+                         "'%s' was written by a later release of Kiln (schema "
+                         "%lld, this release supports %d): start that "
+                         "release, or %s",
                          path,
                          (long long)version,
                          s->count,
@@ -93,7 +94,7 @@ schema_steps_run(const struct schema_steps *s, sqlite3 *db, struct error *err)
         (void)sql_exec(db, "ROLLBACK", NULL);
         return error_wrap(err,
                           r,
-                          "bringing the schema from %lld to %d",
+                          "upgrading the schema from %lld to %d",
                           (long long)has,
                           s->count);
     }

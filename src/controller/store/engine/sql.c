@@ -74,7 +74,7 @@ static const struct cause {
      "-f); nothing that was acknowledged is lost"},
     {SQLITE_IOERR,
      -EIO,
-     "look at the disk and its limits (dmesg, quota, ulimit -f) and start "
+     "check the disk and its limits (dmesg, quota, ulimit -f) and start "
      "again; nothing that was acknowledged is lost"},
     {SQLITE_CORRUPT,
      -EUCLEAN,
@@ -82,10 +82,10 @@ static const struct cause {
      ".recover`"},
     {SQLITE_NOTADB,
      -EUCLEAN,
-     "it is no database, or its beginning was overwritten: restore it from a "
-     "backup"},
-    {SQLITE_BUSY, -EBUSY, "another process has it open: end that first"},
-    {SQLITE_LOCKED, -EBUSY, "another process has it open: end that first"},
+     "it is not a database, or its beginning was overwritten: restore it "
+     "from a backup"},
+    {SQLITE_BUSY, -EBUSY, "another process uses it: end that process first"},
+    {SQLITE_LOCKED, -EBUSY, "another process uses it: end that process first"},
     {SQLITE_READONLY, -EROFS, "make it and its directory writable"},
     {SQLITE_CANTOPEN, -EACCES, "make it and its directory accessible"},
     {SQLITE_PERM, -EACCES, "make it and its directory accessible"},
@@ -98,7 +98,7 @@ cause_of(int sqlite)
 {
     static const struct cause mistake = {
         .code = -EPROTO,
-        .remedy = "this is a mistake in Kiln; please report it",
+        .remedy = "this is a bug in Kiln; please report it",
     };
 
     for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)

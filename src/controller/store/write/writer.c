@@ -81,7 +81,7 @@ settle_done(struct serial_worker_task *task)
     c->is_under_way = false;
     c->threshold = w->spares ? BACKLOG_BYTES_SPARE : c->backlog + w->backlog;
     if (c->result < 0)
-        log_warning("Copying back the database's log failed, trying again "
+        log_warning("Checkpointing the database log failed, trying again "
                     "later: %s",
                     c->err.text);
 }

@@ -200,7 +200,7 @@ START_TEST(a_file_that_is_no_database_is_set_aside)
     ck_assert_int_eq(open_as(&p, "us", 1000, ""), 0);
 
     ck_assert_int_eq(access(aside, F_OK), 0);
-    ck_assert_ptr_nonnull(strstr(p.notice.text, "begun"));
+    ck_assert_ptr_nonnull(strstr(p.notice.text, "started a new history"));
     place_fini(&p);
 }
 END_TEST
@@ -227,7 +227,7 @@ START_TEST(a_file_of_a_later_version_is_refused_in_words)
         history_file_open(p.path, &origin, &p.file, &p.notice, &err),
         -ENOTSUP);
 
-    ck_assert_ptr_nonnull(strstr(err.text, "later Kiln"));
+    ck_assert_ptr_nonnull(strstr(err.text, "later release of Kiln"));
     place_fini(&p);
 }
 END_TEST

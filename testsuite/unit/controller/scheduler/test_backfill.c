@@ -221,8 +221,8 @@ START_TEST(what_would_start_too_late_for_its_deadline_is_not_reserved)
     ck_assert_int_eq(reserved_at(w, "default/late"), -1);
     ck_assert_int_eq(reserved_at(w, "default/next"), 100);
     ck_assert_str_eq(world_pod(w, "late")->status.cause->message,
-                     "waits for 8 CPUs on n1; too late for its deadline, by "
-                     "what is known");
+                     "waits for 8 CPUs on n1; by current estimates too late "
+                     "for its deadline");
     ck_assert_int_eq(world_pod(w, "late")->status.cause->from_us, 0);
     ck_assert_ptr_null(world_pod(w, "late")->status.cause->node);
 

@@ -143,7 +143,7 @@ START_TEST(without_time_limits_an_end_is_assumed)
     ck_chance(why, "Later");
     ck_assert(json_is_true(json_get_path(why, "start.assumed")));
     ck_assert_str_eq(json_path_text(why, "start.from"), "2024-01-02T00:00:00Z");
-    ck_assert(says(why, "if what runs without a time limit ends by"));
+    ck_assert(says(why, "if jobs without a time limit end by"));
     world_free(w);
 }
 END_TEST
@@ -437,8 +437,8 @@ START_TEST(what_a_forgotten_pod_left_is_not_free)
     ck_chance(why, "Later");
     ck_assert_ptr_null(json_path_text(why, "start.from"));
     ck_assert(says(why,
-                   "no node has room, and what is in the way there has no "
-                   "known end; the nearest, n1"));
+                   "no node has room, and the end of the jobs there is "
+                   "unknown; the nearest, n1"));
     world_free(w);
 }
 END_TEST
@@ -463,7 +463,7 @@ START_TEST(other_resources_are_counted_down)
     world_settle(w);
     why = explain_asking(w, arena, "\"cpu\":\"1\"", "");
     ck_chance(why, "Later");
-    ck_assert(says(why, "has as many pods as it takes"));
+    ck_assert(says(why, "has its maximum number of pods"));
     world_free(w);
 }
 END_TEST

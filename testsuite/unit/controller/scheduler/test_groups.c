@@ -365,8 +365,8 @@ START_TEST(a_group_waits_in_words_for_a_member_that_is_missing)
     ck_assert_uint_eq(bindings(w), 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).gated, 2);
     ck_assert_str_eq(message(w, "a"),
-                     "it waits for the other pods of its group 'g', of which "
-                     "3 are placed together");
+                     "it waits for the other pods of its group 'g'; all 3 are "
+                     "placed together");
     ck_assert_str_eq(
         pod_find_condition(world_pod(w, "b"), "PodScheduled")->reason,
         "SchedulingGated");
@@ -432,7 +432,7 @@ START_TEST(when_the_last_does_not_fit_nothing_is_held_and_all_is_as_before)
     ck_assert_str_eq(message(w, "a"), message(w, "c"));
     ck_assert_str_eq(
         message(w, "a"),
-        "group 'g' of 3 pods, all placed or none: 2 found room, pod 'c' did "
+        "group 'g' of 3 pods, placed all together or not at all: 2 found room, pod 'c' did "
         "not: 0/3 nodes are available: 3 Insufficient cpu.");
     world_free(w);
 }
@@ -586,9 +586,10 @@ START_TEST(a_reserve_that_is_refused_takes_all_back_in_reverse_order)
     ck_assert_str_eq(gate.log, "+a+b+c-c-b-a");
     ck_assert_uint_eq(bindings(w), 0);
     check_nothing_is_held(w);
-    ck_assert_str_eq(message(w, "b"),
-                     "group 'g' of 3 pods, all placed or none: 2 found room, "
-                     "pod 'c' did not: not reserved");
+    ck_assert_str_eq(
+        message(w, "b"),
+        "group 'g' of 3 pods, placed all together or not at all: 2 found room, "
+        "pod 'c' did not: not reserved");
     world_free(w);
 }
 END_TEST
@@ -601,9 +602,10 @@ START_TEST(a_permit_that_is_refused_takes_all_back)
     world_settle(w);
     ck_assert_str_eq(gate.log, "+a+b+c?a?b-c-b-a");
     check_nothing_is_held(w);
-    ck_assert_str_eq(message(w, "c"),
-                     "group 'g' of 3 pods, all placed or none: pod 'b': not "
-                     "permitted");
+    ck_assert_str_eq(
+        message(w, "c"),
+        "group 'g' of 3 pods, placed all together or not at all: pod 'b': not "
+        "permitted");
     ck_assert_uint_eq(bindings(w), 0);
     world_free(w);
 }
@@ -636,9 +638,10 @@ START_TEST(a_permit_that_times_out_takes_all_back_and_they_come_again)
     world_settle(w);
     world_advance(w, 5001);
     ck_assert_uint_eq(bindings(w), 0);
-    ck_assert_str_eq(message(w, "c"),
-                     "group 'g' of 3 pods, all placed or none: pod 'a': timed "
-                     "out waiting on permit");
+    ck_assert_str_eq(
+        message(w, "c"),
+        "group 'g' of 3 pods, placed all together or not at all: pod 'a': timed "
+        "out waiting on permit");
     gate.waits_in_permit = NULL;
     world_add_numa_node(w, "n4", 2, 4); /* no pod waits for this node */
     world_advance(w, 301000);
@@ -742,8 +745,8 @@ check_that_two_wait_for_b(struct world *w)
     check_nothing_is_held(w);
     ck_assert_uint_eq(scheduler_count(w->scheduler).gated, 2);
     ck_assert_str_eq(message(w, "a"),
-                     "it waits for the other pods of its group 'g', of which "
-                     "3 are placed together");
+                     "it waits for the other pods of its group 'g'; all 3 are "
+                     "placed together");
     put_member(w, "b", "16", 3, EXCLUSIVE);
     world_advance(w, 2100);
     ck_assert_uint_eq(count_bound(w, "abc"), 3);
@@ -1023,8 +1026,8 @@ START_TEST(a_group_of_more_is_refused_in_words)
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).gated, 513);
     ck_assert_str_eq(message(w, "p512"),
-                     "the pods of its group 'g' cannot be placed: they are "
-                     "more than the 512 pods that one request binds");
+                     "the pods of its group 'g' cannot be placed: the group "
+                     "has more than the 512 pods that one request can bind");
     world_free(w);
 }
 END_TEST
@@ -1056,7 +1059,7 @@ START_TEST(a_profile_that_binds_one_at_a_time_refuses_groups)
     world_settle(w);
     ck_assert_str_eq(message(w, "a"),
                      "the pods of its group 'g' cannot be placed: a plugin of "
-                     "its profile binds one pod at a time");
+                     "its profile binds only one pod at a time");
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, 0);
     world_free(w);
 }
@@ -1109,7 +1112,7 @@ START_TEST(a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod)
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, before + 1);
     ck_assert_ptr_nonnull(
         strstr(message(w, "behind-3"),
-               "there is no room for all 5 pods of its group"));
+               "there is not enough room for all 5 pods of its group"));
     fake_client_remove(w->api, &pod_kind, "default", "first-0");
     fake_client_remove(w->api, &pod_kind, "default", "runs-0");
     world_advance(w, 20000);
@@ -1194,8 +1197,9 @@ START_TEST(each_of_a_group_reads_where_and_when_and_one_reads_why)
         ck_assert_ptr_nonnull(cause->node);
         if (i == 1 || i == 3)
             ck_assert_str_eq(message(w, name),
-                             "group 'first' of 5 pods, all placed or none: not "
-                             "all found a node, pod 'first-0' says why");
+                             "group 'first' of 5 pods, placed all together or "
+                             "not at all: not all found a node; see the "
+                             "message of pod 'first-0'");
     }
     ck_assert_ptr_nonnull(strstr(message(w, "first-0"), "0/5 nodes"));
     world_free(w);

@@ -64,7 +64,7 @@ static const struct {
     {"INSERT INTO deltas VALUES (9, 99, '{}', NULL)", "changes/9", "no object"},
     {"UPDATE objects SET kind = 'unicorns' WHERE name = 'x'",
      "unicorns/a/x",
-     "does not know"},
+     "unknown kind"},
 };
 
 START_TEST(what_no_store_would_write_is_kept_aside_and_the_rest_is_there)

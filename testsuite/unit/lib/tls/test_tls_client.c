@@ -293,7 +293,7 @@ START_TEST(what_does_not_go_together_is_refused_with_its_name)
         {{.authority_file = "/nonexistent"}, "caFile: "},
         {{.authority_file = t->key}, "no certificate in PEM"},
         {{.authority_data = "*"}, "caData: not base64"},
-        {{.authority_data = "eA=="}, "caData: no certificate"},
+        {{.authority_data = "eA=="}, "caData: contains no certificate"},
         {{.certificate_file = t->certificate, .key_file = t->certificate},
          "no PEM key"},
         {{.certificate_file = t->certificate, .key_file = other->key},

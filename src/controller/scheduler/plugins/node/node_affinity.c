@@ -40,9 +40,9 @@ check_sound(const struct node_selector *selector,
                ? 0
                : error_set(err,
                            -EINVAL,
-                           "addedAffinity.%s: a value of a term is none for "
-                           "its operator: Gt and Lt take one whole number, the "
-                           "others what can be a label's value",
+                           "addedAffinity.%s: a term has a value that its "
+                           "operator does not allow: Gt and Lt require one "
+                           "integer, the others valid label values",
                            where);
 }
 

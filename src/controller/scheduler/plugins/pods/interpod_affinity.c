@@ -50,7 +50,7 @@ interpod_make(struct handle *handle,
     if (hard_weight < 0 || hard_weight > 100)
         return error_set(err,
                          -EINVAL,
-                         "hardPodAffinityWeight: %lld is not from 0 to 100",
+                         "hardPodAffinityWeight: %lld is not between 0 and 100",
                          (long long)hard_weight);
     if (repels != NULL && strcmp(repels, REPELS_ALL) != 0
         && strcmp(repels, REPELS_OWNER) != 0)

@@ -54,9 +54,9 @@ preemption_make(struct handle *handle,
         || absolute > UINT32_MAX || percentage + absolute == 0)
         return error_set(err,
                          -EINVAL,
-                         "minCandidateNodesPercentage is from 0 to 100, "
-                         "minCandidateNodesAbsolute not negative, and one of "
-                         "them is not 0");
+                         "minCandidateNodesPercentage must be from 0 to 100, "
+                         "minCandidateNodesAbsolute must not be negative, "
+                         "and one of them must not be 0");
     self = xnew(struct preemption);
     self->handle = handle;
     self->no_victims = handle_reason(handle, NO_VICTIMS);
@@ -104,7 +104,7 @@ preemption_refusal(const struct cycle *c,
         else if (node->pods.items[i]->priority < c->pod->priority
                  && node->pods.items[i]->is_to_yield
                  && !node->pods.items[i]->has_yielded)
-            return "a pod on the nominated node does not stand still yet.";
+            return "a pod on the nominated node is not suspended yet.";
     return NULL;
 }
 

@@ -52,8 +52,8 @@ balanced_allocation_make(struct handle *handle,
         if (self->weights[i].weight != 1) {
             r = error_set(err,
                           -EINVAL,
-                          "resources[%u].weight: %lld is not 1: all count "
-                          "alike here",
+                          "resources[%u].weight: %lld is not 1: all weights "
+                          "must be equal here",
                           i,
                           (long long)self->weights[i].weight);
             balanced_allocation_drop(self);

@@ -91,7 +91,7 @@ read_args(struct numa_fit *self, const struct json *args, struct error *err)
         if (name == NULL || !cpu_options_add(&self->rules.options, name))
             return error_set(err,
                              -EINVAL,
-                             "cpuManagerOptions: '%s' is no option of the "
+                             "cpuManagerOptions: '%s' is not an option of the "
                              "kubelet's CPU manager, such as full-pcpus-only",
                              name != NULL ? name : "");
     }
@@ -99,8 +99,8 @@ read_args(struct numa_fit *self, const struct json *args, struct error *err)
         && (json_count(options) > 0 || self->rules.prefers_closest))
         return error_set(err,
                          -EINVAL,
-                         "cpuManagerOptions and preferClosestNumaNodes go "
-                         "with numaStrategy: kubelet");
+                         "cpuManagerOptions and preferClosestNumaNodes "
+                         "require numaStrategy: kubelet");
     return 0;
 }
 

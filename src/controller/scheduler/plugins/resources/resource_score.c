@@ -55,18 +55,18 @@ add_weight(struct resource_score *s,
                          where,
                          RESOURCE_SCORE_MAX);
     if (name == NULL || *name == '\0')
-        return error_set(err, -EINVAL, "%s[%u].name is missing", where, at);
+        return error_set(err, -EINVAL, "%s[%u].name is required", where, at);
     if (has_name(s, name))
         return error_set(err,
                          -EINVAL,
-                         "%s[%u].name: \"%s\" stands there twice",
+                         "%s[%u].name: \"%s\" is listed twice",
                          where,
                          at,
                          name);
     if (weight < 0 || weight > 100)
         return error_set(err,
                          -EINVAL,
-                         "%s[%u].weight: %lld is not from 1 to 100",
+                         "%s[%u].weight: %lld is not between 1 and 100",
                          where,
                          at,
                          (long long)weight);

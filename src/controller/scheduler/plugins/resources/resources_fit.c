@@ -132,19 +132,20 @@ read_shape(struct resources_fit *self,
         self->shape[i].score = json_get_int(point, "score", 0) * 10;
         if (self->shape[i].utilization < 0 || self->shape[i].utilization > 100
             || self->shape[i].score < 0 || self->shape[i].score > 100)
-            return error_set(err,
-                             -EINVAL,
-                             "scoringStrategy.requestedToCapacityRatio."
-                             "shape[%u]: utilization is from 0 to 100, score "
-                             "from 0 to 10",
-                             i);
+            return error_set(
+                err,
+                -EINVAL,
+                "scoringStrategy.requestedToCapacityRatio.shape[%u]: "
+                "utilization must be from 0 to 100, score from 0 to 10",
+                i);
         if (i > 0
             && self->shape[i].utilization <= self->shape[i - 1].utilization)
-            return error_set(err,
-                             -EINVAL,
-                             "scoringStrategy.requestedToCapacityRatio."
-                             "shape[%u]: utilization must rise",
-                             i);
+            return error_set(
+                err,
+                -EINVAL,
+                "scoringStrategy.requestedToCapacityRatio.shape[%u]: "
+                "utilization must increase",
+                i);
     }
     self->n_shape = json_count(points);
     return 0;
@@ -180,7 +181,7 @@ read_strategy(struct resources_fit *self,
     }
     return error_set(err,
                      -EINVAL,
-                     "scoringStrategy.type: \"%s\" is none of "
+                     "scoringStrategy.type: \"%s\" is not one of "
                      "LeastAllocated, MostAllocated and "
                      "RequestedToCapacityRatio",
                      type);

@@ -63,7 +63,7 @@ volume_binding_make(struct handle *handle,
     if (timeout < 0 || timeout > 86400)
         return error_set(err,
                          -EINVAL,
-                         "bindTimeoutSeconds: %lld: give 0 to 86400 seconds",
+                         "bindTimeoutSeconds: %lld is not between 0 and 86400",
                          (long long)timeout);
     me = xnew(struct volume_binding);
     me->handle = handle;

@@ -86,7 +86,7 @@ START_TEST(what_is_no_object_is_refused_with_its_place)
     } cases[] = {
         {"", "no objects"},
         {"a: [", "a.yaml"},
-        {"[1]", "is no object"},
+        {"[1]", "not an object"},
         {"kind: Pod\nmetadata: {name: a}\n", "apiVersion and kind"},
         {"apiVersion: v1\nkind: Pood\nmetadata: {name: a}\n",
          "did you mean 'Pod'?"},

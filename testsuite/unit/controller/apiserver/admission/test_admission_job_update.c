@@ -225,7 +225,7 @@ START_TEST(an_agent_of_the_release_before_is_named)
     is_refused(&w,
                &alice,
                "\"activeDeadlineSeconds\":50",
-               "the agent of node n1 is of a former release");
+               "the agent of node n1 is of an earlier release");
     ck_assert_int_eq(world_code(&w,
                                 &admin,
                                 HTTP_PATCH,

@@ -218,7 +218,7 @@ static const struct {
     const char *text;
     const char *says;
 } bad[] = {
-    {"[]", "f: is no object"},
+    {"[]", "f: not an object"},
     {"a: [", "f: "},
     {"kind: KubeSchedulerConfiguration\n", "f: apiVersion: must be"},
     {"apiVersion: kubescheduler.config.k8s.io/v1beta3\n"
@@ -228,9 +228,9 @@ static const struct {
     {HEAD "parallelism: 3\nparallelism: 4\n", "parallelism"},
     {HEAD "parallelism: many\n", "parallelism"},
     {HEAD "extenders: [{filterVerb: f}]\n",
-     "f: extenders[0].urlPrefix: \"\" is no URL"},
+     "f: extenders[0].urlPrefix: \"\" is not a URL"},
     {HEAD "extenders: [{urlPrefix: 'ftp://x/y', filterVerb: f}]\n",
-     "f: extenders[0].urlPrefix: \"ftp://x/y\" is no URL"},
+     "f: extenders[0].urlPrefix: \"ftp://x/y\" is not a URL"},
     {HEAD "extenders: [{urlPrefix: 'http://x:99999', filterVerb: f}]\n",
      "a port from 1 to 65535"},
     {HEAD "extenders: [{urlPrefix: 'https://x', tlsConfig: {caFile: "
@@ -242,11 +242,11 @@ static const struct {
     {HEAD "extenders: [{urlPrefix: 'http://x', prioritizeVerb: p}]\n",
      "f: extenders[0].weight: 0: must have a positive weight"},
     {HEAD "extenders: [{urlPrefix: 'http://x', filterVerb: 'a b'}]\n",
-     "f: extenders[0].filterVerb: \"a b\" cannot be the end"},
+     "f: extenders[0].filterVerb: \"a b\" is not valid at the end"},
     {HEAD "extenders: [{urlPrefix: 'http://x', httpTimeout: 5}]\n",
      "httpTimeout"},
     {HEAD "extenders: [{urlPrefix: 'http://x', httpTimeout: 5m5}]\n",
-     "f: extenders[0].httpTimeout: \"5m5\" is no duration"},
+     "f: extenders[0].httpTimeout: \"5m5\" is not a duration"},
     {HEAD "extenders: [{urlPrefix: 'http://x', bindVerb: b},\n"
           "            {urlPrefix: 'http://y', bindVerb: b}]\n",
      "f: extenders: found 2 extenders implementing bind"},
@@ -258,7 +258,7 @@ static const struct {
           "            {urlPrefix: 'http://y', filterVerb: f,\n"
           "             managedResources: [{name: a.b/c}]}]\n",
      "extenders[1].managedResources[0].name: \"a.b/c\": duplicate"},
-    {HEAD "parallelism: 0\n", "f: parallelism: 0 is not from 1"},
+    {HEAD "parallelism: 0\n", "f: parallelism: 0 is not between 1 and"},
     {HEAD "percentageOfNodesToScore: 101\n", "percentageOfNodesToScore: 101"},
     {HEAD "podInitialBackoffSeconds: 0\n", "podInitialBackoffSeconds: 0"},
     {HEAD "podMaxBackoffSeconds: 1\npodInitialBackoffSeconds: 2\n",
@@ -267,7 +267,7 @@ static const struct {
      "leaderElection.leaseDuration: must be longer"},
     {HEAD "leaderElection: {retryPeriod: 10s}\n",
      "leaderElection.renewDeadline: must be longer"},
-    {HEAD "leaderElection: {retryPeriod: soon}\n", "is no duration"},
+    {HEAD "leaderElection: {retryPeriod: soon}\n", "is not a duration"},
     {HEAD "profiles: [{schedulerName: a}, {schedulerName: a}]\n",
      "profiles[1].schedulerName: another profile"},
     {HEAD "profiles: [{plugins: {score: {enabled: [{name: NumaFitt}]}}}]\n",
@@ -277,10 +277,10 @@ static const struct {
           "NodeName}]}}}]\n",
      "profiles[0].plugins.multiPoint.enabled[0].name: is missing"},
     {HEAD "profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n",
-     "NodeName has nothing for that point"},
+     "NodeName does not have that extension point"},
     {HEAD "profiles: [{plugins: {filter: {enabled: [{name: NodeName}, {name: "
           "NodeName}]}}}]\n",
-     "\"NodeName\" stands there twice"},
+     "\"NodeName\" is listed twice"},
     {HEAD "profiles: [{plugins: {queueSort: {disabled: [{name: '*'}]}}}]\n",
      "exactly one plugin must order the queue, not 0"},
     {HEAD "profiles: [{plugins: {bind: {disabled: [{name: '*'}]}}}]\n",
@@ -292,7 +292,7 @@ static const struct {
      "NodeName takes no arguments"},
     {HEAD "profiles: [{pluginConfig: [{name: InterPodAffinity, args: "
           "{hardPodAffinityWeight: 101}}]}]\n",
-     "hardPodAffinityWeight: 101 is not from 0 to 100"},
+     "hardPodAffinityWeight: 101 is not between 0 and 100"},
     {HEAD "profiles: [{pluginConfig: [{name: InterPodAffinity, args: "
           "{hardPodAfinityWeight: 1}}]}]\n",
      "pluginConfig[0].args.hardPodAfinityWeight: unknown field"},
@@ -312,7 +312,7 @@ static const struct {
     {HEAD "profiles: [{pluginConfig: [{name: DefaultPreemption, args: "
           "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}}]}]"
           "\n",
-     "one of them is not 0"},
+     "one of them must not be 0"},
     {HEAD "profiles: [{pluginConfig: [{name: Backfill, args: "
           "{reservations: 0}}]}]\n",
      "profiles[0].pluginConfig[Backfill].args.reservations: 0 is not between "
@@ -330,13 +330,13 @@ static const struct {
      "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values: Required"},
     {HEAD
      "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Gt, values: [x]}]}]}}}}]}]\n",
-     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: a value of a term"},
+     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: a term has a value"},
     {HEAD
      "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.namespace, operator: In, values: [b]}]}]}}}}]}]\n",
      "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].key"},
     {HEAD
      "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: a, operator: Lt, values: [x]}]}}]}}}]}]\n",
-     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution: a value"},
+     "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution: a term has a value"},
     {HEAD
      "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 101, preference: {}}]}}}]}]\n",
      "profiles[0].pluginConfig[NodeAffinity].args.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight"},
@@ -348,10 +348,10 @@ static const struct {
      "profiles[0].pluginConfig[NodeResourcesFit].args.ignoredResourceGroups[0]: \"a.b/c\": resource group name can't contain '/'"},
     {HEAD
      "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {resources: [{name: cpu, weight: 101}]}}}]}]\n",
-     "profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.resources[0].weight: 101 is not from 1 to 100"},
+     "profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.resources[0].weight: 101 is not between 1 and 100"},
     {HEAD
      "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 50, score: 1}, {utilization: 50, score: 2}]}}}}]}]\n",
-     "profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.requestedToCapacityRatio.shape[1]: utilization must rise"},
+     "profiles[0].pluginConfig[NodeResourcesFit].args.scoringStrategy.requestedToCapacityRatio.shape[1]: utilization must increase"},
     {HEAD
      "profiles: [{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu, weight: 2}]}}]}]\n",
      "profiles[0].pluginConfig[NodeResourcesBalancedAllocation].args.resources[0].weight: 2 is not 1"},
@@ -413,10 +413,10 @@ static const struct {
 } secure[] = {
     {"{urlPrefix: 'https://x', filterVerb: f}", NULL, false},
     {"{urlPrefix: 'https://x', filterVerb: f, enableHTTPS: true}",
-     "extenders[0]: whoever answers is believed to be the extender",
+     "extenders[0]: the identity of the extender is not verified",
      true},
     {"{urlPrefix: 'https://x', filterVerb: f, tlsConfig: {insecure: true}}",
-     "whoever answers",
+     "identity of the extender",
      true},
     {"{urlPrefix: 'http://x', filterVerb: f, enableHTTPS: true}",
      "extenders[0]: enableHTTPS and tlsConfig have no effect",

@@ -156,9 +156,9 @@ static const struct refusal {
     const char *says;
 } refusals[] = {
     {"PRAGMA application_id = 0x4b696c6e; PRAGMA user_version = 99;",
-     "written by a later Kiln (schema 99"},
-    {"CREATE TABLE recipes (name TEXT)", "not of Kiln"},
-    {"PRAGMA user_version = 1", "not of Kiln"},
+     "written by a later release of Kiln (schema 99"},
+    {"CREATE TABLE recipes (name TEXT)", "not Kiln's"},
+    {"PRAGMA user_version = 1", "not Kiln's"},
 };
 
 static void

@@ -98,7 +98,7 @@ START_TEST(a_node_with_such_a_pod_takes_no_other_user)
     ck_assert_str_eq(world_node_of(w, "other-by-all"), "");
     ck_assert_str_eq(world_node_of(w, "other-by-both"), "");
     ck_assert_str_eq(cause_of(w, "other-by-all"),
-                     "waits for a node that is not another user's alone on n1");
+                     "waits for a node that is not used by another user on n1");
 
     end(w, "a");
     end(w, "same");
