@@ -74,7 +74,7 @@ follower=$!
 follows() { grep -q patience "$cluster/followed"; }
 ok "a user follows the output of a job" wait_for 20 follows
 stop n1 KILL
-is_told() { grep -q '^kctl: logs: .*broke off.*waiting' "$cluster/followed"; }
+is_told() { grep -q '^kctl: logs: .*interrupted.*waiting' "$cluster/followed"; }
 ok "the follower is told to wait when the agent is killed" \
     wait_for 20 is_told
 end b 7

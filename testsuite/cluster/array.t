@@ -157,7 +157,7 @@ like "the table says that tasks wait because of the throttle" \
 like "kctl get jobs has a row for the waiting task" \
     "$(user get jobs)" "^${id}_4 "
 like "a verb for whole jobs refuses a task" \
-    "$(user delete job "${id}_2" 2>&1)" 'this is for whole jobs'
+    "$(user delete job "${id}_2" 2>&1)" 'this command works on whole jobs'
 like "a task that does not exist is refused" \
     "$(user cancel "${id}_77" 2>&1)" 'no such task; it has 1-4'
 like "a list with a task that does not exist names that task" \

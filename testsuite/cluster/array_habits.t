@@ -91,7 +91,7 @@ is "a job that is named twice is shown once" "$(ids "$one,$one" "$one")" "$one"
 is "the limit applies to a range" "$(ids --limit 1 "$one-$two" | wc -w)" 1
 like "a name instead of a number is refused with a hint" \
     "$(user history sweep 2>&1)" \
-    "'sweep' is no number of a job \(--name 'sweep' has those of the name\)"
+    "'sweep' is not a job id \(use --name 'sweep' for jobs with that name\)"
 like "a range of too many jobs is refused with an explanation" \
     "$(user history 1-2000 2>&1)" \
     'more than 1000 jobs are named'
@@ -117,7 +117,7 @@ like "a report counts only the past part of such a period" \
     "$(user report --by all --until tomorrow 2>&1)" 'JOBS +GOOD.*UTIL'
 is "a period that starts in the future is refused" \
     "$(user history --since tomorrow 2>&1)" \
-    "kctl: history: --since: 'tomorrow' is yet to come"
+    "kctl: history: --since: 'tomorrow' is in the future"
 
 # --- how much an array used ---------------------------------------------------
 

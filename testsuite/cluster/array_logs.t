@@ -102,7 +102,7 @@ like "an attempt that never was is reported" \
     'task 7 has no such attempt'
 like "kctl refuses --attempt together with --previous" \
     "$(user logs -p --attempt 1 "${id}_7" 2>&1)" \
-    '--attempt and --previous: one of them'
+    'either --attempt or --previous'
 
 # The current attempt runs, and the pod of the attempt before it was removed.
 again=$(as kilntest1 ksub --parsable -a 5 -o again --open-mode=append \
@@ -148,7 +148,7 @@ task 5 was mentioned"
 is "the events of a task are found" "$(said)" "$(echo "$told" | sort)"
 like "several tasks at once are refused with a hint" \
     "$(user events --for "${again}_[5-6]" 2>&1)" \
-    "are several tasks.*--for ${again}_5; --for $again has all"
+    "names several tasks.*--for ${again}_5; --for $again shows the events of all"
 like "a task that does not exist is reported" \
     "$(user events --for "${again}_6" 2>&1)" \
     'no task 6; it has 5'
@@ -161,7 +161,7 @@ second() { user logs --attempt 2 "$plain" 2>&1 | grep -q '^plain$'; }
 ok "the second attempt of a plain job is shown by its number" wait_for 10 second
 like "the first attempt of a plain job is shown, or reported as unknown" \
     "$(user logs --attempt 1 "$plain" 2>&1)" \
-    '^plain|output of attempt 1 of job/job-[0-9]* is not known any more'
+    '^plain|output of attempt 1 of job/job-[0-9]* can no longer be found'
 like "a third attempt of a plain job is reported as unknown" \
     "$(user logs --attempt 3 "$plain" 2>&1)" \
     'has no attempt 3'

@@ -121,7 +121,7 @@ name=$(as kilntest1 env GREETING=hello ksub --cron '* * * * *' --parsable \
 like "ksub --cron prints the CronJob's name" "$name" '^nightly-[a-z]+$'
 like "an invalid schedule is refused" \
     "$(as kilntest1 ksub --cron '61 * * * *' nightly.sh 2>&1)" \
-    "above maximum.*|is no schedule"
+    "above maximum.*|is not a schedule"
 for at in '0 0 30 2 *' '0 0 31 4,6 *'; do
     like "a schedule without any date is refused: $at" \
         "$(as kilntest1 ksub --cron "$at" nightly.sh 2>&1)" \
@@ -130,7 +130,7 @@ done
 for on in afterok:1 singleton,afterany:2 'afterok:1?afterok:2'; do
     like "a CronJob cannot depend on jobs that exist now: $on" \
         "$(as kilntest1 ksub --cron @daily -d "$on" nightly.sh 2>&1)" \
-        "--dependency $(echo "$on" | sed 's/?/./') names jobs that are there once.*takes singleton alone"
+        "--dependency $(echo "$on" | sed 's/?/./') names particular jobs.*only singleton is allowed"
 done
 like "a CronJob can depend on jobs of the same name" \
     "$(as kilntest1 ksub --cron @yearly \

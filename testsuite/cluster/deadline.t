@@ -23,7 +23,7 @@ submit() { as kilntest1 ksub --parsable "$@" 2>&1; }
 state_is() { [ "$(root get job "$1" -o json | jq -r .status.state)" = "$2" ]; }
 
 like "a deadline in the past is refused" \
-    "$(submit --deadline 2020-01-01 --wrap true)" 'Deadline: the deadline .* is over'
+    "$(submit --deadline 2020-01-01 --wrap true)" 'Deadline: the deadline .* is in the past'
 like "a deadline before the end of the time limit is refused" \
     "$(submit --deadline now+10minutes -t 20 --wrap true)" \
     'Deadline: there is not enough time for the time limit of 0:20:00 before'
@@ -68,7 +68,7 @@ ok "history has the state Deadline" wait_for 10 in_history
 like "the deadline of a held job can be changed" \
     "$(as kilntest1 kctl update "$held" deadline=now+2hours)" "updated"
 like "it cannot be changed to a time in the past" \
-    "$(as kilntest1 kctl update "$held" deadline=2020-01-01 2>&1)" 'is over'
+    "$(as kilntest1 kctl update "$held" deadline=2020-01-01 2>&1)" 'is in the past'
 like "the time limit cannot be changed to one that does not fit" \
     "$(as kilntest1 kctl update "$held" time=3:00:00 2>&1)" 'not enough time'
 like "the deadline can be removed" \

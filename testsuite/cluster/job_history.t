@@ -92,7 +92,7 @@ like "...and the jobs of a day, with the cluster's utilization" \
     "$(kctl report --by day)" "DAY +JOBS.*UTIL"
 is "a report by an unknown field is refused" \
     "$(kctl report --by colour 2>&1)" \
-    "kctl: report: --by: nothing is summed by 'colour'; it is by account, user, partition, day, month, all, or account,user"
+    "kctl: report: --by: cannot sum by 'colour'; use account, user, partition, day, month, all, or account,user"
 is "...with a suggestion" \
     "$(kctl report --by months 2>&1 | grep -c "did you mean 'month'")" 1
 

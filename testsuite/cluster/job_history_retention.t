@@ -43,7 +43,7 @@ ok "rows that are too old are removed" wait_for 20 has_rows 0
 is "...their sums are kept" "$(sums)" "default 3"
 is "...the export is kept" "$(printf '%s\n' "$exported" | wc -l)" 3
 like "kctl history says that there are no rows" "$(kctl history 2>&1)" \
-    "No such attempts of jobs"
+    "No attempts of jobs"
 
 stop controller
 controller 'history: {maxBytes: 1Ki}'

@@ -74,9 +74,9 @@ is "--state selects states, also by Slurm's codes" \
 is "--name selects names" \
     "$(k1 jobs --name 'f*' -o name | paste -sd' ' -)" "job/1 job/2"
 is "--account selects accounts" \
-    "$(k1 jobs --account chem,physics 2>&1 | cut -c1-12)" "No such jobs"
+    "$(k1 jobs --account chem,physics 2>&1 | cut -c1-13)" "No jobs match"
 is "--node selects nodes" \
-    "$(k1 jobs --node n9 2>&1 | cut -c1-12)" "No such jobs"
+    "$(k1 jobs --node n9 2>&1 | cut -c1-13)" "No jobs match"
 of_node() { k1 jobs --node "$@" -o name 2>/dev/null | paste -sd' ' -; }
 on() { k1 jobs --name "$1" -o node --no-headers | tr -d ' '; }
 like "--node selects a running job by its node" \
@@ -94,14 +94,14 @@ is "a waiting job is selected by no node" \
 is "kctl get jobs has --node, too" \
     "$(k1 get jobs --node "$(on fails)" --state Failed -o name)" job/job-2
 is "--partition selects partitions" \
-    "$(k1 jobs -p gpux 2>&1 | cut -c1-12)" "No such jobs"
+    "$(k1 jobs -p gpux 2>&1 | cut -c1-13)" "No jobs match"
 is "--limit keeps the newest jobs" \
     "$(k1 jobs --limit 2 -o name | paste -sd' ' -)" \
     "job/4 job/5"
 sleep 1.1 # times of ends have whole seconds
 is "--since now selects no job that ended before" \
     "$(k1 jobs --since now --state ended -o name 2>&1 |
-    cut -c1-12)" "No such jobs"
+    cut -c1-13)" "No jobs match"
 is "-o selects columns" "$(k1 jobs -o id,exit --name fails |
     sed 's/  */ /g; s/^ //')" "ID EXIT
 2 3"
@@ -140,7 +140,7 @@ is "kctl get jobs has --user" \
 is "kctl get jobs has --partition" \
     "$(k1 get jobs --partition gpux -o name 2>/dev/null)" ""
 like "these options are refused for other kinds" \
-    "$(k1 get pods --mine 2>&1)" 'choose among jobs'
+    "$(k1 get pods --mine 2>&1)" 'select jobs only'
 status_is "an unknown state is refused" 64 k1 get jobs --state Runing
 status_is "an invalid node name is refused" 64 k1 jobs --node 'n1&limit=1'
 status_is "--node with --watch is refused" 64 k1 get jobs --node n1 -w
@@ -286,7 +286,7 @@ like "kctl whoami shows the limits" "$whoami" 'Limits: +5 of 200000 objects'
 like "kctl whoami names an administrator's rank" \
     "$(root whoami)" 'Rank: +administrator'
 like "kctl whoami shows an impersonated user" "$(root --as kilntest1 whoami)" \
-    'kilntest1 .* asked by root'
+    'kilntest1 .* impersonated by root'
 like "these paths of the API can only be read" \
     "$(api kilntest1 POST /kiln/v1/status '{}')" '^405 '
 

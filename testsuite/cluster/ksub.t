@@ -80,7 +80,7 @@ like "--test-only says where and when the job could start" \
 begin=$(date -u -d '+1 hour' +%Y-%m-%dT%H:%M)
 like "with --begin, it says that time and names the dependencies" \
     "$(ksub --test-only --begin "${begin}:00Z" -d singleton job.sh)" \
-    "^It could start at $begin.* \(--begin\), if there is room .*, on n1; the jobs of --dependency come first\.\$"
+    "^It could start at $begin.* \(--begin\), if the free resources .*, on n1; but only after the jobs of --dependency\.\$"
 blocker=$(ksub --parsable --exclusive -t 30 --wrap 'sleep 1000')
 holds_node() { kctl get pods --field-selector spec.nodeName=n1 | grep -q Running; }
 wait_for 20 holds_node || note "the node is not taken"
@@ -89,7 +89,7 @@ like "if the node is occupied, it says the earliest time" \
     '^It could start at 20[^ ]* at the earliest, on n1'
 like "with a later --begin, it says that time" \
     "$(ksub --test-only --begin "${begin}:00Z" job.sh)" \
-    "^It could start at $begin.* \(--begin\), on n1, where room is expected from 20[^ ]* on\.\$"
+    "^It could start at $begin.* \(--begin\), on n1, which is expected to have room from 20[^ ]* on\.\$"
 like "with an earlier --begin, it says the earliest time after it" \
     "$(ksub --test-only --begin now+1minute job.sh)" \
     '^It could start at 20[^ ]* at the earliest, on n1.*, after its --begin\.$'

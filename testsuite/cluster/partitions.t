@@ -93,7 +93,7 @@ like "a job with more CPUs is refused" "$(s1 -p gpu -c 3 long.sh 2>&1)" \
 
 said=$(s1 -p gpu long.sh 2>&1)
 like "ksub prints the default time limit" "$said" \
-    'no time limit is given, partition gpu gives 1:00:00'
+    'no time limit was given; partition gpu sets 1:00:00'
 k1 delete job "job-$(echo "$said" | id)" >/dev/null
 like "ksub --test-only prints it, too" \
     "$(s1 -p gpu --test-only long.sh 2>/dev/null)" \

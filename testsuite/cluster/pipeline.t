@@ -105,7 +105,7 @@ like "a stage for an account of other users is refused" "$(refusal)" \
 five '--wait' >now.yaml
 like "a stage with an option for the command line only is refused" \
     "$(refusal)" \
-    "standard input:5: stage 'd': options of a stage"
+    "standard input:5: stage 'd': a stage takes the options of a job"
 printf 'stages:\n- {name: a, script: one.sh}\n- {name: b, script: two.sh}\n' \
     >now.yaml
 printf '#!/bin/sh\n#KSUB -c none\n#KSUB --tiem 3\n' >one.sh
@@ -124,11 +124,11 @@ standard input:3: there are two stages 'a', the first on line 2|stages:\n- {name
 standard input:2: stage 'a' waits for stage 'b', which is not in this file|stages:\n- {name: a, wrap: x, after: b}\n
 standard input:2: stage 'a' waits for itself|stages:\n- {name: a, wrap: x, after: a}\n
 stage 'a' waits for 'b', which waits for 'c', which waits for 'a': none|stages:\n- {name: d, wrap: x, after: a}\n- {name: a, wrap: x, after: b}\n- {name: b, wrap: x, after: c}\n- {name: c, wrap: x, after: a}\n
-standard input:3: 'scirpt' is no word of a pipeline .did you mean 'script'|stages:\n- name: a\n  scirpt: x\n
-stage 'a' has neither: one of script and wrap|stages:\n- name: a\n
-standard input:2: a stage cannot be called '7': that is the number of a job|stages:\n- {name: 7, wrap: x}\n
-standard input:2: after: 'afterokay' is no dependency|stages:\n- {name: a, wrap: x, after: 'afterokay:b'}\n
-standard input:1: a list of stages is expected|stages: none\n
+standard input:3: unknown pipeline key 'scirpt' .did you mean 'script'|stages:\n- name: a\n  scirpt: x\n
+stage 'a' has neither: give either script or wrap|stages:\n- name: a\n
+standard input:2: a stage cannot be called '7': that is a job id|stages:\n- {name: 7, wrap: x}\n
+standard input:2: after: 'afterokay' is not a dependency|stages:\n- {name: a, wrap: x, after: 'afterokay:b'}\n
+standard input:1: expected a list of stages|stages: none\n
 line 3, column|stages:\n- {name: a, wrap\n
 it is empty|# nothing\n
 TXT
@@ -145,7 +145,7 @@ like "an option for a single job is refused" \
     "$(submit --wait --chain prepare.sh 2>&1)" "--wait is for one job"
 like "a script together with --pipeline is refused" \
     "$(submit --pipeline now.yaml train.sh 2>&1)" \
-    "'train.sh' beside --pipeline"
+    "'train.sh' is not expected with --pipeline"
 is "none of these has created a job" "$(count)" "$((before + 1))"
 is "--test-only accepts a chain" \
     "$(submit --test-only --chain prepare.sh train.sh 2>&1)" \

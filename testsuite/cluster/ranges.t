@@ -93,7 +93,7 @@ like "a list of too many IDs is refused" \
 like "a similar state is suggested" "$(k1 cancel --state Runing 2>&1)" \
     "did you mean 'Running'"
 like "a selection together with IDs is refused" \
-    "$(k1 cancel --state Held 5 2>&1)" 'and not both'
+    "$(k1 cancel --state Held 5 2>&1)" ', not both'
 status_is "a command without IDs and selection is refused" 64 k1 cancel
 like "the server refuses a range of a million IDs, too" "$(api kilntest1 POST \
     /kiln/v1/jobs/cancel '{"ids":"1-1000000"}')" '^400 .*1000000 jobs'
@@ -109,7 +109,7 @@ like "a GET of such a path is refused" "$(api kilntest1 GET \
 is "a selection finds only the user's own jobs" \
     "$(k1 hold --all | sed 's/ jobs.*//')" 25
 like "more than a few jobs are not cancelled without --yes" \
-    "$(k1 cancel --name 'sweep-1?' 2>&1)" '10 jobs are meant, of which 0 run; say --yes'
+    "$(k1 cancel --name 'sweep-1?' 2>&1)" '10 jobs, of which 0 run; give --yes'
 is "nothing was cancelled" "$(active --name 'sweep-1?')" \
     10,11,12,13,14,15,16,17,18,19
 before=$(requests)

@@ -267,7 +267,7 @@ drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
 root cordon n1 >/dev/null
 root uncordon n1 >"$cluster/out"
 ok "kctl uncordon names a future drain, and says how to cancel it" grep -q \
-    "^node/n1 is drained again from .* by reservation $drain: new fan; 'kctl delete reservation $drain' cancels that for n\[1-2\]" \
+    "^node/n1 will be drained again from .* by reservation $drain: new fan; 'kctl delete reservation $drain' cancels that for n\[1-2\]" \
     "$cluster/out"
 root delete reservation "$drain" >/dev/null
 is "kctl uncordon no longer names it after it was cancelled" \

@@ -40,7 +40,7 @@ else
         "$(told 'read 11 #SBATCH')" 1
     is "another line names the directives without effect" \
         "$(grep effect "$cluster/said")" \
-        "ksub: without effect here: --hint, --mail-type, --mail-user, --qos"
+        "ksub: options without effect here: --hint, --mail-type, --mail-user, --qos"
     is "the job has its own ID, not the one from the environment" \
         "$(value SLURM_JOB_ID "$out")" \
         "$id"

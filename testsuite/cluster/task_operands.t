@@ -115,7 +115,7 @@ like "kctl wait gives up for a running task after its timeout" \
     "$(user wait --timeout 1s "${a}_2" 2>&1)" \
     "have not all ended"
 like "kctl delete refuses tasks and names kctl cancel" \
-    "$(user delete job "${a}_[2-3]" 2>&1)" "'kctl cancel' ends tasks"
+    "$(user delete job "${a}_[2-3]" 2>&1)" "use 'kctl cancel' for tasks"
 user cancel "${a}_[2-9]" >/dev/null
 like "kctl wait waits for the end of a range" \
     "$(user wait --timeout 60s "${a}_[1-9]" | tr '\n' ' ')" \

@@ -104,7 +104,7 @@ like "a file that cannot be written is reported" \
 like "a node that does not exist is reported" "$(root timeline n99 2>&1)" \
     'node "n99" not found'
 like "an invalid node name is reported" "$(root timeline 'n1&limit=2' 2>&1)" \
-    "is no name of a node"
+    "is not a valid node name"
 root apply -f - >/dev/null <<TXT
 apiVersion: kiln.hpc/v1
 kind: Reservation
@@ -155,7 +155,7 @@ why=$(as kilntest1 kctl why "$late")
 like "kctl why says with which time limit it would start now" "$why" \
     'Sooner: +with a time limit of 0:5[0-9]:00 it would start now, on n1, 1:[0-9:]+ sooner'
 like "kctl why says on what the expected start depends" "$why" \
-    'By: +the time limits of what runs; order SubmissionOrder$'
+    'By: +the time limits of the running jobs; order SubmissionOrder$'
 limit=$(echo "$why" | sed -n 's/.*time limit of \([0-9:]*\) it would.*/\1/p')
 short=$(sub 2 "$limit")
 ok "a job with that time limit starts" wait_for 20 state_is "$short" Running

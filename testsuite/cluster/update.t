@@ -262,7 +262,7 @@ mistake() { # NAME WORDS OPERAND...
     shift 2
     like "$mistake_name" "$(k1 update job "$a" "$@" 2>&1)" "$mistake_words"
 }
-mistake "a command without a change is refused" 'nothing to change; say what'
+mistake "a command without a change is refused" 'nothing to change; give fields'
 mistake "an unknown unit is refused" "mem: '5X' is not an amount" mem=5X
 mistake "an invalid time is refused" "time: '30s' is not a time" time=30s
 mistake "an invalid number is refused" "ntasks: 'many' is not a number" ntasks=many

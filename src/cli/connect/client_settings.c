@@ -82,7 +82,7 @@ take_member(struct client_settings *s,
     if (json_is(value, JSON_NULL))
         return 0;
     if (!json_is(value, JSON_STRING) && !json_is(value, JSON_NUMBER))
-        return error_set(err, -EINVAL, "must be a text");
+        return error_set(err, -EINVAL, "must be a string");
     if (value->text[0] == '\0')
         return error_set(err, -EINVAL, "must not be empty");
     *place = xstrdup(value->text);

@@ -81,8 +81,8 @@ find_server(struct connection *c, const char *server, struct error *err)
         return error_set(err,
                          -EHOSTUNREACH,
                          "no controller is configured, and none runs on this "
-                         "machine ('%s' is not there); say where it is with "
-                         "--server URL, KILN_SERVER, or server: in %s",
+                         "machine ('%s' does not exist); give its address "
+                         "with --server URL, KILN_SERVER, or server: in %s",
                          LOCAL_SOCKET,
                          client_settings_path());
     return 0;
@@ -110,10 +110,10 @@ service_uid(const struct client_settings *settings,
         return 0;
     return error_set(err,
                      -EHOSTDOWN,
-                     "the user '%s' that the controller runs as is not known "
-                     "on this machine%s%s; serviceUser: in %s names it",
+                     "the controller's user '%s' is unknown on this "
+                     "machine%s%s; set serviceUser: in %s",
                      name,
-                     r != -ENOENT ? ", where getent cannot be asked: " : "",
+                     r != -ENOENT ? ", where getent cannot be run: " : "",
                      r != -ENOENT ? strerror(-r) : "",
                      client_settings_path());
 }
@@ -210,7 +210,9 @@ connection_unseal(struct connection *c,
     int r;
 
     if (c->credential_backend == NULL)
-        return error_set(err, -EREMOTEIO, "nothing is sealed on this socket");
+        return error_set(err,
+                         -EREMOTEIO,
+                         "this connection carries no MUNGE credentials");
     r = credential_backend_decode(c->credential_backend,
                                   credential,
                                   &opened,
@@ -218,7 +220,7 @@ connection_unseal(struct connection *c,
     if (r == 0 && opened.uid != c->service_uid)
         r = error_set(err,
                       -EKEYREJECTED,
-                      "uid %u has made that, not the controller",
+                      "uid %u signed the answer, not the controller",
                       (unsigned)opened.uid);
     if (r == 0)
         *ret_text = arena_strndup(arena, opened.payload, opened.length);

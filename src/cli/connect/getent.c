@@ -214,9 +214,9 @@ getent_find_host(const struct getent_files *files,
     if (r < 0 && r != -ENOENT)
         return error_set(err,
                          -EHOSTUNREACH,
-                         "host '%s': not in %s, and getent cannot be asked: %s",
+                         "host '%s': not in %s, and getent cannot be run: %s",
                          host,
                          files->hosts,
                          strerror(-r));
-    return error_set(err, -EHOSTUNREACH, "host '%s': not known here", host);
+    return error_set(err, -EHOSTUNREACH, "unknown host '%s'", host);
 }

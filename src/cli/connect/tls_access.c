@@ -64,7 +64,8 @@ tls_access_find_endpoint(struct connection *c,
     if (cluster == NULL || authority == NULL || port <= 0)
         return error_set(err,
                          -EREMOTEIO,
-                         "the controller does not say where it serves TLS");
+                         "the controller does not publish the address where "
+                         "it serves TLS");
     ret_endpoint->cluster = cluster;
     ret_endpoint->authority_base64 = in_base64(arena, authority);
     ret_endpoint->url = arena_printf(arena,
@@ -97,7 +98,7 @@ tls_access_get_token(struct connection *c,
     if (ret_token->text == NULL || ret_token->ends_at == NULL)
         return error_set(err,
                          -EREMOTEIO,
-                         "the controller's answer holds no token");
+                         "the controller's answer contains no token");
     return 0;
 }
 
@@ -124,7 +125,7 @@ tls_access_make_metrics_token(struct connection *c,
     if (*ret_token == NULL)
         return error_set(err,
                          -EREMOTEIO,
-                         "the controller's answer holds no token");
+                         "the controller's answer contains no token");
     return 0;
 }
 

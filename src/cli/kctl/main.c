@@ -63,7 +63,9 @@ list_commands(void)
                       (int)strcspn(summary, ".;"),
                       summary);
     }
-    strbuf_add_text(&text, "\n'kctl COMMAND --help' says more about each.");
+    strbuf_add_text(&text,
+                    "\n"
+                    "'kctl COMMAND --help' describes each command.");
     return strbuf_take(&text);
 }
 
@@ -166,7 +168,7 @@ main(int argc, char **argv)
         .usage = "COMMAND [OPTION]... [ARGUMENT]...",
         .summary =
             "Look at the jobs, pods and nodes of a Kiln cluster, and change "
-            "them. A number stands for the job of that id.",
+            "them. A number means the job with that id.",
         OPTION_ROWS(rows),
         .more = more,
         .has_version = true,
@@ -177,7 +179,7 @@ main(int argc, char **argv)
     int at = program_begin(&table, argc, argv, &before);
 
     if (at == argc)
-        program_refuse(&table, "a command is missing");
+        program_refuse(&table, "a command is required");
     if (strcmp(argv[at], "help") == 0)
         return help(&table, argc - at - 1, argv + at + 1);
     command = find_command(argv[at]);

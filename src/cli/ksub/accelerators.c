@@ -42,7 +42,7 @@ accelerators_parse_gres(const char *text,
     if (kind != 3 || strncmp(text, "gpu", kind) != 0)
         return error_set(err,
                          -EOPNOTSUPP,
-                         "'%s': only gpu is known here, as in gpu:2 or "
+                         "'%s': only gpu is supported here, as in gpu:2 or "
                          "gpu:a100:2",
                          text);
     snprintf(one, sizeof(one), COUNT_TEXT ":%.100s", rest);
@@ -77,10 +77,10 @@ add_pages(struct submission *s, char *part, const char *text, struct error *err)
         if (s->hugepages[i].page_bytes == pages.page_bytes)
             return error_set(err,
                              -EINVAL,
-                             "'%s': the same size of page twice",
+                             "'%s': the same page size is given twice",
                              text);
     if (s->n_hugepages == ARRAY_SIZE(s->hugepages))
-        return error_set(err, -E2BIG, "'%s': too many sizes of pages", text);
+        return error_set(err, -E2BIG, "'%s': too many page sizes", text);
     s->hugepages[s->n_hugepages++] = pages;
     return 0;
 }

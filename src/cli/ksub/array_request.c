@@ -29,8 +29,8 @@ parse_throttle(const char *text, int64_t *ret_throttle, struct error *err)
         || number > MOST_AT_ONCE)
         return error_set(err,
                          -EINVAL,
-                         "'%%%s': a number of tasks that run at once follows "
-                         "the percent sign (0-99%%4)",
+                         "'%%%s': expected the number of tasks that may run "
+                         "at once after the percent sign (0-99%%4)",
                          text);
     if (number == 0)
         return error_set(err,
@@ -56,7 +56,7 @@ array_request_parse(const char *text,
     if (r == 0 && tasks.total == 0)
         r = error_set(err,
                       -EINVAL,
-                      "no task is named; ids and ranges of them are (0-99, "
+                      "no task is given; use task ids and ranges (0-99, "
                       "1-1000:7 or 3,5,9-12)");
     if (r == 0 && text[length] == '%')
         r = parse_throttle(text + length + 1, &array.throttle, err);
@@ -93,14 +93,14 @@ array_request_add(struct arena *arena,
             if (has_task_pattern(paths[i]))
                 return error_set(err,
                                  -EINVAL,
-                                 "'%s': %%a is the task of a job array, and "
-                                 "this is none; -a makes one",
+                                 "'%s': %%a is the task of a job array, but "
+                                 "this job is not an array; -a makes it one",
                                  paths[i]);
         if (s->array_fail_fast)
             return error_set(err,
                              -EINVAL,
-                             "--array-fail-fast is for a job array; -a makes "
-                             "one");
+                             "--array-fail-fast requires a job array; -a "
+                             "makes it one");
         return 0;
     }
     array = json_make_object(arena, spec, "array");

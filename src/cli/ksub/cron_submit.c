@@ -147,7 +147,7 @@ print_times(const struct submission *s, const char *name, const char *zone_name)
                zone_name);
     else
         printf("Submitted recurring job %s, by the controller's clock\n", name);
-    printf("'kctl delete cronjob %s' ends it\n", name);
+    printf("'kctl delete cronjob %s' deletes it\n", name);
 }
 
 int
@@ -172,7 +172,7 @@ cron_submit_run(const struct submission *s,
         return error_wrap(err,
                           r,
                           "no answer came, and it may have been submitted "
-                          "('kctl get cronjob %s' tells)",
+                          "('kctl get cronjob %s' shows whether it was)",
                           name);
     if (r < 0)
         return r;

@@ -50,8 +50,8 @@ job_script_check(const char *text, size_t length, struct error *err)
     if (memchr(text, '\0', length) != NULL)
         return error_set(err,
                          -EINVAL,
-                         "the script holds NUL bytes, so it is a binary file; "
-                         "run a program with --wrap 'COMMAND'");
+                         "the script contains NUL bytes, so it is a binary "
+                         "file; run a program with --wrap 'COMMAND'");
     if (memmem(text, length, "\r\n", 2) != NULL)
         return error_set(err,
                          -EINVAL,
@@ -191,7 +191,7 @@ split(struct arena *arena,
     size_t count = 0;
 
     if (length > LONGEST_DIRECTIVE)
-        return error_set(err, -EINVAL, "the directive is far too long");
+        return error_set(err, -EINVAL, "the directive is too long");
     words = arena_new_array(arena, char *, length / 2 + 2);
     out = arena_alloc(arena, length + 1);
     for (;;) {

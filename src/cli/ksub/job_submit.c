@@ -86,7 +86,7 @@ send_once(const struct job_submit *d,
                          "lists them",
                          d->namespace);
     if (r == 0 && sync_call->object == NULL)
-        r = error_set(err, -EPROTO, "the controller's answer holds no job");
+        r = error_set(err, -EPROTO, "the controller's answer contains no job");
     return r;
 }
 
@@ -98,7 +98,8 @@ say_doubt(const struct job_submit *d, int r, struct error *err)
     return error_wrap(err,
                       r,
                       "no answer came, and the job may have been submitted "
-                      "('kctl get jobs' tells once the controller is back)");
+                      "(when the controller is back, 'kctl get jobs' shows "
+                      "whether it was)");
 }
 
 int

@@ -36,18 +36,18 @@ static const struct option_spec rows[] = {
     {.name = "account",
      .letter = 'A',
      .argument = "NAME",
-     .help = "charge the job to this account (its namespace)",
+     .help = "charge the job to this account (namespace)",
      .type = OPTION_TEXT,
      PLACE(account)},
     {.name = "array",
      .letter = 'a',
      .argument = "TASKS[%N]",
      .help = "a job array, with a task for each number: 0-99, 1-1000:7, "
-             "3,5,9-12; of 0-99%4 no more than 4 run at once",
+             "3,5,9-12; with 0-99%4 at most 4 run at once",
      .type = OPTION_CALL,
      .set = submission_set_array},
     {.name = "array-fail-fast",
-     .help = "the first task of the array that fails ends the others",
+     .help = "when a task of the array fails, end the others",
      .type = OPTION_FLAG,
      PLACE(array_fail_fast)},
     {.name = "begin",
@@ -65,13 +65,13 @@ static const struct option_spec rows[] = {
     {.name = "chdir",
      .letter = 'D',
      .argument = "DIR",
-     .help = "run in this directory instead of this one here",
+     .help = "run in this directory (default: the current one)",
      .type = OPTION_TEXT,
      PLACE(directory)},
     {.name = "checkpoint-command",
      .argument = "COMMAND",
      .help = "a shell command that saves the job's state: it runs before the "
-             "job is ended at its time limit, for a requeue or to make room",
+             "job is ended at its time limit, for a requeue or for preemption",
      .type = OPTION_TEXT,
      PLACE(checkpoint_command)},
     {.name = "comment",
@@ -89,7 +89,7 @@ static const struct option_spec rows[] = {
      PLACE(constraint)},
     {.name = "cores-per-socket",
      .argument = "N",
-     .help = "at most so many cores of each package",
+     .help = "at most this many cores of each socket",
      .type = OPTION_INT,
      .min = 1,
      .max = SUBMISSION_MOST_CPUS,
@@ -104,14 +104,14 @@ static const struct option_spec rows[] = {
      PLACE(cpus_per_task)},
     {.name = "cron",
      .argument = "SCHEDULE",
-     .help = "submit it again and again: '0 3 * * *' (minute, hour, day, "
-             "month, weekday), @daily, @hourly",
+     .help = "submit it repeatedly: '0 3 * * *' (minute, hour, day, month, "
+             "weekday), @daily, @hourly",
      .type = OPTION_CALL,
      .set = submission_set_cron},
     {.name = "deadline",
      .argument = "TIME",
-     .help = "end it by then, and do not start what cannot end before; times "
-             "as of --begin",
+     .help = "end it by this time, and do not start it if it cannot end "
+             "before; times as for --begin",
      .type = OPTION_CALL,
      .set = submission_set_moment,
      PLACE(deadline_us)},
@@ -119,8 +119,8 @@ static const struct option_spec rows[] = {
      .letter = 'd',
      .argument = "LIST",
      .help = "start after other jobs: afterok:1041:1042_3, afterany:5, "
-             "after:7+10 (minutes), aftercorr:9 (task by task), singleton; ? "
-             "between them: any of them",
+             "after:7+10 (minutes), aftercorr:9 (task by task), singleton; "
+             "separated by ?: any of them",
      .type = OPTION_CALL,
      .set = submission_set_dependency},
     {.name = "distribution",
@@ -132,14 +132,15 @@ static const struct option_spec rows[] = {
      .data = distributions,
      PLACE(distribution)},
     {.name = "dry-run",
-     .help = "print the job that would be submitted; -o yaml or -o json then "
-             "chooses the form",
+     .help = "print the job that would be submitted; -o yaml or -o json "
+             "chooses the format",
      .type = OPTION_FLAG,
      PLACE(dry_run)},
     {.name = "error",
      .letter = 'e',
      .argument = "FILE",
-     .help = "write the standard error there (where the output goes)",
+     .help = "write the standard error to this file (default: where the "
+             "output goes)",
      .type = OPTION_CALL,
      .set = submission_set_path,
      PLACE(error)},
@@ -151,25 +152,25 @@ static const struct option_spec rows[] = {
      .set = submission_set_constraint,
      PLACE(excluded)},
     {.name = "exclusive",
-     .help = "the whole node, for this job alone",
+     .help = "the whole node, only for this job",
      .type = OPTION_FLAG,
      PLACE(exclusive)},
     {.name = "export",
      .argument = "LIST",
-     .help = "what of the environment goes along: ALL, NONE, or names and "
-             "NAME=value (ALL)",
+     .help = "which environment variables the job gets: ALL, NONE, or names "
+             "and NAME=value (ALL)",
      .type = OPTION_TEXT,
      PLACE(exported)},
     {.name = "fence-after",
      .argument = "TIME",
-     .help = "end the job when its node is cut off for so long, so that it "
-             "can be started elsewhere; times as of -t",
+     .help = "end the job when its node is cut off for this long, so that it "
+             "can be started elsewhere; times as for -t",
      .type = OPTION_CALL,
      .set = submission_set_duration,
      PLACE(fence_after_s)},
     {.name = "gpu-bind",
      .argument = "HOW",
-     .help = "closest: GPUs beside the cores (what is done); none: anywhere",
+     .help = "closest: GPUs near the cores (the default); none: anywhere",
      .type = OPTION_CALL,
      .set = submission_set_choice,
      .data = gpu_bindings,
@@ -177,12 +178,12 @@ static const struct option_spec rows[] = {
     {.name = "gpus",
      .letter = 'G',
      .argument = "N[:TYPE]",
-     .help = "GPUs, of any model or of one that is so called: 2, 1:a100",
+     .help = "GPUs, of any model or of the given one: 2, 1:a100",
      .type = OPTION_CALL,
      .set = submission_set_gpus},
     {.name = "gres",
      .argument = "gpu[:TYPE][:N]",
-     .help = "as --gpus, the way Slurm writes it",
+     .help = "GPUs, in Slurm's syntax",
      .type = OPTION_CALL,
      .set = submission_set_gres},
     {.name = "hold",
@@ -192,21 +193,21 @@ static const struct option_spec rows[] = {
      PLACE(hold)},
     {.name = "hugepages",
      .argument = "SIZE[:PAGE]",
-     .help = "memory in huge pages, besides --mem: 1G (of 2M each), 4G:1G; "
-             "several with commas",
+     .help = "memory in huge pages, in addition to --mem: 1G (in pages of "
+             "2M), 4G:1G; several, separated by commas",
      .type = OPTION_CALL,
      .set = submission_set_hugepages},
     {.name = "input",
      .letter = 'i',
      .argument = "FILE",
-     .help = "read the standard input from there (/dev/null)",
+     .help = "read the standard input from this file (/dev/null)",
      .type = OPTION_CALL,
      .set = submission_set_path,
      PLACE(input)},
     {.name = "job-name",
      .letter = 'J',
      .argument = "NAME",
-     .help = "a name for people (the script's)",
+     .help = "the job's name (default: the script's)",
      .type = OPTION_CALL,
      .set = submission_set_job_name},
     {.name = "mem",
@@ -233,8 +234,8 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = submission_set_no_requeue},
     {.name = "no-sbatch",
-     .help = "leave #SBATCH lines alone; they are read where a script has no "
-             "#KSUB lines",
+     .help = "ignore #SBATCH lines; otherwise they are read from a script "
+             "without #KSUB lines",
      .type = OPTION_FLAG,
      PLACE(no_sbatch)},
     {.name = "nodelist",
@@ -253,15 +254,15 @@ static const struct option_spec rows[] = {
     {.name = "ntasks",
      .letter = 'n',
      .argument = "N",
-     .help = "how many tasks the job starts; its CPUs are -n times -c (1)",
+     .help = "how many tasks the job starts; it gets -n times -c CPUs (1)",
      .type = OPTION_INT,
      .min = 1,
      .max = SUBMISSION_MOST_CPUS,
      PLACE(tasks)},
     {.name = "numa",
      .argument = "POLICY",
-     .help = "how strictly on one NUMA node: none, best-effort, restricted, "
-             "single-numa-node",
+     .help = "how strictly to keep the job on one NUMA node: none, "
+             "best-effort, restricted, single-numa-node",
      .type = OPTION_CALL,
      .set = submission_set_choice,
      .data = numa_policies,
@@ -274,15 +275,15 @@ static const struct option_spec rows[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",
-     .help = "write the standard output there (kiln-%j.out); %j is the job's "
-             "id (of an array's task 1042_7), %A the job's alone and %a the "
-             "task's, %x its name, %u the user, %N the node, %% a percent "
-             "sign",
+     .help = "write the standard output to this file (kiln-%j.out); %j is the "
+             "job's id (of an array's task 1042_7), %A the id of the job "
+             "without the task, %a the task's, %x the job's name, %u the "
+             "user, %N the node, %% a percent sign",
      .type = OPTION_CALL,
      .set = submission_set_path,
      PLACE(output)},
     {.name = "parsable",
-     .help = "print the id alone",
+     .help = "print only the id",
      .type = OPTION_FLAG,
      PLACE(parsable)},
     {.name = "partition",
@@ -294,8 +295,8 @@ static const struct option_spec rows[] = {
      PLACE(partition)},
     {.name = "pipeline",
      .argument = "FILE",
-     .help = "submit the stages of this file, all or none: ksub(1) has what "
-             "stands in it",
+     .help = "submit the stages of this file, all or none: ksub(1) describes "
+             "the file",
      .type = OPTION_TEXT,
      PLACE(pipeline)},
     {.name = "priority",
@@ -314,26 +315,26 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXT,
      PLACE(reservation)},
     {.name = "sbatch",
-     .help = "read #SBATCH directives too, before those of #KSUB, and take "
-             "sbatch's options; with --help, what becomes of each",
+     .help = "read #SBATCH directives too, before #KSUB ones, and accept "
+             "sbatch's options; with --help, lists what each of them does",
      .type = OPTION_FLAG,
      PLACE(sbatch)},
     {.name = "server",
      .argument = "URL",
-     .help = "where kiln-controller is: http://head:6820, "
+     .help = "address of kiln-controller: http://head:6820, "
              "http+unix:///run/kiln/socket",
      .type = OPTION_TEXT,
      PLACE(server)},
     {.name = "shared",
      .argument = "CPUS",
-     .help = "no cores of its own: share the node's pool, with the weight "
-             "of so many CPUs (0.5)",
+     .help = "no cores of its own: share the node's pool, with the weight of "
+             "this many CPUs (0.5)",
      .type = OPTION_CALL,
      .set = submission_set_shared},
     {.name = "signal",
      .argument = "[B:]SIG[@SEC]",
-     .help = "warn the job by a signal, seconds (60) before its time limit; "
-             "B: the script alone",
+     .help = "warn the job with a signal, seconds (60) before its time limit; "
+             "B: only the script",
      .type = OPTION_CALL,
      .set = submission_set_signal},
     {.name = "test-only",
@@ -342,7 +343,7 @@ static const struct option_spec rows[] = {
      PLACE(test_only)},
     {.name = "threads-per-core",
      .argument = "N",
-     .help = "use so many hardware threads of each core",
+     .help = "use this many hardware threads of each core",
      .type = OPTION_INT,
      .min = 1,
      .max = 64,
@@ -350,21 +351,20 @@ static const struct option_spec rows[] = {
     {.name = "time",
      .letter = 't',
      .argument = "TIME",
-     .help = "limit of the run: minutes, mm:ss, hh:mm:ss, d-hh, d-hh:mm, "
-             "d-hh:mm:ss",
+     .help = "time limit: minutes, mm:ss, hh:mm:ss, d-hh, d-hh:mm, d-hh:mm:ss",
      .type = OPTION_CALL,
      .set = submission_set_duration,
      PLACE(time_limit_s)},
     {.name = "tmp",
      .argument = "SIZE",
-     .help = "so much scratch of the job's own on its node, as TMPDIR, gone "
-             "with its end: 512M, 4G; a number alone is MiB",
+     .help = "scratch space of this size for the job on its node, as TMPDIR, "
+             "deleted when the job ends: 512M, 4G; a number alone is MiB",
      .type = OPTION_CALL,
      .set = submission_set_tmp,
      PLACE(tmp_bytes)},
     {.name = "wait",
      .letter = 'W',
-     .help = "wait for the end of the job, and exit as it did",
+     .help = "wait for the job to end, and exit with its exit code",
      .type = OPTION_FLAG,
      PLACE(wait)},
     {.name = "wrap",
@@ -382,10 +382,10 @@ const struct option_table ksub_options = {
              "[OPTION]... --chain SCRIPT...\n"
              "[OPTION]... --pipeline FILE",
     .summary =
-        "Submit a batch job, and print its id. Options also stand in the "
-        "script, in lines that begin with #KSUB, and in the environment as "
-        "KSUB_TIME and the like; the command line wins over the script, and "
-        "the script over the environment.",
+        "Submit a batch job, and print its id. Options can also be given in "
+        "the script, in lines that begin with #KSUB, and in environment "
+        "variables such as KSUB_TIME; the command line overrides the script, "
+        "and the script overrides the environment.",
     OPTION_ROWS(rows),
     .more = "Example: ksub -c 8 --mem 16G -t 2:00:00 simulate.sh",
     .has_version = true,

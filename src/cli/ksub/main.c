@@ -71,8 +71,8 @@ print_given(const struct object *job)
         return;
     duration_format(*spec->active_deadline_seconds, &time);
     fprintf(stderr,
-            "ksub: no time limit is given, partition %s gives %s (-t sets "
-            "one)\n",
+            "ksub: no time limit was given; partition %s sets %s (use -t for "
+            "another)\n",
             pod_spec_partition(spec),
             time.text);
 }
@@ -139,8 +139,8 @@ end_with_problems(const struct submission_input *input)
                 "ksub: %u problems, nothing was submitted\n",
                 input->n_problems);
     if (input->reads_foreign && !input->submission.sbatch)
-        fputs("ksub: #SBATCH lines are read as sbatch does; --no-sbatch leaves "
-              "them alone\n",
+        fputs("ksub: #SBATCH lines are read as sbatch reads them; --no-sbatch "
+              "ignores them\n",
               stderr);
     return EXIT_STATUS_USAGE;
 }

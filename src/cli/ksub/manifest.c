@@ -118,8 +118,8 @@ add_environment(struct arena *arena,
     if (environment.length > MAX_ENVIRONMENT)
         return error_set(err,
                          -E2BIG,
-                         "the environment is larger than 1 MiB; name what the "
-                         "job needs with --export");
+                         "the environment is larger than 1 MiB; use --export "
+                         "with the names that the job needs");
     json_set(arena,
              json_make_object(arena, spec, "environment"),
              "data",
@@ -315,8 +315,8 @@ working_directory(struct arena *arena,
     if (here == NULL)
         return error_set(err,
                          -errno,
-                         "the working directory is gone (%s); say where to "
-                         "run with --chdir",
+                         "the current working directory cannot be found (%s); "
+                         "give a directory with --chdir",
                          strerror(errno));
     if (s->directory == NULL)
         *ret_directory = arena_strdup(arena, here);
@@ -502,18 +502,18 @@ check_sums(const struct submission *s, struct error *err)
             || s->distribution != NULL))
         return error_set(err,
                          -EINVAL,
-                         "--shared is for jobs without cores of their own; "
-                         "-c, --exclusive and the choice of cores are for "
-                         "those that have them");
+                         "--shared is for jobs without their own cores; -c, "
+                         "--exclusive and the choice of cores are for jobs "
+                         "with their own cores");
     if (submission_cpus(s) > 1000000)
         return error_set(err,
                          -ERANGE,
-                         "%lld CPUs are more than any node has",
+                         "%lld CPUs are more than any node can have",
                          (long long)submission_cpus(s));
     if (s->memory_per_cpu_bytes > INT64_MAX / submission_cpus(s))
         return error_set(err,
                          -ERANGE,
-                         "--mem-per-cpu: more memory than any node has");
+                         "--mem-per-cpu: more memory than any node can have");
     return 0;
 }
 
@@ -526,12 +526,12 @@ check_warning(const struct submission *s, struct error *err)
     if (s->time_limit_s <= 0)
         return error_set(err,
                          -EINVAL,
-                         "--signal warns before the time limit, and there is "
-                         "none; --time sets one");
+                         "--signal warns before the time limit, but the job "
+                         "has none; --time sets one");
     if (s->signal.seconds_before >= s->time_limit_s)
         return error_set(err,
                          -EINVAL,
-                         "--signal: %lld s before its time limit the job has "
+                         "--signal: %lld s before the time limit the job has "
                          "not begun; the limit is %lld s",
                          (long long)s->signal.seconds_before,
                          (long long)s->time_limit_s);
@@ -552,16 +552,16 @@ check_recurrence(const struct submission *s, struct error *err)
     if (other != NULL)
         return error_set(err,
                          -EINVAL,
-                         "%s is for one job, and --cron says when each of many "
-                         "begins: leave one of both out",
+                         "%s is for a single job, but --cron starts many; "
+                         "leave one of them out",
                          other);
     /* A named job has ended before most of the scheduled jobs start. */
     if (s->dependency != NULL && strcmp(s->dependency, "singleton") != 0)
         return error_set(err,
                          -EINVAL,
-                         "--dependency %s names jobs that are there once, and "
-                         "--cron makes a job again and again: of "
-                         "dependencies it takes singleton alone",
+                         "--dependency %s names particular jobs, but --cron "
+                         "creates a job repeatedly; with --cron, only "
+                         "singleton is allowed",
                          s->dependency);
     return 0;
 }

@@ -63,9 +63,8 @@ wish_nodes(struct wish *w, const char *list, struct error *err)
     if (count > 1)
         return error_set(err,
                          -EOPNOTSUPP,
-                         "'%s' names %zu nodes, and a job has one "
-                         "node for now; jobs over several nodes come in a "
-                         "later release",
+                         "'%s' names %zu nodes, but a job has one node for "
+                         "now; jobs on several nodes come in a later release",
                          list,
                          count);
     json_append(
@@ -147,7 +146,7 @@ wish_features(struct wish *w, const char *list, struct error *err)
     if (separator == '|' && strchr(list, '&') != NULL)
         return error_set(err,
                          -EOPNOTSUPP,
-                         "'%s' mixes & and |; use one of them",
+                         "'%s' mixes & and |; use only one of them",
                          list);
     for (char *item = copy; item != NULL;) {
         char *next = strchr(item, separator);
@@ -177,7 +176,7 @@ check_partitions(const char *list, struct error *err)
             if (!isalnum((unsigned char)at[i]) && strchr("-_.", at[i]) == NULL)
                 return error_set(err,
                                  -EINVAL,
-                                 "'%.*s' is not the name of a partition",
+                                 "'%.*s' is not a partition name",
                                  (int)n,
                                  at);
         at += n;

@@ -17,9 +17,10 @@ output_path_check(const char *path, struct error *err)
         if (*p == '\0' || strchr("jAaxuN%", *p) == NULL)
             return error_set(err,
                              -EINVAL,
-                             "'%s' holds an unknown pattern (%%j job id, %%A "
-                             "job id of an array and %%a of its task, %%x job "
-                             "name, %%u user, %%N node, %%%% a percent sign)",
+                             "'%s' contains an unknown pattern (%%j job id, "
+                             "%%A job id of an array and %%a of its task, %%x "
+                             "job name, %%u user, %%N node, %%%% a percent "
+                             "sign)",
                              path);
         p++;
     }

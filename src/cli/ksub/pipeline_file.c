@@ -79,7 +79,7 @@ check_members(struct pipeline_reader *r,
         near = spelling_nearest(m->name, known, n_known);
         return refuse(r,
                       m->value,
-                      "'%.64s' is no word of a pipeline%s%s%s",
+                      "unknown pipeline key '%.64s'%s%s%s",
                       m->name,
                       near != NULL ? " (did you mean '" : "",
                       near != NULL ? near : "",
@@ -113,7 +113,7 @@ read_list(struct pipeline_reader *r,
         if (text == NULL)
             return refuse(r,
                           json_at(list, i),
-                          "%s: texts are expected; put it in quotes",
+                          "%s: expected a string; put it in quotes",
                           what);
         items[i] = arena_strdup(r->arena, text);
     }
@@ -138,7 +138,7 @@ read_words(struct pipeline_reader *r,
     if (json_is(value, JSON_ARRAY))
         return read_list(r, value, name, ret_words);
     if (text_of(value) == NULL)
-        return refuse(r, value, "%s: a text or a list is expected", name);
+        return refuse(r, value, "%s: expected a string or a list", name);
     if (job_script_split(text_of(value),
                          r->arena,
                          &ret_words->items,
@@ -163,7 +163,7 @@ read_text(struct pipeline_reader *r,
         return 0;
     text = text_of(value);
     if (text == NULL || text[0] == '\0')
-        return refuse(r, value, "%s: a text is expected", name);
+        return refuse(r, value, "%s: expected a string", name);
     *ret_text = arena_strdup(r->arena, text);
     return 0;
 }
@@ -180,8 +180,8 @@ parse_after(struct pipeline_reader *r,
     if (text_of(value) == NULL)
         return refuse(r,
                       value,
-                      "after: the name of a stage is expected, or afterok:NAME "
-                      "and the like");
+                      "after: expected the name of a stage, or afterok:NAME "
+                      "or another dependency");
     if (job_dependency_parse_stages(text_of(value), r->arena, ret_after, &why)
         < 0)
         return refuse(r, value, "after: %s", why.text);
@@ -210,15 +210,15 @@ read_after(struct pipeline_reader *r,
         if (json_get(one, "require") != NULL)
             return refuse(r,
                           json_at(value, i),
-                          "after: all of a list are waited for; any of them is "
-                          "one text: afterok:a?afterok:b");
+                          "after: a stage waits for all of a list; to wait "
+                          "for any, write one string: afterok:a?afterok:b");
         for (uint32_t k = 0; k < json_count(json_get(one, "jobs")); k++)
             json_append(r->arena, jobs, json_at(json_get(one, "jobs"), k));
     }
     if (json_count(jobs) > JOB_DEPENDENCIES_MOST)
         return refuse(r,
                       value,
-                      "after: a stage waits for %u others at the most",
+                      "after: a stage can wait for at most %u others",
                       JOB_DEPENDENCIES_MOST);
     if (json_count(jobs) > 0) {
         *ret_after = json_object(r->arena);
@@ -260,7 +260,7 @@ check_name(struct pipeline_reader *r,
     if (strlen(name) > NAME_MOST || strspn(name, letters) != strlen(name))
         return refuse(r,
                       json_get(object, "name"),
-                      "the name '%.64s' of a stage is not made of up to %d "
+                      "the stage name '%.64s' must consist of at most %d "
                       "letters, digits, dots, dashes and underscores",
                       name,
                       NAME_MOST);
@@ -270,8 +270,7 @@ check_name(struct pipeline_reader *r,
                       json_get(object, "name"),
                       "a stage cannot be called '%s': that is %s",
                       name,
-                      looks_like_number(name) ? "the number of a job"
-                                              : "a dependency");
+                      looks_like_number(name) ? "a job id" : "a dependency");
     other = pipeline_file_find(file, name);
     if (other != NULL)
         return refuse(r,
@@ -295,8 +294,7 @@ read_stage(struct pipeline_reader *r,
     if (!json_is(object, JSON_OBJECT))
         return refuse(r,
                       object,
-                      "a stage is expected: name, script, args, options, "
-                      "after");
+                      "expected a stage: name, script, args, options, after");
     if ((result = check_members(r, object, known, ARRAY_SIZE(known))) < 0
         || (result = read_text(r, object, "name", &s.name)) < 0
         || (result = check_name(r, file, object, s.name)) < 0
@@ -309,13 +307,13 @@ read_stage(struct pipeline_reader *r,
     if ((s.script != NULL) == (s.wrapped != NULL))
         return refuse(r,
                       object,
-                      "stage '%s' has %s: one of script and wrap is expected",
+                      "stage '%s' has %s: give either script or wrap",
                       s.name,
                       s.script != NULL ? "both" : "neither");
     if (s.wrapped != NULL && s.arguments.count > 0)
         return refuse(r,
                       json_get(object, "args"),
-                      "stage '%s': args are for a script; write them into wrap",
+                      "stage '%s': args require a script; put them into wrap",
                       s.name);
     file->stages[file->count++] = s;
     return 0;
@@ -415,7 +413,7 @@ refuse_circle(const struct pipeline_file *file,
     return refuse_stage(file,
                         first,
                         err,
-                        "%s%s: none of them could ever begin",
+                        "%s%s: none of them could ever start",
                         text.text,
                         n > CIRCLE_MOST ? " and so on" : "");
 }
@@ -463,12 +461,12 @@ read_document(struct pipeline_reader *r,
         || json_count(stages) == 0)
         return refuse(r,
                       stages != NULL ? stages : document,
-                      "a list of stages is expected (stages: and below it "
-                      "'- name: ...')");
+                      "expected a list of stages (stages: and below it '- "
+                      "name: ...')");
     if (json_count(stages) > PIPELINE_FILE_STAGES_MOST)
         return refuse(r,
                       stages,
-                      "a pipeline has %u stages at the most, not %u",
+                      "a pipeline can have at most %u stages, not %u",
                       PIPELINE_FILE_STAGES_MOST,
                       (unsigned)json_count(stages));
     if ((result = check_members(r, document, known, ARRAY_SIZE(known))) < 0
@@ -512,8 +510,8 @@ pipeline_file_read(const char *path,
     if (result == -EFBIG)
         return error_set(err,
                          result,
-                         "%s: more than 1 MiB; scripts stand in files of their "
-                         "own",
+                         "%s: more than 1 MiB; put scripts into files of "
+                         "their own",
                          path);
     if (result < 0)
         return result;
@@ -524,7 +522,7 @@ pipeline_file_read(const char *path,
         return error_set(err, -EINVAL, "%s: %s", path, why.text);
     *ret_file = (struct pipeline_file){.path = path};
     if (result == 0)
-        return refuse(&r, NULL, "it is empty; a list of stages is expected");
+        return refuse(&r, NULL, "it is empty; expected a list of stages");
     result = read_document(&r, document, ret_file);
     if (result < 0)
         return result;
@@ -567,12 +565,12 @@ pipeline_file_chain(char *const *scripts,
     if (count == 0)
         return error_set(err,
                          -EINVAL,
-                         "--chain: scripts are expected, such as ksub --chain "
+                         "--chain: expected scripts, such as ksub --chain "
                          "first.sh second.sh");
     if (count > PIPELINE_FILE_STAGES_MOST)
         return error_set(err,
                          -E2BIG,
-                         "--chain: %u scripts at the most, not %zu",
+                         "--chain: at most %u scripts, not %zu",
                          PIPELINE_FILE_STAGES_MOST,
                          count);
     ret_file->stages = arena_new_array(arena, struct pipeline_stage, count);

@@ -81,11 +81,11 @@ check_options(const struct pipeline_submit *p,
         || s.server != NULL || s.test_only || s.wait || s.wrapped != NULL)
         return error_set(err,
                          -EINVAL,
-                         "options of a stage are those of its job; --server, "
-                         "--parsable, --test-only, --dry-run and --sbatch are "
-                         "for the command line, --wait, --cron, --chain and "
-                         "--pipeline do not go with a stage, and wrap: is a "
-                         "word of its own");
+                         "a stage takes the options of a job; --server, "
+                         "--parsable, --test-only, --dry-run and --sbatch "
+                         "are for the command line, --wait, --cron, --chain "
+                         "and --pipeline do not go with a stage, and wrap: "
+                         "is its own key");
     return 0;
 }
 
@@ -152,9 +152,10 @@ add_dependencies(const struct pipeline_submit *p,
         || json_get(s->after, "require") != NULL)
         return error_set(err,
                          -EINVAL,
-                         "it waits by --dependency and by the file, and for "
-                         "any (?) by one of them; a stage in between can wait "
-                         "for the one");
+                         "the stage has dependencies both from --dependency "
+                         "and from the file, and one of them waits for any "
+                         "(?) of its jobs; put a stage in between that waits "
+                         "for one of them");
     for (uint32_t i = 0; i < json_count(after); i++)
         json_append(p->arena, jobs, json_dup(p->arena, json_at(after, i)));
     return 0;
@@ -255,8 +256,8 @@ say_doubt(const struct pipeline_submit *p, int r, struct error *err)
     return error_wrap(err,
                       r,
                       "no answer came, and the pipeline may have been "
-                      "submitted ('kctl jobs' tells once the controller is "
-                      "back)");
+                      "submitted (when the controller is back, 'kctl jobs' "
+                      "shows whether it was)");
 }
 
 /* Retries until there is an answer, as for a single job. */
@@ -409,28 +410,31 @@ check_common(const struct submission *s,
     const char *option = s->chain ? "--chain" : "--pipeline";
 
     if (s->chain && s->pipeline != NULL)
-        return error_set(err, -EINVAL, "--chain and --pipeline: one of them");
+        return error_set(err,
+                         -EINVAL,
+                         "give either --chain or --pipeline, not both");
     if (s->wrapped != NULL)
         return error_set(err,
                          -EINVAL,
-                         "--wrap does not go with %s; a stage of a pipeline "
-                         "has its own (wrap: COMMAND)",
+                         "--wrap does not go with %s; give a command for a "
+                         "stage in the file (wrap: COMMAND)",
                          option);
     if (s->cron != NULL)
         return error_set(err,
                          -EINVAL,
-                         "--cron does not go with %s; a recurring job may "
-                         "submit it",
+                         "--cron does not go with %s; instead, a recurring "
+                         "job may submit the pipeline",
                          option);
     if (s->wait)
         return error_set(err,
                          -EINVAL,
-                         "--wait is for one job; wait for the last of them by "
+                         "--wait is for one job; wait for the last one with "
                          "'kctl wait'");
     if (s->pipeline != NULL && n_operands > 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' beside --pipeline: scripts stand in the file",
+                         "'%s' is not expected with --pipeline: scripts are "
+                         "named in the file",
                          operands[0]);
     return 0;
 }
@@ -456,9 +460,9 @@ submit(struct pipeline_submit *p, struct error *err)
     if (json_size(body) > BYTES_MOST)
         return error_set(err,
                          -E2BIG,
-                         "the scripts and environments of all stages are more "
-                         "than 16 MiB; export less (--export), or submit it in "
-                         "parts");
+                         "the scripts and environments of all stages are "
+                         "more than 16 MiB; export less (--export), or "
+                         "submit the pipeline in parts");
     r = send(p, body, &answer, err);
     if (r < 0)
         return place_refusal(p, r, err);

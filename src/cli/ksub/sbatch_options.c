@@ -75,7 +75,7 @@ set_distribution(UNUSED const struct option_spec *option,
         }
     return error_set(err,
                      -EOPNOTSUPP,
-                     "'%s': cores of one node are chosen by block (pack), "
+                     "'%s': cores of a node are chosen by block (pack), "
                      "cyclic or scatter",
                      value);
 }
@@ -89,9 +89,9 @@ set_exclusive(UNUSED const struct option_spec *option,
     if (value != NULL)
         return error_set(err,
                          -EOPNOTSUPP,
-                         "'%s': a node is kept from all others (--exclusive) "
-                         "or from none; for one user alone are the nodes of "
-                         "partitions that say so",
+                         "'%s': --exclusive keeps all other jobs off the "
+                         "node; to keep only other users' jobs off, use a "
+                         "partition that does so",
                          value);
     ((struct submission *)target)->exclusive = true;
     return 0;
@@ -197,8 +197,9 @@ set_memory_policy(UNUSED const struct option_spec *option,
         }
     return error_set(err,
                      -EOPNOTSUPP,
-                     "'%s': the scheduler chooses NUMA nodes; what it chose is "
-                     "used by local (bind), prefer (preferred) or interleave",
+                     "'%s': the scheduler chooses NUMA nodes; say with local "
+                     "(bind), prefer (preferred) or interleave how memory is "
+                     "taken from them",
                      value);
 }
 
@@ -236,20 +237,22 @@ set_path(const struct option_spec *option,
 #define REFUSED(with, words) \
     .argument = (with), .help = "refused: " words, CALL(refuse), .data = (words)
 
-#define NO_SHAPES                                              \
-    "the shape of a node is not asked for; -C, -p and -w say " \
-    "which nodes, --threads-per-core and -m how their cores are used"
-#define NO_SHARES "a job has its CPUs alone; --shared CPUS gives them up"
-#define NO_TOPOLOGY_OF_TASKS                             \
-    "the script starts its tasks itself; -n and -c say " \
-    "how many CPUs they have together, -m how they lie"
-#define ONE_CLUSTER "a ksub knows one cluster; --server URL names another"
+#define NO_SHAPES                                                               \
+    "jobs cannot ask for a shape of nodes; use -C, -p and -w to choose nodes, " \
+    "--threads-per-core and -m to choose how cores are used"
+#define NO_SHARES \
+    "a job never shares its CPUs; with --shared CPUS it has none of its own"
+#define NO_TOPOLOGY_OF_TASKS                                                  \
+    "the script starts its tasks itself; -n and -c set their CPUs together, " \
+    "-m the layout of the cores"
+#define ONE_CLUSTER \
+    "ksub submits to one cluster; --server URL chooses another one"
 
 /* A row for an option that ksub has too contains only what differs. */
 static const struct option_spec rows[] = {
     {.name = "acctg-freq", NOTED("FREQ")},
     {.name = "batch",
-     REFUSED("LIST", "a job has one node; --constraint says which")},
+     REFUSED("LIST", "a job has one node; use --constraint to choose it")},
     {.name = "bb",
      REFUSED("SPEC",
              "there are no burst buffers; --tmp SIZE "
@@ -264,21 +267,20 @@ static const struct option_spec rows[] = {
     {.name = "consolidate-segments", NOTED(NULL)},
     {.name = "container",
      REFUSED("PATH",
-             "containers are started by the script: apptainer exec IMAGE ...")},
+             "start containers in the script: apptainer exec IMAGE ...")},
     {.name = "container-id",
-     REFUSED("ID",
-             "containers are started by the script: apptainer exec IMAGE ...")},
+     REFUSED("ID", "start containers in the script: apptainer exec IMAGE ...")},
     {.name = "contiguous", NOTED(NULL)},
     {.name = "core-spec",
      .letter = 'S',
      REFUSED("N",
-             "cores for the system are set aside by the node "
-             "(reservedCpus of kiln-agent)")},
+             "the node reserves cores for the system (reservedCpus of "
+             "kiln-agent)")},
     {.name = "cores-per-socket", REFUSED("N", NO_SHAPES)},
     {.name = "cpu-freq",
-     REFUSED("FREQ", "a site's prolog may set what CPUs run at")},
+     REFUSED("FREQ", "a site's prolog may set the frequency of CPUs")},
     {.name = "cpus-per-gpu",
-     .help = "CPUs for each GPU: -G times so many, for all tasks",
+     .help = "CPUs for each GPU: times -G, for all tasks",
      COUNT(slurm.cpus_per_gpu)},
     {.name = "delay-boot", NOTED("MINUTES")},
     {.name = "distribution",
@@ -289,79 +291,83 @@ static const struct option_spec rows[] = {
     {.name = "exclusive", .argument = "[=WHO]", CALL(set_exclusive)},
     {.name = "export-file",
      REFUSED("FILE",
-             "--export NAME=VALUE,... names them, or the script "
-             "reads the file: . ./FILE")},
+             "use --export NAME=VALUE,..., or read the file in the "
+             "script: . ./FILE")},
     {.name = "extra", NOTED("TEXT")},
     {.name = "extra-node-info", .letter = 'B', REFUSED("SHAPE", NO_SHAPES)},
     {.name = "get-user-env",
      REFUSED("[=TIMEOUT]",
-             "a script that begins with '#!/bin/bash -l' has the environment "
+             "start the script with '#!/bin/bash -l' to get the environment "
              "of a login")},
-    {.name = "gid", REFUSED("GROUP", "a job runs as who submits it")},
+    {.name = "gid", REFUSED("GROUP", "a job runs as the user who submits it")},
     {.name = "gpu-freq",
-     REFUSED("FREQ", "a site's prolog may set what GPUs run at")},
+     REFUSED("FREQ", "a site's prolog may set the frequency of GPUs")},
     {.name = "gpus-per-node",
      .argument = "[TYPE:]N",
-     .help = "as --gpus: a job has one node",
+     .help = "same as --gpus, because a job has one node",
      CALL(submission_set_gpus)},
     {.name = "gpus-per-socket",
-     REFUSED("[TYPE:]N", "--gpus says how many; they lie beside the cores")},
+     REFUSED("[TYPE:]N", "use --gpus; the GPUs are near the cores")},
     {.name = "gpus-per-task",
      .argument = "[TYPE:]N",
-     .help = "GPUs for each task: -n times so many",
+     .help = "GPUs for each task: times -n",
      CALL(set_gpus_per_task)},
     {.name = "gres", CALL(set_gres)},
     {.name = "gres-flags", NOTED("FLAGS")},
     {.name = "hint",
      .argument = "HOW",
-     .help = "nomultithread: as --threads-per-core 1; others without effect",
+     .help = "nomultithread: same as --threads-per-core 1; other values have "
+             "no effect",
      CALL(set_hint)},
     {.name = "ignore-pbs", NOTED(NULL)},
     {.name = "input", CALL(set_path)},
     {.name = "kill-on-invalid-dep", NOTED("yes|no")},
     {.name = "licenses",
      .letter = 'L',
-     REFUSED("LIST", "licenses are not counted; run few jobs that need them")},
+     REFUSED("LIST",
+             "licenses are not counted; limit the number of jobs that "
+             "need one")},
     {.name = "mail-type", NOTED("EVENTS")},
     {.name = "mail-user", NOTED("USER")},
     {.name = "mcs-label",
      REFUSED("NAME",
-             "whose jobs share a node is the site's to say; "
-             "--exclusive keeps others off")},
+             "the site decides which jobs share a node; --exclusive "
+             "keeps other jobs off")},
     {.name = "mem-bind",
      .help = "where memory may come from: local (bind), prefer (preferred) "
              "or interleave",
      CALL(set_memory_policy)},
     {.name = "mem-per-gpu",
      .argument = "SIZE",
-     .help = "memory for each GPU: -G times so much",
+     .help = "memory for each GPU: times -G",
      CALL(set_memory_per_gpu)},
-    {.name = "mincpus", REFUSED("N", "-c N says how many CPUs a task has")},
+    {.name = "mincpus", REFUSED("N", "use -c N for the CPUs of a task")},
     {.name = "network",
      REFUSED("TYPE",
-             "networks are not asked for; -C names nodes that have one")},
+             "jobs cannot ask for networks; use -C to choose nodes that "
+             "have one")},
     {.name = "nice", NOTED("[=N]")},
     {.name = "no-kill", .letter = 'k', NOTED("[=off]")},
     {.name = "nodefile",
      .letter = 'F',
-     REFUSED("FILE", "a job has one node; -w names it")},
+     REFUSED("FILE", "a job has one node; use -w to name it")},
     {.name = "ntasks-per-core",
      .argument = "N",
-     .help = "1: as --threads-per-core 1; others without effect",
+     .help = "1: same as --threads-per-core 1; other values have no effect",
      CALL(set_tasks_per_core)},
     {.name = "ntasks-per-gpu",
-     .help = "tasks for each GPU: -G times so many",
+     .help = "tasks for each GPU: times -G",
      COUNT(slurm.tasks_per_gpu)},
     {.name = "ntasks-per-node",
-     .help = "as -n, or no fewer than it says: a job has one node",
+     .help = "same as -n, or a minimum for it, because a job has one node",
      COUNT(slurm.tasks_per_node)},
     {.name = "ntasks-per-socket", REFUSED("N", NO_TOPOLOGY_OF_TASKS)},
     {.name = "oom-kill-step", NOTED("[=0|1]")},
     {.name = "output",
-     .help = "write the standard output there (slurm-%j.out); %j and %J "
-             "are the job's id (of an array's task 1042_7), %A the job's alone "
-             "and %a the task's, %x its name, %u the user, %N the node, %t and "
-             "%n 0, %s batch",
+     .help = "write the standard output to this file (slurm-%j.out); %j and "
+             "%J are the job's id (of an array's task 1042_7), %A the id of "
+             "the job without the task, %a the task's, %x the job's name, %u "
+             "the user, %N the node, %t and %n 0, %s batch",
      CALL(set_path)},
     {.name = "overcommit", .letter = 'O', REFUSED(NULL, NO_SHARES)},
     {.name = "oversubscribe", .letter = 's', NOTED(NULL)},
@@ -371,11 +377,11 @@ static const struct option_spec rows[] = {
     {.name = "propagate", NOTED("[=LIMITS]")},
     {.name = "qos", .letter = 'q', NOTED("NAME")},
     {.name = "quiet", .letter = 'Q', NOTED(NULL)},
-    {.name = "reboot", REFUSED(NULL, "nodes are restarted by administrators")},
+    {.name = "reboot", REFUSED(NULL, "only administrators restart nodes")},
     {.name = "resv-ports",
      REFUSED("[=N]",
-             "ports are not given out; let the program choose a free "
-             "one (port 0)")},
+             "ports are not assigned; let the program choose a free one "
+             "(port 0)")},
     {.name = "segment", REFUSED("N", "a job has one node")},
     {.name = "sockets-per-node", REFUSED("N", NO_SHAPES)},
     {.name = "spread-job", NOTED(NULL)},
@@ -383,28 +389,27 @@ static const struct option_spec rows[] = {
     {.name = "switches", NOTED("N[@TIME]")},
     {.name = "thread-spec",
      REFUSED("N",
-             "threads for the system are set aside by the node "
-             "(reservedCpus of kiln-agent)")},
+             "the node reserves threads for the system (reservedCpus of "
+             "kiln-agent)")},
     {.name = "time-min", NOTED("TIME")},
     {.name = "tres-bind",
      REFUSED("SPEC",
-             "GPUs lie beside the cores; "
-             "--gpu-bind none says otherwise")},
+             "GPUs are near the cores; use --gpu-bind none to change that")},
     {.name = "tres-per-task",
-     REFUSED("SPEC", "-c, --gpus-per-task and --mem-per-cpu say it")},
-    {.name = "uid", REFUSED("USER", "a job runs as who submits it")},
+     REFUSED("SPEC", "use -c, --gpus-per-task and --mem-per-cpu")},
+    {.name = "uid", REFUSED("USER", "a job runs as the user who submits it")},
     {.name = "use-min-nodes", NOTED(NULL)},
     {.name = "verbose", .letter = 'v', NOTED(NULL)},
     {.name = "wait-all-nodes", NOTED("0|1")},
     {.name = "wckey", NOTED("KEY")},
     {.name = "workdir",
      .argument = "DIR",
-     .help = "as --chdir, which sbatch called so before",
+     .help = "same as --chdir; an earlier name in sbatch",
      .type = OPTION_TEXT,
      PLACE(directory)},
     {.name = "x11",
      REFUSED("[=HOW]",
-             "windows are not passed on; ssh -X to the node while "
+             "windows are not forwarded; use ssh -X to the node while "
              "the job runs")},
 };
 
@@ -471,9 +476,9 @@ settle_tasks(struct submission *s, struct error *err)
     if (b->tasks_per_node > 0 && s->tasks > b->tasks_per_node)
         return error_set(err,
                          -EINVAL,
-                         "--ntasks %lld with --ntasks-per-node %lld is more "
-                         "than one node, and a job has one: leave "
-                         "--ntasks-per-node out, or ask for fewer",
+                         "--ntasks %lld with --ntasks-per-node %lld needs "
+                         "more than one node, but a job has one: leave "
+                         "--ntasks-per-node out, or ask for fewer tasks",
                          (long long)s->tasks,
                          (long long)b->tasks_per_node);
     if (s->tasks == 0)
@@ -488,7 +493,7 @@ settle_tasks(struct submission *s, struct error *err)
         return 0;
     return error_set(err,
                      -EINVAL,
-                     "--ntasks-per-gpu %lld does not go with %lld tasks and "
+                     "--ntasks-per-gpu %lld does not match %lld tasks and "
                      "%lld GPUs",
                      (long long)per_gpu,
                      (long long)s->tasks,
@@ -510,8 +515,8 @@ settle_gpus(struct submission *s, struct error *err)
         return 0;
     return error_set(err,
                      -EINVAL,
-                     "--gpus-per-task %lld does not go with %lld tasks and "
-                     "%lld GPUs",
+                     "--gpus-per-task %lld does not match %lld tasks and %lld "
+                     "GPUs",
                      (long long)each,
                      (long long)s->tasks,
                      (long long)s->gpus);
@@ -528,12 +533,13 @@ settle_for_each_gpu(struct submission *s, struct error *err)
     if (s->gpus == 0)
         return error_set(err,
                          -EINVAL,
-                         "--%s is for jobs with GPUs: --gpus N",
+                         "--%s requires GPUs: --gpus N",
                          b->cpus_per_gpu > 0 ? "cpus-per-gpu" : "mem-per-gpu");
     if (b->cpus_per_gpu > 0 && s->cpus_per_task > 0)
         return error_set(err,
                          -EINVAL,
-                         "--cpus-per-gpu and --cpus-per-task: one of them");
+                         "give either --cpus-per-gpu or --cpus-per-task, not "
+                         "both");
     if (b->cpus_per_gpu > 0)
         s->cpus_per_task = (b->cpus_per_gpu * s->gpus + tasks - 1) / tasks;
     if (b->memory_per_gpu_bytes == 0)
@@ -541,11 +547,12 @@ settle_for_each_gpu(struct submission *s, struct error *err)
     if (s->memory_bytes > 0 || s->memory_per_cpu_bytes > 0)
         return error_set(err,
                          -EINVAL,
-                         "--mem-per-gpu, --mem and --mem-per-cpu: one of them");
+                         "give only one of --mem-per-gpu, --mem and "
+                         "--mem-per-cpu");
     if (b->memory_per_gpu_bytes > INT64_MAX / s->gpus)
         return error_set(err,
                          -ERANGE,
-                         "--mem-per-gpu: more memory than any node has");
+                         "--mem-per-gpu: more memory than any node can have");
     s->memory_bytes = b->memory_per_gpu_bytes * s->gpus;
     return 0;
 }

@@ -68,7 +68,7 @@ read_standard_input(struct submission_input *input, struct error *err)
     if (isatty(STDIN_FILENO))
         return error_set(err,
                          -EINVAL,
-                         "no script: name one, give it on the standard "
+                         "no script: name one, pipe one to the standard "
                          "input, or use --wrap 'COMMAND'");
     r = fd_read_all(STDIN_FILENO, JOB_SCRIPT_MAX + 1, &input->script);
     if (r < 0 && r != -EFBIG)
@@ -124,15 +124,16 @@ apply_words(struct submission_input *input,
     if (r == OPTION_HELP || r == OPTION_VERSION)
         return error_set(err,
                          -EINVAL,
-                         "--help and --version are for the command line");
+                         "--help and --version are only for the command line");
     if (operands < (int)count + 1)
         return error_set(err, -EINVAL, "'%s' is not an option", argv[operands]);
     if (input->submission.wrapped != wrapped)
-        return error_set(err, -EINVAL, "--wrap is for the command line");
+        return error_set(err, -EINVAL, "--wrap is only for the command line");
     if (input->submission.chain || input->submission.pipeline != NULL)
         return error_set(err,
                          -EINVAL,
-                         "--chain and --pipeline are for the command line");
+                         "--chain and --pipeline are only for the command "
+                         "line");
     return 0;
 }
 
@@ -223,8 +224,8 @@ apply_foreign(struct submission_input *input, struct error *first)
         add_problem(input,
                     line,
                     first,
-                    "srun: there is none; the script starts its tasks itself: "
-                    "mpirun -n $SLURM_NTASKS PROGRAM, or PROGRAM alone");
+                    "srun: not available; the script starts its tasks "
+                    "itself: mpirun -n $SLURM_NTASKS PROGRAM, or only PROGRAM");
 }
 
 static unsigned
@@ -473,7 +474,7 @@ submission_input_read_stage(struct submission_input *input,
     if (r == OPTION_HELP || r == OPTION_VERSION)
         return error_set(err,
                          -EINVAL,
-                         "--help and --version are for the command line");
+                         "--help and --version are only for the command line");
     if (r < 0)
         return r;
     return read_one(input, table, &given, operands, argc, argv, err);
@@ -489,22 +490,22 @@ submission_input_print_hints(const struct submission_input *input)
 
     if (input->n_foreign > 0 && !input->reads_foreign && !s->no_sbatch)
         fprintf(stderr,
-                "ksub: %s: ignored %u #SBATCH line%s beside those of #KSUB; "
-                "--sbatch reads them\n",
+                "ksub: %s: ignored %u #SBATCH line%s, because there are #KSUB "
+                "lines; --sbatch reads them\n",
                 name,
                 input->n_foreign,
                 plural);
     if (input->reads_foreign && !s->sbatch)
         fprintf(stderr,
                 "ksub: %s: read %u #SBATCH line%s as sbatch does; --no-sbatch "
-                "leaves them alone\n",
+                "ignores them\n",
                 name,
                 input->n_foreign,
                 plural);
     for (unsigned i = 0; i < s->slurm.n_notes; i++)
         fprintf(stderr,
                 "%s--%s%s",
-                i == 0 ? "ksub: without effect here: " : ", ",
+                i == 0 ? "ksub: options without effect here: " : ", ",
                 s->slurm.notes[i],
                 i + 1 == s->slurm.n_notes ? "\n" : "");
 }

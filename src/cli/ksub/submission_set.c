@@ -95,21 +95,21 @@ submission_set_cron(UNUSED const struct option_spec *option,
     if (strstr(value, "TZ=") != NULL)
         return error_set(err,
                          -EINVAL,
-                         "'%s' names a time zone, and a schedule is one of "
-                         "this machine's zone, or of TZ: TZ=Europe/Berlin ksub "
-                         "--cron '0 3 * * *'",
+                         "'%s' contains a time zone; a schedule follows the "
+                         "time zone of this machine, or TZ: TZ=Europe/Berlin "
+                         "ksub --cron '0 3 * * *'",
                          value);
     r = cron_schedule_parse(value, &schedule, err);
     if (r < 0)
         return error_wrap(err,
                           r,
-                          "'%s' is no schedule such as '0 3 * * *' (minute, "
-                          "hour, day, month, weekday) or @daily",
+                          "'%s' is not a schedule such as '0 3 * * *' "
+                          "(minute, hour, day, month, weekday) or @daily",
                           value);
     if (!cron_schedule_can_come(&schedule))
         return error_set(err,
                          -EINVAL,
-                         "'%s' never comes: none of its months has such a day",
+                         "'%s' never occurs: none of its months has that day",
                          value);
     s->cron = value;
     return 0;
@@ -163,8 +163,8 @@ submission_set_node_count(UNUSED const struct option_spec *option,
         return error_set(err, -EINVAL, "'%s' is not a number of nodes", value);
     return error_set(err,
                      -EOPNOTSUPP,
-                     "a job has one node for now; jobs over several nodes "
-                     "come in a later release");
+                     "a job has one node for now; jobs on several nodes come "
+                     "in a later release");
 }
 
 int
@@ -219,7 +219,7 @@ submission_set_choice(const struct option_spec *option,
             strcat(words, c->word);
         }
     }
-    return error_set(err, -EINVAL, "'%s' is none of %s", value, words);
+    return error_set(err, -EINVAL, "'%s' is not one of %s", value, words);
 }
 
 int
@@ -329,7 +329,7 @@ submission_set_priority(UNUSED const struct option_spec *option,
     if (value[0] == '\0')
         return error_set(err,
                          -EINVAL,
-                         "a number, or the name of a priority class");
+                         "expected a number, or the name of a priority class");
     s->priority_class = value;
     s->priority = NULL;
     return 0;

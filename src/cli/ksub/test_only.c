@@ -98,14 +98,14 @@ tell_begin(int64_t begin_at_us,
         time_parse(from, &from_us);
     if (node != NULL && strcmp(chance, "Now") == 0)
         strbuf_printf(out,
-                      "it could start at %s (--begin), if there is room then "
-                      "as there is now, on %s",
+                      "it could start at %s (--begin), if the free resources "
+                      "are then the same as now, on %s",
                       begin,
                       node);
     else if (node != NULL && from_us > 0 && from_us <= begin_at_us)
         strbuf_printf(out,
-                      "it could start at %s (--begin), on %s, where room is "
-                      "expected from %s on",
+                      "it could start at %s (--begin), on %s, which is "
+                      "expected to have room from %s on",
                       begin,
                       node,
                       from);
@@ -137,7 +137,9 @@ test_only_print(const struct submission *s,
     if (message == NULL)
         message = json_path_text(why, "cause.message");
     if (message == NULL || message[0] == '\0')
-        return error_set(err, -EPROTO, "the controller's answer says nothing");
+        return error_set(err,
+                         -EPROTO,
+                         "the controller's answer contains no message");
     if (chance == NULL || strcmp(chance, "Never") == 0)
         return error_set(err, -ENODEV, "%.800s", message);
     print_shape(s);
@@ -146,9 +148,9 @@ test_only_print(const struct submission *s,
     else
         strbuf_add_text(&text, message);
     if (s->dependency != NULL && s->dependency[0] != '\0')
-        strbuf_add_text(&text, "; the jobs of --dependency come first");
+        strbuf_add_text(&text, "; but only after the jobs of --dependency");
     if (s->hold)
-        strbuf_add_text(&text, "; held, it waits for 'kctl release'");
+        strbuf_add_text(&text, "; it is held and waits for 'kctl release'");
     printf("%c%s.\n", toupper((unsigned char)text.text[0]), text.text + 1);
     if (!begins_later) /* these are requests that could start now */
         print_smaller(json_get(why, "smaller"));

@@ -37,8 +37,8 @@ refuse_signal(const char *value, struct error *err)
 {
     return error_set(err,
                      -EINVAL,
-                     "'%s' is not a signal and a time in seconds before the "
-                     "limit (such as USR1@120 or B:TERM@60)",
+                     "'%s' is not a signal with the seconds before the limit "
+                     "(such as USR1@120 or B:TERM@60)",
                      value);
 }
 

@@ -460,12 +460,12 @@ add_legend(const struct chart_drawing *d)
                x,
                y,
                "fill=\"#d5dae0\" stroke=\"#6b7580\"",
-               "runs, until its limit");
+               "running, until its time limit");
     add_sample(d,
                x + 180,
                y,
                "fill=\"#fff\" stroke=\"#6b7580\" stroke-dasharray=\"4 3\"",
-               "waits, and has this reserved");
+               "waiting, with a reservation");
     if (!has_reservations(d->chart))
         return;
     add_sample(d,

@@ -373,9 +373,9 @@ static void
 add_legend(struct canvas *c)
 {
     static const char *const words[] = {
-        [CHART_RUNS] = "runs, until its limit",
+        [CHART_RUNS] = "running, until its time limit",
         [CHART_STANDS] = "suspended (S)",
-        [CHART_PLANNED] = "waits, and has this reserved",
+        [CHART_PLANNED] = "waiting, with a reservation",
         [CHART_RESERVED] = "reservation",
     };
     bool has[ARRAY_SIZE(words)] = {false}, is_first = true;

@@ -529,8 +529,8 @@ lay_page(const struct plan *p)
               PAD,
               y,
               "small",
-              "white: free; pale: kept idle for the job; grey: the system's; "
-              "bars: memory");
+              "white: free; pale: kept idle for the job; grey: reserved for "
+              "the system; bars: memory");
     return (struct svg_size){width + 2 * PAD, y + PAD};
 }
 

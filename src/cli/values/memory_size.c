@@ -50,11 +50,14 @@ memory_size_parse(const char *text, int64_t *ret_bytes, struct error *err)
     if (value == 0)
         return error_set(err,
                          -EINVAL,
-                         "an amount of 0 (in Slurm: all of the node) is not "
-                         "supported; say how much, or --exclusive for the "
+                         "a size of 0 (in Slurm: all memory of the node) is "
+                         "not supported; give a size, or --exclusive for the "
                          "whole node");
     if (value > (INT64_C(1) << 60) >> shift)
-        return error_set(err, -ERANGE, "'%s' is more than any node has", text);
+        return error_set(err,
+                         -ERANGE,
+                         "'%s' is more than any node can have",
+                         text);
     *ret_bytes = value << shift;
     return 0;
 }

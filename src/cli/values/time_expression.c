@@ -103,19 +103,19 @@ refuse(const char *text, enum time_direction direction, struct error *err)
     if (timespan_parse(text, &us) == 0 && direction == TIME_AHEAD)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is no time (did you mean 'now+%s'?)",
+                         "'%s' is not a time (did you mean 'now+%s'?)",
                          text,
                          text);
     if (near != NULL && strncasecmp(near, text, strlen(near)) != 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is no time (did you mean '%s'?)",
+                         "'%s' is not a time (did you mean '%s'?)",
                          text,
                          near);
     return error_set(err,
                      -EINVAL,
-                     "'%s' is no time (such as %s, 16:00, 4:30pm, noon, %s, "
-                     "monday, 12/24/26 or 2026-12-24T18:00)",
+                     "'%s' is not a time (such as %s, 16:00, 4:30pm, noon, "
+                     "%s, monday, 12/24/26 or 2026-12-24T18:00)",
                      text,
                      direction == TIME_AHEAD ? "now+1hour" : "2h, 3d",
                      direction == TIME_AHEAD ? "tomorrow" : "yesterday");
@@ -410,8 +410,8 @@ make_time(const char *text,
     *ret_time = mktime(&made);
     return error_set(err,
                      -EINVAL,
-                     "'%s': there is no %02d:%02d on that day, when clocks are "
-                     "set forward; %02d:%02d is as late",
+                     "'%s': there is no %02d:%02d on that day, because clocks "
+                     "are set forward; use %02d:%02d instead",
                      text,
                      tm.tm_hour,
                      tm.tm_min,
@@ -528,7 +528,7 @@ time_expression_parse(const char *text,
         us = (int64_t)at * SECOND;
     }
     if (direction == TIME_BACK && us > now_us)
-        return error_set(err, -EINVAL, "'%s' is yet to come", text);
+        return error_set(err, -EINVAL, "'%s' is in the future", text);
     *ret_us = us;
     return 0;
 }

@@ -40,13 +40,13 @@ struct common_options {
         {.name = "namespace",                                                \
          .letter = 'n',                                                      \
          .argument = "NAME",                                                 \
-         .help = "in this namespace, which is an account (default)",         \
+         .help = "in this namespace (account) (default)",                    \
          .type = OPTION_TEXT,                                                \
          .offset = offsetof(struct common_options, namespace)},              \
         {.name = "server",                                                   \
          .letter = 's',                                                      \
          .argument = "URL",                                                  \
-         .help = "where kiln-controller is",                                 \
+         .help = "address of kiln-controller",                               \
          .type = OPTION_TEXT,                                                \
          .offset = offsetof(struct common_options, server)},                 \
     {                                                                        \

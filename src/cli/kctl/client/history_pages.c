@@ -58,7 +58,7 @@ history_query_add_job(struct strbuf *query, const char *job, struct error *err)
     int used = 0;
 
     if (sscanf(job, "%" SCNd64 "%n", &id, &used) != 1 || id <= 0)
-        return error_set(err, -EINVAL, "'%s' is no number of a job", job);
+        return error_set(err, -EINVAL, "'%s' is not a job id", job);
     (void)snprintf(number, sizeof(number), "%" PRId64, id);
     history_query_add(query, "job", number);
     if (job[used] == '\0')
@@ -67,8 +67,8 @@ history_query_add_job(struct strbuf *query, const char *job, struct error *err)
     if (job_elements_parse(arena, job, &meant, NULL) < 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is no number of a job, nor of tasks of an "
-                         "array (1041_7, 1041_[3-9] or 1041_[1-100:2])",
+                         "'%s' is neither a job id nor a list of array tasks "
+                         "(1041_7, 1041_[3-9] or 1041_[1-100:2])",
                          job);
     task_list_format(&meant.tasks, &tasks);
     history_query_add(query, "task", tasks.text);

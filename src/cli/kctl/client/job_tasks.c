@@ -73,8 +73,8 @@ find_job(struct kctl *kctl,
     if (json_count(jobs) == 0)
         return error_set(err,
                          -ENOENT,
-                         "there is no job %" PRId64 "; 'kctl history %" PRId64
-                         "' shows one that is gone",
+                         "there is no job %" PRId64 "; 'kctl history "
+                         "%" PRId64 "' shows whether it ended and was deleted",
                          id,
                          id);
     *ret_job = (struct target_object){
@@ -136,7 +136,8 @@ job_tasks_fetch(struct kctl *kctl,
     if (r == 0 && meant.tasks.total > MOST)
         r = error_set(err,
                       -EINVAL,
-                      "'%s' are %" PRId64 " tasks; at most %d at once",
+                      "'%s' means %" PRId64 " tasks; at most %d are allowed "
+                      "at once",
                       operand,
                       meant.tasks.total,
                       MOST);
@@ -150,7 +151,7 @@ job_tasks_fetch(struct kctl *kctl,
         r = error_set(err,
                       -ENOENT,
                       "'%s': the array has %s of these tasks; 'kctl describe "
-                      "job %" PRId64 "' says which it has",
+                      "job %" PRId64 "' lists its tasks",
                       operand,
                       json_count(items) == 0 ? "none" : "not all",
                       meant.job);

@@ -37,9 +37,9 @@ log_pods_refuse_attempt(const struct target_object *job,
     if (newest != NULL && attempt_of(newest) > attempt)
         return error_set(err,
                          -ENOENT,
-                         "the output of attempt %" PRId64
-                         " of %s is not known any more: its pod is gone; 'kctl "
-                         "history' tells how it ended",
+                         "the output of attempt %" PRId64 " of %s can no "
+                         "longer be found: its pod is gone; 'kctl history' "
+                         "shows how it ended",
                          attempt,
                          kctl_label(job, arena));
     return error_set(err,
@@ -77,7 +77,7 @@ log_pods_tell_of_others(const struct target_object *job,
     if (others > 0)
         fprintf(stderr,
                 "kctl: logs: this is %s of the %u pods of job/%s; 'kctl logs "
-                "pod NAME' shows another (of a job array, 'kctl logs "
+                "pod NAME' shows another one (for a job array, 'kctl logs "
                 "JOB_TASK')\n",
                 json_path_text(chosen, "metadata.name"),
                 others + 1,

@@ -79,7 +79,7 @@ take_object(struct kctl *kctl,
     if (version == NULL || name == NULL)
         return error_set(err,
                          -EINVAL,
-                         "%s: apiVersion and kind are needed",
+                         "%s: apiVersion and kind are required",
                          source);
     one.target.kind = kind_find_by_name(version, name);
     if (one.target.kind == NULL)
@@ -87,13 +87,13 @@ take_object(struct kctl *kctl,
     one.target.name = json_path_text(object, "metadata.name");
     if (one.target.name == NULL
         && json_path_text(object, "metadata.generateName") == NULL)
-        return error_set(err, -EINVAL, "%s: metadata.name is needed", source);
+        return error_set(err, -EINVAL, "%s: metadata.name is required", source);
     if ((one.target.kind->flags & KIND_NAMESPACED) != 0) {
         if (namespace != NULL && kctl->namespace != NULL
             && strcmp(namespace, kctl->namespace) != 0)
             return error_set(err,
                              -EINVAL,
-                             "%s: its namespace is '%s', and -n says '%s'",
+                             "%s: its namespace is '%s', but -n gives '%s'",
                              source,
                              namespace,
                              kctl->namespace);
@@ -119,7 +119,7 @@ take_document(struct kctl *kctl,
     if (json_is(document, JSON_NULL))
         return 0;
     if (!json_is(document, JSON_OBJECT))
-        return error_set(err, -EINVAL, "%s: is no object", source);
+        return error_set(err, -EINVAL, "%s: not an object", source);
     if (name == NULL || !json_is(items, JSON_ARRAY) || strlen(name) < 4
         || strcmp(name + strlen(name) - 4, "List") != 0)
         return take_object(kctl, arena, all, document, source, err);
@@ -235,7 +235,7 @@ take_directory(struct kctl *kctl,
     if (n == 0)
         r = error_set(err,
                       -ENOENT,
-                      "'%s' has no files *.yaml, *.yml or *.json",
+                      "'%s' contains no files *.yaml, *.yml or *.json",
                       directory);
     for (int i = 0; i < n; i++) {
         if (r == 0)
@@ -264,8 +264,7 @@ documents_read(struct kctl *kctl,
     if (files->count == 0)
         return error_set(err,
                          -EINVAL,
-                         "-f FILE is needed ('-' reads the "
-                         "standard input)");
+                         "-f FILE is required ('-' reads the standard input)");
     for (size_t i = 0; i < files->count && r == 0; i++)
         r = is_directory(files->items[i])
                 ? take_directory(kctl,
@@ -275,6 +274,6 @@ documents_read(struct kctl *kctl,
                                  err)
                 : take_file(kctl, arena, ret_documents, files->items[i], err);
     if (r == 0 && ret_documents->count == 0)
-        return error_set(err, -EINVAL, "no objects are in the files");
+        return error_set(err, -EINVAL, "the files contain no objects");
     return r;
 }

@@ -41,12 +41,12 @@ refuse_state(const char *word, struct error *err)
     if (near != NULL)
         return error_set(err,
                          -EINVAL,
-                         "--state: '%s' is no state (did you mean '%s'?)",
+                         "--state: '%s' is not a state (did you mean '%s'?)",
                          word,
                          near);
     return error_set(err,
                      -EINVAL,
-                     "--state: '%s' is no state (such as Pending, Running, "
+                     "--state: '%s' is not a state (such as Pending, Running, "
                      "Failed, active or ended)",
                      word);
 }
@@ -74,7 +74,11 @@ check_text(const char *option, const char *text, struct error *err)
     if (text[0] == '\0')
         return error_set(err, -EINVAL, "%s is empty", option);
     if (strpbrk(text, ",=!\\") != NULL)
-        return error_set(err, -EINVAL, "%s: '%s' is no name", option, text);
+        return error_set(err,
+                         -EINVAL,
+                         "%s: '%s' is not a valid name",
+                         option,
+                         text);
     return 0;
 }
 
@@ -92,7 +96,7 @@ check_node(const char *name, struct error *err)
         if (!isalnum((unsigned char)*p) && *p != '-' && *p != '.')
             return error_set(err,
                              -EINVAL,
-                             "--node: '%.80s' is no name of a node",
+                             "--node: '%.80s' is not a valid node name",
                              name);
     return 0;
 }
@@ -180,8 +184,8 @@ job_selection_find_own_user(const struct kctl *kctl,
     if (user == NULL)
         return error_set(err,
                          -EINVAL,
-                         "uid %u has no name here; --user says whose jobs "
-                         "are meant",
+                         "uid %u has no user name on this machine; use --user "
+                         "to say whose jobs you mean",
                          (unsigned)getuid());
     *ret_name = arena_strdup(arena, user->pw_name);
     return 0;

@@ -30,34 +30,35 @@ struct job_selection {
     uint32_t states; /* parsed from `state`; 0: all */
 };
 
-#define JOB_SELECTION_OPTIONS(holder, at)                          \
-    {.name = "account",                                            \
-     .argument = "NAME",                                           \
-     .help = "of this account, which is a namespace; or of A,B",   \
-     .type = OPTION_TEXT,                                          \
-     .offset = offsetof(holder, at.account)},                      \
-        {.name = "name",                                           \
-         .argument = "PATTERN",                                    \
-         .help = "of this name; '*' is any text, '?' a character", \
-         .type = OPTION_TEXT,                                      \
-         .offset = offsetof(holder, at.name)},                     \
-        {.name = "partition",                                      \
-         .letter = 'p',                                            \
-         .argument = "NAME",                                       \
-         .help = "that asked for this partition",                  \
-         .type = OPTION_TEXT,                                      \
-         .offset = offsetof(holder, at.partition)},                \
-        {.name = "state",                                          \
-         .letter = 't',                                            \
-         .argument = "STATE",                                      \
-         .help = "in this state, or in one of A,B: Pending, "      \
-                 "Running, Failed, ...; Slurm's codes too",        \
-         .type = OPTION_TEXT,                                      \
-         .offset = offsetof(holder, at.state)},                    \
-    {                                                              \
-        .name = "user", .letter = 'u', .argument = "NAME",         \
-        .help = "of this user", .type = OPTION_TEXT,               \
-        .offset = offsetof(holder, at.user),                       \
+#define JOB_SELECTION_OPTIONS(holder, at)                                  \
+    {.name = "account",                                                    \
+     .argument = "NAME",                                                   \
+     .help = "only jobs of this account (namespace), or of A,B",           \
+     .type = OPTION_TEXT,                                                  \
+     .offset = offsetof(holder, at.account)},                              \
+        {.name = "name",                                                   \
+         .argument = "PATTERN",                                            \
+         .help = "only jobs with this name; '*' is any text, "             \
+                 "'?' a character",                                        \
+         .type = OPTION_TEXT,                                              \
+         .offset = offsetof(holder, at.name)},                             \
+        {.name = "partition",                                              \
+         .letter = 'p',                                                    \
+         .argument = "NAME",                                               \
+         .help = "only jobs that asked for this partition",                \
+         .type = OPTION_TEXT,                                              \
+         .offset = offsetof(holder, at.partition)},                        \
+        {.name = "state",                                                  \
+         .letter = 't',                                                    \
+         .argument = "STATE",                                              \
+         .help = "only jobs in this state, or in one of A,B: "             \
+                 "Pending, Running, Failed, ...; Slurm's codes work, too", \
+         .type = OPTION_TEXT,                                              \
+         .offset = offsetof(holder, at.state)},                            \
+    {                                                                      \
+        .name = "user", .letter = 'u', .argument = "NAME",                 \
+        .help = "only jobs of this user", .type = OPTION_TEXT,             \
+        .offset = offsetof(holder, at.user),                               \
     }
 
 /* Parses the states; -EINVAL, with the nearest valid one. */

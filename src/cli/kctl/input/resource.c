@@ -163,7 +163,8 @@ add_tasks(struct resource_parser *p,
     if (meant.tasks.total > MOST_TASKS)
         return error_set(err,
                          -EINVAL,
-                         "'%s' are %" PRId64 " tasks; this shows %d at most",
+                         "'%s' means %" PRId64 " tasks; at most %d can be "
+                         "shown",
                          text,
                          meant.tasks.total,
                          MOST_TASKS);
@@ -177,7 +178,7 @@ add_tasks(struct resource_parser *p,
     if (tasks == NULL)
         return error_set(err,
                          -EINVAL,
-                         "'%s': job %" PRId64 " is no job array",
+                         "'%s': job %" PRId64 " is not a job array",
                          text,
                          meant.job);
     r = task_list_parse(p->arena, tasks, &all, err);
@@ -204,8 +205,8 @@ add_tasks(struct resource_parser *p,
             return error_set(err,
                              -ENOENT,
                              "task %" PRId64 "_%" PRId64 " has no pod: it has "
-                             "not started, or has ended; 'kctl get job %" PRId64
-                             "_%" PRId64 "' says which",
+                             "not started, or has ended; 'kctl get job "
+                             "%" PRId64 "_%" PRId64 "' shows which",
                              meant.job,
                              id,
                              meant.job,
@@ -231,14 +232,14 @@ add(struct resource_parser *p,
                    ? add_tasks(p, kind, name, err)
                    : error_set(err,
                                -EINVAL,
-                               "'%s' is of a job array, and this is for whole "
-                               "%s; %s",
+                               "'%s' names tasks of a job array, but this "
+                               "command works on whole %s; %s",
                                name,
                                kind->plural,
                                p->kctl->for_tasks != NULL
                                    ? p->kctl->for_tasks
                                    : "'kctl cancel', 'hold', 'release', "
-                                     "'requeue' and 'get' are for tasks, too");
+                                     "'requeue' and 'get' also accept tasks");
     if (kind == &job_kind && name != NULL && is_number(name))
         r = find_job(p, &object, err);
     if (r == 0)
@@ -258,7 +259,10 @@ add_pair(struct resource_parser *p, const char *text, struct error *err)
     if (kind == NULL)
         return -EINVAL;
     if (slash[1] == '\0')
-        return error_set(err, -EINVAL, "'%s' lacks a name", text);
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' has no name after the slash",
+                         text);
     return add(p, kind, slash + 1, err);
 }
 
@@ -347,7 +351,7 @@ resource_parse(struct kctl *kctl,
         return error_set(err,
                          -EINVAL,
                          default_kind != NULL ? "which %s?"
-                                              : "a resource type is missing, "
+                                              : "a resource type is required, "
                                                 "such as nodes, pods or jobs",
                          default_kind != NULL ? default_kind->singular : "");
     if (default_kind == NULL
@@ -366,7 +370,7 @@ resource_parse(struct kctl *kctl,
         if (strchr(operands[i], '/') == NULL)
             return error_set(err,
                              -EINVAL,
-                             "'%s' is not TYPE/NAME as the others are",
+                             "'%s' is not TYPE/NAME like the other arguments",
                              operands[i]);
         r = add_pair(&p, operands[i], err);
     }
@@ -394,7 +398,7 @@ resource_parse_one(struct kctl *kctl,
     if (r < 0)
         return r;
     if (resources.count != 1 || resources.items[0].name == NULL)
-        return error_set(err, -EINVAL, "name one object");
+        return error_set(err, -EINVAL, "give the name of one object");
     *ret_object = resources.items[0];
     return 0;
 }
@@ -468,12 +472,14 @@ resource_select(struct kctl *kctl,
         const struct target_object *o = &named.items[i];
 
         if (o->name != NULL && label_selector != NULL)
-            return error_set(err, -EINVAL, "names do not go with a selector");
+            return error_set(err,
+                             -EINVAL,
+                             "names cannot be combined with a selector");
         if (o->name == NULL && label_selector == NULL && !all)
             return error_set(err,
                              -EINVAL,
-                             "which %s? Name them, or select them by "
-                             "-l LABEL=VALUE or --all",
+                             "which %s? Give names, or select with -l "
+                             "LABEL=VALUE or --all",
                              o->kind->plural);
         if (o->name != NULL)
             append(&p, o);

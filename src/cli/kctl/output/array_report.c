@@ -225,7 +225,10 @@ add_failures(struct kctl *kctl, const struct json *job, struct strbuf *out)
     for (size_t i = 0; i < f.n_groups; i++)
         add_group(&f, &f.groups[i], out);
     if (f.is_cut)
-        describe_output_add(out, 2, "", "and more; kctl history has them all");
+        describe_output_add(out,
+                            2,
+                            "",
+                            "and more; kctl history shows all of them");
 }
 
 void

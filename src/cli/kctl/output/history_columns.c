@@ -132,7 +132,8 @@ add_named(struct history_columns *c,
                      "there is no column '%s'%s%s%s",
                      word,
                      near != NULL ? " (did you mean '" : "",
-                     near != NULL ? near : "; 'kctl history --help' names all",
+                     near != NULL ? near
+                                  : "; 'kctl history --help' lists all columns",
                      near != NULL ? "'?)" : "");
 }
 

@@ -120,9 +120,9 @@ refuse_column(const char *word, struct error *err)
                          near);
     return error_set(err,
                      -EINVAL,
-                     "-o: there is no column '%s'; it is wide, json, yaml, "
+                     "-o: there is no column '%s'; use wide, json, yaml, "
                      "name, csv, or a list of columns such as id,name,state "
-                     "('kctl jobs --help' has all)",
+                     "('kctl jobs --help' lists all columns)",
                      word);
 }
 
@@ -143,7 +143,7 @@ read_columns(const char *text, struct job_list_style *style, struct error *err)
         if (i == ARRAY_SIZE(columns))
             return refuse_column(word, err);
         if (style->n_columns == JOB_LIST_MAX_COLUMNS)
-            return error_set(err, -EINVAL, "-o: these are too many columns");
+            return error_set(err, -EINVAL, "-o: too many columns");
         style->columns[style->n_columns++] = i;
         if (at[length] == '\0')
             return 0;

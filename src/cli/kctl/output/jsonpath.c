@@ -235,7 +235,7 @@ take_operand(struct jsonpath_cursor *w,
         json_parse(w->arena, start, (size_t)(w->at - start), NULL, NULL);
     if (*ret_value == NULL) {
         w->at = start;
-        return refuse(w, "neither a path nor a value");
+        return refuse(w, "expected a path or a value");
     }
     skip_blanks(w);
     return 0;
@@ -320,14 +320,14 @@ take_slice(struct jsonpath_cursor *w, struct slice *s)
     s->has_first = take_long(w, &s->first);
     if (*w->at != ':') {
         s->is_one = true;
-        return s->has_first ? 0 : refuse(w, "a number is missing");
+        return s->has_first ? 0 : refuse(w, "expected a number");
     }
     w->at++;
     s->has_end = take_long(w, &s->end);
     if (*w->at == ':') {
         w->at++;
         if (!take_long(w, &s->step) || s->step <= 0)
-            return refuse(w, "a step is a number above 0");
+            return refuse(w, "a step must be a number above 0");
     }
     return 0;
 }
@@ -419,7 +419,7 @@ take_dots(struct jsonpath_cursor *w,
     }
     name = take_name(w);
     if (name[0] == '\0')
-        return refuse(w, "a name is missing");
+        return refuse(w, "expected a name");
     for (size_t i = 0; i < of->count; i++)
         if (is_deep)
             add_below(w, to, of->items[i], name);
@@ -478,7 +478,7 @@ jsonpath_select(const char *text,
     int r;
 
     if (strchr("$@.[", *text) == NULL || *text == '\0')
-        return refuse(&w, "no path");
+        return refuse(&w, "expected a path");
     r = take_path(&w, here, values);
     if (r == 0)
         *ret_end = w.at;
@@ -504,7 +504,7 @@ jsonpath_find(const char *text,
     if (r == 0 && *end != '\0')
         return error_set(err,
                          -EINVAL,
-                         "'%.200s' is not one path: '%.40s' is left",
+                         "'%.200s' must be a single path: '%.40s' is left over",
                          text,
                          end);
     return r;

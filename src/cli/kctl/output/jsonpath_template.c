@@ -224,6 +224,6 @@ jsonpath_template_print(const char *text,
     };
 
     if (strchr(text, '{') == NULL)
-        return refuse(&p, "no {.path} in it");
+        return refuse(&p, "it contains no {.path}");
     return print_until_end(&p, root, out);
 }

@@ -144,7 +144,7 @@ listing_style_parse(const char *text,
     }
     return error_set(err,
                      -EINVAL,
-                     "-o '%s' is none of wide, json, yaml, name, "
+                     "-o '%s' is not one of wide, json, yaml, name, "
                      "jsonpath=TEMPLATE and custom-columns=HEADING:PATH,...",
                      text);
 }

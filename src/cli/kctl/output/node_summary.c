@@ -71,7 +71,7 @@ node_summary_reserved_cpus(const struct topology *t,
         {&t->reserved, "reserved for the system"},
         {&t->isolated,
          bitset_intersects(&t->isolated, &t->pus)
-             ? "isolated (isolcpus), and offered"
+             ? "isolated (isolcpus), but offered to jobs"
              : "isolated (isolcpus)"},
         {&t->offline, "offline"},
     };

@@ -24,9 +24,7 @@ picture_file_write(const char *path,
                && fflush(f) == 0;
     if (!is_stdout && fclose(f) != 0)
         is_whole = false;
-    return is_whole ? 0
-                    : error_set(err,
-                                -EIO,
-                                "%s: the picture could not be written",
-                                path);
+    return is_whole
+               ? 0
+               : error_set(err, -EIO, "%s: cannot write the picture", path);
 }

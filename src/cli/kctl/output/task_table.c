@@ -110,9 +110,9 @@ task_table_show(struct kctl *kctl,
     if (form != NULL && !is_json && !is_yaml && strcmp(form, "wide") != 0)
         return error_set(err,
                          -EINVAL,
-                         "-o %s: tasks of an array are shown as a table, json "
-                         "or yaml; 'kctl get pods 1042_7 -o %s' is of the pods "
-                         "of those that have one",
+                         "-o %s: array tasks are shown as a table, json or "
+                         "yaml; for tasks that have a pod, use 'kctl get pods "
+                         "1042_7 -o %s'",
                          form,
                          form);
     for (; i < n_operands; i++) {

@@ -46,7 +46,7 @@ words_of(const struct json *condition)
 
     if (message != NULL && message[0] != '\0')
         return message;
-    return reason != NULL ? reason : "no reason is given";
+    return reason != NULL ? reason : "no reason is known";
 }
 
 /* Adds the nodes by reason, as the scheduler finds them now. False: there is no
@@ -140,8 +140,8 @@ add_nomination(struct strbuf *out, const struct json *pod)
         describe_output_add(out,
                             2,
                             "Waits for",
-                            "room on %s, which less important pods are leaving "
-                            "(Nominated)",
+                            "room on %s, where lower-priority pods are being "
+                            "preempted (Nominated)",
                             node);
 }
 
@@ -275,19 +275,21 @@ add_basis(const struct why_answer *a, struct strbuf *out)
         return;
     strbuf_add_text(&text,
                     json_is_true(json_get(start, "assumed"))
-                        ? "an end that is assumed, since what runs has no "
-                          "time limit"
+                        ? "an assumed end, because a running job has no time "
+                          "limit"
                     : json_get(start, "earliest") != NULL
-                        ? "the time limits of what runs and of what is before "
-                          "it"
-                        : "the time limits of what runs");
+                        ? "the time limits of the running jobs and of the "
+                          "jobs before it"
+                        : "the time limits of the running jobs");
     strbuf_printf(&text, "; order %s", policy);
     if (predicted_s > 0) {
-        strbuf_add_text(&text, ", which takes this to run ");
+        strbuf_add_text(&text, ", which expects it to run for ");
         duration_format(predicted_s, &text);
     }
     if (json_is_true(json_get(order, "waitedTooLong")))
-        strbuf_add_text(&text, " and to have waited too long: it goes first");
+        strbuf_add_text(&text,
+                        " and considers that it has waited too long: it goes "
+                        "first");
     describe_output_add(out, 2, "By", "%s", text.text);
 }
 

@@ -32,7 +32,9 @@ print_heading(const struct gone *g, const char *name)
 {
     switch (g->how) {
     case WHY_HISTORY_GONE:
-        printf("Job %s (%s) is gone; history has how it ended.\n", g->id, name);
+        printf("Job %s (%s) is no longer in the API; its record in history:\n",
+               g->id,
+               name);
         break;
     case WHY_HISTORY_TASK:
         printf("Task %s (%s) has ended:\n", g->id, name);

@@ -65,7 +65,7 @@ START_TEST(a_mistake_is_refused_with_file_line_and_key)
         {"cluster: a\nservr: x\n",
          "client.yaml:2: servr: unknown key (did you mean 'server'?)"},
         {"bogus: x\n", "client.yaml:1: bogus: unknown key"},
-        {"\nserver: [a]\n", "client.yaml:2: server: must be a text"},
+        {"\nserver: [a]\n", "client.yaml:2: server: must be a string"},
         {"cluster: ''\n", "client.yaml:1: cluster: must not be empty"},
         {"- a\n", "not a list of"},
         {"server: 'a\n", "client.yaml"},

@@ -169,7 +169,7 @@ START_TEST(another_host_is_asked_of_getent)
     assert_place(&places.items[1], "fd00::9");
     ck_assert_int_eq(getent_find_host(&p.files, "farther", &places, &err),
                      -EHOSTUNREACH);
-    ck_assert_str_eq(err.text, "host 'farther': not known here");
+    ck_assert_str_eq(err.text, "unknown host 'farther'");
     http_endpoints_fini(&places);
     place_fini(&p);
 }

@@ -143,7 +143,7 @@ START_TEST(all_problems_of_a_script_are_told_at_once)
         "run.sh:2: #SBATCH: --licenses: ",
         "run.sh:3: #SBATCH: a quote",
         "run.sh:4: #SBATCH: --nodes: a job has one node",
-        "run.sh:6: srun: there is none",
+        "run.sh:6: srun: not available",
         "run.sh:5: #KSUB: --numa: ",
         "run.sh:5: #KSUB: unknown option '--memm' (did you mean '--mem'?)",
     };

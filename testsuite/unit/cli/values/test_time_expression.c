@@ -235,10 +235,10 @@ START_TEST(a_mistake_is_told_with_what_may_be_meant)
         {"2h", TIME_AHEAD, "did you mean 'now+2h'"},
         {"later", TIME_AHEAD, "such as now+1hour"},
         {"before", TIME_BACK, "such as 2h, 3d"},
-        {"tomorrow", TIME_BACK, "'tomorrow' is yet to come"},
-        {"next monday", TIME_BACK, "is yet to come"},
-        {"+2h", TIME_BACK, "is yet to come"},
-        {"2026-11-21", TIME_BACK, "is yet to come"},
+        {"tomorrow", TIME_BACK, "'tomorrow' is in the future"},
+        {"next monday", TIME_BACK, "is in the future"},
+        {"+2h", TIME_BACK, "is in the future"},
+        {"2026-11-21", TIME_BACK, "is in the future"},
         {"2 tomorrows", TIME_END, "such as 2h, 3d"},
     };
 

@@ -28,7 +28,8 @@ static const struct option_spec kubeconfig_rows[] = {
     COMMON_OPTIONS,
     {.name = "host",
      .argument = "NAME",
-     .help = "what the controller is called in it, when that is not as here",
+     .help = "the name or address of the controller in it, if clients use a "
+             "different one",
      .type = OPTION_TEXT,
      .offset = offsetof(struct kubeconfig_options, host)},
 };
@@ -36,8 +37,8 @@ static const struct option_spec kubeconfig_rows[] = {
 static const struct option_table kubeconfig_table = {
     .name = "kctl kubeconfig",
     .usage = "[OPTION]...",
-    .summary = "Write the configuration by which kubectl and client libraries "
-               "reach this cluster as you.",
+    .summary = "Write the configuration that kubectl and client libraries "
+               "need to reach this cluster as you.",
     OPTION_ROWS(kubeconfig_rows),
 };
 
@@ -46,8 +47,8 @@ static const struct option_spec credential_rows[] = {COMMON_OPTIONS};
 static const struct option_table credential_table = {
     .name = "kctl credential",
     .usage = "[OPTION]...",
-    .summary = "Get a short-lived token, in the form that kubectl asks of a "
-               "credential plugin.",
+    .summary = "Get a short-lived token, in the form that kubectl expects "
+               "from a credential plugin.",
     OPTION_ROWS(credential_rows),
 };
 

@@ -20,7 +20,7 @@ struct metrics_token_options {
 static const struct option_spec metrics_token_rows[] = {
     COMMON_OPTIONS,
     {.name = "revoke",
-     .help = "end the token of that name",
+     .help = "revoke the token with this name",
      .type = OPTION_FLAG,
      .offset = offsetof(struct metrics_token_options, revoke)},
 };
@@ -28,8 +28,9 @@ static const struct option_spec metrics_token_rows[] = {
 static const struct option_table metrics_token_table = {
     .name = "kctl metrics-token",
     .usage = "[OPTION]... NAME",
-    .summary = "Make a token by which a program, as Prometheus, reads the "
-               "controller's metrics and nothing else; one of that name ends.",
+    .summary = "Make a token that lets a program such as Prometheus read the "
+               "controller's metrics and nothing else; replaces an earlier "
+               "token with that name.",
     OPTION_ROWS(metrics_token_rows),
 };
 
@@ -48,14 +49,15 @@ metrics_token_run(struct kctl *kctl,
     if (n_operands != 1)
         return error_set(err,
                          -EINVAL,
-                         "give the token one name, as 'prometheus'");
+                         "give one name for the token, such as 'prometheus'");
     if (operands[0][0] == '\0'
         || operands[0][strspn(operands[0],
                               "abcdefghijklmnopqrstuvwxyz0123456789-")]
                != '\0')
         return error_set(err,
                          -EINVAL,
-                         "'%s': a name has lower-case letters, digits and '-'",
+                         "'%s': a name consists of lower-case letters, digits "
+                         "and '-'",
                          operands[0]);
     r = kctl_open(kctl, err);
     if (r < 0)
@@ -66,7 +68,7 @@ metrics_token_run(struct kctl *kctl,
                                          arena,
                                          err);
         if (r == 0)
-            printf("the token '%s' has ended\n", operands[0]);
+            printf("the token '%s' was revoked\n", operands[0]);
         return r;
     }
     r = tls_access_make_metrics_token(kctl->connection,

@@ -63,13 +63,13 @@ static const struct option_spec rows[] = {
      .letter = 'p',
      .argument = "N",
      .help = "listen on this port of 127.0.0.1, for processes of the same "
-             "user alone; 0 takes a free one",
+             "user only; 0 picks a free port",
      .type = OPTION_CALL,
      .set = set_port},
     {.name = "unix-socket",
      .letter = 'u',
      .argument = "PATH",
-     .help = "listen there ($XDG_RUNTIME_DIR/kiln-proxy.sock)",
+     .help = "listen on this socket ($XDG_RUNTIME_DIR/kiln-proxy.sock)",
      .type = OPTION_TEXT,
      .offset = offsetof(struct proxy_options, socket)},
 };
@@ -77,8 +77,8 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl proxy",
     .usage = "[OPTION]...",
-    .summary = "Serve the API to Kubernetes clients, as the user who runs "
-               "this.",
+    .summary = "Serve the API to Kubernetes clients, with the identity of the "
+               "user who runs this command.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl proxy --port 8001 &\n"
@@ -162,7 +162,7 @@ admit(const struct proxy *p, struct http_request *request)
         reply_status(request,
                      403,
                      "Forbidden",
-                     "this proxy serves the user who started it alone");
+                     "this proxy serves only the user who started it");
         return false;
     }
     if (!http_request_peer(request)->is_local
@@ -192,7 +192,10 @@ client_gone(struct http_request *request, void *arg)
 
     (void)request;
     http_call_cancel(relay->call);
-    reply_status(relay->request, 499, "ClientGone", "the client has gone");
+    reply_status(relay->request,
+                 499,
+                 "ClientGone",
+                 "the client has disconnected");
     relay_free(relay);
 }
 

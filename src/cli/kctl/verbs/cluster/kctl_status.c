@@ -38,9 +38,9 @@ static const struct option_table table = {
     .name = "kctl status",
     .usage = "[OPTION]...\n[OPTION]... JOB|JOB_TASK...",
     .summary =
-        "Show the cluster on one screen: nodes, what is free, jobs of "
-        "all users by state, the controller, and what is amiss. Of jobs, "
-        "what 'kctl why' says.",
+        "Show the cluster on one screen: nodes, free resources, jobs of all "
+        "users by state, the controller, and problems. With jobs, shows what "
+        "'kctl why' shows.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl status\n"
@@ -217,8 +217,8 @@ status_run(struct kctl *kctl,
     if (n_operands > 0 && o->form != NULL)
         return error_set(err,
                          -EINVAL,
-                         "-o is for the cluster; 'kctl get job %s -o json' has "
-                         "all of a job",
+                         "-o is for the cluster; use 'kctl get job %s -o "
+                         "json' for a job",
                          operands[0]);
     if (n_operands > 0)
         return why_command.run(kctl, options, n_operands, operands, err);

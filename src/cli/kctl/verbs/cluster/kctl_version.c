@@ -25,7 +25,7 @@ struct version_options {
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "client",
-     .help = "of this program alone",
+     .help = "only the version of this program",
      .type = OPTION_FLAG,
      .offset = offsetof(struct version_options, client_only)},
     {.name = "output",

@@ -39,9 +39,9 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl whoami",
     .usage = "[OPTION]...",
-    .summary = "Show who the controller takes you for: user, groups, rank, the "
-               "accounts that you may submit to, and limits and what you have "
-               "of them.",
+    .summary = "Show how the controller identifies you: user, groups, rank, "
+               "the accounts that you may submit to, and your limits and "
+               "usage.",
     OPTION_ROWS(rows),
     .more = "Example: kctl whoami",
 };
@@ -80,7 +80,7 @@ describe_rank(const char *rank, struct strbuf *out)
     static const struct {
         const char *rank, *words;
     } ranks[] = {
-        {"user", "sees all, and changes what is their own"},
+        {"user", "sees everything, and changes only their own objects"},
         {"operator", "holds and cancels all jobs, and drains nodes"},
         {"administrator", "may do everything"},
     };
@@ -139,7 +139,7 @@ describe_accounts(const struct json *accounts, struct strbuf *out)
     }
     if (count > MAX_ACCOUNTS)
         strbuf_printf(out,
-                      "%-12s... and %u more (-o json has all)\n",
+                      "%-12s... and %u more (-o json lists all)\n",
                       "",
                       count - MAX_ACCOUNTS);
 }
@@ -177,11 +177,11 @@ describe_limits(const struct json *answer, struct strbuf *out)
     static const struct {
         const char *name, *words;
     } names[] = {
-        {"objects", "objects (jobs, pods, ... not ended)"},
-        {"pods", "pods at once of all jobs"},
-        {"bytes", "of objects and scripts"},
+        {"objects", "objects (jobs, pods, ... that have not ended)"},
+        {"pods", "pods at once, in all jobs"},
+        {"bytes", "of objects and scripts stored"},
         {"watches", "watches"},
-        {"logReaders", "readers of output"},
+        {"logReaders", "concurrent readers of job output"},
     };
     const struct json *limits = json_get(answer, "limits");
     const int64_t most_s = json_get_int(answer, "maximumTimeSeconds", 0);
@@ -211,7 +211,7 @@ describe_limits(const struct json *answer, struct strbuf *out)
         char time[HUMAN_TEXT_SIZE];
 
         human_duration(most_s * 1000000, time);
-        strbuf_printf(out, "%-12s%s at the most for a job\n", heading, time);
+        strbuf_printf(out, "%-12s%s at most for each job\n", heading, time);
     }
 }
 
@@ -248,7 +248,7 @@ whoami_run(struct kctl *kctl,
                               "%s (uid %" PRId64 ")%s%s",
                               user != NULL ? user : "?",
                               json_get_int(answer, "uid", -1),
-                              asked_by != NULL ? ", asked by " : "",
+                              asked_by != NULL ? ", impersonated by " : "",
                               asked_by != NULL ? asked_by : ""));
         describe_groups(json_get(answer, "gids"), &out);
         describe_rank(json_get_text(answer, "rank"), &out);

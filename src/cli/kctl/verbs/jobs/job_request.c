@@ -45,7 +45,7 @@ read_operand(const char *text,
         text = slash + 1;
     }
     if (text[0] == '\0')
-        return error_set(err, -EINVAL, "a job is empty");
+        return error_set(err, -EINVAL, "an empty job id was given");
     if (id_ranges_looks_like(text))
         strbuf_printf(ids, "%s%s", ids->length > 0 ? "," : "", text);
     else
@@ -104,7 +104,7 @@ read_selection(struct kctl *kctl,
     if (s.account == NULL)
         s.account = kctl->namespace;
     if (s.account != NULL && strchr(s.account, ',') != NULL)
-        return error_set(err, -EINVAL, "--account: one at a time");
+        return error_set(err, -EINVAL, "--account: give only one account");
     fields = job_selection_fields(&s, "status.finished=false", arena);
     json_set_string(arena, body, "fieldSelector", fields);
     if (c->label_selector != NULL)
@@ -165,9 +165,9 @@ confirm(const struct job_request *request,
     if (!isatty(STDIN_FILENO))
         return error_set(err,
                          -EPERM,
-                         "%" PRId64 " jobs are meant, of which %" PRId64
-                         " run; say --yes if that is right (nobody can be "
-                         "asked here)",
+                         "this affects %" PRId64 " jobs, of which %" PRId64 " "
+                         "run; give --yes to confirm (standard input is not a "
+                         "terminal)",
                          count,
                          running);
     fprintf(stderr,
@@ -178,7 +178,7 @@ confirm(const struct job_request *request,
     if (fgets(line, sizeof(line), stdin) != NULL
         && (line[0] == 'y' || line[0] == 'Y'))
         return 1;
-    fprintf(stderr, "Nothing was done\n");
+    fprintf(stderr, "Nothing was changed\n");
     return 0;
 }
 
@@ -195,16 +195,16 @@ job_request_choose(struct kctl *kctl,
     if (selects && c->n_operands > 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s': jobs are named, or selected by options, and "
+                         "'%s': give either jobs or options that select jobs, "
                          "not both",
                          c->operands[0]);
     if (!selects && c->n_operands == 0)
         return error_set(
             err,
             -EINVAL,
-            "which jobs? Name them (1042, 5,6, 10-20 or 1042_[3-9]), or "
-            "select them by --user, --state, --name, "
-            "--partition, -l or --all");
+            "which jobs? Give their ids (1042, 5,6, 10-20 or 1042_[3-9]), or "
+            "select them with --user, --state, --name, --partition, -l or "
+            "--all");
     return selects ? read_selection(kctl, c, body, arena, err)
                    : read_operands(kctl,
                                    c->n_operands,
@@ -229,15 +229,12 @@ job_request_set_priority(struct json *update,
         return error_set(err,
                          -EINVAL,
                          "priority: '%s' is neither a whole number nor the "
-                         "name of a class",
+                         "name of a priority class",
                          value);
     if (end == value)
         json_set_string(arena, update, "priorityClassName", value);
     else if (errno != 0 || number < INT32_MIN || number > INT32_MAX)
-        return error_set(err,
-                         -ERANGE,
-                         "priority: '%s' is more than there is",
-                         value);
+        return error_set(err, -ERANGE, "priority: '%s' is too large", value);
     else
         json_set_int(arena, update, "priority", number);
     return 0;

@@ -37,7 +37,7 @@ struct job_choice {
     {.name = "selector", \
     .letter = 'l', \
     .argument = "LIST", \
-    .help = "the jobs with these labels", \
+    .help = "only jobs with these labels", \
     .type = OPTION_TEXT, \
     .offset = offsetof(holder, at.label_selector)}
 /* clang-format on */

@@ -369,7 +369,7 @@ efficiency_run(struct kctl *kctl,
     if (o->form != NULL && strcmp(o->form, "json") != 0)
         return error_set(err,
                          -EINVAL,
-                         "-o: '%s' is no form; there is json",
+                         "-o: '%s' is not an output format; use json",
                          o->form);
     r = history_query_add_job(&query, operands[0], err);
     if (r == 0)
@@ -379,8 +379,8 @@ efficiency_run(struct kctl *kctl,
     if (json_count(u.attempts) == 0)
         return error_set(err,
                          -ENOENT,
-                         "job %s has not ended, or is none that you may see "
-                         "the history of (kctl jobs shows those that run)",
+                         "job %s has not ended, or you may not see its "
+                         "history ('kctl jobs' shows running jobs)",
                          operands[0]);
     if (o->form != NULL) {
         json_print_indented(u.attempts, &out);

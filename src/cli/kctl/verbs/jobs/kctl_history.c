@@ -53,19 +53,19 @@ static const struct option_spec rows[] = {
     JOB_SELECTION_OPTIONS(struct history_options, selection),
     {.name = "all",
      .letter = 'a',
-     .help = "of all users, as far as you may see them",
+     .help = "attempts of all users, as far as you may see them",
      .type = OPTION_FLAG,
      PLACE(all)},
     {.name = "job",
      .letter = 'j',
      .argument = "ID",
-     .help = "of this job, whenever it ended, or of some of its tasks, "
-             "ID_TASK, ID_[3-9]; or of several: ID,ID or ID-ID",
+     .help = "only this job, no matter when it ended, or some of its tasks, "
+             "ID_TASK, ID_[3-9]; or several jobs: ID,ID or ID-ID",
      .type = OPTION_TEXT,
      PLACE(job)},
     {.name = "limit",
      .argument = "N",
-     .help = "the first N",
+     .help = "only the first N",
      .type = OPTION_INT,
      .min = 1,
      .max = INT32_MAX,
@@ -73,7 +73,7 @@ static const struct option_spec rows[] = {
     NO_HEADERS_OPTION(struct history_options),
     {.name = "node",
      .argument = "NAME",
-     .help = "that ran on this node",
+     .help = "only attempts that ran on this node",
      .type = OPTION_TEXT,
      PLACE(node)},
     {.name = "output",
@@ -85,13 +85,13 @@ static const struct option_spec rows[] = {
      PLACE(form)},
     {.name = "since",
      .argument = "TIME",
-     .help = "that ended then or later: 3d, yesterday, 08:30, 2026-01-31 "
-             "(24h)",
+     .help = "only attempts that ended at this time or later: 3d, yesterday, "
+             "08:30, 2026-01-31 (24h)",
      .type = OPTION_TEXT,
      PLACE(since)},
     {.name = "until",
      .argument = "TIME",
-     .help = "that ended before",
+     .help = "only attempts that ended before this time",
      .type = OPTION_TEXT,
      PLACE(until)},
 };
@@ -99,15 +99,15 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl history",
     .usage = "[OPTION]... [JOB|JOB_TASK]...",
-    .summary = "Show each attempt of jobs that ended, also of jobs that are "
-               "deleted: yours of the last day, oldest first.",
+    .summary = "Show each attempt of jobs that ended, also of deleted jobs: "
+               "by default yours of the last day, oldest first.",
     OPTION_ROWS(rows),
     .more =
-        "Columns: id, name, user, account, partition, state, attempt, "
-        "ended, elapsed, cpus, node, exit, reason, uid, object, pod, "
-        "submitted, eligible, started, waited, limit, memory, peak, "
-        "read, written, cputime, devices, signal, by, message, script, index, task, lost; "
-        "all: all of them\n"
+        "Columns: id, name, user, account, partition, state, attempt, ended, "
+        "elapsed, cpus, node, exit, reason, uid, object, pod, submitted, "
+        "eligible, started, waited, limit, memory, peak, read, written, "
+        "cputime, devices, signal, by, message, script, index, task, lost; or "
+        "all\n"
         "\n"
         "Examples:\n"
         "  kctl history --since 7d --state Failed,TimedOut\n"
@@ -233,7 +233,7 @@ make_query(struct kctl *kctl,
     if (r == 0 && o->all && selection.user != NULL)
         r = error_set(err, -EINVAL, "--all does not go with --user");
     if (r == 0 && account != NULL && strchr(account, ',') != NULL)
-        r = error_set(err, -EINVAL, "--account: one at a time");
+        r = error_set(err, -EINVAL, "--account: give only one account");
     if (r == 0)
         r = add_user(kctl, o, arena, query, err);
     if (r == 0)
@@ -337,7 +337,7 @@ tell_none(const struct history_options *o)
     bool is_of_a_day = o->since == NULL && o->job == NULL;
 
     fprintf(stderr,
-            "No such attempts of jobs%s in history%s%s%s\n",
+            "No attempts of jobs%s in history%s match%s%s\n",
             is_own ? " of yours" : "",
             is_of_a_day ? " of the last day" : "",
             is_of_a_day ? "; --since goes further back" : "",
@@ -363,8 +363,8 @@ add_jobs(struct id_ranges *named,
     if (!id_ranges_looks_like(text))
         return error_set(err,
                          -EINVAL,
-                         "'%s' is no number of a job (--name '%s' has those "
-                         "of the name)",
+                         "'%s' is not a job id (use --name '%s' for jobs with "
+                         "that name)",
                          text,
                          text);
     if (id_ranges_add(named, text, arena, err) < 0)
@@ -372,8 +372,8 @@ add_jobs(struct id_ranges *named,
     if (named->total > MOST_JOBS)
         return error_set(err,
                          -EINVAL,
-                         "more than %d jobs are named; --since, --name and "
-                         "the like have those of a time or of a name",
+                         "more than %d jobs are named; select them with "
+                         "--since, --name and other options instead",
                          MOST_JOBS);
     return 0;
 }

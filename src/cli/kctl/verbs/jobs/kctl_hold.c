@@ -27,7 +27,7 @@ struct hold_options {
     JOB_CHOICE_OPTIONS(struct hold_options, choice), \
     {.name = "yes", \
     .letter = 'y', \
-    .help = "ask nothing, however many they are", \
+    .help = "do not ask for confirmation, however many jobs it affects", \
     .type = OPTION_FLAG, \
     PLACE(yes)}
 /* clang-format on */
@@ -113,8 +113,8 @@ change_all(struct kctl *kctl,
 JOB_VERB(hold,
          "Hold",
          false,
-         "Keep jobs from starting; what runs of them goes on. A CronJob makes "
-         "none.",
+         "Keep jobs from starting; running ones go on. A held CronJob creates "
+         "no Jobs.",
          "Examples:\n"
          "  kctl hold 1042\n"
          "  kctl hold cronjob/nightly-bxkqtz\n"
@@ -122,7 +122,7 @@ JOB_VERB(hold,
 JOB_VERB(release,
          "Release",
          false,
-         "Let held jobs start, and CronJobs make them again.",
+         "Let held jobs start, and held CronJobs create Jobs again.",
          "Examples:\n"
          "  kctl release 1042\n"
          "  kctl release cronjob/nightly-bxkqtz\n"
@@ -130,30 +130,32 @@ JOB_VERB(release,
 JOB_VERB(requeue,
          "Requeue",
          true,
-         "Stop jobs and start them anew, from the beginning.",
+         "Stop jobs and start them again, from the beginning.",
          "Examples:\n"
          "  kctl requeue 1042\n"
          "  kctl requeue --hold 1042 # stops it until it is released");
 JOB_VERB(suspend,
          "Suspend",
          true,
-         "Make running jobs stand still, with their memory and cores.",
-         "Operators and administrators do. Time that a job stands still does "
-         "not count\nagainst its limit; 'kctl hold' is for jobs that wait.\n\n"
+         "Suspend running jobs; they keep their memory and cores.",
+         "For operators and administrators. Time that a job is suspended "
+         "does not count\n"
+         "against its limit; for jobs that wait, use 'kctl hold'.\n"
+         "\n"
          "Examples:\n"
          "  kctl suspend 1042\n"
          "  kctl suspend --partition long --state Running");
 JOB_VERB(resume,
          "Resume",
          false,
-         "Let suspended jobs go on.",
+         "Resume suspended jobs.",
          "Examples:\n"
          "  kctl resume 1042\n"
          "  kctl resume --state Frozen");
 JOB_VERB(cancel,
          "Cancel",
          true,
-         "End jobs for good; what is known of them stays.",
+         "End jobs permanently; their records are kept.",
          "Examples:\n"
          "  kctl cancel 1042 1043\n"
          "  kctl cancel 10-20\n"

@@ -54,12 +54,12 @@ static const struct option_spec rows[] = {
     JOB_SELECTION_OPTIONS(struct jobs_options, selection),
     {.name = "all",
      .letter = 'a',
-     .help = "of all users",
+     .help = "jobs of all users",
      .type = OPTION_FLAG,
      PLACE(all)},
     {.name = "limit",
      .argument = "N",
-     .help = "the last N of what would be shown",
+     .help = "only the last N rows",
      .type = OPTION_INT,
      .min = 1,
      .max = INT32_MAX,
@@ -67,7 +67,7 @@ static const struct option_spec rows[] = {
     NO_HEADERS_OPTION(struct jobs_options),
     {.name = "node",
      .argument = "NAME",
-     .help = "that run or ran on this node",
+     .help = "only jobs that run or ran on this node",
      .type = OPTION_TEXT,
      PLACE(selection.node)},
     {.name = "output",
@@ -80,18 +80,18 @@ static const struct option_spec rows[] = {
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "only with these labels",
+     .help = "only jobs with these labels",
      .type = OPTION_TEXT,
      PLACE(label_selector)},
     {.name = "since",
      .argument = "TIME",
-     .help = "and what ended since then: 3d, yesterday, 08:30, 2026-01-31 "
-             "(1h)",
+     .help = "also jobs that ended since this time: 3d, yesterday, 08:30, "
+             "2026-01-31 (1h)",
      .type = OPTION_TEXT,
      PLACE(since)},
     {.name = "watch",
      .letter = 'w',
-     .help = "show it again as it changes, until interrupted",
+     .help = "show the list again whenever it changes, until interrupted",
      .type = OPTION_FLAG,
      PLACE(watches)},
 };
@@ -237,7 +237,9 @@ fetch(struct kctl *kctl,
             return r;
         if (json_get(page, "rows") == NULL
             && json_get(page, "columnDefinitions") == NULL)
-            return error_set(err, -EPROTO, "the server's answer is no table");
+            return error_set(err,
+                             -EPROTO,
+                             "the server's answer is not a table");
         job_list_add(list,
                      page,
                      wants_objects,
@@ -264,8 +266,10 @@ say_nothing_found(const struct asking *a)
     if (!job_selection_is_empty(&a->o->selection)
         || a->o->label_selector != NULL)
         fprintf(stderr,
-                "No such jobs%s%s\n",
-                since[0] != '\0' ? " that are active or ended since " : "",
+                "No jobs match%s%s\n",
+                since[0] != '\0' ? " among those that are active or ended "
+                                   "since "
+                                 : "",
                 since);
     else
         fprintf(stderr,
@@ -526,14 +530,14 @@ jobs_run(struct kctl *kctl,
         return error_set(err,
                          -EINVAL,
                          "'%s' is not expected; 'kctl get job %s' shows one "
-                         "job, and --name those of a name",
+                         "job, and --name selects jobs by name",
                          operands[0],
                          operands[0]);
     r = job_list_style_parse(o->form, &style, err);
     if (r == 0)
         r = prepare(kctl, o, arena, &a, err);
     if (r == 0 && o->watches && style.form != JOB_LIST_TABLE)
-        r = error_set(err, -EINVAL, "--watch shows a table, and no other form");
+        r = error_set(err, -EINVAL, "--watch supports only the table output");
     if (r < 0)
         return r;
     if (o->watches)

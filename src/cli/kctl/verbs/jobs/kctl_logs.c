@@ -58,47 +58,47 @@ static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "attempt",
      .argument = "N",
-     .help = "of this attempt: 1 is the first",
+     .help = "output of this attempt: 1 is the first",
      .type = OPTION_INT,
      .min = 1,
      .max = INT32_MAX,
      PLACE(attempt)},
     {.name = "follow",
      .letter = 'f',
-     .help = "go on with what it writes, to its end",
+     .help = "keep printing new output, until the job ends",
      .type = OPTION_FLAG,
      PLACE(follows)},
     {.name = "limit-bytes",
      .argument = "N",
-     .help = "so many bytes at the most",
+     .help = "at most this many bytes",
      .type = OPTION_INT,
      .min = 1,
      .max = INT64_MAX,
      PLACE(limit_bytes)},
     {.name = "previous",
      .letter = 'p',
-     .help = "of the attempt before",
+     .help = "output of the attempt before",
      .type = OPTION_FLAG,
      PLACE(previous)},
     {.name = "since",
      .argument = "TIME",
-     .help = "only what was written within this time: 90s, 5m, 2h",
+     .help = "only output written within this time: 90s, 5m, 2h",
      .type = OPTION_TEXT,
      PLACE(since)},
     {.name = "since-time",
      .argument = "TIME",
-     .help = "only what was written from then on: 2026-01-31T08:00:00Z",
+     .help = "only output written since this time: 2026-01-31T08:00:00Z",
      .type = OPTION_TEXT,
      PLACE(since_time)},
     {.name = "tail",
      .argument = "N",
-     .help = "the last N lines",
+     .help = "only the last N lines",
      .type = OPTION_INT,
      .min = 1,
      .max = INT32_MAX,
      PLACE(tail)},
     {.name = "timestamps",
-     .help = "before each line, when it was written",
+     .help = "before each line, the time when it was written",
      .type = OPTION_FLAG,
      PLACE(timestamps)},
 };
@@ -208,7 +208,7 @@ check_times(const struct logs_options *o, struct error *err)
     if (o->since != NULL && o->since_time != NULL)
         return error_set(err,
                          -EINVAL,
-                         "--since and --since-time: one of them is enough");
+                         "give either --since or --since-time, not both");
     if (o->since != NULL && (timespan_parse(o->since, &us) < 0 || us <= 0))
         return error_set(err,
                          -EINVAL,
@@ -319,8 +319,9 @@ wait_to_resume(struct sink *sink, int r, const struct sync_call *sync_call)
     if (!sink->is_said && now_us() - sink->lost_us >= SAY_AFTER_US) {
         sink->is_said = true;
         fprintf(stderr,
-                "kctl: logs: the output broke off, as the controller or the "
-                "node's agent is away; waiting until it goes on\n");
+                "kctl: logs: the output was interrupted, because the "
+                "controller or the node's agent is away; waiting until it "
+                "continues\n");
     }
     nanosleep(&(struct timespec){.tv_nsec = RESUME_MS * 1000000}, NULL);
     sink->bytes_before = sink->bytes;
@@ -376,8 +377,9 @@ stream(struct kctl *kctl,
     if (r < 0 && r != -EKEYREJECTED && sink.has_begun)
         return error_set(err,
                          r,
-                         "the output broke off before its end: the agent of "
-                         "its node or the controller went away; ask again");
+                         "the output was interrupted before its end: the "
+                         "agent of its node or the controller went away; try "
+                         "again");
     *ret_code = sync_call.code;
     if (r < 0)
         return sync_call.code == 0 ? connection_advise(r, err) : r;
@@ -485,9 +487,9 @@ find_target(struct kctl *kctl,
         && meant.tasks.total != 1)
         return error_set(err,
                          -EINVAL,
-                         "'%s' are several tasks, and the output of one is "
-                         "shown at a time, such as 'kctl logs %" PRId64
-                         "_%" PRId64 "'",
+                         "'%s' names several tasks, but the output of only "
+                         "one can be shown, such as 'kctl logs "
+                         "%" PRId64 "_%" PRId64 "'",
                          operands[0],
                          meant.job,
                          task_list_at(&meant.tasks, 0));
@@ -541,7 +543,7 @@ logs_run(struct kctl *kctl,
     if (r == 0 && o->attempt > 0 && o->previous)
         r = error_set(err,
                       -EINVAL,
-                      "--attempt and --previous: one of them is enough");
+                      "give either --attempt or --previous, not both");
     if (r < 0)
         return r;
     kctl->takes_tasks = true;
@@ -551,12 +553,12 @@ logs_run(struct kctl *kctl,
     if (target.kind != &job_kind && target.kind != &pod_kind)
         return error_set(err,
                          -EINVAL,
-                         "%s has no output; jobs and pods do",
+                         "%s has no output; only jobs and pods have",
                          kctl_label(&target, arena));
     if (target.kind == &pod_kind && target.task == NULL && o->attempt > 0)
         return error_set(err,
                          -EINVAL,
-                         "--attempt is for jobs and tasks: each pod is one "
+                         "--attempt is for jobs and tasks: a pod is a single "
                          "attempt, and %s has its own output",
                          kctl_label(&target, arena));
     if (target.kind == &job_kind && target.task != NULL)

@@ -19,8 +19,9 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 static const struct option_table priority_table = {
     .name = "kctl priority",
     .usage = "[OPTION]... NUMBER|CLASS JOB...",
-    .summary = "Let waiting jobs go before others, or behind; by a priority "
-               "class, or a\nnumber, which operators alone raise.",
+    .summary = "Move waiting jobs before or behind others, by a priority "
+               "class or a number;\n"
+               "only operators can raise the number.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl get priorityclasses\n"
@@ -45,8 +46,8 @@ run(struct kctl *kctl,
     if (n_operands < 2 || operands[0][0] == '\0')
         return error_set(err,
                          -EINVAL,
-                         "say the priority and the jobs: kctl priority urgent "
-                         "1042");
+                         "give the priority and the jobs: kctl priority "
+                         "urgent 1042");
     choice.n_operands = n_operands - 1;
     choice.operands = operands + 1;
     r = job_request_set_priority(json_make_object(arena, body, "update"),

@@ -54,7 +54,7 @@ static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "account",
      .argument = "NAME",
-     .help = "of this account alone",
+     .help = "only jobs of this account",
      .type = OPTION_TEXT,
      PLACE(account)},
     {.name = "by",
@@ -72,34 +72,34 @@ static const struct option_spec rows[] = {
     {.name = "partition",
      .letter = 'p',
      .argument = "NAME",
-     .help = "of this partition alone",
+     .help = "only jobs in this partition",
      .type = OPTION_TEXT,
      PLACE(partition)},
     {.name = "since",
      .argument = "TIME",
-     .help = "from that day on (30d)",
+     .help = "from this day on (30d)",
      .type = OPTION_TEXT,
      PLACE(since)},
     {.name = "top",
      .argument = "N",
-     .help = "the first N",
+     .help = "only the first N rows",
      .type = OPTION_INT,
      .min = 1,
      .max = INT32_MAX,
      PLACE(top)},
     {.name = "until",
      .argument = "TIME",
-     .help = "until that day",
+     .help = "until this day",
      .type = OPTION_TEXT,
      PLACE(until)},
     {.name = "user",
      .letter = 'u',
      .argument = "NAME",
-     .help = "of this user alone",
+     .help = "only jobs of this user",
      .type = OPTION_TEXT,
      PLACE(user)},
     {.name = "wasted",
-     .help = "those first who left most of their CPU time unused",
+     .help = "sort by wasted CPU time, most first",
      .type = OPTION_FLAG,
      PLACE(wasted)},
 };
@@ -433,7 +433,7 @@ check_form(const struct report_options *o, struct error *err)
             return 0;
     return error_set(err,
                      -EINVAL,
-                     "-o: '%s' is no form; there are table, json and csv",
+                     "-o: '%s' is not an output format; use table, json or csv",
                      o->form);
 }
 
@@ -460,13 +460,13 @@ check_by(const struct report_options *o, struct error *err)
     if (near != NULL)
         return error_set(err,
                          -EINVAL,
-                         "--by: nothing is summed by '%s' (did you mean '%s'?)",
+                         "--by: cannot sum by '%s' (did you mean '%s'?)",
                          o->by,
                          near);
     return error_set(err,
                      -EINVAL,
-                     "--by: nothing is summed by '%s'; it is by account, user, "
-                     "partition, day, month, all, or account,user",
+                     "--by: cannot sum by '%s'; use account, user, partition, "
+                     "day, month, all, or account,user",
                      o->by);
 }
 
@@ -509,7 +509,8 @@ report_run(struct kctl *kctl,
         json_print_indented(items, &out);
         strbuf_add_char(&out, '\n');
     } else if (json_count(items) == 0)
-        fprintf(stderr, "No job of yours, or of your accounts, ended then\n");
+        fprintf(stderr,
+                "No job of yours, or of your accounts, ended in that time\n");
     else if (o->form != NULL && strcmp(o->form, "csv") == 0)
         print_csv(items, &period, cpus, arena, &out);
     else

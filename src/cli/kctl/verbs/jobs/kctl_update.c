@@ -40,7 +40,7 @@ static const struct option_table update_table = {
     .summary = "Change what jobs ask for; they keep their place in the queue.",
     OPTION_ROWS(rows),
     .more =
-        "Fields of jobs that wait, written as for ksub:\n"
+        "Fields of waiting jobs, in the syntax of ksub:\n"
         "  time=TIME          time limit: 90 (minutes), 2:00:00, 1-12, "
         "unlimited;\n"
         "                     of a job that runs, too: down by its owner, up "
@@ -51,7 +51,8 @@ static const struct option_table update_table = {
         "  mem-per-cpu=SIZE   memory for each CPU\n"
         "  gpus=[MODEL:]N     GPUs; 0 for none\n"
         "  partition=NAME     the set of nodes it may go to, or A,B\n"
-        "  reservation=NAME   the Reservation on whose nodes it runs, or none\n"
+        "  reservation=NAME   the Reservation on whose nodes it runs, or "
+        "none\n"
         "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
         "none\n"
         "  deadline=TIME      has ended by then, as for begin; none\n"
@@ -65,7 +66,8 @@ static const struct option_table update_table = {
         "  name=TEXT          its name (JobName)\n"
         "  comment=TEXT       a note, empty for none\n"
         "Slurm's names of these fields are known, too: TimeLimit, NumTasks, "
-        "...\n\n"
+        "...\n"
+        "\n"
         "Examples:\n"
         "  kctl update job 1042 time=2:00:00 partition=gpu\n"
         "  kctl update 10-20 mem=8G cpus-per-task=4\n"
@@ -320,12 +322,13 @@ refuse_field(const char *name, struct error *err)
     if (near != NULL)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is no field of a job (did you mean '%s'?)",
+                         "'%s' is not a field of a job (did you mean '%s'?)",
                          name,
                          near);
     return error_set(err,
                      -EINVAL,
-                     "'%s' is no field of a job that changes; these are: %s",
+                     "'%s' is not a field of a job that can be changed; these "
+                     "can: %s",
                      name,
                      all.text);
 }
@@ -350,12 +353,12 @@ read_field(const char *operand,
         return refuse_field(name, err);
     if (equals[1] == '\0' && f->read != read_comment
         && f->read != read_dependency && f->read != read_reservation)
-        return error_set(err, -EINVAL, "%s: a value is missing", name);
+        return error_set(err, -EINVAL, "%s: a value is required", name);
     r = f->read(&reading);
     if (r < 0)
         return error_wrap(err, r, "%s", name);
     if (json_count(update) == had)
-        return error_set(err, -EINVAL, "%s is said twice", name);
+        return error_set(err, -EINVAL, "%s is given twice", name);
     return 0;
 }
 
@@ -382,8 +385,8 @@ read_operands(struct job_choice *choice,
     if (r == 0 && json_count(update) == 0)
         return error_set(err,
                          -EINVAL,
-                         "nothing to change; say what, such as time=2:00:00 "
-                         "or partition=gpu");
+                         "nothing to change; give fields such as "
+                         "time=2:00:00 or partition=gpu");
     return r;
 }
 

@@ -36,7 +36,7 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 static const struct option_table table = {
     .name = "kctl why",
     .usage = "[OPTION]... JOB|JOB_TASK|pod/NAME|pod NAME...",
-    .summary = "Say why jobs and pods do not run yet, or how they ended.",
+    .summary = "Show why jobs and pods do not run yet, or how they ended.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl why 1042\n"
@@ -100,7 +100,7 @@ look_up(struct kctl *kctl,
         .code = find_cell(found, "Code"),
     };
     if (ret_subject->object == NULL)
-        return error_set(err, -EPROTO, "the server's answer is no table");
+        return error_set(err, -EPROTO, "the server's answer is not a table");
     return 0;
 }
 

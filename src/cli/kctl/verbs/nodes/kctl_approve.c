@@ -14,16 +14,17 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 static const struct option_table approve_table = {
     .name = "kctl approve",
     .usage = "[OPTION]... node NODE...",
-    .summary = "Let jobs run on nodes that have enrolled and wait for it.",
+    .summary = "Let jobs run on nodes that have enrolled and wait for "
+               "approval.",
     OPTION_ROWS(rows),
     .more = "Example: kctl approve node n7",
 };
 static const struct option_table reset_table = {
     .name = "kctl reset",
     .usage = "[OPTION]... node NODE...",
-    .summary = "Forget the secrets of nodes, so that they can enrol anew.",
+    .summary = "Forget the secrets of nodes, so that they can enrol again.",
     OPTION_ROWS(rows),
-    .more = "For a node that was installed anew and has lost its secret.\n"
+    .more = "For a node that was reinstalled and has lost its secret.\n"
             "Example: kctl reset node n7",
 };
 
@@ -80,7 +81,7 @@ reset_run(struct kctl *kctl,
           struct error *err)
 {
     (void)options;
-    return post(kctl, n_operands, operands, "reset", "may enrol anew", err);
+    return post(kctl, n_operands, operands, "reset", "may enrol again", err);
 }
 
 const struct command approve_command = {

@@ -38,7 +38,7 @@ static const struct option_spec cordon_rows[] = {
     COMMON_OPTIONS,
     {.name = "reason",
      .argument = "TEXT",
-     .help = "why, for the next who looks",
+     .help = "why; shown to other administrators",
      .type = OPTION_TEXT,
      PLACE(reason)},
     SELECTOR,
@@ -48,15 +48,14 @@ static const struct option_spec uncordon_rows[] = {COMMON_OPTIONS, SELECTOR};
 static const struct option_table cordon_table = {
     .name = "kctl cordon",
     .usage = "[OPTION]... NODE...",
-    .summary = "Keep new jobs off nodes; those that run go on.",
+    .summary = "Keep new jobs off nodes; running ones go on.",
     OPTION_ROWS(cordon_rows),
     .more = "Example: kctl cordon --reason 'bad fan' n7",
 };
 static const struct option_table uncordon_table = {
     .name = "kctl uncordon",
     .usage = "[OPTION]... NODE...",
-    .summary = "Let jobs start on nodes again, and say what maintenance of "
-               "them is still planned.",
+    .summary = "Let jobs start on nodes again, and report planned maintenance.",
     OPTION_ROWS(uncordon_rows),
     .more = "Example: kctl uncordon n7",
 };
@@ -154,8 +153,8 @@ tell_planned(const struct json *reservation,
     if (start != NULL && time_parse(start, &us) == 0)
         local_time_format_brief(us, clock_real_us(&clock_system), from);
     node_rows_format_names(nodes_of(reservation), arena, &nodes);
-    printf("%s is drained again from %s on by reservation %s%s%s; "
-           "'kctl delete reservation %s' cancels that for %s\n",
+    printf("%s will be drained again from %s on by reservation %s%s%s; 'kctl "
+           "delete reservation %s' cancels that for %s\n",
            kctl_label(node, arena),
            from,
            name,

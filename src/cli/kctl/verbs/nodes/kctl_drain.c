@@ -45,17 +45,19 @@ static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "at",
      .argument = "TIME",
-     .help = "not now, but then: until then jobs start that end in time",
+     .help = "drain at this time, not now; until then only jobs start that "
+             "end before it",
      .type = OPTION_TEXT,
      PLACE(at)},
     {.name = "deadline",
      .argument = "TIME",
-     .help = "start nothing from now on, and say what may still run then",
+     .help = "start no more jobs from now on, and list those that may still "
+             "run at this time",
      .type = OPTION_TEXT,
      PLACE(deadline)},
     {.name = "dry-run",
-     .help = "with --at, --deadline or --for: do nothing, and say what may "
-             "still run then",
+     .help = "with --at, --deadline or --for: change nothing, and list the "
+             "jobs that may still run at that time",
      .type = OPTION_FLAG,
      PLACE(is_dry_run)},
     {.name = "evict",
@@ -65,17 +67,17 @@ static const struct option_spec rows[] = {
      PLACE(evicts)},
     {.name = "for",
      .argument = "TIME",
-     .help = "the nodes come back by themselves after so long: 90m, 4h",
+     .help = "return the nodes to service after this long: 90m, 4h",
      .type = OPTION_TEXT,
      PLACE(duration)},
     {.name = "overlap",
-     .help = "with --at, --deadline or --for: nodes may be in a reservation at "
-             "the same time",
+     .help = "with --at, --deadline or --for: allow nodes that are in another "
+             "reservation at the same time",
      .type = OPTION_FLAG,
      PLACE(may_overlap)},
     {.name = "reason",
      .argument = "TEXT",
-     .help = "why, for the next who looks",
+     .help = "why; shown to other administrators",
      .type = OPTION_TEXT,
      PLACE(reason)},
     {.name = "selector",
@@ -86,11 +88,11 @@ static const struct option_spec rows[] = {
      PLACE(label_selector)},
     {.name = "timeout",
      .argument = "TIME",
-     .help = "wait no longer than that: 90s, 2h (0: as long as it takes)",
+     .help = "wait no longer than this: 90s, 2h (0: as long as it takes)",
      .type = OPTION_TEXT,
      PLACE(timeout)},
     {.name = "wait",
-     .help = "return when nothing runs there any more",
+     .help = "wait until nothing runs there any more",
      .type = OPTION_FLAG,
      PLACE(waits)},
 };
@@ -229,7 +231,7 @@ empty(struct kctl *kctl,
     if (r == 0 && (o->waits || json_count(pods) == 0))
         printf("%s drained\n", kctl_label(node, arena));
     else if (r == 0)
-        printf("%s draining: %u pod%s still there\n",
+        printf("%s draining: %u pod%s still running\n",
                kctl_label(node, arena),
                json_count(pods),
                json_count(pods) == 1 ? "" : "s");
@@ -311,7 +313,8 @@ plan(struct kctl *kctl,
     if (r == 0 && at_us < now_us - LATE_US)
         r = error_set(err,
                       -EINVAL,
-                      "--at: '%s' is over; leave it out to drain at once",
+                      "--at: '%s' is in the past; leave it out to drain at "
+                      "once",
                       o->at);
     if (r < 0)
         return r;

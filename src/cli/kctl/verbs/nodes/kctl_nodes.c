@@ -43,27 +43,28 @@ static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "group",
      .letter = 'g',
-     .help = "nodes that are alike in one line (when there are more than 24)",
+     .help = "show similar nodes in one line (the default for more than 24 "
+             "nodes)",
      .type = OPTION_FLAG,
      PLACE(groups)},
     NO_HEADERS_OPTION(struct nodes_options),
     {.name = "output",
      .letter = 'o',
      .argument = "FORM",
-     .help = "wide (one line a node), json or name",
+     .help = "wide (one line for each node), json or name",
      .type = OPTION_TEXT,
      PLACE(form)},
     {.name = "partition",
      .letter = 'p',
      .argument = "NAME",
-     .help = "of this partition",
+     .help = "only nodes of this partition",
      .type = OPTION_TEXT,
      PLACE(partition)},
     {.name = "state",
      .letter = 't',
      .argument = "STATE",
-     .help = "in this state, or in one of A,B: Idle, Mixed, Full, Draining, "
-             "Drained, Down, Silent, Faulty, Fenced, New",
+     .help = "only nodes in this state, or in one of A,B: Idle, Mixed, Full, "
+             "Draining, Drained, Down, Silent, Faulty, Fenced, New",
      .type = OPTION_TEXT,
      PLACE(state)},
 };
@@ -71,9 +72,9 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl nodes",
     .usage = "[OPTION]... [NODE]...",
-    .summary = "Show nodes by partition and state: what is free on them, and "
-               "why some take no jobs. Free are CPUs, memory and GPUs of nodes "
-               "that take jobs.",
+    .summary = "Show nodes by partition and state: their free resources, and "
+               "why some take no jobs. Only nodes that take jobs count as "
+               "having free CPUs, memory and GPUs.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl nodes\n"
@@ -100,14 +101,14 @@ check_states(const char *text, struct error *err)
         if (!is_known && near != NULL)
             return error_set(err,
                              -EINVAL,
-                             "--state: '%s' is no state of a node (did you "
+                             "--state: '%s' is not a state of a node (did you "
                              "mean '%s'?)",
                              word,
                              near);
         if (!is_known)
             return error_set(err,
                              -EINVAL,
-                             "--state: '%s' is no state of a node (such as "
+                             "--state: '%s' is not a state of a node (such as "
                              "Idle, Mixed, Drained or Down)",
                              word);
         if (at[length] == '\0')
@@ -233,7 +234,7 @@ nodes_run(struct kctl *kctl,
         return error_set(err,
                          -EINVAL,
                          "-o: '%s' is not wide, json or name ('kctl get "
-                         "nodes' has more forms)",
+                         "nodes' has more formats)",
                          o->form);
     if (o->state != NULL)
         r = check_states(o->state, err);

@@ -29,11 +29,11 @@ struct orphans_options {
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "all",
-     .help = "with --end: all of them",
+     .help = "with --end: all orphans",
      .type = OPTION_FLAG,
      PLACE(all)},
     {.name = "end",
-     .help = "have their nodes end them",
+     .help = "tell their nodes to end them",
      .type = OPTION_FLAG,
      PLACE(ends)},
     {.name = "no-headers",
@@ -47,9 +47,9 @@ static const struct option_table table = {
     .usage = "[OPTION]...\n"
              "--end UID...\n"
              "--end --all",
-    .summary = "Show what runs on nodes of pods that the API does not know: "
-               "its store was restored from a backup, or they were deleted "
-               "by force. It keeps its cores until it ends.",
+    .summary = "Show pods that run on nodes but are unknown to the API, "
+               "because its store was restored from a backup or they were "
+               "deleted by force. An orphan keeps its cores until it ends.",
     OPTION_ROWS(rows),
     .more = "Example: kctl orphans --end "
             "5f0c1c9e-8f8e-4f5b-9d35-0b2a6d0f6a11",
@@ -157,8 +157,8 @@ check_uids(const struct json *items,
         if (!is_there)
             return error_set(err,
                              -ENOENT,
-                             "there is no orphan '%s', see kctl orphans; none "
-                             "was told to end",
+                             "there is no orphan '%s', see kctl orphans; "
+                             "nothing was ended",
                              operands[i]);
     }
     return 0;
@@ -182,8 +182,9 @@ orphans_run(struct kctl *kctl,
     if (o->ends != (o->all || n_operands > 0))
         return error_set(err,
                          -EINVAL,
-                         o->ends ? "--end: which? their uids, or --all"
-                                 : "to end some, say --end");
+                         o->ends ? "--end: give the uids of the orphans, or "
+                                   "--all"
+                                 : "uids and --all need --end");
     r = kctl_list(kctl, &nodes, NULL, NULL, arena, &items, err);
     if (r == 0)
         r = check_uids(items, n_operands, operands, err);
@@ -208,7 +209,7 @@ orphans_run(struct kctl *kctl,
     if (r < 0 || o->ends)
         return r;
     if (grid_rows(grid) == 0) {
-        fprintf(stderr, "there are none\n");
+        fprintf(stderr, "there are no orphans\n");
         return 0;
     }
     grid_print(grid, !o->no_headers, &text);

@@ -35,9 +35,9 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl partitions",
     .usage = "[OPTION]... [PARTITION]...",
-    .summary = "Show partitions: state, time limit of jobs that ask for none "
-               "and the longest, nodes, free CPUs of those that take jobs, and "
-               "who may use them. * is the one of jobs that name none.",
+    .summary = "Show partitions: state, default and longest time limit, "
+               "nodes, free CPUs of nodes that take jobs, and who may use "
+               "them. * marks the default partition.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl partitions\n"

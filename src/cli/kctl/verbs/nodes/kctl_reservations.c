@@ -33,8 +33,8 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl reservations",
     .usage = "[OPTION]... [RESERVATION]...",
-    .summary = "Show reservations: state, when they begin and end, or do so "
-               "next, their nodes, who may use them, and what is wrong with "
+    .summary = "Show reservations: state, when they begin and end (or do so "
+               "next), their nodes, who may use them, and what is wrong with "
                "them or what they are for.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"

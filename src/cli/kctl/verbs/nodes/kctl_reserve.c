@@ -27,42 +27,43 @@ static const struct option_spec rows[] = {
     {.name = "count",
      .letter = 'N',
      .argument = "N",
-     .help = "so many nodes, which Kiln chooses: those that are free first",
+     .help = "this many nodes, chosen by Kiln: free ones first",
      .type = OPTION_INT,
      .min = 1,
      .max = 10000,
      PLACE(count)},
     {.name = "daily",
-     .help = "again each day at that hour",
+     .help = "repeat each day at the same hour",
      .type = OPTION_FLAG,
      .offset = offsetof(struct reserve_options, is_daily)},
     {.name = "dry-run",
-     .help = "make nothing; say what would still run when it begins",
+     .help = "create nothing; list the jobs that would still run when it "
+             "begins",
      .type = OPTION_FLAG,
      PLACE(is_dry_run)},
     {.name = "duration",
      .argument = "TIME",
-     .help = "for so long: 90m, 4h, 1-00:00:00 (without it and --end: until it "
+     .help = "how long: 90m, 4h, 1-00:00:00 (without it and --end: until it "
              "is deleted)",
      .type = OPTION_TEXT,
      PLACE(duration)},
     {.name = "end",
      .argument = "TIME",
-     .help = "until then",
+     .help = "until this time",
      .type = OPTION_TEXT,
      PLACE(end)},
     {.name = "flexible",
-     .help = "from the start on its nodes take no others' jobs, and it begins "
-             "when they are free",
+     .help = "after the start, its nodes take no other jobs, and it begins "
+             "once they are free",
      .type = OPTION_FLAG,
      PLACE(is_flexible)},
     {.name = "groups",
      .argument = "LIST",
-     .help = "for the jobs of these Unix groups' members",
+     .help = "for the jobs of the members of these Unix groups",
      .type = OPTION_TEXT,
      PLACE(groups)},
     {.name = "maintenance",
-     .help = "for nobody; the nodes are drained meanwhile",
+     .help = "for maintenance: no jobs, and the nodes are drained meanwhile",
      .type = OPTION_FLAG,
      PLACE(is_maintenance)},
     {.name = "nodes",
@@ -72,29 +73,29 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXT,
      PLACE(nodes)},
     {.name = "overlap",
-     .help = "nodes may be in another reservation at the same time",
+     .help = "allow nodes that are in another reservation at the same time",
      .type = OPTION_FLAG,
      PLACE(may_overlap)},
     {.name = "reason",
      .argument = "TEXT",
-     .help = "what it is for, for the next who looks",
+     .help = "why; shown to other users",
      .type = OPTION_TEXT,
      PLACE(reason)},
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "with --count, of the nodes with these labels: gpu=a100",
+     .help = "with --count: only nodes with these labels: gpu=a100",
      .type = OPTION_TEXT,
      PLACE(labels)},
     {.name = "start",
      .argument = "TIME",
-     .help = "from then on: now, now+2hours, 18:00, 2026-12-24T18:00 (now)",
+     .help = "when it begins: now, now+2hours, 18:00, 2026-12-24T18:00 (now)",
      .type = OPTION_TEXT,
      PLACE(start)},
     {.name = "timezone",
      .argument = "ZONE",
-     .help = "with --daily or --weekly, where that hour is: Europe/Berlin (the "
-             "zone of this machine)",
+     .help = "with --daily or --weekly, the time zone of the hour: "
+             "Europe/Berlin (the zone of this machine)",
      .type = OPTION_TEXT,
      PLACE(time_zone)},
     {.name = "users",
@@ -103,7 +104,7 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXT,
      PLACE(users)},
     {.name = "weekly",
-     .help = "again each week at that hour",
+     .help = "repeat each week at the same hour",
      .type = OPTION_FLAG,
      .offset = offsetof(struct reserve_options, is_weekly)},
 };
@@ -111,8 +112,9 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl reserve",
     .usage = "[OPTION]... NAME",
-    .summary = "Keep nodes for some users' jobs, or for none; others flow "
-               "around them. Says what may still run there when it begins.",
+    .summary = "Reserve nodes for some users' jobs, or for maintenance. Other "
+               "jobs run there only outside that time. Lists the jobs that "
+               "may still run there when it begins.",
     OPTION_ROWS(rows),
     .more =
         "Examples:\n"
@@ -139,15 +141,15 @@ reserve_run(struct kctl *kctl,
     if ((request.nodes != NULL) == (request.count > 0))
         return error_set(err,
                          -EINVAL,
-                         "say which nodes (--nodes), or how many (--count)");
+                         "give the nodes (--nodes), or how many (--count)");
     if (request.labels != NULL && request.nodes != NULL)
-        return error_set(err, -EINVAL, "--selector goes with --count");
+        return error_set(err, -EINVAL, "--selector requires --count");
     if (o->is_daily && o->is_weekly)
         return error_set(err, -EINVAL, "give --daily or --weekly, not both");
     if (request.time_zone != NULL && !o->is_daily && !o->is_weekly)
         return error_set(err,
                          -EINVAL,
-                         "--timezone goes with --daily or --weekly");
+                         "--timezone requires --daily or --weekly");
     request.name = operands[0];
     request.recurrence = o->is_daily ? "Daily" : o->is_weekly ? "Weekly" : NULL;
     return reservation_request_send(kctl, &request, arena, err);

@@ -31,21 +31,22 @@ static const struct option_spec taint_rows[] = {
     COMMON_OPTIONS,
     {.name = "all", .help = "all nodes", .type = OPTION_FLAG, PLACE(all)},
     {.name = "overwrite",
-     .help = "change one that has another value",
+     .help = "change the taint even if it has another value",
      .type = OPTION_FLAG,
      PLACE(overwrites)},
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "the nodes with these labels",
+     .help = "only nodes with these labels",
      .type = OPTION_TEXT,
      PLACE(label_selector)},
 };
 static const struct option_table taint_table = {
     .name = "kctl taint",
     .usage = "[OPTION]... NODE... KEY[=VALUE]:EFFECT... [KEY[:EFFECT]-]...",
-    .summary = "Keep pods off nodes unless they tolerate it, or end that "
-               "(KEY-). Effects: NoSchedule, PreferNoSchedule, NoExecute.",
+    .summary = "Keep pods that do not tolerate a taint off nodes, or remove "
+               "the taint (KEY-). Effects: NoSchedule, PreferNoSchedule, "
+               "NoExecute.",
     OPTION_ROWS(taint_rows),
     .more = "Examples:\n"
             "  kctl taint n7 dedicated=physics:NoSchedule\n"
@@ -55,7 +56,7 @@ static const struct option_table taint_table = {
 static const struct option_spec fence_rows[] = {
     COMMON_OPTIONS,
     {.name = "yes",
-     .help = "I have made sure that nothing runs there any more",
+     .help = "confirm that nothing runs there any more",
      .type = OPTION_FLAG,
      PLACE(is_sure)},
 };
@@ -66,15 +67,16 @@ static const struct option_table fence_table = {
                "start again elsewhere.",
     OPTION_ROWS(fence_rows),
     .more = "A job that still runs on a node which is only cut off would then "
-            "run twice:\nswitch the node off first. 'kctl unfence' takes it "
-            "back when the node is well.",
+            "run twice:\n"
+            "switch the node off first. 'kctl unfence' removes the fence when "
+            "the node works again.",
 };
 
 static const struct option_spec unfence_rows[] = {COMMON_OPTIONS};
 static const struct option_table unfence_table = {
     .name = "kctl unfence",
     .usage = "NODE...",
-    .summary = "Take a fence back; the node may have pods again.",
+    .summary = "Remove the fence of nodes; they may have pods again.",
     OPTION_ROWS(unfence_rows),
 };
 
@@ -133,8 +135,8 @@ parse_change(struct arena *arena,
         || (c.effect != NULL && !is_effect(c.effect)))
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not KEY[=VALUE]:EFFECT with one of the "
-                         "effects NoSchedule, PreferNoSchedule, NoExecute, "
+                         "'%s' is neither KEY[=VALUE]:EFFECT with one of the "
+                         "effects NoSchedule, PreferNoSchedule and NoExecute, "
                          "nor KEY[:EFFECT]-",
                          text);
     *ret_change = c;
@@ -172,7 +174,7 @@ change_list(struct arena *arena,
             && strcmp(value != NULL ? value : "", c->value) != 0)
             return error_set(err,
                              -EEXIST,
-                             "the taint '%s:%s' is there already; "
+                             "the node already has the taint '%s:%s'; "
                              "--overwrite changes it",
                              c->key,
                              c->effect);
@@ -182,7 +184,7 @@ change_list(struct arena *arena,
         return found ? 0
                      : error_set(err,
                                  -ENOENT,
-                                 "the taint '%s' is not there",
+                                 "the node does not have the taint '%s'",
                                  c->key);
     taint = json_object(arena);
     json_set_string(arena, taint, "key", c->key);
@@ -330,8 +332,8 @@ fence_run(struct kctl *kctl,
     if (!o->is_sure)
         return error_set(err,
                          -EINVAL,
-                         "a job that still runs there would run twice; switch "
-                         "the node off, then say --yes");
+                         "a job that still runs there would run twice; "
+                         "switch the node off, then give --yes");
     return change_fence(kctl, n_operands, operands, &c, "fenced", err);
 }
 

@@ -46,14 +46,14 @@ static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "hours",
      .argument = "N",
-     .help = "so far ahead (as far as ends are known, 24 at most)",
+     .help = "how far ahead to draw (until the last known end, 24 at most)",
      .type = OPTION_INT,
      .min = 1,
      .max = HOURS_MOST,
      PLACE(hours)},
     {.name = "limit",
      .argument = "N",
-     .help = "at most so many nodes, where none is named (40)",
+     .help = "at most this many nodes, where none is named (40)",
      .type = OPTION_INT,
      .min = 1,
      .max = NODES_MOST,
@@ -92,8 +92,8 @@ add_names(struct strbuf *path, int count, char **names, struct error *err)
                    != '\0')
             return error_set(err,
                              -EINVAL,
-                             "'%s' is no name of a node; they are given one by "
-                             "one",
+                             "'%s' is not a valid node name; give nodes as "
+                             "separate arguments",
                              names[i]);
         strbuf_printf(path, "%s%s", i == 0 ? "?nodes=" : ",", name);
     }
@@ -114,17 +114,14 @@ ask(struct kctl *kctl,
 
     strbuf_add_text(&path, "/kiln/v1/timeline");
     if (n_names > NODES_MOST)
-        return error_set(err,
-                         -EINVAL,
-                         "these are more than %d nodes",
-                         NODES_MOST);
+        return error_set(err, -EINVAL, "more than %d nodes", NODES_MOST);
     r = add_names(&path, n_names, names, err);
     if (r == 0 && o->limit > 0 && n_names == 0)
         strbuf_printf(&path, "?limit=%lld", (long long)o->limit);
     if (r == 0)
         r = kctl_ask(kctl, path.text, arena, ret_answer, err);
     if (r == 0 && json_get(*ret_answer, "nodes") == NULL)
-        return error_set(err, -EPROTO, "the server's answer is no timeline");
+        return error_set(err, -EPROTO, "the server's answer is not a timeline");
     return r;
 }
 
@@ -199,7 +196,7 @@ describe(struct node_chart_bar *bar, struct arena *arena)
                      : bar->kind == CHART_STANDS ? " until about "
                                                  : " until at most ",
                      until[0] != '\0'            ? until
-                     : bar->kind == CHART_STANDS ? ", until nobody knows when"
+                     : bar->kind == CHART_STANDS ? ", with an unknown end"
                                                  : ", without a time limit");
 }
 
@@ -373,8 +370,8 @@ say_what_is_left_out(const struct node_chart *chart, const struct json *answer)
 
     if (total > (int64_t)chart->n_rows)
         fprintf(stderr,
-                "These are %zu of %lld nodes; name others, or raise --limit "
-                "(%d at most)\n",
+                "Showing %zu of %lld nodes; name others, or raise --limit (%d "
+                "at most)\n",
                 chart->n_rows,
                 (long long)total,
                 NODES_MOST);

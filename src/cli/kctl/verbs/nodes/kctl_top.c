@@ -46,11 +46,13 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl top",
     .usage = "[OPTION]... nodes|pods|jobs [NAME]...",
-    .summary = "Show what nodes, running pods or running jobs use just now, "
-               "of what they were given.",
+    .summary = "Show how much nodes, running pods or running jobs use now, of "
+               "what they were given.",
     OPTION_ROWS(rows),
-    .more = "Using is the cores in use of late, Efficiency the CPU time so "
-            "far in parts of\nwhat the allocated CPUs could have given.\n\n"
+    .more = "Using: the cores in use recently. Efficiency: the CPU time so "
+            "far, as a fraction\n"
+            "of what the allocated CPUs could have provided.\n"
+            "\n"
             "Examples: kctl top nodes -l kiln.hpc/partition=long\n"
             "          kctl top jobs 1042",
 };
@@ -100,8 +102,8 @@ find_view(const struct named_resources *wanted, struct error *err)
             return &views[i];
     error_set(err,
               -EINVAL,
-              "nodes, pods or jobs have a top, one of them at a time: kctl "
-              "top nodes");
+              "give nodes, pods or jobs, one of them at a time: kctl top "
+              "nodes");
     return NULL;
 }
 
@@ -128,8 +130,8 @@ top_run(struct kctl *kctl,
     int r;
 
     kctl->takes_tasks = n_operands > 0 && strncmp(operands[0], "po", 2) == 0;
-    kctl->for_tasks = "'kctl top pods' shows those of tasks that run, and "
-                      "'kctl history' what a task has used";
+    kctl->for_tasks = "'kctl top pods' shows running tasks, and 'kctl "
+                      "history' what a task has used";
     r = resource_parse(kctl,
                        NULL,
                        n_operands > 0 ? n_operands : 1,

@@ -42,14 +42,16 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl topology",
     .usage = "[OPTION]... NODE...",
-    .summary = "Draw the packages, NUMA nodes, caches and cores of nodes, with "
-               "who has them.",
+    .summary = "Draw the packages, NUMA nodes, caches and cores of nodes, and "
+               "which pods hold them.",
     OPTION_ROWS(rows),
     .more = "A group of characters is a core, a character one of its hardware "
-            "threads:\na letter for a pod, '-' kept idle for the pod beside "
-            "it, '.' free.\nCores that share an L2 cache stand together; CPUs "
-            "that jobs cannot have are\ntold in words. A device has the "
-            "letter of its pod, or '.'.",
+            "threads:\n"
+            "a letter for a pod, '-' kept idle for the pod beside it, '.' "
+            "free.\n"
+            "Cores that share an L2 cache are adjacent; CPUs that jobs cannot "
+            "have are\n"
+            "listed as text. A device has the letter of its pod, or '.'.",
 };
 
 struct topology_view {
@@ -281,7 +283,7 @@ draw(struct kctl *kctl,
     if (wire == NULL || json_is(wire, JSON_NULL))
         return error_set(err,
                          -ENOENT,
-                         "%s has not said what its hardware is",
+                         "%s has not reported its hardware",
                          kctl_label(node, arena));
     r = topology_decode(wire, &topology, err);
     view.topology = topology;
@@ -325,7 +327,7 @@ topology_run(struct kctl *kctl,
                            err);
 
     if (r == 0 && options->svg != NULL && nodes.count != 1)
-        return error_set(err, -EINVAL, "--svg draws one node; name one");
+        return error_set(err, -EINVAL, "--svg draws one node; give one");
     for (size_t i = 0; r == 0 && i < nodes.count; i++) {
         if (i > 0)
             putchar('\n');

@@ -58,7 +58,7 @@ set_labels(struct arena *arena,
         if (equals == NULL || equals == label)
             return error_set(err,
                              -EINVAL,
-                             "--selector: '%s' is no KEY=VALUE",
+                             "--selector: '%s' is not KEY=VALUE",
                              label);
         *equals = '\0';
         json_set_string(arena, selector, label, equals + 1);
@@ -199,7 +199,7 @@ print_made(const struct reservation_request *r, const struct json *spec)
         local_time_format(us, time);
     printf("reservation/%s %s, from %s on\n",
            r->name,
-           r->is_dry_run ? "would be made (dry run)" : "made",
+           r->is_dry_run ? "would be created (dry run)" : "made",
            time);
 }
 

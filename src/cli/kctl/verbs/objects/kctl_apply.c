@@ -44,7 +44,8 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl apply",
     .usage = "[OPTION]... -f FILE",
-    .summary = "Make objects be as files say; create them if need be.",
+    .summary = "Change objects to match files; create them if they do not "
+               "exist.",
     OPTION_ROWS(rows),
     .more = "Example: kctl apply -f partition.yaml",
 };
@@ -125,8 +126,8 @@ apply(struct kctl *kctl,
     if (d->target.name == NULL)
         return error_set(err,
                          -EINVAL,
-                         "metadata.name is needed; generateName is for kctl "
-                         "create");
+                         "metadata.name is required; for generateName, use "
+                         "kctl create");
     r = kctl_find(kctl, &d->target, arena, &current, err);
     if (r < 0)
         return r;
@@ -155,7 +156,7 @@ apply_run(struct kctl *kctl,
     if (n_operands > 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not expected; objects come by -f",
+                         "'%s' is not expected; give files with -f",
                          operands[0]);
     r = documents_read(kctl, &o->files, arena, &documents, err);
     free(o->files.items);

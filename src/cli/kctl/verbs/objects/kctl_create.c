@@ -46,8 +46,7 @@ static const struct option_table create_table = {
     .name = "kctl create",
     .usage = "[OPTION]... -f FILE\n"
              "[OPTION]... namespace NAME",
-    .summary = "Create the objects in files, or a namespace, which is an "
-               "account.",
+    .summary = "Create the objects in files, or a namespace (account).",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl create -f job.yaml\n"
@@ -131,7 +130,7 @@ write_one(struct kctl *kctl,
     if (verb == CLIENT_REPLACE && d->target.name == NULL)
         return error_set(err,
                          -EINVAL,
-                         "%s: metadata.name is needed",
+                         "%s: metadata.name is required",
                          d->source);
     r = kctl_call(kctl, &request, arena, &answer, err);
     if (r < 0)
@@ -199,8 +198,8 @@ create_run(struct kctl *kctl,
     if (n_operands > 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not expected; objects come by -f, and "
-                         "'create namespace NAME' makes an account",
+                         "'%s' is not expected; give files with -f, or create "
+                         "an account with 'create namespace NAME'",
                          operands[0]);
     r = write_all(kctl, o, CLIENT_CREATE, "created", err);
     free(o->files.items);
@@ -220,7 +219,7 @@ replace_run(struct kctl *kctl,
     if (n_operands > 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not expected; objects come by -f",
+                         "'%s' is not expected; give files with -f",
                          operands[0]);
     r = write_all(kctl, o, CLIENT_REPLACE, "replaced", err);
     free(o->files.items);

@@ -37,7 +37,7 @@ struct kctl_delete_options {
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "all",
-     .help = "all of the type in the namespace",
+     .help = "all objects of the type in the namespace",
      .type = OPTION_FLAG,
      PLACE(all)},
     {.name = "filename",
@@ -47,17 +47,18 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXTS,
      PLACE(files)},
     {.name = "force",
-     .help = "with --grace-period=0: forget a pod though its process may "
-             "still run; its cores stay taken until the node says it is gone",
+     .help = "with --grace-period=0: forget a pod even if its process still "
+             "runs; its cores stay taken until the node reports that the "
+             "process is gone",
      .type = OPTION_FLAG,
      PLACE(force)},
     {.name = "grace-period",
      .argument = "SECONDS",
-     .help = "how long a process may take to end (what its pod says)",
+     .help = "how many seconds a process has to end (what its pod says)",
      .type = OPTION_TEXT,
      PLACE(grace)},
     {.name = "ignore-not-found",
-     .help = "a name that is not there is no failure",
+     .help = "a name that does not exist is not an error",
      .type = OPTION_FLAG,
      PLACE(ignores_missing)},
     {.name = "now",
@@ -67,7 +68,7 @@ static const struct option_spec rows[] = {
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "those with these labels",
+     .help = "only objects with these labels",
      .type = OPTION_TEXT,
      PLACE(label_selector)},
     {.name = "timeout",
@@ -76,11 +77,11 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXT,
      PLACE(timeout)},
     {.name = "wait",
-     .help = "return when they are gone",
+     .help = "wait until they are gone",
      .type = OPTION_FLAG,
      PLACE(waits)},
     {.name = "yes",
-     .help = "a node although pods run on it, which are started again "
+     .help = "delete a node even if pods run on it; they are started again "
              "elsewhere",
      .type = OPTION_FLAG,
      PLACE(yes)},
@@ -92,8 +93,8 @@ static const struct option_table table = {
              "[OPTION]... JOB...\n"
              "[OPTION]... TYPE (-l LIST | --all)\n"
              "[OPTION]... -f FILE",
-    .summary = "Remove objects. A job that is removed is ended, and its "
-               "history goes too; 'kctl cancel' ends it and keeps that.",
+    .summary = "Remove objects. Removing a job ends it, and the API forgets "
+               "it; 'kctl cancel' ends it and keeps the Job object.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl delete 1042\n"
@@ -115,7 +116,7 @@ timeout_of(const struct kctl_delete_options *o,
     if (o->timeout == NULL)
         return 0;
     if (!o->waits)
-        return error_set(err, -EINVAL, "--timeout is for --wait");
+        return error_set(err, -EINVAL, "--timeout requires --wait");
     if (timespan_parse(o->timeout, ret_us) < 0)
         return error_set(err,
                          -EINVAL,
@@ -148,7 +149,7 @@ grace_of(const struct kctl_delete_options *o,
         return error_set(err,
                          -EINVAL,
                          "--grace-period=0 forgets a process that may still "
-                         "run; say --force too, or use --now");
+                         "run; give --force too, or use --now");
     *ret_seconds = seconds;
     return 0;
 }
@@ -222,7 +223,7 @@ delete_run(struct kctl *kctl,
     struct manner how;
     int result = grace_of(o, &how.grace_s, err);
 
-    kctl->for_tasks = "'kctl cancel' ends tasks, and keeps the others";
+    kctl->for_tasks = "use 'kctl cancel' for tasks; it keeps the other tasks";
     if (result == 0)
         result = timeout_of(o, &how.timeout_us, err);
     if (result < 0)

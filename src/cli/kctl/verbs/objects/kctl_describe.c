@@ -29,7 +29,7 @@ static const struct option_spec rows[] = {
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "those with these labels",
+     .help = "only objects with these labels",
      .type = OPTION_TEXT,
      .offset = offsetof(struct describe_options, label_selector)},
 };
@@ -37,7 +37,7 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl describe",
     .usage = "[OPTION]... TYPE NAME...\n[OPTION]... JOB...",
-    .summary = "Show all there is to know about objects, with their events.",
+    .summary = "Show everything about objects, with their events.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl describe 1042\n"
@@ -222,7 +222,7 @@ add_remnants(struct strbuf *out, const struct json *remnants)
 {
     if (json_count(remnants) == 0)
         return;
-    strbuf_add_text(out, "Deleted by force, but not gone yet:\n");
+    strbuf_add_text(out, "Deleted by force, but still running:\n");
     for (uint32_t i = 0; i < json_count(remnants); i++) {
         const struct json *remnant = remnants->members[i].value;
         const char *cpus = json_path_text(remnant, "allocation.cpus");

@@ -40,18 +40,19 @@ static const struct option_spec rows[] = {
      PLACE(all_namespaces)},
     {.name = "for",
      .argument = "TYPE/NAME|JOB|JOB_TASK",
-     .help = "of this object; of a job or task, its pods' too",
+     .help = "only events of this object; of a job or task, also those of its "
+             "pods",
      .type = OPTION_TEXT,
      PLACE(about)},
     NO_HEADERS_OPTION(struct events_options),
     {.name = "types",
      .argument = "TYPE",
-     .help = "only these: Normal or Warning",
+     .help = "only this type: Normal or Warning",
      .type = OPTION_TEXT,
      PLACE(type)},
     {.name = "watch",
      .letter = 'w',
-     .help = "go on with what happens",
+     .help = "keep showing new events",
      .type = OPTION_FLAG,
      PLACE(watches)},
 };
@@ -59,7 +60,7 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl events",
     .usage = "[OPTION]...",
-    .summary = "Show what has happened, oldest first.",
+    .summary = "Show events, oldest first.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl events --for 1042\n"
@@ -107,9 +108,10 @@ find_object(struct kctl *kctl,
         && meant.tasks.total != 1)
         return error_set(err,
                          -EINVAL,
-                         "--for '%s' are several tasks, and the events of one "
-                         "are shown at a time, such as --for %" PRId64
-                         "_%" PRId64 "; --for %" PRId64 " has all",
+                         "--for '%s' names several tasks, but only the events "
+                         "of one can be shown, such as --for "
+                         "%" PRId64 "_%" PRId64 "; --for %" PRId64 " shows "
+                         "the events of all",
                          operand,
                          meant.job,
                          task_list_at(&meant.tasks, 0),

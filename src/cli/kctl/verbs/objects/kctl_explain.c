@@ -23,7 +23,7 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 static const struct option_table explain_table = {
     .name = "kctl explain",
     .usage = "TYPE[.FIELD]...",
-    .summary = "Say what the fields of objects mean.",
+    .summary = "Describe the fields of objects.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl explain pod.spec.placement\n"
@@ -208,7 +208,7 @@ explain_run(struct kctl *kctl,
     if (n_operands == 0)
         return error_set(err,
                          -EINVAL,
-                         "explain what? For instance pod.spec.placement");
+                         "explain what? For example pod.spec.placement");
     for (int i = 0; r == 0 && i < n_operands; i++)
         r = explain(operands[i], err);
     return r;

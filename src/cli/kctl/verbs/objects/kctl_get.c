@@ -46,34 +46,34 @@ static const struct option_spec rows[] = {
      PLACE(all_namespaces)},
     {.name = "field-selector",
      .argument = "LIST",
-     .help = "only with these fields: spec.nodeName=n7",
+     .help = "only objects with these fields: spec.nodeName=n7",
      .type = OPTION_TEXT,
      PLACE(field_selector)},
     {.name = "ignore-not-found",
-     .help = "a name that is not there is no failure",
+     .help = "a name that does not exist is not an error",
      .type = OPTION_FLAG,
      PLACE(ignores_missing)},
     {.name = "label-columns",
      .letter = 'L',
      .argument = "LIST",
-     .help = "show these labels, each in a column of its own",
+     .help = "show these labels, each in its own column",
      .type = OPTION_TEXT,
      PLACE(label_columns)},
     {.name = "limit",
      .argument = "N",
-     .help = "so many at the most",
+     .help = "at most this many objects",
      .type = OPTION_INT,
      .min = 1,
      .max = INT32_MAX,
      PLACE(limit)},
     {.name = "mine",
-     .help = "of jobs, your own",
+     .help = "only your own jobs",
      .type = OPTION_FLAG,
      PLACE(mine)},
     NO_HEADERS_OPTION(struct get_options),
     {.name = "node",
      .argument = "NAME",
-     .help = "of jobs, those that run or ran on this node",
+     .help = "only jobs that run or ran on this node",
      .type = OPTION_TEXT,
      PLACE(jobs.node)},
     {.name = "output",
@@ -85,37 +85,37 @@ static const struct option_spec rows[] = {
      PLACE(form)},
     {.name = "partition",
      .argument = "NAME",
-     .help = "of jobs, those that asked for this partition",
+     .help = "only jobs that asked for this partition",
      .type = OPTION_TEXT,
      PLACE(jobs.partition)},
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "only with these labels: kiln.hpc/user=alice",
+     .help = "only objects with these labels: kiln.hpc/user=alice",
      .type = OPTION_TEXT,
      PLACE(label_selector)},
     {.name = "show-labels",
-     .help = "show the labels in a column",
+     .help = "show all labels in a column",
      .type = OPTION_FLAG,
      PLACE(shows_labels)},
     {.name = "sort-by",
      .argument = "PATH",
-     .help = "by this value of the objects: .spec.nodeName",
+     .help = "sort by this field of the objects: .spec.nodeName",
      .type = OPTION_TEXT,
      PLACE(sort_by)},
     {.name = "state",
      .argument = "STATE",
-     .help = "of jobs, those in this state, or in one of A,B",
+     .help = "only jobs in this state, or in one of A,B",
      .type = OPTION_TEXT,
      PLACE(jobs.state)},
     {.name = "user",
      .argument = "NAME",
-     .help = "of jobs, this user's",
+     .help = "only jobs of this user",
      .type = OPTION_TEXT,
      PLACE(jobs.user)},
     {.name = "watch",
      .letter = 'w',
-     .help = "go on with what changes",
+     .help = "keep showing changes",
      .type = OPTION_FLAG,
      PLACE(watches)},
 };
@@ -230,7 +230,7 @@ fetch(struct kctl *kctl,
         if (r < 0)
             return r;
         if (page == NULL)
-            return error_set(err, -EPROTO, "the server's answer is no JSON");
+            return error_set(err, -EPROTO, "the server's answer is not JSON");
         if (*ret_version == NULL)
             *ret_version = json_path_text(page, "metadata.resourceVersion");
         if (request->accept != NULL && o->sort_by == NULL)
@@ -383,13 +383,14 @@ add_job_selection(struct kctl *kctl,
             || resources->items[i].name != NULL)
             return error_set(err,
                              -EINVAL,
-                             "--mine, --user, --state, --partition and --node "
-                             "choose among jobs, as in 'kctl get jobs --mine'");
+                             "--mine, --user, --state, --partition and "
+                             "--node select jobs only, as in 'kctl get jobs "
+                             "--mine'");
     if (o->watches && o->jobs.node != NULL)
         return error_set(err,
                          -EINVAL,
-                         "--node does not go with -w; 'kctl jobs --node %s -w' "
-                         "shows it again",
+                         "--node does not go with -w; 'kctl jobs --node %s "
+                         "-w' shows the list again whenever it changes",
                          o->jobs.node);
     if (o->mine && o->jobs.user != NULL)
         return error_set(err, -EINVAL, "--mine does not go with --user");

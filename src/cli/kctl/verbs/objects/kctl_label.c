@@ -24,21 +24,21 @@ struct label_options {
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "all",
-     .help = "all of the type in the namespace",
+     .help = "all objects of the type in the namespace",
      .type = OPTION_FLAG,
      PLACE(all)},
     {.name = "list",
-     .help = "show those that are there",
+     .help = "show the present ones",
      .type = OPTION_FLAG,
      PLACE(lists)},
     {.name = "overwrite",
-     .help = "change one that has another value",
+     .help = "change it even if it has another value",
      .type = OPTION_FLAG,
      PLACE(overwrites)},
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "those with these labels",
+     .help = "only objects with these labels",
      .type = OPTION_TEXT,
      PLACE(label_selector)},
 };
@@ -46,7 +46,7 @@ static const struct option_spec rows[] = {
 static const struct option_table label_table = {
     .name = "kctl label",
     .usage = "[OPTION]... TYPE NAME... KEY=VALUE... [KEY-]...",
-    .summary = "Put labels on objects, or take them off (KEY-).",
+    .summary = "Put labels on objects, or remove them (KEY-).",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl label node n7 kiln.hpc/partition=long\n"
@@ -55,7 +55,7 @@ static const struct option_table label_table = {
 static const struct option_table annotate_table = {
     .name = "kctl annotate",
     .usage = "[OPTION]... TYPE NAME... KEY=VALUE... [KEY-]...",
-    .summary = "Put annotations on objects, or take them off (KEY-).",
+    .summary = "Put annotations on objects, or remove them (KEY-).",
     OPTION_ROWS(rows),
     .more = "Example: kctl annotate node n7 note='fan replaced in May'",
 };
@@ -78,7 +78,9 @@ split(int n_operands, char **operands, struct error *err)
     while (at < n_operands && !is_change(operands[at]))
         at++;
     if (at == n_operands)
-        return error_set(err, -EINVAL, "nothing is changed: KEY=VALUE or KEY-");
+        return error_set(err,
+                         -EINVAL,
+                         "nothing to change: give KEY=VALUE or KEY-");
     for (int i = at; i < n_operands; i++)
         if (!is_change(operands[i]) || operands[i][0] == '=')
             return error_set(err,
@@ -119,7 +121,7 @@ add_change(struct arena *arena,
     if (old != NULL && strcmp(old, equals + 1) != 0 && !overwrites)
         return error_set(err,
                          -EEXIST,
-                         "'%s' has the value '%s' already; --overwrite "
+                         "'%s' already has the value '%s'; --overwrite "
                          "changes it",
                          key,
                          old);
@@ -207,8 +209,9 @@ change_all(struct kctl *kctl,
     struct label_change c = {.field = field, .overwrites = o->overwrites};
     int at;
 
-    kctl->for_tasks = "tasks have what their array has: its number alone names "
-                      "it, as in 'kctl label job 1042 KEY=VALUE'";
+    kctl->for_tasks = "tasks have no labels and annotations of their own; "
+                      "give only the number of the array, as in 'kctl label "
+                      "job 1042 KEY=VALUE'";
     at = o->lists ? n_operands : split(n_operands, operands, err);
     int r;
 

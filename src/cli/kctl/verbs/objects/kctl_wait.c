@@ -39,7 +39,7 @@ struct wait_options {
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     {.name = "all",
-     .help = "all of the type in the namespace",
+     .help = "all objects of the type in the namespace",
      .type = OPTION_FLAG,
      PLACE(all)},
     {.name = "for",
@@ -51,12 +51,12 @@ static const struct option_spec rows[] = {
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
-     .help = "those with these labels",
+     .help = "only objects with these labels",
      .type = OPTION_TEXT,
      PLACE(label_selector)},
     {.name = "timeout",
      .argument = "TIME",
-     .help = "give up after this long: 90s, 2h (30s; 0 is never)",
+     .help = "give up after this long: 90s, 2h (30s; 0: never)",
      .type = OPTION_TEXT,
      PLACE(timeout)},
 };
@@ -66,7 +66,7 @@ static const struct option_table table = {
     .usage = "[OPTION]... --for WHAT TYPE NAME...\n"
              "[OPTION]... --for WHAT JOB...\n"
              "[OPTION]... JOB_TASK...",
-    .summary = "Wait until objects are what is wanted of them.",
+    .summary = "Wait until objects reach a state or condition.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl wait --for condition=Complete --timeout 2h 1042\n"
@@ -108,7 +108,8 @@ parse_path(const char *text, struct waited_field *w, struct error *err)
     if (*end != '\0' && *end != '=')
         return error_set(err,
                          -EINVAL,
-                         "--for: '%s' stands behind the path of 'jsonpath=%s'",
+                         "--for: '%s' after the path of 'jsonpath=%s' is not "
+                         "expected",
                          end,
                          text);
     w->type = WANT_PATH;
@@ -127,8 +128,7 @@ parse_want(const char *text, struct waited_field *w, struct error *err)
     if (text == NULL)
         return error_set(err,
                          -EINVAL,
-                         "--for is needed, such as "
-                         "--for condition=Complete");
+                         "--for is required, such as --for condition=Complete");
     if (strcmp(text, "delete") == 0) {
         w->type = WANT_DELETE;
         return 0;
@@ -142,7 +142,7 @@ parse_want(const char *text, struct waited_field *w, struct error *err)
     if (strncmp(text, "condition=", 10) != 0 || text[10] == '\0')
         return error_set(err,
                          -EINVAL,
-                         "--for: '%s' is none of condition=NAME, "
+                         "--for: '%s' is not one of condition=NAME, "
                          "jsonpath={.PATH}=VALUE, create and delete",
                          text);
     text += 10;
@@ -235,7 +235,7 @@ wait_for(struct kctl *kctl,
     if (attempt.is_gone)
         return error_set(err,
                          -ENOENT,
-                         "%s is not there",
+                         "%s does not exist",
                          kctl_label(target, arena));
     printf("%s %s\n",
            kctl_label(target, arena),
@@ -295,9 +295,9 @@ wait_for_tasks(struct kctl *kctl,
     if (o->wanted != NULL && !is_good)
         return error_set(err,
                          -EINVAL,
-                         "--for %s: of tasks of an array their end is waited "
-                         "for, without --for, or that they are Completed, "
-                         "--for condition=Complete",
+                         "--for %s: tasks of an array can only be waited for "
+                         "until they end (without --for) or until they are "
+                         "Completed (--for condition=Complete)",
                          o->wanted);
     while (i < n_operands) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);

@@ -97,7 +97,7 @@ START_TEST(what_is_no_object_is_refused_with_its_place)
          "document 2"},
         {"apiVersion: v1\nkind: PodList\nitems: [{}]\n", "item 1"},
         {"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n",
-         "-n says 'other'"},
+         "-n gives 'other'"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -275,7 +275,7 @@ static const struct {
      "(did you mean \"NumaFit\"?)"},
     {HEAD "profiles: [{plugins: {multiPoint: {enabled: [{weight: 3}, {name: "
           "NodeName}]}}}]\n",
-     "profiles[0].plugins.multiPoint.enabled[0].name: is missing"},
+     "profiles[0].plugins.multiPoint.enabled[0].name: is required"},
     {HEAD "profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n",
      "NodeName does not have that extension point"},
     {HEAD "profiles: [{plugins: {filter: {enabled: [{name: NodeName}, {name: "

@@ -207,7 +207,7 @@ START_TEST(a_dead_extender_loses_no_pod)
 
     world_advance(t->w, 1100);
     answer(t, "filter", "nonsense");
-    ck_assert_ptr_nonnull(strstr(said_of(t->w, "a"), "no JSON"));
+    ck_assert_ptr_nonnull(strstr(said_of(t->w, "a"), "not JSON"));
     world_advance(t->w, 2100);
     answer(t, "filter", "{\"NodeNames\":[\"n7\"]}");
     ck_assert_ptr_nonnull(strstr(said_of(t->w, "a"), "not asked about"));
