@@ -49,8 +49,10 @@ bench_controller() {
     printf 'limits: {perUser: {%s}}\n' 'objects: 0, pods: 0, bytes: 0,
         connections: 0, watches: 0, requestsPerSecond: 0' \
         >"$cluster/limits.yaml"
+    export GLIBC_TUNABLES=glibc.malloc.hugetlb=1
     cluster_controller --config "$cluster/limits.yaml" \
         --administrators "$bench_user" --allow-rootless-agents "$@"
+    unset GLIBC_TUNABLES
 }
 
 # --- the machine --------------------------------------------------------------
