@@ -60,6 +60,8 @@ apply(struct reload *r)
     struct policy before = *r->s.policy;
     size_t waiting;
 
+    /* The job controller has it from the start: both must use the same. */
+    r->policy.limits.maximum_requeues = before.limits.maximum_requeues;
     *r->s.policy = r->policy;
     r->policy = before;
     log_set_level((enum log_level)r->fresh.log_level);

@@ -291,15 +291,15 @@ refused() {
     shift 2
     like "$name" "$(ksub "$@" --wrap true 2>&1)" "$words"
 }
-refused "no GPU is no number" "zero GPUs are refused" --gpus 0
-refused "a binding is one of two" "an unknown --gpu-bind is refused" \
+refused "zero GPUs are refused" "a job has 1 to" --gpus 0
+refused "an unknown --gpu-bind is refused" "is not one of closest, none" \
     --gpu-bind near
-refused "what is shared are no cores" "--shared together with -c is refused" \
+refused "--shared together with -c is refused" "is for jobs without their own cores" \
     --shared 1 -c 2
-refused "huge pages are whole" "a part of a huge page is refused" \
+refused "a part of a huge page is refused" "not a whole number of pages" \
     --hugepages 3M:2M
-refused "memory is bound in one of three ways" "an unknown --mem-bind is refused" \
+refused "an unknown --mem-bind is refused" "is not one of bind, preferred" \
     --mem-bind local
-refused "and distributed in one of three" "an unknown distribution is refused" \
+refused "an unknown distribution is refused" "is not one of pack, scatter" \
     -m random
 finish

@@ -38,7 +38,7 @@ ok "the controller reloads on SIGHUP, and uses its new log level" \
 ok "the controller still runs" cluster_is_ready
 ok "a new administrator has rights at once" may_administer second
 ok "a setting that needs a restart is named" \
-    log_says 'nodeGrace has changed.*started again'
+    log_says 'nodeGrace has changed.*is restarted'
 
 configure 'administrators: [nobody-there]'
 ok "an error is reported with file, line and key" \

@@ -69,7 +69,7 @@ ok "a reservation that would have ended is refused" \
     grep -q 'it would have ended already' "$cluster/err"
 root reserve bad --count 3 --duration 1h --users kilntest1 2>"$cluster/err"
 ok "a reservation of more nodes than exist is refused" \
-    grep -q '3 nodes are asked for' "$cluster/err"
+    grep -q '3 nodes requested, but only' "$cluster/err"
 as kilntest1 kctl reserve mine --nodes n1 --duration 1h --users kilntest1 2>"$cluster/err"
 ok "users cannot create reservations" \
     grep -qi 'forbidden\|may not\|cannot' "$cluster/err"
@@ -98,7 +98,7 @@ long=$(s1 -t 10:00 -c 1 -w n1 long.sh | id)
 wait_for 20 runs "$long"
 root drain --at 2020-01-01 n1 2>"$cluster/err"
 ok "a drain in the past is refused" \
-    grep -q "'2020-01-01' is over" "$cluster/err"
+    grep -q "'2020-01-01' is in the past" "$cluster/err"
 root drain --at now+5minutes --for 1h --reason 'new kernel' 'n[1-2]' \
     >"$cluster/out" 2>"$cluster/err"
 ok "a drain in the future creates a reservation" \
@@ -234,9 +234,9 @@ reservation 'users: [kilntest1, kilnnobody1, kilnnobody2], groups: [kilnnogroup]
 like "a reservation for unknown names is created" \
     "$(cat "$cluster/out")" 'reservation/odd created'
 like "a warning names the unknown users" "$(cat "$cluster/err")" \
-    "no users 'kilnnobody1', 'kilnnobody2' are known here"
+    "users 'kilnnobody1', 'kilnnobody2' are unknown"
 like "a warning names the unknown group" \
-    "$(cat "$cluster/err")" "no group 'kilnnogroup' is known here"
+    "$(cat "$cluster/err")" "group 'kilnnogroup' is unknown"
 like "a warning names the unknown account" \
     "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
 unlike "there is no warning about known names" \
@@ -246,7 +246,7 @@ unlike "a change has no warning about names that it had before" \
     "$(cat "$cluster/err")" kilnno
 reservation 'users: [kilnnobody3]' | root apply -f - >/dev/null 2>"$cluster/err"
 like "a change has a warning about a new name" \
-    "$(cat "$cluster/err")" "no user 'kilnnobody3' is known"
+    "$(cat "$cluster/err")" "user 'kilnnobody3' is unknown"
 like "an invalid change is refused without a warning about names" \
     "$(reservation \
     'users: [kilnnobody3], overlap: maybe' | root apply -f - 2>&1)" overlap
@@ -255,7 +255,7 @@ printf '{apiVersion: kiln.hpc/v1, kind: Partition, metadata: {name: odd},
     spec: {allowedUsers: [kilnnobody1], allowedAccounts: [kilnnowhere]}}' \
     | root create -f - >/dev/null 2>"$cluster/err"
 like "a partition for an unknown user has a warning" "$(cat "$cluster/err")" \
-    "no user 'kilnnobody1' is known"
+    "user 'kilnnobody1' is unknown"
 like "a partition for an unknown account has a warning" \
     "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
 root delete partition odd >/dev/null

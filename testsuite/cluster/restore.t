@@ -151,7 +151,7 @@ without_store() {
 said=$(without_store)
 is "a controller without its state directory does not start" "$?" 66
 like "it says what can be done" "$said" \
-    "'$cluster/state' holds no cluster.*--init.*mounted.*--restore FILE"
+    "'$cluster/state' contains no cluster.*--init.*mounted.*--restore FILE"
 not_ok "it does not create the directory" test -e "$cluster/state"
 mkdir -m 700 "$cluster/state"
 said=$(without_store)

@@ -391,8 +391,8 @@ ok "/metrics says who is the leader" grep -q \
     "$cluster/metrics"
 signal controller USR2
 has_compared() {
-    grep -q 'comparison: the [0-9]* pods' "$cluster/log/controller" &&
-        grep -q 'comparison: the [0-9]* nodes' "$cluster/log/controller"
+    grep -q 'comparison: the cache has the same [0-9]* pods' "$cluster/log/controller" &&
+        grep -q 'comparison: the cache has the same [0-9]* nodes' "$cluster/log/controller"
 }
 ok "SIGUSR2 compares the scheduler's cache with the API" \
     wait_for 10 has_compared
