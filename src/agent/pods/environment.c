@@ -11,7 +11,7 @@
 #include "agent/pods/pod_order.h"
 #include "agent/pods/slurm_variables.h"
 #include "agent/pods/variables.h"
-#include "agent/shepherd/order.h"
+#include "agent/shepherd/files/order.h"
 #include "agent/volumes/pod_mounts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/allocation.h"

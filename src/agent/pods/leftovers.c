@@ -10,7 +10,7 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_host.h"
-#include "agent/shepherd/live_record.h"
+#include "agent/shepherd/files/live_record.h"
 #include "agent/volumes/removal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"

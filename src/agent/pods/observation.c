@@ -10,7 +10,7 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/numa/page_nodes.h"
-#include "agent/shepherd/live_record.h"
+#include "agent/shepherd/files/live_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"

@@ -13,7 +13,7 @@
 #include "agent/pods/pod_cgroup.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/shared_pool.h"
-#include "agent/shepherd/live_record.h"
+#include "agent/shepherd/files/live_record.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"

@@ -10,7 +10,7 @@
 #include "agent/pods/environment.h"
 #include "agent/pods/files/filename_pattern.h"
 #include "agent/pods/pod_host.h"
-#include "agent/shepherd/order.h"
+#include "agent/shepherd/files/order.h"
 #include "agent/volumes/pod_mounts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/allocation.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/pods/observation.h"
-#include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/files/exit_record.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/cpuset.h"

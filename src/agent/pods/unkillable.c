@@ -8,7 +8,7 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_run_state.h"
-#include "agent/shepherd/live_record.h"
+#include "agent/shepherd/files/live_record.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/shepherd/order.h"
+#include "agent/shepherd/files/order.h"
 #include "agent/shepherd/prepared_job.h"
 #include "lib/base/macro.h"
 

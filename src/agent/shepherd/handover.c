@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/shepherd/order.h"
+#include "agent/shepherd/files/order.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 

@@ -14,9 +14,9 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/vfork_call.h"
+#include "agent/shepherd/files/order.h"
 #include "agent/shepherd/fork_server.h"
 #include "agent/shepherd/handover.h"
-#include "agent/shepherd/order.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/shepherd/order.h"
+#include "agent/shepherd/files/order.h"
 #include "agent/shepherd/user_account.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"

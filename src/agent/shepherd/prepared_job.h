@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "agent/cgroup/cgroup.h"
-#include "agent/shepherd/rlimit.h"
+#include "agent/shepherd/files/rlimit.h"
 
 struct error;
 struct order;

@@ -13,9 +13,9 @@
 #include <sys/resource.h>
 
 #include "agent/shepherd/become_user.h"
-#include "agent/shepherd/exit_record.h"
-#include "agent/shepherd/live_record.h"
-#include "agent/shepherd/order.h"
+#include "agent/shepherd/files/exit_record.h"
+#include "agent/shepherd/files/live_record.h"
+#include "agent/shepherd/files/order.h"
 #include "agent/shepherd/prepared_job.h"
 #include "agent/shepherd/supervisor.h"
 #include "lib/base/macro.h"

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/shepherd/key_values.h"
+#include "agent/shepherd/files/key_values.h"
 #include "agent/shepherd/user_account.h"
 #include "lib/base/alloc.h"
 #include "lib/base/fd.h"

@@ -20,7 +20,7 @@
 #include "agent/node/node_status.h"
 #include "agent/node/registration.h"
 #include "agent/pods/status_patch.h"
-#include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/files/exit_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/numa/page_nodes.h"
-#include "agent/shepherd/live_record.h"
+#include "agent/shepherd/files/live_record.h"
 #include "lib/base/fd.h"
 #include "lib/base/sanitizer.h"
 #include "lib/base/strbuf.h"

@@ -14,7 +14,7 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/spare_dirs.h"
 #include "agent/pods/leftovers.h"
-#include "agent/shepherd/live_record.h"
+#include "agent/shepherd/files/live_record.h"
 #include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/kind.h"

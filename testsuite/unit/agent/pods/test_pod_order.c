@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
-#include "agent/shepherd/order.h"
+#include "agent/shepherd/files/order.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

@@ -4,7 +4,7 @@
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"
 #include "agent/pods/pod_run_state.h"
-#include "agent/shepherd/live_record.h"
+#include "agent/shepherd/files/live_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

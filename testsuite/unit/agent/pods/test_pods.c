@@ -6,7 +6,7 @@
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/spare_dirs.h"
-#include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/files/exit_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

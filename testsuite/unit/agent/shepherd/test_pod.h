@@ -22,10 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/files/exit_record.h"
+#include "agent/shepherd/files/live_record.h"
+#include "agent/shepherd/files/order.h"
 #include "agent/shepherd/launch.h"
-#include "agent/shepherd/live_record.h"
-#include "agent/shepherd/order.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"

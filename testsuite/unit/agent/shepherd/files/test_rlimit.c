@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/shepherd/rlimit.h"
+#include "agent/shepherd/files/rlimit.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/shepherd/key_values.h"
+#include "agent/shepherd/files/key_values.h"
 
 #include <check.h>
 #include <errno.h>

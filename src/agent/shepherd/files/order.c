@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/shepherd/order.h"
+#include "agent/shepherd/files/order.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/shepherd/key_values.h"
+#include "agent/shepherd/files/key_values.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"

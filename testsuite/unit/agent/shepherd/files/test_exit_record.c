@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/files/exit_record.h"
 
 #include <check.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/shepherd/rlimit.h"
+#include "agent/shepherd/files/rlimit.h"
 #include "lib/base/macro.h"
 
 struct arena;

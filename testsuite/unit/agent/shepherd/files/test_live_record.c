@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/shepherd/live_record.h"
+#include "agent/shepherd/files/live_record.h"
 
 #include <check.h>
 
