@@ -69,7 +69,7 @@ ok "a reservation that would have ended is refused" \
     grep -q 'it would have ended already' "$cluster/err"
 root reserve bad --count 3 --duration 1h --users kilntest1 2>"$cluster/err"
 ok "a reservation of more nodes than exist is refused" \
-    grep -q '3 nodes requested, but only' "$cluster/err"
+    grep -q '3 nodes are requested, but only' "$cluster/err"
 as kilntest1 kctl reserve mine --nodes n1 --duration 1h --users kilntest1 2>"$cluster/err"
 ok "users cannot create reservations" \
     grep -qi 'forbidden\|may not\|cannot' "$cluster/err"
