@@ -440,6 +440,7 @@ holds_the_end(struct house *h)
         CLEANUP_EXCHANGE struct exchange e =
             ask(h, h->remote, HTTP_GET, "/healthz", NULL);
 
+        ck_assert_int_eq(e.status, 200);
         is_held = strstr(agent.text.text, "Succeeded") == NULL;
     }
     bind_to_n1(h, "b");
