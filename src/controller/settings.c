@@ -309,8 +309,10 @@ controller_settings_read_again(const struct controller_settings *before,
                            s->arena,
                            s,
                            mistakes);
-    if (r == 0)
-        set_socket(s);
+    if (r < 0)
+        return r;
+    set_socket(s);
+    set_audit_file(s);
     return r;
 }
 

@@ -39,6 +39,8 @@ ok "the controller still runs" cluster_is_ready
 ok "a new administrator has rights at once" may_administer second
 ok "a setting that needs a restart is named" \
     log_says 'nodeGrace has changed.*is restarted'
+is "no setting that has not changed is named" \
+    "$(count_of ' has changed; the change takes effect')" 1
 
 configure 'administrators: [nobody-there]'
 ok "an error is reported with file, line and key" \
