@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What members of a namespace write stays in that namespace, names its author,
+# An object that a member of a namespace writes stays there, names its author,
 # and discloses nothing about jobs of others. Only an operator can release a
 # job that an operator holds.
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a pod states about its process is true at its creation and after later
+# A field of a pod about its process is true at its creation and after later
 # changes: Kiln obeys it, refuses it, or warns that it has no effect.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others

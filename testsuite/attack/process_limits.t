@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What users ask for their own processes must not exceed what the node grants:
-# resource limits, real-time and nice priorities, numbers of processes.
+# The requests of users for their processes must not exceed what the node grants
+# of resource limits, real-time and nice priorities, and numbers of processes.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 

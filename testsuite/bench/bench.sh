@@ -17,7 +17,7 @@ KILN_PROGRAMS="kiln-controller kiln-agent kiln-shepherd kiln-output ksub kctl
     KILN_PROGRAMS="$KILN_PROGRAMS kiln-forkserver"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
-# Where a test would be skipped, a bench fails.
+# A missing program fails a bench, whereas it skips a test.
 skip_all() { bail_out "$1"; }
 
 bench_programs() {

@@ -64,7 +64,8 @@ told() { [ "$(root get cronjob mine -o json |
     jq -r '.status.lastSuccessfulTime != null')" = true ]; }
 ok "the CronJob has the time of its last success" wait_for 20 told
 
-# What other users can do.
+# Other users can read its schedule. They can neither change nor delete it, nor
+# act in its name.
 one=/apis/batch/v1/namespaces/default/cronjobs/mine
 forbidden "another user cannot change it" \
     kilntest2 PATCH "$one" '{"spec":{"suspend":true}}' "$merge"
