@@ -48,11 +48,10 @@
 #include "lib/loop/workers.h"
 #include "lib/program/readiness.h"
 
-#define WORKERS           8u
-#define HARDWARE_WATCH_MS 5000
-#define REFUSALS          3
-#define CLUSTER_CHECK_BEATS \
-    3 /* heartbeats from one check of the cluster mark to the next */
+#define WORKERS             8u
+#define HARDWARE_WATCH_MS   5000
+#define REFUSALS            3
+#define CLUSTER_CHECK_BEATS 3 /* heartbeats from one check of the cluster mark to the next */
 
 /* After the controller is back, each agent retries at a random moment within
  * this time, so that ten thousand agents do not retry at once.
@@ -78,17 +77,12 @@ static void
 on_checked(void *context)
 {
     struct agent *a = context;
-    const struct object *node =
-        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
+    const struct object *node = a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
 
-    if (self_check_has_failed(a->self_check,
-                              &a->description.facts.check_reason,
+    if (self_check_has_failed(a->self_check, &a->description.facts.check_reason,
                               &a->description.facts.check_words)
         && node != NULL)
-        event_recorder_record(a->connection.event_recorder,
-                              node,
-                              RECORD_WARNING,
-                              NODE_CHECK_FAILED,
+        event_recorder_record(a->connection.event_recorder, node, RECORD_WARNING, NODE_CHECK_FAILED,
                               a->description.facts.check_words);
     if (a->has_joined)
         registration_update(a->registration);
@@ -129,19 +123,16 @@ on_cluster_answer(enum cluster_answer answer, void *context)
     a->refusals = answer == CLUSTER_REFUSED ? a->refusals + 1 : 0;
     if ((answer == CLUSTER_FOREIGN && a->has_joined) || answer == CLUSTER_OLDER
         || (answer == CLUSTER_OURS && a->was_foreign))
-        on_reconnect(REGISTRATION_PROVEN,
-                     a); /* the restart lists all objects again */
+        on_reconnect(REGISTRATION_PROVEN, a); /* the restart lists all objects again */
     else if (a->has_joined && a->proves && a->refusals == REFUSALS)
         on_reconnect(REGISTRATION_UNPROVEN, a);
     a->was_foreign = answer == CLUSTER_FOREIGN;
-    if (answer != CLUSTER_OURS
-        && (answer != CLUSTER_REFUSED || a->has_joined || !a->proves))
+    if (answer != CLUSTER_OURS && (answer != CLUSTER_REFUSED || a->has_joined || !a->proves))
         return;
     if (!a->has_joined) {
         a->has_joined = true;
         registration_start(a->registration);
-    } else if (pods_resolve_forgotten(a->pods, is_lost, a)
-               && a->node_watch != NULL)
+    } else if (pods_resolve_forgotten(a->pods, is_lost, a) && a->node_watch != NULL)
         node_watch_check(a->node_watch);
 }
 
@@ -221,9 +212,8 @@ fill_context(struct agent *a)
     const struct agent_settings *s = a->settings;
     const char *slash = strrchr(s->shepherd, '/');
 
-    a->output_program = xasprintf("%.*skiln-output",
-                                  slash ? (int)(slash - s->shepherd) + 1 : 0,
-                                  s->shepherd);
+    a->output_program =
+        xasprintf("%.*skiln-output", slash ? (int)(slash - s->shepherd) + 1 : 0, s->shepherd);
 
     a->context = (struct agent_context){
         .ask_if_forgotten = on_forgotten_pod,
@@ -262,9 +252,8 @@ fill_context(struct agent *a)
                                                                   : NULL,
         .pool = a->resources.pool,
         .pids_per_pod = count_pids(s),
-        .default_memory = s->default_memory != NULL
-                              ? (uint64_t)quantity_text_value(s->default_memory)
-                              : 0,
+        .default_memory =
+            s->default_memory != NULL ? (uint64_t)quantity_text_value(s->default_memory) : 0,
         .rootless = geteuid() != 0,
         .uid = geteuid(),
         .allow_root = s->allow_root_jobs,
@@ -334,10 +323,7 @@ on_ready(void *context)
     pods_start(a->pods);
     if (a->usage_reporter != NULL)
         usage_reporter_start(a->usage_reporter);
-    a->requests = log_requests_new(&a->context,
-                                   a->connection.http,
-                                   a->pods,
-                                   a->output_program);
+    a->requests = log_requests_new(&a->context, a->connection.http, a->pods, a->output_program);
 }
 
 static void
@@ -351,9 +337,7 @@ on_stop(UNUSED int signal_number, void *context)
 }
 
 int
-agent_new(const struct agent_settings *settings,
-          enum agent_next mode,
-          struct agent **ret_agent,
+agent_new(const struct agent_settings *settings, enum agent_next mode, struct agent **ret_agent,
           struct error *err)
 {
     CLEANUP(agent_freep) struct agent *a = xnew(struct agent);
@@ -374,21 +358,17 @@ agent_new(const struct agent_settings *settings,
     if (r < 0)
         return r;
     node_resources_open(&a->resources, settings, a->inventory.topology);
-    node_description_init(&a->description,
-                          settings,
-                          &a->inventory,
-                          &a->resources);
+    node_description_init(&a->description, settings, &a->inventory, &a->resources);
     open_self_check(a);
-    r = api_connection_open(
-        &a->connection,
-        &(struct api_connection_settings){
-            .loop = a->loop,
-            .workers = a->workers,
-            .agent = settings,
-            .node = a->description.name,
-            .secret_path = a->proves ? a->resources.secret_path : NULL,
-        },
-        err);
+    r = api_connection_open(&a->connection,
+                            &(struct api_connection_settings){
+                                .loop = a->loop,
+                                .workers = a->workers,
+                                .agent = settings,
+                                .node = a->description.name,
+                                .secret_path = a->proves ? a->resources.secret_path : NULL,
+                            },
+                            err);
     if (r < 0)
         return r;
     fill_context(a);
@@ -426,13 +406,10 @@ agent_new(const struct agent_settings *settings,
     });
     a->pods = pods_new(&a->context, on_left, a);
     if (settings->metrics_file != NULL)
-        a->metrics =
-            metrics_file_new(&a->context, a->pods, settings->metrics_file);
+        a->metrics = metrics_file_new(&a->context, a->pods, settings->metrics_file);
     if (settings->usage_interval_us > 0)
         a->usage_reporter =
-            usage_reporter_new(&a->context,
-                               a->pods,
-                               settings->usage_interval_us / 1000);
+            usage_reporter_new(&a->context, a->pods, settings->usage_interval_us / 1000);
     a->hardware_watch = hardware_watch_new(&(struct hardware_watch_settings){
         .loop = a->loop,
         .workers = a->workers,

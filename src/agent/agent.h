@@ -26,9 +26,7 @@ enum agent_next { AGENT_ENDS, AGENT_PROVEN, AGENT_UNPROVEN };
  * next.
  */
 void agent_free(struct agent *agent);
-int agent_new(const struct agent_settings *settings,
-              enum agent_next mode,
-              struct agent **ret_agent,
+int agent_new(const struct agent_settings *settings, enum agent_next mode, struct agent **ret_agent,
               struct error *err);
 DEFINE_CLEANUP(struct agent, agent_free)
 enum agent_next agent_run(struct agent *agent);

@@ -41,8 +41,7 @@ const char *
 agent_find_label(const char *label, void *context)
 {
     const struct agent *a = context;
-    const struct object *node =
-        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
+    const struct object *node = a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
 
     return node != NULL ? string_map_find(&node->meta->labels, label) : NULL;
 }
@@ -57,25 +56,18 @@ agent_on_doubt(void *context)
 
 /* The hardware has changed, or a part of it is gone. */
 void
-agent_on_changed(struct topology *is TAKES,
-                 const char *words,
-                 bool is_less,
-                 void *context)
+agent_on_changed(struct topology *is TAKES, const char *words, bool is_less, void *context)
 {
     struct agent *a = context;
-    const struct object *node =
-        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
+    const struct object *node = a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
 
     log_warning("this machine has changed: %s", words);
     inventory_change(&a->inventory, is);
     a->description.facts.topology = is;
     a->context.topology = is;
     if (node != NULL)
-        event_recorder_record(a->connection.event_recorder,
-                              node,
-                              is_less ? RECORD_WARNING : RECORD_NORMAL,
-                              "TopologyChanged",
-                              words);
+        event_recorder_record(a->connection.event_recorder, node,
+                              is_less ? RECORD_WARNING : RECORD_NORMAL, "TopologyChanged", words);
     if (a->resources.cgroups != NULL) {
         cgroot_refill(a->resources.cgroups);
         cgpool_renew(a->resources.pool);
@@ -101,9 +93,7 @@ end_orphans(const char *uids, void *context)
 }
 
 static void
-visit_retained(void (*visit)(const struct object *pod, void *arg),
-               void *arg,
-               void *context)
+visit_retained(void (*visit)(const struct object *pod, void *arg), void *arg, void *context)
 {
     struct agent *a = context;
 
@@ -125,17 +115,12 @@ on_seen(const struct object *node, void *context)
                       "; repair it, or accept the present hardware: kctl "
                       "annotate node %s " ANNOTATION_EXPECTED_HARDWARE "-",
                       a->description.name);
-    if (!node_description_set_missing(&a->description,
-                                      is_missing ? words.text : NULL))
+    if (!node_description_set_missing(&a->description, is_missing ? words.text : NULL))
         return;
     if (is_missing) {
-        log_warning("this node has less hardware than before: %s",
-                    a->description.missing);
-        event_recorder_record(a->connection.event_recorder,
-                              node,
-                              RECORD_WARNING,
-                              NODE_HARDWARE_MISSING,
-                              a->description.missing);
+        log_warning("this node has less hardware than before: %s", a->description.missing);
+        event_recorder_record(a->connection.event_recorder, node, RECORD_WARNING,
+                              NODE_HARDWARE_MISSING, a->description.missing);
     } else
         log_info("all expected hardware of this node is present again");
     registration_update(a->registration);

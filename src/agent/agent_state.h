@@ -75,10 +75,7 @@ struct agent {
  * or NULL.
  */
 void agent_on_doubt(void *agent);
-void agent_on_changed(struct topology *is TAKES,
-                      const char *words,
-                      bool is_less,
-                      void *agent);
+void agent_on_changed(struct topology *is TAKES, const char *words, bool is_less, void *agent);
 const char *agent_find_label(const char *label, void *agent);
 
 /* Starts the watch of this agent's Node. */

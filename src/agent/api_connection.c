@@ -32,8 +32,7 @@ service_uid(const char *user, uid_t *ret_uid, struct error *err)
     else if (*user != '\0' && *end == '\0')
         *ret_uid = (uid_t)number;
     else
-        return error_set(err,
-                         -ENOENT,
+        return error_set(err, -ENOENT,
                          "--service-user: there is no user '%s' on this "
                          "machine; give the user that kiln-controller runs as",
                          user);
@@ -41,8 +40,7 @@ service_uid(const char *user, uid_t *ret_uid, struct error *err)
 }
 
 static int
-open_login(struct api_connection *connection,
-           const struct api_connection_settings *s,
+open_login(struct api_connection *connection, const struct api_connection_settings *s,
            struct error *err)
 {
     struct node_secret secret;
@@ -61,21 +59,17 @@ open_login(struct api_connection *connection,
         else if (r != -ENOENT)
             return r;
     }
-    connection->credential_backend =
-        credential_backend_new_munge(s->agent->munge_socket);
+    connection->credential_backend = credential_backend_new_munge(s->agent->munge_socket);
     auth.credential_backend = connection->credential_backend;
-    connection->login =
-        http_login_new(s->loop, s->workers, &auth, HTTP_LOGIN_SESSION);
+    connection->login = http_login_new(s->loop, s->workers, &auth, HTTP_LOGIN_SESSION);
     return 0;
 }
 
 int
-api_connection_open(struct api_connection *connection,
-                    const struct api_connection_settings *s,
+api_connection_open(struct api_connection *connection, const struct api_connection_settings *s,
                     struct error *err)
 {
-    struct http_client_settings settings = {.connections = 8,
-                                            .resolve = http_resolve};
+    struct http_client_settings settings = {.connections = 8, .resolve = http_resolve};
     int r;
 
     if (strncmp(s->agent->controller, "http+unix:", 10) != 0) {
@@ -84,18 +78,12 @@ api_connection_open(struct api_connection *connection,
             return r;
         settings.login = connection->login;
     }
-    r = http_client_new(s->loop,
-                        s->agent->controller,
-                        &settings,
-                        &connection->http,
-                        err);
+    r = http_client_new(s->loop, s->agent->controller, &settings, &connection->http, err);
     if (r < 0)
         return r;
     connection->client = remote_client_new(s->loop, connection->http);
-    connection->event_recorder = event_recorder_new(connection->client,
-                                                    &clock_system,
-                                                    "kiln-agent",
-                                                    s->node);
+    connection->event_recorder =
+        event_recorder_new(connection->client, &clock_system, "kiln-agent", s->node);
     return 0;
 }
 

@@ -39,7 +39,6 @@ struct api_connection_settings {
  * after the workers.
  */
 int api_connection_open(struct api_connection *connection,
-                        const struct api_connection_settings *settings,
-                        struct error *err);
+                        const struct api_connection_settings *settings, struct error *err);
 void api_connection_close(struct api_connection *connection);
 void api_connection_fini(struct api_connection *connection);

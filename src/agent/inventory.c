@@ -15,9 +15,7 @@
 #include "lib/base/strbuf.h"
 
 static int
-read_reserved(struct hardware_request *request,
-              const struct agent_settings *s,
-              struct error *err)
+read_reserved(struct hardware_request *request, const struct agent_settings *s, struct error *err)
 {
     struct quantity memory;
     int r;
@@ -30,8 +28,7 @@ read_reserved(struct hardware_request *request,
     if (s->reserved_memory != NULL) {
         r = quantity_parse(s->reserved_memory, &memory);
         if (r < 0)
-            return error_set(err,
-                             r,
+            return error_set(err, r,
                              "--reserved-memory: '%s' is not a quantity such "
                              "as 4Gi",
                              s->reserved_memory);
@@ -51,11 +48,7 @@ tell_disagreements(const struct inventory *i)
     CLEANUP_FREE struct memory_facts *facts = xnew(struct memory_facts);
 
     if (memory_facts_read(facts) == 0
-        && memory_check(i->topology,
-                        i->request.reserved_memory_bytes,
-                        facts,
-                        &words)
-               > 0)
+        && memory_check(i->topology, i->request.reserved_memory_bytes, facts, &words) > 0)
         log_warning("hwloc and libnuma disagree about this machine: %s; using "
                     "hwloc for placement. Compare 'lstopo' with 'numactl "
                     "--hardware'",
@@ -63,9 +56,7 @@ tell_disagreements(const struct inventory *i)
 }
 
 int
-inventory_take(struct inventory *i,
-               const struct agent_settings *s,
-               struct error *err)
+inventory_take(struct inventory *i, const struct agent_settings *s, struct error *err)
 {
     int r;
 

@@ -28,8 +28,6 @@ struct inventory {
 };
 
 /* The inventory borrows texts of the settings. */
-int inventory_take(struct inventory *i,
-                   const struct agent_settings *settings,
-                   struct error *err);
+int inventory_take(struct inventory *i, const struct agent_settings *settings, struct error *err);
 void inventory_change(struct inventory *i, struct topology *is TAKES);
 void inventory_fini(struct inventory *i);

@@ -26,17 +26,14 @@ name_after_host(const char *hostname)
 }
 
 void
-node_description_init(struct node_description *d,
-                      const struct agent_settings *s,
-                      const struct inventory *inventory,
-                      const struct node_resources *resources)
+node_description_init(struct node_description *d, const struct agent_settings *s,
+                      const struct inventory *inventory, const struct node_resources *resources)
 {
     const struct cgroot_ability *can =
         resources->cgroups != NULL ? cgroot_ability(resources->cgroups) : NULL;
 
-    d->name = s->node_name != NULL
-                  ? xstrdup(s->node_name)
-                  : name_after_host(inventory->machine->hostname);
+    d->name = s->node_name != NULL ? xstrdup(s->node_name)
+                                   : name_after_host(inventory->machine->hostname);
     d->facts.name = d->name;
     d->facts.machine = inventory->machine;
     d->facts.topology = inventory->topology;
@@ -77,9 +74,8 @@ node_description_set_hook_failure(struct node_description *d, const char *what)
 bool
 node_description_set_missing(struct node_description *d, const char *words)
 {
-    bool same = words == NULL
-                    ? d->missing == NULL
-                    : d->missing != NULL && strcmp(words, d->missing) == 0;
+    bool same =
+        words == NULL ? d->missing == NULL : d->missing != NULL && strcmp(words, d->missing) == 0;
 
     if (same)
         return false;

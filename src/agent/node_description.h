@@ -26,8 +26,7 @@ struct node_description {
 };
 
 /* Life */
-void node_description_init(struct node_description *d,
-                           const struct agent_settings *settings,
+void node_description_init(struct node_description *d, const struct agent_settings *settings,
                            const struct inventory *inventory,
                            const struct node_resources *resources);
 void node_description_fini(struct node_description *d);
@@ -37,7 +36,5 @@ void node_description_fini(struct node_description *d);
  * that failure. set_missing takes the missing hardware in words; NULL: nothing
  * is missing.
  */
-bool node_description_set_hook_failure(struct node_description *d,
-                                       const char *what);
-bool node_description_set_missing(struct node_description *d,
-                                  const char *words);
+bool node_description_set_hook_failure(struct node_description *d, const char *what);
+bool node_description_set_missing(struct node_description *d, const char *words);

@@ -25,8 +25,7 @@
 
 /* Two agents with one state directory would start every pod twice. */
 int
-node_resources_lock(struct node_resources *r,
-                    const struct agent_settings *settings,
+node_resources_lock(struct node_resources *r, const struct agent_settings *settings,
                     struct error *err)
 {
     const char *dir = settings->state_dir;
@@ -43,8 +42,7 @@ node_resources_lock(struct node_resources *r,
     if (r->lock_fd < 0)
         return error_set(err, -errno, "'%s': %s", lock, strerror(errno));
     if (flock(r->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        return error_set(err,
-                         -EBUSY,
+        return error_set(err, -EBUSY,
                          "another kiln-agent runs with the state directory "
                          "'%s'",
                          dir);
@@ -57,8 +55,7 @@ node_resources_lock(struct node_resources *r,
  * so.
  */
 static void
-open_cgroups(struct node_resources *r,
-             const struct agent_settings *settings,
+open_cgroups(struct node_resources *r, const struct agent_settings *settings,
              const struct topology *topology)
 {
     CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
@@ -68,8 +65,7 @@ open_cgroups(struct node_resources *r,
 
     if (geteuid() != 0)
         return;
-    if (settings->cpu_partition != CPU_PARTITION_NONE
-        && !topology->is_virtual) {
+    if (settings->cpu_partition != CPU_PARTITION_NONE && !topology->is_virtual) {
         cpuset_format(&topology->pus, &cpus);
         wanted.partition_cpus = cpus.text;
     }
@@ -96,8 +92,7 @@ open_cgroups(struct node_resources *r,
  * pod.
  */
 static void
-open_fork_server(struct node_resources *r,
-                 const struct agent_settings *settings)
+open_fork_server(struct node_resources *r, const struct agent_settings *settings)
 {
     struct error err = {0};
 
@@ -111,19 +106,15 @@ open_fork_server(struct node_resources *r,
 static void
 open_scratch(struct node_resources *r, const struct agent_settings *s)
 {
-    int64_t bytes = s->scratch_capacity != NULL
-                        ? quantity_text_value(s->scratch_capacity)
-                        : 0;
+    int64_t bytes = s->scratch_capacity != NULL ? quantity_text_value(s->scratch_capacity) : 0;
     struct error err = {0};
 
-    if (s->scratch_dir != NULL
-        && scratch_open(s->scratch_dir, bytes, &r->scratch, &err) < 0)
+    if (s->scratch_dir != NULL && scratch_open(s->scratch_dir, bytes, &r->scratch, &err) < 0)
         log_warning("this node offers no scratch: %s", err.text);
 }
 
 void
-node_resources_open(struct node_resources *r,
-                    const struct agent_settings *settings,
+node_resources_open(struct node_resources *r, const struct agent_settings *settings,
                     const struct topology *topology)
 {
     open_cgroups(r, settings, topology);

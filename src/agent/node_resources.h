@@ -33,10 +33,8 @@ struct node_resources {
  * another agent holds the lock. node_resources_open cannot fail: the log says
  * what is missing, and the node offers less.
  */
-int node_resources_lock(struct node_resources *r,
-                        const struct agent_settings *settings,
+int node_resources_lock(struct node_resources *r, const struct agent_settings *settings,
                         struct error *err);
-void node_resources_open(struct node_resources *r,
-                         const struct agent_settings *settings,
+void node_resources_open(struct node_resources *r, const struct agent_settings *settings,
                          const struct topology *topology);
 void node_resources_fini(struct node_resources *r);

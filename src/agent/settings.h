@@ -37,7 +37,7 @@ struct agent_settings {
     const char *state_dir;
     const char *run_dir;
     const char *tmp_dir;
-    const char *scratch_dir; /* of volumes; NULL: no scratch space is offered */
+    const char *scratch_dir;      /* of volumes; NULL: no scratch space is offered */
     const char *scratch_capacity; /* a quantity; NULL: file system size */
     const char *topology;         /* if set: a synthetic string or a file */
     const char *reserved_cpus;
@@ -68,6 +68,5 @@ struct agent_settings {
 /* Life. agent_settings_read does not return after --help, --check-config or a
  * mistake.
  */
-void
-agent_settings_read(struct agent_settings *settings, int argc, char **argv);
+void agent_settings_read(struct agent_settings *settings, int argc, char **argv);
 void agent_settings_fini(struct agent_settings *settings);

@@ -40,11 +40,8 @@ lower_priority(void)
     struct sched_param order;
     int policy;
 
-    (void)setpriority(PRIO_PROCESS,
-                      self,
-                      getpriority(PRIO_PROCESS, self) + NICE_MORE);
-    if (pthread_getschedparam(pthread_self(), &policy, &order) != 0
-        || order.sched_priority <= 1)
+    (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICE_MORE);
+    if (pthread_getschedparam(pthread_self(), &policy, &order) != 0 || order.sched_priority <= 1)
         return;
     order.sched_priority--;
     (void)pthread_setschedparam(pthread_self(), policy, &order);

@@ -15,9 +15,7 @@ struct component_thread;
 struct loop;
 
 /* Begin makes the component, end frees it. */
-typedef void *component_thread_begin_fn(struct loop *loop,
-                                        struct client *client,
-                                        void *context);
+typedef void *component_thread_begin_fn(struct loop *loop, struct client *client, void *context);
 typedef void component_thread_end_fn(void *component);
 
 struct component_thread_settings {
@@ -31,10 +29,8 @@ struct component_thread_settings {
 
 /* Life. New starts the thread. Free stops it and returns when it has ended. */
 void component_thread_free(struct component_thread *thread);
-struct component_thread *
-component_thread_new(const struct component_thread_settings *settings)
+struct component_thread *component_thread_new(const struct component_thread_settings *settings)
     OWNED_BY(component_thread_free);
 
 /* Runs `call` on the component's thread. */
-void component_thread_call(struct component_thread *thread,
-                           void (*call)(void *component));
+void component_thread_call(struct component_thread *thread, void (*call)(void *component));

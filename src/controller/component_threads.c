@@ -35,8 +35,7 @@ struct scheduler_component {
     struct scheduler *scheduler;
     struct informers *informers;
     struct scheduler_loop *scheduler_loop;
-    struct extender_transport
-        *extender_transport; /* to extenders, if there are any */
+    struct extender_transport *extender_transport; /* to extenders, if there are any */
     struct election *election;
     bool leads;
 };
@@ -52,19 +51,15 @@ start_if_ready(struct scheduler_component *s)
  * otherwise.
  */
 static int
-answer_why(const struct client_question *question,
-           struct arena *arena,
-           struct json **ret_answer,
+answer_why(const struct client_question *question, struct arena *arena, struct json **ret_answer,
            void *context)
 {
     struct scheduler_component *s = context;
 
     if (!s->leads || !informers_has_synced(s->informers))
         return -EAGAIN;
-    *ret_answer = scheduler_explain(s->scheduler,
-                                    question->object,
-                                    question->is_hypothetical,
-                                    arena);
+    *ret_answer =
+        scheduler_explain(s->scheduler, question->object, question->is_hypothetical, arena);
     return 0;
 }
 
@@ -157,9 +152,7 @@ tell_warnings(const struct kube_configuration *c)
     const char *line = kube_configuration_warnings(c);
 
     for (; *line != '\0'; line += strcspn(line, "\n") + 1)
-        log_warning("the scheduler's configuration: %.*s",
-                    (int)strcspn(line, "\n"),
-                    line);
+        log_warning("the scheduler's configuration: %.*s", (int)strcspn(line, "\n"), line);
 }
 
 static void *
@@ -193,10 +186,8 @@ end_scheduling(void *component)
 }
 
 struct component_thread *
-component_threads_start_scheduler(struct apiserver *api,
-                                  const struct controller_settings *settings,
-                                  struct metric_registry *metrics,
-                                  atomic_bool *is_failing)
+component_threads_start_scheduler(struct apiserver *api, const struct controller_settings *settings,
+                                  struct metric_registry *metrics, atomic_bool *is_failing)
 {
     struct scheduler_component *s = xnew(struct scheduler_component);
 
@@ -242,17 +233,13 @@ struct lifecycle_component {
 };
 
 static bool
-is_damaged(const struct kind *kind,
-           const char *namespace,
-           const char *name,
-           const char *uid,
+is_damaged(const struct kind *kind, const char *namespace, const char *name, const char *uid,
            void *context)
 {
     const struct lifecycle_component *c = context;
 
     return store_names_damaged(c->store, uid)
-           || (kind != NULL
-               && store_is_damaged(c->store, kind, namespace, name));
+           || (kind != NULL && store_is_damaged(c->store, kind, namespace, name));
 }
 
 static void
@@ -317,11 +304,9 @@ end_lifecycle(void *component)
 }
 
 struct component_thread *
-component_threads_start_lifecycle(struct apiserver *api,
-                                  const struct store *store,
+component_threads_start_lifecycle(struct apiserver *api, const struct store *store,
                                   const struct controller_settings *settings,
-                                  struct metric_registry *metrics,
-                                  atomic_bool *is_failing)
+                                  struct metric_registry *metrics, atomic_bool *is_failing)
 {
     struct lifecycle_component *c = xnew(struct lifecycle_component);
 

@@ -19,18 +19,14 @@ struct metric_registry;
 struct store;
 
 struct component_thread *
-component_threads_start_scheduler(struct apiserver *api,
-                                  const struct controller_settings *settings,
-                                  struct metric_registry *metrics,
-                                  atomic_bool *is_failing);
+component_threads_start_scheduler(struct apiserver *api, const struct controller_settings *settings,
+                                  struct metric_registry *metrics, atomic_bool *is_failing);
 
 /* Logs the scheduler's state and how it differs from the API. Does nothing when
  * `scheduler` is NULL.
  */
 void component_threads_debug_scheduler(struct component_thread *scheduler);
 struct component_thread *
-component_threads_start_lifecycle(struct apiserver *api,
-                                  const struct store *store,
+component_threads_start_lifecycle(struct apiserver *api, const struct store *store,
                                   const struct controller_settings *settings,
-                                  struct metric_registry *metrics,
-                                  atomic_bool *is_failing);
+                                  struct metric_registry *metrics, atomic_bool *is_failing);

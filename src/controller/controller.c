@@ -78,13 +78,12 @@ struct controller {
 typedef int component_start_fn(struct controller *c, struct error *err);
 typedef void component_stop_fn(struct controller *c);
 
-static component_start_fn start_loop, start_policy, check_state, start_workers,
-    start_serving_keys, start_auth, start_store, start_history, start_audit,
-    start_api, start_scheduler, start_lifecycle, start_listeners;
-static component_stop_fn stop_munge_check, free_munge_check, stop_workers,
-    stop_store, stop_history, stop_api, stop_scheduler, stop_lifecycle,
-    free_history, free_audit, free_loop, free_policy, free_reload,
-    free_serving_keys, free_auth, free_api;
+static component_start_fn start_loop, start_policy, check_state, start_workers, start_serving_keys,
+    start_auth, start_store, start_history, start_audit, start_api, start_scheduler,
+    start_lifecycle, start_listeners;
+static component_stop_fn stop_munge_check, free_munge_check, stop_workers, stop_store, stop_history,
+    stop_api, stop_scheduler, stop_lifecycle, free_history, free_audit, free_loop, free_policy,
+    free_reload, free_serving_keys, free_auth, free_api;
 
 /* All components, in the order in which they start. All are stopped, in the
  * opposite order, before any is freed: a component that waits for a callback of
@@ -273,8 +272,7 @@ start_auth(struct controller *c, struct error *err)
     struct token_endpoint access;
 
     (void)err;
-    c->credential_backend =
-        credential_backend_new_munge(c->settings->munge_socket);
+    c->credential_backend = credential_backend_new_munge(c->settings->munge_socket);
     serving_keys_access(c->serving_keys, c->credential_backend, &access);
     c->auth = auth_server_new(&(struct auth_server_settings){
         .loop = c->loop,
@@ -311,9 +309,7 @@ store_failed(const struct error *err, void *context)
 }
 
 static void
-object_moved(const struct object *before,
-             const struct object *after,
-             void *context)
+object_moved(const struct object *before, const struct object *after, void *context)
 {
     struct controller *c = context;
 
@@ -344,8 +340,7 @@ start_store(struct controller *c, struct error *err)
             .failed = store_failed,
             .context = c,
         },
-        &c->store,
-        err);
+        &c->store, err);
 }
 
 static void
@@ -461,10 +456,8 @@ start_scheduler(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->scheduler = component_threads_start_scheduler(c->api,
-                                                         c->settings,
-                                                         c->metrics,
-                                                         &c->is_failing[0]);
+        c->scheduler =
+            component_threads_start_scheduler(c->api, c->settings, c->metrics, &c->is_failing[0]);
     return 0;
 }
 
@@ -481,10 +474,7 @@ start_lifecycle(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->lifecycle = component_threads_start_lifecycle(c->api,
-                                                         c->store,
-                                                         c->settings,
-                                                         c->metrics,
+        c->lifecycle = component_threads_start_lifecycle(c->api, c->store, c->settings, c->metrics,
                                                          &c->is_failing[1]);
     return 0;
 }
@@ -503,10 +493,8 @@ start_listeners(struct controller *c, struct error *err)
     int r = listeners_open(s, c->api, c->serving_keys, err);
 
     if (r == 0 && s->listen.count > 0 && !s->is_conformance)
-        c->munge_check = munge_check_new(c->loop,
-                                         c->workers,
-                                         c->credential_backend,
-                                         &c->is_munge_dead);
+        c->munge_check =
+            munge_check_new(c->loop, c->workers, c->credential_backend, &c->is_munge_dead);
     return r;
 }
 
@@ -523,8 +511,7 @@ free_munge_check(struct controller *c)
 }
 
 int
-controller_new(const struct controller_settings *settings,
-               struct controller **ret_controller,
+controller_new(const struct controller_settings *settings, struct controller **ret_controller,
                struct error *err)
 {
     struct controller *c = xnew(struct controller);
@@ -563,16 +550,13 @@ controller_run(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
 
-    log_info("cluster '%s' is served on '%s'%s%s",
-             s->cluster,
-             s->socket,
+    log_info("cluster '%s' is served on '%s'%s%s", s->cluster, s->socket,
              s->listen.count > 0 ? " and port " : "",
              s->listen.count > 0 ? s->listen.items[0] : "");
     if (s->is_conformance)
-        log_warning(
-            "--conformance: EVERYBODY WHO REACHES THIS CONTROLLER IS AN "
-            "ADMINISTRATOR, and nothing is scheduled; use it only for tests "
-            "of the API, never for a cluster");
+        log_warning("--conformance: EVERYBODY WHO REACHES THIS CONTROLLER IS AN "
+                    "ADMINISTRATOR, and nothing is scheduled; use it only for tests "
+                    "of the API, never for a cluster");
     readiness_ready();
     loop_run(c->loop);
     if (c->failure.code < 0)

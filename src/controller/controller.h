@@ -18,8 +18,7 @@ struct error;
  * opposite order.
  */
 void controller_free(struct controller *controller);
-int controller_new(const struct controller_settings *settings,
-                   struct controller **ret_controller,
+int controller_new(const struct controller_settings *settings, struct controller **ret_controller,
                    struct error *err);
 DEFINE_CLEANUP(struct controller, controller_free)
 

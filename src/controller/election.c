@@ -42,8 +42,7 @@ on_lost(const char *why, void *arg)
 
     log_error("this controller has lost the lease '%s', stopping the "
               "components that need it: %s",
-              e->lease,
-              why);
+              e->lease, why);
     metric_set(e->is_leading, 0);
     e->lost(e->context);
 }
@@ -55,8 +54,7 @@ on_failed(const char *why, void *arg)
 
     log_warning("the lease '%s' can be neither taken nor renewed, trying "
                 "again: %s",
-                e->lease,
-                why);
+                e->lease, why);
 }
 
 static void
@@ -83,14 +81,12 @@ identity_of(const struct controller_settings *settings)
 static struct metric *
 make_metric(struct metric_registry *registry, const char *lease_name)
 {
-    return metric_series(
-        metric_gauge(registry,
-                     "leader_election_master_status",
-                     "Gauge of if the reporting system is master of the "
-                     "relevant lease, 0 indicates backup, 1 indicates master. "
-                     "'name' is the string used to identify the lease.",
-                     "name"),
-        lease_name);
+    return metric_series(metric_gauge(registry, "leader_election_master_status",
+                                      "Gauge of if the reporting system is master of the "
+                                      "relevant lease, 0 indicates backup, 1 indicates master. "
+                                      "'name' is the string used to identify the lease.",
+                                      "name"),
+                         lease_name);
 }
 
 struct election *

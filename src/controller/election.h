@@ -35,5 +35,4 @@ struct election_settings {
 
 /* Life. Without leader election, `gained` runs at once. */
 void election_free(struct election *e);
-struct election *election_new(const struct election_settings *settings)
-    OWNED_BY(election_free);
+struct election *election_new(const struct election_settings *settings) OWNED_BY(election_free);

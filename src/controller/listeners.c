@@ -16,9 +16,7 @@
 #define SOCKET_MODE 0666
 
 static int
-listen_tls(const struct controller_settings *s,
-           struct apiserver *api,
-           struct serving_keys *keys,
+listen_tls(const struct controller_settings *s, struct apiserver *api, struct serving_keys *keys,
            struct error *err)
 {
     struct http_layer layer;
@@ -35,10 +33,8 @@ listen_tls(const struct controller_settings *s,
 }
 
 int
-listeners_open(const struct controller_settings *s,
-               struct apiserver *api,
-               struct serving_keys *keys,
-               struct error *err)
+listeners_open(const struct controller_settings *s, struct apiserver *api,
+               struct serving_keys *keys, struct error *err)
 {
     int r = apiserver_listen_unix(api, s->socket, SOCKET_MODE, err);
 

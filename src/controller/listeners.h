@@ -12,7 +12,5 @@ struct error;
 struct serving_keys;
 
 /* `keys` is for TLS, or NULL. The error names the address. */
-int listeners_open(const struct controller_settings *settings,
-                   struct apiserver *api,
-                   struct serving_keys *keys,
-                   struct error *err);
+int listeners_open(const struct controller_settings *settings, struct apiserver *api,
+                   struct serving_keys *keys, struct error *err);

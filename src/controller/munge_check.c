@@ -33,13 +33,8 @@ ask(void *arg)
     char *credential = NULL;
 
     m->error = (struct error){0};
-    m->result = credential_backend_encode(m->credential_backend,
-                                          "",
-                                          0,
-                                          geteuid(),
-                                          TTL_S,
-                                          &credential,
-                                          &m->error);
+    m->result = credential_backend_encode(m->credential_backend, "", 0, geteuid(), TTL_S,
+                                          &credential, &m->error);
     free(credential);
 }
 
@@ -51,8 +46,7 @@ asked(void *arg)
     bool was_dead = atomic_exchange(m->is_dead, is_dead);
 
     if (is_dead && !was_dead)
-        log_error("%s; users on other machines cannot be authenticated",
-                  m->error.text);
+        log_error("%s; users on other machines cannot be authenticated", m->error.text);
     else if (was_dead && !is_dead)
         log_info("MUNGE answers again");
     if (!m->is_stopped)
@@ -68,10 +62,8 @@ begin(void *arg)
 }
 
 struct munge_check *
-munge_check_new(struct loop *loop,
-                struct workers *workers,
-                struct credential_backend *credential_backend,
-                atomic_bool *is_dead)
+munge_check_new(struct loop *loop, struct workers *workers,
+                struct credential_backend *credential_backend, atomic_bool *is_dead)
 {
     struct munge_check *m = xnew(struct munge_check);
 

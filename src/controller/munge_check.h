@@ -24,9 +24,7 @@ struct workers;
  * caller's and outlives the check.
  */
 void munge_check_free(struct munge_check *check);
-struct munge_check *
-munge_check_new(struct loop *loop,
-                struct workers *workers,
-                struct credential_backend *credential_backend,
-                atomic_bool *is_dead) OWNED_BY(munge_check_free);
+struct munge_check *munge_check_new(struct loop *loop, struct workers *workers,
+                                    struct credential_backend *credential_backend,
+                                    atomic_bool *is_dead) OWNED_BY(munge_check_free);
 void munge_check_stop(struct munge_check *check);

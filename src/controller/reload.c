@@ -33,10 +33,7 @@ read_again(void *arg)
     struct reload *r = arg;
     struct error err = {0};
 
-    if (controller_settings_read_again(r->s.started_with,
-                                       &r->fresh,
-                                       &r->mistakes)
-        < 0)
+    if (controller_settings_read_again(r->s.started_with, &r->fresh, &r->mistakes) < 0)
         return;
     if (site_policy_read(&r->fresh, &r->policy, &err) < 0)
         strbuf_printf(&r->mistakes, "%s\n", err.text);

@@ -28,8 +28,7 @@ struct reload_settings {
 
 /* Life. Free after the workers are gone. */
 void reload_free(struct reload *r);
-struct reload *reload_new(const struct reload_settings *settings)
-    OWNED_BY(reload_free);
+struct reload *reload_new(const struct reload_settings *settings) OWNED_BY(reload_free);
 
 /* Change. During a reload, reload_start requests another one after it. After
  * reload_stop none begins.

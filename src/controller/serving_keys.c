@@ -51,8 +51,7 @@ host_of(const char *listen)
         length -= 2;
     }
     host = xstrndup(listen, length);
-    if (strcmp(host, "*") != 0 && strcmp(host, "0.0.0.0") != 0
-        && strcmp(host, "::") != 0)
+    if (strcmp(host, "*") != 0 && strcmp(host, "0.0.0.0") != 0 && strcmp(host, "::") != 0)
         return host;
     free(host);
     return NULL;
@@ -93,9 +92,7 @@ make_certificate(const struct serving_keys *e, struct error *err)
     add_name(names, &n, "::1");
     r = certificate_make(e->certificate, e->key, names, n, err);
     if (r == 0)
-        log_info("created a certificate for '%s' and %zu more names: '%s'",
-                 names[0],
-                 n - 1,
+        log_info("created a certificate for '%s' and %zu more names: '%s'", names[0], n - 1,
                  e->certificate);
     for (size_t i = 0; i < n_hosts; i++)
         free(hosts[i]);
@@ -118,8 +115,7 @@ find_certificate(struct serving_keys *e, struct error *err)
 }
 
 int
-serving_keys_open(const struct controller_settings *settings,
-                  struct serving_keys **ret_keys,
+serving_keys_open(const struct controller_settings *settings, struct serving_keys **ret_keys,
                   struct error *err)
 {
     CLEANUP_FREE char *key = token_key(settings);
@@ -140,11 +136,7 @@ serving_keys_open(const struct controller_settings *settings,
     if (r == 0)
         r = tls_open(e->certificate, e->key, &e->tls, err);
     if (r == 0)
-        r = bearer_tokens_open(key,
-                               settings->cluster,
-                               &clock_system,
-                               &e->bearer,
-                               err);
+        r = bearer_tokens_open(key, settings->cluster, &clock_system, &e->bearer, err);
     if (r < 0) {
         serving_keys_free(e);
         return r;
@@ -167,8 +159,7 @@ serving_keys_free(struct serving_keys *e)
 }
 
 int
-serving_keys_rotate_tokens(const struct controller_settings *settings,
-                           struct error *err)
+serving_keys_rotate_tokens(const struct controller_settings *settings, struct error *err)
 {
     CLEANUP_FREE char *key = token_key(settings);
 
@@ -176,8 +167,7 @@ serving_keys_rotate_tokens(const struct controller_settings *settings,
 }
 
 void
-serving_keys_access(const struct serving_keys *e,
-                    struct credential_backend *credential_backend,
+serving_keys_access(const struct serving_keys *e, struct credential_backend *credential_backend,
                     struct token_endpoint *ret_access)
 {
     memset(ret_access, 0, sizeof(*ret_access));
@@ -195,6 +185,5 @@ serving_keys_access(const struct serving_keys *e,
 void
 serving_keys_layer(const struct serving_keys *e, struct http_layer *ret_layer)
 {
-    *ret_layer =
-        (struct http_layer){.make = tls_make_connection, .arg = e->tls};
+    *ret_layer = (struct http_layer){.make = tls_make_connection, .arg = e->tls};
 }

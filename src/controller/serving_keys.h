@@ -21,19 +21,16 @@ struct credential_backend;
 
 /* Life. NULL for a controller without TLS listeners. */
 void serving_keys_free(struct serving_keys *keys);
-int serving_keys_open(const struct controller_settings *settings,
-                      struct serving_keys **ret_keys,
+int serving_keys_open(const struct controller_settings *settings, struct serving_keys **ret_keys,
                       struct error *err);
 
 /* Makes a new token key, which invalidates all tokens. The controller may be
  * running or not.
  */
-int serving_keys_rotate_tokens(const struct controller_settings *settings,
-                               struct error *err);
+int serving_keys_rotate_tokens(const struct controller_settings *settings, struct error *err);
 
 /* Look: for the API server; borrowed. */
 void serving_keys_access(const struct serving_keys *keys,
                          struct credential_backend *credential_backend,
                          struct token_endpoint *ret_access);
-void serving_keys_layer(const struct serving_keys *keys,
-                        struct http_layer *ret_layer);
+void serving_keys_layer(const struct serving_keys *keys, struct http_layer *ret_layer);

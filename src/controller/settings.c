@@ -28,60 +28,36 @@
 #define AT(member) .offset = offsetof(struct controller_settings, member)
 
 static const struct option_spec rows[] = {
-    {"init",
-     0,
-     NULL,
+    {"init", 0, NULL,
      "Create the empty store of a new cluster in the state directory, and "
      "exit; an existing store is left as it is.",
-     OPTION_FLAG,
-     AT(initialize)},
-    {"backup",
-     0,
-     "FILE",
+     OPTION_FLAG, AT(initialize)},
+    {"backup", 0, "FILE",
      "Write a copy of the store to FILE, and of history to FILE.history, and "
      "exit; also while the controller runs.",
-     OPTION_TEXT,
-     AT(backup)},
-    {"restore",
-     0,
-     "FILE",
+     OPTION_TEXT, AT(backup)},
+    {"restore", 0, "FILE",
      "Replace the store with a copy made by --backup, and exit; existing "
      "history is kept.",
-     OPTION_TEXT,
-     AT(restore)},
-    {"check-store",
-     0,
-     NULL,
+     OPTION_TEXT, AT(restore)},
+    {"check-store", 0, NULL,
      "List the rows of the store that cannot be read and are kept aside, and "
      "exit; only while no controller runs.",
-     OPTION_FLAG,
-     AT(check_store)},
-    {"drop-damaged",
-     0,
-     "KEY",
+     OPTION_FLAG, AT(check_store)},
+    {"drop-damaged", 0, "KEY",
      "Remove the rows that --check-store lists under KEY from the store, "
      "write their content to standard output, and exit.",
-     OPTION_TEXT,
-     AT(drop_damaged)},
-    {"conformance",
-     0,
-     NULL,
+     OPTION_TEXT, AT(drop_damaged)},
+    {"conformance", 0, NULL,
      "Serve only the API, to one test identity, without Kiln's own rules, for "
      "replaying recorded exchanges; only on loopback addresses.",
-     OPTION_FLAG,
-     AT(is_conformance)},
-    {"rotate-tokens",
-     0,
-     NULL,
+     OPTION_FLAG, AT(is_conformance)},
+    {"rotate-tokens", 0, NULL,
      "Replace the token key, which revokes all tokens, and exit; also while "
      "the controller runs.",
-     OPTION_FLAG,
-     AT(rotate_tokens)},
-    {"write-config-to",
-     0,
-     "FILE",
-     "Write the effective configuration of the scheduler to FILE, and exit.",
-     OPTION_TEXT,
+     OPTION_FLAG, AT(rotate_tokens)},
+    {"write-config-to", 0, "FILE",
+     "Write the effective configuration of the scheduler to FILE, and exit.", OPTION_TEXT,
      AT(write_config_to)},
 };
 
@@ -101,8 +77,7 @@ check_features(struct controller_settings *s, struct strbuf *mistakes)
 
     feature_gates_init(&s->features);
     for (size_t i = 0; i < s->feature_pairs.count; i++)
-        if (feature_gates_set(&s->features, s->feature_pairs.items[i], &err)
-            < 0) {
+        if (feature_gates_set(&s->features, s->feature_pairs.items[i], &err) < 0) {
             strbuf_printf(mistakes, "scheduler.featureGates: %s\n", err.text);
             return -EINVAL;
         }
@@ -114,15 +89,12 @@ check_tls(const struct controller_settings *s, struct strbuf *mistakes)
 {
     if ((s->tls_certificate == NULL) == (s->tls_key == NULL))
         return 0;
-    strbuf_add_text(mistakes,
-                    "tls.certificate and tls.key must be given together\n");
+    strbuf_add_text(mistakes, "tls.certificate and tls.key must be given together\n");
     return -EINVAL;
 }
 
 static int
-check_loopback(const struct setting_texts *addresses,
-               const char *setting,
-               struct strbuf *mistakes)
+check_loopback(const struct setting_texts *addresses, const char *setting, struct strbuf *mistakes)
 {
     for (size_t i = 0; i < addresses->count; i++) {
         if (apiserver_is_loopback(addresses->items[i]))
@@ -131,8 +103,7 @@ check_loopback(const struct setting_texts *addresses,
                       "%s: '%s' can be reached from other machines, and with "
                       "--conformance everybody is an administrator: use "
                       "127.0.0.1, [::1] or a socket\n",
-                      setting,
-                      addresses->items[i]);
+                      setting, addresses->items[i]);
         return -EINVAL;
     }
     return 0;
@@ -165,9 +136,7 @@ check_settings(void *target, struct strbuf *mistakes)
     if (r == 0)
         r = check_conformance(s, mistakes);
     if (r == 0)
-        r = kube_configuration_read(s->scheduler_config,
-                                    &s->scheduling,
-                                    mistakes);
+        r = kube_configuration_read(s->scheduler_config, &s->scheduling, mistakes);
     return r;
 }
 
@@ -179,11 +148,7 @@ write_config(const struct controller_settings *s)
     int r;
 
     kube_configuration_print(s->scheduling, &text);
-    r = file_write_atomic(s->write_config_to,
-                          0644,
-                          text.text,
-                          text.length,
-                          &err);
+    r = file_write_atomic(s->write_config_to, 0644, text.text, text.length, &err);
     exit((int)program_end(options.name, r, &err));
 }
 
@@ -226,8 +191,7 @@ static void NORETURN
 check_store(const struct controller_settings *s)
 {
     struct error err = {0};
-    int r =
-        store_inspect(s->state_dir, s->reserve_bytes, s->drop_damaged, &err);
+    int r = store_inspect(s->state_dir, s->reserve_bytes, s->drop_damaged, &err);
 
     exit((int)program_end(options.name, r, &err));
 }
@@ -293,8 +257,7 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
 
 int
 controller_settings_read_again(const struct controller_settings *before,
-                               struct controller_settings *s,
-                               struct strbuf *mistakes)
+                               struct controller_settings *s, struct strbuf *mistakes)
 {
     int r;
 
@@ -303,12 +266,7 @@ controller_settings_read_again(const struct controller_settings *before,
         .argc = before->argc,
         .argv = before->argv,
     };
-    r = configuration_read(&configuration,
-                           s->argc,
-                           s->argv,
-                           s->arena,
-                           s,
-                           mistakes);
+    r = configuration_read(&configuration, s->argc, s->argv, s->arena, s, mistakes);
     if (r < 0)
         return r;
     set_socket(s);

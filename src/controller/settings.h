@@ -54,7 +54,7 @@ struct controller_settings {
     struct kube_configuration *scheduling; /* the content of that file */
     struct setting_texts feature_pairs;
     struct feature_gates features;
-    bool leader_elect; /* and if the scheduler's configuration says so, too */
+    bool leader_elect;        /* and if the scheduler's configuration says so, too */
     int64_t assume_expiry_us; /* 0: never */
     const char *write_config_to;
     bool initialize;
@@ -72,21 +72,17 @@ struct controller_settings {
 /* Life. controller_settings_read does not return after --help, --check-config,
  * --write-config-to or a mistake.
  */
-void controller_settings_read(struct controller_settings *settings,
-                              int argc,
-                              char **argv);
+void controller_settings_read(struct controller_settings *settings, int argc, char **argv);
 
 /* Reads the same command line and the present file. Returns -EINVAL with a line
  * for each mistake. Free the settings in any case. Blocks.
  */
 int controller_settings_read_again(const struct controller_settings *before,
-                                   struct controller_settings *settings,
-                                   struct strbuf *mistakes);
+                                   struct controller_settings *settings, struct strbuf *mistakes);
 
 /* Logs the settings that differ and need a restart, and returns how many there
  * are.
  */
-size_t
-controller_settings_say_unloaded(const struct controller_settings *before,
-                                 const struct controller_settings *now);
+size_t controller_settings_say_unloaded(const struct controller_settings *before,
+                                        const struct controller_settings *now);
 void controller_settings_fini(struct controller_settings *settings);

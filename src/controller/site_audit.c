@@ -25,10 +25,8 @@ read_dropped(void *context)
 }
 
 int
-site_audit_open(const struct controller_settings *s,
-                struct metric_registry *metrics,
-                struct audit_log **ret_log,
-                struct error *err)
+site_audit_open(const struct controller_settings *s, struct metric_registry *metrics,
+                struct audit_log **ret_log, struct error *err)
 {
     struct audit_log_settings settings = {
         .path = s->audit_file,
@@ -45,13 +43,10 @@ site_audit_open(const struct controller_settings *s,
     r = audit_log_open(&settings, ret_log, err);
     if (r < 0)
         return error_wrap(err, r, "audit.file");
-    metric_read(
-        metric_series(metric_counter(metrics,
-                                     "kiln_audit_dropped_total",
-                                     "Lines of the audit log that could "
-                                     "not be written.",
-                                     NULL)),
-        read_dropped,
-        *ret_log);
+    metric_read(metric_series(metric_counter(metrics, "kiln_audit_dropped_total",
+                                             "Lines of the audit log that could "
+                                             "not be written.",
+                                             NULL)),
+                read_dropped, *ret_log);
     return 0;
 }

@@ -9,9 +9,7 @@
 #include "lib/base/error.h"
 
 static int
-add_people(struct policy_people *people,
-           const struct setting_texts *names,
-           const char *key,
+add_people(struct policy_people *people, const struct setting_texts *names, const char *key,
            struct error *err)
 {
     for (size_t i = 0; i < names->count; i++) {
@@ -24,14 +22,9 @@ add_people(struct policy_people *people,
 }
 
 int
-site_policy_read(const struct controller_settings *s,
-                 struct policy *policy,
-                 struct error *err)
+site_policy_read(const struct controller_settings *s, struct policy *policy, struct error *err)
 {
-    int r = add_people(&policy->administrators,
-                       &s->administrators,
-                       "administrators",
-                       err);
+    int r = add_people(&policy->administrators, &s->administrators, "administrators", err);
 
     if (r == 0)
         r = add_people(&policy->operators, &s->operators, "operators", err);

@@ -15,7 +15,6 @@ struct policy;
 /* Blocks on NSS. Returns -EINVAL with an error that names the setting. Free the
  * policy with site_policy_fini in any case.
  */
-int site_policy_read(const struct controller_settings *settings,
-                     struct policy *ret_policy,
+int site_policy_read(const struct controller_settings *settings, struct policy *ret_policy,
                      struct error *err);
 void site_policy_fini(struct policy *policy);

@@ -75,8 +75,7 @@ listen_at(const char *path)
     int fd = open_socket(path, &address);
 
     /* The jobs run as another user. */
-    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0
-        || chmod(path, 0666) < 0)
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0666) < 0)
         die(path);
     return fd;
 }
@@ -98,8 +97,7 @@ measure_one(int fd, char **command, const posix_spawn_file_actions_t *quiet)
     if (poll(&note, 1, PATIENCE_MS) != 1)
         die("waiting for the job");
     arrived = clock_monotonic_us(&clock_system);
-    if (recv(fd, &byte, 1, 0) != 1 || waitpid(pid, &status, 0) != pid
-        || status != 0)
+    if (recv(fd, &byte, 1, 0) != 1 || waitpid(pid, &status, 0) != pid || status != 0)
         die(command[0]);
     return arrived - began;
 }
@@ -127,8 +125,7 @@ measure(const struct options *o, char **command)
     }
     qsort(took_us, (size_t)o->count, sizeof(*took_us), by_value);
     printf("arrival_p50 %.3f ms\n", (double)took_us[o->count / 2] / 1000);
-    printf("arrival_p99 %.3f ms\n",
-           (double)took_us[o->count - 1 - o->count / 100] / 1000);
+    printf("arrival_p99 %.3f ms\n", (double)took_us[o->count - 1 - o->count / 100] / 1000);
     posix_spawn_file_actions_destroy(&quiet);
     close(fd);
     unlink(o->at);

@@ -52,15 +52,13 @@ main(int argc, char **argv)
         die(path);
     for (size_t i = 0; i < count; i++) {
         took_us[i] = clock_monotonic_us(&clock_system);
-        if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block)
-            || fdatasync(fd) < 0)
+        if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block) || fdatasync(fd) < 0)
             die(path);
         took_us[i] = clock_monotonic_us(&clock_system) - took_us[i];
     }
     qsort(took_us, count, sizeof(*took_us), by_value);
     printf("fdatasync_p50 %.3f ms\n", (double)took_us[count / 2] / 1000);
-    printf("fdatasync_p99 %.3f ms\n",
-           (double)took_us[count - 1 - count / 100] / 1000);
+    printf("fdatasync_p99 %.3f ms\n", (double)took_us[count - 1 - count / 100] / 1000);
     unlink(path);
     free(path);
     free(took_us);

@@ -78,15 +78,8 @@ make_uid(uint64_t seed, char out[64])
 {
     const uint64_t a = mix(seed), b = mix(seed + 1);
 
-    (void)snprintf(out,
-                   64,
-                   "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64
-                   "-%012" PRIx64,
-                   a >> 32,
-                   a >> 16 & 0xffff,
-                   a & 0xffff,
-                   b >> 48,
-                   b & UINT64_C(0xffffffffffff));
+    (void)snprintf(out, 64, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
+                   a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & UINT64_C(0xffffffffffff));
 }
 
 static void
@@ -98,8 +91,7 @@ make_row(int64_t n, int64_t rows, struct row_texts *t, struct history_row *row)
     const int64_t of_one = n % every;
     const unsigned user = of_one == 0 ? 0 : 1 + (unsigned)(r % 999);
     const unsigned node = of_one == 1 ? 500 : (unsigned)(r >> 20) % 500;
-    const int64_t end_s =
-        BEGIN_S + (int64_t)((double)n / (double)rows * (double)SPAN_S);
+    const int64_t end_s = BEGIN_S + (int64_t)((double)n / (double)rows * (double)SPAN_S);
     const int64_t ran_s = 60 + (int64_t)(r >> 8) % 7200;
 
     (void)snprintf(t->user, sizeof(t->user), "user%u", user);
@@ -111,20 +103,12 @@ make_row(int64_t n, int64_t rows, struct row_texts *t, struct history_row *row)
     (void)snprintf(t->node, sizeof(t->node), "n%u", node);
     (void)snprintf(t->object, sizeof(t->object), "job-%" PRId64, n);
     (void)snprintf(t->pod, sizeof(t->pod), "job-%" PRId64 "-0", n);
-    (void)snprintf(t->script,
-                   sizeof(t->script),
-                   "sha256:%016" PRIx64 "%016" PRIx64 "%016" PRIx64
-                   "%016" PRIx64,
-                   r,
-                   r,
-                   r,
-                   r);
+    (void)snprintf(t->script, sizeof(t->script),
+                   "sha256:%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64, r, r, r, r);
     make_uid((uint64_t)n * 4, t->job_uid);
     make_uid((uint64_t)n * 4 + 2, t->pod_uid);
     if (n < rows - MEASURED)
-        (void)snprintf(t->pod_uid,
-                       sizeof(t->pod_uid),
-                       "00000000-0000-4000-8000-%012" PRIx64,
+        (void)snprintf(t->pod_uid, sizeof(t->pod_uid), "00000000-0000-4000-8000-%012" PRIx64,
                        (uint64_t)n);
     t->cpu_us = ran_s * SECOND_US / 2;
     t->peak = (int64_t)(r >> 30);
@@ -185,11 +169,7 @@ add_indexes(const char *path)
 
 /* Writes the rows from *n to `until`; returns the seconds that it took. */
 static double
-write_rows(struct history_file *file,
-           int64_t *n,
-           int64_t until,
-           int64_t batch,
-           int64_t rows)
+write_rows(struct history_file *file, int64_t *n, int64_t until, int64_t batch, int64_t rows)
 {
     const int64_t began_us = clock_monotonic_us(&clock_system);
     struct error err = {0};
@@ -208,10 +188,7 @@ write_rows(struct history_file *file,
         if (history_file_commit(file, *n, &err) < 0)
             give_up("committing", &err);
         if (*n % 1000000 == 0)
-            fprintf(stderr,
-                    "%" PRId64 " rows, %.0f s\n",
-                    *n,
-                    seconds_since(began_us));
+            fprintf(stderr, "%" PRId64 " rows, %.0f s\n", *n, seconds_since(began_us));
     }
     return seconds_since(began_us);
 }
@@ -248,19 +225,14 @@ fill(const char *path, int64_t rows)
     add_indexes(path);
     if (bulk > 0) {
         took = write_rows(file, &n, bulk, BULK, rows);
-        printf("filled: %" PRId64 " rows, %.0f rows/s\n",
-               bulk,
-               (double)bulk / took);
+        printf("filled: %" PRId64 " rows, %.0f rows/s\n", bulk, (double)bulk / took);
     }
     took = write_rows(file, &n, rows, BATCH, rows);
-    printf("written: %" PRId64 " rows in batches of %d, %.0f rows/s\n",
-           rows - bulk,
-           BATCH,
+    printf("written: %" PRId64 " rows in batches of %d, %.0f rows/s\n", rows - bulk, BATCH,
            (double)(rows - bulk) / took);
     history_file_close(file);
     if (stat(path, &st) == 0)
-        printf("bytes a row, with its indexes: %.0f\n",
-               (double)st.st_size / (double)rows);
+        printf("bytes a row, with its indexes: %.0f\n", (double)st.st_size / (double)rows);
 }
 
 static const char *wanted = ""; /* part of a query's name */
@@ -276,12 +248,9 @@ cpu_seconds(void)
 
 /* Reads all pages of a query, as kctl history does. */
 static void
-ask(struct history_reader *reader,
-    const char *name,
-    const struct history_question *question)
+ask(struct history_reader *reader, const char *name, const struct history_question *question)
 {
-    const char *item =
-        question->by == HISTORY_BY_NOTHING ? "\"user\":" : "\"ended\":";
+    const char *item = question->by == HISTORY_BY_NOTHING ? "\"user\":" : "\"ended\":";
     double took = 0, first = 0, longest = 0, cpu = 0;
     int64_t rows = 0;
     unsigned pages = 0;
@@ -300,10 +269,9 @@ ask(struct history_reader *reader,
             struct error err = {0};
             const char *next;
             double page, busy = cpu_seconds();
-            int r =
-                q.by == HISTORY_BY_NOTHING
-                    ? history_reader_list(reader, &q, 200000, &out, &err)
-                    : history_reader_report(reader, &q, 30000000, &out, &err);
+            int r = q.by == HISTORY_BY_NOTHING
+                        ? history_reader_list(reader, &q, 200000, &out, &err)
+                        : history_reader_report(reader, &q, 30000000, &out, &err);
 
             if (r < 0)
                 give_up(name, &err);
@@ -313,55 +281,33 @@ ask(struct history_reader *reader,
             longest = page > longest ? page : longest;
             if (pages++ == 0)
                 first = page;
-            for (const char *at = out.text; (at = strstr(at, item)) != NULL;
-                 at++)
+            for (const char *at = out.text; (at = strstr(at, item)) != NULL; at++)
                 rows++;
             next = strstr(out.text, "\"continue\":\"");
-            has_more = next != NULL
-                       && sscanf(next,
-                                 "\"continue\":\"%" SCNd64 ".%" SCNd64,
-                                 &q.after_end_s,
-                                 &q.after_id)
-                              == 2;
+            has_more =
+                next != NULL
+                && sscanf(next, "\"continue\":\"%" SCNd64 ".%" SCNd64, &q.after_end_s, &q.after_id)
+                       == 2;
         }
     }
     printf("%-44s %8" PRId64 " rows %5u pages  first %7.1f ms  longest %7.1f "
            "ms  all %8.1f ms  cpu %8.1f ms\n",
-           name,
-           rows,
-           pages,
-           first * 1000,
-           longest * 1000,
-           took * 1000,
-           cpu * 1000);
+           name, rows, pages, first * 1000, longest * 1000, took * 1000, cpu * 1000);
 }
 
 /* The members that kctl history requests for its table. */
 static uint64_t
 usual_members(void)
 {
-    static const char *const names[] = {"job",
-                                        "index",
-                                        "task",
-                                        "name",
-                                        "user",
-                                        "account",
-                                        "partition",
-                                        "state",
-                                        "attempt",
-                                        "endTime",
-                                        "startTime",
-                                        "frozenMicroseconds",
-                                        "cpuMillis",
-                                        "node",
-                                        "signal",
-                                        "exitCode",
-                                        "reason"};
+    static const char *const names[] = {
+        "job",       "index", "task",    "name",     "user",      "account",
+        "partition", "state", "attempt", "endTime",  "startTime", "frozenMicroseconds",
+        "cpuMillis", "node",  "signal",  "exitCode", "reason"};
     uint64_t members = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        members |= UINT64_C(1) << (record_find(&history_row_record, names[i])
-                                   - history_row_record.fields);
+        members |=
+            UINT64_C(1) << (record_find(&history_row_record, names[i]) - history_row_record.fields);
     return members;
 }
 
@@ -376,12 +322,9 @@ main(int argc, char **argv)
     unsigned helpers = 1; /* threads beside the querying one */
     struct history_reader *reader = NULL;
     struct error err = {0};
-    const struct history_question all = {.rights = {.is_all = true},
-                                         .limit = PAGE};
-    const struct history_rights own = {.uid = 10007,
-                                       .user = "user7",
-                                       .accounts = own_account,
-                                       .n_accounts = 1};
+    const struct history_question all = {.rights = {.is_all = true}, .limit = PAGE};
+    const struct history_rights own = {
+        .uid = 10007, .user = "user7", .accounts = own_account, .n_accounts = 1};
     struct history_question q;
 
     if (argc > 3)

@@ -101,11 +101,9 @@ take_cgroup(struct bench *b)
 
     if (c == NULL && cgpool_make(b->pool, &c, &err) < 0)
         die(err.text);
-    if (cgroot_ability(b->root)->cpuset
-        && cgroup_set_cpus(c, "0", "0", &err) < 0)
+    if (cgroot_ability(b->root)->cpuset && cgroup_set_cpus(c, "0", "0", &err) < 0)
         die(err.text);
-    if (cgroot_ability(b->root)->memory
-        && cgroup_set_memory(c, 1u << 30, &err) < 0)
+    if (cgroot_ability(b->root)->memory && cgroup_set_memory(c, 1u << 30, &err) < 0)
         die(err.text);
     return c;
 }
@@ -238,8 +236,7 @@ measure(struct bench *b, unsigned at_once, double seconds)
         }
     }
     return (struct rate){
-        .per_second = (double)done * 1e6
-                      / (double)(clock_monotonic_us(&clock_system) - began),
+        .per_second = (double)done * 1e6 / (double)(clock_monotonic_us(&clock_system) - began),
         .cpu_us = (cpu_time_us() - cpu) / (double)done,
     };
 }
@@ -253,8 +250,7 @@ open_cgroups(struct bench *b)
 
     snprintf(base, sizeof(base), "/kiln-bench-%ld", (long)getpid());
     if (geteuid() != 0 || cgroot_open(&site, &b->root, &err) < 0) {
-        printf("without cgroups: %s\n",
-               geteuid() != 0 ? "this takes root" : err.text);
+        printf("without cgroups: %s\n", geteuid() != 0 ? "this takes root" : err.text);
         return;
     }
     b->pool = cgpool_new(b->root, "b-");
@@ -278,10 +274,8 @@ print_row(const char *name, const struct rate *r, const struct rate *plain)
 {
     printf("%-34s", name);
     for (int i = 0; i < 3; i++)
-        printf("%6.0f/s %3.0f %% %5.0f us",
-               r[i].per_second,
-               r[i].per_second * 100 / plain[i].per_second,
-               r[i].cpu_us);
+        printf("%6.0f/s %3.0f %% %5.0f us", r[i].per_second,
+               r[i].per_second * 100 / plain[i].per_second, r[i].cpu_us);
     printf("\n");
 }
 
@@ -308,11 +302,7 @@ measure_all(struct bench *b, double seconds)
         while (cgpool_sweep(b->pool) > 0)
             usleep(20000);
     }
-    printf("%-34s%23s%23s%23s\n",
-           "at once (rate, of plain, CPU)",
-           "1",
-           "2",
-           "8");
+    printf("%-34s%23s%23s%23s\n", "at once (rate, of plain, CPU)", "1", "2", "8");
     print_row("two plain processes", plain, plain);
     print_row("kiln-shepherd, state in memory", unsynced, plain);
     print_row("kiln-shepherd, state on disk", shepherd, plain);
@@ -346,8 +336,8 @@ main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "--spawn") == 0)
         return spawn_and_wait();
-    if (mkdtemp(b.directory) == NULL || chmod(b.directory, 0711) < 0
-        || mkdtemp(b.memory) == NULL || chmod(b.memory, 0711) < 0)
+    if (mkdtemp(b.directory) == NULL || chmod(b.directory, 0711) < 0 || mkdtemp(b.memory) == NULL
+        || chmod(b.memory, 0711) < 0)
         die("no directory");
     b.memory_state = xasprintf("%s/state", b.memory);
     if (mkdir(b.memory_state, 0711) < 0)
@@ -355,10 +345,7 @@ main(int argc, char **argv)
     b.program = xasprintf("%s/kiln-shepherd", top == NULL ? "." : top);
     b.self = "/proc/self/exe";
     uname(&machine);
-    printf("%s %s, %ld CPUs\n",
-           machine.sysname,
-           machine.release,
-           sysconf(_SC_NPROCESSORS_ONLN));
+    printf("%s %s, %ld CPUs\n", machine.sysname, machine.release, sysconf(_SC_NPROCESSORS_ONLN));
     open_cgroups(&b);
     measure_all(&b, argc > 1 ? strtod(argv[1], NULL) : 3);
     close_cgroups(&b);

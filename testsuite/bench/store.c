@@ -129,47 +129,35 @@ parse(const struct kind *kind, char *text TAKES)
 static const struct object *
 make_job(int64_t revision, unsigned i)
 {
-    return parse(
-        &job_kind,
-        xasprintf(
-            "{\"kind\":\"Job\",\"apiVersion\":\"batch/v1\",\"metadata\":{"
-            "\"name\":\"job-%u\",\"namespace\":\"project\",\"uid\":"
-            "\"6e1f2b0a-3f61-4c57-9a39-%012u\",\"resourceVersion\":\"%" PRId64
-            "\",\"generation\":1,\"creationTimestamp\":"
-            "\"2026-01-01T00:00:00Z\",\"labels\":{\"kiln.hpc/user\":\"alice\"},"
-            "\"annotations\":{\"kiln.hpc/user\":\"alice\"}},\"spec\":{"
-            "\"parallelism\":1,\"completions\":1,\"backoffLimit\":0,"
-            "\"template\":{\"metadata\":{},\"spec\":" POD_SPEC
-            "},\"completionMode\":\"NonIndexed\",\"suspend\":false,"
-            "\"script\":{\"digest\":\"sha256:"
-            "a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447"
-            "\",\"size\":2048}},\"status\":{\"id\":%u}}",
-            i + 1,
-            i,
-            revision,
-            i + 1));
+    return parse(&job_kind,
+                 xasprintf("{\"kind\":\"Job\",\"apiVersion\":\"batch/v1\",\"metadata\":{"
+                           "\"name\":\"job-%u\",\"namespace\":\"project\",\"uid\":"
+                           "\"6e1f2b0a-3f61-4c57-9a39-%012u\",\"resourceVersion\":\"%" PRId64
+                           "\",\"generation\":1,\"creationTimestamp\":"
+                           "\"2026-01-01T00:00:00Z\",\"labels\":{\"kiln.hpc/user\":\"alice\"},"
+                           "\"annotations\":{\"kiln.hpc/user\":\"alice\"}},\"spec\":{"
+                           "\"parallelism\":1,\"completions\":1,\"backoffLimit\":0,"
+                           "\"template\":{\"metadata\":{},\"spec\":" POD_SPEC
+                           "},\"completionMode\":\"NonIndexed\",\"suspend\":false,"
+                           "\"script\":{\"digest\":\"sha256:"
+                           "a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447"
+                           "\",\"size\":2048}},\"status\":{\"id\":%u}}",
+                           i + 1, i, revision, i + 1));
 }
 
 static const struct object *
 make_pod_on(int64_t revision, unsigned i, const char *node)
 {
-    return parse(
-        &pod_kind,
-        xasprintf(
-            "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-            "\"name\":\"job-%u-0\",\"namespace\":\"project\",\"uid\":"
-            "\"7e1f2b0a-3f61-4c57-9a39-%012u\",\"resourceVersion\":\"%" PRId64
-            "\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{"
-            "\"kiln.hpc/user\":\"alice\"},\"ownerReferences\":[{"
-            "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"job-%u\","
-            "\"uid\":\"6e1f2b0a-3f61-4c57-9a39-%012u\",\"controller\":true}]},"
-            "\"spec\":" POD_SPEC ",\"status\":{\"phase\":\"Pending\"%s}}",
-            i + 1,
-            i,
-            revision,
-            i + 1,
-            i,
-            node));
+    return parse(&pod_kind,
+                 xasprintf("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+                           "\"name\":\"job-%u-0\",\"namespace\":\"project\",\"uid\":"
+                           "\"7e1f2b0a-3f61-4c57-9a39-%012u\",\"resourceVersion\":\"%" PRId64
+                           "\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"labels\":{"
+                           "\"kiln.hpc/user\":\"alice\"},\"ownerReferences\":[{"
+                           "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"job-%u\","
+                           "\"uid\":\"6e1f2b0a-3f61-4c57-9a39-%012u\",\"controller\":true}]},"
+                           "\"spec\":" POD_SPEC ",\"status\":{\"phase\":\"Pending\"%s}}",
+                           i + 1, i, revision, i + 1, i, node));
 }
 
 static const struct object *
@@ -189,15 +177,12 @@ make_bound(int64_t revision, unsigned i)
 static const struct object *
 make_lease(int64_t revision, unsigned i)
 {
-    return parse(&lease_kind,
-                 xasprintf("{\"kind\":\"Lease\",\"apiVersion\":"
-                           "\"coordination.k8s.io/v1\",\"metadata\":{"
-                           "\"name\":\"n%u\",\"namespace\":\"kube-node-lease\","
-                           "\"resourceVersion\":\"%" PRId64 "\"},\"spec\":{"
-                           "\"holderIdentity\":\"n%u\"}}",
-                           i % 1000,
-                           revision,
-                           i % 1000));
+    return parse(&lease_kind, xasprintf("{\"kind\":\"Lease\",\"apiVersion\":"
+                                        "\"coordination.k8s.io/v1\",\"metadata\":{"
+                                        "\"name\":\"n%u\",\"namespace\":\"kube-node-lease\","
+                                        "\"resourceVersion\":\"%" PRId64 "\"},\"spec\":{"
+                                        "\"holderIdentity\":\"n%u\"}}",
+                                        i % 1000, revision, i % 1000));
 }
 
 static void next(int outcome, void *context);
@@ -285,11 +270,8 @@ measure(struct bench *b, struct pod_run run)
     start = now_s() - start;
     cpu = cpu_s() - cpu;
     qsort(run.began, run.count, sizeof(run.began[0]), compare);
-    printf("%-40s %8.0f/s %8.0f us p50 %8.0f us p99 %6.1f us CPU\n",
-           run.name,
-           run.count / start,
-           run.began[run.count / 2] * 1e6,
-           run.began[run.count - 1 - run.count / 100] * 1e6,
+    printf("%-40s %8.0f/s %8.0f us p50 %8.0f us p99 %6.1f us CPU\n", run.name, run.count / start,
+           run.began[run.count / 2] * 1e6, run.began[run.count - 1 - run.count / 100] * 1e6,
            cpu * 1e6 / run.count);
     free(run.made);
     free(run.began);
@@ -317,11 +299,8 @@ measure_disk(struct bench *b)
         took[i] = now_s() - start;
     }
     qsort(took, SYNCS, sizeof(took[0]), compare);
-    printf("%-40s %8s   %8.0f us p50 %8.0f us p99\n",
-           "fdatasync of 16 KiB",
-           "",
-           took[SYNCS / 2] * 1e6,
-           took[SYNCS * 99 / 100] * 1e6);
+    printf("%-40s %8s   %8.0f us p50 %8.0f us p99\n", "fdatasync of 16 KiB", "",
+           took[SYNCS / 2] * 1e6, took[SYNCS * 99 / 100] * 1e6);
     close(fd);
     unlink(path);
     free(path);
@@ -358,20 +337,11 @@ measure_start(struct bench *b)
     unsigned n = 0;
 
     took = open_store(b);
-    printf("%-40s %8.2f s    %.2f KiB each\n",
-           "start with all of these",
-           took,
+    printf("%-40s %8.2f s    %.2f KiB each\n", "start with all of these", took,
            (double)(rss_kib() - before)
-               / (double)(store_count(b->store, &job_kind)
-                          + store_count(b->store, &pod_kind)));
+               / (double)(store_count(b->store, &job_kind) + store_count(b->store, &pod_kind)));
     took = now_s();
-    (void)store_list(b->store,
-                     &job_kind,
-                     NULL,
-                     "project/job-50000",
-                     0,
-                     count_to_100,
-                     &n);
+    (void)store_list(b->store, &job_kind, NULL, "project/job-50000", 0, count_to_100, &n);
     printf("%-40s %8.0f us\n", "100 jobs of a list", (now_s() - took) * 1e6);
 }
 
@@ -381,11 +351,8 @@ print_machine(const struct bench *b)
     struct utsname name;
 
     uname(&name);
-    printf("%s %s, %ld processors, state in %s\n\n",
-           name.sysname,
-           name.release,
-           sysconf(_SC_NPROCESSORS_ONLN),
-           b->directory);
+    printf("%s %s, %ld processors, state in %s\n\n", name.sysname, name.release,
+           sysconf(_SC_NPROCESSORS_ONLN), b->directory);
 }
 
 static void
@@ -394,39 +361,33 @@ measure_writing(struct bench *b)
     unsigned n = b->objects;
 
     open_store(b);
-    measure(b,
-            (struct pod_run){.name = "create a pod, 1 in flight",
-                             .count = n < 3000 ? n : 3000,
-                             .in_flight = 1,
-                             .make = make_pod});
-    measure(b,
-            (struct pod_run){.name = "create a job, 64 in flight",
-                             .count = n,
-                             .in_flight = 64,
-                             .make = make_job});
-    measure(b,
-            (struct pod_run){.name = "create or write a pod, 64 in flight",
-                             .count = n,
-                             .in_flight = 64,
-                             .make = make_pod});
-    measure(b,
-            (struct pod_run){.name = "bind a pod (a delta), 64 in flight",
-                             .count = n,
-                             .in_flight = 64,
-                             .delta = "{\"status\":{\"allocation\":{\"cpus\":"
-                                      "\"0-7\",\"memoryNodes\":\"0\"}}}",
-                             .make = make_bound});
-    measure(b,
-            (struct pod_run){.name = "write a job and its blobs, 64 in flight",
-                             .count = n / 4,
-                             .in_flight = 64,
-                             .has_blobs = true,
-                             .make = make_job});
-    measure(b,
-            (struct pod_run){.name = "renew a lease, 64 in flight",
-                             .count = n,
-                             .in_flight = 64,
-                             .make = make_lease});
+    measure(b, (struct pod_run){.name = "create a pod, 1 in flight",
+                                .count = n < 3000 ? n : 3000,
+                                .in_flight = 1,
+                                .make = make_pod});
+    measure(b, (struct pod_run){.name = "create a job, 64 in flight",
+                                .count = n,
+                                .in_flight = 64,
+                                .make = make_job});
+    measure(b, (struct pod_run){.name = "create or write a pod, 64 in flight",
+                                .count = n,
+                                .in_flight = 64,
+                                .make = make_pod});
+    measure(b, (struct pod_run){.name = "bind a pod (a delta), 64 in flight",
+                                .count = n,
+                                .in_flight = 64,
+                                .delta = "{\"status\":{\"allocation\":{\"cpus\":"
+                                         "\"0-7\",\"memoryNodes\":\"0\"}}}",
+                                .make = make_bound});
+    measure(b, (struct pod_run){.name = "write a job and its blobs, 64 in flight",
+                                .count = n / 4,
+                                .in_flight = 64,
+                                .has_blobs = true,
+                                .make = make_job});
+    measure(b, (struct pod_run){.name = "renew a lease, 64 in flight",
+                                .count = n,
+                                .in_flight = 64,
+                                .make = make_lease});
     store_close(b->store);
     malloc_trim(0);
 }

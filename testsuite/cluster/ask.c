@@ -50,11 +50,8 @@ method_of(const char *name)
         const char *name;
         enum http_method method;
     } methods[] = {
-        {"GET", HTTP_GET},
-        {"POST", HTTP_POST},
-        {"PUT", HTTP_PUT},
-        {"PATCH", HTTP_PATCH},
-        {"DELETE", HTTP_DELETE},
+        {"GET", HTTP_GET},     {"POST", HTTP_POST},     {"PUT", HTTP_PUT},
+        {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE},
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(methods); i++)

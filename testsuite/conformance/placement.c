@@ -23,11 +23,8 @@ static const struct family {
     const char *member;
     placing_fn *run;
 } families[] = {
-    {"level", assign_case},
-    {"request_milli", hints_case},
-    {"providers", merge_case},
-    {"state_before", memory_case},
-    {"steps", admit_case},
+    {"level", assign_case},        {"request_milli", hints_case}, {"providers", merge_case},
+    {"state_before", memory_case}, {"steps", admit_case},
 };
 
 struct theme {
@@ -86,8 +83,7 @@ add_machine(struct conformance_run *t, const struct json *line)
 {
     const struct json *cpus = json_get(line, "cpus");
     const char *name = json_get_text(line, "name");
-    CLEANUP_FREE struct cpu_location *seats =
-        xnew_array(struct cpu_location, json_count(cpus) + 1);
+    CLEANUP_FREE struct cpu_location *seats = xnew_array(struct cpu_location, json_count(cpus) + 1);
     struct machine *m = &t->machines[t->n_machines];
 
     if (find_machine(t, name) != NULL || t->n_machines == MACHINES)
@@ -106,9 +102,7 @@ add_machine(struct conformance_run *t, const struct json *line)
     m->name = xstrdup(name);
     m->nodes = placing_mask(json_get(line, "numa_nodes"));
     m->distances = placing_distances(json_get(line, "distances"));
-    m->layout = cpu_layout_new(seats,
-                               json_count(cpus),
-                               (unsigned)placing_int(line, "sockets"));
+    m->layout = cpu_layout_new(seats, json_count(cpus), (unsigned)placing_int(line, "sockets"));
     t->n_machines++;
 }
 
@@ -171,9 +165,7 @@ run_file(struct conformance_run *t, const char *path)
 {
     const char *slash = strrchr(path, '/');
     CLEANUP_FREE char *beside =
-        xasprintf("%.*stopologies.jsonl.gz",
-                  slash != NULL ? (int)(slash + 1 - path) : 0,
-                  path);
+        xasprintf("%.*stopologies.jsonl.gz", slash != NULL ? (int)(slash + 1 - path) : 0, path);
 
     each_line(t, beside, add_machine);
     each_line(t, path, run_line);
@@ -200,13 +192,8 @@ main(int argc, char **argv)
     for (unsigned i = 0; i < run.count; i++) {
         const struct theme *t = &run.themes[i];
 
-        printf("%s %u - %s: %u passed, %u failed, %u skipped\n",
-               t->failed > 0 ? "not ok" : "ok",
-               i + 1,
-               t->name,
-               t->passed,
-               t->failed,
-               t->skipped);
+        printf("%s %u - %s: %u passed, %u failed, %u skipped\n", t->failed > 0 ? "not ok" : "ok",
+               i + 1, t->name, t->passed, t->failed, t->skipped);
         passed += t->passed;
         failed += t->failed;
         skipped += t->skipped;

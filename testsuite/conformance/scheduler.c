@@ -70,9 +70,7 @@ theme_of(struct conformance_run *t, const char *name)
 }
 
 static void
-run_case(struct conformance_run *run,
-         struct arena *arena,
-         const struct json *line)
+run_case(struct conformance_run *run, struct arena *arena, const struct json *line)
 {
     struct trial t = {
         .name = json_get_text(line, "case"),
@@ -85,8 +83,7 @@ run_case(struct conformance_run *run,
     struct theme *theme = theme_of(run, t.name);
 
     for (size_t i = 0; i < ARRAY_SIZE(families); i++)
-        if (strncmp(t.name, families[i].start, strlen(families[i].start))
-            == 0) {
+        if (strncmp(t.name, families[i].start, strlen(families[i].start)) == 0) {
             t.skipped = NULL;
             families[i].run(&t);
         }
@@ -149,14 +146,8 @@ main(int argc, char **argv)
         const struct theme *t = &run.themes[i];
 
         printf("%s %u - %s: %u passed, %u failed, %u skipped%s%s\n",
-               t->failed > 0 ? "not ok" : "ok",
-               i + 1,
-               t->name,
-               t->passed,
-               t->failed,
-               t->skipped,
-               t->skipped > 0 ? ": " : "",
-               t->why);
+               t->failed > 0 ? "not ok" : "ok", i + 1, t->name, t->passed, t->failed, t->skipped,
+               t->skipped > 0 ? ": " : "", t->why);
         passed += t->passed;
         failed += t->failed;
         skipped += t->skipped;

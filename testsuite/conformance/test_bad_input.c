@@ -64,9 +64,7 @@ place_of(struct json **at, unsigned *n)
     if ((*n)-- == 0)
         return at;
     for (uint32_t i = 0; i < json_count(v); i++) {
-        found = place_of(v->type == JSON_ARRAY ? &v->items[i]
-                                               : &v->members[i].value,
-                         n);
+        found = place_of(v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value, n);
         if (found != NULL)
             return found;
     }
@@ -74,9 +72,7 @@ place_of(struct json **at, unsigned *n)
 }
 
 static void
-go_all_the_way(struct arena *arena,
-               const struct kind *kind,
-               struct json *tree,
+go_all_the_way(struct arena *arena, const struct kind *kind, struct json *tree,
                const struct json *old)
 {
     struct error err = {0};
@@ -109,24 +105,15 @@ reads_back(struct arena *arena, const struct kind *kind, struct json *tree)
     if (record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
         return true;
     first = object_new(kind, tree);
-    same =
-        object_parse(kind,
-                     object_text(first, arena),
-                     first->length,
-                     &second,
-                     NULL)
-            == 0
-        && strcmp(object_text(first, arena), object_text(second, arena)) == 0;
+    same = object_parse(kind, object_text(first, arena), first->length, &second, NULL) == 0
+           && strcmp(object_text(first, arena), object_text(second, arena)) == 0;
     object_unref(first);
     object_unref(second);
     return same;
 }
 
 static void
-try_one(struct vectors *v,
-        const struct kind *kind,
-        const struct json *manifest,
-        unsigned place,
+try_one(struct vectors *v, const struct kind *kind, const struct json *manifest, unsigned place,
         unsigned which)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(64 * 1024);

@@ -32,16 +32,12 @@ has_micro_times(const struct json *object)
     const char *kind = json_get_text(object, "kind");
 
     return strcmp(kind, "Lease") == 0
-           || (strcmp(kind, "Event") == 0
-               && json_is(json_get(object, "eventTime"), JSON_STRING));
+           || (strcmp(kind, "Event") == 0 && json_is(json_get(object, "eventTime"), JSON_STRING));
 }
 
 static void
-check_object(struct vectors *v,
-             struct arena *arena,
-             const struct kind *kind,
-             const struct json *object,
-             int64_t line)
+check_object(struct vectors *v, struct arena *arena, const struct kind *kind,
+             const struct json *object, int64_t line)
 {
     CLEANUP_STRBUF struct strbuf is = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf was = STRBUF_INIT;
@@ -60,21 +56,13 @@ check_object(struct vectors *v,
     }
     json_print(copy, &is);
     json_print(object, &was);
-    vectors_fail(v,
-                 kind->name,
-                 "line %d: %s\n#   not %s %s",
-                 (int)line,
-                 is.text,
-                 was.text,
+    vectors_fail(v, kind->name, "line %d: %s\n#   not %s %s", (int)line, is.text, was.text,
                  notes.n_unknown > 0 ? notes.unknown[0] : "");
 }
 
 /* Objects may be anywhere in an answer: alone, in lists, in events. */
 static void
-find_objects(struct vectors *v,
-             struct arena *arena,
-             const struct json *value,
-             int64_t line)
+find_objects(struct vectors *v, struct arena *arena, const struct json *value, int64_t line)
 {
     const char *api_version = json_get_text(value, "apiVersion");
     const char *name = json_get_text(value, "kind");
@@ -87,11 +75,8 @@ find_objects(struct vectors *v,
         return;
     }
     for (uint32_t i = 0; i < json_count(value); i++)
-        find_objects(v,
-                     arena,
-                     value->type == JSON_ARRAY ? value->items[i]
-                                               : value->members[i].value,
-                     line);
+        find_objects(v, arena,
+                     value->type == JSON_ARRAY ? value->items[i] : value->members[i].value, line);
 }
 
 static void

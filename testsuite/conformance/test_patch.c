@@ -60,10 +60,7 @@ set_times(struct json *value)
 
 /* Parts that the subresource cannot change keep their original values. */
 static void
-keep_parts(struct arena *arena,
-           const struct kind *kind,
-           const char *subresource,
-           struct json *tree,
+keep_parts(struct arena *arena, const struct kind *kind, const char *subresource, struct json *tree,
            const struct json *original)
 {
     bool is_status = strcmp(subresource, "status") == 0;
@@ -72,8 +69,7 @@ keep_parts(struct arena *arena,
         const char *name = kind->record->fields[i].name;
         struct json *was = json_get(original, name);
 
-        if (strcmp(name, "metadata") == 0
-            || (strcmp(name, "status") == 0) == is_status)
+        if (strcmp(name, "metadata") == 0 || (strcmp(name, "status") == 0) == is_status)
             continue;
         if (!is_status && strcmp(name, "status") != 0)
             continue;
@@ -85,19 +81,15 @@ keep_parts(struct arena *arena,
 }
 
 static int
-apply(struct arena *arena,
-      const struct kind *kind,
-      const struct json *line,
-      struct json **tree,
+apply(struct arena *arena, const struct kind *kind, const struct json *line, struct json **tree,
       struct error *err)
 {
     const char *type = json_get_text(line, "patchType");
     struct json *patch = json_get(line, "patch");
 
     if (strcmp(type, "json") == 0)
-        return json_is(patch, JSON_ARRAY)
-                   ? json_patch_apply(arena, tree, patch, err)
-                   : error_set(err, -22, "not a list");
+        return json_is(patch, JSON_ARRAY) ? json_patch_apply(arena, tree, patch, err)
+                                          : error_set(err, -22, "not a list");
     if (strcmp(type, "merge") == 0) {
         json_merge_prune(patch);
         *tree = json_merge(arena, *tree, patch);
@@ -107,12 +99,8 @@ apply(struct arena *arena,
 }
 
 static int
-carry_out(struct arena *arena,
-          const struct kind *kind,
-          const struct json *line,
-          const struct json *original,
-          struct json **tree,
-          struct error *err)
+carry_out(struct arena *arena, const struct kind *kind, const struct json *line,
+          const struct json *original, struct json **tree, struct error *err)
 {
     const char *subresource = json_get_text(line, "subresource");
     struct causes causes;
@@ -135,12 +123,9 @@ carry_out(struct arena *arena,
             kind->validate_status(&causes, *tree, original);
     } else if (kind->validate != NULL)
         kind->validate(&causes, *tree, original);
-    return causes.count > 0 ? error_set(err,
-                                        -22,
-                                        "%s: %s",
-                                        causes.items[0].field,
-                                        causes.items[0].message)
-                            : 0;
+    return causes.count > 0
+               ? error_set(err, -22, "%s: %s", causes.items[0].field, causes.items[0].message)
+               : 0;
 }
 
 static void
@@ -151,8 +136,7 @@ check(struct vectors *v, struct arena *arena, const struct json *line)
     int64_t id = json_get_int(line, "id", 0);
     bool is_fine = json_get_int(line, "code", 0) == 200;
     const struct kind *kind =
-        kind_find_by_name(json_get_text(line, "apiVersion"),
-                          json_get_text(line, "kind"));
+        kind_find_by_name(json_get_text(line, "apiVersion"), json_get_text(line, "kind"));
     struct json *original = json_get(line, "original");
     struct json *expected = json_get(line, "result");
     struct json *tree;
@@ -174,12 +158,7 @@ check(struct vectors *v, struct arena *arena, const struct json *line)
         return;
     }
     if (r < 0) {
-        vectors_fail(v,
-                     type,
-                     "%" PRId64 " %s is refused: %s",
-                     id,
-                     name,
-                     err.text);
+        vectors_fail(v, type, "%" PRId64 " %s is refused: %s", id, name, err.text);
         return;
     }
     if (kind->flags & KIND_GENERATION) { /* the server counts it */
@@ -194,12 +173,7 @@ check(struct vectors *v, struct arena *arena, const struct json *line)
 
         if (diff != NULL)
             json_print(diff, &text);
-        vectors_fail(v,
-                     type,
-                     "%" PRId64 " %s differs: %.600s",
-                     id,
-                     name,
-                     text.text);
+        vectors_fail(v, type, "%" PRId64 " %s differs: %.600s", id, name, text.text);
     }
 }
 

@@ -20,32 +20,22 @@
 static const struct principal reader = {.type = PRINCIPAL_ADMINISTRATOR};
 
 static void
-compare_columns(struct vectors *v,
-                struct arena *arena,
-                const char *theme,
-                const struct json *expected,
-                const struct json *actual)
+compare_columns(struct vectors *v, struct arena *arena, const char *theme,
+                const struct json *expected, const struct json *actual)
 {
     static const char *const members[] = {"name", "type", "format", "priority"};
 
     (void)arena;
     if (json_count(expected) != json_count(actual)) {
-        vectors_fail(v,
-                     theme,
-                     "%u columns, expected %u",
-                     json_count(actual),
-                     json_count(expected));
+        vectors_fail(v, theme, "%u columns, expected %u", json_count(actual), json_count(expected));
         return;
     }
     for (uint32_t i = 0; i < json_count(expected); i++)
         for (unsigned k = 0; k < ARRAY_SIZE(members); k++)
             if (!json_equals(json_get(json_at(expected, i), members[k]),
                              json_get(json_at(actual, i), members[k]))) {
-                vectors_fail(v,
-                             theme,
-                             "column %s has another %s",
-                             json_get_text(json_at(expected, i), "name"),
-                             members[k]);
+                vectors_fail(v, theme, "column %s has another %s",
+                             json_get_text(json_at(expected, i), "name"), members[k]);
                 return;
             }
     vectors_pass(v, theme);
@@ -58,13 +48,11 @@ is_near(const struct json *a, const struct json *b)
     char *end_a, *end_b;
     long x, y;
 
-    if (!json_is(a, JSON_STRING) || !json_is(b, JSON_STRING)
-        || !isdigit((unsigned char)a->text[0]))
+    if (!json_is(a, JSON_STRING) || !json_is(b, JSON_STRING) || !isdigit((unsigned char)a->text[0]))
         return false;
     x = strtol(a->text, &end_a, 10);
     y = strtol(b->text, &end_b, 10);
-    return strcmp(end_a, "s") == 0 && strcmp(end_b, "s") == 0
-           && labs(x - y) <= 1;
+    return strcmp(end_a, "s") == 0 && strcmp(end_b, "s") == 0 && labs(x - y) <= 1;
 }
 
 static bool
@@ -87,12 +75,8 @@ print(const struct json *value, struct strbuf *out)
 }
 
 static void
-compare_row(struct vectors *v,
-            struct arena *arena,
-            const char *theme,
-            const struct view *view,
-            const struct kind *kind,
-            const struct json *row)
+compare_row(struct vectors *v, struct arena *arena, const char *theme, const struct view *view,
+            const struct kind *kind, const struct json *row)
 {
     CLEANUP(frame_unrefp) struct frame *frame = frame_new();
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -114,8 +98,7 @@ compare_row(struct vectors *v,
     print(json_get(row, "cells"), &was);
     if (!are_same_cells(json_get(row, "cells"), json_get(made, "cells")))
         vectors_fail(v, theme, "%.500s, expected %.500s", text.text, was.text);
-    else if (!json_equals(json_get(made, "conditions"),
-                          json_get(row, "conditions"))
+    else if (!json_equals(json_get(made, "conditions"), json_get(row, "conditions"))
              && json_get(row, "conditions") != NULL)
         vectors_fail(v, theme, "other conditions: %.500s", text.text);
     else
@@ -129,8 +112,7 @@ find_kind(const char *resource)
     size_t length = dot != NULL ? (size_t)(dot - resource) : strlen(resource);
 
     for (unsigned i = 0; i < n_kinds; i++)
-        if (strncmp(kinds[i]->plural, resource, length) == 0
-            && kinds[i]->plural[length] == '\0'
+        if (strncmp(kinds[i]->plural, resource, length) == 0 && kinds[i]->plural[length] == '\0'
             && (dot == NULL || strcmp(kinds[i]->group, dot + 1) == 0))
             return kinds[i];
     return NULL;
@@ -159,20 +141,10 @@ check(struct vectors *v, struct arena *arena, const struct json *line)
     table_render_columns(frame, &view, kind, true);
     frame_add(frame, "}");
     frame_copy(frame, &text);
-    columns = json_get(json_parse(arena, text.text, text.length, NULL, NULL),
-                       "columnDefinitions");
-    compare_columns(v,
-                    arena,
-                    resource,
-                    json_get(body, "columnDefinitions"),
-                    columns);
+    columns = json_get(json_parse(arena, text.text, text.length, NULL, NULL), "columnDefinitions");
+    compare_columns(v, arena, resource, json_get(body, "columnDefinitions"), columns);
     for (uint32_t i = 0; i < json_count(json_get(body, "rows")); i++)
-        compare_row(v,
-                    arena,
-                    resource,
-                    &view,
-                    kind,
-                    json_at(json_get(body, "rows"), i));
+        compare_row(v, arena, resource, &view, kind, json_at(json_get(body, "rows"), i));
 }
 
 int

@@ -39,10 +39,7 @@ fill_placeholders(struct json *value)
 }
 
 static void
-compare_causes(struct vectors *v,
-               const char *theme,
-               const char *name,
-               const struct json *is,
+compare_causes(struct vectors *v, const char *theme, const char *name, const struct json *is,
                const struct json *wanted)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -54,10 +51,7 @@ compare_causes(struct vectors *v,
 }
 
 static void
-compare_trees(struct vectors *v,
-              const char *theme,
-              const char *name,
-              const struct json *is,
+compare_trees(struct vectors *v, const char *theme, const char *name, const struct json *is,
               const struct json *wanted)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
@@ -72,9 +66,7 @@ compare_trees(struct vectors *v,
  * path.
  */
 static void
-fill_in_meta(struct arena *arena,
-             const struct kind *kind,
-             const struct json *line,
+fill_in_meta(struct arena *arena, const struct kind *kind, const struct json *line,
              struct json *object)
 {
     struct json *meta = json_make_object(arena, object, "metadata");
@@ -85,13 +77,9 @@ fill_in_meta(struct arena *arena,
     static const char namespaces[] = "/namespaces/";
     const char *at = strstr(path, namespaces);
 
-    if ((kind->flags & KIND_NAMESPACED) != 0 && at != NULL
-        && json_get(meta, "namespace") == NULL) {
+    if ((kind->flags & KIND_NAMESPACED) != 0 && at != NULL && json_get(meta, "namespace") == NULL) {
         at += sizeof(namespaces) - 1;
-        json_set(arena,
-                 meta,
-                 "namespace",
-                 json_string_n(arena, at, strcspn(at, "/?")));
+        json_set(arena, meta, "namespace", json_string_n(arena, at, strcspn(at, "/?")));
     }
     json_set_string(arena, meta, "uid", uid != NULL ? uid : "u");
     json_remove(meta, "resourceVersion");
@@ -103,8 +91,7 @@ fill_in_meta(struct arena *arena,
         json_set_int(arena, meta, "generation", 1);
     if (name == NULL && json_get_text(meta, "generateName") != NULL
         && json_get(meta, "name") == NULL)
-        name =
-            arena_printf(arena, "%sabcde", json_get_text(meta, "generateName"));
+        name = arena_printf(arena, "%sabcde", json_get_text(meta, "generateName"));
     if (name != NULL)
         json_set_string(arena, meta, "name", name);
 }
@@ -201,11 +188,7 @@ check_answer(struct vectors *v, struct arena *arena, const struct json *line)
     causes_init(&c, arena);
     if (kind->validate != NULL)
         kind->validate(&c, object, old);
-    compare_causes(v,
-                   theme,
-                   name,
-                   causes_tree(arena, &c),
-                   json_get(line, "causes"));
+    compare_causes(v, theme, name, causes_tree(arena, &c), json_get(line, "causes"));
     if (code >= 300 || c.count > 0)
         return;
     if (record_normalize(kind->record, arena, object, NULL, &err) < 0) {

@@ -31,21 +31,12 @@ parse(struct arena *arena, const char *from, size_t length)
 }
 
 static struct json *
-apply(struct arena *arena,
-      const struct kind *kind,
-      const struct json *live,
-      const struct json *configuration,
-      bool force)
+apply(struct arena *arena, const struct kind *kind, const struct json *live,
+      const struct json *configuration, bool force)
 {
     struct manager_conflicts conflicts;
-    struct json *tree = managed_fields_apply(arena,
-                                             kind,
-                                             live,
-                                             configuration,
-                                             &applier,
-                                             force,
-                                             NOW_US,
-                                             &conflicts);
+    struct json *tree =
+        managed_fields_apply(arena, kind, live, configuration, &applier, force, NOW_US, &conflicts);
 
     if (tree == NULL && (force || conflicts.count == 0))
         abort();
@@ -53,18 +44,12 @@ apply(struct arena *arena,
 }
 
 static bool
-is_right(struct arena *arena,
-         const struct kind *kind,
-         const struct json *configuration)
+is_right(struct arena *arena, const struct kind *kind, const struct json *configuration)
 {
     struct record_notes notes = {0};
 
     return configuration != NULL
-           && record_normalize(kind->record,
-                               arena,
-                               json_dup(arena, configuration),
-                               &notes,
-                               NULL)
+           && record_normalize(kind->record, arena, json_dup(arena, configuration), &notes, NULL)
                   == 0
            && notes.n_unknown == 0;
 }
@@ -78,9 +63,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     const struct kind *kind;
     struct json *live, *configuration, *tree;
 
-    if (first == NULL
-        || (second = memchr(first + 1, '\n', (size_t)(end - first - 1)))
-               == NULL)
+    if (first == NULL || (second = memchr(first + 1, '\n', (size_t)(end - first - 1))) == NULL)
         return 0;
     kind = kind_find_any_name(arena_strndup(arena, at, (size_t)(first - at)));
     if (kind == NULL)
@@ -88,8 +71,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     live = parse(arena, first + 1, (size_t)(second - first - 1));
     configuration = parse(arena, second + 1, (size_t)(end - second - 1));
     if (!is_right(arena, kind, configuration)
-        || (live != NULL
-            && record_normalize(kind->record, arena, live, NULL, NULL) < 0))
+        || (live != NULL && record_normalize(kind->record, arena, live, NULL, NULL) < 0))
         return 0;
     tree = apply(arena, kind, live, configuration, false);
     if (tree == NULL)

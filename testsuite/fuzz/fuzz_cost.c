@@ -44,19 +44,15 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct json *tree;
 
     tree = json_parse(arena, (const char *)bytes, length, NULL, NULL);
-    kind = json_get_text(tree, "kind") != NULL
-               ? kind_find_any_name(json_get_text(tree, "kind"))
-               : NULL;
+    kind = json_get_text(tree, "kind") != NULL ? kind_find_any_name(json_get_text(tree, "kind"))
+                                               : NULL;
     if (kind == NULL)
         return 0;
     cost = growth_measure(kind, tree);
     if (cost.cpu_us > CPU_US_LEAST + CPU_US_A_BYTE * length
         || cost.bytes > MEMORY_LEAST + MEMORY_A_BYTE * length) {
-        fprintf(stderr,
-                "%zu bytes cost %llu us and %zu bytes of memory\n",
-                length,
-                (unsigned long long)cost.cpu_us,
-                cost.bytes);
+        fprintf(stderr, "%zu bytes cost %llu us and %zu bytes of memory\n", length,
+                (unsigned long long)cost.cpu_us, cost.bytes);
         abort();
     }
     if (which > 0 && growth_is_steep(kind, tree, which, ITEMS, choice & 1)) {

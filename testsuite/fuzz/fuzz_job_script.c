@@ -20,10 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Like submission_input: words become a command line. */
 static void
-apply(struct arena *arena,
-      struct submission *submission,
-      char **words,
-      size_t count,
+apply(struct arena *arena, struct submission *submission, char **words, size_t count,
       struct error *err)
 {
     char **argv = arena_new_array(arena, char *, count + 2);
@@ -31,12 +28,7 @@ apply(struct arena *arena,
 
     argv[0] = arena_strdup(arena, "ksub");
     memcpy(argv + 1, words, count * sizeof(*words));
-    option_parse(&ksub_options,
-                 (int)count + 1,
-                 argv,
-                 submission,
-                 &operands,
-                 err);
+    option_parse(&ksub_options, (int)count + 1, argv, submission, &operands, err);
 }
 
 int

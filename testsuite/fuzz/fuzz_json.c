@@ -16,20 +16,13 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct json_notes notes;
-    struct json *quick =
-        json_parse_ascii(arena, (const char *)bytes, length, SIZE_MAX);
-    struct json *v =
-        json_parse(arena, (const char *)bytes, length, &notes, NULL);
+    struct json *quick = json_parse_ascii(arena, (const char *)bytes, length, SIZE_MAX);
+    struct json *v = json_parse(arena, (const char *)bytes, length, &notes, NULL);
     struct json *again;
 
     if (quick != NULL
-        && !json_equals(quick,
-                        json_parse_by_events(arena,
-                                             (const char *)bytes,
-                                             length,
-                                             SIZE_MAX,
-                                             NULL,
-                                             NULL)))
+        && !json_equals(
+            quick, json_parse_by_events(arena, (const char *)bytes, length, SIZE_MAX, NULL, NULL)))
         abort();
     if (v == NULL)
         return 0;

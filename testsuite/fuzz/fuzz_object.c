@@ -40,11 +40,9 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct json *tree;
 
     tree = json_parse(arena, (const char *)bytes, length, NULL, NULL);
-    kind = json_get_text(tree, "kind") != NULL
-               ? kind_find_any_name(json_get_text(tree, "kind"))
-               : NULL;
-    if (kind == NULL
-        || record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
+    kind = json_get_text(tree, "kind") != NULL ? kind_find_any_name(json_get_text(tree, "kind"))
+                                               : NULL;
+    if (kind == NULL || record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
         return 0;
     if (kind->set_defaults != NULL)
         kind->set_defaults(arena, tree);

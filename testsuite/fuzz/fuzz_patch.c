@@ -32,44 +32,33 @@ next_line(struct arena *arena, const char **at, const char *end)
     const char *stop = memchr(from, '\n', (size_t)(end - from));
 
     *at = stop != NULL ? stop + 1 : end;
-    return arena_strndup(arena,
-                         from,
-                         (size_t)((stop != NULL ? stop : end) - from));
+    return arena_strndup(arena, from, (size_t)((stop != NULL ? stop : end) - from));
 }
 
 static struct json *
-apply(struct arena *arena,
-      const struct record *record,
-      const char *how,
-      struct json *object,
+apply(struct arena *arena, const struct record *record, const char *how, struct json *object,
       struct json *patch)
 {
     if (strcmp(how, "json") == 0)
-        return json_is(patch, JSON_ARRAY)
-                       && json_patch_apply(arena, &object, patch, NULL) == 0
+        return json_is(patch, JSON_ARRAY) && json_patch_apply(arena, &object, patch, NULL) == 0
                    ? object
                    : NULL;
     if (!json_is(patch, JSON_OBJECT))
         return NULL;
     if (strcmp(how, "strategic") == 0)
-        return strategic_merge(arena, record, object, patch, NULL) == 0 ? object
-                                                                        : NULL;
+        return strategic_merge(arena, record, object, patch, NULL) == 0 ? object : NULL;
     return json_merge(arena, object, patch);
 }
 
 /* `object` is normalized. */
 static void
-compare_text_patch(struct arena *arena,
-                   const struct record *record,
-                   const struct json *object,
+compare_text_patch(struct arena *arena, const struct record *record, const struct json *object,
                    const struct json *patch)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, out = STRBUF_INIT,
-                                 merged = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, out = STRBUF_INIT, merged = STRBUF_INIT;
     struct json *set = json_dup(arena, patch), *tree;
 
-    if (!json_is(set, JSON_OBJECT)
-        || record_normalize(record, arena, set, NULL, NULL) < 0)
+    if (!json_is(set, JSON_OBJECT) || record_normalize(record, arena, set, NULL, NULL) < 0)
         return;
     json_print(object, &text);
     if (!text_patch(record, text.text, set, &out))
@@ -83,9 +72,7 @@ compare_text_patch(struct arena *arena,
 }
 
 static void
-compare_objects(struct arena *arena,
-                const struct object *is,
-                const struct object *wanted)
+compare_objects(struct arena *arena, const struct object *is, const struct object *wanted)
 {
     CLEANUP_STRBUF struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     const struct record *record = is->kind->record;
@@ -102,9 +89,7 @@ compare_objects(struct arena *arena,
  * its dictionaries; then both are freed before the comparison.
  */
 static void
-compare_status(struct arena *arena,
-               const struct kind *kind,
-               const struct json *object,
+compare_status(struct arena *arena, const struct kind *kind, const struct json *object,
                const struct json *patch)
 {
     struct json *set = json_dup(arena, patch), *tree = json_dup(arena, object);
@@ -112,17 +97,13 @@ compare_status(struct arena *arena,
     struct dictionary_objects *dictionaries;
     const struct object *first, *second, *changed;
 
-    if (!json_is(set, JSON_OBJECT)
-        || !json_is(json_get(object, "status"), JSON_OBJECT)
+    if (!json_is(set, JSON_OBJECT) || !json_is(json_get(object, "status"), JSON_OBJECT)
         || record_normalize(kind->record, arena, set, NULL, NULL) < 0
         || !json_is(json_get(set, "status"), JSON_OBJECT))
         return;
     status = json_get(set, "status");
     json_set(arena, tree, "status", status);
-    json_set_string(arena,
-                    json_make_object(arena, tree, "metadata"),
-                    "resourceVersion",
-                    "7");
+    json_set_string(arena, json_make_object(arena, tree, "metadata"), "resourceVersion", "7");
     if (record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
         abort();
     dictionaries = dictionary_objects_new();

@@ -25,14 +25,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     kind = kind_find_by_name(envelope.api_version, envelope.kind);
     if (kind == NULL)
         kind = kinds[length % n_kinds];
-    tree = protobuf_decode(arena,
-                           kind->record,
-                           envelope.message,
-                           envelope.length,
-                           SIZE_MAX,
-                           NULL);
-    if (tree == NULL
-        || record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
+    tree = protobuf_decode(arena, kind->record, envelope.message, envelope.length, SIZE_MAX, NULL);
+    if (tree == NULL || record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
         return 0;
     if (kind->set_defaults != NULL)
         kind->set_defaults(arena, tree);

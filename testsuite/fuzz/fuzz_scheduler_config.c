@@ -12,9 +12,7 @@
 #include "testsuite/lib/memory_file.h"
 
 static int
-read_bytes(const void *bytes,
-           size_t length,
-           struct kube_configuration **ret_configuration,
+read_bytes(const void *bytes, size_t length, struct kube_configuration **ret_configuration,
            struct strbuf *mistakes)
 {
     CLEANUP(memory_file_fini) struct memory_file file;

@@ -56,10 +56,7 @@ struct setting {
 };
 
 static void
-nobody_goes(void *owner,
-            struct pod_view *victim,
-            struct pod_view *preemptor,
-            const char *node_name)
+nobody_goes(void *owner, struct pod_view *victim, struct pod_view *preemptor, const char *node_name)
 {
     (void)owner, (void)victim, (void)preemptor, (void)node_name;
 }
@@ -99,8 +96,7 @@ setting_init(struct setting *s)
                                                .n_plugins = n_default_profile,
                                                .percentage_of_nodes = 100,
                                                .handle = &s->handle},
-                    &s->profile,
-                    NULL)
+                    &s->profile, NULL)
         < 0)
         abort();
     s->cache = cache_new(&(struct cache_settings){
@@ -117,12 +113,7 @@ setting_init(struct setting *s)
         .is_sharing = true,
     });
     for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
-        if (object_parse(&node_kind,
-                         nodes[i],
-                         strlen(nodes[i]),
-                         &s->nodes[i],
-                         NULL)
-            < 0)
+        if (object_parse(&node_kind, nodes[i], strlen(nodes[i]), &s->nodes[i], NULL) < 0)
             abort();
         cache_set_node(s->cache, s->nodes[i]);
     }
@@ -150,16 +141,12 @@ read_pod(struct arena *arena, const uint8_t *bytes, size_t length)
 {
     struct record_notes notes;
     struct causes causes;
-    struct json *tree =
-        json_parse(arena, (const char *)bytes, length, NULL, NULL);
+    struct json *tree = json_parse(arena, (const char *)bytes, length, NULL, NULL);
 
     if (!json_is(tree, JSON_OBJECT)
         || record_normalize(pod_kind.record, arena, tree, &notes, NULL) < 0)
         return NULL;
-    json_set_string(arena,
-                    json_make_object(arena, tree, "metadata"),
-                    "namespace",
-                    "d");
+    json_set_string(arena, json_make_object(arena, tree, "metadata"), "namespace", "d");
     pod_kind.set_defaults(arena, tree);
     causes_init(&causes, arena);
     pod_kind.validate(&causes, tree, NULL);
@@ -172,11 +159,7 @@ make_room(struct setting *s, struct cycle *c)
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
     const char *node = NULL;
 
-    profile_postfilter(s->profile,
-                       c,
-                       node_finder_diagnosis(s->alone),
-                       &node,
-                       &message);
+    profile_postfilter(s->profile, c, node_finder_diagnosis(s->alone), &node, &message);
 }
 
 /* The search without shared results is first: its result is the expected one.
@@ -197,15 +180,12 @@ choose(struct setting *s, struct pod_view *pod)
     shared = node_finder_find(s->sharing, s->profile, &c, NULL);
     cycle_fini(&c);
     if ((alone == NULL) != (shared == NULL)
-        || node_finder_facts(s->alone).feasible
-               != node_finder_facts(s->sharing).feasible)
+        || node_finder_facts(s->alone).feasible != node_finder_facts(s->sharing).feasible)
         abort();
 }
 
 static void
-ask_hints(struct setting *s,
-          const struct pod_view *pod,
-          const struct object *other)
+ask_hints(struct setting *s, const struct pod_view *pod, const struct object *other)
 {
     struct cluster_event events[EVENTS_OF_UPDATE];
 
@@ -214,8 +194,7 @@ ask_hints(struct setting *s,
 
         for (unsigned w = 0; w < e->plugin->n_wakes; w++) {
             const struct wake *wake = &e->plugin->wakes[w];
-            const struct object *any = wake->resource == EVENT_NODE
-                                           ? s->nodes[0]
+            const struct object *any = wake->resource == EVENT_NODE  ? s->nodes[0]
                                        : wake->resource == EVENT_POD ? other
                                                                      : NULL;
 
@@ -226,10 +205,7 @@ ask_hints(struct setting *s,
             if ((wake->actions & ACTION_DELETE) != 0)
                 wake->hint(e->self, pod, any, NULL);
             if ((wake->actions & ACTION_UPDATE) != 0)
-                wake->hint(e->self,
-                           pod,
-                           any == other ? pod->object : s->nodes[1],
-                           any);
+                wake->hint(e->self, pod, any == other ? pod->object : s->nodes[1], any);
         }
     }
     events_of_pod_update(pod->object, other, true, events);

@@ -48,11 +48,9 @@ setting_init(struct setting *s)
     s->loop = loop_new();
     s->decoder = row_decoder_new(NULL);
     client = fake_client_client(s->api);
-    if (scheduler_new(&(struct scheduler_settings){.client = client,
-                                                   .clock = &s->time.clock,
-                                                   .seed = 1},
-                      &s->scheduler,
-                      NULL)
+    if (scheduler_new(
+            &(struct scheduler_settings){.client = client, .clock = &s->time.clock, .seed = 1},
+            &s->scheduler, NULL)
         < 0)
         abort();
     s->informers = informers_new(s->scheduler, client, NULL, NULL);
@@ -104,12 +102,10 @@ restore(struct setting *s, const char *text, size_t length)
         .body = text,
         .length = length,
     };
-    const struct kind *kind =
-        kind_name != NULL ? kind_find_any_name(kind_name) : NULL;
+    const struct kind *kind = kind_name != NULL ? kind_find_any_name(kind_name) : NULL;
 
     if (kind != NULL && s->n_objects < MAX_ROWS
-        && row_decode(s->decoder, kind, &row, &s->objects[s->n_objects], NULL)
-               == 0)
+        && row_decode(s->decoder, kind, &row, &s->objects[s->n_objects], NULL) == 0)
         s->n_objects++;
 }
 
@@ -134,9 +130,7 @@ live(struct setting *s)
         put(s, s->objects[i]);
     settle(s);
     for (unsigned i = 0; i < s->n_objects; i++)
-        fake_client_remove(s->api,
-                           s->objects[i]->kind,
-                           s->objects[i]->meta->namespace,
+        fake_client_remove(s->api, s->objects[i]->kind, s->objects[i]->meta->namespace,
                            s->objects[i]->meta->name);
     settle(s);
 }

@@ -30,8 +30,7 @@ try_quantity(const char *text)
     if (quantity_parse(text, &q) < 0)
         return;
     quantity_format(&q, formatted);
-    if (quantity_parse(formatted, &again) < 0
-        || quantity_compare(&q, &again) != 0)
+    if (quantity_parse(formatted, &again) < 0 || quantity_compare(&q, &again) != 0)
         abort();
     (void)quantity_value(&q);
     (void)quantity_milli_value(&q);
@@ -46,8 +45,7 @@ try_cpuset(const char *text)
     if (cpuset_parse(text, &set, NULL) < 0)
         return;
     cpuset_format(&set, &formatted);
-    if (cpuset_parse(formatted.text, &again, NULL) < 0
-        || !bitset_equals(&set, &again))
+    if (cpuset_parse(formatted.text, &again, NULL) < 0 || !bitset_equals(&set, &again))
         abort();
 }
 
@@ -62,9 +60,8 @@ try_id_ranges(const char *text)
     if (id_ranges_add(&ranges, text, arena, NULL) < 0)
         return;
     id_ranges_format(&ranges, &formatted);
-    if (id_ranges_add(&again, formatted.text, arena, NULL) < 0
-        || again.count != ranges.count || again.total != ranges.total
-        || again.n_elements != ranges.n_elements
+    if (id_ranges_add(&again, formatted.text, arena, NULL) < 0 || again.count != ranges.count
+        || again.total != ranges.total || again.n_elements != ranges.n_elements
         || ranges.total > ID_RANGES_MOST)
         abort();
     for (size_t i = 0; i < ranges.count; i++) {
@@ -90,14 +87,13 @@ try_task_list(const char *text)
     if (task_list_parse(arena, text, &list, NULL) < 0 || list.total == 0)
         return;
     task_list_format(&list, &formatted);
-    if (task_list_parse(arena, formatted.text, &again, NULL) < 0
-        || again.count != list.count || again.total != list.total)
+    if (task_list_parse(arena, formatted.text, &again, NULL) < 0 || again.count != list.count
+        || again.total != list.total)
         abort();
     for (int64_t i = 0; i < list.total; i += 1 + list.total / 64)
         if (task_list_index(&list, task_list_at(&list, i)) != i)
             abort();
-    if (task_sets_subtract(arena, &list, &again, &none, NULL) < 0
-        || none.total != 0)
+    if (task_sets_subtract(arena, &list, &again, &none, NULL) < 0 || none.total != 0)
         abort();
 }
 

@@ -20,8 +20,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (continue_token_parse(text, &token) < 0)
         return 0;
     if (continue_token_parse(continue_token_format(arena, &token), &again) < 0
-        || again.revision != token.revision
-        || strcmp(again.after, token.after) != 0)
+        || again.revision != token.revision || strcmp(again.after, token.after) != 0)
         abort();
     return 0;
 }

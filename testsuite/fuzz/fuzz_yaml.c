@@ -18,8 +18,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (yaml_parse(arena, (const char *)bytes, length, &v, NULL) < 0)
         return 0;
     yaml_print(v, &out);
-    if (yaml_parse(arena, out.text, out.length, &again, NULL) < 0
-        || !json_equals(v, again))
+    if (yaml_parse(arena, out.text, out.length, &again, NULL) < 0 || !json_equals(v, again))
         abort();
     return 0;
 }

@@ -40,12 +40,10 @@ apart(struct apart *run, apart_fn function, const void *context)
         exit(0);
     }
     close(ends[1]);
-    while ((n = read(ends[0], run->text + used, sizeof(run->text) - 1 - used))
-           > 0)
+    while ((n = read(ends[0], run->text + used, sizeof(run->text) - 1 - used)) > 0)
         used += (size_t)n;
     run->text[used] = '\0';
     close(ends[0]);
     ck_assert_int_eq(waitpid(child, &run->status, 0), child);
-    run->status = WIFEXITED(run->status) ? WEXITSTATUS(run->status)
-                                         : -WTERMSIG(run->status);
+    run->status = WIFEXITED(run->status) ? WEXITSTATUS(run->status) : -WTERMSIG(run->status);
 }

@@ -33,11 +33,7 @@ cgroups_remove_base(struct cgroot *root, struct error *err)
             CLEANUP_FREE char *path = xasprintf("%s/%s", directory, leaves[j]);
 
             if (rmdir(path) < 0 && errno != ENOENT)
-                r = error_set(err,
-                              -errno,
-                              "removing cgroup '%s': %s",
-                              path,
-                              strerror(errno));
+                r = error_set(err, -errno, "removing cgroup '%s': %s", path, strerror(errno));
         }
     }
     return r;

@@ -16,10 +16,7 @@ causes_tree(struct arena *arena, const struct causes *c)
         struct json *one = json_object(arena);
 
         json_set_string(arena, one, "field", c->items[i].field);
-        json_set_string(arena,
-                        one,
-                        "reason",
-                        cause_reason_name(c->items[i].reason));
+        json_set_string(arena, one, "reason", cause_reason_name(c->items[i].reason));
         json_set_string(arena, one, "message", c->items[i].message);
         json_append(arena, list, one);
     }
@@ -38,9 +35,7 @@ static bool
 holds(const struct json *list, const struct json *cause)
 {
     for (uint32_t i = 0; i < json_count(list); i++)
-        if (strcmp(json_get_text(json_at(list, i), "field"),
-                   json_get_text(cause, "field"))
-                == 0
+        if (strcmp(json_get_text(json_at(list, i), "field"), json_get_text(cause, "field")) == 0
             && strcmp(reason_of(json_at(list, i)), reason_of(cause)) == 0)
             return true;
     return false;
@@ -62,16 +57,12 @@ static void
 add_causes(const struct json *list, struct strbuf *out)
 {
     for (uint32_t i = 0; i < json_count(list); i++)
-        strbuf_printf(out,
-                      " (%s %s)",
-                      json_get_text(json_at(list, i), "field"),
+        strbuf_printf(out, " (%s %s)", json_get_text(json_at(list, i), "field"),
                       reason_of(json_at(list, i)));
 }
 
 bool
-find_other_causes(const struct json *is,
-                  const struct json *wanted,
-                  struct strbuf *words)
+find_other_causes(const struct json *is, const struct json *wanted, struct strbuf *words)
 {
     if (same_causes(is, wanted))
         return false;
@@ -83,9 +74,7 @@ find_other_causes(const struct json *is,
 
 /* `path` is the place in the tree, and at the end the message. */
 bool
-find_difference(const struct json *is,
-                const struct json *wanted,
-                struct strbuf *path)
+find_difference(const struct json *is, const struct json *wanted, struct strbuf *path)
 {
     size_t length = path->length;
 
@@ -94,9 +83,7 @@ find_difference(const struct json *is,
     if (json_is(is, JSON_OBJECT) && json_is(wanted, JSON_OBJECT)) {
         for (uint32_t i = 0; i < is->count; i++) {
             strbuf_printf(path, ".%s", is->members[i].name);
-            if (find_difference(is->members[i].value,
-                                json_get(wanted, is->members[i].name),
-                                path))
+            if (find_difference(is->members[i].value, json_get(wanted, is->members[i].name), path))
                 return true;
             strbuf_truncate(path, length);
         }
@@ -106,8 +93,7 @@ find_difference(const struct json *is,
                 return true;
             }
     }
-    if (json_is(is, JSON_ARRAY) && json_is(wanted, JSON_ARRAY)
-        && is->count == wanted->count)
+    if (json_is(is, JSON_ARRAY) && json_is(wanted, JSON_ARRAY) && is->count == wanted->count)
         for (uint32_t i = 0; i < is->count; i++) {
             strbuf_printf(path, "[%u]", i);
             if (find_difference(is->items[i], wanted->items[i], path))

@@ -19,9 +19,5 @@ struct json *causes_tree(struct arena *arena, const struct causes *causes);
 /* False if both are the same. Otherwise the difference is appended to `words`.
  * Causes have "reason" or, in recordings of Go, "type".
  */
-bool find_other_causes(const struct json *is,
-                       const struct json *wanted,
-                       struct strbuf *words);
-bool find_difference(const struct json *is,
-                     const struct json *wanted,
-                     struct strbuf *words);
+bool find_other_causes(const struct json *is, const struct json *wanted, struct strbuf *words);
+bool find_difference(const struct json *is, const struct json *wanted, struct strbuf *words);

@@ -87,10 +87,7 @@ dup_or_null(const char *text)
 static char *
 key_of(const struct kind *kind, const char *namespace, const char *name)
 {
-    return xasprintf("%s/%s/%s",
-                     kind->name,
-                     namespace != NULL ? namespace : "",
-                     name);
+    return xasprintf("%s/%s/%s", kind->name, namespace != NULL ? namespace : "", name);
 }
 
 /* Watches */
@@ -104,9 +101,7 @@ delivery_free(struct delivery *d)
 }
 
 static void
-tell_watches(struct fake_client *fake,
-             enum client_event_type type,
-             const struct object *object)
+tell_watches(struct fake_client *fake, enum client_event_type type, const struct object *object)
 {
     list_foreach(link, &fake->watches)
     {
@@ -114,8 +109,7 @@ tell_watches(struct fake_client *fake,
         struct delivery *d;
 
         if (w->kind != object->kind
-            || (w->namespace != NULL
-                && strcmp(w->namespace, object->meta->namespace) != 0))
+            || (w->namespace != NULL && strcmp(w->namespace, object->meta->namespace) != 0))
             continue;
         d = xnew(struct delivery);
         d->type = type;
@@ -126,10 +120,8 @@ tell_watches(struct fake_client *fake,
 }
 
 static struct client_watch *
-fake_watch(struct client *client,
-           const struct client_watch_request *request,
-           client_event_fn *event,
-           void *context)
+fake_watch(struct client *client, const struct client_watch_request *request,
+           client_event_fn *event, void *context)
 {
     struct fake_client *fake = fake_of(client);
     struct fake_watch *w = xnew(struct fake_watch);
@@ -165,22 +157,14 @@ set_meta(struct fake_client *fake, struct arena *arena, struct json *tree)
 
     fake->revision++;
     if (json_get_text(meta, "uid") == NULL)
-        json_set(arena,
-                 meta,
-                 "uid",
-                 json_stringf(arena, "uid-%lld", (long long)fake->revision));
-    json_set(arena,
-             meta,
-             "resourceVersion",
+        json_set(arena, meta, "uid", json_stringf(arena, "uid-%lld", (long long)fake->revision));
+    json_set(arena, meta, "resourceVersion",
              json_stringf(arena, "%lld", (long long)fake->revision));
 }
 
 /* Publishes the tree; NULL when the kind refuses it. */
 static const struct object *
-publish(struct fake_client *fake,
-        const struct kind *kind,
-        struct arena *arena,
-        struct json *tree,
+publish(struct fake_client *fake, const struct kind *kind, struct arena *arena, struct json *tree,
         struct error *err)
 {
     CLEANUP_FREE char *key = NULL;
@@ -199,15 +183,12 @@ publish(struct fake_client *fake,
 }
 
 const struct object *
-fake_client_put(struct fake_client *fake,
-                const struct kind *kind,
-                const char *json)
+fake_client_put(struct fake_client *fake, const struct kind *kind, const char *json)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct error err = {0};
     struct json *tree = json_parse(arena, json, strlen(json), NULL, &err);
-    const struct object *object =
-        tree != NULL ? publish(fake, kind, arena, tree, &err) : NULL;
+    const struct object *object = tree != NULL ? publish(fake, kind, arena, tree, &err) : NULL;
 
     if (object == NULL) {
         fprintf(stderr, "fake_client_put: %s: %s\n", err.text, json);
@@ -217,9 +198,7 @@ fake_client_put(struct fake_client *fake,
 }
 
 const struct object *
-fake_client_find(const struct fake_client *fake,
-                 const struct kind *kind,
-                 const char *namespace,
+fake_client_find(const struct fake_client *fake, const struct kind *kind, const char *namespace,
                  const char *name)
 {
     CLEANUP_FREE char *key = key_of(kind, namespace, name);
@@ -228,9 +207,7 @@ fake_client_find(const struct fake_client *fake,
 }
 
 void
-fake_client_remove(struct fake_client *fake,
-                   const struct kind *kind,
-                   const char *namespace,
+fake_client_remove(struct fake_client *fake, const struct kind *kind, const char *namespace,
                    const char *name)
 {
     CLEANUP_FREE char *key = key_of(kind, namespace, name);
@@ -265,10 +242,7 @@ answer(struct fake_call *c, const struct client_reply *reply)
 static void
 answer_failure(struct fake_call *c, int code, const char *reason)
 {
-    struct status status = {.status = "Failure",
-                            .message = reason,
-                            .reason = reason,
-                            .code = code};
+    struct status status = {.status = "Failure", .message = reason, .reason = reason, .code = code};
 
     answer(c, &(struct client_reply){.code = code, .status = &status});
 }
@@ -292,18 +266,16 @@ answer_list(struct fake_client *fake, struct fake_call *c)
         const struct object *object = value;
 
         if (object->kind == c->kind
-            && (c->namespace == NULL
-                || strcmp(c->namespace, object->meta->namespace) == 0))
+            && (c->namespace == NULL || strcmp(c->namespace, object->meta->namespace) == 0))
             objects[count++] = object;
     }
     snprintf(version, sizeof(version), "%lld", (long long)fake->revision);
-    answer(c,
-           &(struct client_reply){
-               .code = 200,
-               .objects = objects,
-               .n_objects = count,
-               .resource_version = version,
-           });
+    answer(c, &(struct client_reply){
+                  .code = 200,
+                  .objects = objects,
+                  .n_objects = count,
+                  .resource_version = version,
+              });
 }
 
 /* Conditions are merged by type, everything else as in a merge patch. */
@@ -317,8 +289,7 @@ merge_conditions(struct arena *arena, struct json *old, struct json *patch)
         bool is_replaced = false;
 
         for (uint32_t j = 0; j < json_count(patch); j++)
-            is_replaced |=
-                strcmp(json_get_text(json_at(patch, j), "type"), type) == 0;
+            is_replaced |= strcmp(json_get_text(json_at(patch, j), "type"), type) == 0;
         if (!is_replaced)
             json_append(arena, merged, json_at(old, i));
     }
@@ -330,8 +301,7 @@ merge_conditions(struct arena *arena, struct json *old, struct json *patch)
 static void
 do_patch(struct fake_client *fake, struct fake_call *c)
 {
-    const struct object *object =
-        fake_client_find(fake, c->kind, c->namespace, c->name);
+    const struct object *object = fake_client_find(fake, c->kind, c->namespace, c->name);
     struct json *tree, *status, *conditions;
     struct error err = {0};
 
@@ -343,12 +313,8 @@ do_patch(struct fake_client *fake, struct fake_call *c)
     status = json_get(c->body, "status");
     conditions = json_get(status, "conditions");
     if (c->verb == CLIENT_STRATEGIC_PATCH && conditions != NULL)
-        json_set(c->arena,
-                 status,
-                 "conditions",
-                 merge_conditions(c->arena,
-                                  json_get_path(tree, "status.conditions"),
-                                  conditions));
+        json_set(c->arena, status, "conditions",
+                 merge_conditions(c->arena, json_get_path(tree, "status.conditions"), conditions));
     tree = json_merge(c->arena, tree, c->body);
     object = publish(fake, c->kind, c->arena, tree, &err);
     if (object == NULL)
@@ -359,13 +325,10 @@ do_patch(struct fake_client *fake, struct fake_call *c)
 
 /* Returns 0, or the code of the refusal. */
 static int
-check_binding(const struct fake_client *fake,
-              const struct fake_call *c,
-              const char *name,
+check_binding(const struct fake_client *fake, const struct fake_call *c, const char *name,
               const struct json *binding)
 {
-    const struct object *object =
-        fake_client_find(fake, c->kind, c->namespace, name);
+    const struct object *object = fake_client_find(fake, c->kind, c->namespace, name);
     const char *node = json_path_text(binding, "target.name");
     const char *uid = json_path_text(binding, "metadata.uid");
     const struct pod *pod;
@@ -374,32 +337,23 @@ check_binding(const struct fake_client *fake,
         return 404;
     pod = pod_of(object);
     if (pod->spec.node_name != NULL
-        && (strcmp(pod->spec.node_name, node) != 0
-            || pod->status.allocation != NULL))
+        && (strcmp(pod->spec.node_name, node) != 0 || pod->status.allocation != NULL))
         return 409;
     return uid != NULL && strcmp(uid, object->meta->uid) != 0 ? 409 : 0;
 }
 
 static void
-bind_pod(struct fake_client *fake,
-         const struct fake_call *c,
-         const char *name,
+bind_pod(struct fake_client *fake, const struct fake_call *c, const char *name,
          const struct json *binding)
 {
-    const struct object *object =
-        fake_client_find(fake, c->kind, c->namespace, name);
+    const struct object *object = fake_client_find(fake, c->kind, c->namespace, name);
     struct json *tree = object_tree(object, c->arena);
     struct json *allocation = json_get(binding, "allocation");
 
-    json_set_string(c->arena,
-                    json_make_object(c->arena, tree, "spec"),
-                    "nodeName",
+    json_set_string(c->arena, json_make_object(c->arena, tree, "spec"), "nodeName",
                     json_path_text(binding, "target.name"));
     if (allocation != NULL)
-        json_set(c->arena,
-                 json_make_object(c->arena, tree, "status"),
-                 "allocation",
-                 allocation);
+        json_set(c->arena, json_make_object(c->arena, tree, "status"), "allocation", allocation);
     publish(fake, c->kind, c->arena, tree, NULL);
 }
 
@@ -429,10 +383,7 @@ do_bind_group(struct fake_client *fake, struct fake_call *c)
         return;
     }
     for (uint32_t i = 0; i < json_count(items); i++)
-        bind_pod(fake,
-                 c,
-                 json_path_text(json_at(items, i), "metadata.name"),
-                 json_at(items, i));
+        bind_pod(fake, c, json_path_text(json_at(items, i), "metadata.name"), json_at(items, i));
     answer(c, &(struct client_reply){.code = 201});
 }
 
@@ -461,9 +412,7 @@ do_write(struct fake_client *fake, struct fake_call *c)
     const struct object *object;
 
     if (c->namespace != NULL)
-        json_set_string(c->arena,
-                        json_make_object(c->arena, c->body, "metadata"),
-                        "namespace",
+        json_set_string(c->arena, json_make_object(c->arena, c->body, "metadata"), "namespace",
                         c->namespace);
     object = publish(fake, c->kind, c->arena, c->body, &err);
     if (object == NULL)
@@ -489,18 +438,14 @@ do_failure(struct fake_client *fake, struct fake_call *c)
         struct failure *f = container_of(link, struct failure, link);
 
         if (f->verb != c->verb
-            || strcmp(f->subresource,
-                      c->subresource != NULL ? c->subresource : "")
-                   != 0)
+            || strcmp(f->subresource, c->subresource != NULL ? c->subresource : "") != 0)
             continue;
         list_remove(&f->link);
         if (f->text == NULL)
             answer_failure(c, f->code, f->reason);
         else
-            answer(c,
-                   &(struct client_reply){.code = f->code,
-                                          .text = f->text,
-                                          .length = strlen(f->text)});
+            answer(c, &(struct client_reply){
+                          .code = f->code, .text = f->text, .length = strlen(f->text)});
         failure_free(f);
         return true;
     }
@@ -611,14 +556,12 @@ answer_nobody(const struct client_reply *reply, void *context)
 void
 fake_client_forget_callers(struct fake_client *fake)
 {
-    list_foreach(link, &fake->calls) container_of(link, struct fake_call, link)
-        ->done = answer_nobody;
+    list_foreach(link, &fake->calls) container_of(link, struct fake_call, link)->done =
+        answer_nobody;
 }
 
 unsigned
-fake_client_calls(const struct fake_client *fake,
-                  enum client_verb verb,
-                  const char *subresource)
+fake_client_calls(const struct fake_client *fake, enum client_verb verb, const char *subresource)
 {
     CLEANUP_FREE char *key = count_key(verb, subresource);
 
@@ -626,11 +569,8 @@ fake_client_calls(const struct fake_client *fake,
 }
 
 static struct client_call *
-fake_call(struct client *client,
-          struct arena *arena TAKES,
-          const struct client_request *request,
-          client_done_fn *done,
-          void *context)
+fake_call(struct client *client, struct arena *arena TAKES, const struct client_request *request,
+          client_done_fn *done, void *context)
 {
     struct fake_client *fake = fake_of(client);
     struct fake_call *c = xnew(struct fake_call);
@@ -647,9 +587,7 @@ fake_call(struct client *client,
     c->done = done;
     c->context = context;
     list_add_last(&fake->calls, &c->link);
-    map_put(fake->counts,
-            key,
-            (void *)((uintptr_t)map_find(fake->counts, key) + 1));
+    map_put(fake->counts, key, (void *)((uintptr_t)map_find(fake->counts, key) + 1));
     return &c->call;
 }
 
@@ -722,12 +660,10 @@ fake_client_free(struct fake_client *fake)
     size_t at = 0;
     void *value;
 
-    list_foreach_safe(link, &fake->calls)
-        call_free(container_of(link, struct fake_call, link));
+    list_foreach_safe(link, &fake->calls) call_free(container_of(link, struct fake_call, link));
     list_foreach_safe(link, &fake->watches)
         fake_stop(&container_of(link, struct fake_watch, link)->watch);
-    list_foreach_safe(link, &fake->failures)
-        failure_free(container_of(link, struct failure, link));
+    list_foreach_safe(link, &fake->failures) failure_free(container_of(link, struct failure, link));
     while (map_next(fake->objects, &at, NULL, &value))
         object_unref(value);
     map_free(fake->objects);
@@ -783,19 +719,15 @@ fake_client_shuffle_watches(struct fake_client *fake, uint64_t seed)
     struct random_source random = {seed};
 
     list_foreach(link, &fake->watches)
-        shuffle(&container_of(link, struct fake_watch, link)->deliveries,
-                &random);
+        shuffle(&container_of(link, struct fake_watch, link)->deliveries, &random);
 }
 
 void
-fake_client_visit_held(const struct fake_client *fake,
-                       fake_client_held_fn *visit,
-                       void *context)
+fake_client_visit_held(const struct fake_client *fake, fake_client_held_fn *visit, void *context)
 {
     list_foreach(link, &fake->watches)
     {
-        const struct fake_watch *w =
-            container_of(link, struct fake_watch, link);
+        const struct fake_watch *w = container_of(link, struct fake_watch, link);
 
         list_foreach(at, &w->deliveries)
         {
@@ -813,20 +745,14 @@ fake_client_expire_watches(struct fake_client *fake)
 
     list_foreach_safe(link, &fake->watches)
     {
-        const struct fake_watch *w =
-            container_of(link, struct fake_watch, link);
+        const struct fake_watch *w = container_of(link, struct fake_watch, link);
 
-        w->event(
-            &(struct client_event){.type = CLIENT_ERROR, .status = &too_old},
-            w->context);
+        w->event(&(struct client_event){.type = CLIENT_ERROR, .status = &too_old}, w->context);
     }
 }
 
 static struct failure *
-prepare(struct fake_client *fake,
-        enum client_verb verb,
-        const char *subresource,
-        int code)
+prepare(struct fake_client *fake, enum client_verb verb, const char *subresource, int code)
 {
     struct failure *f = xnew(struct failure);
 
@@ -838,21 +764,15 @@ prepare(struct fake_client *fake,
 }
 
 void
-fake_client_fail(struct fake_client *fake,
-                 enum client_verb verb,
-                 const char *subresource,
-                 int code,
+fake_client_fail(struct fake_client *fake, enum client_verb verb, const char *subresource, int code,
                  const char *reason)
 {
     prepare(fake, verb, subresource, code)->reason = xstrdup(reason);
 }
 
 void
-fake_client_answer(struct fake_client *fake,
-                   enum client_verb verb,
-                   const char *subresource,
-                   int code,
-                   const char *text)
+fake_client_answer(struct fake_client *fake, enum client_verb verb, const char *subresource,
+                   int code, const char *text)
 {
     prepare(fake, verb, subresource, code)->text = xstrdup(text);
 }
@@ -865,8 +785,7 @@ fake_client_run(struct fake_client *fake)
     while (any) {
         any = deliver_one(fake);
         if (!any && !list_is_empty(&fake->calls)) {
-            struct fake_call *c =
-                container_of(fake->calls.next, struct fake_call, link);
+            struct fake_call *c = container_of(fake->calls.next, struct fake_call, link);
 
             list_remove(&c->link);
             do_call(fake, c);

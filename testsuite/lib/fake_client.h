@@ -26,12 +26,9 @@ struct client *fake_client_client(struct fake_client *fake);
  * (normalized, with uid and revision; it replaces a former one) and returns it,
  * borrowed; fake_client_remove deletes one.
  */
-const struct object *fake_client_put(struct fake_client *fake,
-                                     const struct kind *kind,
+const struct object *fake_client_put(struct fake_client *fake, const struct kind *kind,
                                      const char *json);
-void fake_client_remove(struct fake_client *fake,
-                        const struct kind *kind,
-                        const char *namespace,
+void fake_client_remove(struct fake_client *fake, const struct kind *kind, const char *namespace,
                         const char *name);
 
 /* Runs until no call and no event is left. */
@@ -49,12 +46,9 @@ void fake_client_hold_watches(struct fake_client *fake, bool held);
  * fake_client_visit_held visits them in the order of their delivery.
  */
 void fake_client_shuffle_watches(struct fake_client *fake, uint64_t seed);
-typedef void fake_client_held_fn(enum client_event_type type,
-                                 const struct object *object,
-                                 int64_t revision,
-                                 void *context);
-void fake_client_visit_held(const struct fake_client *fake,
-                            fake_client_held_fn *visit,
+typedef void fake_client_held_fn(enum client_event_type type, const struct object *object,
+                                 int64_t revision, void *context);
+void fake_client_visit_held(const struct fake_client *fake, fake_client_held_fn *visit,
                             void *context);
 
 /* Ends all watches as too old, without their pending events: informers have to
@@ -65,26 +59,16 @@ void fake_client_expire_watches(struct fake_client *fake);
 /* The next call with that verb and subresource (NULL: none) fails with that
  * code and reason.
  */
-void fake_client_fail(struct fake_client *fake,
-                      enum client_verb verb,
-                      const char *subresource,
-                      int code,
-                      const char *reason);
+void fake_client_fail(struct fake_client *fake, enum client_verb verb, const char *subresource,
+                      int code, const char *reason);
 
 /* The next such call, which must be raw, gets that text as answer. */
-void fake_client_answer(struct fake_client *fake,
-                        enum client_verb verb,
-                        const char *subresource,
-                        int code,
-                        const char *text);
+void fake_client_answer(struct fake_client *fake, enum client_verb verb, const char *subresource,
+                        int code, const char *text);
 
 /* Look. fake_client_find returns a borrowed object, or NULL. */
-const struct object *fake_client_find(const struct fake_client *fake,
-                                      const struct kind *kind,
-                                      const char *namespace,
-                                      const char *name);
-size_t fake_client_count(const struct fake_client *fake,
-                         const struct kind *kind);
-unsigned fake_client_calls(const struct fake_client *fake,
-                           enum client_verb verb,
+const struct object *fake_client_find(const struct fake_client *fake, const struct kind *kind,
+                                      const char *namespace, const char *name);
+size_t fake_client_count(const struct fake_client *fake, const struct kind *kind);
+unsigned fake_client_calls(const struct fake_client *fake, enum client_verb verb,
                            const char *subresource);

@@ -36,11 +36,10 @@ fake_clock_real_us(struct clock *c)
     return container_of(c, struct fake_clock, clock)->real_us;
 }
 
-#define FAKE_CLOCK                                                 \
-    {                                                              \
-        .clock = {.monotonic_us = fake_clock_monotonic_us,         \
-                  .real_us = fake_clock_real_us},                  \
-        .monotonic_us = 3600 * FAKE_SECOND, .real_us = FAKE_BEGIN, \
+#define FAKE_CLOCK                                                                         \
+    {                                                                                      \
+        .clock = {.monotonic_us = fake_clock_monotonic_us, .real_us = fake_clock_real_us}, \
+        .monotonic_us = 3600 * FAKE_SECOND, .real_us = FAKE_BEGIN,                         \
     }
 
 /* Advances both clocks by this much. */

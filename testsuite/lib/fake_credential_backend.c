@@ -22,9 +22,7 @@ struct fake_credential_backend {
 static struct fake_credential_backend *
 fake_from(struct credential_backend *credential_backend)
 {
-    return container_of(credential_backend,
-                        struct fake_credential_backend,
-                        credential_backend);
+    return container_of(credential_backend, struct fake_credential_backend, credential_backend);
 }
 
 void
@@ -43,13 +41,8 @@ fake_realm_fini(struct fake_realm *realm)
 }
 
 static int
-fake_encode(struct credential_backend *credential_backend,
-            const void *payload,
-            size_t length,
-            uid_t only_uid,
-            unsigned ttl_s,
-            char **ret_text,
-            struct error *err)
+fake_encode(struct credential_backend *credential_backend, const void *payload, size_t length,
+            uid_t only_uid, unsigned ttl_s, char **ret_text, struct error *err)
 {
     struct fake_credential_backend *f = fake_from(credential_backend);
     struct strbuf text = STRBUF_INIT;
@@ -57,14 +50,8 @@ fake_encode(struct credential_backend *credential_backend,
 
     pthread_mutex_lock(&f->realm->lock);
     is_down = f->realm->is_down;
-    strbuf_printf(&text,
-                  "FAKE:%lu:%u:%u:%u:%u:%ld:",
-                  f->realm->made++,
-                  (unsigned)f->uid,
-                  (unsigned)f->gid,
-                  (unsigned)only_uid,
-                  ttl_s,
-                  f->realm->now_s);
+    strbuf_printf(&text, "FAKE:%lu:%u:%u:%u:%u:%ld:", f->realm->made++, (unsigned)f->uid,
+                  (unsigned)f->gid, (unsigned)only_uid, ttl_s, f->realm->now_s);
     pthread_mutex_unlock(&f->realm->lock);
     base64_encode(&text, payload, length);
     if (!is_down)
@@ -75,10 +62,7 @@ fake_encode(struct credential_backend *credential_backend,
 
 /* Call it with the lock held. */
 static int
-check(struct fake_credential_backend *f,
-      const char *text,
-      const struct credential *c,
-      long ttl_s,
+check(struct fake_credential_backend *f, const char *text, const struct credential *c, long ttl_s,
       struct error *err)
 {
     if (f->realm->is_down)
@@ -95,10 +79,8 @@ check(struct fake_credential_backend *f,
 }
 
 static int
-fake_decode(struct credential_backend *credential_backend,
-            const char *text,
-            struct credential *ret_credential,
-            struct error *err)
+fake_decode(struct credential_backend *credential_backend, const char *text,
+            struct credential *ret_credential, struct error *err)
 {
     struct fake_credential_backend *f = fake_from(credential_backend);
     struct strbuf payload = STRBUF_INIT;
@@ -108,15 +90,8 @@ fake_decode(struct credential_backend *credential_backend,
     long made_s;
     int at = 0, r;
 
-    if (sscanf(text,
-               "FAKE:%lu:%u:%u:%u:%u:%ld:%n",
-               &number,
-               &c.uid,
-               &c.gid,
-               &c.only_uid,
-               &ttl_s,
-               &made_s,
-               &at)
+    if (sscanf(text, "FAKE:%lu:%u:%u:%u:%u:%ld:%n", &number, &c.uid, &c.gid, &c.only_uid, &ttl_s,
+               &made_s, &at)
             < 6
         || at == 0 || base64_decode(&payload, text + at, strlen(text + at)) < 0)
         return error_set(err, -EKEYREJECTED, "not a credential");

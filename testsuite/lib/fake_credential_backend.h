@@ -30,6 +30,5 @@ struct fake_realm {
 /* Life. The realm must outlive its credential backends. */
 void fake_realm_init(struct fake_realm *realm);
 void fake_realm_fini(struct fake_realm *realm);
-struct credential_backend *fake_credential_backend_new(struct fake_realm *realm,
-                                                       uid_t uid,
+struct credential_backend *fake_credential_backend_new(struct fake_realm *realm, uid_t uid,
                                                        gid_t gid) MUST_USE;

@@ -41,16 +41,11 @@ fake_trip_free(struct extender_call *t)
 
 static inline struct extender_call *
 fake_extender_transport_post(struct extender_transport *extender_transport,
-                             const struct extender *to,
-                             const char *verb,
-                             struct strbuf *body TAKES,
-                             extender_transport_done_fn *done,
-                             void *context)
+                             const struct extender *to, const char *verb, struct strbuf *body TAKES,
+                             extender_transport_done_fn *done, void *context)
 {
     struct fake_extender_transport *f =
-        container_of(extender_transport,
-                     struct fake_extender_transport,
-                     extender_transport);
+        container_of(extender_transport, struct fake_extender_transport, extender_transport);
     struct extender_call *t = xnew(struct extender_call);
 
     t->to = to;
@@ -78,13 +73,11 @@ fake_extender_transport_init(struct fake_extender_transport *f)
 
 /* The oldest request with that verb, or NULL. */
 static inline struct extender_call *
-fake_extender_transport_find(struct fake_extender_transport *f,
-                             const char *verb)
+fake_extender_transport_find(struct fake_extender_transport *f, const char *verb)
 {
     list_foreach(link, &f->trips)
     {
-        struct extender_call *t =
-            container_of(link, struct extender_call, link);
+        struct extender_call *t = container_of(link, struct extender_call, link);
 
         if (strcmp(t->verb, verb) == 0)
             return t;
@@ -93,8 +86,7 @@ fake_extender_transport_find(struct fake_extender_transport *f,
 }
 
 static inline const char *
-fake_extender_transport_body(struct fake_extender_transport *f,
-                             const char *verb)
+fake_extender_transport_body(struct fake_extender_transport *f, const char *verb)
 {
     struct extender_call *t = fake_extender_transport_find(f, verb);
 
@@ -106,10 +98,8 @@ fake_extender_transport_body(struct fake_extender_transport *f,
  * `text` is NULL.
  */
 static inline void
-fake_extender_transport_answer(struct fake_extender_transport *f,
-                               const char *verb,
-                               const char *text,
-                               const char *failure)
+fake_extender_transport_answer(struct fake_extender_transport *f, const char *verb,
+                               const char *text, const char *failure)
 {
     struct extender_call *t = fake_extender_transport_find(f, verb);
     extender_transport_done_fn *done;

@@ -59,17 +59,12 @@ grown(struct growing *g, const struct json *value)
         unsigned from = i % value->count;
 
         if (is_list)
-            json_append(g->arena,
-                        large,
-                        g->differs ? vary(g->arena, value->items[from], i)
-                                   : value->items[from]);
+            json_append(g->arena, large,
+                        g->differs ? vary(g->arena, value->items[from], i) : value->items[from]);
         else
-            json_add(
-                g->arena,
-                large,
-                json_stringf(g->arena, "%s%u", value->members[from].name, i)
-                    ->text,
-                value->members[from].value);
+            json_add(g->arena, large,
+                     json_stringf(g->arena, "%s%u", value->members[from].name, i)->text,
+                     value->members[from].value);
     }
     return large;
 }
@@ -91,11 +86,7 @@ walk(struct growing *g, const struct json *value)
 }
 
 struct json *
-growth_of(struct arena *arena,
-          const struct json *tree,
-          unsigned which,
-          unsigned n,
-          bool differs)
+growth_of(struct arena *arena, const struct json *tree, unsigned which, unsigned n, bool differs)
 {
     struct growing g = {
         .arena = arena,
@@ -120,10 +111,7 @@ cpu_us(void)
 }
 
 static void
-validate(struct arena *arena,
-         const struct kind *kind,
-         struct json *tree,
-         const struct json *old)
+validate(struct arena *arena, const struct kind *kind, struct json *tree, const struct json *old)
 {
     struct causes causes;
 
@@ -155,14 +143,7 @@ change(struct arena *arena, const struct kind *kind, const struct json *tree)
     validate(arena, kind, patched, tree);
     noted = json_dup(arena, tree);
     managed_fields_note(arena, kind, NULL, noted, &writer, true, NOW_US);
-    (void)managed_fields_apply(arena,
-                               kind,
-                               noted,
-                               tree,
-                               &applier,
-                               true,
-                               NOW_US,
-                               &conflicts);
+    (void)managed_fields_apply(arena, kind, noted, tree, &applier, true, NOW_US, &conflicts);
 }
 
 struct growth_cost
@@ -188,11 +169,7 @@ growth_measure(const struct kind *kind, const struct json *large)
 }
 
 static bool
-is_steep(const struct kind *kind,
-         const struct json *tree,
-         unsigned which,
-         unsigned n,
-         bool differs)
+is_steep(const struct kind *kind, const struct json *tree, unsigned which, unsigned n, bool differs)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *once = growth_of(arena, tree, which, n, differs);
@@ -203,8 +180,7 @@ is_steep(const struct kind *kind,
         return false;
     a = growth_measure(kind, once);
     b = growth_measure(kind, twice);
-    return 2 * b.cpu_us > 5 * a.cpu_us + 2 * NOISE_US
-           || b.bytes > 3 * a.bytes + (1u << 20);
+    return 2 * b.cpu_us > 5 * a.cpu_us + 2 * NOISE_US || b.bytes > 3 * a.bytes + (1u << 20);
 }
 
 /* Keeps freed memory in the process: page faults cost a virtual machine more
@@ -218,10 +194,7 @@ keep_memory(void)
 }
 
 bool
-growth_is_steep(const struct kind *kind,
-                const struct json *tree,
-                unsigned which,
-                unsigned n,
+growth_is_steep(const struct kind *kind, const struct json *tree, unsigned which, unsigned n,
                 bool differs)
 {
     keep_memory();

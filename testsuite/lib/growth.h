@@ -25,24 +25,17 @@ struct growth_cost {
  * texts and keys that all differ, or are equal. NULL: there is no such list or
  * map.
  */
-struct json *growth_of(struct arena *arena,
-                       const struct json *tree,
-                       unsigned which,
-                       unsigned n,
+struct json *growth_of(struct arena *arena, const struct json *tree, unsigned which, unsigned n,
                        bool differs);
 
 /* Prints the object, reads, defaults and validates it as a new one and as a
  * change of itself, patches and applies it and makes an object.
  */
-struct growth_cost growth_measure(const struct kind *kind,
-                                  const struct json *tree);
+struct growth_cost growth_measure(const struct kind *kind, const struct json *tree);
 
 /* Whether twice the items cost more than two and a half times the time or three
  * times the memory, and more than the clock's noise. A positive result is
  * measured again.
  */
-bool growth_is_steep(const struct kind *kind,
-                     const struct json *tree,
-                     unsigned which,
-                     unsigned n,
+bool growth_is_steep(const struct kind *kind, const struct json *tree, unsigned which, unsigned n,
                      bool differs);

@@ -17,17 +17,14 @@ static inline char *
 scratch_new(void)
 {
     const char *parent = getenv("TMPDIR");
-    char *path =
-        xasprintf("%s/kiln-test-XXXXXX", parent != NULL ? parent : "/tmp");
+    char *path = xasprintf("%s/kiln-test-XXXXXX", parent != NULL ? parent : "/tmp");
 
     ck_assert_ptr_nonnull(mkdtemp(path));
     return path;
 }
 
 static inline int
-scratch_remove_one(const char *path,
-                   UNUSED const struct stat *st,
-                   UNUSED int type,
+scratch_remove_one(const char *path, UNUSED const struct stat *st, UNUSED int type,
                    UNUSED struct FTW *walk)
 {
     return remove(path);

@@ -51,14 +51,9 @@ suite_skip(const char *function, const char *reason)
     if (i >= SUITE_MAX_TESTS)
         return;
     suite_skips->count++;
-    snprintf(suite_skips->items[i].function,
-             sizeof(suite_skips->items[i].function),
-             "%s",
+    snprintf(suite_skips->items[i].function, sizeof(suite_skips->items[i].function), "%s",
              function);
-    snprintf(suite_skips->items[i].reason,
-             sizeof(suite_skips->items[i].reason),
-             "%s",
-             reason);
+    snprintf(suite_skips->items[i].reason, sizeof(suite_skips->items[i].reason), "%s", reason);
 }
 
 /* Ends the test that calls it. */
@@ -76,8 +71,7 @@ suite_skip_reason(const char *test)
     for (unsigned i = 0; i < suite_skips->count; i++) {
         const char *function = suite_skips->items[i].function;
 
-        if (strncmp(function, test, length) == 0
-            && strcmp(function + length, "_fn") == 0)
+        if (strncmp(function, test, length) == 0 && strcmp(function + length, "_fn") == 0)
             return suite_skips->items[i].reason;
     }
     return NULL;
@@ -107,10 +101,7 @@ suite_report(const TTest *const *tests, TestResult **results, size_t count)
             printf("not ok %zu - %s\n", i + 1, name);
             suite_explain(results[i]);
         } else {
-            printf("ok %zu - %s%s%s\n",
-                   i + 1,
-                   name,
-                   reason != NULL ? " # SKIP " : "",
+            printf("ok %zu - %s%s%s\n", i + 1, name, reason != NULL ? " # SKIP " : "",
                    reason != NULL ? reason : "");
         }
     }
@@ -127,12 +118,8 @@ suite_main(const char *name, const TTest *const *tests, size_t count)
     int failed;
 
     unsetenv("CK_TAP_LOG_FILE_NAME");
-    suite_skips = mmap(NULL,
-                       sizeof(*suite_skips),
-                       PROT_READ | PROT_WRITE,
-                       MAP_SHARED | MAP_ANONYMOUS,
-                       -1,
-                       0);
+    suite_skips =
+        mmap(NULL, sizeof(*suite_skips), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (suite_skips == MAP_FAILED)
         abort();
     tcase_set_timeout(tcase, 120);

@@ -51,9 +51,7 @@ object_tree_of(struct arena *arena, const struct kind *kind, const char *text)
     struct json *v = tree(arena, text);
     struct error err = {0};
 
-    ck_assert_msg(record_normalize(kind->record, arena, v, NULL, &err) == 0,
-                  "%s: %s",
-                  text,
+    ck_assert_msg(record_normalize(kind->record, arena, v, NULL, &err) == 0, "%s: %s", text,
                   err.text);
     if (kind->set_defaults != NULL)
         kind->set_defaults(arena, v);
@@ -63,11 +61,9 @@ object_tree_of(struct arena *arena, const struct kind *kind, const char *text)
 /* The validation errors as "field reason, field reason"; "" for none. */
 static inline const char *
 complaints(struct arena *arena,
-           void (*validate)(struct causes *causes,
-                            const struct json *object,
+           void (*validate)(struct causes *causes, const struct json *object,
                             const struct json *old),
-           const struct json *object,
-           const struct json *old)
+           const struct json *object, const struct json *old)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct causes c;
@@ -75,10 +71,7 @@ complaints(struct arena *arena,
     causes_init(&c, arena);
     validate(&c, object, old);
     for (unsigned i = 0; i < c.count; i++)
-        strbuf_printf(&out,
-                      "%s%s %s",
-                      i > 0 ? ", " : "",
-                      c.items[i].field,
+        strbuf_printf(&out, "%s%s %s", i > 0 ? ", " : "", c.items[i].field,
                       cause_reason_name(c.items[i].reason));
     return arena_strndup(arena, out.text, out.length);
 }

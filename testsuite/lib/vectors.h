@@ -34,9 +34,7 @@ struct vectors {
 };
 
 /* The line and the arena are borrowed until the next line. */
-typedef void (*vectors_line_fn)(struct vectors *v,
-                                struct arena *arena,
-                                const struct json *line);
+typedef void (*vectors_line_fn)(struct vectors *v, struct arena *arena, const struct json *line);
 
 static inline void
 vectors_each(struct vectors *v, const char *path, vectors_line_fn fn)
@@ -48,11 +46,8 @@ vectors_each(struct vectors *v, const char *path, vectors_line_fn fn)
     ssize_t n;
     FILE *f;
 
-    snprintf(command,
-             sizeof(command),
-             "exec gzip -dc '%s/testsuite/data/conformance/%s'",
-             top != NULL ? top : ".",
-             path);
+    snprintf(command, sizeof(command), "exec gzip -dc '%s/testsuite/data/conformance/%s'",
+             top != NULL ? top : ".", path);
     f = popen(command, "r");
     if (f == NULL) {
         printf("Bail out! %s\n", command);
@@ -122,12 +117,8 @@ vectors_end(struct vectors *v)
     for (unsigned i = 0; i < v->n_themes; i++) {
         const struct vectors_theme *t = &v->themes[i];
 
-        printf("%s %u - %s: %u passed, %u failed\n",
-               t->failed > 0 ? "not ok" : "ok",
-               i + 1,
-               t->name,
-               t->passed,
-               t->failed);
+        printf("%s %u - %s: %u passed, %u failed\n", t->failed > 0 ? "not ok" : "ok", i + 1,
+               t->name, t->passed, t->failed);
         failed += t->failed;
     }
     return failed > 0 || v->n_themes == 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -44,15 +44,11 @@ call_free(struct pending_call *c)
 }
 
 static struct client_call *
-take_call(struct client *client,
-          struct arena *arena TAKES,
-          const struct client_request *request,
-          client_done_fn *done,
-          void *context)
+take_call(struct client *client, struct arena *arena TAKES, const struct client_request *request,
+          client_done_fn *done, void *context)
 {
     struct pending_call *c = xnew(struct pending_call);
-    bool is_binding = request->subresource != NULL
-                      && strcmp(request->subresource, "binding") == 0;
+    bool is_binding = request->subresource != NULL && strcmp(request->subresource, "binding") == 0;
 
     c->call.client = client;
     c->arena = arena;
@@ -77,8 +73,7 @@ abandon(struct client *client)
 
     error_set(&err, -ECANCELED, "the client ends");
     while (!list_is_empty(&b->calls)) {
-        struct pending_call *c =
-            container_of(b->calls.next, struct pending_call, link);
+        struct pending_call *c = container_of(b->calls.next, struct pending_call, link);
 
         list_remove(&c->link);
         c->done(&(struct client_reply){.error = &err}, c->context);
@@ -125,8 +120,7 @@ binding_client_client(struct binding_client *b)
 static void
 tell_bound(const struct binding_client *b, const struct json *binding)
 {
-    b->bound(json_path_text(binding, "metadata.name"),
-             json_path_text(binding, "target.name"),
+    b->bound(json_path_text(binding, "metadata.name"), json_path_text(binding, "target.name"),
              b->context);
 }
 

@@ -17,13 +17,10 @@ struct client;
 
 /* `bound` is called in binding_client_run, after the scheduler has its answer.
  */
-typedef void binding_client_bound_fn(const char *pod_name,
-                                     const char *node_name,
-                                     void *context);
+typedef void binding_client_bound_fn(const char *pod_name, const char *node_name, void *context);
 
 void binding_client_free(struct binding_client *b);
-struct binding_client *binding_client_new(binding_client_bound_fn *bound,
-                                          void *context)
+struct binding_client *binding_client_new(binding_client_bound_fn *bound, void *context)
     OWNED_BY(binding_client_free);
 struct client *binding_client_client(struct binding_client *b);
 

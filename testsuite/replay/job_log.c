@@ -98,24 +98,19 @@ add_line(struct job_log *log, const double columns[COLUMNS], unsigned max_procs)
         log->n_dropped++;
         return;
     }
-    job_log_add(log,
-                &(struct log_job){
-                    .id = (int64_t)columns[0],
-                    .submit_s = (int64_t)columns[1],
-                    .run_s = run_s,
-                    .limit_s = limit_s,
-                    .user = (int64_t)columns[11],
-                    .procs = (unsigned)procs,
-                    .start_s = -1,
-                });
+    job_log_add(log, &(struct log_job){
+                         .id = (int64_t)columns[0],
+                         .submit_s = (int64_t)columns[1],
+                         .run_s = run_s,
+                         .limit_s = limit_s,
+                         .user = (int64_t)columns[11],
+                         .procs = (unsigned)procs,
+                         .start_s = -1,
+                     });
 }
 
 static int
-read_lines(struct job_log *log,
-           FILE *file,
-           const char *path,
-           unsigned max_procs,
-           struct error *err)
+read_lines(struct job_log *log, FILE *file, const char *path, unsigned max_procs, struct error *err)
 {
     CLEANUP_FREE char *line = NULL;
     size_t size = 0;
@@ -132,13 +127,10 @@ read_lines(struct job_log *log,
         if (count == 0)
             continue;
         if (count < MIN_COLUMNS)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "%s:%u: not a line of the Standard Workload "
                              "Format: numbers in %d columns are needed",
-                             path,
-                             number,
-                             COLUMNS);
+                             path, number, COLUMNS);
         add_line(log, columns, max_procs);
     }
     return 0;
@@ -161,10 +153,7 @@ job_log_sort(struct job_log *log)
 }
 
 int
-job_log_read(struct job_log *log,
-             const char *path,
-             unsigned max_procs,
-             struct error *err)
+job_log_read(struct job_log *log, const char *path, unsigned max_procs, struct error *err)
 {
     pid_t pid = -1;
     FILE *file = access(path, R_OK) < 0 ? NULL
@@ -180,10 +169,7 @@ job_log_read(struct job_log *log,
     if (pid > 0 && waitpid(pid, &status, 0) == pid && status != 0 && r == 0)
         r = error_set(err, -EIO, "%s: gzip cannot read it", path);
     if (r == 0 && log->count == 0)
-        r = error_set(err,
-                      -EINVAL,
-                      "%s: no job of it can be replayed on %u processors",
-                      path,
+        r = error_set(err, -EINVAL, "%s: no job of it can be replayed on %u processors", path,
                       max_procs);
     if (r < 0) {
         job_log_fini(log);
@@ -204,40 +190,27 @@ close_written(FILE *file, const char *path, struct error *err)
 }
 
 int
-job_log_write(const struct job_log *log,
-              const char *path,
-              unsigned max_procs,
-              struct error *err)
+job_log_write(const struct job_log *log, const char *path, unsigned max_procs, struct error *err)
 {
     FILE *file = fopen(path, "w");
 
     if (file == NULL)
         return error_set(err, -errno, "%s: %s", path, strerror(errno));
-    fprintf(file,
-            "; Version: 2.2\n; MaxJobs: %zu\n; MaxProcs: %u\n",
-            log->count,
-            max_procs);
+    fprintf(file, "; Version: 2.2\n; MaxJobs: %zu\n; MaxProcs: %u\n", log->count, max_procs);
     for (size_t i = 0; i < log->count; i++) {
         const struct log_job *j = &log->jobs[i];
 
         fprintf(file,
                 "%lld %lld -1 %lld %u -1 -1 %u %lld -1 1 %lld -1 -1 -1 -1 -1 "
                 "-1\n",
-                (long long)j->id,
-                (long long)j->submit_s,
-                (long long)j->run_s,
-                j->procs,
-                j->procs,
-                (long long)j->limit_s,
-                (long long)j->user);
+                (long long)j->id, (long long)j->submit_s, (long long)j->run_s, j->procs, j->procs,
+                (long long)j->limit_s, (long long)j->user);
     }
     return close_written(file, path, err);
 }
 
 int
-job_log_write_schedule(const struct job_log *log,
-                       const char *path,
-                       struct error *err)
+job_log_write_schedule(const struct job_log *log, const char *path, struct error *err)
 {
     FILE *file = fopen(path, "w");
 
@@ -247,13 +220,8 @@ job_log_write_schedule(const struct job_log *log,
     for (size_t i = 0; i < log->count; i++) {
         const struct log_job *j = &log->jobs[i];
 
-        fprintf(file,
-                "%lld,%lld,%lld,%lld,%u\n",
-                (long long)j->id,
-                (long long)j->submit_s,
-                (long long)j->start_s,
-                (long long)(j->start_s + j->run_s),
-                j->procs);
+        fprintf(file, "%lld,%lld,%lld,%lld,%u\n", (long long)j->id, (long long)j->submit_s,
+                (long long)j->start_s, (long long)(j->start_s + j->run_s), j->procs);
     }
     return close_written(file, path, err);
 }

@@ -41,10 +41,7 @@ struct job_log {
  * the line of the first error.
  */
 void job_log_fini(struct job_log *log);
-int job_log_read(struct job_log *log,
-                 const char *path,
-                 unsigned max_procs,
-                 struct error *err);
+int job_log_read(struct job_log *log, const char *path, unsigned max_procs, struct error *err);
 
 /* Change. Call job_log_sort after adding jobs. */
 void job_log_add(struct job_log *log, const struct log_job *job);
@@ -54,10 +51,6 @@ void job_log_sort(struct job_log *log);
  * job_log_write_schedule the resulting schedule: a header, then
  * id,submit,start,end,procs.
  */
-int job_log_write(const struct job_log *log,
-                  const char *path,
-                  unsigned max_procs,
+int job_log_write(const struct job_log *log, const char *path, unsigned max_procs,
                   struct error *err);
-int job_log_write_schedule(const struct job_log *log,
-                           const char *path,
-                           struct error *err);
+int job_log_write_schedule(const struct job_log *log, const char *path, struct error *err);

@@ -58,25 +58,9 @@ draw_gamma(struct random_source *random, double shape, double scale)
 static int64_t
 round_limit(double run_s)
 {
-    static const int values[] = {60,
-                                 120,
-                                 300,
-                                 600,
-                                 900,
-                                 1200,
-                                 1800,
-                                 3600,
-                                 5400,
-                                 7200,
-                                 10800,
-                                 14400,
-                                 21600,
-                                 28800,
-                                 36000,
-                                 43200,
-                                 57600,
-                                 86400,
-                                 129600};
+    static const int values[] = {60,    120,   300,   600,   900,   1200,  1800,
+                                 3600,  5400,  7200,  10800, 14400, 21600, 28800,
+                                 36000, 43200, 57600, 86400, 129600};
 
     for (size_t i = 0; i < ARRAY_SIZE(values); i++)
         if (run_s <= values[i])
@@ -113,8 +97,7 @@ draw_run(struct random_source *random, unsigned width, unsigned procs)
     if (p < 0)
         p = 0;
     do
-        x = draw(random) <= p ? draw_gamma(random, 4.2, 0.94)
-                              : draw_gamma(random, 312, 0.03);
+        x = draw(random) <= p ? draw_gamma(random, 4.2, 0.94) : draw_gamma(random, 312, 0.03);
     while (x > 12);
     x = floor(exp(x));
     return x < 1 ? 1 : x;
@@ -142,8 +125,7 @@ init_model(struct model *m, struct random_source *random)
     for (unsigned i = 0; i < HALF_HOURS; i++) {
         double x = i + 11;
 
-        m->weights[(i + 10) % HALF_HOURS] =
-            pow(x / 3.9631, 8.1737 - 1) * exp(-x / 3.9631);
+        m->weights[(i + 10) % HALF_HOURS] = pow(x / 3.9631, 8.1737 - 1) * exp(-x / 3.9631);
     }
     for (unsigned i = 0; i < HALF_HOURS; i++)
         sum += m->weights[i];
@@ -197,15 +179,11 @@ begin_job(struct model *m, unsigned procs)
 
     m->jobs[m->user].width = width;
     m->jobs[m->user].run_s = run_s;
-    m->jobs[m->user].limit_s =
-        round_limit(run_s * (1 - 2 * log(draw(m->random))));
+    m->jobs[m->user].limit_s = round_limit(run_s * (1 - 2 * log(draw(m->random))));
 }
 
 void
-log_model_lublin(struct job_log *log,
-                 struct random_source *random,
-                 unsigned jobs,
-                 unsigned procs)
+log_model_lublin(struct job_log *log, struct random_source *random, unsigned jobs, unsigned procs)
 {
     struct model m;
 
@@ -222,16 +200,15 @@ log_model_lublin(struct job_log *log,
         run_s = m.jobs[m.user].run_s * exp(0.4 * draw_normal(random));
         if (draw(random) < CRASHES)
             run_s = 1 + 59 * draw(random);
-        job_log_add(log,
-                    &(struct log_job){
-                        .id = i + 1,
-                        .submit_s = (int64_t)m.time_s,
-                        .run_s = (int64_t)fmax(1, fmin(run_s, limit_s)),
-                        .limit_s = m.jobs[m.user].limit_s,
-                        .user = m.user + 1,
-                        .procs = m.jobs[m.user].width,
-                        .start_s = -1,
-                    });
+        job_log_add(log, &(struct log_job){
+                             .id = i + 1,
+                             .submit_s = (int64_t)m.time_s,
+                             .run_s = (int64_t)fmax(1, fmin(run_s, limit_s)),
+                             .limit_s = m.jobs[m.user].limit_s,
+                             .user = m.user + 1,
+                             .procs = m.jobs[m.user].width,
+                             .start_s = -1,
+                         });
     }
 }
 
@@ -273,10 +250,7 @@ list_users(const struct job_log *source, size_t *ret_count)
 }
 
 static void
-add_shifted(struct job_log *log,
-            const struct log_job *job,
-            int64_t user,
-            int64_t submit_s,
+add_shifted(struct job_log *log, const struct log_job *job, int64_t user, int64_t submit_s,
             unsigned procs)
 {
     struct log_job j = *job;
@@ -289,16 +263,12 @@ add_shifted(struct job_log *log,
 }
 
 void
-log_model_users(struct job_log *log,
-                struct random_source *random,
-                const struct job_log *source,
-                unsigned copies,
-                unsigned procs)
+log_model_users(struct job_log *log, struct random_source *random, const struct job_log *source,
+                unsigned copies, unsigned procs)
 {
     size_t n_users;
     CLEANUP_FREE int64_t *users = list_users(source, &n_users);
-    uint64_t weeks =
-        (uint64_t)(source->jobs[source->count - 1].submit_s / WEEK_S + 1);
+    uint64_t weeks = (uint64_t)(source->jobs[source->count - 1].submit_s / WEEK_S + 1);
 
     for (size_t k = 0; k < n_users * copies; k++) {
         int64_t user = users[random_next(random) % n_users];
@@ -306,19 +276,14 @@ log_model_users(struct job_log *log,
 
         for (size_t i = 0; i < source->count; i++)
             if (source->jobs[i].user == user)
-                add_shifted(log,
-                            &source->jobs[i],
-                            (int64_t)k + 1,
-                            (source->jobs[i].submit_s + shift_s)
-                                % ((int64_t)weeks * WEEK_S),
+                add_shifted(log, &source->jobs[i], (int64_t)k + 1,
+                            (source->jobs[i].submit_s + shift_s) % ((int64_t)weeks * WEEK_S),
                             procs);
     }
 }
 
 void
-log_model_weeks(struct job_log *log,
-                struct random_source *random,
-                const struct job_log *source,
+log_model_weeks(struct job_log *log, struct random_source *random, const struct job_log *source,
                 unsigned weeks)
 {
     int64_t last = source->jobs[source->count - 1].submit_s / WEEK_S;
@@ -330,20 +295,13 @@ log_model_weeks(struct job_log *log,
             const struct log_job *j = &source->jobs[i];
 
             if (j->submit_s / WEEK_S == week)
-                add_shifted(log,
-                            j,
-                            j->user,
-                            j->submit_s + (k - week) * WEEK_S,
-                            j->procs);
+                add_shifted(log, j, j->user, j->submit_s + (k - week) * WEEK_S, j->procs);
         }
     }
 }
 
 void
-log_model_scale(struct job_log *log,
-                const struct job_log *source,
-                double factor,
-                unsigned procs)
+log_model_scale(struct job_log *log, const struct job_log *source, double factor, unsigned procs)
 {
     for (size_t i = 0; i < source->count; i++) {
         struct log_job j = source->jobs[i];
@@ -366,9 +324,7 @@ log_model_load(struct job_log *log, double load, unsigned procs)
     for (size_t i = 0; i < log->count; i++)
         area += (double)log->jobs[i].procs * (double)log->jobs[i].run_s;
     if (load > 0)
-        stretch = area / (load * procs)
-                  / (double)(log->jobs[log->count - 1].submit_s - begin_s);
+        stretch = area / (load * procs) / (double)(log->jobs[log->count - 1].submit_s - begin_s);
     for (size_t i = 0; i < log->count; i++)
-        log->jobs[i].submit_s =
-            (int64_t)((double)(log->jobs[i].submit_s - begin_s) * stretch);
+        log->jobs[i].submit_s = (int64_t)((double)(log->jobs[i].submit_s - begin_s) * stretch);
 }

@@ -20,22 +20,13 @@ struct random_source;
 /* Each adds to an empty log. `copies`: of each user. `weeks`: sampled weeks;
  * together as long as the source. `factor`: of the widths.
  */
-void log_model_lublin(struct job_log *log,
-                      struct random_source *random,
-                      unsigned jobs,
+void log_model_lublin(struct job_log *log, struct random_source *random, unsigned jobs,
                       unsigned procs);
-void log_model_users(struct job_log *log,
-                     struct random_source *random,
-                     const struct job_log *source,
-                     unsigned copies,
-                     unsigned procs);
-void log_model_weeks(struct job_log *log,
-                     struct random_source *random,
-                     const struct job_log *source,
-                     unsigned weeks);
-void log_model_scale(struct job_log *log,
-                     const struct job_log *source,
-                     double factor,
+void log_model_users(struct job_log *log, struct random_source *random,
+                     const struct job_log *source, unsigned copies, unsigned procs);
+void log_model_weeks(struct job_log *log, struct random_source *random,
+                     const struct job_log *source, unsigned weeks);
+void log_model_scale(struct job_log *log, const struct job_log *source, double factor,
                      unsigned procs);
 
 /* Sorts the log, moves its begin to 0, and stretches the submission times until

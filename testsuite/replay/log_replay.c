@@ -69,19 +69,14 @@ add_nodes(struct log_replay *r)
         CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
         CLEANUP(object_unrefp) const struct object *node = NULL;
 
-        strbuf_printf(
-            &s,
-            "{\"metadata\":{\"name\":\"node-%u\",\"uid\":\"node-%u\","
-            "\"resourceVersion\":\"1\",\"labels\":{"
-            "\"kubernetes.io/hostname\":\"node-%u\"}},\"status\":{"
-            "\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"1Ti\",\"pods\":"
-            "\"%u\"},\"conditions\":[{\"type\":\"Ready\",\"status\":"
-            "\"True\"}]}}",
-            i,
-            i,
-            i,
-            r->settings->cores_per_node,
-            r->settings->cores_per_node + 10);
+        strbuf_printf(&s,
+                      "{\"metadata\":{\"name\":\"node-%u\",\"uid\":\"node-%u\","
+                      "\"resourceVersion\":\"1\",\"labels\":{"
+                      "\"kubernetes.io/hostname\":\"node-%u\"}},\"status\":{"
+                      "\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"1Ti\",\"pods\":"
+                      "\"%u\"},\"conditions\":[{\"type\":\"Ready\",\"status\":"
+                      "\"True\"}]}}",
+                      i, i, i, r->settings->cores_per_node, r->settings->cores_per_node + 10);
         node = parse_object(&node_kind, &s);
         scheduler_node_changed(r->scheduler, NULL, node);
     }
@@ -112,27 +107,22 @@ group_of(const struct object *pod, const char **ret_name, void *context)
 
 /* `node` is NULL while the pod waits. */
 static const struct object *
-make_pod(const struct log_replay *r,
-         const struct live_job *l,
-         unsigned member,
-         const char *node)
+make_pod(const struct log_replay *r, const struct live_job *l, unsigned member, const char *node)
 {
     const struct log_job *j = l->job;
     unsigned cores = r->settings->cores_per_node;
 
     return pod_maker_make(
-        r->pod_maker,
-        &(struct pod_words){
-            .job = (uint64_t)(l - r->jobs),
-            .member = member,
-            .cpus = member + 1 < l->count ? cores
-                                          : j->procs - (l->count - 1) * cores,
-            .created_us = FAKE_BEGIN + j->submit_s * FAKE_SECOND,
-            .started_us = FAKE_BEGIN + r->now_s * FAKE_SECOND,
-            .limit_s = j->limit_s,
-            .user = j->user >= 0 ? 1000 + j->user : 999,
-            .node = node,
-        });
+        r->pod_maker, &(struct pod_words){
+                          .job = (uint64_t)(l - r->jobs),
+                          .member = member,
+                          .cpus = member + 1 < l->count ? cores : j->procs - (l->count - 1) * cores,
+                          .created_us = FAKE_BEGIN + j->submit_s * FAKE_SECOND,
+                          .started_us = FAKE_BEGIN + r->now_s * FAKE_SECOND,
+                          .limit_s = j->limit_s,
+                          .user = j->user >= 0 ? 1000 + j->user : 999,
+                          .node = node,
+                      });
 }
 
 static bool
@@ -235,8 +225,7 @@ static void
 ask_start(struct log_replay *r, struct live_job *l)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct json *answer =
-        scheduler_explain(r->scheduler, l->pods[0], false, arena);
+    const struct json *answer = scheduler_explain(r->scheduler, l->pods[0], false, arena);
     const char *from = json_path_text(answer, "start.from");
     int64_t from_us;
 
@@ -262,8 +251,7 @@ find_next(const struct log_replay *r)
     const struct live_job *ending = heap_top(r->running);
     int64_t next_s = ending != NULL ? ending->end_s : INT64_MAX;
 
-    if (r->n_submitted < r->log->count
-        && r->log->jobs[r->n_submitted].submit_s < next_s)
+    if (r->n_submitted < r->log->count && r->log->jobs[r->n_submitted].submit_s < next_s)
         next_s = r->log->jobs[r->n_submitted].submit_s;
     return next_s;
 }
@@ -289,8 +277,7 @@ run_second(struct log_replay *r)
         heap_pop(r->running);
         end_job(r, l);
     }
-    while (r->n_submitted < r->log->count
-           && r->log->jobs[r->n_submitted].submit_s == r->now_s)
+    while (r->n_submitted < r->log->count && r->log->jobs[r->n_submitted].submit_s == r->now_s)
         submit(r, &r->jobs[r->n_submitted++]);
     settle(r);
     r->figures.wall_us += clock_monotonic_us(&clock_system) - began_us;
@@ -310,8 +297,7 @@ run_all(struct log_replay *r, struct error *err)
         run_second(r);
     }
     if (r->n_waiting > 0)
-        return error_set(err,
-                         -EDEADLK,
+        return error_set(err, -EDEADLK,
                          "%zu jobs wait, and nothing runs that they could wait "
                          "for",
                          r->n_waiting);
@@ -334,13 +320,10 @@ make_jobs(struct log_replay *r, struct error *err)
             .place = HEAP_NOWHERE,
         };
         if (r->jobs[i].count > POD_GROUP_MAX)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "job %lld needs %u nodes, and %u are placed "
                              "together at the most: use --cores-per-node",
-                             (long long)j->id,
-                             r->jobs[i].count,
-                             POD_GROUP_MAX);
+                             (long long)j->id, r->jobs[i].count, POD_GROUP_MAX);
     }
     return 0;
 }
@@ -382,8 +365,7 @@ static void
 replay_fini(struct log_replay *r)
 {
     for (size_t i = 0; i < r->log->count; i++) {
-        for (unsigned k = 0; r->jobs[i].pods != NULL && k < r->jobs[i].count;
-             k++)
+        for (unsigned k = 0; r->jobs[i].pods != NULL && k < r->jobs[i].count; k++)
             object_unref(r->jobs[i].pods[k]);
         free(r->jobs[i].pods);
     }
@@ -395,10 +377,8 @@ replay_fini(struct log_replay *r)
 }
 
 int
-log_replay_run(struct job_log *log,
-               const struct log_replay_settings *settings,
-               struct log_replay_figures *ret_figures,
-               struct error *err)
+log_replay_run(struct job_log *log, const struct log_replay_settings *settings,
+               struct log_replay_figures *ret_figures, struct error *err)
 {
     struct log_replay r = {
         .settings = settings,

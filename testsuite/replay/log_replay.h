@@ -23,7 +23,7 @@ struct log_replay_settings {
     unsigned nodes, cores_per_node;
     uint64_t seed;
     const struct kube_configuration *configuration; /* NULL: the default */
-    bool predicts; /* asks for the start of each waiting job */
+    bool predicts;                                  /* asks for the start of each waiting job */
 };
 
 struct log_replay_figures {
@@ -40,7 +40,5 @@ struct log_replay_figures {
 /* Sets the jobs' starts. -EINVAL when a job is too wide for one group; -EDEADLK
  * when jobs wait and no event is left.
  */
-int log_replay_run(struct job_log *log,
-                   const struct log_replay_settings *settings,
-                   struct log_replay_figures *ret_figures,
-                   struct error *err);
+int log_replay_run(struct job_log *log, const struct log_replay_settings *settings,
+                   struct log_replay_figures *ret_figures, struct error *err);

@@ -30,18 +30,13 @@ static const struct recipe {
     double load; /* 0: unchanged */
     double size; /* jobs, copies, weeks or factor */
 } recipes[] = {
-    {"lublin-low", LUBLIN, 128, 0.65, JOBS},
-    {"lublin-high", LUBLIN, 128, 0.80, JOBS},
-    {"users", USERS, 100, 0.69, 1},
-    {"weeks", WEEKS, 100, 0, 47},
+    {"lublin-low", LUBLIN, 128, 0.65, JOBS}, {"lublin-high", LUBLIN, 128, 0.80, JOBS},
+    {"users", USERS, 100, 0.69, 1},          {"weeks", WEEKS, 100, 0, 47},
     {"wider", SCALE, 128, 0.75, 1.28},
 };
 
 static int
-make(const struct recipe *recipe,
-     const char *out,
-     const char *trace,
-     struct error *err)
+make(const struct recipe *recipe, const char *out, const char *trace, struct error *err)
 {
     struct random_source random = {.state = SEED * UINT64_C(1000003)};
     struct job_log log = {0}, source = {0};
@@ -49,10 +44,7 @@ make(const struct recipe *recipe,
     int r = 0;
 
     if (recipe->model != LUBLIN && trace == NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "%s is drawn from a log: name it",
-                         recipe->name);
+        return error_set(err, -EINVAL, "%s is drawn from a log: name it", recipe->name);
     if (recipe->model != LUBLIN)
         r = job_log_read(&source, trace, TRACE_PROCS, err);
     if (r < 0)

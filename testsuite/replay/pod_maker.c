@@ -27,11 +27,9 @@
     "\"containers\":[{\"name\":\"main\",\"image\":\"host\","             \
     "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]"
 
-static const char waiting[] =
-    HEAD "\"1\"" SPEC "},\"status\":{\"phase\":\"Pending\"}}";
+static const char waiting[] = HEAD "\"1\"" SPEC "},\"status\":{\"phase\":\"Pending\"}}";
 static const char running[] =
-    HEAD "\"2\"" SPEC
-         ",\"nodeName\":\"x\"},\"status\":{\"phase\":\"Running\",\"startTime\":"
+    HEAD "\"2\"" SPEC ",\"nodeName\":\"x\"},\"status\":{\"phase\":\"Running\",\"startTime\":"
          "\"2026-01-01T00:00:00Z\"}}";
 
 /* Its values differ for every pod, its names do not. */
@@ -52,9 +50,7 @@ read_template(struct pod_template *t, const char *text)
 
     t->arena = arena_new(0);
     t->tree = json_parse(t->arena, text, strlen(text), NULL, &err);
-    if (t->tree == NULL
-        || record_normalize(pod_kind.record, t->arena, t->tree, NULL, &err)
-               < 0) {
+    if (t->tree == NULL || record_normalize(pod_kind.record, t->arena, t->tree, NULL, &err) < 0) {
         fprintf(stderr, "replay: %s: %s\n", err.text, text);
         abort();
     }
@@ -62,8 +58,7 @@ read_template(struct pod_template *t, const char *text)
     t->annotations = json_get(t->meta, "annotations");
     t->spec = json_get(t->tree, "spec");
     t->who = json_get(t->spec, "securityContext");
-    t->requests = json_get_path(json_at(json_get(t->spec, "containers"), 0),
-                                "resources.requests");
+    t->requests = json_get_path(json_at(json_get(t->spec, "containers"), 0), "resources.requests");
     t->status = json_get(t->tree, "status");
 }
 
@@ -110,10 +105,7 @@ pod_maker_make(struct pod_maker *m, const struct pod_words *w)
     snprintf(text, sizeof(text), "%" PRIu64, w->job + 1);
     json_set_string(arena, t->annotations, "kiln.hpc/job-id", text);
     snprintf(text, sizeof(text), "%u", w->member);
-    json_set_string(arena,
-                    t->annotations,
-                    "batch.kubernetes.io/job-completion-index",
-                    text);
+    json_set_string(arena, t->annotations, "batch.kubernetes.io/job-completion-index", text);
     json_set_int(arena, t->spec, "activeDeadlineSeconds", w->limit_s);
     json_set_int(arena, t->who, "runAsUser", w->user);
     snprintf(text, sizeof(text), "%u", w->cpus);

@@ -29,5 +29,4 @@ void pod_maker_free(struct pod_maker *m);
 struct pod_maker *pod_maker_new(void) OWNED_BY(pod_maker_free);
 
 /* Pods are named jJOB-MEMBER. */
-const struct object *pod_maker_make(struct pod_maker *m,
-                                    const struct pod_words *words);
+const struct object *pod_maker_make(struct pod_maker *m, const struct pod_words *words);

@@ -54,13 +54,8 @@ parse_count(const char *name, const char *text, unsigned most)
     char *end;
     unsigned long value = strtoul(text, &end, 10);
 
-    if (*text < '0' || *text > '9' || *end != '\0' || value == 0
-        || value > most) {
-        fprintf(stderr,
-                "replay: %s: '%s' is not a number from 1 to %u\n",
-                name,
-                text,
-                most);
+    if (*text < '0' || *text > '9' || *end != '\0' || value == 0 || value > most) {
+        fprintf(stderr, "replay: %s: '%s' is not a number from 1 to %u\n", name, text, most);
         exit(2);
     }
     return (unsigned)value;
@@ -70,14 +65,10 @@ static struct arguments
 parse_arguments(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"nodes", required_argument, NULL, 'n'},
-        {"cores-per-node", required_argument, NULL, 'c'},
-        {"config", required_argument, NULL, 'f'},
-        {"out", required_argument, NULL, 'o'},
-        {"no-start", no_argument, NULL, 'q'},
-        {"seed", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
+        {"nodes", required_argument, NULL, 'n'},  {"cores-per-node", required_argument, NULL, 'c'},
+        {"config", required_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
+        {"no-start", no_argument, NULL, 'q'},     {"seed", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},         {0},
     };
     struct arguments a = {.settings = {.seed = 1, .predicts = true}};
     int option;
@@ -88,8 +79,7 @@ parse_arguments(int argc, char **argv)
             a.settings.nodes = parse_count("--nodes", optarg, MAX_NODES);
             break;
         case 'c':
-            a.settings.cores_per_node =
-                parse_count("--cores-per-node", optarg, MAX_CORES);
+            a.settings.cores_per_node = parse_count("--cores-per-node", optarg, MAX_CORES);
             break;
         case 'f':
             a.config = optarg;
@@ -113,8 +103,7 @@ parse_arguments(int argc, char **argv)
     if (argc - optind != 1)
         wrong_use(optind == argc ? "which log?" : "one log at a time", "");
     if (a.settings.nodes == 0 || a.settings.cores_per_node == 0)
-        wrong_use(a.settings.nodes == 0 ? "--nodes" : "--cores-per-node",
-                  " is needed");
+        wrong_use(a.settings.nodes == 0 ? "--nodes" : "--cores-per-node", " is needed");
     a.trace = argv[optind];
     return a;
 }
@@ -144,16 +133,12 @@ print_figures(const struct job_log *log, const struct log_replay_figures *f)
     printf("replayed_in_s           %.2f\n", wall_s);
     printf("cpu_s                   %.2f\n", cpu_s);
     printf("attempts                %llu\n", (unsigned long long)f->attempts);
-    printf("decisions_per_s         %.0f\n",
-           cpu_s > 0 ? (double)f->attempts / cpu_s : 0);
-    printf("jobs_per_s              %.0f\n",
-           cpu_s > 0 ? (double)log->count / cpu_s : 0);
+    printf("decisions_per_s         %.0f\n", cpu_s > 0 ? (double)f->attempts / cpu_s : 0);
+    printf("jobs_per_s              %.0f\n", cpu_s > 0 ? (double)log->count / cpu_s : 0);
     printf("most_waiting            %zu\n", f->most_waiting);
     if (f->n_asked == 0)
         return;
-    printf("start_told              %zu of %zu waiting jobs\n",
-           f->n_told,
-           f->n_asked);
+    printf("start_told              %zu of %zu waiting jobs\n", f->n_told, f->n_asked);
     if (f->n_told == 0)
         return;
     printf("start_mean_error_s      %.0f\n", f->error_s);

@@ -20,8 +20,7 @@ static double
 slowdown(const struct log_job *j)
 {
     int64_t run_s = j->run_s > SHORTEST_S ? j->run_s : SHORTEST_S;
-    double ratio =
-        (double)(j->start_s + j->run_s - j->submit_s) / (double)run_s;
+    double ratio = (double)(j->start_s + j->run_s - j->submit_s) / (double)run_s;
 
     return ratio > 1 ? ratio : 1;
 }

@@ -19,11 +19,9 @@ struct schedule_score {
     double p95_slowdown;
     int64_t p95_wait_s;
     int64_t longest_wait_s;
-    double
-        utilization; /* of all processors, from first submission to last end */
+    double utilization; /* of all processors, from first submission to last end */
     int64_t makespan_s;
 };
 
 /* All jobs must have started. */
-struct schedule_score schedule_score(const struct job_log *log,
-                                     unsigned processors);
+struct schedule_score schedule_score(const struct job_log *log, unsigned processors);

@@ -17,11 +17,7 @@ int
 cgbase_make_directory(const char *directory, struct error *err)
 {
     if (mkdir(directory, 0755) < 0 && errno != EEXIST)
-        return error_set(err,
-                         -errno,
-                         "creating cgroup '%s': %s",
-                         directory,
-                         strerror(errno));
+        return error_set(err, -errno, "creating cgroup '%s': %s", directory, strerror(errno));
     return 0;
 }
 
@@ -104,12 +100,10 @@ enable_controllers(struct cgbase *b, const char *directory)
     for (unsigned c = 1; c != 0 && c <= b->controllers; c <<= 1) {
         char change[16];
 
-        if ((b->controllers & c) == 0
-            || is_enabled(directory, controller_name(c)))
+        if ((b->controllers & c) == 0 || is_enabled(directory, controller_name(c)))
             continue;
         snprintf(change, sizeof(change), "+%s", controller_name(c));
-        if (control_write(directory, "cgroup.subtree_control", change, NULL)
-            < 0)
+        if (control_write(directory, "cgroup.subtree_control", change, NULL) < 0)
             b->controllers &= ~c;
     }
 }
@@ -117,19 +111,14 @@ enable_controllers(struct cgbase *b, const char *directory)
 bool
 cgbase_has_controllers(const struct cgbase *b)
 {
-    for (unsigned c = 1; b->version == 2 && c != 0 && c <= b->controllers;
-         c <<= 1)
-        if ((b->controllers & c) != 0
-            && !is_enabled(b->directory, controller_name(c)))
+    for (unsigned c = 1; b->version == 2 && c != 0 && c <= b->controllers; c <<= 1)
+        if ((b->controllers & c) != 0 && !is_enabled(b->directory, controller_name(c)))
             return false;
     return true;
 }
 
 static int
-prepare(struct cgbase *b,
-        const char *parent,
-        const char *directory,
-        bool is_base,
+prepare(struct cgbase *b, const char *parent, const char *directory, bool is_base,
         struct error *err)
 {
     int r = cgbase_make_directory(directory, err);
@@ -205,8 +194,7 @@ void
 cgbase_refill(const struct cgbase *b)
 {
     const char *slash = strrchr(b->directory, '/');
-    CLEANUP_FREE char *parent =
-        xstrndup(b->directory, (size_t)(slash - b->directory));
+    CLEANUP_FREE char *parent = xstrndup(b->directory, (size_t)(slash - b->directory));
     CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
 
     if (b->version == 1 && (b->controllers & CONTROLLER_CPUSET)

@@ -13,8 +13,7 @@
 
 struct error;
 
-#define CGBASE_KEEPER \
-    "keeper" /* the leaf for the processes that keep a delegated unit alive */
+#define CGBASE_KEEPER "keeper" /* the leaf for the processes that keep a delegated unit alive */
 
 struct cgbase {
     unsigned version;

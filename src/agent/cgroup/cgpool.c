@@ -206,8 +206,7 @@ is_kept(struct cgpool *p, const struct cgroup *c)
     bool is_kept;
 
     pthread_mutex_lock(&p->lock);
-    is_kept = c->may_reuse && c->generation == p->generation
-              && p->ready.count < KEPT_MOST;
+    is_kept = c->may_reuse && c->generation == p->generation && p->ready.count < KEPT_MOST;
     pthread_mutex_unlock(&p->lock);
     return is_kept;
 }

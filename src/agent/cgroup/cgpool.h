@@ -23,8 +23,7 @@ struct error;
  * ("b1f3-").
  */
 void cgpool_free(struct cgpool *p);
-struct cgpool *cgpool_new(struct cgroot *root, const char *prefix)
-    OWNED_BY(cgpool_free);
+struct cgpool *cgpool_new(struct cgroot *root, const char *prefix) OWNED_BY(cgpool_free);
 DEFINE_CLEANUP(struct cgpool, cgpool_free)
 
 /* For the loop. cgpool_take returns NULL when none is ready: then make one on a

@@ -30,26 +30,20 @@ struct cgroot {
 
 /* Which hierarchies are used, and for what */
 
-#define WANTED                                                        \
-    ((unsigned)CONTROLLER_CPU | CONTROLLER_CPUSET | CONTROLLER_MEMORY \
-     | CONTROLLER_PIDS | CONTROLLER_DEVICES | CONTROLLER_HUGETLB)
-#define LAZY                                                         \
-    ((unsigned)CONTROLLER_CPU | CONTROLLER_PIDS | CONTROLLER_DEVICES \
-     | CONTROLLER_HUGETLB)
+#define WANTED                                                                          \
+    ((unsigned)CONTROLLER_CPU | CONTROLLER_CPUSET | CONTROLLER_MEMORY | CONTROLLER_PIDS \
+     | CONTROLLER_DEVICES | CONTROLLER_HUGETLB)
+#define LAZY ((unsigned)CONTROLLER_CPU | CONTROLLER_PIDS | CONTROLLER_DEVICES | CONTROLLER_HUGETLB)
 
 static void
-use_hierarchy(struct cgroot *r,
-              const struct hierarchy *h,
-              unsigned controllers,
-              const char *base)
+use_hierarchy(struct cgroot *r, const struct hierarchy *h, unsigned controllers, const char *base)
 {
     if (r->n_bases == CGROUP_MAX_DIRS)
         return;
     r->bases[r->n_bases++] = (struct cgbase){
         .version = h->version,
         .controllers = controllers,
-        .is_lazy =
-            h->version == 1 && controllers != 0 && (controllers & ~LAZY) == 0,
+        .is_lazy = h->version == 1 && controllers != 0 && (controllers & ~LAZY) == 0,
         .mount = xstrdup(h->mount),
         .directory = xasprintf("%s%s", h->mount, base),
     };
@@ -65,10 +59,7 @@ find_v2(const struct hierarchies *all)
 }
 
 static void
-choose_v1(struct cgroot *r,
-          const struct hierarchies *all,
-          const char *base,
-          unsigned wanted)
+choose_v1(struct cgroot *r, const struct hierarchies *all, const char *base, unsigned wanted)
 {
     for (unsigned i = 0; i < all->count; i++) {
         const struct hierarchy *h = &all->items[i];
@@ -83,9 +74,7 @@ choose_v1(struct cgroot *r,
  * jobs.
  */
 static void
-choose_hierarchy(struct cgroot *r,
-                 const struct hierarchies *all,
-                 const char *base)
+choose_hierarchy(struct cgroot *r, const struct hierarchies *all, const char *base)
 {
     const struct hierarchy *v2 = find_v2(all);
     unsigned wanted = WANTED;
@@ -146,10 +135,7 @@ describe_lacking(struct cgroot_ability *a)
 
     for (size_t i = 0; i < ARRAY_SIZE(lacks); i++)
         if (!lacks[i].has)
-            strbuf_printf(&words,
-                          "%s%s",
-                          words.length == 0 ? "without " : "; ",
-                          lacks[i].lack);
+            strbuf_printf(&words, "%s%s", words.length == 0 ? "without " : "; ", lacks[i].lack);
     if (words.length > 0)
         a->lacking = strbuf_take(&words);
 }
@@ -163,13 +149,11 @@ try_device_programs(struct cgroot_ability *a, unsigned version)
     if (version != 2)
         a->devices_lacking = xstrdup("there is no devices controller");
     else if (r == -EPERM)
-        a->devices_lacking =
-            xstrdup("the kernel refuses BPF programs for devices (CAP_BPF or "
-                    "CAP_SYS_ADMIN is missing)");
+        a->devices_lacking = xstrdup("the kernel refuses BPF programs for devices (CAP_BPF or "
+                                     "CAP_SYS_ADMIN is missing)");
     else if (r < 0)
         a->devices_lacking =
-            xasprintf("the kernel does not accept BPF programs for devices: %s",
-                      strerror(-r));
+            xasprintf("the kernel does not accept BPF programs for devices: %s", strerror(-r));
 }
 
 static void
@@ -181,15 +165,12 @@ read_ability(struct cgroot *r)
 
     a->cpuset = find_base(r, CONTROLLER_CPUSET) != NULL;
     a->memory = memory != NULL;
-    a->swap =
-        leaf_has(memory, "memory.swap.max", "memory.memsw.limit_in_bytes");
-    a->peak_memory =
-        leaf_has(memory, "memory.peak", "memory.max_usage_in_bytes");
+    a->swap = leaf_has(memory, "memory.swap.max", "memory.memsw.limit_in_bytes");
+    a->peak_memory = leaf_has(memory, "memory.peak", "memory.max_usage_in_bytes");
     a->weight = find_base(r, CONTROLLER_CPU) != NULL;
     a->max_processes = find_base(r, CONTROLLER_PIDS) != NULL;
     a->hugepages = find_base(r, CONTROLLER_HUGETLB) != NULL;
-    a->cpu_time =
-        tracking->version == 2 || find_base(r, CONTROLLER_CPUACCT) != NULL;
+    a->cpu_time = tracking->version == 2 || find_base(r, CONTROLLER_CPUACCT) != NULL;
     a->devices = find_base(r, CONTROLLER_DEVICES) != NULL;
     if (!a->devices)
         try_device_programs(a, tracking->version);
@@ -207,10 +188,7 @@ name_cgroup(const struct cgroot *r, const char *name)
     struct cgroup *c = cgroup_new(name);
 
     for (unsigned i = 0; i < r->n_bases; i++)
-        cgroup_add_directory(c,
-                             r->bases[i].version,
-                             r->bases[i].controllers,
-                             r->bases[i].is_lazy,
+        cgroup_add_directory(c, r->bases[i].version, r->bases[i].controllers, r->bases[i].is_lazy,
                              xasprintf("%s/%s", r->bases[i].directory, name));
     return c;
 }
@@ -251,28 +229,21 @@ make_partitions(struct cgroot *r, const char *cpus)
         if (b->version != 2 || !(b->controllers & CONTROLLER_CPUSET))
             continue;
         if (cpus == NULL) /* undo a former agent's setting */
-            control_write(b->directory,
-                          "cpuset.cpus.partition",
-                          "member",
-                          NULL);
+            control_write(b->directory, "cpuset.cpus.partition", "member", NULL);
         else
             a->partitions = cgbase_partition(b, cpus, &err) == 0;
     }
     if (cpus != NULL && !a->partitions)
-        a->partitions_lacking = xstrdup(
-            err.text[0] != '\0' ? err.text : "cgroup v1 has no CPU partitions");
+        a->partitions_lacking =
+            xstrdup(err.text[0] != '\0' ? err.text : "cgroup v1 has no CPU partitions");
 }
 
 static int
-open_bases(struct cgroot *r,
-           const struct hierarchies *all,
-           const char *base,
-           struct error *err)
+open_bases(struct cgroot *r, const struct hierarchies *all, const char *base, struct error *err)
 {
     choose_hierarchy(r, all, base);
     if (r->n_bases == 0)
-        return error_set(err,
-                         -EOPNOTSUPP,
+        return error_set(err, -EOPNOTSUPP,
                          "no usable cgroup hierarchy is mounted; mount "
                          "cgroup2 on /sys/fs/cgroup");
     for (unsigned i = 0; i < r->n_bases; i++) {
@@ -329,11 +300,9 @@ check_base(const char *base, struct error *err)
 {
     size_t length = strlen(base);
 
-    if (length < 2 || base[0] != '/' || base[length - 1] == '/'
-        || strstr(base, "//") != NULL || strstr(base, "/.") != NULL
-        || strchr(base, '\n') != NULL)
-        return error_set(err,
-                         -EINVAL,
+    if (length < 2 || base[0] != '/' || base[length - 1] == '/' || strstr(base, "//") != NULL
+        || strstr(base, "/.") != NULL || strchr(base, '\n') != NULL)
+        return error_set(err, -EINVAL,
                          "'%s' is not the path of a cgroup such as "
                          "'/kiln-jobs'",
                          base);
@@ -341,9 +310,7 @@ check_base(const char *base, struct error *err)
 }
 
 int
-cgroot_open(const struct cgroot_settings *settings,
-            struct cgroot **ret_root,
-            struct error *err)
+cgroot_open(const struct cgroot_settings *settings, struct cgroot **ret_root, struct error *err)
 {
     CLEANUP(cgroot_closep) struct cgroot *root = xnew(struct cgroot);
     CLEANUP_STRBUF struct strbuf mounts = STRBUF_INIT;
@@ -352,9 +319,7 @@ cgroot_open(const struct cgroot_settings *settings,
     int r = check_base(settings->base, err);
 
     if (r == 0)
-        r = file_read(path == NULL ? "/proc/self/mountinfo" : path,
-                      MOUNTINFO_LIMIT_BYTES,
-                      &mounts,
+        r = file_read(path == NULL ? "/proc/self/mountinfo" : path, MOUNTINFO_LIMIT_BYTES, &mounts,
                       err);
     if (r < 0)
         return r;
@@ -398,10 +363,7 @@ check_name(const char *name, struct error *err)
 }
 
 int
-cgroot_make(struct cgroot *r,
-            const char *name,
-            struct cgroup **ret_c,
-            struct error *err)
+cgroot_make(struct cgroot *r, const char *name, struct cgroup **ret_c, struct error *err)
 {
     CLEANUP(cgroup_freep) struct cgroup *c = NULL;
     int made = check_name(name, err);
@@ -418,10 +380,7 @@ cgroot_make(struct cgroot *r,
 }
 
 int
-cgroot_find(struct cgroot *r,
-            const char *name,
-            struct cgroup **ret_c,
-            struct error *err)
+cgroot_find(struct cgroot *r, const char *name, struct cgroup **ret_c, struct error *err)
 {
     struct cgroup *c;
     int found = check_name(name, err);
@@ -432,9 +391,7 @@ cgroot_find(struct cgroot *r,
         return error_set(err, -ENOENT, "cgroup '%s' does not exist", name);
     c = cgroup_new(name);
     for (unsigned i = 0; i < r->n_bases; i++)
-        cgroup_add_directory(c,
-                             r->bases[i].version,
-                             r->bases[i].controllers,
+        cgroup_add_directory(c, r->bases[i].version, r->bases[i].controllers,
                              !control_exists(r->bases[i].directory, name),
                              xasprintf("%s/%s", r->bases[i].directory, name));
     *ret_c = c;

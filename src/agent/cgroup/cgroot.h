@@ -45,7 +45,7 @@ struct cgroot_ability {
 };
 
 struct cgroot_settings {
-    const char *base; /* where the base is below every mount: "/kiln-jobs" */
+    const char *base;      /* where the base is below every mount: "/kiln-jobs" */
     const char *mountinfo; /* NULL: /proc/self/mountinfo */
     /* CPUs that the base takes from the rest of the system, as partitions
      * inside it need; or NULL
@@ -58,8 +58,7 @@ struct cgroot_settings {
  * ability says what this machine lacks.
  */
 void cgroot_close(struct cgroot *r);
-int cgroot_open(const struct cgroot_settings *settings,
-                struct cgroot **ret_root,
+int cgroot_open(const struct cgroot_settings *settings, struct cgroot **ret_root,
                 struct error *err);
 DEFINE_CLEANUP(struct cgroot, cgroot_close)
 
@@ -77,14 +76,8 @@ void cgroot_refill(struct cgroot *r);
  * directories; cgroot_find uses existing ones, -ENOENT where there are none.
  * cgroot_shepherds is the leaf of all shepherds, made by cgroot_open.
  */
-int cgroot_make(struct cgroot *r,
-                const char *name,
-                struct cgroup **ret_c,
-                struct error *err);
-int cgroot_find(struct cgroot *r,
-                const char *name,
-                struct cgroup **ret_c,
-                struct error *err);
+int cgroot_make(struct cgroot *r, const char *name, struct cgroup **ret_c, struct error *err);
+int cgroot_find(struct cgroot *r, const char *name, struct cgroup **ret_c, struct error *err);
 struct cgroup *cgroot_shepherds(struct cgroot *r);
 
 /* Calls `visit` for every cgroup below the base except the shepherds', with a

@@ -40,10 +40,7 @@ cgroup_free(struct cgroup *c)
 }
 
 void
-cgroup_add_directory(struct cgroup *c,
-                     unsigned version,
-                     unsigned controllers,
-                     bool is_lazy,
+cgroup_add_directory(struct cgroup *c, unsigned version, unsigned controllers, bool is_lazy,
                      char *directory TAKES)
 {
     if (c->n_directories == CGROUP_MAX_DIRS) {
@@ -64,11 +61,8 @@ cgroup_dup(const struct cgroup *c)
     struct cgroup *copy = cgroup_new(c->name);
 
     for (unsigned i = 0; i < c->n_directories; i++)
-        cgroup_add_directory(copy,
-                             c->directories[i].version,
-                             c->directories[i].controllers,
-                             c->directories[i].is_lazy,
-                             xstrdup(c->directories[i].directory));
+        cgroup_add_directory(copy, c->directories[i].version, c->directories[i].controllers,
+                             c->directories[i].is_lazy, xstrdup(c->directories[i].directory));
     return copy;
 }
 
@@ -81,11 +75,8 @@ cgroup_format(const struct cgroup *c, struct strbuf *out)
     strbuf_printf(out, "%s\n", c->name);
     for (unsigned i = 0; i < c->n_directories; i++)
         if (!c->directories[i].is_lazy)
-            strbuf_printf(out,
-                          "%u %u %s\n",
-                          c->directories[i].version,
-                          c->directories[i].controllers,
-                          c->directories[i].directory);
+            strbuf_printf(out, "%u %u %s\n", c->directories[i].version,
+                          c->directories[i].controllers, c->directories[i].directory);
 }
 
 static int
@@ -95,8 +86,8 @@ parse_directory(struct cgroup *c, const char *line, size_t length)
     unsigned version, controllers;
     int at = 0;
 
-    if (sscanf(copy, "%u %u %n", &version, &controllers, &at) != 2 || at == 0
-        || copy[at] != '/' || (version != 1 && version != 2))
+    if (sscanf(copy, "%u %u %n", &version, &controllers, &at) != 2 || at == 0 || copy[at] != '/'
+        || (version != 1 && version != 2))
         return -EINVAL;
     if (c->n_directories == CGROUP_MAX_DIRS)
         return -E2BIG;
@@ -111,15 +102,11 @@ cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err)
     CLEANUP_FREE char *name = xstrndup(text, length);
     CLEANUP(cgroup_freep) struct cgroup *c = cgroup_new(name);
 
-    for (const char *line = text + length; *line == '\n' && line[1] != '\0';
-         line += length) {
+    for (const char *line = text + length; *line == '\n' && line[1] != '\0'; line += length) {
         line++;
         length = strcspn(line, "\n");
         if (parse_directory(c, line, length) < 0)
-            return error_set(err,
-                             -EINVAL,
-                             "'%.*s' is not a valid cgroup location",
-                             (int)length,
+            return error_set(err, -EINVAL, "'%.*s' is not a valid cgroup location", (int)length,
                              line);
     }
     if (c->n_directories == 0)
@@ -135,11 +122,7 @@ int
 cgroup_make_directory(struct cgroup_directory *p, struct error *err)
 {
     if (mkdir(p->directory, 0755) < 0)
-        return error_set(err,
-                         -errno,
-                         "creating cgroup '%s': %s",
-                         p->directory,
-                         strerror(errno));
+        return error_set(err, -errno, "creating cgroup '%s': %s", p->directory, strerror(errno));
     p->is_lazy = false;
     return 0;
 }
@@ -148,9 +131,7 @@ int
 cgroup_make(struct cgroup *c, struct error *err)
 {
     for (unsigned i = 0; i < c->n_directories; i++) {
-        int r = c->directories[i].is_lazy
-                    ? 0
-                    : cgroup_make_directory(&c->directories[i], err);
+        int r = c->directories[i].is_lazy ? 0 : cgroup_make_directory(&c->directories[i], err);
 
         if (r < 0) {
             while (i-- > 0)
@@ -176,10 +157,7 @@ cgroup_remove(struct cgroup *c, struct error *err)
             continue;
         r = control_remove_tree(c->directories[i].directory);
         if (r < 0)
-            return error_set(err,
-                             r,
-                             "removing cgroup '%s': %s",
-                             c->directories[i].directory,
+            return error_set(err, r, "removing cgroup '%s': %s", c->directories[i].directory,
                              strerror(-r));
     }
     return 0;
@@ -195,10 +173,7 @@ cgroup_add(struct cgroup *c, pid_t pid, struct error *err)
 
         if (c->directories[i].is_lazy)
             continue;
-        r = control_write_number(c->directories[i].directory,
-                                 "cgroup.procs",
-                                 (uint64_t)pid,
-                                 err);
+        r = control_write_number(c->directories[i].directory, "cgroup.procs", (uint64_t)pid, err);
         if (r < 0)
             return r;
     }
@@ -213,24 +188,16 @@ static int
 open_join_file(const struct cgroup_directory *p, struct error *err)
 {
     CLEANUP_FREE char *path =
-        xasprintf("%s/%s",
-                  p->directory,
-                  p->version == 2 ? "cgroup.procs" : "tasks");
+        xasprintf("%s/%s", p->directory, p->version == 2 ? "cgroup.procs" : "tasks");
     int fd = open(path, O_WRONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return error_set(err,
-                         -errno,
-                         "opening '%s': %s",
-                         path,
-                         strerror(errno));
+        return error_set(err, -errno, "opening '%s': %s", path, strerror(errno));
     return fd;
 }
 
 int
-cgroup_open_join_files(const struct cgroup *c,
-                       bool with_v2,
-                       int fds[CGROUP_MAX_DIRS],
+cgroup_open_join_files(const struct cgroup *c, bool with_v2, int fds[CGROUP_MAX_DIRS],
                        struct error *err)
 {
     int count = 0;
@@ -238,8 +205,7 @@ cgroup_open_join_files(const struct cgroup *c,
     for (unsigned i = 0; i < c->n_directories; i++) {
         int fd;
 
-        if (c->directories[i].is_lazy
-            || (c->directories[i].version == 2 && !with_v2))
+        if (c->directories[i].is_lazy || (c->directories[i].version == 2 && !with_v2))
             continue;
         fd = open_join_file(&c->directories[i], err);
         if (fd < 0) {
@@ -260,8 +226,7 @@ cgroup_open_clone(const struct cgroup *c)
 
         if (c->directories[i].version != 2)
             continue;
-        fd =
-            open(c->directories[i].directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd = open(c->directories[i].directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
         return fd < 0 ? -errno : fd;
     }
     return -EOPNOTSUPP;
@@ -295,9 +260,7 @@ call_listed(const char *directory, void *context)
 }
 
 int
-cgroup_visit_processes(const struct cgroup *c,
-                       cgroup_process_fn *visit,
-                       void *context)
+cgroup_visit_processes(const struct cgroup *c, cgroup_process_fn *visit, void *context)
 {
     struct process_visit call = {visit, context};
 
@@ -337,11 +300,7 @@ cgroup_kill(const struct cgroup *c, struct error *err)
     r = cgroup_signal(c, SIGKILL);
     (void)cgroup_freeze(c, false);
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "killing cgroup '%s': %s",
-                         p->directory,
-                         strerror(-r));
+        return error_set(err, r, "killing cgroup '%s': %s", p->directory, strerror(-r));
     return 0;
 }
 
@@ -359,10 +318,7 @@ cgroup_is_empty(const struct cgroup *c)
     int r = -ENODATA;
 
     if (p->version == 2)
-        r = control_read_key(p->directory,
-                             "cgroup.events",
-                             "populated",
-                             &populated);
+        r = control_read_key(p->directory, "cgroup.events", "populated", &populated);
     if (r == 0)
         return populated == 0;
     if (r == -ENOENT)
@@ -408,13 +364,8 @@ read_memory(const struct cgroup_directory *p, struct cgroup_usage *u)
         control_read_number(d, "memory.peak", &u->peak_memory_bytes);
         r = control_read_key(d, "memory.events", "oom_kill", &u->oom_kills);
     } else {
-        control_read_number(d,
-                            "memory.max_usage_in_bytes",
-                            &u->peak_memory_bytes);
-        r = control_read_key(d,
-                             "memory.oom_control",
-                             "oom_kill",
-                             &u->oom_kills);
+        control_read_number(d, "memory.max_usage_in_bytes", &u->peak_memory_bytes);
+        r = control_read_key(d, "memory.oom_control", "oom_kill", &u->oom_kills);
     }
     u->has_memory = r == 0;
 }
@@ -427,10 +378,9 @@ cgroup_read_cpu(const struct cgroup_directory *p, struct cgroup_usage *u)
     uint64_t user, system;
 
     if (p->version == 2) {
-        u->has_cpu =
-            control_read_small(d, "cpu.stat", text) == 0
-            && control_find_key(text, "user_usec", &u->cpu_user_us) == 0
-            && control_find_key(text, "system_usec", &u->cpu_system_us) == 0;
+        u->has_cpu = control_read_small(d, "cpu.stat", text) == 0
+                     && control_find_key(text, "user_usec", &u->cpu_user_us) == 0
+                     && control_find_key(text, "system_usec", &u->cpu_system_us) == 0;
     } else if (control_read_number(d, "cpuacct.usage_user", &user) == 0
                && control_read_number(d, "cpuacct.usage_sys", &system) == 0) {
         u->cpu_user_us = user / 1000;
@@ -451,8 +401,7 @@ cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage)
             continue;
         if (p->controllers & CONTROLLER_MEMORY)
             read_memory(p, &u);
-        if (!u.has_cpu
-            && (p->version == 2 || p->controllers & CONTROLLER_CPUACCT)) {
+        if (!u.has_cpu && (p->version == 2 || p->controllers & CONTROLLER_CPUACCT)) {
             cgroup_read_cpu(p, &u);
             cgroup_take_off_former(p, &u);
         }
@@ -464,10 +413,7 @@ cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage)
  * v2 such as "anon N0=12288", in bytes.
  */
 static bool
-read_numa_line(const char *text,
-               const char *key,
-               uint64_t unit,
-               unsigned n_nodes,
+read_numa_line(const char *text, const char *key, uint64_t unit, unsigned n_nodes,
                uint64_t ret_bytes[])
 {
     size_t length = strlen(key);
@@ -493,9 +439,7 @@ read_numa_line(const char *text,
 }
 
 int
-cgroup_read_memory_nodes(const struct cgroup *c,
-                         unsigned n_nodes,
-                         uint64_t ret_bytes[])
+cgroup_read_memory_nodes(const struct cgroup *c, unsigned n_nodes, uint64_t ret_bytes[])
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
@@ -508,16 +452,8 @@ cgroup_read_memory_nodes(const struct cgroup *c,
             continue;
         if (p->version == 2
                 ? read_numa_line(text.text, "anon ", 1, n_nodes, ret_bytes)
-                : read_numa_line(text.text,
-                                 "hierarchical_anon=",
-                                 page,
-                                 n_nodes,
-                                 ret_bytes)
-                      || read_numa_line(text.text,
-                                        "anon=",
-                                        page,
-                                        n_nodes,
-                                        ret_bytes))
+                : read_numa_line(text.text, "hierarchical_anon=", page, n_nodes, ret_bytes)
+                      || read_numa_line(text.text, "anon=", page, n_nodes, ret_bytes))
             return 0;
     }
     return -EOPNOTSUPP;
@@ -527,8 +463,7 @@ static const struct cgroup_directory *
 find_memory(const struct cgroup *c)
 {
     for (unsigned i = 0; i < c->n_directories; i++)
-        if (!c->directories[i].is_lazy
-            && c->directories[i].controllers & CONTROLLER_MEMORY)
+        if (!c->directories[i].is_lazy && c->directories[i].controllers & CONTROLLER_MEMORY)
             return &c->directories[i];
     return NULL;
 }
@@ -543,15 +478,10 @@ cgroup_read_working_set(const struct cgroup *c, uint64_t *ret_bytes)
     if (p == NULL)
         return false;
     r = control_read_number(p->directory,
-                            p->version == 2 ? "memory.current"
-                                            : "memory.usage_in_bytes",
-                            &bytes);
+                            p->version == 2 ? "memory.current" : "memory.usage_in_bytes", &bytes);
     if (r == 0)
-        r = control_read_key(p->directory,
-                             "memory.stat",
-                             p->version == 2 ? "inactive_file"
-                                             : "total_inactive_file",
-                             &idle);
+        r = control_read_key(p->directory, "memory.stat",
+                             p->version == 2 ? "inactive_file" : "total_inactive_file", &idle);
     if (r < 0)
         return false;
     *ret_bytes = bytes > idle ? bytes - idle : 0;

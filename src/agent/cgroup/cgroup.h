@@ -42,10 +42,7 @@ struct cgroup_usage {
 void cgroup_free(struct cgroup *c);
 struct cgroup *cgroup_new(const char *name) OWNED_BY(cgroup_free);
 struct cgroup *cgroup_dup(const struct cgroup *c) OWNED_BY(cgroup_free);
-void cgroup_add_directory(struct cgroup *c,
-                          unsigned version,
-                          unsigned controllers,
-                          bool is_lazy,
+void cgroup_add_directory(struct cgroup *c, unsigned version, unsigned controllers, bool is_lazy,
                           char *directory TAKES);
 int cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err);
 void cgroup_format(const struct cgroup *c, struct strbuf *out);
@@ -63,9 +60,7 @@ int cgroup_remove(struct cgroup *c, struct error *err);
  * counted; on v2 an OOM kill takes the whole cgroup. Weight is in v2's unit: 1
  * to 10,000, default 100.
  */
-int cgroup_set_cpus(struct cgroup *c,
-                    const char *cpus,
-                    const char *memory_nodes,
+int cgroup_set_cpus(struct cgroup *c, const char *cpus, const char *memory_nodes,
                     struct error *err);
 /* v2 only: makes a scheduling domain of its own ("root"), or one without load
  * balancing ("isolated"). -EINVAL with the kernel's reason where the kernel
@@ -79,10 +74,7 @@ int cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err);
  * mapped pages count, so that mmap refuses too much and no later page fault
  * does.
  */
-int cgroup_set_hugepages(struct cgroup *c,
-                         uint64_t page_bytes,
-                         uint64_t bytes,
-                         struct error *err);
+int cgroup_set_hugepages(struct cgroup *c, uint64_t page_bytes, uint64_t bytes, struct error *err);
 
 /* Denies all processes of the cgroup to open these devices; other devices are
  * not affected (v1: devices controller; v2: a BPF program, which needs root and
@@ -93,9 +85,7 @@ struct device_number {
     bool is_block;
     unsigned major, minor;
 };
-int cgroup_deny_devices(struct cgroup *c,
-                        const struct device_number *denied,
-                        unsigned n,
+int cgroup_deny_devices(struct cgroup *c, const struct device_number *denied, unsigned n,
                         struct error *err);
 int cgroup_try_device_program(void);
 
@@ -118,9 +108,7 @@ bool cgroup_was_used(const struct cgroup *c);
  * only (`with_v2` false).
  */
 int cgroup_add(struct cgroup *c, pid_t pid, struct error *err);
-int cgroup_open_join_files(const struct cgroup *c,
-                           bool with_v2,
-                           int fds[CGROUP_MAX_DIRS],
+int cgroup_open_join_files(const struct cgroup *c, bool with_v2, int fds[CGROUP_MAX_DIRS],
                            struct error *err);
 int cgroup_open_clone(const struct cgroup *c);
 
@@ -135,9 +123,7 @@ int cgroup_open_clone(const struct cgroup *c);
  * has to poll.
  */
 typedef int cgroup_process_fn(pid_t pid, void *context);
-int cgroup_visit_processes(const struct cgroup *c,
-                           cgroup_process_fn *visit,
-                           void *context);
+int cgroup_visit_processes(const struct cgroup *c, cgroup_process_fn *visit, void *context);
 int cgroup_signal(const struct cgroup *c, int signal_number);
 int cgroup_kill(const struct cgroup *c, struct error *err);
 int cgroup_is_empty(const struct cgroup *c);
@@ -158,9 +144,7 @@ void cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage);
 /* Anonymous memory on each NUMA node, by the kernel's number of the node.
  * -EOPNOTSUPP where no hierarchy counts it.
  */
-int cgroup_read_memory_nodes(const struct cgroup *c,
-                             unsigned n_nodes,
-                             uint64_t ret_bytes[]);
+int cgroup_read_memory_nodes(const struct cgroup *c, unsigned n_nodes, uint64_t ret_bytes[]);
 /* Memory that the kernel cannot drop under memory pressure: all except file
  * pages that were not used recently. False where no hierarchy counts it.
  */

@@ -52,10 +52,8 @@ struct cgroup {
  * there is none.
  */
 int cgroup_make_directory(struct cgroup_directory *p, struct error *err);
-int cgroup_need_directory(struct cgroup *c,
-                          unsigned controller,
-                          struct cgroup_directory **ret_directory,
-                          struct error *err);
+int cgroup_need_directory(struct cgroup *c, unsigned controller,
+                          struct cgroup_directory **ret_directory, struct error *err);
 
 /* Marks a cgroup that the kernel is about to kill, so that it is not reused. */
 void cgroup_note_killed(const struct cgroup_directory *p);
@@ -64,5 +62,4 @@ void cgroup_note_killed(const struct cgroup_directory *p);
  * cgroup_take_off_former subtracts the part of former pods.
  */
 void cgroup_read_cpu(const struct cgroup_directory *p, struct cgroup_usage *u);
-void cgroup_take_off_former(const struct cgroup_directory *p,
-                            struct cgroup_usage *u);
+void cgroup_take_off_former(const struct cgroup_directory *p, struct cgroup_usage *u);

@@ -34,10 +34,7 @@ open_control(const char *directory, const char *file, int mode)
  * value of a control file as a whole.
  */
 int
-control_write(const char *directory,
-              const char *file,
-              const char *value,
-              struct error *err)
+control_write(const char *directory, const char *file, const char *value, struct error *err)
 {
     CLEANUP_FD int fd = open_control(directory, file, O_WRONLY);
     int r = fd < 0 ? fd : 0;
@@ -45,21 +42,13 @@ control_write(const char *directory,
     if (r == 0 && write(fd, value, strlen(value)) < 0)
         r = -errno;
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "writing '%s' to '%s/%s': %s",
-                         value,
-                         directory,
-                         file,
+        return error_set(err, r, "writing '%s' to '%s/%s': %s", value, directory, file,
                          strerror(-r));
     return 0;
 }
 
 int
-control_write_number(const char *directory,
-                     const char *file,
-                     uint64_t value,
-                     struct error *err)
+control_write_number(const char *directory, const char *file, uint64_t value, struct error *err)
 {
     char text[24];
 
@@ -68,21 +57,13 @@ control_write_number(const char *directory,
 }
 
 int
-control_read(const char *directory,
-             const char *file,
-             struct strbuf *out,
-             struct error *err)
+control_read(const char *directory, const char *file, struct strbuf *out, struct error *err)
 {
     CLEANUP_FD int fd = open_control(directory, file, O_RDONLY);
     int r = fd < 0 ? fd : fd_read_all(fd, CONTROL_LIMIT_BYTES, out);
 
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "reading '%s/%s': %s",
-                         directory,
-                         file,
-                         strerror(-r));
+        return error_set(err, r, "reading '%s/%s': %s", directory, file, strerror(-r));
     while (out->length > 0 && out->text[out->length - 1] == '\n')
         strbuf_truncate(out, out->length - 1);
     return 0;
@@ -100,10 +81,7 @@ control_partition(const char *directory, const char *kind, struct error *err)
     if (r < 0 || strcmp(is.text, kind) == 0)
         return r;
     control_write(directory, file, "member", NULL);
-    return error_set(err,
-                     -EINVAL,
-                     "'%s' cannot be a CPU partition: it would be '%s'",
-                     directory,
+    return error_set(err, -EINVAL, "'%s' cannot be a CPU partition: it would be '%s'", directory,
                      is.text);
 }
 
@@ -143,9 +121,7 @@ control_find_key(const char *text, const char *key, uint64_t *ret_value)
  * needed to find its end.
  */
 int
-control_read_small(const char *directory,
-                   const char *file,
-                   char text[CONTROL_SMALL_BYTES])
+control_read_small(const char *directory, const char *file, char text[CONTROL_SMALL_BYTES])
 {
     CLEANUP_FD int fd = open_control(directory, file, O_RDONLY);
     ssize_t n;
@@ -162,9 +138,7 @@ control_read_small(const char *directory,
 }
 
 int
-control_read_number(const char *directory,
-                    const char *file,
-                    uint64_t *ret_value)
+control_read_number(const char *directory, const char *file, uint64_t *ret_value)
 {
     char text[CONTROL_SMALL_BYTES];
     int r = control_read_small(directory, file, text);
@@ -173,10 +147,7 @@ control_read_number(const char *directory,
 }
 
 int
-control_read_key(const char *directory,
-                 const char *file,
-                 const char *key,
-                 uint64_t *ret_value)
+control_read_key(const char *directory, const char *file, const char *key, uint64_t *ret_value)
 {
     char text[CONTROL_SMALL_BYTES];
     int r = control_read_small(directory, file, text);
@@ -190,8 +161,7 @@ control_exists(const char *directory, const char *file)
     char path[PATH_MAX];
     int length = snprintf(path, sizeof(path), "%s/%s", directory, file);
 
-    return length > 0 && (size_t)length < sizeof(path)
-           && access(path, F_OK) == 0;
+    return length > 0 && (size_t)length < sizeof(path) && access(path, F_OK) == 0;
 }
 
 /* Users cannot nest cgroups in the cgroups of their jobs, and root is not
@@ -199,17 +169,10 @@ control_exists(const char *directory, const char *file)
  */
 #define DEPTH_LIMIT 32
 
-static int visit_below(const char *directory,
-                       control_visit_fn visit,
-                       void *context,
-                       int depth);
+static int visit_below(const char *directory, control_visit_fn visit, void *context, int depth);
 
 static int
-visit_children(DIR *dir,
-               const char *directory,
-               control_visit_fn visit,
-               void *context,
-               int depth)
+visit_children(DIR *dir, const char *directory, control_visit_fn visit, void *context, int depth)
 {
     struct dirent *entry;
     int r = 0;
@@ -219,8 +182,7 @@ visit_children(DIR *dir,
 
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;
-        if (snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name)
-            >= (int)sizeof(path))
+        if (snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) >= (int)sizeof(path))
             return -ENAMETOOLONG;
         r = visit_below(path, visit, context, depth + 1);
     }
@@ -228,10 +190,7 @@ visit_children(DIR *dir,
 }
 
 static int
-visit_below(const char *directory,
-            control_visit_fn visit,
-            void *context,
-            int depth)
+visit_below(const char *directory, control_visit_fn visit, void *context, int depth)
 {
     DIR *dir;
     int r;

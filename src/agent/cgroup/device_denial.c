@@ -33,31 +33,22 @@
 #define STEPS_AFTER  2u
 
 /* rN = the 32 bits of that member of the context, whose address is in r1. */
-#define LOAD(r, member)                    \
-    ((struct bpf_insn){                    \
-        .code = BPF_LDX | BPF_MEM | BPF_W, \
-        .dst_reg = (r),                    \
-        .src_reg = BPF_REG_1,              \
-        .off = (__s16)offsetof(struct bpf_cgroup_dev_ctx, member)})
-#define SKIP_UNLESS(r, value, steps)                      \
-    ((struct bpf_insn){.code = BPF_JMP | BPF_JNE | BPF_K, \
+#define LOAD(r, member)                                   \
+    ((struct bpf_insn){.code = BPF_LDX | BPF_MEM | BPF_W, \
                        .dst_reg = (r),                    \
-                       .off = (steps),                    \
-                       .imm = (__s32)(value)})
-#define AND(r, value)                                       \
-    ((struct bpf_insn){.code = BPF_ALU64 | BPF_AND | BPF_K, \
-                       .dst_reg = (r),                      \
-                       .imm = (value)})
-#define ANSWER(value)                                       \
-    ((struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K, \
-                       .dst_reg = BPF_REG_0,                \
-                       .imm = (value)})
+                       .src_reg = BPF_REG_1,              \
+                       .off = (__s16)offsetof(struct bpf_cgroup_dev_ctx, member)})
+#define SKIP_UNLESS(r, value, steps) \
+    ((struct bpf_insn){              \
+        .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = (r), .off = (steps), .imm = (__s32)(value)})
+#define AND(r, value) \
+    ((struct bpf_insn){.code = BPF_ALU64 | BPF_AND | BPF_K, .dst_reg = (r), .imm = (value)})
+#define ANSWER(value) \
+    ((struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = (value)})
 #define END ((struct bpf_insn){.code = BPF_JMP | BPF_EXIT})
 
 static unsigned
-assemble(const struct device_number *denied,
-         unsigned n,
-         struct bpf_insn *program)
+assemble(const struct device_number *denied, unsigned n, struct bpf_insn *program)
 {
     struct bpf_insn *p = program;
 
@@ -66,9 +57,7 @@ assemble(const struct device_number *denied,
     *p++ = LOAD(BPF_REG_3, major);
     *p++ = LOAD(BPF_REG_4, minor);
     for (unsigned i = 0; i < n; i++) {
-        *p++ = SKIP_UNLESS(BPF_REG_2,
-                           denied[i].is_block ? BPF_DEVCG_DEV_BLOCK
-                                              : BPF_DEVCG_DEV_CHAR,
+        *p++ = SKIP_UNLESS(BPF_REG_2, denied[i].is_block ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR,
                            4);
         *p++ = SKIP_UNLESS(BPF_REG_3, denied[i].major, 3);
         *p++ = SKIP_UNLESS(BPF_REG_4, denied[i].minor, 2);
@@ -93,8 +82,7 @@ static int
 load(const struct device_number *denied, unsigned n)
 {
     struct bpf_insn *program =
-        xnew_array(struct bpf_insn,
-                   STEPS_BEFORE + n * STEPS_EACH + STEPS_AFTER);
+        xnew_array(struct bpf_insn, STEPS_BEFORE + n * STEPS_EACH + STEPS_AFTER);
     union bpf_attr attr;
     int r;
 
@@ -141,18 +129,14 @@ cgroup_try_device_program(void)
 /* ---- Denying ---- */
 
 static int
-deny_v1(const struct cgroup_directory *p,
-        const struct device_number *denied,
-        unsigned n,
+deny_v1(const struct cgroup_directory *p, const struct device_number *denied, unsigned n,
         struct error *err)
 {
     int r = 0;
 
     for (unsigned i = 0; r == 0 && i < n; i++) {
-        CLEANUP_FREE char *entry = xasprintf("%c %u:%u rwm",
-                                             denied[i].is_block ? 'b' : 'c',
-                                             denied[i].major,
-                                             denied[i].minor);
+        CLEANUP_FREE char *entry = xasprintf("%c %u:%u rwm", denied[i].is_block ? 'b' : 'c',
+                                             denied[i].major, denied[i].minor);
 
         r = control_write(p->directory, "devices.deny", entry, err);
     }
@@ -160,27 +144,20 @@ deny_v1(const struct cgroup_directory *p,
 }
 
 static int
-deny_v2(const struct cgroup_directory *p,
-        const struct device_number *denied,
-        unsigned n,
+deny_v2(const struct cgroup_directory *p, const struct device_number *denied, unsigned n,
         struct error *err)
 {
     CLEANUP_FD int program = load(denied, n);
     int r = program < 0 ? program : attach(p->directory, program);
 
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "denying devices to cgroup '%s' (BPF): %s",
-                         p->directory,
+        return error_set(err, r, "denying devices to cgroup '%s' (BPF): %s", p->directory,
                          strerror(-r));
     return 0;
 }
 
 int
-cgroup_deny_devices(struct cgroup *c,
-                    const struct device_number *denied,
-                    unsigned n,
+cgroup_deny_devices(struct cgroup *c, const struct device_number *denied, unsigned n,
                     struct error *err)
 {
     struct cgroup_directory *p;
@@ -189,18 +166,13 @@ cgroup_deny_devices(struct cgroup *c,
         return 0;
     c->is_lasting = true;
     if (n > MAX_DENIED)
-        return error_set(err,
-                         -E2BIG,
+        return error_set(err, -E2BIG,
                          "%u devices would have to be denied, but the maximum "
                          "is %u",
-                         n,
-                         MAX_DENIED);
+                         n, MAX_DENIED);
     if (cgroup_need_directory(c, CONTROLLER_DEVICES, &p, NULL) == 0)
         return deny_v1(p, denied, n, err);
     if (c->directories[0].version != 2)
-        return error_set(err,
-                         -EOPNOTSUPP,
-                         "cgroup '%s' has no devices controller",
-                         c->name);
+        return error_set(err, -EOPNOTSUPP, "cgroup '%s' has no devices controller", c->name);
     return deny_v2(&c->directories[0], denied, n, err);
 }

@@ -37,15 +37,9 @@ cgroup_freeze(const struct cgroup *c, bool still)
     int r = -EOPNOTSUPP;
 
     if (can_v2(c))
-        r = control_write(c->directories[0].directory,
-                          "cgroup.freeze",
-                          still ? "1" : "0",
-                          NULL);
+        r = control_write(c->directories[0].directory, "cgroup.freeze", still ? "1" : "0", NULL);
     else if (v1 != NULL)
-        r = control_write(v1->directory,
-                          "freezer.state",
-                          still ? "FROZEN" : "THAWED",
-                          NULL);
+        r = control_write(v1->directory, "freezer.state", still ? "FROZEN" : "THAWED", NULL);
     return r;
 }
 
@@ -58,10 +52,7 @@ cgroup_is_frozen(const struct cgroup *c)
     int r;
 
     if (can_v2(c)) {
-        r = control_read_key(c->directories[0].directory,
-                             "cgroup.events",
-                             "frozen",
-                             &frozen);
+        r = control_read_key(c->directories[0].directory, "cgroup.events", "frozen", &frozen);
         return r < 0 ? r : frozen != 0;
     }
     if (v1 == NULL)

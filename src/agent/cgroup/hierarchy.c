@@ -12,14 +12,10 @@ static const struct {
     const char *name;
     enum cgroup_controller controller;
 } names[] = {
-    {"cpu", CONTROLLER_CPU},
-    {"cpuacct", CONTROLLER_CPUACCT},
-    {"cpuset", CONTROLLER_CPUSET},
-    {"devices", CONTROLLER_DEVICES},
-    {"freezer", CONTROLLER_FREEZER},
-    {"hugetlb", CONTROLLER_HUGETLB},
-    {"memory", CONTROLLER_MEMORY},
-    {"pids", CONTROLLER_PIDS},
+    {"cpu", CONTROLLER_CPU},         {"cpuacct", CONTROLLER_CPUACCT},
+    {"cpuset", CONTROLLER_CPUSET},   {"devices", CONTROLLER_DEVICES},
+    {"freezer", CONTROLLER_FREEZER}, {"hugetlb", CONTROLLER_HUGETLB},
+    {"memory", CONTROLLER_MEMORY},   {"pids", CONTROLLER_PIDS},
 };
 
 /* Returns the controller with the kernel's name, or 0. */
@@ -27,8 +23,7 @@ static unsigned
 find_controller(const char *name, unsigned length)
 {
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (strlen(names[i].name) == length
-            && strncmp(names[i].name, name, length) == 0)
+        if (strlen(names[i].name) == length && strncmp(names[i].name, name, length) == 0)
             return names[i].controller;
     return 0;
 }
@@ -93,8 +88,7 @@ split_line(char *line, struct mount_line *m)
     char *at = NULL;
     unsigned i = 0;
 
-    for (word = strtok_r(line, " ", &at);
-         word != NULL && strcmp(word, "-") != 0;
+    for (word = strtok_r(line, " ", &at); word != NULL && strcmp(word, "-") != 0;
          word = strtok_r(NULL, " ", &at), i++) {
         if (i == 3)
             m->root = word;
@@ -113,10 +107,8 @@ static bool
 is_known(const struct hierarchies *all, const struct hierarchy *h)
 {
     for (unsigned i = 0; i < all->count; i++)
-        if (all->items[i].version == h->version
-            && all->items[i].is_systemd == h->is_systemd
-            && (h->version == 2 || h->is_systemd
-                || all->items[i].controllers == h->controllers))
+        if (all->items[i].version == h->version && all->items[i].is_systemd == h->is_systemd
+            && (h->version == 2 || h->is_systemd || all->items[i].controllers == h->controllers))
             return true;
     return false;
 }
@@ -137,8 +129,7 @@ add_line(struct hierarchies *all, char *line)
     struct mount_line m = {0};
     struct hierarchy h = {0};
 
-    if (!split_line(line, &m) || strcmp(m.root, "/") != 0
-        || all->count == HIERARCHY_MAX)
+    if (!split_line(line, &m) || strcmp(m.root, "/") != 0 || all->count == HIERARCHY_MAX)
         return;
     if (strcmp(m.type, "cgroup2") == 0) {
         h.version = 2;
@@ -166,8 +157,7 @@ hierarchies_parse(const char *mountinfo, struct hierarchies *ret_all)
     struct hierarchies all = {0};
     char *at = NULL;
 
-    for (char *line = strtok_r(copy, "\n", &at); line != NULL;
-         line = strtok_r(NULL, "\n", &at))
+    for (char *line = strtok_r(copy, "\n", &at); line != NULL; line = strtok_r(NULL, "\n", &at))
         add_line(&all, line);
     *ret_all = all;
 }

@@ -16,19 +16,14 @@ find_directory(struct cgroup *c, unsigned controller, struct error *err)
     for (unsigned i = 0; i < c->n_directories; i++)
         if (c->directories[i].controllers & controller)
             return &c->directories[i];
-    error_set(err,
-              -EOPNOTSUPP,
-              "cgroup '%s' has no %s controller",
-              c->name,
+    error_set(err, -EOPNOTSUPP, "cgroup '%s' has no %s controller", c->name,
               controller_name(controller));
     return NULL;
 }
 
 int
-cgroup_need_directory(struct cgroup *c,
-                      unsigned controller,
-                      struct cgroup_directory **ret_directory,
-                      struct error *err)
+cgroup_need_directory(struct cgroup *c, unsigned controller,
+                      struct cgroup_directory **ret_directory, struct error *err)
 {
     struct cgroup_directory *p = find_directory(c, controller, err);
 
@@ -46,10 +41,7 @@ note_limit(struct cgroup *c, unsigned limit)
 }
 
 int
-cgroup_set_cpus(struct cgroup *c,
-                const char *cpus,
-                const char *memory_nodes,
-                struct error *err)
+cgroup_set_cpus(struct cgroup *c, const char *cpus, const char *memory_nodes, struct error *err)
 {
     struct cgroup_directory *p;
     int r = cgroup_need_directory(c, CONTROLLER_CPUSET, &p, err);
@@ -80,9 +72,7 @@ cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err)
 
 /* v1 keeps limit <= memsw at every moment, so raising needs memsw first. */
 static int
-set_memory_v1(const struct cgroup_directory *p,
-              uint64_t bytes,
-              struct error *err)
+set_memory_v1(const struct cgroup_directory *p, uint64_t bytes, struct error *err)
 {
     static const char limit[] = "memory.limit_in_bytes";
     static const char with_swap[] = "memory.memsw.limit_in_bytes";
@@ -98,9 +88,7 @@ set_memory_v1(const struct cgroup_directory *p,
 }
 
 static int
-set_memory_v2(const struct cgroup_directory *p,
-              uint64_t bytes,
-              struct error *err)
+set_memory_v2(const struct cgroup_directory *p, uint64_t bytes, struct error *err)
 {
     const char *d = p->directory;
     int r = control_write_number(d, "memory.max", bytes, err);
@@ -122,8 +110,7 @@ cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err)
     if (r < 0)
         return r;
     note_limit(c, LIMIT_MEMORY);
-    return p->version == 2 ? set_memory_v2(p, bytes, err)
-                           : set_memory_v1(p, bytes, err);
+    return p->version == 2 ? set_memory_v2(p, bytes, err) : set_memory_v1(p, bytes, err);
 }
 
 int
@@ -134,20 +121,14 @@ cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err)
     int r;
 
     if (weight < 1 || weight > 10000)
-        return error_set(err,
-                         -ERANGE,
-                         "CPU weight %u is not between 1 and 10000",
-                         weight);
+        return error_set(err, -ERANGE, "CPU weight %u is not between 1 and 10000", weight);
     r = cgroup_need_directory(c, CONTROLLER_CPU, &p, err);
     if (r < 0)
         return r;
     note_limit(c, LIMIT_WEIGHT);
     if (p->version == 2)
         return control_write_number(p->directory, "cpu.weight", weight, err);
-    return control_write_number(p->directory,
-                                "cpu.shares",
-                                shares < 2 ? 2 : shares,
-                                err);
+    return control_write_number(p->directory, "cpu.shares", shares < 2 ? 2 : shares, err);
 }
 
 int
@@ -164,18 +145,13 @@ cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
 
 /* The file is for example "hugetlb.2MB.max". */
 static int
-write_hugepages(const struct cgroup_directory *p,
-                uint64_t page_bytes,
-                const char *file,
-                uint64_t bytes,
-                struct error *err)
+write_hugepages(const struct cgroup_directory *p, uint64_t page_bytes, const char *file,
+                uint64_t bytes, struct error *err)
 {
     uint64_t kib = page_bytes >> 10;
     char path[64];
 
-    snprintf(path,
-             sizeof(path),
-             "hugetlb.%" PRIu64 "%s.%s",
+    snprintf(path, sizeof(path), "hugetlb.%" PRIu64 "%s.%s",
              kib >= 1u << 20   ? kib >> 20
              : kib >= 1u << 10 ? kib >> 10
                                : kib,
@@ -187,10 +163,7 @@ write_hugepages(const struct cgroup_directory *p,
 }
 
 int
-cgroup_set_hugepages(struct cgroup *c,
-                     uint64_t page_bytes,
-                     uint64_t bytes,
-                     struct error *err)
+cgroup_set_hugepages(struct cgroup *c, uint64_t page_bytes, uint64_t bytes, struct error *err)
 {
     static const char *const used[] = {"limit_in_bytes", "max"};
     static const char *const mapped[] = {"rsvd.limit_in_bytes", "rsvd.max"};

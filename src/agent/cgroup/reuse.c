@@ -61,14 +61,8 @@ note_former(const struct cgroup_directory *p)
     cgroup_read_cpu(p, &u);
     if (!u.has_cpu)
         return -EOPNOTSUPP;
-    length = snprintf(text,
-                      sizeof(text),
-                      "%" PRIu64 " %" PRIu64,
-                      u.cpu_user_us,
-                      u.cpu_system_us);
-    return setxattr(p->directory, former_name, text, (size_t)length, 0) < 0
-               ? -EOPNOTSUPP
-               : 0;
+    length = snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64, u.cpu_user_us, u.cpu_system_us);
+    return setxattr(p->directory, former_name, text, (size_t)length, 0) < 0 ? -EOPNOTSUPP : 0;
 }
 
 void
@@ -76,8 +70,7 @@ cgroup_take_off_former(const struct cgroup_directory *p, struct cgroup_usage *u)
 {
     uint64_t user, system;
     char text[48];
-    ssize_t length =
-        getxattr(p->directory, former_name, text, sizeof(text) - 1);
+    ssize_t length = getxattr(p->directory, former_name, text, sizeof(text) - 1);
 
     if (length <= 0)
         return;
@@ -119,13 +112,9 @@ reset_memory(const struct cgroup_directory *p)
 {
     uint64_t kills, left;
 
-    if (control_read_key(p->directory, "memory.oom_control", "oom_kill", &kills)
-            < 0
-        || kills > 0
-        || control_read_number(p->directory, "memory.usage_in_bytes", &left) < 0
-        || left > LEFT_MOST
-        || control_write(p->directory, "memory.max_usage_in_bytes", "0", NULL)
-               < 0)
+    if (control_read_key(p->directory, "memory.oom_control", "oom_kill", &kills) < 0 || kills > 0
+        || control_read_number(p->directory, "memory.usage_in_bytes", &left) < 0 || left > LEFT_MOST
+        || control_write(p->directory, "memory.max_usage_in_bytes", "0", NULL) < 0)
         return -EOPNOTSUPP;
     return 0;
 }
@@ -136,8 +125,7 @@ can_be_reset(const struct cgroup *c)
     if (!c->is_maker || c->is_lasting || c->directories[0].version != 2)
         return false;
     for (unsigned i = 0; i < c->n_directories; i++)
-        if (c->directories[i].version == 2
-            && c->directories[i].controllers & CONTROLLER_MEMORY)
+        if (c->directories[i].version == 2 && c->directories[i].controllers & CONTROLLER_MEMORY)
             return false;
     return true;
 }
@@ -174,13 +162,10 @@ cgroup_was_used(const struct cgroup *c)
  * value is copied.
  */
 static int
-copy_parent(const struct cgroup_directory *p,
-            const char *file,
-            struct error *err)
+copy_parent(const struct cgroup_directory *p, const char *file, struct error *err)
 {
     const char *slash = strrchr(p->directory, '/');
-    CLEANUP_FREE char *parent =
-        xstrndup(p->directory, (size_t)(slash - p->directory));
+    CLEANUP_FREE char *parent = xstrndup(p->directory, (size_t)(slash - p->directory));
     CLEANUP_STRBUF struct strbuf value = STRBUF_INIT;
     int r;
 
@@ -194,8 +179,7 @@ copy_parent(const struct cgroup_directory *p,
 static int
 unlimit_memory(const struct cgroup_directory *p, struct error *err)
 {
-    int r =
-        control_write(p->directory, "memory.memsw.limit_in_bytes", "-1", NULL);
+    int r = control_write(p->directory, "memory.memsw.limit_in_bytes", "-1", NULL);
 
     if (r < 0 && r != -ENOENT) /* swap may not be counted */
         return error_set(err, r, "'%s': %s", p->directory, strerror(-r));
@@ -222,9 +206,8 @@ set_back(struct cgroup *c, unsigned limit, struct error *err)
     case LIMIT_MEMORY:
         return unlimit_memory(p, err);
     case LIMIT_WEIGHT:
-        return p->version == 2
-                   ? control_write(p->directory, "cpu.weight", "100", err)
-                   : control_write(p->directory, "cpu.shares", "1024", err);
+        return p->version == 2 ? control_write(p->directory, "cpu.weight", "100", err)
+                               : control_write(p->directory, "cpu.shares", "1024", err);
     case LIMIT_PROCESSES:
         return control_write(p->directory, "pids.max", "max", err);
     }

@@ -36,15 +36,10 @@ run_child(vfork_call_fn *run, const void *argument)
  * child could not return again in the parent: both share the stack.
  */
 __attribute__((noinline)) int
-vfork_call(uint64_t flags,
-           int cgroup_fd,
-           vfork_call_fn *run,
-           const void *argument,
-           pid_t *ret_pid)
+vfork_call(uint64_t flags, int cgroup_fd, vfork_call_fn *run, const void *argument, pid_t *ret_pid)
 {
     struct clone_args args = {
-        .flags = flags | CLONE_PARENT_SETTID
-                 | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0)
+        .flags = flags | CLONE_PARENT_SETTID | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0)
                  | (SHARES_MEMORY ? CLONE_VM | CLONE_VFORK : 0),
         .parent_tid = (uint64_t)(uintptr_t)ret_pid,
         .exit_signal = SIGCHLD,

@@ -28,8 +28,5 @@ bool vfork_call_shares_memory(void);
  * with `flags` of clone3. *ret_pid is set before the child runs. Negative
  * errno.
  */
-int vfork_call(uint64_t flags,
-               int cgroup_fd,
-               vfork_call_fn *run,
-               const void *argument,
+int vfork_call(uint64_t flags, int cgroup_fd, vfork_call_fn *run, const void *argument,
                pid_t *ret_pid);

@@ -21,24 +21,19 @@ int
 device_files_check(const char *pattern, struct error *err)
 {
     const char *equals = strchr(pattern, '=');
-    CLEANUP_FREE char *type =
-        equals == NULL ? NULL : xstrndup(pattern, (size_t)(equals - pattern));
+    CLEANUP_FREE char *type = equals == NULL ? NULL : xstrndup(pattern, (size_t)(equals - pattern));
     const char *why;
 
     if (type == NULL || equals[1] != '/')
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not a device type with its files, such as "
                          "'fpga=/dev/xdma*'",
                          pattern);
     why = name_refuse(NAME_DNS_LABEL, type);
-    return why == NULL
-               ? 0
-               : error_set(err, -EINVAL, "device type '%s': %s", type, why);
+    return why == NULL ? 0 : error_set(err, -EINVAL, "device type '%s': %s", type, why);
 }
 
-typedef void
-pattern_match_fn(const char *path, const char *type, void *context);
+typedef void pattern_match_fn(const char *path, const char *type, void *context);
 
 static void
 match(const char *pattern, pattern_match_fn *found, void *context)
@@ -59,8 +54,7 @@ is_known(const struct topology *t, const char *path, const char *name)
 {
     for (unsigned i = 0; i < t->n_devices; i++)
         if (strcmp(t->devices[i].name, name) == 0
-            || (t->devices[i].path != NULL
-                && strcmp(t->devices[i].path, path) == 0))
+            || (t->devices[i].path != NULL && strcmp(t->devices[i].path, path) == 0))
             return true;
     return false;
 }
@@ -71,10 +65,9 @@ is_known(const struct topology *t, const char *path, const char *name)
 static uint16_t
 numa_of(const struct topology *t, const struct stat *st)
 {
-    CLEANUP_FREE char *path = xasprintf("/sys/dev/%s/%u:%u/device/numa_node",
-                                        S_ISBLK(st->st_mode) ? "block" : "char",
-                                        major(st->st_rdev),
-                                        minor(st->st_rdev));
+    CLEANUP_FREE char *path =
+        xasprintf("/sys/dev/%s/%u:%u/device/numa_node", S_ISBLK(st->st_mode) ? "block" : "char",
+                  major(st->st_rdev), minor(st->st_rdev));
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     long node;
 
@@ -97,8 +90,7 @@ add(const char *path, const char *type, void *context)
     if (stat(path, &st) < 0 || (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode))
         || is_known(t, path, name))
         return;
-    t->devices =
-        xrealloc_array(t->devices, t->n_devices + 1, sizeof(*t->devices));
+    t->devices = xrealloc_array(t->devices, t->n_devices + 1, sizeof(*t->devices));
     t->devices[t->n_devices++] = (struct topology_device){
         .name = xstrdup(name),
         .type = xstrdup(type),

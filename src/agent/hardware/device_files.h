@@ -21,9 +21,7 @@ struct topology;
  */
 int device_files_check(const char *pattern, struct error *err);
 
-void
-device_files_fill(const char *const *patterns, size_t n, struct topology *t);
+void device_files_fill(const char *const *patterns, size_t n, struct topology *t);
 
 /* Lists the files that match now, one per line. */
-void
-device_files_list(const char *const *patterns, size_t n, struct strbuf *out);
+void device_files_list(const char *const *patterns, size_t n, struct strbuf *out);

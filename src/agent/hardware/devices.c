@@ -38,15 +38,10 @@ numa_of(hwloc_topology_t machine, const struct topology *t, hwloc_obj_t device)
 }
 
 static void
-add(struct topology *t,
-    uint16_t numa,
-    const char *type,
-    char *name TAKES,
-    char *path TAKES,
+add(struct topology *t, uint16_t numa, const char *type, char *name TAKES, char *path TAKES,
     const char *model)
 {
-    t->devices =
-        xrealloc_array(t->devices, t->n_devices + 1, sizeof(*t->devices));
+    t->devices = xrealloc_array(t->devices, t->n_devices + 1, sizeof(*t->devices));
     t->devices[t->n_devices++] = (struct topology_device){
         .name = name,
         .type = xstrdup(type),
@@ -90,18 +85,12 @@ struct gpu {
 };
 
 static int
-read_about(const struct hwloc_pcidev_attr_s *pci,
-           const char *format,
-           struct strbuf *out)
+read_about(const struct hwloc_pcidev_attr_s *pci, const char *format, struct strbuf *out)
 {
-    CLEANUP_FREE char *address = xasprintf("%04x:%02x:%02x.%01x",
-                                           pci->domain,
-                                           pci->bus,
-                                           pci->dev,
-                                           pci->func);
+    CLEANUP_FREE char *address =
+        xasprintf("%04x:%02x:%02x.%01x", pci->domain, pci->bus, pci->dev, pci->func);
     const char *at = strchr(format, '@');
-    CLEANUP_FREE char *path =
-        xasprintf("%.*s%s%s", (int)(at - format), format, address, at + 1);
+    CLEANUP_FREE char *path = xasprintf("%.*s%s%s", (int)(at - format), format, address, at + 1);
 
     return file_read(path, 65536, out, NULL);
 }
@@ -132,17 +121,14 @@ read_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
  * use.
  */
 static void
-guess_nvidia(const struct topology *t,
-             const struct hwloc_pcidev_attr_s *pci,
-             struct gpu *g)
+guess_nvidia(const struct topology *t, const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 {
     unsigned before = 0;
 
     if (pci->vendor_id != PCI_VENDOR_NVIDIA || !g->computes)
         return;
     for (unsigned i = 0; i < t->n_devices; i++)
-        if (t->devices[i].path != NULL
-            && strncmp(t->devices[i].path, "/dev/nvidia", 11) == 0)
+        if (t->devices[i].path != NULL && strncmp(t->devices[i].path, "/dev/nvidia", 11) == 0)
             before++;
     free(g->path);
     g->path = xasprintf("/dev/nvidia%u", before);
@@ -154,8 +140,7 @@ read_sysfs(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (g->model == NULL
-        && read_about(pci, "/sys/bus/pci/devices/@/product_name", &text) == 0
+    if (g->model == NULL && read_about(pci, "/sys/bus/pci/devices/@/product_name", &text) == 0
         && text.length > 1)
         g->model = fact(text.text, "");
 }
@@ -163,10 +148,8 @@ read_sysfs(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 static bool
 is_of_a_runtime(hwloc_obj_t os)
 {
-    return os->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC
-           || strncmp(os->name, "nvml", 4) == 0
-           || strncmp(os->name, "rsmi", 4) == 0
-           || strncmp(os->name, "ze", 2) == 0;
+    return os->attr->osdev.type == HWLOC_OBJ_OSDEV_COPROC || strncmp(os->name, "nvml", 4) == 0
+           || strncmp(os->name, "rsmi", 4) == 0 || strncmp(os->name, "ze", 2) == 0;
 }
 
 /* Looks through the OS devices below a PCI display controller. */
@@ -198,10 +181,7 @@ is_there(const struct topology *t, const char *path)
 }
 
 static void
-add_gpu(hwloc_topology_t machine,
-        struct topology *t,
-        hwloc_obj_t pci,
-        unsigned *n_gpus)
+add_gpu(hwloc_topology_t machine, struct topology *t, hwloc_obj_t pci, unsigned *n_gpus)
 {
     const struct hwloc_pcidev_attr_s *attr = &pci->attr->pcidev;
     struct gpu g = {0};
@@ -218,12 +198,7 @@ add_gpu(hwloc_topology_t machine,
     if (g.model == NULL)
         g.model = xasprintf("%04x:%04x", attr->vendor_id, attr->device_id);
     if (g.computes && is_there(t, g.path))
-        add(t,
-            numa_of(machine, t, pci),
-            "gpu",
-            xasprintf("gpu%u", (*n_gpus)++),
-            g.path,
-            g.model);
+        add(t, numa_of(machine, t, pci), "gpu", xasprintf("gpu%u", (*n_gpus)++), g.path, g.model);
     else
         free(g.path);
     free(g.model);
@@ -257,12 +232,7 @@ add_os_device(hwloc_topology_t machine, struct topology *t, hwloc_obj_t os)
     default:
         return;
     }
-    add(t,
-        numa_of(machine, t, os),
-        type,
-        xstrdup(os->name),
-        path,
-        model_of(os));
+    add(t, numa_of(machine, t, os), type, xstrdup(os->name), path, model_of(os));
 }
 
 void

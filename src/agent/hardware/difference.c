@@ -18,9 +18,7 @@ start_clause(struct strbuf *words)
 }
 
 static bool
-list_pus(const struct bitset *these,
-         const struct bitset *not_those,
-         const char *verb,
+list_pus(const struct bitset *these, const struct bitset *not_those, const char *verb,
          struct strbuf *words)
 {
     struct bitset set = *these;
@@ -36,9 +34,7 @@ list_pus(const struct bitset *these,
 }
 
 static bool
-have_pus_changed(const struct topology *was,
-                 const struct topology *is,
-                 struct strbuf *words)
+have_pus_changed(const struct topology *was, const struct topology *is, struct strbuf *words)
 {
     bool gone = list_pus(&was->pus, &is->pus, "are gone", words);
     bool new = list_pus(&is->pus, &was->pus, "are new", words);
@@ -58,8 +54,7 @@ find_numa(const struct topology *t, unsigned os_index)
 }
 
 static bool
-has_numa_changed(const struct topology_numa *was,
-                 const struct topology_numa *is,
+has_numa_changed(const struct topology_numa *was, const struct topology_numa *is,
                  struct strbuf *words)
 {
     if (is == NULL) {
@@ -69,22 +64,16 @@ has_numa_changed(const struct topology_numa *was,
     }
     if (was->memory_bytes != is->memory_bytes) {
         start_clause(words);
-        strbuf_printf(words,
-                      "NUMA node %u has %.2f GiB of memory instead of %.2f GiB",
-                      was->os_index,
-                      (double)is->memory_bytes / GIB,
+        strbuf_printf(words, "NUMA node %u has %.2f GiB of memory instead of %.2f GiB",
+                      was->os_index, (double)is->memory_bytes / GIB,
                       (double)was->memory_bytes / GIB);
         return true;
     }
     if (was->n_hugepages != is->n_hugepages
-        || memcmp(was->hugepages,
-                  is->hugepages,
-                  was->n_hugepages * sizeof(was->hugepages[0]))
+        || memcmp(was->hugepages, is->hugepages, was->n_hugepages * sizeof(was->hugepages[0]))
                != 0) {
         start_clause(words);
-        strbuf_printf(words,
-                      "the huge pages of NUMA node %u have changed",
-                      was->os_index);
+        strbuf_printf(words, "the huge pages of NUMA node %u have changed", was->os_index);
         return true;
     }
     return was->package != is->package || was->kind != is->kind
@@ -92,16 +81,12 @@ has_numa_changed(const struct topology_numa *was,
 }
 
 static bool
-have_numa_changed(const struct topology *was,
-                  const struct topology *is,
-                  struct strbuf *words)
+have_numa_changed(const struct topology *was, const struct topology *is, struct strbuf *words)
 {
     bool changed = false;
 
     for (unsigned i = 0; i < was->n_numa; i++)
-        changed |= has_numa_changed(&was->numa[i],
-                                    find_numa(is, was->numa[i].os_index),
-                                    words);
+        changed |= has_numa_changed(&was->numa[i], find_numa(is, was->numa[i].os_index), words);
     for (unsigned i = 0; i < is->n_numa; i++) {
         if (find_numa(was, is->numa[i].os_index) != NULL)
             continue;
@@ -113,9 +98,7 @@ have_numa_changed(const struct topology *was,
 }
 
 static bool
-are_groups_equal(const struct topology_group *a,
-                 unsigned n_a,
-                 const struct topology_group *b,
+are_groups_equal(const struct topology_group *a, unsigned n_a, const struct topology_group *b,
                  unsigned n_b)
 {
     if (n_a != n_b)
@@ -130,41 +113,30 @@ static bool
 are_kinds_equal(const struct topology *a, const struct topology *b)
 {
     bitset_foreach(pu, &a->pus) if (bitset_has(&b->pus, pu)
-                                    && a->pu[pu].kind
-                                           != b->pu[pu].kind) return false;
+                                    && a->pu[pu].kind != b->pu[pu].kind) return false;
     return true;
 }
 
 static bool
 are_distances_equal(const struct topology *a, const struct topology *b)
 {
-    if (a->n_numa != b->n_numa
-        || (a->distances == NULL) != (b->distances == NULL))
+    if (a->n_numa != b->n_numa || (a->distances == NULL) != (b->distances == NULL))
         return false;
     return a->distances == NULL
-           || memcmp(a->distances,
-                     b->distances,
-                     sizeof(*a->distances) * a->n_numa * a->n_numa)
+           || memcmp(a->distances, b->distances, sizeof(*a->distances) * a->n_numa * a->n_numa)
                   == 0;
 }
 
 static bool
 is_same_layout(const struct topology *a, const struct topology *b)
 {
-    return are_groups_equal(a->packages,
-                            a->n_packages,
-                            b->packages,
-                            b->n_packages)
+    return are_groups_equal(a->packages, a->n_packages, b->packages, b->n_packages)
            && are_groups_equal(a->dies, a->n_dies, b->dies, b->n_dies)
-           && are_groups_equal(a->clusters,
-                               a->n_clusters,
-                               b->clusters,
-                               b->n_clusters)
+           && are_groups_equal(a->clusters, a->n_clusters, b->clusters, b->n_clusters)
            && are_groups_equal(a->l3, a->n_l3, b->l3, b->n_l3)
            && are_groups_equal(a->l2, a->n_l2, b->l2, b->n_l2)
-           && are_groups_equal(a->cores, a->n_cores, b->cores, b->n_cores)
-           && are_kinds_equal(a, b) && are_distances_equal(a, b)
-           && a->is_virtual == b->is_virtual;
+           && are_groups_equal(a->cores, a->n_cores, b->cores, b->n_cores) && are_kinds_equal(a, b)
+           && are_distances_equal(a, b) && a->is_virtual == b->is_virtual;
 }
 
 static bool
@@ -183,9 +155,7 @@ find_device(const struct topology *t, const char *name)
 }
 
 static bool
-list_devices(const struct topology *these,
-             const struct topology *those,
-             const char *verb,
+list_devices(const struct topology *these, const struct topology *those, const char *verb,
              struct strbuf *words)
 {
     bool changed = false;
@@ -198,18 +168,14 @@ list_devices(const struct topology *these,
             start_clause(words);
             strbuf_printf(words, "device '%s' is %s", d->name, verb);
         }
-        changed |= other == NULL || other->numa != d->numa
-                   || !is_same_text(other->type, d->type)
-                   || !is_same_text(other->path, d->path)
-                   || !is_same_text(other->model, d->model);
+        changed |= other == NULL || other->numa != d->numa || !is_same_text(other->type, d->type)
+                   || !is_same_text(other->path, d->path) || !is_same_text(other->model, d->model);
     }
     return changed;
 }
 
 bool
-difference_find(const struct topology *was,
-                const struct topology *is,
-                struct strbuf *words)
+difference_find(const struct topology *was, const struct topology *is, struct strbuf *words)
 {
     CLEANUP_STRBUF struct strbuf own = STRBUF_INIT;
     bool pus = have_pus_changed(was, is, &own);
@@ -219,8 +185,7 @@ difference_find(const struct topology *was,
     bool changed = pus || numa || gone || new || !is_same_layout(was, is);
 
     if (changed && own.length == 0)
-        strbuf_add_text(&own,
-                        "CPUs, caches or devices are arranged differently");
+        strbuf_add_text(&own, "CPUs, caches or devices are arranged differently");
     if (words != NULL)
         strbuf_add(words, own.text, own.length);
     return changed;

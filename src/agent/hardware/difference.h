@@ -14,6 +14,4 @@ struct topology;
  * node's condition: "CPUs 4-7 are gone; NUMA node 1 has 64 GiB instead of 128
  * GiB". `words` may be NULL.
  */
-bool difference_find(const struct topology *was,
-                     const struct topology *is,
-                     struct strbuf *words);
+bool difference_find(const struct topology *was, const struct topology *is, struct strbuf *words);

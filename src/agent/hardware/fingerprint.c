@@ -32,8 +32,7 @@ add_file(const char *root, const char *path, struct strbuf *out)
 static void
 add_meminfo(const char *root, unsigned node, struct strbuf *out)
 {
-    CLEANUP_FREE char *path =
-        xasprintf("%s/sys/devices/system/node/node%u/meminfo", root, node);
+    CLEANUP_FREE char *path = xasprintf("%s/sys/devices/system/node/node%u/meminfo", root, node);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char *at;
 
@@ -50,8 +49,7 @@ add_meminfo(const char *root, unsigned node, struct strbuf *out)
 static void
 add_hugepages(const char *root, unsigned node, struct strbuf *out)
 {
-    CLEANUP_FREE char *folder =
-        xasprintf("/sys/devices/system/node/node%u/hugepages", node);
+    CLEANUP_FREE char *folder = xasprintf("/sys/devices/system/node/node%u/hugepages", node);
     CLEANUP_FREE char *whole = xasprintf("%s%s", root, folder);
     DIR *dir = opendir(whole);
 
@@ -112,9 +110,7 @@ add_names(const char *root, const char *path, struct strbuf *out)
 }
 
 static void
-add_this_machine(const char *root,
-                 const struct hardware_request *w,
-                 const struct topology *known,
+add_this_machine(const char *root, const struct hardware_request *w, const struct topology *known,
                  struct strbuf *out)
 {
     add_file(root, "/sys/devices/system/cpu/online", out);
@@ -138,18 +134,12 @@ add_given_file(const char *path, struct strbuf *out)
     struct stat st;
 
     if (stat(path, &st) == 0)
-        strbuf_printf(out,
-                      "%" PRIu64 " %" PRId64 " %" PRId64 ".%09ld\n",
-                      (uint64_t)st.st_ino,
-                      (int64_t)st.st_size,
-                      (int64_t)st.st_mtim.tv_sec,
-                      st.st_mtim.tv_nsec);
+        strbuf_printf(out, "%" PRIu64 " %" PRId64 " %" PRId64 ".%09ld\n", (uint64_t)st.st_ino,
+                      (int64_t)st.st_size, (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
 void
-fingerprint_read(const char *root,
-                 const struct hardware_request *w,
-                 const struct topology *known,
+fingerprint_read(const char *root, const struct hardware_request *w, const struct topology *known,
                  struct strbuf *out)
 {
     if (w->given == NULL)

@@ -18,7 +18,5 @@ struct topology;
 
 /* `root` is the prefix of every path: "" for this machine. `known` may be NULL.
  */
-void fingerprint_read(const char *root,
-                      const struct hardware_request *request,
-                      const struct topology *known,
-                      struct strbuf *out);
+void fingerprint_read(const char *root, const struct hardware_request *request,
+                      const struct topology *known, struct strbuf *out);

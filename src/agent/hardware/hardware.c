@@ -68,12 +68,10 @@ reserve_memory(struct topology *t, uint64_t bytes, struct error *err)
     for (unsigned i = 0; i < t->n_numa; i++)
         total += t->numa[i].memory_bytes;
     if (bytes > 0 && bytes >= total)
-        return error_set(err,
-                         -ERANGE,
+        return error_set(err, -ERANGE,
                          "%llu bytes of memory are reserved for the system, "
                          "but the machine has %llu",
-                         (unsigned long long)bytes,
-                         (unsigned long long)total);
+                         (unsigned long long)bytes, (unsigned long long)total);
     for (unsigned i = 0; bytes > 0 && i < t->n_numa; i++) {
         uint64_t *memory = &t->numa[i].memory_bytes;
 
@@ -89,14 +87,11 @@ static struct bitset
 read_cpus(const struct hardware_request *request, const char *file)
 {
     CLEANUP_FREE char *path =
-        xasprintf("%s/sys/devices/system/cpu/%s",
-                  request->root != NULL ? request->root : "",
-                  file);
+        xasprintf("%s/sys/devices/system/cpu/%s", request->root != NULL ? request->root : "", file);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct bitset cpus;
 
-    if (request->given != NULL
-        || file_read(path, LIST_LIMIT_BYTES, &text, NULL) < 0)
+    if (request->given != NULL || file_read(path, LIST_LIMIT_BYTES, &text, NULL) < 0)
         return (struct bitset){0};
     strbuf_truncate(&text, strcspn(text.text, "\n"));
     if (text.length == 0 || cpuset_parse(text.text, &cpus, NULL) < 0)
@@ -123,14 +118,11 @@ find_offline(hwloc_topology_t machine, const struct hardware_request *request)
 }
 
 static int
-fill(hwloc_topology_t machine,
-     const struct hardware_request *request,
-     struct topology *t,
+fill(hwloc_topology_t machine, const struct hardware_request *request, struct topology *t,
      struct error *err)
 {
     struct bitset allowed;
-    bool restricted = request->given == NULL && !request->whole_machine
-                      && read_affinity(&allowed);
+    bool restricted = request->given == NULL && !request->whole_machine && read_affinity(&allowed);
     const struct bitset isolated = read_cpus(request, "isolated");
     int r = layout_fill(machine,
                         &(struct layout_limits){
@@ -139,8 +131,7 @@ fill(hwloc_topology_t machine,
                             .isolated = &isolated,
                             .offers_isolated = request->offers_isolated,
                         },
-                        t,
-                        err);
+                        t, err);
 
     if (r < 0)
         return r;
@@ -155,8 +146,7 @@ fill(hwloc_topology_t machine,
 }
 
 int
-hardware_discover(const struct hardware_request *request,
-                  struct topology **ret_topology,
+hardware_discover(const struct hardware_request *request, struct topology **ret_topology,
                   struct error *err)
 {
     struct topology *t;

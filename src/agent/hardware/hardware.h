@@ -29,7 +29,7 @@ struct hardware_request {
     /* taken from all NUMA nodes in proportion to size */
     uint64_t reserved_memory_bytes;
     bool with_devices;
-    bool whole_machine; /* also CPUs that the agent itself may not use */
+    bool whole_machine;          /* also CPUs that the agent itself may not use */
     const char *const *patterns; /* configured devices, see device_files.h */
     size_t n_patterns;
 };
@@ -40,6 +40,5 @@ struct hardware_request {
  * 1,024 PUs or 64 NUMA nodes, reserved CPUs that do not exist, and a
  * reservation that leaves no CPU or memory.
  */
-int hardware_discover(const struct hardware_request *request,
-                      struct topology **ret_topology,
+int hardware_discover(const struct hardware_request *request, struct topology **ret_topology,
                       struct error *err);

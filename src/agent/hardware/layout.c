@@ -23,19 +23,15 @@ refuse_large(hwloc_topology_t machine, struct error *err)
     int numa = hwloc_get_nbobjs_by_type(machine, HWLOC_OBJ_NUMANODE);
 
     if (last < 0 || last >= (int)BITSET_BITS)
-        return error_set(err,
-                         -E2BIG,
+        return error_set(err, -E2BIG,
                          "the topology has a PU with index %d; a node can "
                          "have at most %u PUs",
-                         last,
-                         BITSET_BITS);
+                         last, BITSET_BITS);
     if (numa > (int)TOPOLOGY_MAX_NUMA)
-        return error_set(err,
-                         -E2BIG,
+        return error_set(err, -E2BIG,
                          "the topology has %d NUMA nodes; a node can have at "
                          "most %u",
-                         numa,
-                         TOPOLOGY_MAX_NUMA);
+                         numa, TOPOLOGY_MAX_NUMA);
     return 0;
 }
 
@@ -44,9 +40,7 @@ refuse_large(hwloc_topology_t machine, struct error *err)
  * job.
  */
 static struct bitset
-whole_cores(hwloc_topology_t machine,
-            const struct topology *t,
-            const struct bitset *pus)
+whole_cores(hwloc_topology_t machine, const struct topology *t, const struct bitset *pus)
 {
     struct bitset whole = *pus;
     hwloc_obj_t core = NULL;
@@ -63,9 +57,7 @@ whole_cores(hwloc_topology_t machine,
 }
 
 static int
-remove_reserved(hwloc_topology_t machine,
-                struct topology *t,
-                const struct layout_limits *s,
+remove_reserved(hwloc_topology_t machine, struct topology *t, const struct layout_limits *s,
                 struct error *err)
 {
     struct bitset missing = *s->reserved;
@@ -74,8 +66,7 @@ remove_reserved(hwloc_topology_t machine,
     bitset_and_not(&missing, &t->pus);
     if (!bitset_is_empty(&missing)) {
         cpuset_format(&missing, &list);
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "the reserved CPUs %s are not all online and allowed "
                          "on this machine",
                          list.text);
@@ -87,8 +78,7 @@ remove_reserved(hwloc_topology_t machine,
     if (!s->offers_isolated)
         bitset_and_not(&t->pus, &t->isolated);
     if (bitset_is_empty(&t->pus))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "no CPU is left for jobs: all are reserved, on the "
                          "same cores as reserved ones, isolated or not "
                          "allowed");
@@ -96,9 +86,7 @@ remove_reserved(hwloc_topology_t machine,
 }
 
 static int
-fill_pus(hwloc_topology_t machine,
-         const struct layout_limits *limits,
-         struct topology *t,
+fill_pus(hwloc_topology_t machine, const struct layout_limits *limits, struct topology *t,
          struct error *err)
 {
     hwloc_obj_t pu = NULL;
@@ -111,8 +99,7 @@ fill_pus(hwloc_topology_t machine,
     r = remove_reserved(machine, t, limits, err);
     if (r < 0)
         return r;
-    for (unsigned i = bitset_next(&t->pus, 0); i < BITSET_BITS;
-         i = bitset_next(&t->pus, i + 1))
+    for (unsigned i = bitset_next(&t->pus, 0); i < BITSET_BITS; i = bitset_next(&t->pus, i + 1))
         t->n_pu = i + 1;
     t->pu = xnew_array(struct topology_pu, t->n_pu + 1);
     for (unsigned i = 0; i < t->n_pu; i++)
@@ -133,20 +120,16 @@ members(const struct topology *t, hwloc_const_cpuset_t cpus)
 {
     struct bitset set = {0};
 
-    bitset_foreach(pu, &t->pus) if (hwloc_bitmap_isset(cpus, pu))
-        bitset_add(&set, pu);
+    bitset_foreach(pu, &t->pus) if (hwloc_bitmap_isset(cpus, pu)) bitset_add(&set, pu);
     return set;
 }
 
 static unsigned
-fill_groups(hwloc_topology_t machine,
-            const struct topology *t,
-            hwloc_obj_type_t type,
+fill_groups(hwloc_topology_t machine, const struct topology *t, hwloc_obj_type_t type,
             struct topology_group **ret_groups)
 {
     int count = hwloc_get_nbobjs_by_type(machine, type);
-    struct topology_group *groups =
-        xnew_array(struct topology_group, (count > 0 ? count : 0) + 1);
+    struct topology_group *groups = xnew_array(struct topology_group, (count > 0 ? count : 0) + 1);
     hwloc_obj_t object = NULL;
     unsigned n = 0;
 
@@ -198,9 +181,7 @@ fill_l3(hwloc_topology_t machine, struct topology *t)
 }
 
 static bool
-is_among(const struct bitset *pus,
-         const struct topology_group *list,
-         unsigned n)
+is_among(const struct bitset *pus, const struct topology_group *list, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (bitset_equals(&list[i].pus, pus))
@@ -222,10 +203,8 @@ fill_clusters(hwloc_topology_t machine, struct topology *t)
     for (unsigned i = 0; i < n; i++) {
         const struct bitset pus = all[i].pus;
         bool is_known = is_among(&pus, t->packages, t->n_packages)
-                        || is_among(&pus, t->dies, t->n_dies)
-                        || is_among(&pus, t->l3, t->n_l3)
-                        || is_among(&pus, t->l2, t->n_l2)
-                        || is_among(&pus, t->cores, t->n_cores)
+                        || is_among(&pus, t->dies, t->n_dies) || is_among(&pus, t->l3, t->n_l3)
+                        || is_among(&pus, t->l2, t->n_l2) || is_among(&pus, t->cores, t->n_cores)
                         || is_among(&pus, t->clusters, t->n_clusters);
 
         for (unsigned j = 0; j < t->n_numa && !is_known; j++)
@@ -246,9 +225,7 @@ fill_cores(hwloc_topology_t machine, struct topology *t)
     t->n_cores = fill_groups(machine, t, HWLOC_OBJ_CORE, &t->cores);
     for (unsigned i = 0; i < t->n_cores; i++)
         bitset_and_not(&alone, &t->cores[i].pus);
-    t->cores = xrealloc_array(t->cores,
-                              t->n_cores + bitset_count(&alone) + 1,
-                              sizeof(*t->cores));
+    t->cores = xrealloc_array(t->cores, t->n_cores + bitset_count(&alone) + 1, sizeof(*t->cores));
     bitset_foreach(pu, &alone)
     {
         t->cores[t->n_cores] = (struct topology_group){0};
@@ -267,17 +244,10 @@ fill_kinds(hwloc_topology_t machine, struct topology *t)
     for (int kind = 0; kinds > 1 && kind < kinds; kind++) {
         int efficiency;
 
-        if (hwloc_cpukinds_get_info(machine,
-                                    (unsigned)kind,
-                                    cpus,
-                                    &efficiency,
-                                    NULL,
-                                    NULL,
-                                    0)
-            < 0)
+        if (hwloc_cpukinds_get_info(machine, (unsigned)kind, cpus, &efficiency, NULL, NULL, 0) < 0)
             continue;
-        bitset_foreach(pu, &t->pus) if (hwloc_bitmap_isset(cpus, pu)) t->pu[pu]
-            .kind = (uint16_t)kind;
+        bitset_foreach(pu, &t->pus) if (hwloc_bitmap_isset(cpus, pu)) t->pu[pu].kind =
+            (uint16_t)kind;
     }
     hwloc_bitmap_free(cpus);
 }
@@ -299,8 +269,7 @@ is_for_jobs(hwloc_obj_t node)
 {
     if (has_subtype(node, "GPUMemory"))
         return false;
-    return node->attr->numanode.local_memory > 0
-           || !hwloc_bitmap_iszero(node->cpuset);
+    return node->attr->numanode.local_memory > 0 || !hwloc_bitmap_iszero(node->cpuset);
 }
 
 /* Where several nodes contain a PU (DRAM beside HBM, a CPU-less node that is
@@ -333,9 +302,7 @@ memory_kind(hwloc_obj_t node)
 }
 
 static int
-give_pus_their_nodes(struct topology *t,
-                     const hwloc_obj_t *nodes,
-                     struct error *err)
+give_pus_their_nodes(struct topology *t, const hwloc_obj_t *nodes, struct error *err)
 {
     bitset_foreach(pu, &t->pus)
     {
@@ -359,8 +326,7 @@ package_of(const struct topology *t, hwloc_const_cpuset_t cpus)
     struct bitset pus = members(t, cpus);
 
     for (unsigned i = 0; i < t->n_packages; i++)
-        if (!bitset_is_empty(&pus)
-            && bitset_contains(&t->packages[i].pus, &pus))
+        if (!bitset_is_empty(&pus) && bitset_contains(&t->packages[i].pus, &pus))
             return (uint16_t)i;
     return TOPOLOGY_NONE;
 }
@@ -389,15 +355,12 @@ fill_memory(hwloc_obj_t node, struct topology_numa *numa)
 }
 
 static void
-fill_distances(hwloc_topology_t machine,
-               struct topology *t,
-               const hwloc_obj_t *nodes)
+fill_distances(hwloc_topology_t machine, struct topology *t, const hwloc_obj_t *nodes)
 {
     struct hwloc_distances_s *d = NULL;
     unsigned nr = 1;
 
-    if (hwloc_distances_get_by_name(machine, "NUMALatency", &nr, &d, 0) < 0
-        || nr == 0)
+    if (hwloc_distances_get_by_name(machine, "NUMALatency", &nr, &d, 0) < 0 || nr == 0)
         return;
     t->distances = xnew_array(uint16_t, t->n_numa * t->n_numa);
     for (unsigned from = 0; from < t->n_numa; from++) {
@@ -409,8 +372,7 @@ fill_distances(hwloc_topology_t machine,
             if (row < 0 || column < 0)
                 continue;
             value = d->values[(unsigned)row * d->nbobjs + (unsigned)column];
-            t->distances[from * t->n_numa + to] =
-                value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;
+            t->distances[from * t->n_numa + to] = value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;
         }
     }
     hwloc_distances_release(machine, d);
@@ -425,8 +387,7 @@ list_nodes(hwloc_topology_t machine, hwloc_obj_t nodes[TOPOLOGY_MAX_NUMA])
     hwloc_obj_t node = NULL;
     unsigned n = 0;
 
-    while ((
-        node = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_NUMANODE, node))) {
+    while ((node = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_NUMANODE, node))) {
         unsigned at = n;
 
         if (!is_for_jobs(node))
@@ -449,11 +410,8 @@ fill_numa(hwloc_topology_t machine, struct topology *t, struct error *err)
     t->numa = xnew_array(struct topology_numa, t->n_numa + 1);
     for (unsigned i = 0; i < t->n_numa; i++) {
         if (nodes[i]->os_index >= BITSET_BITS)
-            return error_set(err,
-                             -E2BIG,
-                             "the index of NUMA node %u is above %u",
-                             nodes[i]->os_index,
-                             BITSET_BITS - 1);
+            return error_set(err, -E2BIG, "the index of NUMA node %u is above %u",
+                             nodes[i]->os_index, BITSET_BITS - 1);
         t->numa[i].os_index = nodes[i]->os_index;
         t->numa[i].kind = memory_kind(nodes[i]);
         t->numa[i].package = package_of(t, nodes[i]->cpuset);
@@ -468,9 +426,7 @@ fill_numa(hwloc_topology_t machine, struct topology *t, struct error *err)
 }
 
 int
-layout_fill(hwloc_topology_t machine,
-            const struct layout_limits *limits,
-            struct topology *t,
+layout_fill(hwloc_topology_t machine, const struct layout_limits *limits, struct topology *t,
             struct error *err)
 {
     int r = refuse_large(machine, err);

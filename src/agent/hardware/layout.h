@@ -27,7 +27,5 @@ struct layout_limits {
     bool offers_isolated; /* otherwise they are reserved, too */
 };
 
-int layout_fill(hwloc_topology_t machine,
-                const struct layout_limits *limits,
-                struct topology *t,
+int layout_fill(hwloc_topology_t machine, const struct layout_limits *limits, struct topology *t,
                 struct error *err);

@@ -30,10 +30,7 @@ machine_free(struct machine *machine)
 }
 
 static int
-read_file(const char *root,
-          const char *path,
-          struct strbuf *out,
-          struct error *err)
+read_file(const char *root, const char *path, struct strbuf *out, struct error *err)
 {
     CLEANUP_FREE char *whole = xasprintf("%s%s", root, path);
 
@@ -95,12 +92,8 @@ architecture_of(const char *machine)
         const char *machine;
         const char *name;
     } names[] = {
-        {"x86_64", "amd64"},
-        {"aarch64", "arm64"},
-        {"ppc64le", "ppc64le"},
-        {"riscv64", "riscv64"},
-        {"s390x", "s390x"},
-        {"loongarch64", "loong64"},
+        {"x86_64", "amd64"},    {"aarch64", "arm64"}, {"ppc64le", "ppc64le"},
+        {"riscv64", "riscv64"}, {"s390x", "s390x"},   {"loongarch64", "loong64"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -29,6 +29,5 @@ struct machine {
  * a boot id, because fencing depends on it.
  */
 void machine_free(struct machine *machine);
-int
-machine_read(const char *root, struct machine **ret_machine, struct error *err);
+int machine_read(const char *root, struct machine **ret_machine, struct error *err);
 DEFINE_CLEANUP(struct machine, machine_free)

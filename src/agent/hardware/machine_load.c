@@ -15,10 +15,7 @@
 #define FILE_LIMIT_BYTES (1u << 20)
 
 static int
-read_proc(const char *root,
-          const char *path,
-          struct strbuf *out,
-          struct error *err)
+read_proc(const char *root, const char *path, struct strbuf *out, struct error *err)
 {
     CLEANUP_FREE char *whole = xasprintf("%s%s", root, path);
 
@@ -39,19 +36,12 @@ read_cpu(const char *root, uint64_t *ret_us, struct error *err)
     if (r < 0)
         return r;
     if (sscanf(text.text,
-               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64 " %" SCNu64,
-               &t[0],
-               &t[1],
-               &t[2],
-               &t[3],
-               &t[4],
-               &t[5],
-               &t[6])
+               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64,
+               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6])
         < 4)
         return error_set(err, -EBADMSG, "'/proc/stat' contains no CPU times");
-    *ret_us = (t[0] + t[1] + t[2] + t[5] + t[6]) * 1000000
-              / (uint64_t)sysconf(_SC_CLK_TCK);
+    *ret_us = (t[0] + t[1] + t[2] + t[5] + t[6]) * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
     return 0;
 }
 
@@ -76,8 +66,7 @@ read_memory(const char *root, uint64_t *ret_bytes, struct error *err)
     if (r < 0)
         return r;
     total = find_bytes(text.text, "MemTotal:");
-    idle = find_bytes(text.text, "\nMemFree:")
-           + find_bytes(text.text, "\nInactive(file):");
+    idle = find_bytes(text.text, "\nMemFree:") + find_bytes(text.text, "\nInactive(file):");
     if (total == 0)
         return error_set(err, -EBADMSG, "'/proc/meminfo' has no MemTotal");
     *ret_bytes = total > idle ? total - idle : 0;
@@ -85,9 +74,7 @@ read_memory(const char *root, uint64_t *ret_bytes, struct error *err)
 }
 
 int
-machine_load_read(const char *root,
-                  struct machine_load *ret_load,
-                  struct error *err)
+machine_load_read(const char *root, struct machine_load *ret_load, struct error *err)
 {
     struct machine_load load;
     int r = read_cpu(root, &load.cpu_us, err);

@@ -16,6 +16,4 @@ struct machine_load {
 };
 
 /* `root` is the prefix of every path: "" for this machine. */
-int machine_load_read(const char *root,
-                      struct machine_load *ret_load,
-                      struct error *err);
+int machine_load_read(const char *root, struct machine_load *ret_load, struct error *err);

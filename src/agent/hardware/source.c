@@ -20,8 +20,7 @@ is_path(const char *given)
 {
     size_t length = strlen(given);
 
-    return strchr(given, '/') != NULL
-           || (length > 4 && strcmp(given + length - 4, ".xml") == 0);
+    return strchr(given, '/') != NULL || (length > 4 && strcmp(given + length - 4, ".xml") == 0);
 }
 
 /* hwloc would try to build a synthetic topology of any size, so "pu:1000000000"
@@ -54,15 +53,12 @@ static int
 load_synthetic(hwloc_topology_t machine, const char *text, struct error *err)
 {
     if (multiplies_too_far(text))
-        return error_set(err,
-                         -E2BIG,
+        return error_set(err, -E2BIG,
                          "topology '%.80s' has more than %u PUs, the maximum "
                          "for a node",
-                         text,
-                         BITSET_BITS);
+                         text, BITSET_BITS);
     if (hwloc_topology_set_synthetic(machine, text) < 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "topology '%.80s' is neither an hwloc synthetic "
                          "description such as 'pack:2 numa:2 core:8 pu:2' nor "
                          "the path of an XML export",
@@ -73,8 +69,7 @@ load_synthetic(hwloc_topology_t machine, const char *text, struct error *err)
 static int
 refuse_xml(const char *path, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%s' is not an hwloc XML export (make one with 'lstopo "
                      "FILE.xml')",
                      path);
@@ -88,8 +83,7 @@ load_xml(hwloc_topology_t machine, const char *path, struct error *err)
 
     if (r < 0)
         return r;
-    if (hwloc_topology_set_xmlbuffer(machine, xml.text, (int)xml.length + 1)
-        < 0)
+    if (hwloc_topology_set_xmlbuffer(machine, xml.text, (int)xml.length + 1) < 0)
         return refuse_xml(path, err);
     return 0;
 }
@@ -114,8 +108,7 @@ leave_out_plugins(hwloc_topology_t machine)
     static const char *const plugins[] = {"gl", "opencl", "pci"};
 
     for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++)
-        hwloc_topology_set_components(machine,
-                                      HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+        hwloc_topology_set_components(machine, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
                                       plugins[i]);
 }
 
@@ -127,27 +120,14 @@ static void
 filter(hwloc_topology_t machine, bool with_devices)
 {
     hwloc_topology_set_all_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(machine,
-                                   HWLOC_OBJ_GROUP,
-                                   HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
-    hwloc_topology_set_type_filter(machine,
-                                   HWLOC_OBJ_PACKAGE,
-                                   HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_type_filter(machine,
-                                   HWLOC_OBJ_DIE,
-                                   HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_type_filter(machine,
-                                   HWLOC_OBJ_L3CACHE,
-                                   HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_type_filter(machine,
-                                   HWLOC_OBJ_L2CACHE,
-                                   HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_type_filter(machine,
-                                   HWLOC_OBJ_CORE,
-                                   HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(machine, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
+    hwloc_topology_set_type_filter(machine, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(machine, HWLOC_OBJ_DIE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(machine, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(machine, HWLOC_OBJ_L2CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_type_filter(machine, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
     if (with_devices)
-        hwloc_topology_set_io_types_filter(machine,
-                                           HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+        hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
 }
 
 /* hwloc uses HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT from the
@@ -160,15 +140,12 @@ load(hwloc_topology_t machine, const char *given, struct error *err)
     if (hwloc_topology_load(machine) < 0) {
         if (given != NULL && is_path(given))
             return refuse_xml(given, err);
-        return error_set(err,
-                         errno > 0 ? -errno : -EINVAL,
+        return error_set(err, errno > 0 ? -errno : -EINVAL,
                          "hwloc cannot load the topology of %s%s",
-                         given == NULL ? "this machine" : "",
-                         given == NULL ? "" : given);
+                         given == NULL ? "this machine" : "", given == NULL ? "" : given);
     }
     if (given == NULL && !hwloc_topology_is_thissystem(machine))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "an HWLOC_ variable in the environment describes "
                          "another machine than this one; unset it, or give "
                          "the agent a topology");
@@ -176,8 +153,7 @@ load(hwloc_topology_t machine, const char *given, struct error *err)
 }
 
 int
-source_load(const struct hardware_request *request,
-            hwloc_topology_t *ret_machine,
+source_load(const struct hardware_request *request, hwloc_topology_t *ret_machine,
             struct error *err)
 {
     hwloc_topology_t machine;
@@ -188,8 +164,7 @@ source_load(const struct hardware_request *request,
     leave_out_plugins(machine);
     filter(machine, request->with_devices);
     if (request->whole_machine)
-        hwloc_topology_set_flags(machine,
-                                 HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+        hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     r = load_given(machine, request->given, err);
     if (r == 0)
         r = load(machine, request->given, err);

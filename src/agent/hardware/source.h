@@ -11,6 +11,5 @@ struct error;
 struct hardware_request;
 
 /* The caller destroys the result with hwloc_topology_destroy. */
-int source_load(const struct hardware_request *request,
-                hwloc_topology_t *ret_machine,
+int source_load(const struct hardware_request *request, hwloc_topology_t *ret_machine,
                 struct error *err);

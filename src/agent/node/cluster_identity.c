@@ -33,8 +33,7 @@ struct cluster_identity {
     bool ask_again; /* after the answer to the request under way */
     bool was_foreign;
     bool has_joined;
-    struct error
-        last_failure; /* the failure logged last, so that each is logged once */
+    struct error last_failure; /* the failure logged last, so that each is logged once */
 };
 
 static size_t
@@ -66,8 +65,7 @@ write_mark(struct cluster_identity *b, const char *mark)
     free(b->mark);
     b->mark = xstrdup(mark);
     if (file_write_atomic(b->path, 0600, mark, strlen(mark), &err) < 0)
-        log_warning("cannot record which cluster this node belongs to: %s",
-                    err.text);
+        log_warning("cannot record which cluster this node belongs to: %s", err.text);
 }
 
 /* True when the list has more ranges than in the last answer. */
@@ -90,8 +88,7 @@ static bool
 is_foreign(const struct cluster_identity *b, const char *uid)
 {
     return b->mark != NULL
-           && (uid_length(b->mark) != strlen(uid)
-               || strncmp(b->mark, uid, strlen(uid)) != 0);
+           && (uid_length(b->mark) != strlen(uid) || strncmp(b->mark, uid, strlen(uid)) != 0);
 }
 
 static void
@@ -104,10 +101,7 @@ log_foreign(struct cluster_identity *b, const char *uid)
                   "Restore the right store (kiln-controller(8)); or, to join "
                   "that cluster and end the jobs of the former one, remove "
                   "'%s'",
-                  uid,
-                  (int)uid_length(b->mark),
-                  b->mark,
-                  b->path);
+                  uid, (int)uid_length(b->mark), b->mark, b->path);
     b->was_foreign = true;
 }
 
@@ -121,9 +115,7 @@ log_failure(struct cluster_identity *b, const struct client_reply *reply)
 
     client_reply_error(reply, &err);
     if (strcmp(b->last_failure.text, err.text) != 0)
-        log_warning("cannot register node '%s': %s, trying again",
-                    b->s.node,
-                    err.text);
+        log_warning("cannot register node '%s': %s, trying again", b->s.node, err.text);
     b->last_failure = err;
 }
 
@@ -151,8 +143,7 @@ read_answer(struct cluster_identity *b, const struct client_reply *reply)
     }
     b->was_foreign = false;
     write_mark(b, mark);
-    return read_lost_ranges(b, json_get(tree, "lost")) ? CLUSTER_OLDER
-                                                       : CLUSTER_OURS;
+    return read_lost_ranges(b, json_get(tree, "lost")) ? CLUSTER_OLDER : CLUSTER_OURS;
 }
 
 static void
@@ -163,14 +154,11 @@ on_answer(const struct client_reply *reply, void *context)
     bool is_repeated = b->ask_again;
 
     b->is_asking = false;
-    if (!b->has_joined
-        && (answer == CLUSTER_UNKNOWN || answer == CLUSTER_REFUSED))
+    if (!b->has_joined && (answer == CLUSTER_UNKNOWN || answer == CLUSTER_REFUSED))
         log_failure(b, reply);
     b->has_joined = b->has_joined || answer == CLUSTER_OURS;
     timer_start(b->timer,
-                answer == CLUSTER_REFUSED || answer == CLUSTER_UNKNOWN
-                    ? AGAIN_MS
-                    : b->s.every_ms);
+                answer == CLUSTER_REFUSED || answer == CLUSTER_UNKNOWN ? AGAIN_MS : b->s.every_ms);
     if (is_repeated)
         cluster_identity_ask(b);
     /* Only one answer says that the store has lost revisions. */
@@ -197,10 +185,7 @@ cluster_identity_ask(struct cluster_identity *b)
     arena = arena_new(0);
     request.body = json_object(arena);
     if (b->mark != NULL)
-        json_set_string(arena,
-                        request.body,
-                        "mark",
-                        arena_printf(arena, "%s", b->mark));
+        json_set_string(arena, request.body, "mark", arena_printf(arena, "%s", b->mark));
     client_call(b->s.client, arena, &request, on_answer, b);
 }
 

@@ -43,8 +43,7 @@ struct cluster_identity_settings {
 
 /* Life */
 void cluster_identity_free(struct cluster_identity *cluster);
-struct cluster_identity *
-cluster_identity_new(const struct cluster_identity_settings *settings)
+struct cluster_identity *cluster_identity_new(const struct cluster_identity_settings *settings)
     OWNED_BY(cluster_identity_free);
 
 /* Change. Asks now, or once more after the answer to a request that is under
@@ -54,5 +53,4 @@ void cluster_identity_ask(struct cluster_identity *cluster);
 
 /* Look: whether the cluster's store has lost that revision, by the last answer.
  */
-bool cluster_identity_has_lost(const struct cluster_identity *cluster,
-                               int64_t revision);
+bool cluster_identity_has_lost(const struct cluster_identity *cluster, int64_t revision);

@@ -106,11 +106,8 @@ take_result(struct hardware_watch *s, struct hardware_check *l)
         bool is_less = has_less(l->was, l->is);
 
         s->s.topology = l->is;
-        s->s.changed(l->is,
-                     l->words.length > 0 ? l->words.text
-                                         : "the hardware has changed",
-                     is_less,
-                     s->s.context);
+        s->s.changed(l->is, l->words.length > 0 ? l->words.text : "the hardware has changed",
+                     is_less, s->s.context);
         l->is = NULL;
         free(s->fingerprint); /* it was taken with the former devices */
         s->fingerprint = NULL;
@@ -150,8 +147,7 @@ start_check(void *context)
     l->request = *s->s.request;
     l->was = s->s.topology;
     l->is_asked = s->is_asked;
-    l->fingerprint_before =
-        s->fingerprint != NULL ? xstrdup(s->fingerprint) : NULL;
+    l->fingerprint_before = s->fingerprint != NULL ? xstrdup(s->fingerprint) : NULL;
     l->fingerprint = (struct strbuf)STRBUF_INIT;
     l->words = (struct strbuf)STRBUF_INIT;
     s->is_asked = false;
@@ -175,12 +171,8 @@ hardware_watch_check(struct hardware_watch *s)
 static bool
 is_about_hardware(const char *message, size_t length)
 {
-    static const char *const subsystems[] = {"SUBSYSTEM=cpu",
-                                             "SUBSYSTEM=memory",
-                                             "SUBSYSTEM=node",
-                                             "SUBSYSTEM=pci",
-                                             "SUBSYSTEM=drm",
-                                             "SUBSYSTEM=nvme"};
+    static const char *const subsystems[] = {"SUBSYSTEM=cpu", "SUBSYSTEM=memory", "SUBSYSTEM=node",
+                                             "SUBSYSTEM=pci", "SUBSYSTEM=drm",    "SUBSYSTEM=nvme"};
 
     for (size_t at = 0; at < length; at += strlen(message + at) + 1)
         for (size_t i = 0; i < ARRAY_SIZE(subsystems); i++)
@@ -226,9 +218,7 @@ listen_to_kernel(struct hardware_watch *s)
         .nl_groups = KERNEL_GROUP,
     };
 
-    s->fd = socket(AF_NETLINK,
-                   SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                   NETLINK_KOBJECT_UEVENT);
+    s->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
     if (s->fd < 0)
         return;
     if (bind(s->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {

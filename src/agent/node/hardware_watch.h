@@ -29,17 +29,15 @@ struct hardware_watch_settings {
     const struct topology *topology;        /* as discovered; borrowed */
     int64_t every_ms;
     /* The former topology must live as long as other code uses it. */
-    void (*changed)(struct topology *is TAKES,
-                    const char *words, /* a description of the change */
-                    bool is_less,      /* hardware is gone */
+    void (*changed)(struct topology *is TAKES, const char *words, /* a description of the change */
+                    bool is_less,                                 /* hardware is gone */
                     void *context);
     void *context;
 };
 
 /* Life. Checks begin with hardware_watch_new. */
 void hardware_watch_free(struct hardware_watch *hardware_watch);
-struct hardware_watch *
-hardware_watch_new(const struct hardware_watch_settings *settings)
+struct hardware_watch *hardware_watch_new(const struct hardware_watch_settings *settings)
     OWNED_BY(hardware_watch_free);
 DEFINE_CLEANUP(struct hardware_watch, hardware_watch_free)
 

@@ -38,10 +38,7 @@ make_spec(const struct heartbeat *h, struct arena *arena)
     time_format(clock_real_us(h->s.clock), true, now);
     json_set_string(arena, spec, "renewTime", now);
     json_set_string(arena, spec, "holderIdentity", h->node);
-    json_set_int(arena,
-                 spec,
-                 "leaseDurationSeconds",
-                 (h->s.every_ms * DURATION + 999) / 1000);
+    json_set_int(arena, spec, "leaseDurationSeconds", (h->s.every_ms * DURATION + 999) / 1000);
     return spec;
 }
 
@@ -78,8 +75,7 @@ on_answer(const struct client_reply *reply, void *context)
     if (!h->quiet)
         log_warning("cannot renew the lease of node '%s': %s, trying again; "
                     "running jobs are not affected",
-                    h->node,
-                    err.text);
+                    h->node, err.text);
     h->quiet = true;
     timer_start(h->timer, h->s.every_ms < AGAIN_MS ? h->s.every_ms : AGAIN_MS);
 }
@@ -98,10 +94,7 @@ send_create(struct heartbeat *h)
 
     json_set_string(arena, body, "apiVersion", lease_kind.api_version);
     json_set_string(arena, body, "kind", lease_kind.name);
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "name",
-                    h->node);
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "name", h->node);
     json_set(arena, body, "spec", make_spec(h, arena));
     h->creating = true;
     h->is_sent = true;

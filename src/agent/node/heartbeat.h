@@ -42,8 +42,7 @@ struct heartbeat_settings {
 
 /* Life. Renewals begin with heartbeat_start. */
 void heartbeat_free(struct heartbeat *heartbeat);
-struct heartbeat *heartbeat_new(const struct heartbeat_settings *settings)
-    OWNED_BY(heartbeat_free);
+struct heartbeat *heartbeat_new(const struct heartbeat_settings *settings) OWNED_BY(heartbeat_free);
 DEFINE_CLEANUP(struct heartbeat, heartbeat_free)
 void heartbeat_start(struct heartbeat *heartbeat);
 

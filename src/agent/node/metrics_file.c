@@ -43,8 +43,7 @@ write_work(void *arg)
 
     f->error = (struct error){0};
     metric_format(f->registry, &text);
-    f->result =
-        file_write_atomic(f->path, 0644, text.text, text.length, &f->error);
+    f->result = file_write_atomic(f->path, 0644, text.text, text.length, &f->error);
 }
 
 static void
@@ -65,17 +64,11 @@ begin(void *arg)
     struct metrics_file *f = arg;
 
     metric_set(f->running, (double)pods_count_running(f->pods));
-    workers_submit(f->agent->workers,
-                   f->agent->loop,
-                   write_work,
-                   write_done,
-                   f);
+    workers_submit(f->agent->workers, f->agent->loop, write_work, write_done, f);
 }
 
 struct metrics_file *
-metrics_file_new(const struct agent_context *agent,
-                 const struct pods *pods,
-                 const char *path)
+metrics_file_new(const struct agent_context *agent, const struct pods *pods, const char *path)
 {
     struct metrics_file *f = xnew(struct metrics_file);
 
@@ -84,18 +77,15 @@ metrics_file_new(const struct agent_context *agent,
     f->path = xstrdup(path);
     f->registry = metric_registry_new();
     process_metrics_add(f->registry, agent->state_dir);
-    f->running = metric_series(metric_gauge(f->registry,
-                                            "kiln_agent_pods",
+    f->running = metric_series(metric_gauge(f->registry, "kiln_agent_pods",
                                             "Pods of this node that hold cores "
                                             "or other resources.",
                                             NULL));
-    f->over = metric_series(metric_counter(f->registry,
-                                           "kiln_agent_pods_over_total",
+    f->over = metric_series(metric_counter(f->registry, "kiln_agent_pods_over_total",
                                            "Pods that have ended on this "
                                            "node, since the agent started.",
                                            NULL));
-    f->heard = metric_series(metric_gauge(f->registry,
-                                          "kiln_agent_heard_timestamp_seconds",
+    f->heard = metric_series(metric_gauge(f->registry, "kiln_agent_heard_timestamp_seconds",
                                           "When the controller last "
                                           "acknowledged a heartbeat, in "
                                           "seconds since 1970; 0: never.",

@@ -22,10 +22,8 @@ struct pods;
  * writes. Drain the agent's workers between stop and free.
  */
 void metrics_file_free(struct metrics_file *file);
-struct metrics_file *metrics_file_new(const struct agent_context *agent,
-                                      const struct pods *pods,
-                                      const char *path)
-    OWNED_BY(metrics_file_free);
+struct metrics_file *metrics_file_new(const struct agent_context *agent, const struct pods *pods,
+                                      const char *path) OWNED_BY(metrics_file_free);
 void metrics_file_stop(struct metrics_file *file);
 
 /* Events that are counted: a pod is over; the controller has acknowledged a

@@ -29,10 +29,7 @@ add_label(struct arena *arena, struct json *labels, const char *text)
 }
 
 static void
-add_taint(struct arena *arena,
-          struct json *taints,
-          const char *key,
-          const char *effect)
+add_taint(struct arena *arena, struct json *taints, const char *key, const char *effect)
 {
     struct json *t = json_object(arena);
 
@@ -42,10 +39,7 @@ add_taint(struct arena *arena,
 }
 
 static void
-set_memory(struct arena *arena,
-           struct json *list,
-           const char *name,
-           uint64_t bytes)
+set_memory(struct arena *arena, struct json *list, const char *name, uint64_t bytes)
 {
     char *text = arena_printf(arena, "%" PRIu64 "Ki", bytes / 1024);
 
@@ -70,14 +64,11 @@ add_hugepages(struct arena *arena, struct json *list, const struct topology *t)
         for (unsigned j = 0; j < t->numa[i].n_hugepages; j++) {
             uint64_t page = t->numa[i].hugepages[j].page_bytes;
             uint64_t total = 0;
-            char *name =
-                page >= UINT64_C(1) << 30
-                    ? arena_printf(arena, "hugepages-%" PRIu64 "Gi", page >> 30)
-                : page >= UINT64_C(1) << 20
-                    ? arena_printf(arena, "hugepages-%" PRIu64 "Mi", page >> 20)
-                    : arena_printf(arena,
-                                   "hugepages-%" PRIu64 "Ki",
-                                   page >> 10);
+            char *name = page >= UINT64_C(1) << 30
+                             ? arena_printf(arena, "hugepages-%" PRIu64 "Gi", page >> 30)
+                         : page >= UINT64_C(1) << 20
+                             ? arena_printf(arena, "hugepages-%" PRIu64 "Mi", page >> 20)
+                             : arena_printf(arena, "hugepages-%" PRIu64 "Ki", page >> 10);
 
             for (unsigned k = 0; k < t->n_numa; k++)
                 for (unsigned l = 0; l < t->numa[k].n_hugepages; l++)
@@ -97,10 +88,7 @@ add_devices(struct arena *arena, struct json *list, const struct topology *t)
         const char *so_far = json_get_text(list, name);
         int64_t count = so_far != NULL ? strtoll(so_far, NULL, 10) : 0;
 
-        json_set_string(arena,
-                        list,
-                        name,
-                        arena_printf(arena, "%" PRId64, count + 1));
+        json_set_string(arena, list, name, arena_printf(arena, "%" PRId64, count + 1));
     }
 }
 
@@ -118,23 +106,15 @@ resources(struct arena *arena, const struct node_facts *f, bool allocatable)
     }
     json_set_string(arena, list, "cpu", arena_printf(arena, "%u", pus));
     set_memory(arena, list, "memory", memory);
-    json_set_string(arena,
-                    list,
-                    "pods",
-                    arena_printf(arena, "%" PRId64, f->max_pods));
+    json_set_string(arena, list, "pods", arena_printf(arena, "%" PRId64, f->max_pods));
     add_hugepages(arena, list, t);
     add_devices(arena, list, t);
     return list;
 }
 
 static void
-add_condition(struct arena *arena,
-              struct json *conditions,
-              const char *type,
-              bool status,
-              const char *reason,
-              const char *message,
-              int64_t now_us)
+add_condition(struct arena *arena, struct json *conditions, const char *type, bool status,
+              const char *reason, const char *message, int64_t now_us)
 {
     struct json *c = json_object(arena);
     char text[TIME_TEXT_SIZE];
@@ -160,9 +140,7 @@ has_device_files(const struct topology *t)
 
 /* Adds the condition only for a node that has device files. */
 static void
-add_devices_enforced(struct arena *arena,
-                     struct json *list,
-                     const struct node_facts *f,
+add_devices_enforced(struct arena *arena, struct json *list, const struct node_facts *f,
                      int64_t now_us)
 {
     bool enforced = f->can_guard_devices && !f->topology->is_virtual;
@@ -173,26 +151,19 @@ add_devices_enforced(struct arena *arena,
 
     if (!has_device_files(f->topology))
         return;
-    add_condition(
-        arena,
-        list,
-        "DevicesEnforced",
-        enforced,
-        enforced ? "CgroupDevices" : "NoDeviceControl",
-        enforced
-            ? "pods can open only the devices that they were given"
-            : arena_printf(arena,
-                           "pods know which devices they were given, but can "
-                           "open others: %s",
-                           why),
-        now_us);
+    add_condition(arena, list, "DevicesEnforced", enforced,
+                  enforced ? "CgroupDevices" : "NoDeviceControl",
+                  enforced ? "pods can open only the devices that they were given"
+                           : arena_printf(arena,
+                                          "pods know which devices they were given, but can "
+                                          "open others: %s",
+                                          why),
+                  now_us);
 }
 
 /* Adds the condition only for a node that has huge pages. */
 static void
-add_hugepages_enforced(struct arena *arena,
-                       struct json *list,
-                       const struct node_facts *f,
+add_hugepages_enforced(struct arena *arena, struct json *list, const struct node_facts *f,
                        int64_t now_us)
 {
     bool enforced = f->can_limit_hugepages && !f->topology->is_virtual;
@@ -202,19 +173,15 @@ add_hugepages_enforced(struct arena *arena,
         any = any || f->topology->numa[i].n_hugepages > 0;
     if (!any)
         return;
-    add_condition(
-        arena,
-        list,
-        "HugepagesEnforced",
-        enforced,
-        enforced ? "CgroupHugetlb" : "NoHugetlbController",
-        enforced ? "pods can use only the huge pages that they were given"
-        : f->topology->is_virtual
-            ? "the topology is given by configuration: it does not describe "
-              "this machine's memory"
-            : "pods can use more huge pages than they were given, and so can "
-              "pods that asked for none: there is no hugetlb controller",
-        now_us);
+    add_condition(arena, list, "HugepagesEnforced", enforced,
+                  enforced ? "CgroupHugetlb" : "NoHugetlbController",
+                  enforced ? "pods can use only the huge pages that they were given"
+                  : f->topology->is_virtual
+                      ? "the topology is given by configuration: it does not describe "
+                        "this machine's memory"
+                      : "pods can use more huge pages than they were given, and so can "
+                        "pods that asked for none: there is no hugetlb controller",
+                  now_us);
 }
 
 static struct json *
@@ -222,71 +189,44 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
 {
     struct json *list = json_array(arena);
 
-    add_condition(arena,
-                  list,
-                  "Ready",
-                  true,
-                  "AgentReady",
-                  "kiln-agent is posting ready status",
+    add_condition(arena, list, "Ready", true, "AgentReady", "kiln-agent is posting ready status",
                   now_us);
-    add_condition(arena,
-                  list,
-                  "MemoryEnforced",
-                  f->can_limit_memory,
+    add_condition(arena, list, "MemoryEnforced", f->can_limit_memory,
                   f->can_limit_memory ? "CgroupMemory" : "NoMemoryController",
-                  f->can_limit_memory
-                      ? "memory limits are enforced by cgroups"
-                      : "memory limits are not enforced on this node",
+                  f->can_limit_memory ? "memory limits are enforced by cgroups"
+                                      : "memory limits are not enforced on this node",
                   now_us);
-    add_condition(arena,
-                  list,
-                  "VirtualTopology",
-                  f->topology->is_virtual,
-                  f->topology->is_virtual ? "TopologyGiven"
-                                          : "TopologyDiscovered",
-                  f->topology->is_virtual
-                      ? "the topology is given by --topology: allocations are "
-                        "recorded, but processes are not bound to them"
-                      : "processes are bound to the cores they are given",
+    add_condition(arena, list, "VirtualTopology", f->topology->is_virtual,
+                  f->topology->is_virtual ? "TopologyGiven" : "TopologyDiscovered",
+                  f->topology->is_virtual ? "the topology is given by --topology: allocations are "
+                                            "recorded, but processes are not bound to them"
+                                          : "processes are bound to the cores they are given",
                   now_us);
     add_hugepages_enforced(arena, list, f, now_us);
     add_devices_enforced(arena, list, f, now_us);
-    add_condition(arena,
-                  list,
-                  NODE_CHECK_FAILED,
-                  f->check_reason != NULL,
+    add_condition(arena, list, NODE_CHECK_FAILED, f->check_reason != NULL,
                   f->check_reason != NULL ? f->check_reason : "CanStartPods",
                   f->check_reason != NULL ? f->check_words
                                           : "everything that pods need to "
                                             "start is present",
                   now_us);
-    add_condition(arena,
-                  list,
-                  NODE_HARDWARE_MISSING,
-                  f->missing != NULL,
+    add_condition(arena, list, NODE_HARDWARE_MISSING, f->missing != NULL,
                   f->missing != NULL ? "LessThanExpected" : "AsExpected",
                   f->missing != NULL ? f->missing
                                      : "all hardware that this node ever had "
                                        "is present",
                   now_us);
     if (f->has_hooks)
-        add_condition(arena,
-                      list,
-                      NODE_HOOK_FAILED,
-                      f->hook_failure != NULL,
+        add_condition(arena, list, NODE_HOOK_FAILED, f->hook_failure != NULL,
                       f->hook_failure != NULL ? "HookFailed" : "HooksSucceed",
-                      f->hook_failure != NULL
-                          ? f->hook_failure
-                          : "prolog and epilog have not failed",
+                      f->hook_failure != NULL ? f->hook_failure
+                                              : "prolog and epilog have not failed",
                       now_us);
     return list;
 }
 
 static void
-add_address(struct arena *arena,
-            struct json *list,
-            const char *type,
-            const char *address)
+add_address(struct arena *arena, struct json *list, const char *type, const char *address)
 {
     struct json *a = json_object(arena);
 
@@ -305,10 +245,7 @@ node_info(struct arena *arena, const struct machine *m)
     json_set_string(arena, i, "bootID", m->boot_id);
     json_set_string(arena, i, "kernelVersion", m->kernel_version);
     json_set_string(arena, i, "osImage", m->os_image);
-    json_set_string(arena,
-                    i,
-                    "containerRuntimeVersion",
-                    "kiln://" PACKAGE_VERSION);
+    json_set_string(arena, i, "containerRuntimeVersion", "kiln://" PACKAGE_VERSION);
     json_set_string(arena, i, "kubeletVersion", "v" PACKAGE_VERSION);
     json_set_string(arena, i, "kubeProxyVersion", "");
     json_set_string(arena, i, "operatingSystem", "linux");
@@ -326,22 +263,14 @@ scratch(struct arena *arena, const struct node_facts *f)
         return json_null(arena);
     s = json_object(arena);
     json_set_string(arena, s, "path", f->scratch_dir);
-    json_set_string(
-        arena,
-        s,
-        "capacity",
-        arena_printf(arena, "%" PRId64 "Ki", f->scratch_bytes / 1024));
-    json_set_string(arena,
-                    s,
-                    "quota",
-                    f->has_scratch_quota ? "project" : "none");
+    json_set_string(arena, s, "capacity",
+                    arena_printf(arena, "%" PRId64 "Ki", f->scratch_bytes / 1024));
+    json_set_string(arena, s, "quota", f->has_scratch_quota ? "project" : "none");
     return s;
 }
 
 struct json *
-node_status_status(struct arena *arena,
-                   const struct node_facts *f,
-                   int64_t now_us)
+node_status_status(struct arena *arena, const struct node_facts *f, int64_t now_us)
 {
     struct json *s = json_object(arena);
     struct json *addresses = json_array(arena);
@@ -357,9 +286,7 @@ node_status_status(struct arena *arena,
     json_set(arena, s, "nodeInfo", node_info(arena, f->machine));
     json_set(arena, s, "topology", topology_encode(f->topology, arena));
     json_set(arena, s, "scratch", scratch(arena, f));
-    json_append(arena,
-                features,
-                json_string(arena, NODE_FEATURE_CHANGED_LIMIT));
+    json_append(arena, features, json_string(arena, NODE_FEATURE_CHANGED_LIMIT));
     json_append(arena, features, json_string(arena, NODE_FEATURE_FREEZE));
     json_append(arena, features, json_string(arena, NODE_FEATURE_CHECKPOINT));
     if (f->lends_cores)
@@ -369,9 +296,7 @@ node_status_status(struct arena *arena,
 }
 
 struct json *
-node_status_body(struct arena *arena,
-                 const struct node_facts *f,
-                 int64_t now_us)
+node_status_body(struct arena *arena, const struct node_facts *f, int64_t now_us)
 {
     struct json *body = json_object(arena);
     struct json *meta = json_object(arena);
@@ -385,24 +310,16 @@ node_status_body(struct arena *arena,
     json_set(arena, meta, "labels", labels);
     json_set_string(arena, labels, LABEL_HOSTNAME, f->name);
     json_set_string(arena, labels, "kubernetes.io/os", "linux");
-    json_set_string(arena,
-                    labels,
-                    "kubernetes.io/arch",
-                    f->machine->architecture);
+    json_set_string(arena, labels, "kubernetes.io/arch", f->machine->architecture);
     if (f->rootless)
-        json_set_string(arena,
-                        labels,
-                        "kiln.hpc/rootless-uid",
+        json_set_string(arena, labels, "kiln.hpc/rootless-uid",
                         arena_printf(arena, "%" PRIu32, f->uid));
     for (size_t i = 0; i < f->n_labels; i++)
         add_label(arena, labels, f->labels[i]);
     if (f->topology->is_virtual)
         add_taint(arena, taints, TAINT_VIRTUAL, "NoSchedule");
     if (taints->count > 0)
-        json_set(arena,
-                 json_make_object(arena, body, "spec"),
-                 "taints",
-                 taints);
+        json_set(arena, json_make_object(arena, body, "spec"), "taints", taints);
     json_set(arena, body, "status", node_status_status(arena, f, now_us));
     return body;
 }

@@ -38,8 +38,8 @@ struct node_facts {
     bool can_bind_cpus; /* by a cpuset controller, beside affinity */
     bool can_guard_devices;
     const char *devices_lacking; /* why devices cannot be guarded, or NULL */
-    bool lends_cores; /* a suspended pod's cores may be lent to others */
-    uint32_t uid;     /* the user of a rootless agent */
+    bool lends_cores;            /* a suspended pod's cores may be lent to others */
+    uint32_t uid;                /* the user of a rootless agent */
 
     const char *scratch_dir; /* NULL: no scratch space is offered */
     int64_t scratch_bytes;
@@ -50,9 +50,6 @@ struct node_facts {
  * is the status alone, for updates of an existing Node. Conditions carry
  * `now_us` as heartbeat.
  */
-struct json *node_status_body(struct arena *arena,
-                              const struct node_facts *facts,
-                              int64_t now_us);
-struct json *node_status_status(struct arena *arena,
-                                const struct node_facts *facts,
+struct json *node_status_body(struct arena *arena, const struct node_facts *facts, int64_t now_us);
+struct json *node_status_status(struct arena *arena, const struct node_facts *facts,
                                 int64_t now_us);

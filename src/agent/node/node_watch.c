@@ -32,8 +32,7 @@ struct node_watch {
 static bool
 is_given_up(const struct object *node)
 {
-    const struct node_condition *ready =
-        node_find_condition(node_of(node), "Ready");
+    const struct node_condition *ready = node_find_condition(node_of(node), "Ready");
 
     return ready != NULL && strcmp(ready->status, "Unknown") == 0;
 }
@@ -86,17 +85,14 @@ add_remnant(const struct object *pod, void *arg)
     struct remnant_patch *w = arg;
 
     if (node_find_remnant(w->node, pod->meta->uid) == NULL)
-        json_set(w->arena,
-                 w->remnants,
-                 pod->meta->uid,
+        json_set(w->arena, w->remnants, pod->meta->uid,
                  remnant_make(w->arena, pod, clock_real_us(&clock_system)));
 }
 
 static void
 end_named_orphans(struct node_watch *s, const struct node *node)
 {
-    const char *uids =
-        string_map_find(&node->meta.annotations, ANNOTATION_END_ORPHANS);
+    const char *uids = string_map_find(&node->meta.annotations, ANNOTATION_END_ORPHANS);
 
     if (uids != NULL && s->s.end_orphans != NULL)
         s->s.end_orphans(uids, s->s.context);
@@ -116,9 +112,7 @@ node_watch_check(struct node_watch *s)
     end_named_orphans(s, node);
     w.arena = arena_new(0);
     body = json_object(w.arena);
-    w.remnants = json_make_object(w.arena,
-                                  json_make_object(w.arena, body, "status"),
-                                  "remnants");
+    w.remnants = json_make_object(w.arena, json_make_object(w.arena, body, "status"), "remnants");
     for (unsigned i = 0; i < node->status.remnants.count; i++) {
         const char *uid = node->status.remnants.items[i].key;
 
@@ -154,9 +148,7 @@ check_again(void *context)
 /* ---- Changes by others ---- */
 
 static void
-on_node(const struct object *old_object,
-        const struct object *new_object,
-        void *context)
+on_node(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct node_watch *s = context;
 

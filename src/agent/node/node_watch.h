@@ -37,8 +37,7 @@ struct node_watch_settings {
     /* Calls `visit` for each pod that still holds something here that the API
      * does not count.
      */
-    void (*visit_retained)(void (*visit)(const struct object *pod, void *arg),
-                           void *arg,
+    void (*visit_retained)(void (*visit)(const struct object *pod, void *arg), void *arg,
                            void *context);
     /* Ends the orphaned pods whose uids are in that text, because an
      * administrator asked for it.

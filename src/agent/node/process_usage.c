@@ -47,15 +47,10 @@ read_process(const char *root, pid_t pid, struct sampled_process *ret_process)
     at = strrchr(text, ')'); /* the process name may contain ')' */
     if (at == NULL
         || sscanf(at + 1,
-                  " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
-                  " %" SCNu64 " %" SCNu64 " %" SCNu64
-                  " %*d %*d %*d %*d %*u %*u %" SCNd64,
-                  &ret_process->parent,
-                  &ret_process->user,
-                  &ret_process->system,
-                  &ret_process->waited_user,
-                  &ret_process->waited_system,
-                  &ret_process->pages)
+                  " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64
+                  " %" SCNu64 " %*d %*d %*d %*d %*u %*u %" SCNd64,
+                  &ret_process->parent, &ret_process->user, &ret_process->system,
+                  &ret_process->waited_user, &ret_process->waited_system, &ret_process->pages)
                != 6)
         return -EBADMSG;
     return 0;
@@ -92,8 +87,7 @@ read_process_table(const char *root, struct sampled_processes *c)
         struct sampled_process p;
 
         if (!isdigit((unsigned char)entry->d_name[0])
-            || read_process(root, (pid_t)strtol(entry->d_name, NULL, 10), &p)
-                   < 0)
+            || read_process(root, (pid_t)strtol(entry->d_name, NULL, 10), &p) < 0)
             continue;
         xgrow(c->items, c->count, c->capacity);
         c->items[c->count++] = p;
@@ -116,10 +110,8 @@ find_usage(struct process_usage *list, size_t count, pid_t ancestor)
  * cycle is possible.
  */
 static struct process_usage *
-find_ancestor(const struct sampled_processes *c,
-              const struct sampled_process *p,
-              struct process_usage *list,
-              size_t count)
+find_ancestor(const struct sampled_processes *c, const struct sampled_process *p,
+              struct process_usage *list, size_t count)
 {
     for (size_t steps = 0; p != NULL && steps < c->count; steps++) {
         const struct sampled_process key = {.pid = p->parent};
@@ -142,8 +134,7 @@ static void
 add(struct process_usage *k, const struct sampled_process *p, bool is_ancestor)
 {
     k->cpu_user_us += ticks_us(p->waited_user + (is_ancestor ? 0 : p->user));
-    k->cpu_system_us +=
-        ticks_us(p->waited_system + (is_ancestor ? 0 : p->system));
+    k->cpu_system_us += ticks_us(p->waited_system + (is_ancestor ? 0 : p->system));
     if (is_ancestor)
         k->is_there = true;
     else

@@ -26,5 +26,4 @@ struct process_usage {
 /* `root` is put in front of "/proc": "" for this machine. The list is sorted
  * by ancestor.
  */
-int
-process_usage_read(const char *root, struct process_usage *list, size_t count);
+int process_usage_read(const char *root, struct process_usage *list, size_t count);

@@ -55,9 +55,7 @@ try_again(struct registration *r, const struct client_reply *reply)
 
     client_reply_error(reply, &err);
     if (strcmp(r->trouble.text, err.text) != 0)
-        log_warning("cannot register node '%s': %s, trying again",
-                    r->s.facts->name,
-                    err.text);
+        log_warning("cannot register node '%s': %s, trying again", r->s.facts->name, err.text);
     r->trouble = err;
     if (reply->code != 401 || !r->is_proven)
         r->refusals = 0;
@@ -71,9 +69,7 @@ try_again(struct registration *r, const struct client_reply *reply)
 /* ---- The secret ---- */
 
 int
-registration_read_secret(const char *path,
-                         struct node_secret *ret_secret,
-                         struct error *err)
+registration_read_secret(const char *path, struct node_secret *ret_secret, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct stat st;
@@ -87,8 +83,7 @@ registration_read_secret(const char *path,
     while (text.length > 0 && text.text[text.length - 1] == '\n')
         strbuf_truncate(&text, text.length - 1);
     if (node_secret_parse(text.text, ret_secret) < 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' does not contain a node secret; remove it and "
                          "let the node enrol again (kctl reset node NAME)",
                          path);
@@ -115,8 +110,7 @@ on_enrolled(const struct client_reply *reply, void *context)
     answer = json_parse(arena, reply->text, reply->length, NULL, NULL);
     secret = json_get_text(answer, "secret");
     if (secret == NULL
-        || file_write_atomic(r->secret_path, 0600, secret, strlen(secret), &err)
-               < 0) {
+        || file_write_atomic(r->secret_path, 0600, secret, strlen(secret), &err) < 0) {
         log_error("cannot store the node's secret: %s",
                   secret == NULL ? "the answer contains none" : err.text);
         timer_start(r->timer, AGAIN_MS);
@@ -210,16 +204,13 @@ on_written(const struct client_reply *reply, void *context)
 
 /* Conditions whose status is unchanged keep their lastTransitionTime. */
 static void
-keep_transitions(struct arena *arena,
-                 struct json *conditions,
-                 const struct node *node)
+keep_transitions(struct arena *arena, struct json *conditions, const struct node *node)
 {
     char text[TIME_TEXT_SIZE];
 
     for (uint32_t i = 0; i < json_count(conditions); i++) {
         struct json *c = conditions->items[i];
-        const struct node_condition *old =
-            node_find_condition(node, json_get_text(c, "type"));
+        const struct node_condition *old = node_find_condition(node, json_get_text(c, "type"));
 
         if (old == NULL || strcmp(old->status, json_get_text(c, "status")) != 0)
             continue;
@@ -245,8 +236,7 @@ write_status(struct registration *r, const struct object *node)
     static const char *const maps[] = {"capacity", "allocatable", "topology"};
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
-    struct json *status =
-        node_status_status(arena, r->s.facts, clock_real_us(r->s.clock));
+    struct json *status = node_status_status(arena, r->s.facts, clock_real_us(r->s.clock));
     struct client_request request = {
         .verb = CLIENT_MERGE_PATCH,
         .kind = &node_kind,
@@ -271,8 +261,7 @@ on_found(const struct client_reply *reply, void *context)
 
     r->calling = false;
     if (reply->code == 404 && r->is_proven) {
-        log_warning("node '%s' was deleted from the API, registering it again",
-                    r->s.facts->name);
+        log_warning("node '%s' was deleted from the API, registering it again", r->s.facts->name);
         r->s.reconnect(REGISTRATION_UNPROVEN, r->s.context);
     } else if (reply->code == 404)
         create(r);

@@ -31,8 +31,7 @@ struct registration;
 enum registration_mode { REGISTRATION_PROVEN, REGISTRATION_UNPROVEN };
 
 typedef void registration_done_fn(void *context);
-typedef void registration_reconnect_fn(enum registration_mode mode,
-                                       void *context);
+typedef void registration_reconnect_fn(enum registration_mode mode, void *context);
 
 struct registration_settings {
     struct loop *loop;
@@ -41,8 +40,7 @@ struct registration_settings {
     const struct node_facts *facts; /* borrowed, may change: see below */
     const char *secret_path;
     enum registration_mode mode;
-    registration_reconnect_fn
-        *reconnect; /* all connections have to be opened again */
+    registration_reconnect_fn *reconnect; /* all connections have to be opened again */
     /* the first time that the Node is known, and its status is written unless
      * the disk is full
      */
@@ -52,8 +50,7 @@ struct registration_settings {
 
 /* Life */
 void registration_free(struct registration *registration);
-struct registration *
-registration_new(const struct registration_settings *settings)
+struct registration *registration_new(const struct registration_settings *settings)
     OWNED_BY(registration_free);
 DEFINE_CLEANUP(struct registration, registration_free)
 void registration_start(struct registration *registration);
@@ -67,6 +64,4 @@ void registration_update(struct registration *registration);
  * another errno with words.
  */
 struct error;
-int registration_read_secret(const char *path,
-                             struct node_secret *ret_secret,
-                             struct error *err);
+int registration_read_secret(const char *path, struct node_secret *ret_secret, struct error *err);

@@ -66,17 +66,14 @@ check_descriptors(UNUSED struct self_check *c, struct error *err)
     while (n > 0)
         close(fds[--n]);
     if (r == -EMFILE)
-        return error_set(err,
-                         r,
+        return error_set(err, r,
                          "the agent has no free file descriptors; restart "
                          "it, with a higher LimitNOFILE or a lower maxPods");
     if (r == -ENFILE)
-        return error_set(err,
-                         r,
+        return error_set(err, r,
                          "the machine has no free file descriptors: see "
                          "fs.file-max and fs.file-nr (sysctl)");
-    return r < 0 ? error_set(err, r, "opening '/dev/null': %s", strerror(-r))
-                 : 0;
+    return r < 0 ? error_set(err, r, "opening '/dev/null': %s", strerror(-r)) : 0;
 }
 
 /* Checks that a file can be made and written. */
@@ -84,8 +81,7 @@ static int
 check_directory(const char *dir, const char *setting, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/.self-check", dir);
-    CLEANUP_FD int fd =
-        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     char block[4096] = {0};
     struct statvfs fs;
     int r = fd < 0 ? -errno : fd_write_all(fd, block, sizeof(block));
@@ -97,20 +93,13 @@ check_directory(const char *dir, const char *setting, struct error *err)
             || (fs.f_files > 0 && fs.f_favail < SPOOL_FILES)))
         r = -ENOSPC;
     if (r == -ENOSPC)
-        return error_set(err,
-                         r,
-                         "'%s' (%s) is full: free at least %u MiB",
-                         dir,
-                         setting,
+        return error_set(err, r, "'%s' (%s) is full: free at least %u MiB", dir, setting,
                          SPOOL_BYTES >> 20);
     if (r < 0)
-        return error_set(err,
-                         r,
+        return error_set(err, r,
                          "'%s' (%s) cannot be written to: %s; repair it or "
                          "set another directory in agent.yaml",
-                         dir,
-                         setting,
-                         strerror(-r));
+                         dir, setting, strerror(-r));
     return 0;
 }
 
@@ -135,10 +124,7 @@ check_tmp(struct self_check *c, struct error *err)
 {
     int r = tmp_dirs_check(c->s.tmp_dirs, err);
 
-    return r < 0 ? error_wrap(err,
-                              r,
-                              "tmpDir, which must be repaired on the node")
-                 : 0;
+    return r < 0 ? error_wrap(err, r, "tmpDir, which must be repaired on the node") : 0;
 }
 
 static int
@@ -146,11 +132,8 @@ check_shepherd(struct self_check *c, struct error *err)
 {
     if (access(c->s.shepherd, X_OK) == 0)
         return 0;
-    return error_set(err,
-                     -errno,
-                     "'%s' cannot be run: %s; install Kiln again on this node",
-                     c->s.shepherd,
-                     strerror(errno));
+    return error_set(err, -errno, "'%s' cannot be run: %s; install Kiln again on this node",
+                     c->s.shepherd, strerror(errno));
 }
 
 /* systemd may have restarted the unit of the cgroup while the agent runs. */
@@ -160,8 +143,7 @@ check_cgroups(struct self_check *c, struct error *err)
     int r = c->s.cgroups != NULL ? cgroot_repair(c->s.cgroups, err) : 0;
 
     if (r < 0)
-        return error_wrap(err,
-                          r,
+        return error_wrap(err, r,
                           "the cgroup of all jobs is missing and cannot be "
                           "created again (systemctl start kiln-jobs)");
     if (r > 0) {
@@ -202,8 +184,8 @@ run_checks(void *arg)
 static void
 set_verdict(struct self_check *c, const char *reason, const char *words)
 {
-    bool is_news = !c->has_told || c->reason != reason
-                   || (words != NULL && strcmp(words, c->words) != 0);
+    bool is_news =
+        !c->has_told || c->reason != reason || (words != NULL && strcmp(words, c->words) != 0);
     char *former = c->words;
 
     if (!is_news) /* keep the former words: others borrow them */
@@ -234,9 +216,7 @@ decide(struct self_check *c)
         words = xasprintf("%u pods in a row could not be started here, the "
                           "last one: %s; trying again after %u minutes, or a "
                           "restart of kiln-agent",
-                          c->n_failed,
-                          c->start_failure,
-                          STARTS_MS / 60000);
+                          c->n_failed, c->start_failure, STARTS_MS / 60000);
         set_verdict(c, "StartsFail", words);
     } else
         set_verdict(c, NULL, NULL);
@@ -287,11 +267,9 @@ start_checks(void *arg)
 static void
 on_no_answer(void *arg)
 {
-    set_verdict(
-        arg,
-        "NoAnswer",
-        "a file system that jobs need does not answer: stateDir, runDir "
-        "or tmpDir of this node (see 'dmesg')");
+    set_verdict(arg, "NoAnswer",
+                "a file system that jobs need does not answer: stateDir, runDir "
+                "or tmpDir of this node (see 'dmesg')");
 }
 
 static void
@@ -317,9 +295,7 @@ self_check_note_start(struct self_check *c, const char *failure)
 }
 
 bool
-self_check_has_failed(const struct self_check *c,
-                      const char **ret_reason,
-                      const char **ret_words)
+self_check_has_failed(const struct self_check *c, const char **ret_reason, const char **ret_words)
 {
     *ret_reason = c->reason;
     *ret_words = c->words;

@@ -55,6 +55,5 @@ void self_check_note_start(struct self_check *c, const char *failure);
  * that says what to do, borrowed until the next change; both are NULL
  * otherwise.
  */
-bool self_check_has_failed(const struct self_check *c,
-                           const char **ret_reason,
+bool self_check_has_failed(const struct self_check *c, const char **ret_reason,
                            const char **ret_words);

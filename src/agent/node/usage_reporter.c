@@ -84,8 +84,7 @@ measurement_free(struct measurement *t)
 static void
 measure_processes(struct measurement *t)
 {
-    CLEANUP_FREE struct process_usage *list =
-        xnew_array(struct process_usage, t->count);
+    CLEANUP_FREE struct process_usage *list = xnew_array(struct process_usage, t->count);
     size_t n = 0;
 
     for (size_t i = 0; i < t->count; i++)
@@ -139,12 +138,10 @@ rate(uint64_t cpu_us, uint64_t before_us, int64_t window_us)
  * its start, if it started after this reporter.
  */
 static void
-set_pod_rate(const struct usage_reporter *m,
-             const struct pod_measurement *p,
+set_pod_rate(const struct usage_reporter *m, const struct pod_measurement *p,
              struct usage_figures *f)
 {
-    const struct cpu_reading *last_readings =
-        map_find(m->last_readings, p->pod->meta->uid);
+    const struct cpu_reading *last_readings = map_find(m->last_readings, p->pod->meta->uid);
     uint64_t cpu_us = p->usage.cpu_user_us + p->usage.cpu_system_us;
     int64_t window_us = 0;
     uint64_t before_us = 0;
@@ -161,9 +158,7 @@ set_pod_rate(const struct usage_reporter *m,
 }
 
 static void
-add_pod(const struct measurement *t,
-        const struct pod_measurement *p,
-        struct usage_of_pod *out)
+add_pod(const struct measurement *t, const struct pod_measurement *p, struct usage_of_pod *out)
 {
     out->namespace = p->pod->meta->namespace;
     out->name = p->pod->meta->name;
@@ -186,8 +181,7 @@ set_node(const struct measurement *t, struct usage_figures *f)
     if (!m->has_node || t->at_us - m->node_at_us < LEAST_MS * 1000)
         return;
     f->window_ms = (t->at_us - m->node_at_us) / 1000;
-    f->cpu_nanocores =
-        rate(t->load.cpu_us, m->node_cpu_us, t->at_us - m->node_at_us);
+    f->cpu_nanocores = rate(t->load.cpu_us, m->node_cpu_us, t->at_us - m->node_at_us);
 }
 
 static void
@@ -231,8 +225,7 @@ on_answer(const struct client_reply *reply, void *context)
 
     if (reply->code != 201) {
         client_reply_error(reply, &err);
-        log_debug("the controller did not accept the usage report: %s",
-                  err.text);
+        log_debug("the controller did not accept the usage report: %s", err.text);
     }
     timer_start(m->timer, m->interval_ms);
 }
@@ -251,8 +244,7 @@ report(struct usage_reporter *m, const struct measurement *t)
     };
 
     set_node(t, &said.node);
-    said.pods.items =
-        arena_alloc(arena, (t->count + 1) * sizeof(*said.pods.items));
+    said.pods.items = arena_alloc(arena, (t->count + 1) * sizeof(*said.pods.items));
     for (size_t i = 0; i < t->count; i++)
         if (t->pods[i].is_known)
             add_pod(t, &t->pods[i], &said.pods.items[said.pods.count++]);
@@ -298,16 +290,13 @@ begin(void *context)
 }
 
 struct usage_reporter *
-usage_reporter_new(const struct agent_context *agent,
-                   const struct pods *pods,
-                   int64_t interval_ms)
+usage_reporter_new(const struct agent_context *agent, const struct pods *pods, int64_t interval_ms)
 {
     struct usage_reporter *m = xnew(struct usage_reporter);
 
     m->agent = agent;
     m->pods = pods;
-    m->interval_ms =
-        interval_ms > INTERVAL_MIN_MS ? interval_ms : INTERVAL_MIN_MS;
+    m->interval_ms = interval_ms > INTERVAL_MIN_MS ? interval_ms : INTERVAL_MIN_MS;
     m->last_readings = map_new();
     m->started_us = clock_real_us(agent->clock);
     m->timer = timer_new(agent->loop, begin, m);

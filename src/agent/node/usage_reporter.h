@@ -25,7 +25,6 @@ struct usage_reporter;
  */
 void usage_reporter_free(struct usage_reporter *usage_reporter);
 struct usage_reporter *usage_reporter_new(const struct agent_context *agent,
-                                          const struct pods *pods,
-                                          int64_t interval_ms)
+                                          const struct pods *pods, int64_t interval_ms)
     OWNED_BY(usage_reporter_free);
 void usage_reporter_start(struct usage_reporter *usage_reporter);

@@ -22,8 +22,7 @@ memory_facts_read(struct memory_facts *ret_facts)
     for (int id = 0; id <= numa_max_node(); id++) {
         long long bytes = numa_node_size64(id, NULL);
 
-        if (f.n == ARRAY_SIZE(f.ids)
-            || !numa_bitmask_isbitset(numa_nodes_ptr, (unsigned)id))
+        if (f.n == ARRAY_SIZE(f.ids) || !numa_bitmask_isbitset(numa_nodes_ptr, (unsigned)id))
             continue;
         f.ids[f.n] = (unsigned)id;
         f.bytes[f.n++] = bytes > 0 ? (uint64_t)bytes : 0;
@@ -91,9 +90,7 @@ is_size_alike(uint64_t a, uint64_t b)
 }
 
 static unsigned
-check_sizes(const struct topology *t,
-            uint64_t reserved,
-            const struct memory_facts *f,
+check_sizes(const struct topology *t, uint64_t reserved, const struct memory_facts *f,
             struct strbuf *words)
 {
     uint64_t sum = sum_bytes(t);
@@ -109,24 +106,17 @@ check_sizes(const struct topology *t,
         begin_clause(words);
         differences++;
         if (at == f->n)
-            strbuf_printf(words,
-                          "hwloc shows NUMA node %u, but libnuma does not",
-                          n->os_index);
+            strbuf_printf(words, "hwloc shows NUMA node %u, but libnuma does not", n->os_index);
         else
-            strbuf_printf(words,
-                          "NUMA node %u has %" PRIu64
-                          " MiB by hwloc and %" PRIu64 " MiB by libnuma",
-                          n->os_index,
-                          bytes >> 20,
-                          f->bytes[at] >> 20);
+            strbuf_printf(
+                words, "NUMA node %u has %" PRIu64 " MiB by hwloc and %" PRIu64 " MiB by libnuma",
+                n->os_index, bytes >> 20, f->bytes[at] >> 20);
     }
     return differences;
 }
 
 static unsigned
-check_distances(const struct topology *t,
-                const struct memory_facts *f,
-                struct strbuf *words)
+check_distances(const struct topology *t, const struct memory_facts *f, struct strbuf *words)
 {
     unsigned differences = 0;
 
@@ -144,19 +134,15 @@ check_distances(const struct topology *t,
             strbuf_printf(words,
                           "the distance from NUMA node %u to %u is %u by "
                           "hwloc and %u by libnuma",
-                          t->numa[i].os_index,
-                          t->numa[j].os_index,
-                          by_hwloc,
+                          t->numa[i].os_index, t->numa[j].os_index, by_hwloc,
                           f->distances[from][to]);
         }
     return differences;
 }
 
 unsigned
-memory_check(const struct topology *topology,
-             uint64_t reserved_bytes,
-             const struct memory_facts *facts,
-             struct strbuf *words)
+memory_check(const struct topology *topology, uint64_t reserved_bytes,
+             const struct memory_facts *facts, struct strbuf *words)
 {
     return check_sizes(topology, reserved_bytes, facts, words)
            + check_distances(topology, facts, words);

@@ -17,11 +17,10 @@ struct topology;
 
 /* The machine as libnuma sees it. */
 struct memory_facts {
-    unsigned n;         /* NUMA nodes below */
-    unsigned ids[64];   /* their numbers in Linux */
-    uint64_t bytes[64]; /* total memory, huge pages included */
-    unsigned char distances[64]
-                           [64]; /* by index in ids; 10: local, 0: unknown */
+    unsigned n;                      /* NUMA nodes below */
+    unsigned ids[64];                /* their numbers in Linux */
+    uint64_t bytes[64];              /* total memory, huge pages included */
+    unsigned char distances[64][64]; /* by index in ids; 10: local, 0: unknown */
 };
 
 /* Reads the facts. Errors: -ENOSYS, the kernel has no NUMA support. */
@@ -35,7 +34,5 @@ int memory_facts_read(struct memory_facts *ret_facts);
  * sizes are without `reserved_bytes`, which were taken from all nodes in
  * proportion to size.
  */
-unsigned memory_check(const struct topology *topology,
-                      uint64_t reserved_bytes,
-                      const struct memory_facts *facts,
-                      struct strbuf *words);
+unsigned memory_check(const struct topology *topology, uint64_t reserved_bytes,
+                      const struct memory_facts *facts, struct strbuf *words);

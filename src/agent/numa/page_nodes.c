@@ -65,8 +65,8 @@ struct memory_mapping {
 static bool
 is_memory(const char *name)
 {
-    static const char *const shared[] =
-        {"/dev/shm/", "/SYSV", "/memfd:", "/dev/zero", "/anon_hugepage"};
+    static const char *const shared[] = {"/dev/shm/", "/SYSV", "/memfd:", "/dev/zero",
+                                         "/anon_hugepage"};
 
     if (*name == '\0' || *name == '\n')
         return true;
@@ -88,12 +88,7 @@ next_mapping(const char **at, struct memory_mapping *ret)
         int name = 0;
 
         *at = line + length + (line[length] == '\n');
-        if (sscanf(line,
-                   "%lx-%lx %*s %*s %*s %*s%n",
-                   &ret->begin,
-                   &ret->end,
-                   &name)
-                < 2
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %*s%n", &ret->begin, &ret->end, &name) < 2
             || name == 0)
             continue;
         while ((size_t)name < length && line[name] == ' ')
@@ -116,10 +111,7 @@ count_mapped(const char *maps, unsigned long page_bytes)
 }
 
 int
-page_nodes_count(const char *proc,
-                 pid_t pid,
-                 const struct bitset *right,
-                 uint64_t most,
+page_nodes_count(const char *proc, pid_t pid, const struct bitset *right, uint64_t most,
                  struct page_count *count)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%d/maps", proc, (int)pid);
@@ -167,10 +159,7 @@ page_nodes_move(pid_t pid, const struct bitset *nodes, struct error *err)
         numa_bitmask_setbit(bitset_has(nodes, node) ? to : from, node);
     if (numa_bitmask_weight(to) > 0 && numa_bitmask_weight(from) > 0
         && numa_migrate_pages(pid, from, to) < 0)
-        r = error_set(err,
-                      -errno,
-                      "moving the memory of process %d: %s",
-                      (int)pid,
+        r = error_set(err, -errno, "moving the memory of process %d: %s", (int)pid,
                       strerror(errno));
     numa_free_nodemask(from);
     numa_free_nodemask(to);

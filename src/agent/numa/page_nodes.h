@@ -27,10 +27,7 @@ struct page_count {
  * that at most `most` are. `proc` is where /proc is mounted. Errors: -ENOENT
  * the process is gone, -EPERM, -ENOSYS without move_pages.
  */
-int page_nodes_count(const char *proc,
-                     pid_t pid,
-                     const struct bitset *right,
-                     uint64_t most,
+int page_nodes_count(const char *proc, pid_t pid, const struct bitset *right, uint64_t most,
                      struct page_count *count);
 
 /* Moves the pages that are on other NUMA nodes to `nodes`. Pages that cannot

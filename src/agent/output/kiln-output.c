@@ -73,8 +73,7 @@ become_user(const struct output_request *w)
     alarm(GIVE_UP_S);
     p = getpwuid(w->uid);
     if ((p != NULL ? initgroups(p->pw_name, w->gid) : setgroups(0, NULL)) < 0
-        || setresgid(w->gid, w->gid, w->gid) < 0
-        || setresuid(w->uid, w->uid, w->uid) < 0)
+        || setresgid(w->gid, w->gid, w->gid) < 0 || setresuid(w->uid, w->uid, w->uid) < 0)
         fail(FAILED, "becoming uid %u: %s", w->uid, strerror(errno));
     if (w->uid != 0 && setuid(0) == 0)
         fail(FAILED, "uid %u can become root again", w->uid);
@@ -88,14 +87,10 @@ open_output(const char *path)
     struct stat st;
 
     if (fd < 0)
-        fail(errno == ENOENT ? NOT_FOUND : FORBIDDEN,
-             "the output file '%s': %s",
-             path,
+        fail(errno == ENOENT ? NOT_FOUND : FORBIDDEN, "the output file '%s': %s", path,
              strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        fail(NOT_FOUND,
-             "'%s' is not a regular file: its output is not kept",
-             path);
+        fail(NOT_FOUND, "'%s' is not a regular file: its output is not kept", path);
     return fd;
 }
 
@@ -222,10 +217,7 @@ put(const char *text, size_t length, int64_t *limit)
 }
 
 static bool
-put_line(struct output_request *w,
-         struct output_line *line,
-         bool is_live,
-         int64_t *limit)
+put_line(struct output_request *w, struct output_line *line, bool is_live, int64_t *limit)
 {
     char time[LINE_TIMES_TEXT_SIZE];
     size_t length = line->length;
@@ -233,10 +225,7 @@ put_line(struct output_request *w,
     if (length == 0)
         return true;
     line->length = 0;
-    return put(time,
-               (size_t)line_times_format(
-                   line_times_get(&w->times, line->end, is_live),
-                   time),
+    return put(time, (size_t)line_times_format(line_times_get(&w->times, line->end, is_live), time),
                limit)
            && put(line->text, length, limit);
 }
@@ -245,11 +234,7 @@ put_line(struct output_request *w,
  * limit is reached.
  */
 static bool
-copy_lines(struct output_request *w,
-           int fd,
-           struct output_line *line,
-           bool live,
-           int64_t *limit)
+copy_lines(struct output_request *w, int fd, struct output_line *line, bool live, int64_t *limit)
 {
     static char piece[PIECE];
     ssize_t got;
@@ -298,8 +283,7 @@ show(struct output_request *w)
 {
     int fd = open_output(w->path);
 
-    if ((w->timestamps || w->since_us > 0)
-        && line_times_find(&w->times, fd) < 0)
+    if ((w->timestamps || w->since_us > 0) && line_times_find(&w->times, fd) < 0)
         fail(BAD,
              "no times were recorded for the output '%s': ask for it without "
              "since and timestamps",
@@ -320,9 +304,8 @@ find_gone(struct output_request *w, const char *state_dir, const char *pod_uid)
     char *path = NULL;
 
     if (output_record_find(state_dir, pod_uid, &w->uid, &w->gid, &path) < 0)
-        fail(NOT_FOUND,
-             "the node's agent no longer knows where the task wrote its "
-             "output");
+        fail(NOT_FOUND, "the node's agent no longer knows where the task wrote its "
+                        "output");
     w->path = path;
 }
 
@@ -342,8 +325,7 @@ main(int argc, char **argv)
         return 0;
     }
     if (argc != 11) {
-        fputs("kiln-output: started by kiln-agent; not for use by hand\n",
-              stderr);
+        fputs("kiln-output: started by kiln-agent; not for use by hand\n", stderr);
         return 64;
     }
     signal(SIGPIPE, SIG_IGN);

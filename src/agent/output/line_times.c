@@ -17,9 +17,7 @@
 #define THINNING_MS 200
 
 void
-line_times_begin(struct line_times *t,
-                 const char *directory,
-                 int64_t started_us)
+line_times_begin(struct line_times *t, const char *directory, int64_t started_us)
 {
     *t = (struct line_times){
         .directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC),
@@ -53,9 +51,7 @@ load(struct line_times *t)
     int r = -EAGAIN;
 
     if (t->fd < 0)
-        t->fd = openat(t->directory_fd,
-                       OUTPUT_INDEX_NAME,
-                       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        t->fd = openat(t->directory_fd, OUTPUT_INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (t->fd < 0)
         return -errno;
     for (int ms = 0; r == -EAGAIN && ms < THINNING_MS; ms += STEP_MS) {
@@ -65,9 +61,7 @@ load(struct line_times *t)
     }
     if (r == 0 && fstat(t->output_fd, &st) < 0)
         r = -errno;
-    if (r == 0
-        && (st.st_dev != t->copy.head.device
-            || st.st_ino != t->copy.head.inode))
+    if (r == 0 && (st.st_dev != t->copy.head.device || st.st_ino != t->copy.head.inode))
         r = -ENODATA;
     return r;
 }
@@ -75,8 +69,7 @@ load(struct line_times *t)
 static bool
 is_young(const struct line_times *t)
 {
-    return t->started_us != 0
-           && clock_real_us(&clock_system) - t->started_us < WHOLE_US;
+    return t->started_us != 0 && clock_real_us(&clock_system) - t->started_us < WHOLE_US;
 }
 
 int
@@ -87,8 +80,7 @@ line_times_find(struct line_times *t, int output_fd)
 
     t->output_fd = output_fd;
     r = load(t);
-    for (int ms = 0; r == -ENOENT && is_young(t) && ms < BEGINS_MS;
-         ms += STEP_MS) {
+    for (int ms = 0; r == -ENOENT && is_young(t) && ms < BEGINS_MS; ms += STEP_MS) {
         pause_for(STEP_MS);
         r = load(t);
     }
@@ -116,8 +108,7 @@ line_times_get(struct line_times *t, off_t end, bool waits)
         if (!waits)
             break;
     }
-    return at < t->copy.count ? t->copy.entries[at].at_us
-                              : clock_real_us(&clock_system);
+    return at < t->copy.count ? t->copy.entries[at].at_us : clock_real_us(&clock_system);
 }
 
 off_t
@@ -140,8 +131,6 @@ line_times_format(int64_t at_us, char out[LINE_TIMES_TEXT_SIZE])
     gmtime_r(&seconds, &parts);
     n = (int)strftime(out, LINE_TIMES_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &parts);
     return n
-           + snprintf(out + n,
-                      LINE_TIMES_TEXT_SIZE - (size_t)n,
-                      ".%06ld000Z ",
+           + snprintf(out + n, LINE_TIMES_TEXT_SIZE - (size_t)n, ".%06ld000Z ",
                       (long)(at_us % 1000000));
 }

@@ -30,9 +30,7 @@ struct line_times {
  * loads the times of the open output; it waits a moment for a job that has just
  * begun. -ENODATA when no times were kept.
  */
-void line_times_begin(struct line_times *t,
-                      const char *directory,
-                      int64_t started_us);
+void line_times_begin(struct line_times *t, const char *directory, int64_t started_us);
 int line_times_find(struct line_times *t, int output_fd);
 
 /* The time of the line that ends at that offset; `waits`: wait until the index
@@ -41,8 +39,7 @@ int line_times_find(struct line_times *t, int output_fd);
 int64_t line_times_get(struct line_times *t, off_t end, bool waits);
 
 /* An offset before which all lines were written before that time. */
-off_t
-line_times_offset(const struct line_times *t, int64_t since_us, off_t size);
+off_t line_times_offset(const struct line_times *t, int64_t since_us, off_t size);
 
 /* Formats "2026-11-22T09:35:17.123456000Z ": fixed width, as kubelets do. */
 #define LINE_TIMES_TEXT_SIZE 40

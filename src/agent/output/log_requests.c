@@ -83,11 +83,9 @@ on_over(UNUSED struct log_stream *stream, void *context)
 static int64_t
 find_start(const struct object *pod, struct arena *arena)
 {
-    static const char *const states[] = {"state.running.startedAt",
-                                         "state.terminated.startedAt"};
-    const struct json *container = json_at(
-        json_get_path(object_tree(pod, arena), "status.containerStatuses"),
-        0);
+    static const char *const states[] = {"state.running.startedAt", "state.terminated.startedAt"};
+    const struct json *container =
+        json_at(json_get_path(object_tree(pod, arena), "status.containerStatuses"), 0);
     int64_t at_us = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
@@ -126,15 +124,11 @@ is_gone(const struct json *request_json)
 }
 
 static void
-find_output(struct log_requests *r,
-            struct arena *arena,
-            const struct json *request_json,
+find_output(struct log_requests *r, struct arena *arena, const struct json *request_json,
             struct log_stream_wish *request)
 {
-    const struct object *pod =
-        pods_find(r->pods,
-                  json_get_text(request_json, "namespace"),
-                  json_get_text(request_json, "pod"));
+    const struct object *pod = pods_find(r->pods, json_get_text(request_json, "namespace"),
+                                         json_get_text(request_json, "pod"));
     const struct security_context *who;
 
     if (is_gone(request_json)) {
@@ -151,11 +145,9 @@ find_output(struct log_requests *r,
     if (who == NULL || who->run_as_user == NULL)
         return;
     request->uid = (uid_t)*who->run_as_user;
-    request->gid =
-        (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
+    request->gid = (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
     request->path = pod_order_output_path(r->agent, pod, arena);
-    request->state_dir =
-        arena_printf(arena, "%s/pods/%s", r->agent->state_dir, pod->meta->uid);
+    request->state_dir = arena_printf(arena, "%s/pods/%s", r->agent->state_dir, pod->meta->uid);
     request->started_us = find_start(pod, arena);
 }
 
@@ -206,8 +198,7 @@ take_line(struct log_requests *r, const char *text, size_t length)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct error err = {0};
-    const struct json *request_json =
-        json_parse(arena, text, length, NULL, &err);
+    const struct json *request_json = json_parse(arena, text, length, NULL, &err);
     const char *type = json_get_text(request_json, "type");
     const char *id = json_get_text(request_json, "id");
 
@@ -218,8 +209,7 @@ take_line(struct log_requests *r, const char *text, size_t length)
     else
         log_warning("ignoring a request of the controller that this agent "
                     "does not support: %.*s",
-                    (int)(length < 200 ? length : 200),
-                    text);
+                    (int)(length < 200 ? length : 200), text);
 }
 
 static void
@@ -251,8 +241,7 @@ on_done(const struct http_response *answer, const struct error *err, void *arg)
 
     r->call = NULL;
     strbuf_truncate(&r->line, 0);
-    log_debug("the stream of requests ended: %s",
-              answer == NULL ? err->text : "closed");
+    log_debug("the stream of requests ended: %s", answer == NULL ? err->text : "closed");
     timer_start(r->again, AGAIN_MS);
 }
 
@@ -298,10 +287,8 @@ check_streams(void *context)
 }
 
 struct log_requests *
-log_requests_new(const struct agent_context *agent,
-                 struct http_client *http,
-                 const struct pods *pods,
-                 const char *program)
+log_requests_new(const struct agent_context *agent, struct http_client *http,
+                 const struct pods *pods, const char *program)
 {
     struct log_requests *r = xnew(struct log_requests);
 

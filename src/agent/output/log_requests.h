@@ -20,9 +20,7 @@ struct pods;
 
 /* Life. The stream is opened at once; `program` is the path of kiln-output. */
 void log_requests_free(struct log_requests *requests);
-struct log_requests *log_requests_new(const struct agent_context *agent,
-                                      struct http_client *http,
-                                      const struct pods *pods,
-                                      const char *program)
+struct log_requests *log_requests_new(const struct agent_context *agent, struct http_client *http,
+                                      const struct pods *pods, const char *program)
     OWNED_BY(log_requests_free);
 DEFINE_CLEANUP(struct log_requests, log_requests_free)

@@ -85,9 +85,7 @@ finish(void *context)
 }
 
 static void
-on_posted(const struct http_response *answer,
-          const struct error *err,
-          void *arg)
+on_posted(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct log_stream *p = arg;
 
@@ -103,10 +101,7 @@ on_posted(const struct http_response *answer,
 }
 
 static void
-send_piece(struct log_stream *p,
-           const char *query,
-           const void *bytes,
-           size_t length)
+send_piece(struct log_stream *p, const char *query, const void *bytes, size_t length)
 {
     CLEANUP_FREE char *target =
         xasprintf("/api/v1/nodes/%s/requests/%s%s", p->s.node, p->id, query);
@@ -181,9 +176,7 @@ on_child_exit(const struct child_exit *end, void *arg)
     if (n > 0)
         p->words[n] = '\0';
     p->has_exited = true;
-    p->exit_status = end->is_known && WIFEXITED(end->status)
-                         ? WEXITSTATUS(end->status)
-                         : 100;
+    p->exit_status = end->is_known && WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 100;
     send_end(p);
 }
 
@@ -201,12 +194,9 @@ make_pipe(int *here, int *there, bool is_read_here)
 }
 
 static int
-start_child(struct log_stream *p,
-            const struct log_stream_wish *w,
-            struct error *err)
+start_child(struct log_stream *p, const struct log_stream_wish *w, struct error *err)
 {
-    CLEANUP_FREE char *uid =
-        w->gone != NULL ? xstrdup("-") : xasprintf("%u", w->uid);
+    CLEANUP_FREE char *uid = w->gone != NULL ? xstrdup("-") : xasprintf("%u", w->uid);
     CLEANUP_FREE char *gid = xasprintf("%u", w->gid);
     CLEANUP_FREE char *tail = xasprintf("%" PRId64, w->tail);
     CLEANUP_FREE char *limit = xasprintf("%" PRId64, w->limit);
@@ -217,18 +207,8 @@ start_child(struct log_stream *p,
     CLEANUP_FREE char *state = xstrdup(w->state_dir);
     char follow[] = {w->follow ? '1' : '0', '\0'};
     char timestamps[] = {w->timestamps ? '1' : '0', '\0'};
-    char *argv[] = {program,
-                    uid,
-                    gid,
-                    follow,
-                    tail,
-                    limit,
-                    timestamps,
-                    since,
-                    started,
-                    state,
-                    path,
-                    NULL};
+    char *argv[] = {program,    uid,   gid,     follow, tail, limit,
+                    timestamps, since, started, state,  path, NULL};
     CLEANUP_FD int in = -1;
     CLEANUP_FD int out = -1;
     CLEANUP_FD int errors = -1;
@@ -252,8 +232,7 @@ start_child(struct log_stream *p,
 }
 
 struct log_stream *
-log_stream_new(const struct log_stream_settings *settings,
-               const struct log_stream_wish *request)
+log_stream_new(const struct log_stream_settings *settings, const struct log_stream_wish *request)
 {
     struct log_stream *p = xnew(struct log_stream);
     struct error err = {0};

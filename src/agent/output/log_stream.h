@@ -53,8 +53,7 @@ struct log_stream_settings {
 /* Life. log_stream_free ends the child. */
 void log_stream_free(struct log_stream *stream);
 struct log_stream *log_stream_new(const struct log_stream_settings *settings,
-                                  const struct log_stream_wish *request)
-    OWNED_BY(log_stream_free);
+                                  const struct log_stream_wish *request) OWNED_BY(log_stream_free);
 
 /* The job is over: a follower gets the rest of the output, and then the end. */
 void log_stream_finish(struct log_stream *stream);

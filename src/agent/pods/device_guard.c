@@ -48,8 +48,7 @@ add(struct device_list *l, bool is_block, unsigned major, unsigned minor)
 static void
 add_siblings(struct device_list *l, unsigned major, unsigned minor)
 {
-    CLEANUP_FREE char *path =
-        xasprintf("/sys/dev/char/%u:%u/device/drm", major, minor);
+    CLEANUP_FREE char *path = xasprintf("/sys/dev/char/%u:%u/device/drm", major, minor);
     DIR *dir = opendir(path);
 
     if (dir == NULL)
@@ -76,9 +75,7 @@ has_device(const struct allocation *a, const char *name)
 }
 
 struct device_number *
-device_guard_list(const struct topology *t,
-                  const struct allocation *a,
-                  unsigned *ret_n)
+device_guard_list(const struct topology *t, const struct allocation *a, unsigned *ret_n)
 {
     struct device_list l = {0};
 

@@ -16,5 +16,4 @@ struct topology;
 
 /* The list is the caller's; NULL: empty. On a worker. */
 struct device_number *device_guard_list(const struct topology *topology,
-                                        const struct allocation *allocation,
-                                        unsigned *ret_n);
+                                        const struct allocation *allocation, unsigned *ret_n);

@@ -33,10 +33,7 @@
  * bash exports functions under names with unusual characters: these are kept.
  */
 static int
-add_submitted(struct variables *v,
-              const char *bytes,
-              size_t length,
-              struct error *err)
+add_submitted(struct variables *v, const char *bytes, size_t length, struct error *err)
 {
     const char *end = bytes + length;
 
@@ -46,10 +43,7 @@ add_submitted(struct variables *v,
         char *equals = strchr(entry, '=');
 
         if (v->count == MAX_VARIABLES)
-            return error_set(err,
-                             -E2BIG,
-                             "more than %u environment variables",
-                             MAX_VARIABLES);
+            return error_set(err, -E2BIG, "more than %u environment variables", MAX_VARIABLES);
         if (equals != NULL && equals != entry) {
             *equals = '\0';
             variables_set(v, entry, equals + 1);
@@ -62,10 +56,8 @@ add_submitted(struct variables *v,
 const char *
 environment_job_name(const struct object *pod)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
-    const char *name =
-        string_map_find(&pod->meta->annotations, ANNOTATION_JOB_NAME);
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
+    const char *name = string_map_find(&pod->meta->annotations, ANNOTATION_JOB_NAME);
 
     if (name != NULL)
         return name;
@@ -73,9 +65,7 @@ environment_job_name(const struct object *pod)
 }
 
 static void
-set_annotation(struct variables *v,
-               const struct object *pod,
-               const char *variable,
+set_annotation(struct variables *v, const struct object *pod, const char *variable,
                const char *name)
 {
     const char *value = string_map_find(&pod->meta->annotations, name);
@@ -122,18 +112,14 @@ add_placement(struct variables *v, const struct pod *pod)
     if (a != NULL && a->memory_nodes != NULL)
         variables_set(v, "KILN_MEMORY_NODES", a->memory_nodes);
     if (memory != NULL)
-        variables_set_number(v,
-                             "KILN_MEM_MB",
-                             quantity_text_value(memory) >> 20);
+        variables_set_number(v, "KILN_MEM_MB", quantity_text_value(memory) >> 20);
     if (variables_find(v, "OMP_NUM_THREADS") != NULL)
         return;
     per_task = variables_find(v, "KILN_CPUS_PER_TASK");
     if (per_task != NULL)
         variables_set(v, "OMP_NUM_THREADS", per_task);
     else
-        variables_set_number(v,
-                             "OMP_NUM_THREADS",
-                             cpus > 0 && !has_several_tasks(v) ? cpus : 1);
+        variables_set_number(v, "OMP_NUM_THREADS", cpus > 0 && !has_several_tasks(v) ? cpus : 1);
 }
 
 static bool
@@ -165,10 +151,7 @@ is_for_rocm(const struct topology_device *d)
  * of that vendor it is not set.
  */
 static void
-add_gpus(struct variables *v,
-         const struct topology *t,
-         const struct allocation *a,
-         bool rocm)
+add_gpus(struct variables *v, const struct topology *t, const struct allocation *a, bool rocm)
 {
     const char *name = rocm ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
@@ -191,9 +174,7 @@ add_gpus(struct variables *v,
 }
 
 static void
-add_devices(struct variables *v,
-            const struct topology *t,
-            const struct allocation *a)
+add_devices(struct variables *v, const struct topology *t, const struct allocation *a)
 {
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
 
@@ -212,18 +193,14 @@ add_devices(struct variables *v,
 static void
 add_thread_places(struct variables *v, const struct pod_order_input *in)
 {
-    static const char *const own[] = {"OMP_PLACES",
-                                      "OMP_PROC_BIND",
-                                      "GOMP_CPU_AFFINITY",
+    static const char *const own[] = {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY",
                                       "KMP_AFFINITY"};
     const struct pod *pod = pod_of(in->pod);
     const struct allocation *a = pod->status.allocation;
     const struct placement *p = pod->spec.placement;
-    bool is_packed = p == NULL || p->distribution == NULL
-                     || strcmp(p->distribution, "pack") == 0;
+    bool is_packed = p == NULL || p->distribution == NULL || strcmp(p->distribution, "pack") == 0;
 
-    if (a == NULL || a->cpus == NULL || in->agent->is_virtual
-        || has_several_tasks(v))
+    if (a == NULL || a->cpus == NULL || in->agent->is_virtual || has_several_tasks(v))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         if (variables_find(v, own[i]) != NULL)
@@ -241,8 +218,7 @@ add_volumes(struct variables *v, const struct pod_order_input *in)
 
     for (size_t i = 0; mounts != NULL && i < mounts->count; i++) {
         const struct mount_place *m = &mounts->items[i];
-        const char *path =
-            m->target != NULL && !in->agent->rootless ? m->target : m->source;
+        const char *path = m->target != NULL && !in->agent->rootless ? m->target : m->source;
         char *name = arena_printf(v->arena, "KILN_VOLUME_%s", m->volume);
 
         for (char *c = name; *c != '\0'; c++)
@@ -266,8 +242,7 @@ add_own(struct variables *v, const struct pod_order_input *in)
     set_annotation(v, pod, "JOB_COMPLETION_INDEX", ANNOTATION_INDEX);
     set_annotation(v, pod, "KILN_NTASKS", ANNOTATION_TASKS);
     set_annotation(v, pod, "KILN_CPUS_PER_TASK", ANNOTATION_CPUS_PER_TASK);
-    if (string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE) != NULL
-        && partition != NULL)
+    if (string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE) != NULL && partition != NULL)
         variables_set(v, "KILN_JOB_PARTITION", partition);
     variables_set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
     variables_set(v, "KILN_POD_NAME", pod->meta->name);
@@ -281,9 +256,7 @@ add_own(struct variables *v, const struct pod_order_input *in)
 }
 
 int
-environment_compose(const struct pod_order_input *in,
-                    struct arena *arena,
-                    struct order *order,
+environment_compose(const struct pod_order_input *in, struct arena *arena, struct order *order,
                     struct error *err)
 {
     const struct container *c = &pod_of(in->pod)->spec.containers.items[0];
@@ -294,13 +267,10 @@ environment_compose(const struct pod_order_input *in,
     if (in->environment != NULL)
         r = add_submitted(&v, in->environment, in->environment_length, err);
     for (unsigned i = 0; i < c->env.count; i++)
-        variables_set(&v,
-                      c->env.items[i].name,
-                      c->env.items[i].value != NULL ? c->env.items[i].value
-                                                    : "");
+        variables_set(&v, c->env.items[i].name,
+                      c->env.items[i].value != NULL ? c->env.items[i].value : "");
     add_own(&v, in);
-    order->environment.items =
-        arena_memdup(arena, v.items, v.count * sizeof(*v.items));
+    order->environment.items = arena_memdup(arena, v.items, v.count * sizeof(*v.items));
     order->environment.count = v.count;
     variables_fini(&v);
     return r;

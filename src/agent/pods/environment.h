@@ -21,10 +21,8 @@ struct object;
 struct order;
 struct pod_order_input;
 
-int environment_compose(const struct pod_order_input *input,
-                        struct arena *arena,
-                        struct order *order,
-                        struct error *err);
+int environment_compose(const struct pod_order_input *input, struct arena *arena,
+                        struct order *order, struct error *err);
 
 /* The name that users gave the job: the annotation kiln.hpc/job-name, else the
  * name of the owning Job, else the pod's.

@@ -34,17 +34,14 @@ static bool
 keep_running(const struct agent_context *g, const char *uid, const char *state)
 {
     struct live_record *live = pod_host_read_live(g, uid);
-    CLEANUP_FD int pidfd =
-        live != NULL ? pod_host_open_shepherd(g, uid, live) : -1;
+    CLEANUP_FD int pidfd = live != NULL ? pod_host_open_shepherd(g, uid, live) : -1;
     struct error err = {0};
 
     live_record_free(live);
     if (pidfd < 0)
         return false;
     if (dir_make(state, 0711, &err) < 0)
-        log_warning("pod '%s' runs, but cannot be supervised: %s",
-                    uid,
-                    err.text);
+        log_warning("pod '%s' runs, but cannot be supervised: %s", uid, err.text);
     return true;
 }
 
@@ -57,12 +54,10 @@ collect_runs(const struct agent_context *g)
     if (dir == NULL)
         return;
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        CLEANUP_FREE char *state =
-            xasprintf("%s/pods/%s", g->state_dir, e->d_name);
+        CLEANUP_FREE char *state = xasprintf("%s/pods/%s", g->state_dir, e->d_name);
         CLEANUP_FREE char *record = xasprintf("%s/%s/pod", path, e->d_name);
 
-        if (e->d_name[0] == '.'
-            || (access(state, F_OK) == 0 && access(record, F_OK) == 0)
+        if (e->d_name[0] == '.' || (access(state, F_OK) == 0 && access(record, F_OK) == 0)
             || keep_running(g, e->d_name, state))
             continue;
         (void)removal_run(dirfd(dir), e->d_name);
@@ -172,8 +167,7 @@ collect_cgroups(const struct agent_context *g, const char *prefix)
     remove_named(&c);
     strbuf_printf(&c.kept, "%s\n", prefix);
     if (file_write_atomic(path, 0600, c.kept.text, c.kept.length, &err) < 0)
-        log_warning("%s; cgroups will be left behind when this agent is killed",
-                    err.text);
+        log_warning("%s; cgroups will be left behind when this agent is killed", err.text);
     strbuf_fini(&c.former);
     strbuf_fini(&c.kept);
     map_free(c.used);

@@ -30,11 +30,7 @@ struct process_list {
 };
 
 static int
-read_about(const char *proc,
-           pid_t pid,
-           const char *file,
-           size_t limit,
-           struct strbuf *out)
+read_about(const char *proc, pid_t pid, const char *file, size_t limit, struct strbuf *out)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%d/%s", proc, (int)pid, file);
 
@@ -69,8 +65,7 @@ add_descendants(const char *proc, struct process_list *all)
 {
     for (unsigned i = 0; i < all->count; i++) {
         CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
-        CLEANUP_FREE char *file =
-            xasprintf("task/%d/children", (int)all->pids[i]);
+        CLEANUP_FREE char *file = xasprintf("task/%d/children", (int)all->pids[i]);
         char *end;
 
         if (read_about(proc, all->pids[i], file, STATUS_LIMIT, &list) < 0)
@@ -93,8 +88,7 @@ is_main_alive(const struct observation_request *w)
     if (w->main <= 0)
         return false;
     return strcmp(w->proc, "/proc") != 0
-           || (live_record_read_start(w->main, &start) == 0
-               && start == w->main_start);
+           || (live_record_read_start(w->main, &start) == 0 && start == w->main_start);
 }
 
 /* Call it after the processes were listed: an ending process frees its memory
@@ -110,18 +104,15 @@ is_main_ending(const struct observation_request *w)
 }
 
 static void
-gather(const struct observation_request *w,
-       const struct cgroup *c,
-       struct process_list *all,
+gather(const struct observation_request *w, const struct cgroup *c, struct process_list *all,
        struct observation *seen)
 {
     bool main_alive = is_main_alive(w);
 
     if (c != NULL) {
         (void)cgroup_visit_processes(c, add, all);
-        seen->has_strayed = main_alive && all->count < MAX_PROCESSES
-                            && !has(all, w->main) && is_main_alive(w)
-                            && !is_main_ending(w);
+        seen->has_strayed = main_alive && all->count < MAX_PROCESSES && !has(all, w->main)
+                            && is_main_alive(w) && !is_main_ending(w);
     }
     if (main_alive && !has(all, w->main) && all->count < MAX_PROCESSES)
         add(w->main, all);
@@ -180,8 +171,8 @@ resident_bytes(const char *proc, pid_t pid)
 static bool
 is_memory(const char *line, size_t length)
 {
-    static const char *const shared[] =
-        {"/dev/shm/", "/SYSV", "/memfd:", "/dev/zero", "/anon_hugepage"};
+    static const char *const shared[] = {"/dev/shm/", "/SYSV", "/memfd:", "/dev/zero",
+                                         "/anon_hugepage"};
     const char *file = memmem(line, length, " file=", 6);
 
     if (file == NULL || memmem(line, length, " huge ", 6) != NULL)
@@ -193,10 +184,7 @@ is_memory(const char *line, size_t length)
 }
 
 static void
-count_line(const char *line,
-           size_t length,
-           const struct bitset *right,
-           struct observation *seen)
+count_line(const char *line, size_t length, const struct bitset *right, struct observation *seen)
 {
     const char *page = memmem(line, length, "kernelpagesize_kB=", 18);
     uint64_t unit = page == NULL ? 4096 : strtoull(page + 18, NULL, 10) << 10;
@@ -220,10 +208,7 @@ count_line(const char *line,
 }
 
 static bool
-count_pages(const char *proc,
-            pid_t pid,
-            const struct bitset *right,
-            struct observation *seen)
+count_pages(const char *proc, pid_t pid, const struct bitset *right, struct observation *seen)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -261,8 +246,7 @@ own_bytes(const char *proc, pid_t pid)
  * of its memory.
  */
 static bool
-ask_for_pages(const struct observation_request *w,
-              const struct process_list *all,
+ask_for_pages(const struct observation_request *w, const struct process_list *all,
               struct observation *seen)
 {
     struct observation sum = *seen;
@@ -270,11 +254,8 @@ ask_for_pages(const struct observation_request *w,
     for (unsigned i = 0; i < all->count; i++) {
         struct page_count count = {0};
         uint64_t bytes = own_bytes(w->proc, all->pids[i]);
-        int r = page_nodes_count(w->proc,
-                                 all->pids[i],
-                                 &w->memory_nodes,
-                                 MAX_ASKED_PAGES / all->count,
-                                 &count);
+        int r = page_nodes_count(w->proc, all->pids[i], &w->memory_nodes,
+                                 MAX_ASKED_PAGES / all->count, &count);
 
         if (r == -ENOENT || r == -ESRCH)
             continue;
@@ -283,17 +264,14 @@ ask_for_pages(const struct observation_request *w,
         sum.bytes += bytes;
         if (count.found > 0)
             sum.bytes_elsewhere +=
-                (uint64_t)((double)bytes * (double)count.elsewhere
-                           / (double)count.found);
+                (uint64_t)((double)bytes * (double)count.elsewhere / (double)count.found);
     }
     *seen = sum;
     return true;
 }
 
 static bool
-read_cgroup_memory(const struct cgroup *c,
-                   const struct bitset *right,
-                   struct observation *seen)
+read_cgroup_memory(const struct cgroup *c, const struct bitset *right, struct observation *seen)
 {
     uint64_t bytes[TOPOLOGY_MAX_NUMA];
 
@@ -308,10 +286,8 @@ read_cgroup_memory(const struct cgroup *c,
 }
 
 static void
-read_memory(const struct observation_request *w,
-            const struct cgroup *c,
-            const struct process_list *all,
-            struct observation *seen)
+read_memory(const struct observation_request *w, const struct cgroup *c,
+            const struct process_list *all, struct observation *seen)
 {
     uint64_t resident = 0;
 
@@ -320,8 +296,8 @@ read_memory(const struct observation_request *w,
     for (unsigned i = 0; i < all->count && resident <= MAX_PAGED_BYTES; i++)
         resident += resident_bytes(w->proc, all->pids[i]);
     if (resident > MAX_PAGED_BYTES) {
-        seen->has_memory = ask_for_pages(w, all, seen)
-                           || read_cgroup_memory(c, &w->memory_nodes, seen);
+        seen->has_memory =
+            ask_for_pages(w, all, seen) || read_cgroup_memory(c, &w->memory_nodes, seen);
         return;
     }
     for (unsigned i = 0; i < all->count; i++)
@@ -332,8 +308,7 @@ read_memory(const struct observation_request *w,
 }
 
 bool
-observation_take(const struct observation_request *w,
-                 struct observation *ret_seen)
+observation_take(const struct observation_request *w, struct observation *ret_seen)
 {
     CLEANUP(cgroup_freep) struct cgroup *c = NULL;
     struct observation seen = {0};
@@ -361,9 +336,7 @@ start_clause(struct strbuf *words)
 }
 
 static bool
-is_within(const struct bitset *seen,
-          const struct bitset *expected,
-          const char *verb,
+is_within(const struct bitset *seen, const struct bitset *expected, const char *verb,
           struct strbuf *words)
 {
     struct bitset beyond = *seen;
@@ -385,13 +358,11 @@ observation_percent(const struct observation *s)
         return -1;
     if (s->bytes == 0)
         return 100;
-    return (int)((double)(s->bytes - s->bytes_elsewhere) * 100
-                 / (double)s->bytes);
+    return (int)((double)(s->bytes - s->bytes_elsewhere) * 100 / (double)s->bytes);
 }
 
 bool
-observation_check(const struct observation *s,
-                  const struct placement_expectation *expected,
+observation_check(const struct observation *s, const struct placement_expectation *expected,
                   struct strbuf *words)
 {
     bool right = true;
@@ -402,9 +373,7 @@ observation_check(const struct observation *s,
         right = false;
     }
     right &= is_within(&s->cpus, &expected->cpus, "may run on CPUs ", words);
-    right &= is_within(&s->memory_nodes,
-                       &expected->memory_nodes,
-                       "may use memory of NUMA nodes ",
+    right &= is_within(&s->memory_nodes, &expected->memory_nodes, "may use memory of NUMA nodes ",
                        words);
     if (!bitset_is_empty(&expected->memory_nodes) && s->has_memory
         && observation_percent(s) < STRAY_PERCENT_OK) {
@@ -412,8 +381,7 @@ observation_check(const struct observation *s,
         strbuf_printf(words,
                       "%" PRIu64 " MiB of its %" PRIu64 " MiB of memory are "
                       "on NUMA nodes that are not its own",
-                      s->bytes_elsewhere >> 20,
-                      s->bytes >> 20);
+                      s->bytes_elsewhere >> 20, s->bytes >> 20);
         right = false;
     }
     return right;

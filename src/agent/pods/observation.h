@@ -43,8 +43,7 @@ struct observation_request {
 };
 
 /* False when no process exists any more. */
-bool observation_take(const struct observation_request *request,
-                      struct observation *ret_seen);
+bool observation_take(const struct observation_request *request, struct observation *ret_seen);
 
 /* The placement that an observation is compared with. Empty CPUs or NUMA nodes
  * are not compared; a pod that only prefers its NUMA nodes has none here.
@@ -57,8 +56,7 @@ struct placement_expectation {
 /* Whether the observation matches; each deviation is appended as a clause: "may
  * run on CPUs 4-7, which are not its own".
  */
-bool observation_check(const struct observation *seen,
-                       const struct placement_expectation *expected,
+bool observation_check(const struct observation *seen, const struct placement_expectation *expected,
                        struct strbuf *words);
 
 /* The share of the memory on expected NUMA nodes, rounded down so that 100

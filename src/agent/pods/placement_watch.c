@@ -104,35 +104,22 @@ placement_watch_find_fault(const struct pod_run *s, const char **ret_words)
 }
 
 static void
-announce(const struct pod_run *s,
-         enum recorded_event_kind kind,
-         const char *reason,
+announce(const struct pod_run *s, enum recorded_event_kind kind, const char *reason,
          const char *words)
 {
     if (kind == RECORD_WARNING)
-        log_warning("pod '%s/%s': %s",
-                    s->pod->meta->namespace,
-                    s->pod->meta->name,
-                    words);
+        log_warning("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, words);
     else
-        log_info("pod '%s/%s': %s",
-                 s->pod->meta->namespace,
-                 s->pod->meta->name,
-                 words);
-    event_recorder_record(s->s.agent->event_recorder,
-                          s->pod,
-                          kind,
-                          reason,
-                          words);
+        log_info("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, words);
+    event_recorder_record(s->s.agent->event_recorder, s->pod, kind, reason, words);
 }
 
 /* Sets one of the two sentences; returns whether it has changed. */
 static bool
 set_sentence(char **place, const struct strbuf *words)
 {
-    bool same = words->length == 0
-                    ? *place == NULL
-                    : *place != NULL && strcmp(*place, words->text) == 0;
+    bool same =
+        words->length == 0 ? *place == NULL : *place != NULL && strcmp(*place, words->text) == 0;
 
     if (same)
         return false;
@@ -142,9 +129,7 @@ set_sentence(char **place, const struct strbuf *words)
 }
 
 static bool
-update_misplaced(struct pod_run *s,
-                 const struct observation *seen,
-                 unsigned turn)
+update_misplaced(struct pod_run *s, const struct observation *seen, unsigned turn)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     const struct placement_expectation expected = find_expectation(s, turn);
@@ -156,10 +141,7 @@ update_misplaced(struct pod_run *s,
     if (s->misplaced != NULL)
         announce(s, RECORD_WARNING, "Misplaced", s->misplaced);
     else if (was_wrong)
-        announce(s,
-                 RECORD_NORMAL,
-                 "Placed",
-                 "is back on its own CPUs and memory");
+        announce(s, RECORD_NORMAL, "Placed", "is back on its own CPUs and memory");
     return true;
 }
 
@@ -173,14 +155,11 @@ has_changed(const struct pod_run *s, const struct observation *seen)
         return true;
     was = observation_percent(s->seen);
     return was != is
-           && (was < 0 || is < 0 || was == 100 || is == 100
-               || abs(was - is) >= PERCENT_STEPS);
+           && (was < 0 || is < 0 || was == 100 || is == 100 || abs(was - is) >= PERCENT_STEPS);
 }
 
 static void
-take_observation(struct pod_run *s,
-                 const struct observation *seen,
-                 unsigned turn)
+take_observation(struct pod_run *s, const struct observation *seen, unsigned turn)
 {
     bool news = has_changed(s, seen);
 
@@ -238,8 +217,7 @@ placement_watch_on_timer(void *context)
     /* While a change of the shared pool is under way, the check may still see
      * the former CPUs, so it counts for the turn before.
      */
-    if (s->s.shared_pool != NULL
-        && !shared_pool_is_settled(s->s.shared_pool, &o->turn))
+    if (s->s.shared_pool != NULL && !shared_pool_is_settled(s->s.shared_pool, &o->turn))
         o->turn--;
     if (s->cgroup != NULL) {
         cgroup_format(s->cgroup, &cgroup);
@@ -253,11 +231,7 @@ placement_watch_on_timer(void *context)
         .memory_nodes = parse_set(a != NULL ? a->memory_nodes : NULL),
     };
     s->busy++;
-    workers_submit(s->s.agent->workers,
-                   s->s.agent->loop,
-                   observe_work,
-                   observe_done,
-                   o);
+    workers_submit(s->s.agent->workers, s->s.agent->loop, observe_work, observe_done, o);
 }
 
 /* A resumed run is checked at once; a new one later, because a short job may be
@@ -272,10 +246,7 @@ placement_watch_begin(struct pod_run *s)
         pod_run_recheck(s);
     if (every_ms <= 0)
         return;
-    timer_start(s->observe_timer,
-                s->resumed            ? 0
-                : every_ms < FIRST_MS ? every_ms
-                                      : FIRST_MS);
+    timer_start(s->observe_timer, s->resumed ? 0 : every_ms < FIRST_MS ? every_ms : FIRST_MS);
 }
 
 /* ---- Lost resources ---- */
@@ -309,8 +280,7 @@ restore_work(void *arg)
     struct error err = {0};
 
     if (cgroup_parse(r->cgroup, &c, &err) == 0
-        && cgroup_set_cpus(c, r->cpus, r->memory_nodes, &err) < 0
-        && cgroup_is_empty(c) == 0)
+        && cgroup_set_cpus(c, r->cpus, r->memory_nodes, &err) < 0 && cgroup_is_empty(c) == 0)
         log_warning("binding a pod to its allocation again: %s", err.text);
     nodes = parse_set(r->memory_nodes);
     if (c != NULL && r->moves_memory && !bitset_is_empty(&nodes))
@@ -349,11 +319,7 @@ pod_run_recheck(struct pod_run *s)
     if (a == NULL || !pod_run_holds_cores(s))
         return;
     (void)allocation_is_within(a, s->s.agent->topology, &words);
-    (void)allocation_is_backed(a,
-                               s->s.agent->topology,
-                               s->s.given,
-                               s->s.context,
-                               &words);
+    (void)allocation_is_backed(a, s->s.agent->topology, s->s.given, s->s.context, &words);
     if (words.length > 0)
         strbuf_add_text(&words, ": the node no longer has them");
     if (!set_sentence(&s->lost, &words))
@@ -362,10 +328,7 @@ pod_run_recheck(struct pod_run *s)
         announce(s, RECORD_WARNING, "ResourcesLost", s->lost);
     else if (had_lost) {
         restore(s, a);
-        announce(s,
-                 RECORD_NORMAL,
-                 "ResourcesBack",
-                 "has everything it was given again");
+        announce(s, RECORD_NORMAL, "ResourcesBack", "has everything it was given again");
     }
     if (s->wanted == REPORT_RUNNING)
         status_report_repeat(s);

@@ -23,15 +23,12 @@
 
 /* The pod may overlap a frozen pod that yields its cores. */
 static int
-check_beside(const struct pod_run *there,
-             const struct allocation *wanted,
-             struct error *err)
+check_beside(const struct pod_run *there, const struct allocation *wanted, struct error *err)
 {
     const struct allocation *a = pod_of(pod_run_pod(there))->status.allocation;
 
-    return pod_run_has_yielded(there)
-               ? allocation_check_beside(wanted, a, err)
-               : allocation_check_disjoint(a, wanted, err);
+    return pod_run_has_yielded(there) ? allocation_check_beside(wanted, a, err)
+                                      : allocation_check_disjoint(a, wanted, err);
 }
 
 bool
@@ -43,12 +40,10 @@ pods_has_lent(const struct pod_run *run, void *context)
     void *other;
 
     while (own != NULL && map_next(p->runs, &at, NULL, &other)) {
-        const struct allocation *a =
-            pod_of(pod_run_pod(other))->status.allocation;
+        const struct allocation *a = pod_of(pod_run_pod(other))->status.allocation;
 
-        if (other != run && a != NULL && pod_run_holds_cores(other)
-            && !pod_run_is_waiting(other) && !pod_run_has_yielded(other)
-            && allocation_check_disjoint(a, own, NULL) < 0)
+        if (other != run && a != NULL && pod_run_holds_cores(other) && !pod_run_is_waiting(other)
+            && !pod_run_has_yielded(other) && allocation_check_disjoint(a, own, NULL) < 0)
             return true;
     }
     return false;
@@ -58,9 +53,7 @@ pods_has_lent(const struct pod_run *run, void *context)
  * that wait for their cores hold none yet.
  */
 const struct pod_run *
-pods_find_overlap(const struct pods *p,
-                  const struct object *pod,
-                  struct error *err)
+pods_find_overlap(const struct pods *p, const struct object *pod, struct error *err)
 {
     const struct allocation *wanted = pod_of(pod)->status.allocation;
     size_t at = 0;
@@ -69,9 +62,8 @@ pods_find_overlap(const struct pods *p,
     while (map_next(p->runs, &at, NULL, &other)) {
         const struct object *there = pod_run_pod(other);
 
-        if (pod_of(there)->status.allocation != NULL
-            && pod_run_holds_cores(other) && !pod_run_is_waiting(other)
-            && check_beside(other, wanted, err) < 0)
+        if (pod_of(there)->status.allocation != NULL && pod_run_holds_cores(other)
+            && !pod_run_is_waiting(other) && check_beside(other, wanted, err) < 0)
             return other;
     }
     return NULL;
@@ -91,46 +83,33 @@ is_leaving(const struct pods *p, const struct pod_run *run)
 
     if (pod_run_is_unkillable(run))
         return false;
-    return known == NULL || pod_is_finished(pod_of(known))
-           || pod_find_yield(pod_of(known)) != NULL
+    return known == NULL || pod_is_finished(pod_of(known)) || pod_find_yield(pod_of(known)) != NULL
            || known->meta->deleted_at_us != 0 || pod_run_is_forgotten(run);
 }
 
 static void
-refuse_overlap(struct pod_run *run,
-               const struct pod_run *other,
-               const struct error *err)
+refuse_overlap(struct pod_run *run, const struct pod_run *other, const struct error *err)
 {
     char *text =
         xasprintf("its allocation overlaps that of pod '%s/%s' here: %s",
-                  pod_run_pod(other)->meta->namespace,
-                  pod_run_pod(other)->meta->name,
-                  err->text);
+                  pod_run_pod(other)->meta->namespace, pod_run_pod(other)->meta->name, err->text);
 
     pod_run_refuse(run, BROKEN_OVERLAP, text);
     free(text);
 }
 
 static void
-announce_waiting(const struct pods *p,
-                 const struct pod_run *run,
-                 const struct pod_run *other,
+announce_waiting(const struct pods *p, const struct pod_run *run, const struct pod_run *other,
                  const struct error *err)
 {
     const struct object *pod = pod_run_pod(run);
     CLEANUP_FREE char *text =
         xasprintf("waits until the remaining processes of pod '%s/%s' here "
                   "are gone: %s",
-                  pod_run_pod(other)->meta->namespace,
-                  pod_run_pod(other)->meta->name,
-                  err->text);
+                  pod_run_pod(other)->meta->namespace, pod_run_pod(other)->meta->name, err->text);
 
     log_info("pod '%s/%s' %s", pod->meta->namespace, pod->meta->name, text);
-    event_recorder_record(p->agent->event_recorder,
-                          pod,
-                          RECORD_NORMAL,
-                          "WaitingForCores",
-                          text);
+    event_recorder_record(p->agent->event_recorder, pod, RECORD_NORMAL, "WaitingForCores", text);
 }
 
 static void

@@ -39,9 +39,7 @@ pod_cgroup_memory_nodes(const struct topology *t, const struct object *pod)
 }
 
 static int
-set_cpus(const struct pod_cgroup_limits *c,
-         struct cgroup *cgroup,
-         struct error *err)
+set_cpus(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct error *err)
 {
     const struct allocation *a = pod_of(c->pod)->status.allocation;
     CLEANUP_FREE char *nodes = NULL;
@@ -50,17 +48,12 @@ set_cpus(const struct pod_cgroup_limits *c,
         || !cgroot_ability(c->agent->cgroups)->cpuset || c->agent->is_virtual)
         return 0;
     nodes = pod_cgroup_memory_nodes(c->topology, c->pod);
-    return cgroup_set_cpus(cgroup,
-                           a->cpus != NULL ? a->cpus : c->shared_cpus,
-                           nodes,
-                           err);
+    return cgroup_set_cpus(cgroup, a->cpus != NULL ? a->cpus : c->shared_cpus, nodes, err);
 }
 
 /* If the kernel refuses the partition, the pod still has its CPUs. */
 static void
-partition_cpus(const struct pod_cgroup_limits *c,
-               struct cgroup *cgroup,
-               char **ret_unpartitioned)
+partition_cpus(const struct pod_cgroup_limits *c, struct cgroup *cgroup, char **ret_unpartitioned)
 {
     const struct allocation *a = pod_of(c->pod)->status.allocation;
     const struct agent_context *g = c->agent;
@@ -73,31 +66,24 @@ partition_cpus(const struct pod_cgroup_limits *c,
 }
 
 static int
-set_memory(const struct pod_cgroup_limits *c,
-           struct cgroup *cgroup,
-           struct error *err)
+set_memory(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct error *err)
 {
-    const struct resources *res =
-        &pod_of(c->pod)->spec.containers.items[0].resources;
+    const struct resources *res = &pod_of(c->pod)->spec.containers.items[0].resources;
     const char *memory = string_map_find(&res->limits, "memory");
     uint64_t bytes = memory != NULL ? (uint64_t)quantity_text_value(memory) : 0;
 
     if (memory == NULL && string_map_find(&res->requests, "memory") == NULL)
         bytes = c->agent->default_memory;
-    if ((memory == NULL && bytes == 0)
-        || !cgroot_ability(c->agent->cgroups)->memory)
+    if ((memory == NULL && bytes == 0) || !cgroot_ability(c->agent->cgroups)->memory)
         return 0;
     return cgroup_set_memory(cgroup, bytes, err);
 }
 
 /* The pod may request a lower limit than the node's. */
 static int
-set_processes(const struct pod_cgroup_limits *c,
-              struct cgroup *cgroup,
-              struct error *err)
+set_processes(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct error *err)
 {
-    const char *asked =
-        string_map_find(&c->pod->meta->annotations, ANNOTATION_PIDS);
+    const char *asked = string_map_find(&c->pod->meta->annotations, ANNOTATION_PIDS);
     uint64_t limit = c->agent->pids_per_pod;
     long long wanted = asked != NULL ? strtoll(asked, NULL, 10) : 0;
 
@@ -115,15 +101,13 @@ static uint64_t
 asked_hugepages(const struct object *pod, uint64_t page_bytes)
 {
     static const char prefix[] = "hugepages-";
-    const struct string_map *limits =
-        &pod_of(pod)->spec.containers.items[0].resources.limits;
+    const struct string_map *limits = &pod_of(pod)->spec.containers.items[0].resources.limits;
 
     for (unsigned i = 0; i < limits->count; i++) {
         const struct string_entry *l = &limits->items[i];
 
         if (strncmp(l->key, prefix, sizeof(prefix) - 1) == 0
-            && (uint64_t)quantity_text_value(l->key + sizeof(prefix) - 1)
-                   == page_bytes)
+            && (uint64_t)quantity_text_value(l->key + sizeof(prefix) - 1) == page_bytes)
             return (uint64_t)quantity_text_value(l->value);
     }
     return 0;
@@ -134,9 +118,7 @@ asked_hugepages(const struct object *pod, uint64_t page_bytes)
  * counts them.
  */
 static int
-set_hugepages(const struct pod_cgroup_limits *c,
-              struct cgroup *cgroup,
-              struct error *err)
+set_hugepages(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct error *err)
 {
     const struct topology *t = c->topology;
     uint64_t done = 0;
@@ -149,10 +131,7 @@ set_hugepages(const struct pod_cgroup_limits *c,
             uint64_t page = t->numa[i].hugepages[j].page_bytes;
 
             if ((done & page) == 0) /* sizes are powers of two */
-                r = cgroup_set_hugepages(cgroup,
-                                         page,
-                                         asked_hugepages(c->pod, page),
-                                         err);
+                r = cgroup_set_hugepages(cgroup, page, asked_hugepages(c->pod, page), err);
             done |= page;
         }
     return r;
@@ -160,19 +139,15 @@ set_hugepages(const struct pod_cgroup_limits *c,
 
 /* Only for a pod that shares its CPUs with others. */
 static int
-set_weight(const struct pod_cgroup_limits *c,
-           struct cgroup *cgroup,
-           struct error *err)
+set_weight(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct error *err)
 {
     const struct pod *pod = pod_of(c->pod);
     const struct allocation *a = pod->status.allocation;
     const struct resources *res = &pod->spec.containers.items[0].resources;
     const char *cpu = string_map_find(&res->requests, "cpu");
-    int64_t weight = cpu != NULL ? quantity_text_milli(cpu) / MILLI_PER_WEIGHT
-                                 : USUAL_WEIGHT;
+    int64_t weight = cpu != NULL ? quantity_text_milli(cpu) / MILLI_PER_WEIGHT : USUAL_WEIGHT;
 
-    if (!cgroot_ability(c->agent->cgroups)->weight
-        || (a != NULL && a->cpus != NULL))
+    if (!cgroot_ability(c->agent->cgroups)->weight || (a != NULL && a->cpus != NULL))
         return 0;
     weight = weight < 1 ? 1 : weight > 10000 ? 10000 : weight;
     return cgroup_set_weight(cgroup, (unsigned)weight, err);
@@ -181,9 +156,7 @@ set_weight(const struct pod_cgroup_limits *c,
 /* Where devices cannot be denied, only the variables of the GPUs guide the pod.
  */
 static int
-guard_devices(const struct pod_cgroup_limits *c,
-              struct cgroup *cgroup,
-              struct error *err)
+guard_devices(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct error *err)
 {
     const struct agent_context *g = c->agent;
     unsigned n = 0;
@@ -192,18 +165,15 @@ guard_devices(const struct pod_cgroup_limits *c,
 
     if (g->is_virtual || !cgroot_ability(g->cgroups)->devices)
         return 0;
-    denied =
-        device_guard_list(c->topology, pod_of(c->pod)->status.allocation, &n);
+    denied = device_guard_list(c->topology, pod_of(c->pod)->status.allocation, &n);
     r = cgroup_deny_devices(cgroup, denied, n, err);
     free(denied);
     return r;
 }
 
 int
-pod_cgroup_set_limits(const struct pod_cgroup_limits *c,
-                      struct cgroup *cgroup,
-                      char **ret_unpartitioned,
-                      struct error *err)
+pod_cgroup_set_limits(const struct pod_cgroup_limits *c, struct cgroup *cgroup,
+                      char **ret_unpartitioned, struct error *err)
 {
     int r = set_cpus(c, cgroup, err);
 

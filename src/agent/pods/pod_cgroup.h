@@ -22,14 +22,11 @@ struct pod_cgroup_limits {
 /* Sets all limits of the pod that the machine can enforce. It is no failure if
  * the pod's CPUs cannot become a partition: *ret_unpartitioned tells why.
  */
-int pod_cgroup_set_limits(const struct pod_cgroup_limits *c,
-                          struct cgroup *cgroup,
-                          char **ret_unpartitioned,
-                          struct error *err);
+int pod_cgroup_set_limits(const struct pod_cgroup_limits *c, struct cgroup *cgroup,
+                          char **ret_unpartitioned, struct error *err);
 
 /* The NUMA nodes of the pod's cpuset: those of the allocation, or, where these
  * are only preferred, all that jobs may use (a GPU's own memory is not one).
  * The caller frees them; NULL: the nodes that all jobs may use.
  */
-char *pod_cgroup_memory_nodes(const struct topology *topology,
-                              const struct object *pod);
+char *pod_cgroup_memory_nodes(const struct topology *topology, const struct object *pod);

@@ -67,14 +67,12 @@ note_output(const struct pod_cleanup *c)
         .gid = c->output_gid,
         .path = c->output,
     };
-    int r = c->output != NULL ? output_record_note(c->agent->state_dir, &record)
-                              : 0;
+    int r = c->output != NULL ? output_record_note(c->agent->state_dir, &record) : 0;
 
     if (r < 0)
         log_warning("the output location of pod '%s' was not recorded, so "
                     "logs cannot show its output: %s",
-                    c->uid,
-                    strerror(-r));
+                    c->uid, strerror(-r));
 }
 
 static void
@@ -113,10 +111,8 @@ static void
 announce_hook_failure(const struct pod_run *s, const char *words)
 {
     const struct agent_context *g = s->s.agent;
-    CLEANUP_FREE char *what = xasprintf("pod %s/%s: %s",
-                                        s->pod->meta->namespace,
-                                        s->pod->meta->name,
-                                        words);
+    CLEANUP_FREE char *what =
+        xasprintf("pod %s/%s: %s", s->pod->meta->namespace, s->pod->meta->name, words);
 
     log_warning("%s", what);
     if (g->hook_failed != NULL && !s->ended_before)
@@ -134,8 +130,7 @@ tell_checkpoint(const struct pod_run *s)
     bool is_good = false;
 
     if (e->checkpoint_failure != NULL) {
-        words = xasprintf("the checkpoint command could not be started: %s",
-                          e->checkpoint_failure);
+        words = xasprintf("the checkpoint command could not be started: %s", e->checkpoint_failure);
     } else if (e->was_checkpoint_cut) {
         words = xasprintf("the checkpoint command had not ended after %.1f s, "
                           "when its part of the grace period was over, and "
@@ -145,14 +140,11 @@ tell_checkpoint(const struct pod_run *s)
         is_good = e->checkpoint_code == 0;
         words = xasprintf("the checkpoint command ended with exit code %d "
                           "after %.1f s",
-                          (int)e->checkpoint_code,
-                          seconds);
+                          (int)e->checkpoint_code, seconds);
     }
-    event_recorder_record(s->s.agent->event_recorder,
-                          s->pod,
+    event_recorder_record(s->s.agent->event_recorder, s->pod,
                           is_good ? RECORD_NORMAL : RECORD_WARNING,
-                          is_good ? "Checkpointed" : "CheckpointFailed",
-                          words);
+                          is_good ? "Checkpointed" : "CheckpointFailed", words);
 }
 
 /* When the prolog failed, the job has not run, and is not at fault. */
@@ -163,8 +155,7 @@ check_hooks(struct pod_run *s)
 
     if (e == NULL)
         return;
-    if (e->failed_step != NULL
-        && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0) {
+    if (e->failed_step != NULL && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0) {
         if (s->end_reason == NULL)
             pod_run_set_end(s, "PrologFailed", e->message);
         s->is_disruption = true;
@@ -211,8 +202,7 @@ is_written_late(const struct pod_run *s)
 {
     const struct allocation *a = pod_of(s->pod)->status.allocation;
 
-    return s->was_restored
-           || (s->s.shared_pool != NULL && (a == NULL || a->cpus == NULL));
+    return s->was_restored || (s->s.shared_pool != NULL && (a == NULL || a->cpus == NULL));
 }
 
 /* Whether another pod may use the cgroup: the shepherd has waited for all
@@ -228,9 +218,8 @@ may_reuse_cgroup(const struct pod_run *s, bool had_trouble)
     const struct exit_record *e = s->exit_record;
 
     return !had_trouble && e != NULL && e->failed_step == NULL && e->signal == 0
-           && !e->has_left_behind && !s->ended_before && !s->resumed
-           && g->prolog == NULL && g->epilog == NULL
-           && !ran_as_root(pod_of(s->pod)) && !is_written_late(s);
+           && !e->has_left_behind && !s->ended_before && !s->resumed && g->prolog == NULL
+           && g->epilog == NULL && !ran_as_root(pod_of(s->pod)) && !is_written_late(s);
 }
 
 static void
@@ -240,8 +229,7 @@ let_go_of_cgroup(struct pod_run *s, bool may_reuse)
 
     if (s->cgroup == NULL)
         return;
-    if (may_reuse ? cgpool_give_back(pool, s->cgroup)
-                  : cgpool_retire(pool, s->cgroup))
+    if (may_reuse ? cgpool_give_back(pool, s->cgroup) : cgpool_retire(pool, s->cgroup))
         pod_host_sweep_cgroups(s->s.agent);
     s->cgroup = NULL;
 }
@@ -284,32 +272,24 @@ clean_done(void *arg)
         return;
     }
     if (s->is_unkillable)
-        log_info("pod '%s/%s': all of its processes are gone",
-                 s->pod->meta->namespace,
+        log_info("pod '%s/%s': all of its processes are gone", s->pod->meta->namespace,
                  s->pod->meta->name);
     let_go_of_cgroup(s, may_reuse_cgroup(s, had_trouble));
     check_hooks(s);
     check_start(s);
     if (s->exit_record == NULL && s->end_reason == NULL) {
-        pod_run_set_end(
-            s,
-            "ShepherdLost",
-            "the process that supervised this pod was killed, so there is no "
-            "record of how the pod ended");
+        pod_run_set_end(s, "ShepherdLost",
+                        "the process that supervised this pod was killed, so there is no "
+                        "record of how the pod ended");
         s->is_disruption = true;
-    } else if (s->exit_record != NULL && s->exit_record->was_fenced
-               && s->end_reason == NULL) {
-        pod_run_set_end(
-            s,
-            "NodeLost",
-            "its node was cut off from the controller for longer than "
-            "fenceAfterSeconds, and the node ended it");
+    } else if (s->exit_record != NULL && s->exit_record->was_fenced && s->end_reason == NULL) {
+        pod_run_set_end(s, "NodeLost",
+                        "its node was cut off from the controller for longer than "
+                        "fenceAfterSeconds, and the node ended it");
         s->is_disruption = true;
-    } else if ((s->deadline_exceeded
-                || (s->exit_record != NULL && s->exit_record->was_late))
+    } else if ((s->deadline_exceeded || (s->exit_record != NULL && s->exit_record->was_late))
                && s->end_reason == NULL) {
-        pod_run_set_end(s,
-                        "DeadlineExceeded",
+        pod_run_set_end(s, "DeadlineExceeded",
                         "Pod was active on the node longer than the specified "
                         "deadline");
     }
@@ -329,14 +309,12 @@ find_output(struct pod_cleanup *c, const struct object *pod)
     const struct execution *e = pod_of(pod)->spec.execution;
     const struct security_context *who = pod_of(pod)->spec.security_context;
 
-    if (string_map_find(&pod->meta->annotations, ANNOTATION_ARRAY_TASK) == NULL
-        || e == NULL || e->stdout_path == NULL || who == NULL
-        || who->run_as_user == NULL)
+    if (string_map_find(&pod->meta->annotations, ANNOTATION_ARRAY_TASK) == NULL || e == NULL
+        || e->stdout_path == NULL || who == NULL || who->run_as_user == NULL)
         return;
     c->output = xstrdup(pod_order_output_path(c->agent, pod, arena));
     c->output_uid = (uid_t)*who->run_as_user;
-    c->output_gid =
-        (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
+    c->output_gid = (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
 }
 
 void
@@ -352,11 +330,7 @@ pod_cleanup_begin(struct pod_run *s)
     find_output(c, s->pod);
     c->read_ending = s->exit_record == NULL;
     s->busy++;
-    workers_submit(s->s.agent->workers,
-                   s->s.agent->loop,
-                   clean_work,
-                   clean_done,
-                   c);
+    workers_submit(s->s.agent->workers, s->s.agent->loop, clean_work, clean_done, c);
 }
 
 void

@@ -46,8 +46,7 @@
 static int
 write_file(const char *path, const char *text, struct error *err)
 {
-    CLEANUP_FD int fd =
-        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int r = fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 
     if (r < 0)
@@ -66,8 +65,7 @@ make_output(const struct pod_host_start *st, struct error *err)
     const struct pod *pod = pod_of(st->pod);
     const struct execution *e = pod->spec.execution;
     const struct security_context *who = pod->spec.security_context;
-    CLEANUP_FREE char *path =
-        pod_record_state_path(st->agent, st->pod->meta->uid, "output");
+    CLEANUP_FREE char *path = pod_record_state_path(st->agent, st->pod->meta->uid, "output");
     CLEANUP_FD int fd = -1;
 
     if (e != NULL && e->stdout_path != NULL)
@@ -75,10 +73,8 @@ make_output(const struct pod_host_start *st, struct error *err)
     fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0
         || (!st->agent->rootless
-            && fchown(fd,
-                      (uid_t)*who->run_as_user,
-                      (gid_t)(who->run_as_group ? *who->run_as_group
-                                                : *who->run_as_user))
+            && fchown(fd, (uid_t)*who->run_as_user,
+                      (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user))
                    < 0))
         return error_set(err, -errno, "'%s': %s", path, strerror(errno));
     return 0;
@@ -93,11 +89,9 @@ make_directories(const struct pod_host_start *st, struct error *err)
     CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
     CLEANUP_FREE char *pod = pod_record_run_path(g, uid, "pod");
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP_FREE char *text = xasprintf("%s%s%s\n%s",
-                                        g->boot_id,
-                                        st->tmp_dir != NULL ? " " : "",
-                                        st->tmp_dir != NULL ? st->tmp_dir : "",
-                                        object_text(st->pod, arena));
+    CLEANUP_FREE char *text =
+        xasprintf("%s%s%s\n%s", g->boot_id, st->tmp_dir != NULL ? " " : "",
+                  st->tmp_dir != NULL ? st->tmp_dir : "", object_text(st->pod, arena));
     int r;
 
     r = dir_make(run, 0700, err);
@@ -118,22 +112,18 @@ remove_former_tmp_dir(struct pod_host_start *st)
     const struct agent_context *g = st->agent;
     CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
 
-    if (pod_record_read(g, st->pod->meta->uid, &record) == 0
-        && record.tmp_dir != NULL)
+    if (pod_record_read(g, st->pod->meta->uid, &record) == 0 && record.tmp_dir != NULL)
         (void)tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, &st->tmp_left, NULL);
 }
 
 static int
 set_limits(struct pod_host_start *st, struct error *err)
 {
-    int r = pod_cgroup_set_limits(
-        &(struct pod_cgroup_limits){.agent = st->agent,
-                                    .topology = st->topology,
-                                    .pod = st->pod,
-                                    .shared_cpus = st->shared_cpus},
-        st->cgroup,
-        &st->unpartitioned,
-        err);
+    int r = pod_cgroup_set_limits(&(struct pod_cgroup_limits){.agent = st->agent,
+                                                              .topology = st->topology,
+                                                              .pod = st->pod,
+                                                              .shared_cpus = st->shared_cpus},
+                                  st->cgroup, &st->unpartitioned, err);
 
     return r < 0 ? r : cgroup_set_back(st->cgroup, err);
 }
@@ -161,9 +151,7 @@ make_limited_cgroup(struct pod_host_start *st, struct error *err)
 }
 
 static int
-make_cgroup(struct pod_host_start *st,
-            struct strbuf *ret_text,
-            struct error *err)
+make_cgroup(struct pod_host_start *st, struct strbuf *ret_text, struct error *err)
 {
     const struct agent_context *g = st->agent;
     CLEANUP_FREE char *path = NULL;
@@ -208,17 +196,10 @@ check_volumes(const struct mount_list *mounts, struct error *err)
         struct stat st;
 
         if (stat(m->source, &st) < 0)
-            return error_set(err,
-                             -errno,
-                             "volume '%s': '%s': %s",
-                             m->volume,
-                             m->source,
+            return error_set(err, -errno, "volume '%s': '%s': %s", m->volume, m->source,
                              strerror(errno));
         if (!S_ISDIR(st.st_mode))
-            return error_set(err,
-                             -ENOTDIR,
-                             "volume '%s': '%s' is not a directory",
-                             m->volume,
+            return error_set(err, -ENOTDIR, "volume '%s': '%s' is not a directory", m->volume,
                              m->source);
     }
     return 0;
@@ -371,8 +352,7 @@ is_locked(const char *directory)
  * directory of its present pod, so an unlocked directory has no shepherd.
  */
 int
-pod_host_open_shepherd(const struct agent_context *g,
-                       const char *uid,
+pod_host_open_shepherd(const struct agent_context *g, const char *uid,
                        const struct live_record *live)
 {
     CLEANUP_FREE char *dir = pod_record_run_path(g, uid, "");
@@ -393,9 +373,7 @@ pod_host_read_ending(const struct agent_context *g, const char *uid)
     CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
     struct exit_record *exit_record = NULL;
 
-    return exit_record_read(state, run, uid, &exit_record, NULL) == 0
-               ? exit_record
-               : NULL;
+    return exit_record_read(state, run, uid, &exit_record, NULL) == 0 ? exit_record : NULL;
 }
 
 struct cgroup *
@@ -421,14 +399,11 @@ pod_host_read_boot(const struct agent_context *g, const char *uid)
 
     if (r < 0)
         return POD_BOOT_UNKNOWN;
-    return strcmp(record.boot_id, g->boot_id) == 0 ? POD_BOOT_THIS
-                                                   : POD_BOOT_EARLIER;
+    return strcmp(record.boot_id, g->boot_id) == 0 ? POD_BOOT_THIS : POD_BOOT_EARLIER;
 }
 
 void
-pod_host_list(const struct agent_context *g,
-              pod_host_list_fn *list,
-              void *context)
+pod_host_list(const struct agent_context *g, pod_host_list_fn *list, void *context)
 {
     CLEANUP_FREE char *path = xasprintf("%s/pods", g->state_dir);
     DIR *dir = opendir(path);
@@ -486,16 +461,11 @@ visit_one(const char *uid, void *context)
     CLEANUP(pod_record_fini) struct pod_record r = {.text = STRBUF_INIT};
 
     if (pod_record_read(v->agent, uid, &r) == 0)
-        v->visit(uid,
-                 r.pod,
-                 r.text.length - (size_t)(r.pod - r.text.text),
-                 v->context);
+        v->visit(uid, r.pod, r.text.length - (size_t)(r.pod - r.text.text), v->context);
 }
 
 void
-pod_host_visit_records(const struct agent_context *g,
-                       pod_host_visit_fn *visit,
-                       void *context)
+pod_host_visit_records(const struct agent_context *g, pod_host_visit_fn *visit, void *context)
 {
     struct record_visit v = {g, visit, context};
 

@@ -41,15 +41,15 @@ struct pod_host_start {
     size_t script_length;
     const char *environment;
     size_t environment_length;
-    const struct mount_list *mounts; /* NULL: none */
-    struct cgroup *cgroup;           /* in and out; NULL: no cgroups are used */
-    char *partition;                 /* the partition of this node, or NULL */
-    char *shared_cpus; /* for a pod without exclusive CPUs; or NULL */
-    char *tmp_dir;     /* out: path of TMPDIR; the caller frees it */
-    bool tmp_left;     /* out: a former TMPDIR waits for a sweep */
+    const struct mount_list *mounts;  /* NULL: none */
+    struct cgroup *cgroup;            /* in and out; NULL: no cgroups are used */
+    char *partition;                  /* the partition of this node, or NULL */
+    char *shared_cpus;                /* for a pod without exclusive CPUs; or NULL */
+    char *tmp_dir;                    /* out: path of TMPDIR; the caller frees it */
+    bool tmp_left;                    /* out: a former TMPDIR waits for a sweep */
     struct shepherd_process shepherd; /* out */
-    bool is_nodes_fault; /* out: a failure has a cause outside the pod */
-    char *unpartitioned; /* out: why its CPUs are no partition; or NULL */
+    bool is_nodes_fault;              /* out: a failure has a cause outside the pod */
+    char *unpartitioned;              /* out: why its CPUs are no partition; or NULL */
 };
 int pod_host_start(struct pod_host_start *start, struct error *err);
 
@@ -60,14 +60,10 @@ int pod_host_start(struct pod_host_start *start, struct error *err);
  * was reported; pod_host_remove_all also removes the output, after the pod was
  * deleted: both are called on the loop and done later on a worker.
  */
-void pod_host_remove_records(const struct agent_context *agent,
-                             const char *uid);
+void pod_host_remove_records(const struct agent_context *agent, const char *uid);
 void pod_host_remove_all(const struct agent_context *agent, const char *uid);
-int pod_host_clean_up(const struct agent_context *agent,
-                      const char *uid,
-                      const char *tmp_dir,
-                      bool *ret_tmp_left,
-                      struct error *err);
+int pod_host_clean_up(const struct agent_context *agent, const char *uid, const char *tmp_dir,
+                      bool *ret_tmp_left, struct error *err);
 
 /* Removes TMPDIRs that no pod's record names. On the loop, at the start. */
 void pod_host_collect_tmp_dirs(const struct agent_context *agent);
@@ -82,37 +78,26 @@ void pod_host_sweep_cgroups(const struct agent_context *agent);
  */
 bool pod_host_exists(const struct agent_context *agent, const char *uid);
 bool pod_host_has_run_dir(const struct agent_context *agent, const char *uid);
-struct live_record *pod_host_read_live(const struct agent_context *agent,
-                                       const char *uid);
-int pod_host_open_shepherd(const struct agent_context *agent,
-                           const char *uid,
+struct live_record *pod_host_read_live(const struct agent_context *agent, const char *uid);
+int pod_host_open_shepherd(const struct agent_context *agent, const char *uid,
                            const struct live_record *live);
-struct exit_record *pod_host_read_ending(const struct agent_context *agent,
-                                         const char *uid);
-struct cgroup *pod_host_find_cgroup(const struct agent_context *agent,
-                                    const char *uid);
+struct exit_record *pod_host_read_ending(const struct agent_context *agent, const char *uid);
+struct cgroup *pod_host_find_cgroup(const struct agent_context *agent, const char *uid);
 
 /* The boot under which the pod began, from the pod's record. It is unknown when
  * a restart has removed the record, or the record is torn.
  */
 enum pod_boot { POD_BOOT_THIS, POD_BOOT_EARLIER, POD_BOOT_UNKNOWN };
-enum pod_boot pod_host_read_boot(const struct agent_context *agent,
-                                 const char *uid);
+enum pod_boot pod_host_read_boot(const struct agent_context *agent, const char *uid);
 
 /* Calls `visit` for each pod with a record, with the pod's JSON. */
-typedef void pod_host_visit_fn(const char *uid,
-                               const char *pod_text,
-                               size_t length,
-                               void *context);
-void pod_host_visit_records(const struct agent_context *agent,
-                            pod_host_visit_fn *visit,
+typedef void pod_host_visit_fn(const char *uid, const char *pod_text, size_t length, void *context);
+void pod_host_visit_records(const struct agent_context *agent, pod_host_visit_fn *visit,
                             void *context);
 
 /* Calls `list` for each pod that has a directory. */
 typedef void pod_host_list_fn(const char *uid, void *context);
-void pod_host_list(const struct agent_context *agent,
-                   pod_host_list_fn *list,
-                   void *context);
+void pod_host_list(const struct agent_context *agent, pod_host_list_fn *list, void *context);
 
 /* Parses "USR1" or "SIGUSR1"; 0 for an unknown name. */
 int pod_host_parse_signal(const char *name);

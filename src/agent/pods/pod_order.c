@@ -30,11 +30,9 @@
 #define GROUPS_TIMEOUT_MS 10000
 
 void
-pod_order_find_needs(const struct object *pod,
-                     struct pod_order_needs *ret_needs)
+pod_order_find_needs(const struct object *pod, struct pod_order_needs *ret_needs)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
     const struct string_map *notes = &pod->meta->annotations;
 
     *ret_needs = (struct pod_order_needs){0};
@@ -46,39 +44,29 @@ pod_order_find_needs(const struct object *pod,
 }
 
 static int
-check_user(const struct agent_context *g,
-           const struct pod *pod,
-           struct error *err)
+check_user(const struct agent_context *g, const struct pod *pod, struct error *err)
 {
     const struct security_context *who = pod->spec.security_context;
 
     if (who == NULL || who->run_as_user == NULL)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "the pod does not name its user "
                          "(spec.securityContext.runAsUser)");
     if (g->rootless && (uid_t)*who->run_as_user != g->uid)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "node '%s' runs only pods of uid %u, but this pod is "
                          "of uid %" PRId64,
-                         g->node,
-                         g->uid,
-                         *who->run_as_user);
+                         g->node, g->uid, *who->run_as_user);
     if (*who->run_as_user == 0 && !g->allow_root)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "node '%s' does not run root's jobs "
                          "(allowRootJobs in its agent.yaml)",
                          g->node);
-    if (*who->run_as_user != 0 && !g->rootless
-        && (uid_t)*who->run_as_user < g->min_uid)
-        return error_set(err,
-                         -EPERM,
+    if (*who->run_as_user != 0 && !g->rootless && (uid_t)*who->run_as_user < g->min_uid)
+        return error_set(err, -EPERM,
                          "node '%s' does not run jobs of users with uids "
                          "below %u (minUid in its agent.yaml)",
-                         g->node,
-                         g->min_uid);
+                         g->node, g->min_uid);
     return 0;
 }
 
@@ -86,8 +74,7 @@ static int
 check_shape(const struct pod *pod, struct error *err)
 {
     if (pod->spec.containers.count != 1 || pod->spec.init_containers.count != 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "a pod must have one container and no init "
                          "containers, because it is one process");
     return 0;
@@ -97,9 +84,7 @@ check_shape(const struct pod *pod, struct error *err)
  * since.
  */
 static int
-check_allocation(const struct agent_context *g,
-                 const struct pod *pod,
-                 struct error *err)
+check_allocation(const struct agent_context *g, const struct pod *pod, struct error *err)
 {
     const struct allocation *a = pod->status.allocation;
     CLEANUP_STRBUF struct strbuf missing = STRBUF_INIT;
@@ -108,17 +93,12 @@ check_allocation(const struct agent_context *g,
         || (allocation_is_within(a, g->topology, &missing)
             && allocation_is_backed(a, g->topology, NULL, NULL, &missing)))
         return 0;
-    return error_set(err,
-                     -ENODEV,
-                     "it was given %s, which node '%s' does not have",
-                     missing.text,
+    return error_set(err, -ENODEV, "it was given %s, which node '%s' does not have", missing.text,
                      g->node);
 }
 
 int
-pod_order_check(const struct agent_context *agent,
-                const struct object *object,
-                struct error *err)
+pod_order_check(const struct agent_context *agent, const struct object *object, struct error *err)
 {
     const struct pod *pod = pod_of(object);
     int r = check_user(agent, pod, err);
@@ -146,9 +126,7 @@ work_dir_of(const struct object *pod)
 
 /* Returns an absolute path; a relative one is below the working directory. */
 static const char *
-path_of(const struct agent_context *g,
-        const struct object *pod,
-        struct arena *arena,
+path_of(const struct agent_context *g, const struct object *pod, struct arena *arena,
         const char *pattern)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -170,25 +148,19 @@ path_of(const struct agent_context *g,
 }
 
 const char *
-pod_order_output_path(const struct agent_context *g,
-                      const struct object *pod,
-                      struct arena *arena)
+pod_order_output_path(const struct agent_context *g, const struct object *pod, struct arena *arena)
 {
     const struct execution *e = pod_of(pod)->spec.execution;
 
     if (e != NULL && e->stdout_path != NULL)
         return path_of(g, pod, arena, e->stdout_path);
-    return arena_printf(arena,
-                        "%s/pods/%s/output",
-                        g->state_dir,
-                        pod->meta->uid);
+    return arena_printf(arena, "%s/pods/%s/output", g->state_dir, pod->meta->uid);
 }
 
 static int64_t
 umask_of(const struct execution *e)
 {
-    return e != NULL && e->umask != NULL ? strtol(e->umask, NULL, 8)
-                                         : DEFAULT_UMASK;
+    return e != NULL && e->umask != NULL ? strtol(e->umask, NULL, 8) : DEFAULT_UMASK;
 }
 
 static int
@@ -201,11 +173,7 @@ add_limits(const struct execution *e, struct order *o, struct error *err)
 
         if (o->n_limits == RLIMIT_SETTINGS_MAX)
             return error_set(err, -E2BIG, "too many resource limits");
-        r = rlimit_parse(v->name,
-                         v->soft,
-                         v->hard,
-                         &o->limits[o->n_limits],
-                         err);
+        r = rlimit_parse(v->name, v->soft, v->hard, &o->limits[o->n_limits], err);
         if (r < 0)
             return error_wrap(err, r, "spec.execution.limits[%u]", i);
         o->n_limits++;
@@ -216,9 +184,7 @@ add_limits(const struct execution *e, struct order *o, struct error *err)
 /* ---- The program ---- */
 
 static int
-set_arguments(const struct pod_order_input *in,
-              struct arena *arena,
-              struct order *o,
+set_arguments(const struct pod_order_input *in, struct arena *arena, struct order *o,
               struct error *err)
 {
     const struct container *c = &pod_of(in->pod)->spec.containers.items[0];
@@ -228,14 +194,12 @@ set_arguments(const struct pod_order_input *in,
     o->script_bytes = -1;
     if (in->script != NULL) {
         if (in->script_length < 2 || memcmp(in->script, "#!", 2) != 0)
-            return error_set(err,
-                             -ENOEXEC,
+            return error_set(err, -ENOEXEC,
                              "the script does not begin with '#!' and the "
                              "path of an interpreter, such as '#!/bin/sh'");
         o->script_bytes = (int64_t)in->script_length;
     } else if (n == 0) {
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "nothing to run: the container has neither command "
                          "nor args, and the pod's job has no script");
     } else {
@@ -262,9 +226,7 @@ set_placement(const struct pod_order_input *in, struct order *o)
 
 /* A rootless agent cannot mount, so the job gets the paths in variables. */
 static void
-set_mounts(const struct pod_order_input *in,
-           struct arena *arena,
-           struct order *o)
+set_mounts(const struct pod_order_input *in, struct arena *arena, struct order *o)
 {
     const struct mount_list *mounts = in->mounts;
 
@@ -288,11 +250,9 @@ set_mounts(const struct pod_order_input *in,
 static bool
 may_gain_privileges(const struct object *pod, struct arena *arena)
 {
-    const struct json *containers =
-        json_get_path(object_tree(pod, arena), "spec.containers");
+    const struct json *containers = json_get_path(object_tree(pod, arena), "spec.containers");
     const struct json *allowed =
-        json_get_path(json_at(containers, 0),
-                      "securityContext.allowPrivilegeEscalation");
+        json_get_path(json_at(containers, 0), "securityContext.allowPrivilegeEscalation");
 
     return allowed == NULL || json_is_true(allowed);
 }
@@ -300,10 +260,7 @@ may_gain_privileges(const struct object *pod, struct arena *arena)
 /* ---- Hooks of the site ---- */
 
 static void
-add_hook_variables(struct arena *arena,
-                   struct order *o,
-                   const char *name,
-                   const char *value)
+add_hook_variables(struct arena *arena, struct order *o, const char *name, const char *value)
 {
     if (value != NULL)
         o->hook_environment.items[o->hook_environment.count++] =
@@ -314,9 +271,7 @@ add_hook_variables(struct arena *arena,
  * the job's name.
  */
 static void
-set_hooks(const struct pod_order_input *in,
-          struct arena *arena,
-          struct order *o)
+set_hooks(const struct pod_order_input *in, struct arena *arena, struct order *o)
 {
     const struct agent_context *g = in->agent;
     const struct meta *meta = in->pod->meta;
@@ -329,37 +284,19 @@ set_hooks(const struct pod_order_input *in,
         return;
     o->hook_environment.items = arena_new_array(arena, const char *, 16);
     add_hook_variables(arena, o, "PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-    add_hook_variables(arena,
-                       o,
-                       "KILN_JOB_ID",
-                       annotation(in->pod, ANNOTATION_JOB_ID));
-    add_hook_variables(arena,
-                       o,
-                       "KILN_JOB_NAME",
-                       environment_job_name(in->pod));
-    add_hook_variables(arena,
-                       o,
-                       "KILN_JOB_USER",
-                       annotation(in->pod, ANNOTATION_USER));
-    add_hook_variables(arena,
-                       o,
-                       "KILN_JOB_UID",
-                       arena_printf(arena, "%" PRId64, o->uid));
+    add_hook_variables(arena, o, "KILN_JOB_ID", annotation(in->pod, ANNOTATION_JOB_ID));
+    add_hook_variables(arena, o, "KILN_JOB_NAME", environment_job_name(in->pod));
+    add_hook_variables(arena, o, "KILN_JOB_USER", annotation(in->pod, ANNOTATION_USER));
+    add_hook_variables(arena, o, "KILN_JOB_UID", arena_printf(arena, "%" PRId64, o->uid));
     if (o->gid >= 0)
-        add_hook_variables(arena,
-                           o,
-                           "KILN_JOB_GID",
-                           arena_printf(arena, "%" PRId64, o->gid));
+        add_hook_variables(arena, o, "KILN_JOB_GID", arena_printf(arena, "%" PRId64, o->gid));
     add_hook_variables(arena, o, "KILN_JOB_ACCOUNT", meta->namespace);
     add_hook_variables(arena, o, "KILN_POD_NAME", meta->name);
     add_hook_variables(arena, o, "KILN_POD_UID", meta->uid);
     add_hook_variables(arena, o, "KILN_NODE_NAME", g->node);
     add_hook_variables(arena, o, "KILN_JOB_TMPDIR", o->tmp_dir);
     add_hook_variables(arena, o, "KILN_CPUS", a != NULL ? a->cpus : NULL);
-    add_hook_variables(arena,
-                       o,
-                       "KILN_MEMORY_NODES",
-                       a != NULL ? a->memory_nodes : NULL);
+    add_hook_variables(arena, o, "KILN_MEMORY_NODES", a != NULL ? a->memory_nodes : NULL);
 }
 
 /* The shepherd enforces the limit, so that it also holds without an agent. */
@@ -381,9 +318,7 @@ set_time_limit(const struct pod *pod, struct order *o)
 }
 
 int
-pod_order_compose(const struct pod_order_input *in,
-                  struct arena *arena,
-                  struct order *o,
+pod_order_compose(const struct pod_order_input *in, struct arena *arena, struct order *o,
                   struct error *err)
 {
     const struct agent_context *g = in->agent;
@@ -395,8 +330,7 @@ pod_order_compose(const struct pod_order_input *in,
     order_init(o);
     o->pod = arena_printf(arena, "%s/%s", pod->meta.namespace, pod->meta.name);
     o->pod_uid = pod->meta.uid;
-    o->state_dir =
-        arena_printf(arena, "%s/pods/%s", g->state_dir, pod->meta.uid);
+    o->state_dir = arena_printf(arena, "%s/pods/%s", g->state_dir, pod->meta.uid);
     o->run_dir = arena_printf(arena, "%s/pods/%s", g->run_dir, pod->meta.uid);
     o->tmp_dir = in->tmp_dir;
     o->uid = *who->run_as_user;
@@ -416,10 +350,9 @@ pod_order_compose(const struct pod_order_input *in,
         o->stdin_path = path_of(g, in->pod, arena, e->stdin_path);
         o->stderr_path = path_of(g, in->pod, arena, e->stderr_path);
         o->fence_after_ms = e->fence_after_s * 1000;
-        o->checkpoint =
-            e->checkpoint_command != NULL && e->checkpoint_command[0] != '\0'
-                ? e->checkpoint_command
-                : NULL;
+        o->checkpoint = e->checkpoint_command != NULL && e->checkpoint_command[0] != '\0'
+                            ? e->checkpoint_command
+                            : NULL;
         o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
     }
     o->no_new_privileges = !may_gain_privileges(in->pod, arena);

@@ -41,25 +41,19 @@ struct pod_order_needs {
     const char *script;      /* digest, or NULL */
     const char *environment; /* digest, or NULL */
 };
-void pod_order_find_needs(const struct object *pod,
-                          struct pod_order_needs *ret_needs);
+void pod_order_find_needs(const struct object *pod, struct pod_order_needs *ret_needs);
 
 /* Whether this pod may run here: checks its user, its shape, and whether the
  * node has everything that is in its allocation.
  */
-int pod_order_check(const struct agent_context *agent,
-                    const struct object *pod,
-                    struct error *err);
+int pod_order_check(const struct agent_context *agent, const struct object *pod, struct error *err);
 
 /* The path of the pod's output: the requested one, or one of the agent's own
  * for a pod that requests none.
  */
-const char *pod_order_output_path(const struct agent_context *agent,
-                                  const struct object *pod,
+const char *pod_order_output_path(const struct agent_context *agent, const struct object *pod,
                                   struct arena *arena);
 
 /* The order borrows from the arena and the input. */
-int pod_order_compose(const struct pod_order_input *input,
-                      struct arena *arena,
-                      struct order *ret_order,
-                      struct error *err);
+int pod_order_compose(const struct pod_order_input *input, struct arena *arena,
+                      struct order *ret_order, struct error *err);

@@ -27,29 +27,19 @@
 #define POD_TEXT_LIMIT (4u << 20)
 
 char *
-pod_record_state_path(const struct agent_context *g,
-                      const char *uid,
-                      const char *file)
+pod_record_state_path(const struct agent_context *g, const char *uid, const char *file)
 {
-    return xasprintf("%s/pods/%s%s%s",
-                     g->state_dir,
-                     uid,
-                     *file ? "/" : "",
-                     file);
+    return xasprintf("%s/pods/%s%s%s", g->state_dir, uid, *file ? "/" : "", file);
 }
 
 char *
-pod_record_run_path(const struct agent_context *g,
-                    const char *uid,
-                    const char *file)
+pod_record_run_path(const struct agent_context *g, const char *uid, const char *file)
 {
     return xasprintf("%s/pods/%s%s%s", g->run_dir, uid, *file ? "/" : "", file);
 }
 
 int
-pod_record_read(const struct agent_context *g,
-                const char *uid,
-                struct pod_record *r)
+pod_record_read(const struct agent_context *g, const char *uid, struct pod_record *r)
 {
     CLEANUP_FREE char *path = pod_record_run_path(g, uid, "pod");
     char *line_end, *blank;
@@ -57,8 +47,7 @@ pod_record_read(const struct agent_context *g,
 
     if (result < 0)
         return result;
-    line_end =
-        r->text.length > 0 ? memchr(r->text.text, '\n', r->text.length) : NULL;
+    line_end = r->text.length > 0 ? memchr(r->text.text, '\n', r->text.length) : NULL;
     if (line_end == NULL)
         return -EBADMSG;
     *line_end = '\0';

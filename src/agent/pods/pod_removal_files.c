@@ -38,8 +38,7 @@
 static int
 own_directory(const char *path)
 {
-    CLEANUP_FD int fd =
-        open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0)
         return -errno;
@@ -66,10 +65,7 @@ remove_run_dir(const char *path, struct error *err)
 
 /* An older agent named TMPDIR by the pod's uid. */
 static int
-remove_tmp_dir(const struct agent_context *g,
-               const char *uid,
-               const char *known,
-               bool *ret_left,
+remove_tmp_dir(const struct agent_context *g, const char *uid, const char *known, bool *ret_left,
                struct error *err)
 {
     CLEANUP_FREE char *former = NULL;
@@ -84,11 +80,8 @@ remove_tmp_dir(const struct agent_context *g,
 }
 
 int
-pod_host_clean_up(const struct agent_context *g,
-                  const char *uid,
-                  const char *tmp_dir,
-                  bool *ret_tmp_left,
-                  struct error *err)
+pod_host_clean_up(const struct agent_context *g, const char *uid, const char *tmp_dir,
+                  bool *ret_tmp_left, struct error *err)
 {
     CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
     CLEANUP_FREE char *live = pod_record_run_path(g, uid, "live");
@@ -103,11 +96,7 @@ pod_host_clean_up(const struct agent_context *g,
      * end that pod's processes.
      */
     if (unlink(cgroup) < 0 && errno != ENOENT)
-        r = error_set(err,
-                      -errno,
-                      "removing '%s': %s",
-                      cgroup,
-                      strerror(errno));
+        r = error_set(err, -errno, "removing '%s': %s", cgroup, strerror(errno));
     unlink(pod);
     return r < 0 ? r : remove_run_dir(run, err);
 }

@@ -34,9 +34,8 @@ static const bool may_move[POD_RUN_DONE + 1][POD_RUN_DONE + 1] = {
                          [POD_RUN_LAUNCHED] = true,
                          [POD_RUN_ENDED] = true,
                          [POD_RUN_DONE] = true},
-    [POD_RUN_PREPARING] = {[POD_RUN_LAUNCHED] = true,
-                           [POD_RUN_ENDED] = true,
-                           [POD_RUN_DONE] = true},
+    [POD_RUN_PREPARING] =
+        {[POD_RUN_LAUNCHED] = true, [POD_RUN_ENDED] = true, [POD_RUN_DONE] = true},
     [POD_RUN_LAUNCHED] = {[POD_RUN_RUNNING] = true, [POD_RUN_ENDED] = true},
     [POD_RUN_RUNNING] = {[POD_RUN_ENDED] = true},
     [POD_RUN_ENDED] = {[POD_RUN_DONE] = true},
@@ -53,8 +52,7 @@ pod_run_set_phase(struct pod_run *s, enum pod_run_phase to)
     if (s->phase == POD_RUN_LAUNCHED)
         ++*s->s.n_launched;
     if (s->s.shared_pool != NULL
-        && (to == POD_RUN_PREPARING || to == POD_RUN_LAUNCHED
-            || to == POD_RUN_DONE))
+        && (to == POD_RUN_PREPARING || to == POD_RUN_LAUNCHED || to == POD_RUN_DONE))
         shared_pool_update(s->s.shared_pool);
     if (to == POD_RUN_DONE && s->s.holding_changed != NULL)
         s->s.holding_changed(s, s->s.context);
@@ -152,8 +150,7 @@ pod_run_set_end(struct pod_run *s, const char *reason, const char *message)
 static bool
 clean_first(struct pod_run *s, bool is_silent)
 {
-    if (s->phase > POD_RUN_PREPARING
-        || !pod_host_has_run_dir(s->s.agent, s->uid))
+    if (s->phase > POD_RUN_PREPARING || !pod_host_has_run_dir(s->s.agent, s->uid))
         return false;
     s->is_silent = is_silent;
     if (s->cgroup == NULL)
@@ -195,18 +192,10 @@ pod_run_refuse(struct pod_run *s, const char *reason, const char *message)
     s->waits = false;
     pod_run_set_end(s, reason, message);
     /* The scheduler's wrong placement is not the job's fault. */
-    s->is_disruption = strcmp(reason, REFUSED_BROKEN) == 0
-                       || strcmp(reason, BROKEN_OVERLAP) == 0
+    s->is_disruption = strcmp(reason, REFUSED_BROKEN) == 0 || strcmp(reason, BROKEN_OVERLAP) == 0
                        || strcmp(reason, BROKEN_NOT_HERE) == 0;
-    log_warning("pod '%s/%s' is refused: %s",
-                s->pod->meta->namespace,
-                s->pod->meta->name,
-                message);
-    event_recorder_record(s->s.agent->event_recorder,
-                          s->pod,
-                          RECORD_WARNING,
-                          reason,
-                          message);
+    log_warning("pod '%s/%s' is refused: %s", s->pod->meta->namespace, s->pod->meta->name, message);
+    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, reason, message);
     pod_run_finish(s);
 }
 
@@ -259,9 +248,7 @@ end_hold(void *context)
     if (s->pod->meta->deleted_at_us != 0 || s->forgotten || s->given_up)
         pod_run_finish_silently(s);
     else if (is_node_broken(s))
-        pod_run_refuse(s,
-                       REFUSED_BROKEN,
-                       s->s.agent->broken(s->s.agent->start_context));
+        pod_run_refuse(s, REFUSED_BROKEN, s->s.agent->broken(s->s.agent->start_context));
     else
         pod_start_begin(s);
 }
@@ -273,8 +260,7 @@ was_started(const struct object *pod)
 {
     const char *phase = pod_of(pod)->status.phase;
 
-    return phase != NULL
-           && (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0);
+    return phase != NULL && (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0);
 }
 
 /* Without a record, the boot id that the API knows decides. A pod that only
@@ -289,11 +275,9 @@ find_boot(const struct pod_run *s)
     if (boot != POD_BOOT_UNKNOWN)
         return boot;
     if (o != NULL && o->node_boot_id != NULL)
-        return strcmp(o->node_boot_id, s->s.agent->boot_id) == 0
-                   ? POD_BOOT_UNKNOWN
-                   : POD_BOOT_EARLIER;
-    return pod_host_exists(s->s.agent, s->uid) ? POD_BOOT_EARLIER
-                                               : POD_BOOT_UNKNOWN;
+        return strcmp(o->node_boot_id, s->s.agent->boot_id) == 0 ? POD_BOOT_UNKNOWN
+                                                                 : POD_BOOT_EARLIER;
+    return pod_host_exists(s->s.agent, s->uid) ? POD_BOOT_EARLIER : POD_BOOT_UNKNOWN;
 }
 
 /* For the present boot no reason is set here: pod_cleanup.c finds that the
@@ -303,12 +287,9 @@ static void
 resume_lost(struct pod_run *s, enum pod_boot boot)
 {
     if (boot == POD_BOOT_EARLIER)
-        pod_run_set_end(s,
-                        "NodeRebooted",
-                        "the node was restarted while the pod ran on it");
+        pod_run_set_end(s, "NodeRebooted", "the node was restarted while the pod ran on it");
     else if (boot == POD_BOOT_UNKNOWN)
-        pod_run_set_end(s,
-                        "PodLost",
+        pod_run_set_end(s, "PodLost",
                         "nothing is left of it on its node, which was not "
                         "restarted meanwhile: its files were removed, or the "
                         "controller was restored to a state before its end");
@@ -341,8 +322,7 @@ pod_run_resume(struct pod_run *s)
         s->pidfd = pod_host_open_shepherd(g, s->uid, s->live);
     boot = find_boot(s);
     if (s->pidfd >= 0) {
-        log_info("pod '%s/%s' still runs, supervising it again",
-                 s->pod->meta->namespace,
+        log_info("pod '%s/%s' still runs, supervising it again", s->pod->meta->namespace,
                  s->pod->meta->name);
         s->resumed = true;
         pod_run_set_phase(s, POD_RUN_LAUNCHED);
@@ -377,8 +357,7 @@ note_given_up(struct pod_run *s)
     s->wanted = s->reported = REPORT_END;
     log_warning("the controller gave up pod '%s/%s', ending its remaining "
                 "processes",
-                s->pod->meta->namespace,
-                s->pod->meta->name);
+                s->pod->meta->namespace, s->pod->meta->name);
 }
 
 void
@@ -403,10 +382,8 @@ static bool
 has_same_wishes(const struct object *a, const struct object *b)
 {
     return (string_map_find(&a->meta->annotations, ANNOTATION_FREEZE) != NULL)
-               == (string_map_find(&b->meta->annotations, ANNOTATION_FREEZE)
-                   != NULL)
-           && (pod_find_yield(pod_of(a)) != NULL)
-                  == (pod_find_yield(pod_of(b)) != NULL);
+               == (string_map_find(&b->meta->annotations, ANNOTATION_FREEZE) != NULL)
+           && (pod_find_yield(pod_of(a)) != NULL) == (pod_find_yield(pod_of(b)) != NULL);
 }
 
 void
@@ -499,8 +476,7 @@ pod_run_holds_cores(const struct pod_run *s)
 bool
 pod_run_has_yielded(const struct pod_run *s)
 {
-    return s->phase == POD_RUN_RUNNING && s->live != NULL
-           && s->live->frozen_at_us != 0
+    return s->phase == POD_RUN_RUNNING && s->live != NULL && s->live->frozen_at_us != 0
            && pod_find_yield(pod_of(s->pod)) != NULL;
 }
 
@@ -546,8 +522,7 @@ pod_run_is_forgotten(const struct pod_run *s)
 bool
 pod_run_is_retained(const struct pod_run *s)
 {
-    return pod_run_holds_cores(s)
-           && (s->forgotten || s->given_up || s->is_orphan)
+    return pod_run_holds_cores(s) && (s->forgotten || s->given_up || s->is_orphan)
            && pod_of(s->pod)->status.allocation != NULL;
 }
 

@@ -79,8 +79,8 @@ struct pod_run_settings {
  * shepherd.
  */
 void pod_run_free(struct pod_run *run);
-struct pod_run *pod_run_new(const struct pod_run_settings *settings,
-                            const struct object *pod) OWNED_BY(pod_run_free);
+struct pod_run *pod_run_new(const struct pod_run_settings *settings, const struct object *pod)
+    OWNED_BY(pod_run_free);
 DEFINE_CLEANUP(struct pod_run, pod_run_free)
 
 /* Change. pod_run_resume runs a new pod, or continues what an earlier agent
@@ -97,8 +97,7 @@ DEFINE_CLEANUP(struct pod_run, pod_run_free)
  * counted.
  */
 void pod_run_resume(struct pod_run *run);
-void
-pod_run_refuse(struct pod_run *run, const char *reason, const char *message);
+void pod_run_refuse(struct pod_run *run, const char *reason, const char *message);
 void pod_run_wait_for_cores(struct pod_run *run);
 void pod_run_update(struct pod_run *run, const struct object *pod);
 void pod_run_report_now(struct pod_run *run);
@@ -119,7 +118,7 @@ bool pod_run_is_waiting(const struct pod_run *run); /* until cores are free */
 bool pod_run_format_cgroup(const struct pod_run *run, struct strbuf *out);
 bool pod_run_is_orphan(const struct pod_run *run);
 bool pod_run_is_forgotten(const struct pod_run *run); /* by the API */
-bool pod_run_has_lost(const struct pod_run *run); /* a part of its allocation */
+bool pod_run_has_lost(const struct pod_run *run);     /* a part of its allocation */
 
 /* Whether something of the pod is here that nobody else knows: the API has
  * forgotten the pod or given it up.
@@ -135,5 +134,4 @@ struct running_pod {
     pid_t shepherd;              /* 0: unknown */
     int64_t started_at_us;
 };
-bool pod_run_get_running(const struct pod_run *run,
-                         struct running_pod *ret_running);
+bool pod_run_get_running(const struct pod_run *run, struct running_pod *ret_running);

@@ -37,8 +37,8 @@ struct pod_run {
     bool forgotten;
     /* the API's store has lost the pod: an administrator decides */
     bool is_orphan;
-    bool given_up; /* the API has finished the pod, because its node was lost */
-    bool waits;    /* for its cores to be free */
+    bool given_up;  /* the API has finished the pod, because its node was lost */
+    bool waits;     /* for its cores to be free */
     bool is_silent; /* its end is not reported */
 
     /* The process. */
@@ -58,8 +58,8 @@ struct pod_run {
     struct timer *freeze_timer;
     int64_t freeze_look_ms;
     int64_t told_frozen_at_us, told_frozen_us; /* as reported to the API */
-    bool told_yielding;     /* reported: frozen to yield its cores */
-    bool is_freeze_refused; /* reported: its shepherd cannot freeze */
+    bool told_yielding;                        /* reported: frozen to yield its cores */
+    bool is_freeze_refused;                    /* reported: its shepherd cannot freeze */
     struct timer *deadline_timer;
     bool deadline_exceeded;
 
@@ -102,8 +102,7 @@ struct pod_run {
 void pod_run_set_phase(struct pod_run *s, enum pod_run_phase to);
 bool pod_run_end_work(struct pod_run *s);
 void pod_run_check_over(struct pod_run *s);
-void
-pod_run_set_end(struct pod_run *s, const char *reason, const char *message);
+void pod_run_set_end(struct pod_run *s, const char *reason, const char *message);
 void pod_run_finish(struct pod_run *s);
 void pod_run_finish_silently(struct pod_run *s);
 
@@ -149,8 +148,7 @@ void unkillable_check(struct pod_run *s);
  */
 void placement_watch_begin(struct pod_run *s);
 void placement_watch_on_timer(void *run);
-const char *placement_watch_find_fault(const struct pod_run *s,
-                                       const char **ret_words);
+const char *placement_watch_find_fault(const struct pod_run *s, const char **ret_words);
 
 /* status_report.c: sends the reports that are wanted and were not sent yet. */
 void status_report_request(struct pod_run *s, enum report_kind what);

@@ -46,15 +46,9 @@ pod_start_fail(struct pod_run *s, const char *words)
     if (s->end_reason == NULL)
         pod_run_set_end(s, "StartError", words);
     s->is_disruption = true;
-    log_warning("pod '%s/%s' cannot be started: %s",
-                s->pod->meta->namespace,
-                s->pod->meta->name,
+    log_warning("pod '%s/%s' cannot be started: %s", s->pod->meta->namespace, s->pod->meta->name,
                 words);
-    event_recorder_record(s->s.agent->event_recorder,
-                          s->pod,
-                          RECORD_WARNING,
-                          "StartError",
-                          words);
+    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, "StartError", words);
     pod_start_note(s, words);
 }
 
@@ -98,9 +92,7 @@ start_done(void *arg)
     if (st->start.tmp_left)
         tmp_dirs_sweep_soon(s->s.agent->tmp_dirs);
     if (st->start.unpartitioned != NULL)
-        log_warning("pod '%s/%s': %s",
-                    s->pod->meta->namespace,
-                    s->pod->meta->name,
+        log_warning("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name,
                     st->start.unpartitioned);
     pod_start_free(st);
     if (!pod_run_end_work(s))
@@ -134,9 +126,8 @@ list_shared(const struct pod_run *s)
 static char *
 dup_partition(const struct agent_context *g)
 {
-    const char *name = g->find_label != NULL
-                           ? g->find_label(LABEL_PARTITION, g->ask_context)
-                           : NULL;
+    const char *name =
+        g->find_label != NULL ? g->find_label(LABEL_PARTITION, g->ask_context) : NULL;
 
     return name != NULL ? xstrdup(name) : NULL;
 }
@@ -188,8 +179,7 @@ fail_early(struct pod_start *st, const char *text)
 static void
 fail_to_fetch(struct pod_start *st, const char *what, const struct error *err)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("cannot fetch the job's %s: %s", what, err->text);
+    CLEANUP_FREE char *text = xasprintf("cannot fetch the job's %s: %s", what, err->text);
 
     fail_early(st, text);
 }
@@ -236,13 +226,8 @@ fetch_environment(struct pod_start *st)
     if (needs.environment == NULL)
         look_up_volumes(st);
     else
-        blobs_get(s->s.blobs,
-                  s->pod->meta->namespace,
-                  needs.job,
-                  "environment",
-                  needs.environment,
-                  on_environment,
-                  st);
+        blobs_get(s->s.blobs, s->pod->meta->namespace, needs.job, "environment", needs.environment,
+                  on_environment, st);
 }
 
 static void
@@ -271,11 +256,6 @@ pod_start_begin(struct pod_run *s)
     if (needs.script == NULL)
         fetch_environment(st);
     else
-        blobs_get(s->s.blobs,
-                  s->pod->meta->namespace,
-                  needs.job,
-                  "script",
-                  needs.script,
-                  on_script,
+        blobs_get(s->s.blobs, s->pod->meta->namespace, needs.job, "script", needs.script, on_script,
                   st);
 }

@@ -27,10 +27,9 @@
 const struct object *
 pods_find_known(const struct pods *p, const struct object *pod)
 {
-    const struct object *o =
-        p->informer != NULL
-            ? informer_find(p->informer, pod->meta->namespace, pod->meta->name)
-            : NULL;
+    const struct object *o = p->informer != NULL
+                                 ? informer_find(p->informer, pod->meta->namespace, pod->meta->name)
+                                 : NULL;
 
     return o != NULL && strcmp(o->meta->uid, pod->meta->uid) == 0 ? o : NULL;
 }
@@ -72,8 +71,7 @@ sum_given(int64_t node, int64_t page_bytes, void *context)
     void *run;
 
     while (map_next(p->runs, &at, NULL, &run)) {
-        const struct allocation *a =
-            pod_of(pod_run_pod(run))->status.allocation;
+        const struct allocation *a = pod_of(pod_run_pod(run))->status.allocation;
 
         if (a != NULL && pod_run_holds_cores(run) && !pod_run_is_waiting(run))
             sum += allocation_memory_of(a, node, page_bytes);
@@ -132,10 +130,8 @@ static void
 add_pod(struct pods *p, const struct object *pod)
 {
     struct error err = {0};
-    bool wants_to_run =
-        !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
-    const struct pod_run *other =
-        wants_to_run ? pods_find_overlap(p, pod, &err) : NULL;
+    bool wants_to_run = !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
+    const struct pod_run *other = wants_to_run ? pods_find_overlap(p, pod, &err) : NULL;
     struct pod_run *run = add_run(p, pod);
 
     /* The pod's end was reported when its cores were free, so the run only has
@@ -157,8 +153,7 @@ add_pod(struct pods *p, const struct object *pod)
 static void
 end_forgotten(struct pod_run *run)
 {
-    log_info("pod '%s/%s' is no longer in the API, ending it",
-             pod_run_pod(run)->meta->namespace,
+    log_info("pod '%s/%s' is no longer in the API, ending it", pod_run_pod(run)->meta->namespace,
              pod_run_pod(run)->meta->name);
     pod_run_note_forgotten(run);
 }
@@ -169,8 +164,7 @@ end_forgotten(struct pod_run *run)
 static void
 forget(struct pods *p, struct pod_run *run)
 {
-    if (p->agent->ask_if_forgotten == NULL
-        || pod_run_pod(run)->meta->deleted_at_us != 0
+    if (p->agent->ask_if_forgotten == NULL || pod_run_pod(run)->meta->deleted_at_us != 0
         || pod_is_finished(pod_of(pod_run_pod(run)))) {
         end_forgotten(run);
         return;
@@ -185,8 +179,7 @@ forget(struct pods *p, struct pod_run *run)
 static void
 forget_dirs(struct pods *p, const char *uid)
 {
-    if (p->agent->ask_if_forgotten == NULL
-        || !informer_is_listing(p->informer)) {
+    if (p->agent->ask_if_forgotten == NULL || !informer_is_listing(p->informer)) {
         pod_host_remove_all(p->agent, uid);
         return;
     }
@@ -204,8 +197,7 @@ make_orphan(struct pod_run *run)
     log_warning("pod '%s/%s' is unknown to the API, whose store has lost "
                 "changes of that time: it is kept until an administrator "
                 "decides (kctl orphans)",
-                pod->meta->namespace,
-                pod->meta->name);
+                pod->meta->namespace, pod->meta->name);
     pod_run_set_orphan(run, true);
     return true;
 }
@@ -224,9 +216,7 @@ note_uid(const struct object *pod, void *context)
 {
     struct sweep *s = context;
 
-    map_put(s->known,
-            pod->meta->uid,
-            pod_is_finished(pod_of(pod)) ? OVER : NOT_OVER);
+    map_put(s->known, pod->meta->uid, pod_is_finished(pod_of(pod)) ? OVER : NOT_OVER);
 }
 
 /* The controller is of our cluster and still lacks these pods. */
@@ -287,8 +277,7 @@ pods_end_orphans(struct pods *p, const char *uids)
         }
     for (size_t i = 0; i < n; i++) {
         log_info("an administrator ends the orphan '%s/%s'",
-                 pod_run_pod(ending[i])->meta->namespace,
-                 pod_run_pod(ending[i])->meta->name);
+                 pod_run_pod(ending[i])->meta->namespace, pod_run_pod(ending[i])->meta->name);
         pod_run_set_orphan(ending[i], false);
         pod_run_note_forgotten(ending[i]);
     }
@@ -296,9 +285,7 @@ pods_end_orphans(struct pods *p, const char *uids)
 }
 
 static void
-on_change(const struct object *old_object,
-          const struct object *new_object,
-          void *context)
+on_change(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct pods *p = context;
     const struct object *pod = new_object ? new_object : old_object;
@@ -315,8 +302,7 @@ on_change(const struct object *old_object,
         return;
     }
     /* The pod was deleted and created again while the watch was interrupted. */
-    if (old_object != NULL
-        && strcmp(old_object->meta->uid, pod->meta->uid) != 0) {
+    if (old_object != NULL && strcmp(old_object->meta->uid, pod->meta->uid) != 0) {
         former = map_find(p->runs, old_object->meta->uid);
         if (former != NULL)
             pod_run_note_forgotten(former);
@@ -328,8 +314,7 @@ on_change(const struct object *old_object,
         return; /* its end was reported; its output is kept with the pod */
     else if (map_find(p->over, pod->meta->uid) != NULL)
         return;
-    else if (pod_of(pod)->status.allocation != NULL
-             || pod->meta->deleted_at_us != 0)
+    else if (pod_of(pod)->status.allocation != NULL || pod->meta->deleted_at_us != 0)
         add_pod(p, pod);
     /* A pod that is bound without an allocation waits until the scheduler adds
      * one, or refuses the pod.
@@ -391,8 +376,7 @@ on_synced(void *context)
 
     while (map_next(p->runs, &at, NULL, &run)) {
         const struct meta *meta = pod_run_pod(run)->meta;
-        const struct object *pod =
-            informer_find(p->informer, meta->namespace, meta->name);
+        const struct object *pod = informer_find(p->informer, meta->namespace, meta->name);
 
         if (pod != NULL && strcmp(pod->meta->uid, meta->uid) == 0)
             continue;
@@ -415,9 +399,7 @@ resume_record(const char *uid, const char *text, size_t length, void *context)
     struct error err = {0};
 
     if (object_parse(&pod_kind, text, length, &pod, &err) < 0) {
-        log_warning("the files of pod '%s' cannot be read: %s, ignoring",
-                    uid,
-                    err.text);
+        log_warning("the files of pod '%s' cannot be read: %s, ignoring", uid, err.text);
         return;
     }
     pod_run_resume(add_run(p, pod));
@@ -425,9 +407,7 @@ resume_record(const char *uid, const char *text, size_t length, void *context)
 }
 
 static void
-visit_runs(void (*each)(const struct pod_run *run, void *arg),
-           void *arg,
-           void *context)
+visit_runs(void (*each)(const struct pod_run *run, void *arg), void *arg, void *context)
 {
     const struct pods *p = context;
     size_t at = 0;
@@ -438,9 +418,7 @@ visit_runs(void (*each)(const struct pod_run *run, void *arg),
 }
 
 struct pods *
-pods_new(const struct agent_context *agent,
-         void (*left)(void *context),
-         void *context)
+pods_new(const struct agent_context *agent, void (*left)(void *context), void *context)
 {
     struct pods *p = xnew(struct pods);
 
@@ -551,8 +529,7 @@ pods_confirm_gone(struct pods *p, const char *uid)
 const struct object *
 pods_find(const struct pods *p, const char *namespace, const char *name)
 {
-    return p->informer != NULL ? informer_find(p->informer, namespace, name)
-                               : NULL;
+    return p->informer != NULL ? informer_find(p->informer, namespace, name) : NULL;
 }
 
 size_t
@@ -567,8 +544,7 @@ pods_count_running(const struct pods *p)
 }
 
 void
-pods_visit_retained(const struct pods *p,
-                    void (*visit)(const struct object *pod, void *context),
+pods_visit_retained(const struct pods *p, void (*visit)(const struct object *pod, void *context),
                     void *context)
 {
     size_t at = 0;

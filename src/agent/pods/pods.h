@@ -27,9 +27,8 @@ struct pods;
  * when a run is over.
  */
 void pods_free(struct pods *pods);
-struct pods *pods_new(const struct agent_context *agent,
-                      void (*left)(void *context),
-                      void *context) OWNED_BY(pods_free);
+struct pods *pods_new(const struct agent_context *agent, void (*left)(void *context), void *context)
+    OWNED_BY(pods_free);
 DEFINE_CLEANUP(struct pods, pods_free)
 void pods_resume(struct pods *pods);
 void pods_start(struct pods *pods);
@@ -50,9 +49,7 @@ void pods_retry_soon(struct pods *pods, int64_t within_ms);
  * those whose uids are in the text.
  */
 typedef bool pods_is_lost_fn(int64_t revision, void *context);
-bool pods_resolve_forgotten(struct pods *pods,
-                            pods_is_lost_fn *is_lost,
-                            void *context);
+bool pods_resolve_forgotten(struct pods *pods, pods_is_lost_fn *is_lost, void *context);
 void pods_end_orphans(struct pods *pods, const char *uids);
 
 /* The node's topology has changed: checks whether pods have lost resources. */
@@ -67,19 +64,15 @@ bool pods_confirm_gone(struct pods *pods, const char *uid);
  * finished one, or NULL; borrowed until the next change. pods_count_running
  * counts the runs that hold cores.
  */
-const struct object *
-pods_find(const struct pods *pods, const char *namespace, const char *name);
+const struct object *pods_find(const struct pods *pods, const char *namespace, const char *name);
 size_t pods_count_running(const struct pods *pods);
 
 /* Calls `visit` for each pod that holds something here that nobody else counts.
  */
 void pods_visit_retained(const struct pods *pods,
-                         void (*visit)(const struct object *pod, void *context),
-                         void *context);
+                         void (*visit)(const struct object *pod, void *context), void *context);
 
 /* Calls `visit` for each pod whose process runs; borrowed for the call. */
 struct running_pod;
 typedef void pods_visit_fn(const struct running_pod *running, void *context);
-void pods_visit_running(const struct pods *pods,
-                        pods_visit_fn *visit,
-                        void *context);
+void pods_visit_running(const struct pods *pods, pods_visit_fn *visit, void *context);

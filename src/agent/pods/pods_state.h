@@ -40,8 +40,7 @@ struct pods {
  * NULL when the watch does not know the pod, or knows another pod of the same
  * name.
  */
-const struct object *pods_find_known(const struct pods *p,
-                                     const struct object *pod);
+const struct object *pods_find_known(const struct pods *p, const struct object *pod);
 
 /* Arrivals (pod_arrivals.c). pods_find_overlap returns the run whose cores or
  * devices the pod's allocation overlaps; runs that wait for their cores hold
@@ -49,7 +48,6 @@ const struct object *pods_find_known(const struct pods *p,
  * again. pods_has_lent: another pod runs, or is about to, on cores of this one.
  */
 bool pods_has_lent(const struct pod_run *run, void *pods);
-const struct pod_run *pods_find_overlap(const struct pods *p,
-                                        const struct object *pod,
+const struct pod_run *pods_find_overlap(const struct pods *p, const struct object *pod,
                                         struct error *err);
 void pods_check_arrivals(void *pods);

@@ -101,8 +101,7 @@ update_work(void *arg)
         struct error err = {0};
 
         if (cgroup_parse(t->cgroups[i], &c, &err) == 0
-            && cgroup_set_cpus(c, t->cpus, NULL, &err) < 0
-            && cgroup_is_empty(c) == 0)
+            && cgroup_set_cpus(c, t->cpus, NULL, &err) < 0 && cgroup_is_empty(c) == 0)
             t->err = err;
     }
 }
@@ -114,8 +113,7 @@ update_done(void *arg)
     struct shared_pool *c = t->shared_pool;
 
     if (t->err.text[0] != '\0')
-        log_warning("keeping pods off CPUs that belong to others: %s",
-                    t->err.text);
+        log_warning("keeping pods off CPUs that belong to others: %s", t->err.text);
     c->is_busy = false;
     if (c->is_freed)
         free(c);
@@ -150,11 +148,7 @@ start_update(void *context)
     t->shared_pool = c;
     t->cpus = strbuf_take(&list);
     c->is_busy = true;
-    workers_submit(c->agent->workers,
-                   c->agent->loop,
-                   update_work,
-                   update_done,
-                   t);
+    workers_submit(c->agent->workers, c->agent->loop, update_work, update_done, t);
 }
 
 void
@@ -162,8 +156,7 @@ shared_pool_update(struct shared_pool *c)
 {
     const struct agent_context *g = c->agent;
 
-    if (g->cgroups == NULL || g->is_virtual
-        || !cgroot_ability(g->cgroups)->cpuset)
+    if (g->cgroups == NULL || g->is_virtual || !cgroot_ability(g->cgroups)->cpuset)
         return;
     c->turn++;
     c->is_stale = true;
@@ -179,9 +172,7 @@ shared_pool_is_settled(const struct shared_pool *c, unsigned *ret_turn)
 }
 
 struct shared_pool *
-shared_pool_new(const struct agent_context *agent,
-                shared_pool_visit_fn *visit,
-                void *context)
+shared_pool_new(const struct agent_context *agent, shared_pool_visit_fn *visit, void *context)
 {
     struct shared_pool *c = xnew(struct shared_pool);
 

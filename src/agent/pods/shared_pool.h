@@ -20,13 +20,10 @@ struct pod_run;
 struct shared_pool;
 
 /* Life. The visit function calls `each` for every run of the node. */
-typedef void shared_pool_visit_fn(void (*each)(const struct pod_run *run,
-                                               void *arg),
-                                  void *arg,
+typedef void shared_pool_visit_fn(void (*each)(const struct pod_run *run, void *arg), void *arg,
                                   void *context);
 void shared_pool_free(struct shared_pool *shared_pool);
-struct shared_pool *shared_pool_new(const struct agent_context *agent,
-                                    shared_pool_visit_fn *visit,
+struct shared_pool *shared_pool_new(const struct agent_context *agent, shared_pool_visit_fn *visit,
                                     void *context) OWNED_BY(shared_pool_free);
 DEFINE_CLEANUP(struct shared_pool, shared_pool_free)
 
@@ -39,5 +36,4 @@ void shared_pool_update(struct shared_pool *shared_pool);
  * cgroups are up to date; *ret_turn differs after every change.
  */
 struct bitset shared_pool_cpus(const struct shared_pool *shared_pool);
-bool shared_pool_is_settled(const struct shared_pool *shared_pool,
-                            unsigned *ret_turn);
+bool shared_pool_is_settled(const struct shared_pool *shared_pool, unsigned *ret_turn);

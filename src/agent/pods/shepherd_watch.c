@@ -40,8 +40,7 @@
 static bool
 keeps_limit(const struct pod_run *s)
 {
-    return s->live != NULL
-           && s->live->keeps_limit >= (s->is_limit_changed ? 2 : 1);
+    return s->live != NULL && s->live->keeps_limit >= (s->is_limit_changed ? 2 : 1);
 }
 
 void
@@ -58,10 +57,8 @@ shepherd_watch_enforce(void *context)
             s->deadline.warned = true;
             if (keeps_limit(s))
                 break;
-            launch_signal(s->pidfd,
-                          e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
-                          pod_host_parse_signal(e->signal->name),
-                          NULL);
+            launch_signal(s->pidfd, e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
+                          pod_host_parse_signal(e->signal->name), NULL);
             break;
         case DEADLINE_TERMINATE:
             s->deadline.terminated = true;
@@ -71,8 +68,7 @@ shepherd_watch_enforce(void *context)
             break;
         case DEADLINE_KILL:
             s->deadline.terminated = s->deadline.killed = true;
-            s->deadline_exceeded =
-                s->deadline_exceeded || deadline_is_exceeded(&s->deadline, now);
+            s->deadline_exceeded = s->deadline_exceeded || deadline_is_exceeded(&s->deadline, now);
             launch_signal(s->pidfd, LAUNCH_ALL, SIGKILL, NULL);
             s->killed_at_us = now;
             timer_start(s->deadline_timer, UNKILLABLE_MS);
@@ -103,8 +99,7 @@ is_warned_of_preemption(const struct pod_run *s)
     const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
 
     return !s->deadline.is_frozen && c != NULL && c->reason != NULL
-           && strcmp(c->reason, "PreemptionByScheduler") == 0
-           && pod->spec.execution != NULL
+           && strcmp(c->reason, "PreemptionByScheduler") == 0 && pod->spec.execution != NULL
            && pod->spec.execution->signal != NULL;
 }
 
@@ -118,13 +113,11 @@ runs_checkpoint(const struct pod_run *s)
     const struct execution *e = pod->spec.execution;
     const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
 
-    if (e == NULL || e->checkpoint_command == NULL
-        || e->checkpoint_command[0] == '\0' || s->live == NULL
-        || s->live->keeps_limit < LIVE_CAN_CHECKPOINT)
+    if (e == NULL || e->checkpoint_command == NULL || e->checkpoint_command[0] == '\0'
+        || s->live == NULL || s->live->keeps_limit < LIVE_CAN_CHECKPOINT)
         return false;
     return (c != NULL && strcmp(c->status, "True") == 0)
-           || string_map_find(&s->pod->meta->annotations, ANNOTATION_CHECKPOINT)
-                  != NULL;
+           || string_map_find(&s->pod->meta->annotations, ANNOTATION_CHECKPOINT) != NULL;
 }
 
 /* The grace period begins with the checkpoint command, after which the shepherd
@@ -140,9 +133,8 @@ warn_of_preemption(struct pod_run *s)
     const int64_t last_us = deadline_last_us(grace_us);
     const bool saves = runs_checkpoint(s);
 
-    if (s->is_preemption_warned || s->phase != POD_RUN_RUNNING || s->pidfd < 0
-        || d->terminated || grace_us <= 0
-        || (!saves && !is_warned_of_preemption(s)))
+    if (s->is_preemption_warned || s->phase != POD_RUN_RUNNING || s->pidfd < 0 || d->terminated
+        || grace_us <= 0 || (!saves && !is_warned_of_preemption(s)))
         return;
     s->is_preemption_warned = true;
     d->delete_us += grace_us - last_us;
@@ -151,10 +143,8 @@ warn_of_preemption(struct pod_run *s)
         launch_checkpoint(s->pidfd, grace_us / 1000, NULL);
         return;
     }
-    launch_signal(s->pidfd,
-                  e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
-                  pod_host_parse_signal(e->signal->name),
-                  NULL);
+    launch_signal(s->pidfd, e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
+                  pod_host_parse_signal(e->signal->name), NULL);
 }
 
 /* Whether another pod needs the cores of this frozen pod, which is then killed
@@ -183,9 +173,8 @@ void
 shepherd_watch_note_deletion(struct pod_run *s)
 {
     const struct meta *meta = s->pod->meta;
-    int64_t grace = meta->deletion_grace_s != NULL
-                        ? *meta->deletion_grace_s * 1000000
-                        : grace_us(s->pod);
+    int64_t grace =
+        meta->deletion_grace_s != NULL ? *meta->deletion_grace_s * 1000000 : grace_us(s->pod);
 
     if (meta->deleted_at_us == 0 && !s->forgotten && !s->given_up)
         return;
@@ -216,8 +205,7 @@ set_limit(struct pod_run *s)
 {
     const int64_t seconds = limit_seconds(s);
 
-    deadline_set_limit(&s->deadline,
-                       seconds > 0 ? seconds * 1000000 : DEADLINE_NEVER,
+    deadline_set_limit(&s->deadline, seconds > 0 ? seconds * 1000000 : DEADLINE_NEVER,
                        clock_monotonic_us(s->s.agent->clock));
 }
 
@@ -232,17 +220,13 @@ tell_limit(struct pod_run *s)
 
     s->is_limit_changed = true;
     if (launch_set_limit(s->pidfd, limit_seconds(s), &err) < 0)
-        log_debug("pod '%s/%s': %s",
-                  s->pod->meta->namespace,
-                  s->pod->meta->name,
-                  err.text);
+        log_debug("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, err.text);
     if (s->live == NULL || keeps_limit(s))
         return;
     log_warning("pod '%s/%s' was started by an earlier release: it ends at "
                 "the time limit it was started with, if that is the earlier "
                 "one",
-                s->pod->meta->namespace,
-                s->pod->meta->name);
+                s->pod->meta->namespace, s->pod->meta->name);
 }
 
 void
@@ -272,8 +256,7 @@ shepherd_watch_freezer(const struct pod_run *s)
 static bool
 has_wish(const struct pod_run *s)
 {
-    return shepherd_watch_freezer(s) != NULL
-           || pod_find_yield(pod_of(s->pod)) != NULL;
+    return shepherd_watch_freezer(s) != NULL || pod_find_yield(pod_of(s->pod)) != NULL;
 }
 
 /* The pod stays frozen until the pods on its cores are gone here, even if the
@@ -301,8 +284,7 @@ take_freeze(struct pod_run *s)
 {
     s->deadline.is_frozen = false;
     s->deadline.started_us = s->began_us + s->live->frozen_us;
-    if (s->live->frozen_at_us != 0
-        || (s->live->keeps_limit >= LIVE_CAN_FREEZE && has_wish(s)))
+    if (s->live->frozen_at_us != 0 || (s->live->keeps_limit >= LIVE_CAN_FREEZE && has_wish(s)))
         deadline_freeze(&s->deadline, clock_monotonic_us(s->s.agent->clock));
 }
 
@@ -314,12 +296,8 @@ refuse(struct pod_run *s)
     s->is_freeze_refused = true;
     log_warning("pod '%s/%s' cannot be suspended: it was started by an "
                 "earlier release",
-                s->pod->meta->namespace,
-                s->pod->meta->name);
-    event_recorder_record(s->s.agent->event_recorder,
-                          s->pod,
-                          RECORD_WARNING,
-                          "CannotSuspend",
+                s->pod->meta->namespace, s->pod->meta->name);
+    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, "CannotSuspend",
                           "it was started by an earlier release, and "
                           "continues to run");
     status_report_repeat(s);
@@ -329,8 +307,8 @@ refuse(struct pod_run *s)
 static bool
 is_over(const struct pod_run *s)
 {
-    return s->pidfd < 0 || s->phase != POD_RUN_RUNNING
-           || s->deadline.delete_us != DEADLINE_NEVER || s->deadline.terminated;
+    return s->pidfd < 0 || s->phase != POD_RUN_RUNNING || s->deadline.delete_us != DEADLINE_NEVER
+           || s->deadline.terminated;
 }
 
 static void
@@ -339,10 +317,7 @@ tell_freeze(struct pod_run *s)
     struct error err = {0};
 
     if (launch_set_frozen(s->pidfd, is_to_stand(s), &err) < 0)
-        log_debug("pod '%s/%s': %s",
-                  s->pod->meta->namespace,
-                  s->pod->meta->name,
-                  err.text);
+        log_debug("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, err.text);
 }
 
 void
@@ -373,8 +348,7 @@ static void
 take_standing(struct pod_run *s)
 {
     take_freeze(s);
-    if (s->told_frozen_at_us != s->live->frozen_at_us
-        || s->told_frozen_us != s->live->frozen_us
+    if (s->told_frozen_at_us != s->live->frozen_at_us || s->told_frozen_us != s->live->frozen_us
         || s->told_yielding != (pod_find_yield(pod_of(s->pod)) != NULL)) {
         status_report_repeat(s);
         s->s.holding_changed(s, s->s.context);
@@ -405,9 +379,8 @@ shepherd_watch_look_frozen(void *context)
         return;
     }
     tell_freeze(s);
-    s->freeze_look_ms = s->freeze_look_ms * 2 > FREEZE_LAST_MS
-                            ? FREEZE_LAST_MS
-                            : s->freeze_look_ms * 2;
+    s->freeze_look_ms =
+        s->freeze_look_ms * 2 > FREEZE_LAST_MS ? FREEZE_LAST_MS : s->freeze_look_ms * 2;
     timer_start(s->freeze_timer, s->freeze_look_ms);
 }
 
@@ -429,8 +402,7 @@ begin_deadline(struct pod_run *s)
     if (string_map_find(&s->pod->meta->annotations, ANNOTATION_UPDATE) != NULL)
         tell_limit(s);
     if (pod->spec.execution != NULL && pod->spec.execution->signal != NULL)
-        s->deadline.warn_us =
-            pod->spec.execution->signal->seconds_before * 1000000;
+        s->deadline.warn_us = pod->spec.execution->signal->seconds_before * 1000000;
     s->deadline.grace_us = grace_us(s->pod);
     shepherd_watch_enforce(s);
 }
@@ -455,14 +427,9 @@ say_waiting(struct pod_run *s)
     if (s->wanted >= REPORT_WAITING)
         return;
     words = xasprintf("it waits for its %s", s->live->waits_for);
-    log_warning("pod '%s/%s' does not start: %s",
-                s->pod->meta->namespace,
-                s->pod->meta->name,
+    log_warning("pod '%s/%s' does not start: %s", s->pod->meta->namespace, s->pod->meta->name,
                 words);
-    event_recorder_record(s->s.agent->event_recorder,
-                          s->pod,
-                          RECORD_WARNING,
-                          REASON_START_BLOCKED,
+    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, REASON_START_BLOCKED,
                           words);
     status_report_request(s, REPORT_WAITING);
 }
@@ -478,8 +445,7 @@ shepherd_watch_poll(void *context)
     if (s->live == NULL || s->live->phase < LIVE_RUNNING) {
         if (s->live != NULL && s->live->waits_for != NULL)
             say_waiting(s);
-        s->poll_ms =
-            s->poll_ms * 2 > LOOK_LAST_MS ? LOOK_LAST_MS : s->poll_ms * 2;
+        s->poll_ms = s->poll_ms * 2 > LOOK_LAST_MS ? LOOK_LAST_MS : s->poll_ms * 2;
         timer_start(s->poll_timer, s->poll_ms);
         return;
     }
@@ -519,11 +485,7 @@ on_shepherd_ended(UNUSED int fd, UNUSED unsigned ready, void *context)
 static void
 watch_end(struct pod_run *s)
 {
-    s->end_watch = fdwatch_new(s->s.agent->loop,
-                               s->pidfd,
-                               FDWATCH_READ,
-                               on_shepherd_ended,
-                               s);
+    s->end_watch = fdwatch_new(s->s.agent->loop, s->pidfd, FDWATCH_READ, on_shepherd_ended, s);
 }
 
 /* The shepherd has finished the pod and waits for another, or it ends. */
@@ -552,11 +514,7 @@ void
 shepherd_watch_begin(struct pod_run *s)
 {
     if (s->channel >= 0)
-        s->end_watch = fdwatch_new(s->s.agent->loop,
-                                   s->channel,
-                                   FDWATCH_READ,
-                                   on_shepherd_done,
-                                   s);
+        s->end_watch = fdwatch_new(s->s.agent->loop, s->channel, FDWATCH_READ, on_shepherd_done, s);
     else
         watch_end(s);
     s->poll_ms = first_poll_ms(s);

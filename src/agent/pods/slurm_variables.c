@@ -44,18 +44,14 @@ static const struct {
 static const struct {
     const char *name, *value;
 } fixed[] = {
-    {"SLURM_NNODES", "1"},
-    {"SLURM_JOB_NUM_NODES", "1"},
-    {"SLURM_NODEID", "0"},
-    {"SLURM_PROCID", "0"},
-    {"SLURM_LOCALID", "0"},
+    {"SLURM_NNODES", "1"}, {"SLURM_JOB_NUM_NODES", "1"}, {"SLURM_NODEID", "0"},
+    {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"},
 };
 
 static bool
 is_asked_for(const struct object *pod)
 {
-    const char *words =
-        string_map_find(&pod->meta->annotations, ANNOTATION_VARIABLES);
+    const char *words = string_map_find(&pod->meta->annotations, ANNOTATION_VARIABLES);
 
     return words != NULL && strcmp(words, "slurm") == 0;
 }

@@ -26,10 +26,7 @@ set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
 }
 
 static void
-set_text(struct arena *arena,
-         struct json *o,
-         const char *name,
-         const char *text)
+set_text(struct arena *arena, struct json *o, const char *name, const char *text)
 {
     if (text != NULL && *text != '\0')
         json_set_string(arena, o, name, text);
@@ -40,10 +37,7 @@ begin(struct arena *arena, const struct object *pod, struct json **ret_status)
 {
     struct json *body = json_object(arena);
 
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "uid",
-                    pod->meta->uid);
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "uid", pod->meta->uid);
     *ret_status = json_make_object(arena, body, "status");
     return body;
 }
@@ -51,14 +45,8 @@ begin(struct arena *arena, const struct object *pod, struct json **ret_status)
 /* ---- Conditions ---- */
 
 static void
-add_condition(struct arena *arena,
-              struct json *list,
-              const struct pod *pod,
-              const char *type,
-              bool is_true,
-              const char *reason,
-              const char *message,
-              int64_t now_us)
+add_condition(struct arena *arena, struct json *list, const struct pod *pod, const char *type,
+              bool is_true, const char *reason, const char *message, int64_t now_us)
 {
     const struct pod_condition *old = pod_find_condition(pod, type);
     const char *status = is_true ? "True" : "False";
@@ -67,10 +55,7 @@ add_condition(struct arena *arena,
 
     json_set_string(arena, c, "type", type);
     json_set_string(arena, c, "status", status);
-    set_time(arena,
-             c,
-             "lastTransitionTime",
-             same ? old->last_transition_at_us : now_us);
+    set_time(arena, c, "lastTransitionTime", same ? old->last_transition_at_us : now_us);
     set_text(arena, c, "reason", reason);
     set_text(arena, c, "message", message);
     json_append(arena, list, c);
@@ -78,95 +63,47 @@ add_condition(struct arena *arena,
 
 /* Adds the condition when there is a fault, and when a former fault is gone. */
 static void
-add_broken(struct arena *arena,
-           struct json *list,
-           const struct pod *pod,
-           const struct allocation_fault *broken,
-           int64_t now_us)
+add_broken(struct arena *arena, struct json *list, const struct pod *pod,
+           const struct allocation_fault *broken, int64_t now_us)
 {
     if (broken->reason != NULL)
-        add_condition(arena,
-                      list,
-                      pod,
-                      CONDITION_BROKEN,
-                      true,
-                      broken->reason,
-                      broken->message,
+        add_condition(arena, list, pod, CONDITION_BROKEN, true, broken->reason, broken->message,
                       now_us);
     else if (pod_find_condition(pod, CONDITION_BROKEN) != NULL)
-        add_condition(arena,
-                      list,
-                      pod,
-                      CONDITION_BROKEN,
-                      false,
-                      "AsAllocated",
-                      "",
-                      now_us);
+        add_condition(arena, list, pod, CONDITION_BROKEN, false, "AsAllocated", "", now_us);
 }
 
 static void
-add_frozen(struct arena *arena,
-           struct json *list,
-           const struct pod *pod,
-           const struct frozen_state *frozen,
-           int64_t now_us)
+add_frozen(struct arena *arena, struct json *list, const struct pod *pod,
+           const struct frozen_state *frozen, int64_t now_us)
 {
     const char *by = frozen->by, *to = frozen->yields_to;
 
     if (frozen->at_us != 0)
-        add_condition(
-            arena,
-            list,
-            pod,
-            CONDITION_FROZEN,
-            true,
-            to != NULL ? FROZEN_YIELDED : FROZEN_SUSPENDED,
-            by != NULL   ? arena_printf(arena, "suspended by %.100s", by)
-            : to != NULL ? arena_printf(arena, "suspended for %.100s", to)
-                         : "",
-            frozen->at_us);
+        add_condition(arena, list, pod, CONDITION_FROZEN, true,
+                      to != NULL ? FROZEN_YIELDED : FROZEN_SUSPENDED,
+                      by != NULL   ? arena_printf(arena, "suspended by %.100s", by)
+                      : to != NULL ? arena_printf(arena, "suspended for %.100s", to)
+                                   : "",
+                      frozen->at_us);
     else if (frozen->is_refused)
-        add_condition(arena,
-                      list,
-                      pod,
-                      CONDITION_FROZEN,
-                      false,
-                      FROZEN_CANNOT,
-                      "it was started by an earlier release",
-                      now_us);
-    else if (frozen->before_us > 0
-             || pod_find_condition(pod, CONDITION_FROZEN) != NULL)
-        add_condition(arena,
-                      list,
-                      pod,
-                      CONDITION_FROZEN,
-                      false,
-                      "Resumed",
-                      "",
-                      now_us);
+        add_condition(arena, list, pod, CONDITION_FROZEN, false, FROZEN_CANNOT,
+                      "it was started by an earlier release", now_us);
+    else if (frozen->before_us > 0 || pod_find_condition(pod, CONDITION_FROZEN) != NULL)
+        add_condition(arena, list, pod, CONDITION_FROZEN, false, "Resumed", "", now_us);
 }
 
 /* Only the agent's own conditions: a strategic merge patch keeps those of
  * others, also one that was written after we last saw the pod.
  */
 static struct json *
-make_conditions(struct arena *arena,
-                const struct pod *pod,
-                bool ready,
-                const char *reason,
+make_conditions(struct arena *arena, const struct pod *pod, bool ready, const char *reason,
                 int64_t now_us)
 {
     struct json *list = json_array(arena);
 
     add_condition(arena, list, pod, "Initialized", true, NULL, "", now_us);
-    add_condition(arena,
-                  list,
-                  pod,
-                  "ContainersReady",
-                  ready,
-                  reason,
-                  "",
-                  now_us);
+    add_condition(arena, list, pod, "ContainersReady", ready, reason, "", now_us);
     add_condition(arena, list, pod, "Ready", ready, reason, "", now_us);
     return list;
 }
@@ -174,30 +111,20 @@ make_conditions(struct arena *arena,
 /* ---- The container ---- */
 
 static struct json *
-make_container_list(struct arena *arena,
-                    const struct pod *pod,
-                    bool running,
-                    const char *state_name,
-                    struct json *state)
+make_container_list(struct arena *arena, const struct pod *pod, bool running,
+                    const char *state_name, struct json *state)
 {
     struct json *list = json_array(arena);
     struct json *c = json_object(arena);
     const struct container *spec = &pod->spec.containers.items[0];
 
-    json_set_string(arena,
-                    c,
-                    "name",
-                    pod->spec.containers.count > 0 ? spec->name : "main");
+    json_set_string(arena, c, "name", pod->spec.containers.count > 0 ? spec->name : "main");
     json_set(arena, json_make_object(arena, c, "state"), state_name, state);
     json_make_object(arena, c, "lastState");
     json_set_bool(arena, c, "ready", running);
     json_set_int(arena, c, "restartCount", 0);
-    json_set_string(arena,
-                    c,
-                    "image",
-                    pod->spec.containers.count > 0 && spec->image != NULL
-                        ? spec->image
-                        : "host");
+    json_set_string(arena, c, "image",
+                    pod->spec.containers.count > 0 && spec->image != NULL ? spec->image : "host");
     json_set_string(arena, c, "imageID", "");
     json_set_bool(arena, c, "started", running);
     json_append(arena, list, c);
@@ -205,10 +132,7 @@ make_container_list(struct arena *arena,
 }
 
 static void
-set_observed(struct arena *arena,
-             struct json *status,
-             const char *cpus,
-             const char *memory_nodes,
+set_observed(struct arena *arena, struct json *status, const char *cpus, const char *memory_nodes,
              const char *boot_id)
 {
     struct json *o = json_make_object(arena, status, "observed");
@@ -219,10 +143,7 @@ set_observed(struct arena *arena,
 }
 
 static void
-set_list(struct arena *arena,
-         struct json *o,
-         const char *name,
-         const struct bitset *set)
+set_list(struct arena *arena, struct json *o, const char *name, const struct bitset *set)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -231,10 +152,7 @@ set_list(struct arena *arena,
 }
 
 static void
-set_seen(struct arena *arena,
-         struct json *status,
-         const struct observation *seen,
-         int64_t at_us)
+set_seen(struct arena *arena, struct json *status, const struct observation *seen, int64_t at_us)
 {
     struct json *o = json_make_object(arena, status, "observed");
     int percent = observation_percent(seen);
@@ -266,16 +184,14 @@ clear_reason(struct arena *arena, struct json *status)
 }
 
 struct json *
-status_patch_make_running(struct arena *arena,
-                          const struct object *object,
+status_patch_make_running(struct arena *arena, const struct object *object,
                           const struct status_patch_running *r)
 {
     const struct pod *pod = pod_of(object);
     struct json *status;
     struct json *body = begin(arena, object, &status);
     struct json *state = json_object(arena);
-    struct json *list =
-        make_conditions(arena, pod, true, NULL, r->started_at_us);
+    struct json *list = make_conditions(arena, pod, true, NULL, r->started_at_us);
 
     add_broken(arena, list, pod, &r->broken, r->now_us);
     add_frozen(arena, list, pod, &r->frozen, r->now_us);
@@ -286,9 +202,7 @@ status_patch_make_running(struct arena *arena,
     set_time(arena, status, "startTime", r->started_at_us);
     json_set(arena, status, "conditions", list);
     set_time(arena, state, "startedAt", r->started_at_us);
-    json_set(arena,
-             status,
-             "containerStatuses",
+    json_set(arena, status, "containerStatuses",
              make_container_list(arena, pod, true, "running", state));
     set_host(arena, status, r->host_address);
     set_observed(arena, status, r->cpus, r->memory_nodes, r->boot_id);
@@ -298,26 +212,18 @@ status_patch_make_running(struct arena *arena,
 }
 
 struct json *
-status_patch_make_waiting(struct arena *arena,
-                          const struct object *object,
-                          const char *for_what)
+status_patch_make_waiting(struct arena *arena, const struct object *object, const char *for_what)
 {
     struct json *status;
     struct json *body = begin(arena, object, &status);
     struct json *state = json_object(arena);
 
     json_set_string(arena, state, "reason", REASON_START_BLOCKED);
-    json_set_string(arena,
-                    state,
-                    "message",
-                    arena_printf(arena,
-                                 "it waits for its %s",
-                                 for_what != NULL ? for_what : "start"));
-    json_set(
-        arena,
-        status,
-        "containerStatuses",
-        make_container_list(arena, pod_of(object), false, "waiting", state));
+    json_set_string(
+        arena, state, "message",
+        arena_printf(arena, "it waits for its %s", for_what != NULL ? for_what : "start"));
+    json_set(arena, status, "containerStatuses",
+             make_container_list(arena, pod_of(object), false, "waiting", state));
     return body;
 }
 
@@ -330,11 +236,9 @@ find_reason(const struct exit_record *e)
         return "Error";
     if (e->was_oom)
         return "OOMKilled";
-    if (e->failed_step != NULL
-        && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0)
+    if (e->failed_step != NULL && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0)
         return "PrologFailed";
-    if (e->failed_step != NULL
-        && strcmp(e->failed_step, EXIT_RECORD_CALLED_OFF) == 0)
+    if (e->failed_step != NULL && strcmp(e->failed_step, EXIT_RECORD_CALLED_OFF) == 0)
         return "CalledOff";
     if (e->failed_step != NULL)
         return "StartError";
@@ -351,21 +255,12 @@ make_terminated(struct arena *arena, const struct status_patch_end *end)
     json_set_int(arena, t, "exitCode", e != NULL ? e->exit_code : 137);
     if (e != NULL && e->signal != 0)
         json_set_int(arena, t, "signal", e->signal);
-    json_set_string(arena,
-                    t,
-                    "reason",
-                    end->reason != NULL ? end->reason : find_reason(e));
+    json_set_string(arena, t, "reason", end->reason != NULL ? end->reason : find_reason(e));
     if (message == NULL && e != NULL)
         message = e->message;
     set_text(arena, t, "message", message);
-    set_time(arena,
-             t,
-             "startedAt",
-             e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
-    set_time(arena,
-             t,
-             "finishedAt",
-             e != NULL && e->ended_at_us ? e->ended_at_us : end->now_us);
+    set_time(arena, t, "startedAt", e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
+    set_time(arena, t, "finishedAt", e != NULL && e->ended_at_us ? e->ended_at_us : end->now_us);
     return t;
 }
 
@@ -386,9 +281,8 @@ set_usage(struct arena *arena, struct json *status, const struct exit_record *e)
 static bool
 has_succeeded(const struct status_patch_end *end)
 {
-    return end->exit_record != NULL && end->reason == NULL
-           && end->exit_record->exit_code == 0 && end->exit_record->signal == 0
-           && end->exit_record->failed_step == NULL
+    return end->exit_record != NULL && end->reason == NULL && end->exit_record->exit_code == 0
+           && end->exit_record->signal == 0 && end->exit_record->failed_step == NULL
            && !end->exit_record->was_oom;
 }
 
@@ -402,8 +296,7 @@ count_frozen(const struct frozen_state *frozen, int64_t ended_us)
 }
 
 struct json *
-status_patch_make_end(struct arena *arena,
-                      const struct object *object,
+status_patch_make_end(struct arena *arena, const struct object *object,
                       const struct status_patch_end *end)
 {
     const struct pod *pod = pod_of(object);
@@ -411,27 +304,14 @@ status_patch_make_end(struct arena *arena,
     struct json *status;
     struct json *body = begin(arena, object, &status);
     bool succeeded = has_succeeded(end);
-    int64_t ended_us =
-        e != NULL && e->ended_at_us != 0 ? e->ended_at_us : end->now_us;
+    int64_t ended_us = e != NULL && e->ended_at_us != 0 ? e->ended_at_us : end->now_us;
     int64_t frozen_us = count_frozen(&end->frozen, ended_us);
     struct json *list =
-        make_conditions(arena,
-                        pod,
-                        false,
-                        succeeded ? "PodCompleted" : "PodFailed",
-                        ended_us);
+        make_conditions(arena, pod, false, succeeded ? "PodCompleted" : "PodFailed", ended_us);
 
     /* The preemptor has set this condition already. */
-    if (end->is_disruption
-        && pod_find_condition(pod, "DisruptionTarget") == NULL)
-        add_condition(arena,
-                      list,
-                      pod,
-                      "DisruptionTarget",
-                      true,
-                      end->reason,
-                      "",
-                      ended_us);
+    if (end->is_disruption && pod_find_condition(pod, "DisruptionTarget") == NULL)
+        add_condition(arena, list, pod, "DisruptionTarget", true, end->reason, "", ended_us);
     add_broken(arena, list, pod, &end->broken, ended_us);
     json_set_string(arena, status, "phase", succeeded ? "Succeeded" : "Failed");
     clear_reason(arena, status);
@@ -442,27 +322,14 @@ status_patch_make_end(struct arena *arena,
     else if (e != NULL && e->message != NULL)
         json_set_string(arena, status, "message", e->message);
     if (pod->status.start_at_us == 0)
-        set_time(arena,
-                 status,
-                 "startTime",
-                 e != NULL && e->started_at_us ? e->started_at_us
-                                               : end->now_us);
+        set_time(arena, status, "startTime",
+                 e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
     json_set(arena, status, "conditions", list);
-    json_set(arena,
-             status,
-             "containerStatuses",
-             make_container_list(arena,
-                                 pod,
-                                 false,
-                                 "terminated",
-                                 make_terminated(arena, end)));
+    json_set(arena, status, "containerStatuses",
+             make_container_list(arena, pod, false, "terminated", make_terminated(arena, end)));
     set_host(arena, status, end->host_address);
     if (e != NULL && e->started_at_us != 0) {
-        set_observed(arena,
-                     status,
-                     e->cpus_allowed,
-                     e->memory_allowed,
-                     e->boot_id);
+        set_observed(arena, status, e->cpus_allowed, e->memory_allowed, e->boot_id);
         if (end->seen != NULL)
             set_seen(arena, status, end->seen, end->seen_at_us);
         if (frozen_us > 0)

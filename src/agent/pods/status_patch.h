@@ -41,8 +41,7 @@ struct frozen_state {
  * for, and may be NULL.
  */
 #define REASON_START_BLOCKED "StartBlocked"
-struct json *status_patch_make_waiting(struct arena *arena,
-                                       const struct object *pod,
+struct json *status_patch_make_waiting(struct arena *arena, const struct object *pod,
                                        const char *for_what);
 
 struct status_patch_running {
@@ -58,10 +57,8 @@ struct status_patch_running {
     struct frozen_state frozen;
     int64_t now_us;
 };
-struct json *
-status_patch_make_running(struct arena *arena,
-                          const struct object *pod,
-                          const struct status_patch_running *running);
+struct json *status_patch_make_running(struct arena *arena, const struct object *pod,
+                                       const struct status_patch_running *running);
 
 /* How the pod ended. `reason` overrides the one of the exit record
  * (DeadlineExceeded), or is NULL. `is_disruption`: the pod did not cause its
@@ -80,6 +77,5 @@ struct status_patch_end {
     const char *host_address;
     const char *boot_id;
 };
-struct json *status_patch_make_end(struct arena *arena,
-                                   const struct object *pod,
+struct json *status_patch_make_end(struct arena *arena, const struct object *pod,
                                    const struct status_patch_end *end);

@@ -25,8 +25,7 @@
 static void
 retry_later(struct pod_run *s)
 {
-    s->report_retry_ms =
-        s->report_retry_ms == 0 ? REPORT_FIRST_MS : s->report_retry_ms * 2;
+    s->report_retry_ms = s->report_retry_ms == 0 ? REPORT_FIRST_MS : s->report_retry_ms * 2;
     if (s->report_retry_ms > REPORT_LAST_MS)
         s->report_retry_ms = REPORT_LAST_MS;
     timer_start(s->report_timer, s->report_retry_ms);
@@ -64,10 +63,7 @@ confirm_deletion(struct pod_run *s)
     json_set_string(arena, body, "kind", "DeleteOptions");
     json_set_string(arena, body, "apiVersion", "v1");
     json_set_int(arena, body, "gracePeriodSeconds", 0);
-    json_set_string(arena,
-                    json_make_object(arena, body, "preconditions"),
-                    "uid",
-                    s->uid);
+    json_set_string(arena, json_make_object(arena, body, "preconditions"), "uid", s->uid);
     s->busy++;
     s->call = client_call(s->s.agent->client, arena, &request, on_confirmed, s);
 }
@@ -75,8 +71,7 @@ confirm_deletion(struct pod_run *s)
 static bool
 may_be_forgotten(const struct pod_run *s)
 {
-    return s->s.agent->ask_if_forgotten != NULL
-           && s->pod->meta->deleted_at_us == 0;
+    return s->s.agent->ask_if_forgotten != NULL && s->pod->meta->deleted_at_us == 0;
 }
 
 static void
@@ -107,9 +102,7 @@ on_reported(const struct client_reply *reply, void *context)
         client_reply_error(reply, &err);
         if (reply->code >= 400 && reply->code < 500)
             log_warning("pod '%s/%s': the controller refuses its status: %s",
-                        s->pod->meta->namespace,
-                        s->pod->meta->name,
-                        err.text);
+                        s->pod->meta->namespace, s->pod->meta->name, err.text);
         retry_later(s);
     }
     if (!timer_is_running(s->report_timer))
@@ -130,43 +123,39 @@ make_patch(struct pod_run *s, struct arena *arena)
         s->told_frozen_at_us = s->live->frozen_at_us;
         s->told_frozen_us = s->live->frozen_us;
         s->told_yielding = pod_find_yield(pod_of(s->pod)) != NULL;
-        return status_patch_make_running(
-            arena,
-            s->pod,
-            &(struct status_patch_running){
-                .host_address = g->address,
-                .boot_id = g->boot_id,
-                .started_at_us = s->live->started_at_us,
-                .cpus = s->live->cpus_allowed,
-                .memory_nodes = s->live->memory_allowed,
-                .seen = s->seen,
-                .seen_at_us = s->seen_at_us,
-                .broken = broken,
-                .frozen = {.at_us = s->live->frozen_at_us,
-                           .before_us = s->live->frozen_us,
-                           .by = shepherd_watch_freezer(s),
-                           .yields_to = pod_find_yield(pod_of(s->pod)),
-                           .is_refused = s->is_freeze_refused},
-                .now_us = clock_real_us(g->clock),
-            });
+        return status_patch_make_running(arena, s->pod,
+                                         &(struct status_patch_running){
+                                             .host_address = g->address,
+                                             .boot_id = g->boot_id,
+                                             .started_at_us = s->live->started_at_us,
+                                             .cpus = s->live->cpus_allowed,
+                                             .memory_nodes = s->live->memory_allowed,
+                                             .seen = s->seen,
+                                             .seen_at_us = s->seen_at_us,
+                                             .broken = broken,
+                                             .frozen = {.at_us = s->live->frozen_at_us,
+                                                        .before_us = s->live->frozen_us,
+                                                        .by = shepherd_watch_freezer(s),
+                                                        .yields_to = pod_find_yield(pod_of(s->pod)),
+                                                        .is_refused = s->is_freeze_refused},
+                                             .now_us = clock_real_us(g->clock),
+                                         });
     }
-    return status_patch_make_end(
-        arena,
-        s->pod,
-        &(struct status_patch_end){
-            .exit_record = s->exit_record,
-            .reason = s->end_reason,
-            .message = s->end_message,
-            .is_disruption = s->is_disruption,
-            .seen = s->seen,
-            .seen_at_us = s->seen_at_us,
-            .broken = broken,
-            .frozen = {.at_us = live != NULL ? live->frozen_at_us : 0,
-                       .before_us = live != NULL ? live->frozen_us : 0},
-            .now_us = clock_real_us(g->clock),
-            .host_address = g->address,
-            .boot_id = g->boot_id,
-        });
+    return status_patch_make_end(arena, s->pod,
+                                 &(struct status_patch_end){
+                                     .exit_record = s->exit_record,
+                                     .reason = s->end_reason,
+                                     .message = s->end_message,
+                                     .is_disruption = s->is_disruption,
+                                     .seen = s->seen,
+                                     .seen_at_us = s->seen_at_us,
+                                     .broken = broken,
+                                     .frozen = {.at_us = live != NULL ? live->frozen_at_us : 0,
+                                                .before_us = live != NULL ? live->frozen_us : 0},
+                                     .now_us = clock_real_us(g->clock),
+                                     .host_address = g->address,
+                                     .boot_id = g->boot_id,
+                                 });
 }
 
 void
@@ -196,8 +185,8 @@ status_report_repeat(struct pod_run *s)
 static void
 drop_outdated(struct pod_run *s)
 {
-    if (s->call == NULL || s->reporting <= s->reported
-        || s->reporting >= s->wanted || !client_call_waits(s->call))
+    if (s->call == NULL || s->reporting <= s->reported || s->reporting >= s->wanted
+        || !client_call_waits(s->call))
         return;
     client_cancel(s->call);
     s->call = NULL;
@@ -229,12 +218,10 @@ status_report_send(struct pod_run *s)
         request.body = make_patch(s, arena);
         s->reporting = s->wanted;
         s->busy++;
-        s->call =
-            client_call(s->s.agent->client, arena, &request, on_reported, s);
+        s->call = client_call(s->s.agent->client, arena, &request, on_reported, s);
         return;
     }
-    if (!s->forgotten && s->phase == POD_RUN_DONE
-        && s->pod->meta->deleted_at_us != 0) {
+    if (!s->forgotten && s->phase == POD_RUN_DONE && s->pod->meta->deleted_at_us != 0) {
         confirm_deletion(s);
         return;
     }

@@ -34,15 +34,9 @@ announce(struct pod_run *s, unsigned n, pid_t one)
     words = xasprintf("%u of its processes cannot be killed, among them "
                       "process %ld (%s); its cores stay reserved until they "
                       "are gone",
-                      n,
-                      (long)one,
-                      name.length > 0 ? name.text : "?");
+                      n, (long)one, name.length > 0 ? name.text : "?");
     log_warning("pod '%s/%s': %s", meta->namespace, meta->name, words);
-    event_recorder_record(s->s.agent->event_recorder,
-                          s->pod,
-                          RECORD_WARNING,
-                          "Unkillable",
-                          words);
+    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, "Unkillable", words);
 }
 
 void
@@ -52,8 +46,7 @@ unkillable_note(struct pod_run *s, unsigned n, pid_t one)
 
     if (s->killed_at_us == 0)
         s->killed_at_us = now;
-    if (s->is_unkillable || n == 0
-        || now - s->killed_at_us < UNKILLABLE_MS * 1000)
+    if (s->is_unkillable || n == 0 || now - s->killed_at_us < UNKILLABLE_MS * 1000)
         return;
     s->is_unkillable = true;
     announce(s, n, one);

@@ -53,9 +53,8 @@ open_locked(const char *path, struct stat *st)
 
         if (fd < 0)
             return -errno;
-        if (flock(fd, LOCK_EX) == 0 && fstat(fd, st) == 0
-            && stat(path, &named) == 0 && named.st_ino == st->st_ino
-            && named.st_dev == st->st_dev)
+        if (flock(fd, LOCK_EX) == 0 && fstat(fd, st) == 0 && stat(path, &named) == 0
+            && named.st_ino == st->st_ino && named.st_dev == st->st_dev)
             return fd;
         close(fd);
     }
@@ -76,11 +75,8 @@ output_record_note(const char *state_dir, const struct output_record *o)
     /* The newline in front separates this line from one that a full disk has
      * cut.
      */
-    line = xasprintf("\n%s %" PRIu32 " %" PRIu32 " %s\n",
-                     o->pod_uid,
-                     (uint32_t)o->uid,
-                     (uint32_t)o->gid,
-                     o->path);
+    line = xasprintf("\n%s %" PRIu32 " %" PRIu32 " %s\n", o->pod_uid, (uint32_t)o->uid,
+                     (uint32_t)o->gid, o->path);
     fd = open_locked(path, &st);
     if (fd >= 0 && st.st_size >= (off_t)OUTPUT_RECORD_FILE_MAX) {
         if (rename(path, former) < 0)
@@ -98,8 +94,7 @@ find_line(const char *text, const char *pod_uid)
     CLEANUP_FREE char *begin = xasprintf("\n%s ", pod_uid);
     const char *found = NULL;
 
-    for (const char *at = strstr(text, begin); at != NULL;
-         at = strstr(at + 1, begin))
+    for (const char *at = strstr(text, begin); at != NULL; at = strstr(at + 1, begin))
         if (strchr(at + 1, '\n') != NULL)
             found = at + strlen(begin);
     return found;
@@ -124,10 +119,7 @@ read_line(const char *line, uid_t *ret_uid, gid_t *ret_gid, char **ret_path)
 }
 
 int
-output_record_find(const char *state_dir,
-                   const char *pod_uid,
-                   uid_t *ret_uid,
-                   gid_t *ret_gid,
+output_record_find(const char *state_dir, const char *pod_uid, uid_t *ret_uid, gid_t *ret_gid,
                    char **ret_path)
 {
     static const char *const names[] = {"outputs", "outputs.1"};
@@ -139,8 +131,7 @@ output_record_find(const char *state_dir,
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
         const char *line = NULL;
 
-        if (file_read(path, OUTPUT_RECORD_FILE_MAX + LINE_MAX_LEN, &text, NULL)
-            < 0)
+        if (file_read(path, OUTPUT_RECORD_FILE_MAX + LINE_MAX_LEN, &text, NULL) < 0)
             continue;
         /* After a power failure the file may contain zeros. */
         for (size_t at = 0; at < text.length; at++)

@@ -32,8 +32,5 @@ struct output_record {
 int output_record_note(const char *state_dir, const struct output_record *o);
 
 /* -ENOENT: the pod is unknown, or no longer known. The caller owns the path. */
-int output_record_find(const char *state_dir,
-                       const char *pod_uid,
-                       uid_t *ret_uid,
-                       gid_t *ret_gid,
+int output_record_find(const char *state_dir, const char *pod_uid, uid_t *ret_uid, gid_t *ret_gid,
                        char **ret_path);

@@ -102,9 +102,7 @@ set_memory_policy(const struct prepared_job *o)
 
     if (o->memory_mode < 0)
         return 0;
-    r = set_mempolicy(o->memory_mode,
-                      o->memory_nodes,
-                      sizeof(o->memory_nodes) * 8);
+    r = set_mempolicy(o->memory_mode, o->memory_nodes, sizeof(o->memory_nodes) * 8);
     if (r < 0 && errno == EINVAL && o->memory_mode == MPOL_PREFERRED_MANY)
         r = set_mempolicy(MPOL_PREFERRED, NULL, 0);
     return r < 0 ? -errno : 0;
@@ -113,8 +111,8 @@ set_memory_policy(const struct prepared_job *o)
 static int
 bind_mount(const struct order_mount *m)
 {
-    unsigned long how = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV
-                        | (m->read_only ? MS_RDONLY : 0);
+    unsigned long how =
+        MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (m->read_only ? MS_RDONLY : 0);
 
     if (mount(m->source, m->target, NULL, MS_BIND, NULL) < 0
         || mount(NULL, m->target, NULL, how, NULL) < 0)
@@ -132,8 +130,7 @@ mount_volumes(const struct prepared_job *o)
 
     if (o->n_mounts == 0)
         return 0;
-    if (unshare(CLONE_NEWNS) < 0
-        || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
         return -errno;
     for (unsigned i = 0; i < o->n_mounts && r == 0; i++)
         r = bind_mount(&o->mounts[i]);
@@ -161,8 +158,8 @@ static int
 begin_keyring(const struct prepared_job *o)
 {
     (void)o;
-    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0
-        && errno != ENOSYS && errno != EPERM)
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS
+        && errno != EPERM)
         return -errno;
     return 0;
 }
@@ -200,8 +197,7 @@ set_gid(const struct prepared_job *o)
 static int
 set_uid(const struct prepared_job *o)
 {
-    if (syscall(SET_UIDS, o->uid, o->uid, o->uid) < 0
-        || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+    if (syscall(SET_UIDS, o->uid, o->uid, o->uid) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return -errno;
     return 0;
 }
@@ -216,9 +212,7 @@ has_capabilities(void)
 
     if (syscall(SYS_capget, &header, data) < 0)
         return true;
-    return (data[0].effective | data[0].permitted | data[1].effective
-            | data[1].permitted)
-           != 0;
+    return (data[0].effective | data[0].permitted | data[1].effective | data[1].permitted) != 0;
 }
 
 /* The job must not be able to become root again, even if the kernel or a
@@ -234,20 +228,16 @@ verify_identity(const struct prepared_job *o)
     if (getresuid(&real, &effective, &saved) < 0
         || getresgid(&real_gid, &effective_gid, &saved_gid) < 0)
         return -errno;
-    if (real != o->uid || effective != o->uid || saved != o->uid
-        || real_gid != o->gid || effective_gid != o->gid || saved_gid != o->gid)
+    if (real != o->uid || effective != o->uid || saved != o->uid || real_gid != o->gid
+        || effective_gid != o->gid || saved_gid != o->gid)
         return -ENOTRECOVERABLE;
     if (o->is_root
         && (n != o->n_groups
-            || memcmp(o->groups,
-                      o->groups_seen,
-                      sizeof(gid_t) * (size_t)o->n_groups)
-                   != 0))
+            || memcmp(o->groups, o->groups_seen, sizeof(gid_t) * (size_t)o->n_groups) != 0))
         return -ENOTRECOVERABLE;
     if (o->uid == 0)
         return 0;
-    if (syscall(SET_UIDS, (uid_t)-1, 0, (uid_t)-1) == 0
-        || syscall(SYS_setuid, 0) == 0)
+    if (syscall(SET_UIDS, (uid_t)-1, 0, (uid_t)-1) == 0 || syscall(SYS_setuid, 0) == 0)
         return -ENOTRECOVERABLE;
     return o->is_root && has_capabilities() ? -ENOTRECOVERABLE : 0;
 }
@@ -319,8 +309,7 @@ reset_signals(const struct prepared_job *o)
     for (int signo = 1; signo <= SIGRTMAX; signo++) {
         bool ignored = (o->ignored_signals >> (signo - 1) & 1) != 0;
 
-        if (signo == SIGKILL || signo == SIGSTOP
-            || (o->has_no_handlers && !ignored))
+        if (signo == SIGKILL || signo == SIGSTOP || (o->has_no_handlers && !ignored))
             continue;
         signal(signo, ignored ? SIG_IGN : SIG_DFL);
     }
@@ -336,8 +325,8 @@ static int
 close_descriptors(const struct prepared_job *o)
 {
     (void)o;
-    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0
-        && errno != ENOSYS && errno != EINVAL)
+    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 && errno != ENOSYS
+        && errno != EINVAL)
         return -errno;
     return 0;
 }
@@ -371,8 +360,7 @@ execute(const struct prepared_job *o)
     int r = -ENOENT;
 
     for (char *const *path = o->program_paths; *path != NULL; path++) {
-        execve(*path,
-               (char *const *)(uintptr_t)o->arguments,
+        execve(*path, (char *const *)(uintptr_t)o->arguments,
                (char *const *)(uintptr_t)o->environment);
         if (errno == EACCES)
             r = -EACCES;

@@ -17,9 +17,8 @@ write_record(const struct call_timeout *d)
     int fd = open(d->temporary, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     int directory = open(d->directory, O_RDONLY | O_DIRECTORY);
 
-    if (fd < 0 || write(fd, d->bytes, d->length) != (ssize_t)d->length
-        || fsync(fd) < 0 || rename(d->temporary, d->final) < 0
-        || fsync(directory) < 0)
+    if (fd < 0 || write(fd, d->bytes, d->length) != (ssize_t)d->length || fsync(fd) < 0
+        || rename(d->temporary, d->final) < 0 || fsync(directory) < 0)
         _exit(2);
 }
 
@@ -50,8 +49,7 @@ call_timeout_start(const struct call_timeout *d, int64_t ms)
     };
 
     pending = d;
-    if (sigaction(SIGALRM, &action, NULL) < 0
-        || setitimer(ITIMER_REAL, &timer, NULL) < 0)
+    if (sigaction(SIGALRM, &action, NULL) < 0 || setitimer(ITIMER_REAL, &timer, NULL) < 0)
         return -errno;
     allow_alarm(SIG_UNBLOCK);
     return 0;

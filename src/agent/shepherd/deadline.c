@@ -8,8 +8,7 @@ plus(int64_t a, int64_t b)
 {
     int64_t sum;
 
-    return a == DEADLINE_NEVER || b == DEADLINE_NEVER
-                   || __builtin_add_overflow(a, b, &sum)
+    return a == DEADLINE_NEVER || b == DEADLINE_NEVER || __builtin_add_overflow(a, b, &sum)
                ? DEADLINE_NEVER
                : sum;
 }
@@ -30,12 +29,9 @@ enum deadline_action
 deadline_next(const struct deadline *d, int64_t now_us, int64_t *ret_next_us)
 {
     int64_t limit = limit_at(d);
-    int64_t warn = d->warn_us > 0 && limit != DEADLINE_NEVER
-                       ? limit - d->warn_us
-                       : DEADLINE_NEVER;
+    int64_t warn = d->warn_us > 0 && limit != DEADLINE_NEVER ? limit - d->warn_us : DEADLINE_NEVER;
     int64_t terminate = earlier(limit, d->delete_us);
-    int64_t kill = earlier(plus(limit, d->grace_us),
-                           plus(d->delete_us, d->delete_grace_us));
+    int64_t kill = earlier(plus(limit, d->grace_us), plus(d->delete_us, d->delete_grace_us));
     int64_t next = DEADLINE_NEVER;
 
     if (d->killed) {

@@ -25,8 +25,8 @@ struct deadline {
     int64_t delete_us; /* time of the deletion; DEADLINE_NEVER: none */
     int64_t delete_grace_us;
     bool warned, terminated, killed; /* actions done */
-    bool is_frozen; /* the pod is frozen, and its limit does not advance */
-    int64_t frozen_at_us; /* start of the freeze */
+    bool is_frozen;                  /* the pod is frozen, and its limit does not advance */
+    int64_t frozen_at_us;            /* start of the freeze */
 };
 
 enum deadline_action {
@@ -39,8 +39,7 @@ enum deadline_action {
 /* Returns one action that is due at `now`: do it, mark it, and ask again. With
  * DEADLINE_WAIT, *ret_next_us is when to ask again.
  */
-enum deadline_action
-deadline_next(const struct deadline *d, int64_t now_us, int64_t *ret_next_us);
+enum deadline_action deadline_next(const struct deadline *d, int64_t now_us, int64_t *ret_next_us);
 
 /* Sets another limit, relative to the start. A limit that has passed ends the
  * pod from now on, with its grace period; a limit that is set after SIGTERM has

@@ -46,9 +46,7 @@ read_process(pid_t pid, struct process *ret_process)
         return -errno;
     text[n] = '\0';
     at = strrchr(text, ')');
-    if (at == NULL
-        || sscanf(at + 1, " %c %d", &ret_process->state, &ret_process->parent)
-               != 2)
+    if (at == NULL || sscanf(at + 1, " %c %d", &ret_process->state, &ret_process->parent) != 2)
         return -EBADMSG;
     ret_process->pid = pid;
     return 0;

@@ -142,9 +142,8 @@ static char *
 find_program(const char *shepherd)
 {
     const char *slash = strrchr(shepherd, '/');
-    char *path = xasprintf("%.*skiln-forkserver",
-                           slash ? (int)(slash - shepherd) + 1 : 0,
-                           shepherd);
+    char *path =
+        xasprintf("%.*skiln-forkserver", slash ? (int)(slash - shepherd) + 1 : 0, shepherd);
 
     if (access(shepherd, X_OK) == 0 && access(path, X_OK) == 0)
         return path;
@@ -153,9 +152,7 @@ find_program(const char *shepherd)
 }
 
 int
-fork_server_open(const char *program,
-                 struct fork_server **ret_server,
-                 struct error *err)
+fork_server_open(const char *program, struct fork_server **ret_server, struct error *err)
 {
     struct fork_server *n = xnew(struct fork_server);
     int r;
@@ -181,10 +178,7 @@ fork_server_never_reuse(struct fork_server *n)
 }
 
 static int
-send_call(int fd,
-          const struct handover_fork *request,
-          const int *fds,
-          int count)
+send_call(int fd, const struct handover_fork *request, const int *fds, int count)
 {
     union {
         struct cmsghdr header;
@@ -252,12 +246,8 @@ receive_answer(int fd, struct handover_forked *ret_forked, int *ret_pidfd)
  * it forked but could not report gets no order, and ends.
  */
 static int
-ask(struct fork_server *n,
-    const struct handover_fork *request,
-    const int *fds,
-    int count,
-    struct handover_forked *ret_forked,
-    int *ret_pidfd)
+ask(struct fork_server *n, const struct handover_fork *request, const int *fds, int count,
+    struct handover_forked *ret_forked, int *ret_pidfd)
 {
     int r = n->fd < 0 ? start(n) : 0;
 
@@ -289,10 +279,7 @@ open_channel(int *ret_here, int *ret_there)
 }
 
 int
-fork_server_fork(struct fork_server *n,
-                 int order_fd,
-                 int script_fd,
-                 int home_fd,
+fork_server_fork(struct fork_server *n, int order_fd, int script_fd, int home_fd,
                  struct shepherd_process *ret_process)
 {
     int fds[HANDOVER_FORK_FDS] = {order_fd};
@@ -347,9 +334,7 @@ hand_pod(int channel, int order_fd, int script_fd, pid_t *ret_pid)
 }
 
 int
-fork_server_reuse(struct fork_server *n,
-                  int order_fd,
-                  int script_fd,
+fork_server_reuse(struct fork_server *n, int order_fd, int script_fd,
                   struct shepherd_process *ret_process)
 {
     struct kept_shepherd s;
@@ -373,17 +358,14 @@ fork_server_reuse(struct fork_server *n,
 }
 
 bool
-fork_server_take_back(struct fork_server *n,
-                      const struct shepherd_process *process)
+fork_server_take_back(struct fork_server *n, const struct shepherd_process *process)
 {
     struct handover_forked done;
 
-    if (recv(process->channel, &done, sizeof(done), MSG_DONTWAIT)
-        != (ssize_t)sizeof(done)) {
+    if (recv(process->channel, &done, sizeof(done), MSG_DONTWAIT) != (ssize_t)sizeof(done)) {
         close(process->channel);
         return false;
     }
-    put_kept(&n->kept,
-             (struct kept_shepherd){process->pidfd, process->channel});
+    put_kept(&n->kept, (struct kept_shepherd){process->pidfd, process->channel});
     return true;
 }

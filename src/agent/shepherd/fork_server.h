@@ -26,9 +26,7 @@ struct shepherd_process;
 
 /* Life. fork_server_open starts the process. */
 void fork_server_close(struct fork_server *n);
-int fork_server_open(const char *program,
-                     struct fork_server **ret_server,
-                     struct error *err);
+int fork_server_open(const char *program, struct fork_server **ret_server, struct error *err);
 DEFINE_CLEANUP(struct fork_server, fork_server_close)
 
 /* Makes each shepherd end with its pod. Call it before the first fork. */
@@ -42,10 +40,7 @@ void fork_server_never_reuse(struct fork_server *n);
  * has ended, the next call starts another. Shepherds are not the caller's
  * children.
  */
-int fork_server_fork(struct fork_server *n,
-                     int order_fd,
-                     int script_fd,
-                     int home_fd,
+int fork_server_fork(struct fork_server *n, int order_fd, int script_fd, int home_fd,
                      struct shepherd_process *ret_process);
 
 /* Gives the order to a waiting shepherd instead, which stays in the cgroup that
@@ -53,9 +48,7 @@ int fork_server_fork(struct fork_server *n,
  * one may, with another pipe. If the shepherd exceeds the time for its answer,
  * all other waiting shepherds are let go with it.
  */
-int fork_server_reuse(struct fork_server *n,
-                      int order_fd,
-                      int script_fd,
+int fork_server_reuse(struct fork_server *n, int order_fd, int script_fd,
                       struct shepherd_process *ret_process);
 
 /* Call it once the channel is readable. True when the shepherd has finished its
@@ -63,5 +56,4 @@ int fork_server_reuse(struct fork_server *n,
  * pod or ends. Otherwise it closes the channel, and the pidfd tells when the
  * shepherd ends.
  */
-bool fork_server_take_back(struct fork_server *n,
-                           const struct shepherd_process *process);
+bool fork_server_take_back(struct fork_server *n, const struct shepherd_process *process);

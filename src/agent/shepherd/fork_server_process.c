@@ -65,8 +65,7 @@ receive_request(int socket_fd, struct call *call)
     call->n_fds = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
     memcpy(call->fds, CMSG_DATA(c), sizeof(int) * (size_t)call->n_fds);
     return call->n_fds
-           == 1 + (call->request.has_script != 0)
-                  + (call->request.has_channel != 0)
+           == 1 + (call->request.has_script != 0) + (call->request.has_channel != 0)
                   + (call->request.has_home != 0);
 }
 
@@ -154,8 +153,7 @@ fork_shepherd(const struct call *call, int *ret_pidfd)
         .flags = CLONE_PIDFD | (call->request.has_home ? CLONE_INTO_CGROUP : 0),
         .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
         .exit_signal = SIGCHLD,
-        .cgroup =
-            call->request.has_home ? (uint64_t)call->fds[call->n_fds - 1] : 0,
+        .cgroup = call->request.has_home ? (uint64_t)call->fds[call->n_fds - 1] : 0,
     };
     long pid = syscall(SYS_clone3, &args, sizeof(args));
 
@@ -183,8 +181,8 @@ fork_server_process_next(bool (*may_go_on)(void))
     struct call call;
 
     if (send_reply(HANDOVER_CHANNEL_FD, &self, -1) < 0
-        || !receive_request(HANDOVER_CHANNEL_FD, &call)
-        || call.request.has_channel || call.request.has_home || !may_go_on())
+        || !receive_request(HANDOVER_CHANNEL_FD, &call) || call.request.has_channel
+        || call.request.has_home || !may_go_on())
         return false;
     place_descriptors(&call);
     drop_signals();
@@ -201,8 +199,7 @@ prepare_process(void)
         .sa_flags = SA_NOCLDWAIT,
     };
 
-    if (dup2(HANDOVER_ORDER_FD, SOCKET_FD) < 0
-        || fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC) < 0
+    if (dup2(HANDOVER_ORDER_FD, SOCKET_FD) < 0 || fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC) < 0
         || sigaction(SIGCHLD, &forget, NULL) < 0)
         _exit(EXIT_FAILURE);
     close(HANDOVER_ORDER_FD);
@@ -228,10 +225,8 @@ fork_server_process_serve(fork_server_child_fn *run_child,
             run_child(inherited_state, call.request.has_channel != 0);
             abort();
         }
-        if (send_reply(
-                SOCKET_FD,
-                &(struct handover_forked){pid < 0 ? pid : 0, pid < 0 ? 0 : pid},
-                pidfd)
+        if (send_reply(SOCKET_FD, &(struct handover_forked){pid < 0 ? pid : 0, pid < 0 ? 0 : pid},
+                       pidfd)
             < 0)
             break; /* the new process gets no order */
         if (pidfd >= 0)

@@ -21,8 +21,7 @@ bool fork_server_process_is_wanted(void);
 /* Runs in each child and does not return. The descriptors are where a shepherd
  * expects them; `has_channel`: a channel is among them.
  */
-typedef void fork_server_child_fn(const struct inherited_state *inherited_state,
-                                  bool has_channel);
+typedef void fork_server_child_fn(const struct inherited_state *inherited_state, bool has_channel);
 
 /* Runs in such a child after its pod's exit record is on the disk. Reports that
  * on the channel, and waits for the next pod. Then the descriptors are where a
@@ -32,6 +31,5 @@ typedef void fork_server_child_fn(const struct inherited_state *inherited_state,
  */
 bool fork_server_process_next(bool (*may_go_on)(void));
 
-NORETURN void
-fork_server_process_serve(fork_server_child_fn *run_child,
-                          const struct inherited_state *inherited_state);
+NORETURN void fork_server_process_serve(fork_server_child_fn *run_child,
+                                        const struct inherited_state *inherited_state);

@@ -40,16 +40,9 @@ handover_spawn(const char *program, int order_fd, int script_fd, pid_t *ret_pid)
     posix_spawn_file_actions_init(&actions);
     r = posix_spawn_file_actions_adddup2(&actions, order_fd, HANDOVER_ORDER_FD);
     if (r == 0 && script_fd >= 0)
-        r = posix_spawn_file_actions_adddup2(&actions,
-                                             script_fd,
-                                             HANDOVER_SCRIPT_FD);
+        r = posix_spawn_file_actions_adddup2(&actions, script_fd, HANDOVER_SCRIPT_FD);
     if (r == 0)
-        r = posix_spawn(ret_pid,
-                        program,
-                        &actions,
-                        &attributes,
-                        arguments,
-                        environment);
+        r = posix_spawn(ret_pid, program, &actions, &attributes, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return -r;
@@ -72,8 +65,7 @@ handover_become(const char *program, const struct order *order)
     if (r == 0
         && (lseek(fd, 0, SEEK_SET) < 0
             || (fd != HANDOVER_ORDER_FD && dup2(fd, HANDOVER_ORDER_FD) < 0)
-            || (order->script_bytes >= 0
-                && fcntl(HANDOVER_SCRIPT_FD, F_SETFD, 0) < 0)))
+            || (order->script_bytes >= 0 && fcntl(HANDOVER_SCRIPT_FD, F_SETFD, 0) < 0)))
         r = -errno;
     if (fd != HANDOVER_ORDER_FD)
         close(fd);

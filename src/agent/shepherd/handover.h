@@ -51,10 +51,9 @@ struct handover_forked {
 #define HANDOVER_VALUE(scope, signo) ((int)(scope) << 8 | (signo))
 #define HANDOVER_SCOPE(value)        ((enum launch_scope)((value) >> 8))
 #define HANDOVER_SIGNO(value)        ((value)&0xff)
-#define HANDOVER_LIMIT(seconds) \
-    ((uint64_t)(uint32_t)(seconds) << 32 | HANDOVER_IS_LIMIT)
-#define HANDOVER_LIMIT_OF(value) ((int64_t)((value) >> 32))
-#define HANDOVER_IS_LIMIT        (INT64_C(3) << 8) /* not a launch_scope */
+#define HANDOVER_LIMIT(seconds)      ((uint64_t)(uint32_t)(seconds) << 32 | HANDOVER_IS_LIMIT)
+#define HANDOVER_LIMIT_OF(value)     ((int64_t)((value) >> 32))
+#define HANDOVER_IS_LIMIT            (INT64_C(3) << 8) /* not a launch_scope */
 
 /* Likewise: the job is to be frozen (1 in the upper half), or thawed (0). */
 #define HANDOVER_FREEZE(still)    ((uint64_t)(still) << 32 | HANDOVER_IS_FREEZE)
@@ -73,10 +72,7 @@ struct handover_forked {
  * blocked. The descriptors must be greater than the numbers that they are moved
  * to; `script_fd` may be -1. Negative errno.
  */
-int handover_spawn(const char *program,
-                   int order_fd,
-                   int script_fd,
-                   pid_t *ret_pid);
+int handover_spawn(const char *program, int order_fd, int script_fd, pid_t *ret_pid);
 
 /* Executes that program in this process, as a shepherd with the same order and
  * script, if there is one. Returns only on failure, with a negative errno.

@@ -164,11 +164,7 @@ wait_for_exit(const struct hook *h, int64_t limit_ms, struct words *w)
 }
 
 static int
-check_status(const char *what,
-             const char *program,
-             int status,
-             struct words *w,
-             struct error *err)
+check_status(const char *what, const char *program, int status, struct words *w, struct error *err)
 {
     const char *line = last_line(w);
     const char *colon = *line != '\0' ? ": " : "";
@@ -176,31 +172,15 @@ check_status(const char *what,
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     if (WIFSIGNALED(status))
-        return error_set(err,
-                         -EIO,
-                         "the %s '%s' was killed by signal %d%s%s",
-                         what,
-                         program,
-                         WTERMSIG(status),
-                         colon,
-                         line);
-    return error_set(err,
-                     -EIO,
-                     "the %s '%s' ended with exit code %d%s%s",
-                     what,
-                     program,
-                     WEXITSTATUS(status),
-                     colon,
-                     line);
+        return error_set(err, -EIO, "the %s '%s' was killed by signal %d%s%s", what, program,
+                         WTERMSIG(status), colon, line);
+    return error_set(err, -EIO, "the %s '%s' ended with exit code %d%s%s", what, program,
+                     WEXITSTATUS(status), colon, line);
 }
 
 int
-hook_run(const char *what,
-         const char *program,
-         const char *const *environment,
-         int64_t limit_ms,
-         struct supervisor *calls,
-         struct error *err)
+hook_run(const char *what, const char *program, const char *const *environment, int64_t limit_ms,
+         struct supervisor *calls, struct error *err)
 {
     struct words words = {0};
     struct hook h = {.calls = calls};
@@ -227,10 +207,6 @@ hook_run(const char *what,
         ;
     if (has_ended)
         return check_status(what, program, status, &words, err);
-    return error_set(err,
-                     -ETIMEDOUT,
-                     "the %s '%s' took longer than %lld s and was killed",
-                     what,
-                     program,
-                     (long long)(limit_ms / 1000));
+    return error_set(err, -ETIMEDOUT, "the %s '%s' took longer than %lld s and was killed", what,
+                     program, (long long)(limit_ms / 1000));
 }

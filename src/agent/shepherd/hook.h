@@ -20,9 +20,5 @@ struct supervisor;
  * cancels the job meanwhile is forwarded to the program's session; `calls`
  * NULL: no signal is.
  */
-int hook_run(const char *what,
-             const char *program,
-             const char *const *environment,
-             int64_t limit_ms,
-             struct supervisor *calls,
-             struct error *err);
+int hook_run(const char *what, const char *program, const char *const *environment,
+             int64_t limit_ms, struct supervisor *calls, struct error *err);

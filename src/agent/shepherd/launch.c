@@ -102,11 +102,7 @@ wait_for_exec(int report_fd, pid_t pid)
  * has happened.
  */
 static int
-spawn_into(int cgroup_fd,
-           const char *program,
-           int order_fd,
-           int script_fd,
-           pid_t *ret_pid,
+spawn_into(int cgroup_fd, const char *program, int order_fd, int script_fd, pid_t *ret_pid,
            bool *ret_forked)
 {
     sigset_t all, before;
@@ -123,11 +119,8 @@ spawn_into(int cgroup_fd,
         return lifted;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = vfork_call(0,
-                   cgroup_fd,
-                   exec_program,
-                   &(struct new_process){program, order_fd, script_fd, lifted},
-                   &pid);
+    r = vfork_call(0, cgroup_fd, exec_program,
+                   &(struct new_process){program, order_fd, script_fd, lifted}, &pid);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(lifted);
     close(low);
@@ -149,8 +142,7 @@ open_home(const struct order *order)
     int join_fds[CGROUP_MAX_DIRS];
     int n;
 
-    if (order->shepherd_cgroup == NULL
-        || cgroup_parse(order->shepherd_cgroup, &home, NULL) < 0)
+    if (order->shepherd_cgroup == NULL || cgroup_parse(order->shepherd_cgroup, &home, NULL) < 0)
         return -1;
     n = cgroup_open_join_files(home, false, join_fds, NULL);
     for (int i = 0; i < n; i++)
@@ -198,44 +190,28 @@ hand_over(const struct order *order, int fd)
 }
 
 /* Finds or forks a shepherd that reads its order from that pipe. */
-typedef int find_fn(const struct launch *l,
-                    int order_fd,
-                    int home_fd,
+typedef int find_fn(const struct launch *l, int order_fd, int home_fd,
                     struct shepherd_process *ret_process);
 
 static int
-reuse_shepherd(const struct launch *l,
-               int order_fd,
-               UNUSED int home_fd,
+reuse_shepherd(const struct launch *l, int order_fd, UNUSED int home_fd,
                struct shepherd_process *ret_process)
 {
-    return fork_server_reuse(l->fork_server,
-                             order_fd,
-                             l->script_fd,
-                             ret_process);
+    return fork_server_reuse(l->fork_server, order_fd, l->script_fd, ret_process);
 }
 
 static int
-fork_shepherd(const struct launch *l,
-              int order_fd,
-              int home_fd,
+fork_shepherd(const struct launch *l, int order_fd, int home_fd,
               struct shepherd_process *ret_process)
 {
-    return fork_server_fork(l->fork_server,
-                            order_fd,
-                            l->script_fd,
-                            home_fd,
-                            ret_process);
+    return fork_server_fork(l->fork_server, order_fd, l->script_fd, home_fd, ret_process);
 }
 
 /* A failure has no effect: a shepherd that did not answer in time has a pipe
  * that nobody writes to.
  */
 static int
-start_by_server(const struct launch *l,
-                find_fn *find,
-                int home_fd,
-                bool is_home,
+start_by_server(const struct launch *l, find_fn *find, int home_fd, bool is_home,
                 struct shepherd_process *ret_process)
 {
     struct order order = *l->order;
@@ -258,9 +234,7 @@ start_by_server(const struct launch *l,
  * second attempt starts another.
  */
 static int
-start_by_any(const struct launch *l,
-             int home_fd,
-             struct shepherd_process *ret_process)
+start_by_any(const struct launch *l, int home_fd, struct shepherd_process *ret_process)
 {
     bool is_home = home_fd >= 0;
     int r;
@@ -276,9 +250,7 @@ start_by_any(const struct launch *l,
 }
 
 int
-launch_start(const struct launch *l,
-             struct shepherd_process *ret_process,
-             struct error *err)
+launch_start(const struct launch *l, struct shepherd_process *ret_process, struct error *err)
 {
     CLEANUP_FD int home_fd = open_home(l->order);
     pid_t pid = 0;
@@ -309,18 +281,12 @@ send_value(int pidfd, union sigval value, struct error *err)
     info.si_uid = getuid();
     info.si_value = value;
     if (syscall(SYS_pidfd_send_signal, pidfd, HANDOVER_SIGNAL, &info, 0) < 0)
-        return error_set(err,
-                         -errno,
-                         "communicating with a shepherd: %s",
-                         strerror(errno));
+        return error_set(err, -errno, "communicating with a shepherd: %s", strerror(errno));
     return 0;
 }
 
 int
-launch_signal(int pidfd,
-              enum launch_scope scope,
-              int signal_number,
-              struct error *err)
+launch_signal(int pidfd, enum launch_scope scope, int signal_number, struct error *err)
 {
     return send_value(pidfd,
                       (union sigval){
@@ -332,32 +298,29 @@ launch_signal(int pidfd,
 int
 launch_set_limit(int pidfd, int64_t seconds, struct error *err)
 {
-    return send_value(
-        pidfd,
-        (union sigval){
-            .sival_ptr = (void *)(uintptr_t)HANDOVER_LIMIT(seconds),
-        },
-        err);
+    return send_value(pidfd,
+                      (union sigval){
+                          .sival_ptr = (void *)(uintptr_t)HANDOVER_LIMIT(seconds),
+                      },
+                      err);
 }
 
 int
 launch_set_frozen(int pidfd, bool still, struct error *err)
 {
-    return send_value(
-        pidfd,
-        (union sigval){
-            .sival_ptr = (void *)(uintptr_t)HANDOVER_FREEZE(still),
-        },
-        err);
+    return send_value(pidfd,
+                      (union sigval){
+                          .sival_ptr = (void *)(uintptr_t)HANDOVER_FREEZE(still),
+                      },
+                      err);
 }
 
 int
 launch_checkpoint(int pidfd, int64_t grace_ms, struct error *err)
 {
-    return send_value(
-        pidfd,
-        (union sigval){
-            .sival_ptr = (void *)(uintptr_t)HANDOVER_CHECKPOINT(grace_ms),
-        },
-        err);
+    return send_value(pidfd,
+                      (union sigval){
+                          .sival_ptr = (void *)(uintptr_t)HANDOVER_CHECKPOINT(grace_ms),
+                      },
+                      err);
 }

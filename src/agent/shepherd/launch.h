@@ -23,7 +23,7 @@ struct order;
 struct launch {
     const char *program; /* path of kiln-shepherd */
     const struct order *order;
-    int script_fd; /* starts with order->script_bytes bytes; or -1 */
+    int script_fd;                   /* starts with order->script_bytes bytes; or -1 */
     struct fork_server *fork_server; /* of that program; or NULL */
 };
 
@@ -38,9 +38,7 @@ struct shepherd_process {
  * that fails, the program is started. The caller closes the descriptors and,
  * while it is the parent, reaps with waitid(P_PIDFD).
  */
-int launch_start(const struct launch *l,
-                 struct shepherd_process *ret_process,
-                 struct error *err);
+int launch_start(const struct launch *l, struct shepherd_process *ret_process, struct error *err);
 
 enum launch_scope {
     LAUNCH_MAIN,  /* the job's first process */
@@ -49,10 +47,7 @@ enum launch_scope {
 };
 
 /* Returns -ESRCH when the shepherd has ended. */
-int launch_signal(int pidfd,
-                  enum launch_scope scope,
-                  int signal_number,
-                  struct error *err);
+int launch_signal(int pidfd, enum launch_scope scope, int signal_number, struct error *err);
 
 /* Sets another time limit of the job, from its start on; 0: none. A shepherd of
  * the previous release keeps its own (live_record.h: keeps_limit).

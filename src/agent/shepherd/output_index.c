@@ -20,8 +20,7 @@ static const char magic[8] = {'k', 'i', 'l', 'n', 't', 'm', 's', '1'};
 static off_t
 place_of(size_t entry)
 {
-    return (off_t)(sizeof(struct output_index_head)
-                   + entry * sizeof(struct output_index_entry));
+    return (off_t)(sizeof(struct output_index_head) + entry * sizeof(struct output_index_entry));
 }
 
 static void
@@ -51,8 +50,7 @@ output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
     };
     snprintf(path, sizeof(path), "/proc/%ld/fd/1", (long)job);
     c->output_fd = open(path, O_PATH | O_CLOEXEC);
-    if (c->output_fd >= 0
-        && (fstat(c->output_fd, &st) < 0 || !S_ISREG(st.st_mode)))
+    if (c->output_fd >= 0 && (fstat(c->output_fd, &st) < 0 || !S_ISREG(st.st_mode)))
         close_fd(&c->output_fd);
 }
 
@@ -63,17 +61,14 @@ is_resting(const struct output_index *c, int64_t now_us)
 }
 
 int
-output_index_watch(const struct output_index *c,
-                   int64_t now_us,
-                   int *ret_wait_ms)
+output_index_watch(const struct output_index *c, int64_t now_us, int *ret_wait_ms)
 {
     *ret_wait_ms = -1;
     if (c->output_fd < 0)
         return -1;
     if (!is_resting(c, now_us))
         return c->watch_fd;
-    *ret_wait_ms =
-        now_us < c->next_us ? (int)((c->next_us - now_us) / 1000) + 1 : 0;
+    *ret_wait_ms = now_us < c->next_us ? (int)((c->next_us - now_us) / 1000) + 1 : 0;
     return -1;
 }
 
@@ -93,8 +88,7 @@ open_file(struct output_index *c)
     c->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     c->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     /* The job's user must be able to read it, whatever our umask is. */
-    if (c->watch_fd < 0 || c->fd < 0 || fchmod(c->fd, 0644) < 0
-        || fstat(c->output_fd, &st) < 0
+    if (c->watch_fd < 0 || c->fd < 0 || fchmod(c->fd, 0644) < 0 || fstat(c->output_fd, &st) < 0
         || inotify_add_watch(c->watch_fd, output, IN_MODIFY) < 0)
         goto give_up;
     head.device = st.st_dev;
@@ -113,9 +107,7 @@ static void
 set_generation(struct output_index *c)
 {
     c->generation++;
-    (void)!pwrite(c->fd,
-                  &c->generation,
-                  sizeof(c->generation),
+    (void)!pwrite(c->fd, &c->generation, sizeof(c->generation),
                   offsetof(struct output_index_head, generation));
 }
 
@@ -158,8 +150,7 @@ add_entry(struct output_index *c, int64_t size)
     } else if (c->count == OUTPUT_INDEX_MAX)
         thin_out(c);
     if (c->count < OUTPUT_INDEX_MAX
-        && pwrite(c->fd, &entry, sizeof(entry), place_of(c->count))
-               == (ssize_t)sizeof(entry))
+        && pwrite(c->fd, &entry, sizeof(entry), place_of(c->count)) == (ssize_t)sizeof(entry))
         c->count++;
     c->size = size;
 }
@@ -206,8 +197,7 @@ read_head(int fd, struct output_index_head *head)
 
     if (n < 0)
         return -errno;
-    if (n != (ssize_t)sizeof(*head)
-        || memcmp(head->magic, magic, sizeof(magic)) != 0)
+    if (n != (ssize_t)sizeof(*head) || memcmp(head->magic, magic, sizeof(magic)) != 0)
         return -EBADMSG;
     return head->generation % 2 != 0 ? -EAGAIN : 0;
 }

@@ -56,11 +56,8 @@ struct output_index {
  * longest time to wait, or -1; call output_index_note when the descriptor is
  * readable or that time has passed. output_index_end adds the last entry.
  */
-void
-output_index_begin(struct output_index *c, const char *state_dir, pid_t job);
-int output_index_watch(const struct output_index *c,
-                       int64_t now_us,
-                       int *ret_wait_ms);
+void output_index_begin(struct output_index *c, const char *state_dir, pid_t job);
+int output_index_watch(const struct output_index *c, int64_t now_us, int *ret_wait_ms);
 void output_index_note(struct output_index *c, int64_t now_us);
 void output_index_end(struct output_index *c);
 
@@ -80,7 +77,5 @@ int output_index_read(int fd, struct output_index_copy *copy);
 /* Find the first entry with at least that size, or not before that time;
  * `count` when there is none.
  */
-size_t output_index_find_size(const struct output_index_copy *copy,
-                              int64_t size);
-size_t output_index_find_time(const struct output_index_copy *copy,
-                              int64_t at_us);
+size_t output_index_find_size(const struct output_index_copy *copy, int64_t size);
+size_t output_index_find_time(const struct output_index_copy *copy, int64_t at_us);

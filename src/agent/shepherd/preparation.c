@@ -40,8 +40,8 @@ preparation_detach(struct error *err)
     CLEANUP_FD int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     umask(077);
-    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0
-        || dup2(nothing, STDOUT_FILENO) < 0 || chdir("/") < 0)
+    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0
+        || chdir("/") < 0)
         return error_set(err, -errno, "detaching: %s", strerror(errno));
     return 0;
 }
@@ -89,17 +89,14 @@ check_user(struct shepherd *s, struct error *err)
     const struct order *o = &s->order;
 
     if (o->uid == 0 && !o->allow_root)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "jobs of root are refused on this node; an "
                          "administrator may set allowRootJobs");
     if (geteuid() != 0 && o->uid != (int64_t)geteuid())
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "a rootless agent of uid %u cannot run jobs of uid "
                          "%lld",
-                         geteuid(),
-                         (long long)o->uid);
+                         geteuid(), (long long)o->uid);
     return 0;
 }
 
@@ -109,21 +106,18 @@ static void
 format_timeout_record(struct shepherd *s, struct strbuf *text)
 {
     struct exit_record e = s->exit_record;
-    CLEANUP_FREE char *message =
-        xasprintf("looking up uid %lld took longer than %lld ms; does the "
-                  "node's user directory (such as LDAP) answer? ('getent "
-                  "passwd %lld')",
-                  (long long)s->order.uid,
-                  (long long)s->order.groups_timeout_ms,
-                  (long long)s->order.uid);
+    CLEANUP_FREE char *message = xasprintf(
+        "looking up uid %lld took longer than %lld ms; does the "
+        "node's user directory (such as LDAP) answer? ('getent "
+        "passwd %lld')",
+        (long long)s->order.uid, (long long)s->order.groups_timeout_ms, (long long)s->order.uid);
     char step[] = "user";
 
     e.failed_step = step;
     e.message = message;
     e.error_number = ETIMEDOUT;
     e.exit_code = 125;
-    e.ended_at_us =
-        clock_real_us(&clock_system) + s->order.groups_timeout_ms * 1000;
+    e.ended_at_us = clock_real_us(&clock_system) + s->order.groups_timeout_ms * 1000;
     exit_record_format(&e, text);
 }
 
@@ -144,8 +138,7 @@ find_user(struct shepherd *s, struct error *err)
     if (s->user != NULL)
         return 0;
     if (s->inherited_state->look_up_program != NULL)
-        return error_set(err,
-                         -EIO,
+        return error_set(err, -EIO,
                          "'%s', the program that looks up users, cannot be "
                          "started",
                          s->inherited_state->look_up_program);
@@ -173,12 +166,7 @@ spool_files(struct shepherd *s, struct error *err)
 
     if (o->script_bytes >= 0) {
         s->script = xasprintf("%s/script", o->state_dir);
-        r = spool_script(s->script,
-                         HANDOVER_SCRIPT_FD,
-                         o->script_bytes,
-                         uid,
-                         gid,
-                         err);
+        r = spool_script(s->script, HANDOVER_SCRIPT_FD, o->script_bytes, uid, gid, err);
         close(HANDOVER_SCRIPT_FD);
     }
     if (r == 0 && o->tmp_dir != NULL)
@@ -207,17 +195,12 @@ preparation_hook(struct shepherd *s, const char *what, struct error *err)
         environment[i] = o->hook_environment.items[i];
     environment[n++] = xasprintf("KILN_HOOK=%s", what);
     if (is_epilog) {
-        environment[n++] = xasprintf("KILN_JOB_EXIT_CODE=%lld",
-                                     (long long)s->exit_record.exit_code);
         environment[n++] =
-            xasprintf("KILN_JOB_SIGNAL=%lld", (long long)s->exit_record.signal);
+            xasprintf("KILN_JOB_EXIT_CODE=%lld", (long long)s->exit_record.exit_code);
+        environment[n++] = xasprintf("KILN_JOB_SIGNAL=%lld", (long long)s->exit_record.signal);
     }
-    return hook_run(what,
-                    program,
-                    environment,
-                    o->hook_timeout_ms,
-                    is_epilog ? NULL : &s->supervisor,
-                    err);
+    return hook_run(what, program, environment, o->hook_timeout_ms,
+                    is_epilog ? NULL : &s->supervisor, err);
 }
 
 static int
@@ -230,11 +213,7 @@ run_prolog(struct shepherd *s, struct error *err)
 static int
 prepare_job(struct shepherd *s, struct error *err)
 {
-    return prepared_job_prepare(&s->prepared,
-                                &s->order,
-                                s->user,
-                                s->script,
-                                err);
+    return prepared_job_prepare(&s->prepared, &s->order, s->user, s->script, err);
 }
 
 static int
@@ -246,8 +225,7 @@ begin_supervision(struct shepherd *s, struct error *err)
         .began_us = clock_boottime_us(),
     };
     s->supervisor.deadline = (struct deadline){
-        .limit_us = s->order.time_limit_ms > 0 ? s->order.time_limit_ms * 1000
-                                               : DEADLINE_NEVER,
+        .limit_us = s->order.time_limit_ms > 0 ? s->order.time_limit_ms * 1000 : DEADLINE_NEVER,
         .warn_us = s->order.warn_before_ms * 1000,
         .grace_us = s->order.grace_ms * 1000,
         .delete_us = DEADLINE_NEVER,
@@ -288,9 +266,7 @@ static const struct step {
 static int
 record_cancelled(struct shepherd *s)
 {
-    int r = shepherd_fail(s,
-                          EXIT_RECORD_CALLED_OFF,
-                          -ECANCELED,
+    int r = shepherd_fail(s, EXIT_RECORD_CALLED_OFF, -ECANCELED,
                           xstrdup("it was told to end before it had started"));
 
     s->exit_record.signal = s->supervisor.cancelled_by;

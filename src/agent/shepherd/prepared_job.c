@@ -69,10 +69,7 @@ mode_of(const char *policy)
 }
 
 static int
-prepare_memory(struct prepared_job *t,
-               const char *policy,
-               const char *list,
-               struct error *err)
+prepare_memory(struct prepared_job *t, const char *policy, const char *list, struct error *err)
 {
     struct bitset set;
     int r;
@@ -129,27 +126,20 @@ find_variable(const char **environment, const char *name)
     size_t length = strlen(name);
 
     for (; *environment != NULL; environment++)
-        if (strncmp(*environment, name, length) == 0
-            && (*environment)[length] == '=')
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
             return *environment + length + 1;
     return NULL;
 }
 
 static void
-prepare_environment(struct prepared_job *t,
-                    const struct order *o,
-                    const struct user_account *p)
+prepare_environment(struct prepared_job *t, const struct order *o, const struct user_account *p)
 {
     const struct {
         const char *name;
         const char *value;
     } defaults[] = {
-        {"HOME", p->home},
-        {"USER", p->name},
-        {"LOGNAME", p->name},
-        {"SHELL", p->shell},
-        {"PATH", default_path},
-        {"TMPDIR", o->tmp_dir},
+        {"HOME", p->home},   {"USER", p->name},      {"LOGNAME", p->name},
+        {"SHELL", p->shell}, {"PATH", default_path}, {"TMPDIR", o->tmp_dir},
     };
     size_t n = o->environment.count;
 
@@ -157,11 +147,8 @@ prepare_environment(struct prepared_job *t,
     if (n > 0)
         memcpy(t->environment, o->environment.items, n * sizeof(char *));
     for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
-        if (defaults[i].value != NULL
-            && find_variable(t->environment, defaults[i].name) == NULL)
-            t->environment[n++] =
-                keep(t,
-                     xasprintf("%s=%s", defaults[i].name, defaults[i].value));
+        if (defaults[i].value != NULL && find_variable(t->environment, defaults[i].name) == NULL)
+            t->environment[n++] = keep(t, xasprintf("%s=%s", defaults[i].name, defaults[i].value));
 }
 
 /* Program: the script, a path, or a name to look up in the user's PATH (where
@@ -169,9 +156,7 @@ prepare_environment(struct prepared_job *t,
  */
 
 static void
-prepare_arguments(struct prepared_job *t,
-                  const struct order *o,
-                  const char *script)
+prepare_arguments(struct prepared_job *t, const struct order *o, const char *script)
 {
     size_t shift = script == NULL ? 0 : 1;
     size_t n = o->arguments.count;
@@ -198,14 +183,9 @@ prepare_candidates(struct prepared_job *t)
     for (;;) {
         size_t length = strcspn(path, ":");
 
-        t->program_paths =
-            xrealloc_array(t->program_paths, n + 2, sizeof(*t->program_paths));
-        t->program_paths[n++] = keep(t,
-                                     xasprintf("%.*s%s%s",
-                                               (int)length,
-                                               path,
-                                               length == 0 ? "" : "/",
-                                               program));
+        t->program_paths = xrealloc_array(t->program_paths, n + 2, sizeof(*t->program_paths));
+        t->program_paths[n++] =
+            keep(t, xasprintf("%.*s%s%s", (int)length, path, length == 0 ? "" : "/", program));
         t->program_paths[n] = NULL;
         if (path[length] == '\0')
             return;
@@ -248,12 +228,9 @@ prepare_mounts(struct prepared_job *t, const struct order *o, struct error *err)
         struct stat st;
 
         if (order_mount_parse(o->mounts.items[i], m) < 0)
-            return error_set(err,
-                             -EBADMSG,
-                             "a mount of the order is incomplete");
+            return error_set(err, -EBADMSG, "a mount of the order is incomplete");
         if (stat(m->target, &st) < 0 || !S_ISDIR(st.st_mode))
-            return error_set(err,
-                             -ENOENT,
+            return error_set(err, -ENOENT,
                              "mountPath '%s' is not a directory of this node: "
                              "name an existing one, or leave mountPath out "
                              "and find the volume by its variable "
@@ -265,11 +242,8 @@ prepare_mounts(struct prepared_job *t, const struct order *o, struct error *err)
 }
 
 int
-prepared_job_prepare(struct prepared_job *t,
-                     const struct order *o,
-                     const struct user_account *p,
-                     const char *script,
-                     struct error *err)
+prepared_job_prepare(struct prepared_job *t, const struct order *o, const struct user_account *p,
+                     const char *script, struct error *err)
 {
     int r;
 
@@ -286,10 +260,7 @@ prepared_job_prepare(struct prepared_job *t,
         .channel_fd = -1,
     };
     t->groups_seen = xnew_array(gid_t, (size_t)p->n_groups + 1);
-    snprintf(t->oom_score_adj,
-             sizeof(t->oom_score_adj),
-             "%d",
-             (int)o->oom_score_adj);
+    snprintf(t->oom_score_adj, sizeof(t->oom_score_adj), "%d", (int)o->oom_score_adj);
     prepare_limits(t, o);
     prepare_environment(t, o, p);
     prepare_arguments(t, o, script);

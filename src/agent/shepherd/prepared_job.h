@@ -70,8 +70,5 @@ void prepared_job_fini(struct prepared_job *t);
 /* `script` is the path of the spooled script, or NULL. Borrows from all
  * arguments.
  */
-int prepared_job_prepare(struct prepared_job *t,
-                         const struct order *o,
-                         const struct user_account *p,
-                         const char *script,
-                         struct error *err);
+int prepared_job_prepare(struct prepared_job *t, const struct order *o,
+                         const struct user_account *p, const char *script, struct error *err);

@@ -63,17 +63,11 @@ find_known_user(struct shepherd *s)
     int r;
 
     if (o->users_dir != NULL)
-        (void)user_cache_find(o->users_dir,
-                              (uid_t)o->uid,
-                              (gid_t)o->gid,
-                              &s->user);
+        (void)user_cache_find(o->users_dir, (uid_t)o->uid, (gid_t)o->gid, &s->user);
     if (s->user != NULL || program == NULL)
         return;
     r = handover_become(program, o);
-    fprintf(stderr,
-            "kiln-shepherd: starting '%s': %s\n",
-            program,
-            strerror(-r));
+    fprintf(stderr, "kiln-shepherd: starting '%s': %s\n", program, strerror(-r));
 }
 
 static int
@@ -100,11 +94,7 @@ lock_pod(struct shepherd *s, struct error *err)
     int fd = open(s->order.run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0)
-        return error_set(err,
-                         -errno,
-                         "opening '%s': %s",
-                         s->order.run_dir,
-                         strerror(errno));
+        return error_set(err, -errno, "opening '%s': %s", s->order.run_dir, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
         return error_set(err, -EBUSY, "another shepherd runs it");
     return 0;
@@ -165,10 +155,7 @@ claim(struct shepherd *s, struct error *err)
 /* A job that cannot be started */
 
 int
-shepherd_fail(struct shepherd *s,
-              const char *step,
-              int code,
-              char *message TAKES)
+shepherd_fail(struct shepherd *s, const char *step, int code, char *message TAKES)
 {
     struct exit_record *e = &s->exit_record;
 
@@ -196,8 +183,7 @@ find_line(const char *text, const char *key)
 static void
 read_placement(struct shepherd *s)
 {
-    CLEANUP_FREE char *path =
-        xasprintf("/proc/%ld/status", (long)s->supervisor.job);
+    CLEANUP_FREE char *path = xasprintf("/proc/%ld/status", (long)s->supervisor.job);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     if (file_read(path, 65536, &text, NULL) < 0)
@@ -210,9 +196,7 @@ read_placement(struct shepherd *s)
 static void
 print_error(const struct shepherd *s, const struct error *err)
 {
-    fprintf(stderr,
-            "kiln-shepherd: pod '%s': %s\n",
-            s->order.pod == NULL ? "?" : s->order.pod,
+    fprintf(stderr, "kiln-shepherd: pod '%s': %s\n", s->order.pod == NULL ? "?" : s->order.pod,
             err->text);
 }
 
@@ -249,14 +233,11 @@ supervise(struct shepherd *s)
     s->began_us = clock_monotonic_us(&clock_system);
     s->live.started_at_us = clock_real_us(&clock_system);
     read_placement(s);
-    output_index_begin(&s->supervisor.output_index,
-                       s->order.state_dir,
-                       s->supervisor.job);
+    output_index_begin(&s->supervisor.output_index, s->order.state_dir, s->supervisor.job);
     write_phase(s, LIVE_RUNNING);
     s->supervisor.note_frozen = write_frozen;
     s->supervisor.context = s;
-    s->supervisor.checkpoint.start =
-        s->order.checkpoint != NULL ? start_checkpoint : NULL;
+    s->supervisor.checkpoint.start = s->order.checkpoint != NULL ? start_checkpoint : NULL;
     supervisor_wait_end(&s->supervisor);
 }
 
@@ -281,9 +262,7 @@ take_io(struct shepherd *s, const struct rusage *own)
  * first pod.
  */
 static void
-take_childrens(struct shepherd *s,
-               const struct cgroup_usage *usage,
-               const struct rusage *own)
+take_childrens(struct shepherd *s, const struct cgroup_usage *usage, const struct rusage *own)
 {
     struct exit_record *e = &s->exit_record;
 
@@ -313,8 +292,7 @@ take_usage(struct shepherd *s)
     s->is_usage_cgroups = usage.peak_memory_bytes > 0 && usage.has_cpu;
     take_io(s, &own);
     exit_record_note_oom(e, (int64_t)usage.oom_kills);
-    e->is_memory_enforced =
-        s->cgroup != NULL && cgroup_has(s->cgroup, CONTROLLER_MEMORY);
+    e->is_memory_enforced = s->cgroup != NULL && cgroup_has(s->cgroup, CONTROLLER_MEMORY);
 }
 
 static void
@@ -349,8 +327,8 @@ take_checkpoint(struct shepherd *s)
     e->was_checkpoint_cut = c->was_cut;
     e->checkpoint_failure = c->failure;
     e->checkpoint_us = c->ended_us - c->began_us;
-    e->checkpoint_code = WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status)
-                                                : WEXITSTATUS(c->status);
+    e->checkpoint_code =
+        WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }
 
 static void
@@ -389,11 +367,7 @@ write_exit_record(struct shepherd *s)
 
     if (s->exit_record.ended_at_us == 0)
         s->exit_record.ended_at_us = clock_real_us(&clock_system);
-    if (exit_record_write(&s->exit_record,
-                          s->order.state_dir,
-                          s->order.run_dir,
-                          &err)
-        == 0)
+    if (exit_record_write(&s->exit_record, s->order.state_dir, s->order.run_dir, &err) == 0)
         return EXIT_RECORDED;
     print_error(s, &err);
     return EXIT_UNRECORDED;
@@ -460,12 +434,11 @@ may_stay(const struct shepherd *s)
     const struct order *o = &s->order;
     const struct supervisor *v = &s->supervisor;
 
-    return s->has_channel && s->may_share_memory
-           && s->inherited_state->boot_id != NULL && !s->has_asked_site
-           && o->uid != 0 && o->prolog == NULL && o->epilog == NULL
-           && s->is_usage_cgroups && s->live.started_at_us != 0 && v->is_over
-           && v->is_childless && !v->is_fenced && !v->is_frozen
-           && !v->checkpoint.has_begun && !s->exit_record.has_left_behind;
+    return s->has_channel && s->may_share_memory && s->inherited_state->boot_id != NULL
+           && !s->has_asked_site && o->uid != 0 && o->prolog == NULL && o->epilog == NULL
+           && s->is_usage_cgroups && s->live.started_at_us != 0 && v->is_over && v->is_childless
+           && !v->is_fenced && !v->is_frozen && !v->checkpoint.has_begun
+           && !s->exit_record.has_left_behind;
 }
 
 static void
@@ -512,8 +485,7 @@ may_share_memory(void)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     return vfork_call_shares_memory()
-           && file_read("/proc/sys/fs/suid_dumpable", 64, &text, NULL) == 0
-           && text.text[0] != '1';
+           && file_read("/proc/sys/fs/suid_dumpable", 64, &text, NULL) == 0 && text.text[0] != '1';
 }
 
 /* Ends by _exit, without freeing memory. */
@@ -532,8 +504,7 @@ run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
         };
         enum shepherd_exit_status status = serve_pod(&s);
 
-        if (status != EXIT_RECORDED || n == PODS_MOST || !may_stay(&s)
-            || let_go_of_pod(&s) < 0
+        if (status != EXIT_RECORDED || n == PODS_MOST || !may_stay(&s) || let_go_of_pod(&s) < 0
             || !fork_server_process_next(may_share_memory))
             _exit(status);
     }

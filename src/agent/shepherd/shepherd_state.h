@@ -61,10 +61,7 @@ struct shepherd {
 };
 
 /* Records that the pod cannot be started, and at which step; returns `code`. */
-int shepherd_fail(struct shepherd *s,
-                  const char *step,
-                  int code,
-                  char *message TAKES);
+int shepherd_fail(struct shepherd *s, const char *step, int code, char *message TAKES);
 
 /* preparation_run takes all steps before the fork. preparation_shield protects
  * this process and its children from the OOM killer; nothing happens where that

@@ -45,8 +45,7 @@ can_run_from(int fd, const char *path, struct error *err)
     struct statvfs fs;
 
     if (fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_NOEXEC) != 0)
-        return error_set(err,
-                         -EACCES,
+        return error_set(err, -EACCES,
                          "'%s' is on a file system mounted noexec; put the "
                          "agent's state directory on another one",
                          path);
@@ -54,11 +53,7 @@ can_run_from(int fd, const char *path, struct error *err)
 }
 
 int
-spool_script(const char *path,
-             int source_fd,
-             int64_t bytes,
-             uid_t uid,
-             gid_t gid,
+spool_script(const char *path, int source_fd, int64_t bytes, uid_t uid, gid_t gid,
              struct error *err)
 {
     CLEANUP_FD int fd = -1;
@@ -75,11 +70,7 @@ spool_script(const char *path,
     if (r == 0)
         r = give(fd, uid, gid, 0500);
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "writing the script to '%s': %s",
-                         path,
-                         strerror(-r));
+        return error_set(err, r, "writing the script to '%s': %s", path, strerror(-r));
     return 0;
 }
 
@@ -96,30 +87,22 @@ spool_directory(const char *path, uid_t uid, gid_t gid, struct error *err)
         r = fd < 0 ? -errno : give(fd, uid, gid, 0700);
     }
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "making directory '%s': %s",
-                         path,
-                         strerror(-r));
+        return error_set(err, r, "making directory '%s': %s", path, strerror(-r));
     return 0;
 }
 
 int
 spool_check_owner(const char *path, uid_t uid, struct error *err)
 {
-    CLEANUP_FD int fd =
-        open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP_FD int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_set(err, -errno, "'%s': %s", path, strerror(errno));
     if (st.st_uid != uid)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "'%s' would be TMPDIR, but belongs to uid %u and not "
                          "to the job's user (uid %u)",
-                         path,
-                         (unsigned)st.st_uid,
-                         (unsigned)uid);
+                         path, (unsigned)st.st_uid, (unsigned)uid);
     return 0;
 }

@@ -14,11 +14,7 @@ struct error;
  * user; only the user may read and run it. Replaces a file of an interrupted
  * attempt.
  */
-int spool_script(const char *path,
-                 int source_fd,
-                 int64_t bytes,
-                 uid_t uid,
-                 gid_t gid,
+int spool_script(const char *path, int source_fd, int64_t bytes, uid_t uid, gid_t gid,
                  struct error *err);
 
 /* Makes a directory that only the user may access; -EEXIST when it exists. */

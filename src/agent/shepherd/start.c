@@ -27,21 +27,17 @@
 /* Creates the child that becomes the job, in that cgroup (-1: in this
  * process's). Returns like fork, but only in the parent.
  */
-typedef pid_t
-fork_fn(struct shepherd *s, const struct prepared_job *prepared, int cgroup_fd);
+typedef pid_t fork_fn(struct shepherd *s, const struct prepared_job *prepared, int cgroup_fd);
 
 static pid_t
-fork_copy(UNUSED struct shepherd *s,
-          const struct prepared_job *prepared,
-          int cgroup_fd)
+fork_copy(UNUSED struct shepherd *s, const struct prepared_job *prepared, int cgroup_fd)
 {
     struct clone_args args = {
         .flags = CLONE_INTO_CGROUP | CLONE_CLEAR_SIGHAND,
         .exit_signal = SIGCHLD,
         .cgroup = (uint64_t)cgroup_fd,
     };
-    pid_t pid = cgroup_fd < 0 ? fork()
-                              : (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    pid_t pid = cgroup_fd < 0 ? fork() : (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 
     if (pid == 0)
         become_user_and_run(prepared);
@@ -84,11 +80,8 @@ run_launcher(void *argument)
 {
     struct launcher *l = argument;
 
-    l->result = vfork_call(l->cgroup_fd >= 0 ? CLONE_CLEAR_SIGHAND : 0,
-                           l->cgroup_fd,
-                           run_job,
-                           l,
-                           &l->pid);
+    l->result =
+        vfork_call(l->cgroup_fd >= 0 ? CLONE_CLEAR_SIGHAND : 0, l->cgroup_fd, run_job, l, &l->pid);
     sem_post(&l->is_born);
     while (sem_wait(&l->may_end) < 0)
         ;
@@ -131,9 +124,7 @@ end_launcher(struct shepherd *s)
 
 /* Returns when there is a job or an error, before the job's program runs. */
 static pid_t
-fork_sharing(struct shepherd *s,
-             const struct prepared_job *prepared,
-             int cgroup_fd)
+fork_sharing(struct shepherd *s, const struct prepared_job *prepared, int cgroup_fd)
 {
     struct launcher_thread *t = xnew(struct launcher_thread);
     int r;
@@ -163,9 +154,7 @@ shares_memory(const struct shepherd *s)
 }
 
 static int
-open_join_files(const struct shepherd *s,
-                struct prepared_job *prepared,
-                bool with_v2,
+open_join_files(const struct shepherd *s, struct prepared_job *prepared, bool with_v2,
                 struct error *err)
 {
     int n;
@@ -190,13 +179,9 @@ close_join_files(struct prepared_job *prepared)
  * otherwise writes to a join file.
  */
 static pid_t
-fork_job(struct shepherd *s,
-         struct prepared_job *prepared,
-         fork_fn *fork_it,
-         struct error *err)
+fork_job(struct shepherd *s, struct prepared_job *prepared, fork_fn *fork_it, struct error *err)
 {
-    CLEANUP_FD int cgroup_fd =
-        s->cgroup == NULL ? -1 : cgroup_open_clone(s->cgroup);
+    CLEANUP_FD int cgroup_fd = s->cgroup == NULL ? -1 : cgroup_open_clone(s->cgroup);
     pid_t pid = -1;
     int r;
 
@@ -228,12 +213,7 @@ share_step(struct shepherd *s)
         s->step = 0;
         return &s->step;
     }
-    page = mmap(NULL,
-                sizeof(int),
-                PROT_READ | PROT_WRITE,
-                MAP_SHARED | MAP_ANONYMOUS,
-                -1,
-                0);
+    page = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return page == MAP_FAILED ? NULL : page;
 }
 
@@ -248,10 +228,7 @@ fork_job_process(struct shepherd *s, int *ret_report_fd, struct error *err)
     s->prepared.report_fd = ends[1];
     s->prepared.channel_fd = s->has_channel ? HANDOVER_CHANNEL_FD : -1;
     s->prepared.step = share_step(s);
-    pid = fork_job(s,
-                   &s->prepared,
-                   shares_memory(s) ? fork_sharing : fork_copy,
-                   err);
+    pid = fork_job(s, &s->prepared, shares_memory(s) ? fork_sharing : fork_copy, err);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -316,16 +293,13 @@ static int
 record_stopped(struct shepherd *s)
 {
     CLEANUP_FREE char *wait = dup_wait(s);
-    int r = shepherd_fail(s,
-                          EXIT_RECORD_CALLED_OFF,
-                          -ECANCELED,
+    int r = shepherd_fail(s, EXIT_RECORD_CALLED_OFF, -ECANCELED,
                           xasprintf("it was ended while it waited for its %s; "
                                     "a file system may hang, or a FIFO may "
                                     "have no reader",
                                     wait));
 
-    s->exit_record.was_late =
-        s->supervisor.is_late && s->supervisor.cancelled_by == 0;
+    s->exit_record.was_late = s->supervisor.is_late && s->supervisor.cancelled_by == 0;
     s->exit_record.signal = SIGKILL;
     s->exit_record.exit_code = 128 + SIGKILL;
     return r;
@@ -341,11 +315,7 @@ start_job(struct shepherd *s)
 
     if (r < 0)
         return shepherd_fail(s, "fork", r, xstrdup(err.text));
-    has_started = supervisor_wait_start(&s->supervisor,
-                                        report_fd,
-                                        write_waiting,
-                                        s,
-                                        &s->report);
+    has_started = supervisor_wait_start(&s->supervisor, report_fd, write_waiting, s, &s->report);
     /* A job that could not start only has to end after its report. The user
      * could stop the process before that, and end_launcher would wait for it.
      */
@@ -362,12 +332,9 @@ start_job(struct shepherd *s)
     }
     if (s->supervisor.cancelled_by != 0 || s->supervisor.is_late)
         return record_stopped(s);
-    r = shepherd_fail(s,
-                      become_user_step_name(&s->report),
-                      -s->report.error_number,
+    r = shepherd_fail(s, become_user_step_name(&s->report), -s->report.error_number,
                       start_error_dup(&s->prepared, &s->report));
-    s->exit_record.exit_code =
-        exit_code_for(s->exit_record.failed_step, s->report.error_number);
+    s->exit_record.exit_code = exit_code_for(s->exit_record.failed_step, s->report.error_number);
     return r;
 }
 

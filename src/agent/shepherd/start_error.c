@@ -64,27 +64,20 @@ static const struct {
     const char *step;
     const char *advice;
 } others[] = {
-    {"cgroup",
-     "the node's cgroups are not as the agent created them; see its log"},
-    {"cpu affinity",
-     "the allocated CPUs are not online or not in the agent's "
-     "cpuset"},
-    {"memory policy",
-     "the allocated NUMA nodes are not online or not in the "
-     "agent's cpuset"},
-    {"volumes",
-     "a volume could not be mounted at the pod's mountPath; the agent's unit "
-     "needs CAP_SYS_ADMIN for it"},
-    {"keyring",
-     "root has reached its limit of keys; see /proc/key-users and "
-     "kernel.keys.root_maxkeys"},
+    {"cgroup", "the node's cgroups are not as the agent created them; see its log"},
+    {"cpu affinity", "the allocated CPUs are not online or not in the agent's "
+                     "cpuset"},
+    {"memory policy", "the allocated NUMA nodes are not online or not in the "
+                      "agent's cpuset"},
+    {"volumes", "a volume could not be mounted at the pod's mountPath; the agent's unit "
+                "needs CAP_SYS_ADMIN for it"},
+    {"keyring", "root has reached its limit of keys; see /proc/key-users and "
+                "kernel.keys.root_maxkeys"},
     {"groups", "the agent's unit needs CAP_SETGID"},
     {"gid", "the agent's unit needs CAP_SETGID"},
-    {"uid",
-     "the agent's unit needs CAP_SETUID, or the user has too many "
-     "processes"},
-    {"identity",
-     "the process could have become root again; it was not started"},
+    {"uid", "the agent's unit needs CAP_SETUID, or the user has too many "
+            "processes"},
+    {"identity", "the process could have become root again; it was not started"},
 };
 
 static const char *
@@ -124,16 +117,12 @@ obstacle_dup(const struct prepared_job *t, const char *path, int error_number)
 static char *
 sentence(const char *what, int error_number, const char *advice)
 {
-    return xasprintf("%s: %s%s%s",
-                     what,
-                     strerror(error_number),
-                     advice == NULL ? "" : "; ",
+    return xasprintf("%s: %s%s%s", what, strerror(error_number), advice == NULL ? "" : "; ",
                      advice == NULL ? "" : advice);
 }
 
 char *
-start_error_dup(const struct prepared_job *t,
-                const struct become_user_report *report)
+start_error_dup(const struct prepared_job *t, const struct become_user_report *report)
 {
     const char *step = become_user_step_name(report);
     const char *path = path_of(t, step);
@@ -144,18 +133,14 @@ start_error_dup(const struct prepared_job *t,
     if (path != NULL) {
         what = xasprintf("%s '%s' as uid %u", step, path, t->uid);
         obstacle = obstacle_dup(t, path, error_number);
-        return sentence(what,
-                        error_number,
-                        obstacle != NULL ? obstacle
-                                         : explain_file(error_number));
+        return sentence(what, error_number,
+                        obstacle != NULL ? obstacle : explain_file(error_number));
     }
     if (strcmp(step, "program") == 0) {
         what = xasprintf("running '%s'", t->arguments[0]);
         obstacle = obstacle_dup(t, t->arguments[0], error_number);
-        return sentence(what,
-                        error_number,
-                        obstacle != NULL ? obstacle
-                                         : explain_program(error_number));
+        return sentence(what, error_number,
+                        obstacle != NULL ? obstacle : explain_program(error_number));
     }
     return sentence(step, error_number, explain_step(step));
 }

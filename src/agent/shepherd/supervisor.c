@@ -39,8 +39,7 @@ supervisor_begin(struct supervisor *v, struct error *err)
     sigemptyset(&heard);
     sigaddset(&heard, SIGCHLD);
     sigaddset(&heard, HANDOVER_SIGNAL);
-    if (sigprocmask(SIG_SETMASK, &all, NULL) < 0
-        || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+    if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return error_set(err, -errno, "watching: %s", strerror(errno));
     /* if it were ignored, children would leave no status */
     signal(SIGCHLD, SIG_DFL);
@@ -105,8 +104,7 @@ thaw_pod(struct supervisor *v)
     if (!v->is_frozen)
         return;
     thaw(v->cgroup);
-    v->frozen_us +=
-        deadline_thaw(&v->deadline, clock_monotonic_us(&clock_system));
+    v->frozen_us += deadline_thaw(&v->deadline, clock_monotonic_us(&clock_system));
     v->is_frozen = v->stands_still = false;
     v->note_frozen(v->context);
 }
@@ -118,8 +116,8 @@ set_frozen(struct supervisor *v, bool is_frozen)
         thaw_pod(v);
         return;
     }
-    if (v->is_frozen || v->note_frozen == NULL || v->is_over
-        || v->is_being_ended || v->deadline.terminated)
+    if (v->is_frozen || v->note_frozen == NULL || v->is_over || v->is_being_ended
+        || v->deadline.terminated)
         return;
     v->is_frozen = true;
     deadline_freeze(&v->deadline, clock_monotonic_us(&clock_system));
@@ -162,10 +160,7 @@ warn(const struct supervisor *v)
 /* ---- The checkpoint command ---- */
 
 static bool
-checkpoint_begin(struct checkpoint *c,
-                 void *context,
-                 int64_t grace_us,
-                 int64_t now_us)
+checkpoint_begin(struct checkpoint *c, void *context, int64_t grace_us, int64_t now_us)
 {
     struct error err = {0};
     pid_t pid;
@@ -235,10 +230,7 @@ begin_checkpoint(struct supervisor *v, int64_t grace_us)
         v->is_being_ended = true;
         thaw_pod(v);
     }
-    return checkpoint_begin(&v->checkpoint,
-                            v->context,
-                            grace_us,
-                            clock_monotonic_us(&clock_system))
+    return checkpoint_begin(&v->checkpoint, v->context, grace_us, clock_monotonic_us(&clock_system))
            || v->checkpoint.pid != 0;
 }
 
@@ -328,10 +320,7 @@ reap(struct supervisor *v)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (checkpoint_note_end(&v->checkpoint,
-                                pid,
-                                status,
-                                clock_monotonic_us(&clock_system)))
+        if (checkpoint_note_end(&v->checkpoint, pid, status, clock_monotonic_us(&clock_system)))
             end_after_checkpoint(v);
         if (pid != v->job)
             continue;
@@ -367,9 +356,7 @@ set_limit(struct supervisor *v, int64_t seconds)
 
     if (!has_begun)
         v->deadline.started_us = now;
-    deadline_set_limit(&v->deadline,
-                       seconds > 0 ? seconds * 1000000 : DEADLINE_NEVER,
-                       now);
+    deadline_set_limit(&v->deadline, seconds > 0 ? seconds * 1000000 : DEADLINE_NEVER, now);
 }
 
 static void
@@ -377,8 +364,7 @@ read_signals(struct supervisor *v)
 {
     struct signalfd_siginfo received;
 
-    while (read(v->signal_fd, &received, sizeof(received))
-           == (ssize_t)sizeof(received)) {
+    while (read(v->signal_fd, &received, sizeof(received)) == (ssize_t)sizeof(received)) {
         if (received.ssi_signo != (uint32_t)HANDOVER_SIGNAL)
             continue;
         if (is_limit(&received))
@@ -388,8 +374,7 @@ read_signals(struct supervisor *v)
         else if (is_checkpoint(&received) && v->job == 0)
             forward_signal(v, HANDOVER_VALUE(LAUNCH_ALL, SIGTERM));
         else if (is_checkpoint(&received))
-            checkpoint_and_end(v,
-                               HANDOVER_CHECKPOINT_OF(received.ssi_ptr) * 1000);
+            checkpoint_and_end(v, HANDOVER_CHECKPOINT_OF(received.ssi_ptr) * 1000);
         else
             forward_signal(v, received.ssi_int);
     }
@@ -455,11 +440,8 @@ enforce_limit(struct supervisor *v)
 
 /* Reaps nothing, so that a job that ends at once can still be inspected. */
 bool
-supervisor_wait_start(struct supervisor *v,
-                      int report_fd,
-                      void (*slow)(void *context),
-                      void *context,
-                      struct become_user_report *ret_report)
+supervisor_wait_start(struct supervisor *v, int report_fd, void (*slow)(void *context),
+                      void *context, struct become_user_report *ret_report)
 {
     struct pollfd fds[] = {
         {.fd = v->signal_fd, .events = POLLIN},
@@ -472,10 +454,7 @@ supervisor_wait_start(struct supervisor *v,
     v->deadline.started_us = clock_monotonic_us(&clock_system);
     while (fds[1].revents == 0) {
         int wait_ms = enforce_limit(v);
-        int ready =
-            poll(fds,
-                 2,
-                 is_slow ? wait_ms : earlier_ms(wait_ms, SLOW_START_MS));
+        int ready = poll(fds, 2, is_slow ? wait_ms : earlier_ms(wait_ms, SLOW_START_MS));
 
         if (ready > 0 && fds[0].revents != 0)
             read_signals(v);
@@ -486,8 +465,7 @@ supervisor_wait_start(struct supervisor *v,
     }
     v->is_starting = false;
     n = read(report_fd, ret_report, sizeof(*ret_report));
-    return n != (ssize_t)sizeof(*ret_report) && v->cancelled_by == 0
-           && !v->is_late;
+    return n != (ssize_t)sizeof(*ret_report) && v->cancelled_by == 0 && !v->is_late;
 }
 
 /* Waits for signals, output, or that time; the caller handles other deadlines.
@@ -499,8 +477,7 @@ wait_for_event(struct supervisor *v, int until_ms)
     int64_t now_us = clock_monotonic_us(&clock_system);
     struct pollfd fds[] = {
         {.fd = v->signal_fd, .events = POLLIN},
-        {.fd = output_index_watch(&v->output_index, now_us, &note_ms),
-         .events = POLLIN},
+        {.fd = output_index_watch(&v->output_index, now_us, &note_ms), .events = POLLIN},
     };
     int n = poll(fds, 2, earlier_ms(until_ms, note_ms));
 
@@ -523,9 +500,7 @@ supervisor_wait_end(struct supervisor *v)
 
         hold_still(v);
         if (v->is_frozen)
-            limit_ms =
-                earlier_ms(limit_ms,
-                           v->stands_still ? FREEZE_AGAIN_MS : FREEZE_LOOK_MS);
+            limit_ms = earlier_ms(limit_ms, v->stands_still ? FREEZE_AGAIN_MS : FREEZE_LOOK_MS);
         if (wait_ms == 0) {
             v->is_fenced = true;
             end_all(v, SIGKILL);
@@ -538,8 +513,7 @@ supervisor_wait_end(struct supervisor *v)
 static bool
 has_no_processes(const struct supervisor *v)
 {
-    return v->is_childless
-           && (v->cgroup == NULL || cgroup_is_empty(v->cgroup) == 1);
+    return v->is_childless && (v->cgroup == NULL || cgroup_is_empty(v->cgroup) == 1);
 }
 
 /* Ends early when a child ends or, on v2, the cgroup becomes empty. */
@@ -558,8 +532,7 @@ pause_for(struct supervisor *v, int events_fd, int ms)
 static int
 open_events(const struct supervisor *v)
 {
-    CLEANUP_FREE char *path =
-        v->cgroup == NULL ? NULL : cgroup_dup_events_path(v->cgroup);
+    CLEANUP_FREE char *path = v->cgroup == NULL ? NULL : cgroup_dup_events_path(v->cgroup);
 
     return path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 }

@@ -49,7 +49,7 @@ struct supervisor {
     bool is_late;                 /* the job was ended at its time limit */
     bool is_told_to_end;          /* all processes, by SIGTERM or SIGKILL */
     struct checkpoint checkpoint; /* runs before the job is ended */
-    int64_t early_grace_us; /* the checkpoint was requested during the start */
+    int64_t early_grace_us;       /* the checkpoint was requested during the start */
     struct output_index output_index;
     bool is_frozen;      /* the job is to be frozen */
     bool stands_still;   /* all its processes are stopped */
@@ -79,11 +79,8 @@ int supervisor_check_cancelled(struct supervisor *v);
  * start was cancelled: false, with a report, `cancelled_by` or `is_late`.
  * `slow` is called once when the start takes long because something blocks.
  */
-bool supervisor_wait_start(struct supervisor *v,
-                           int report_fd,
-                           void (*slow)(void *context),
-                           void *context,
-                           struct become_user_report *ret_report);
+bool supervisor_wait_start(struct supervisor *v, int report_fd, void (*slow)(void *context),
+                           void *context, struct become_user_report *ret_report);
 
 /* Waits until the job's first process has ended, possibly by the fence or its
  * time limit, and its checkpoint command, if that runs. The time limit counts

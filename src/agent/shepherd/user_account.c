@@ -35,8 +35,7 @@ take_entry(struct user_account *p, gid_t *ret_primary)
     CLEANUP_FREE char *buffer = NULL;
     int r = ERANGE;
 
-    for (size_t size = 1024; r == ERANGE && size <= ENTRY_LIMIT_BYTES;
-         size *= 4) {
+    for (size_t size = 1024; r == ERANGE && size <= ENTRY_LIMIT_BYTES; size *= 4) {
         buffer = xrealloc(buffer, size);
         r = getpwuid_r(p->uid, &entry, buffer, size, &found);
     }
@@ -97,10 +96,7 @@ is_member(const struct user_account *p, gid_t gid)
 }
 
 int
-user_account_find(uid_t uid,
-                  gid_t gid,
-                  struct user_account **ret_user,
-                  struct error *err)
+user_account_find(uid_t uid, gid_t gid, struct user_account **ret_user, struct error *err)
 {
     CLEANUP(user_account_freep)
     struct user_account *p = xnew(struct user_account);
@@ -111,32 +107,23 @@ user_account_find(uid_t uid,
     p->gid = gid;
     r = take_entry(p, &primary);
     if (r == -ENOENT)
-        return error_set(err,
-                         r,
+        return error_set(err, r,
                          "uid %u is unknown on this node; does it use the "
                          "same user directory as the controller? ('getent "
                          "passwd %u')",
-                         uid,
-                         uid);
+                         uid, uid);
     if (r < 0)
         return error_set(err, r, "looking up uid %u: %s", uid, strerror(-r));
     if (gid == (gid_t)-1)
         p->gid = gid = primary;
     r = take_groups(p, primary);
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "looking up the groups of '%s': %s",
-                         p->name,
-                         strerror(-r));
+        return error_set(err, r, "looking up the groups of '%s': %s", p->name, strerror(-r));
     if (!is_member(p, gid))
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "'%s' is not a member of group %u on this node ('id "
                          "%s')",
-                         p->name,
-                         gid,
-                         p->name);
+                         p->name, gid, p->name);
     *ret_user = p;
     p = NULL;
     return 0;

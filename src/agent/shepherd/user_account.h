@@ -28,8 +28,5 @@ struct user_account {
  * -EPERM: the user is not a member of the group.
  */
 void user_account_free(struct user_account *p);
-int user_account_find(uid_t uid,
-                      gid_t gid,
-                      struct user_account **ret_user,
-                      struct error *err);
+int user_account_find(uid_t uid, gid_t gid, struct user_account **ret_user, struct error *err);
 DEFINE_CLEANUP(struct user_account, user_account_free)

@@ -35,8 +35,7 @@ is_fresh(int fd)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return fstat(fd, &st) == 0 && st.st_uid == geteuid()
-           && st.st_mtime <= now.tv_sec
+    return fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mtime <= now.tv_sec
            && now.tv_sec - st.st_mtime < USER_CACHE_SECONDS;
 }
 
@@ -55,8 +54,7 @@ parse_gid(const char *value, gid_t *ret_gid)
 static int
 take_group(struct user_account *p, const char *value)
 {
-    p->groups =
-        xrealloc_array(p->groups, (size_t)p->n_groups + 1, sizeof(*p->groups));
+    p->groups = xrealloc_array(p->groups, (size_t)p->n_groups + 1, sizeof(*p->groups));
     return parse_gid(value, &p->groups[p->n_groups++]);
 }
 
@@ -92,17 +90,14 @@ decode(struct strbuf *text, struct user_account *p)
     while (r == 0 && key_values_next(&key_values, &name, &value))
         r = take(p, name, value);
     if (r == 0
-        && (p->name == NULL || p->home == NULL || p->shell == NULL
-            || p->gid == (gid_t)-1 || p->n_groups == 0))
+        && (p->name == NULL || p->home == NULL || p->shell == NULL || p->gid == (gid_t)-1
+            || p->n_groups == 0))
         r = -EINVAL;
     return r;
 }
 
 int
-user_cache_find(const char *directory,
-                uid_t uid,
-                gid_t gid,
-                struct user_account **ret_user)
+user_cache_find(const char *directory, uid_t uid, gid_t gid, struct user_account **ret_user)
 {
     CLEANUP_FREE char *path = path_of(directory, uid, gid);
     CLEANUP_FD int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -139,12 +134,9 @@ user_cache_put(const char *directory, gid_t asked, const struct user_account *p)
     key_values_end(&text);
     if (mkdir(directory, 0700) < 0 && errno != EEXIST)
         return;
-    fd = open(temporary,
-              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-              0600);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
-    if (fd_write_all(fd, text.text, text.length) < 0
-        || rename(temporary, path) < 0)
+    if (fd_write_all(fd, text.text, text.length) < 0 || rename(temporary, path) < 0)
         unlink(temporary);
 }

@@ -20,14 +20,9 @@ struct user_account;
 /* -ENOENT when the cache has no entry or an old one; any other fault of the
  * file also counts as that.
  */
-int user_cache_find(const char *directory,
-                    uid_t uid,
-                    gid_t gid,
-                    struct user_account **ret_user);
+int user_cache_find(const char *directory, uid_t uid, gid_t gid, struct user_account **ret_user);
 
 /* `asked` is the gid that user_account_find was asked for. Makes the directory
  * where it is missing. A failure only costs time.
  */
-void user_cache_put(const char *directory,
-                    gid_t asked,
-                    const struct user_account *p);
+void user_cache_put(const char *directory, gid_t asked, const struct user_account *p);

@@ -115,15 +115,11 @@ fail(struct mount_lookup *l, const char *why)
 }
 
 static void
-add_place(struct mount_lookup *l,
-          const char *source,
-          const char *target,
-          bool read_only)
+add_place(struct mount_lookup *l, const char *source, const char *target, bool read_only)
 {
     struct mount_list *list = l->list;
 
-    list->items =
-        xrealloc_array(list->items, list->count + 1, sizeof(*list->items));
+    list->items = xrealloc_array(list->items, list->count + 1, sizeof(*list->items));
     list->items[list->count++] = (struct mount_place){
         .volume = xstrdup(volume_of(l)->name),
         .source = xstrdup(source),
@@ -150,10 +146,7 @@ add_places(struct mount_lookup *l, const char *source)
 
             if (strcmp(m->name, volume->name) != 0)
                 continue;
-            add_place(l,
-                      source,
-                      m->mount_path,
-                      m->read_only || volume->read_only);
+            add_place(l, source, m->mount_path, m->read_only || volume->read_only);
             is_mounted = true;
         }
     }
@@ -208,9 +201,8 @@ on_volume(const struct client_reply *reply, void *context)
     }
     source = source_of(reply->object, arena);
     if (source == NULL) {
-        fail(l,
-             "its claim is bound to a volume that is not a directory of a "
-             "node (local or hostPath)");
+        fail(l, "its claim is bound to a volume that is not a directory of a "
+                "node (local or hostPath)");
         return;
     }
     add_places(l, source);
@@ -224,8 +216,7 @@ on_volume(const struct client_reply *reply, void *context)
 static bool
 is_made_for(const struct object *claim, const struct object *pod)
 {
-    return meta_is_controlled_by(claim->meta, pod)
-           && object_owner_is_same(claim, pod);
+    return meta_is_controlled_by(claim->meta, pod) && object_owner_is_same(claim, pod);
 }
 
 static void
@@ -242,11 +233,9 @@ on_claim(const struct client_reply *reply, void *context)
         fail(l, err.text);
         return;
     }
-    if (volume_of(l)->ephemeral != NULL
-        && !is_made_for(reply->object, l->pod)) {
-        fail(l,
-             "the claim of that name was not made for this pod; delete the "
-             "claim");
+    if (volume_of(l)->ephemeral != NULL && !is_made_for(reply->object, l->pod)) {
+        fail(l, "the claim of that name was not made for this pod; delete the "
+                "claim");
         return;
     }
     c = persistent_volume_claim_of(reply->object);
@@ -254,15 +243,13 @@ on_claim(const struct client_reply *reply, void *context)
         fail(l, "its claim is not bound");
         return;
     }
-    l->call = client_call(l->all->client,
-                          NULL,
+    l->call = client_call(l->all->client, NULL,
                           &(struct client_request){
                               .verb = CLIENT_GET,
                               .kind = &persistent_volume_kind,
                               .name = c->spec.volume_name,
                           },
-                          on_volume,
-                          l);
+                          on_volume, l);
 }
 
 static void
@@ -278,27 +265,22 @@ lookup_next(struct mount_lookup *l)
     }
     claim = pod_volume_claim(pod, volume_of(l), buffer);
     if (claim == NULL) {
-        fail(l,
-             "a process sees the node's own file systems; only claims are "
-             "provided as volumes");
+        fail(l, "a process sees the node's own file systems; only claims are "
+                "provided as volumes");
         return;
     }
-    l->call = client_call(l->all->client,
-                          NULL,
+    l->call = client_call(l->all->client, NULL,
                           &(struct client_request){
                               .verb = CLIENT_GET,
                               .kind = &persistent_volume_claim_kind,
                               .namespace = pod->meta.namespace,
                               .name = claim,
                           },
-                          on_claim,
-                          l);
+                          on_claim, l);
 }
 
 void
-pod_mounts_get(struct pod_mounts *m,
-               const struct object *pod,
-               pod_mounts_got_fn *got,
+pod_mounts_get(struct pod_mounts *m, const struct object *pod, pod_mounts_got_fn *got,
                void *context)
 {
     struct mount_lookup *l;

@@ -34,8 +34,7 @@ struct mount_list {
 
 /* Life. pod_mounts_free calls back all pending lookups with -ECANCELED. */
 void pod_mounts_free(struct pod_mounts *m);
-struct pod_mounts *pod_mounts_new(struct client *client)
-    OWNED_BY(pod_mounts_free);
+struct pod_mounts *pod_mounts_new(struct client *client) OWNED_BY(pod_mounts_free);
 DEFINE_CLEANUP(struct pod_mounts, pod_mounts_free)
 void mount_list_free(struct mount_list *list);
 DEFINE_CLEANUP(struct mount_list, mount_list_free)
@@ -43,10 +42,7 @@ DEFINE_CLEANUP(struct mount_list, mount_list_free)
 /* Calls back once, possibly before it returns: with the list, which the callee
  * owns (NULL: the pod has no volumes), or with the error.
  */
-typedef void pod_mounts_got_fn(struct mount_list *list TAKES,
-                               const struct error *err,
+typedef void pod_mounts_got_fn(struct mount_list *list TAKES, const struct error *err,
                                void *context);
-void pod_mounts_get(struct pod_mounts *m,
-                    const struct object *pod,
-                    pod_mounts_got_fn *got,
+void pod_mounts_get(struct pod_mounts *m, const struct object *pod, pod_mounts_got_fn *got,
                     void *context);

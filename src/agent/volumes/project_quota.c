@@ -57,17 +57,11 @@ project_quota_limit(int fd, uint32_t project, int64_t bytes, struct error *err)
     if (r < 0)
         return error_set(err, r, "setting a project quota: %s", strerror(-r));
     if (ioctl(fd, FS_IOC_FSGETXATTR, &attributes) < 0)
-        return error_set(err,
-                         -errno,
-                         "reading the project of a directory: %s",
-                         strerror(errno));
+        return error_set(err, -errno, "reading the project of a directory: %s", strerror(errno));
     attributes.fsx_projid = project;
     attributes.fsx_xflags |= FS_XFLAG_PROJINHERIT;
     if (ioctl(fd, FS_IOC_FSSETXATTR, &attributes) < 0)
-        return error_set(err,
-                         -errno,
-                         "assigning a project to a directory: %s",
-                         strerror(errno));
+        return error_set(err, -errno, "assigning a project to a directory: %s", strerror(errno));
     return 0;
 }
 
@@ -82,7 +76,5 @@ project_quota_of(int fd)
 {
     struct fsxattr attributes;
 
-    return ioctl(fd, FS_IOC_FSGETXATTR, &attributes) == 0
-               ? attributes.fsx_projid
-               : 0;
+    return ioctl(fd, FS_IOC_FSGETXATTR, &attributes) == 0 ? attributes.fsx_projid : 0;
 }

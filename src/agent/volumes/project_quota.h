@@ -21,8 +21,7 @@ bool project_quota_is_kept(int fd);
 /* Everything that is made in the directory from now on counts for the project,
  * which is limited to that many bytes.
  */
-int
-project_quota_limit(int fd, uint32_t project, int64_t bytes, struct error *err);
+int project_quota_limit(int fd, uint32_t project, int64_t bytes, struct error *err);
 
 /* Removes the project's limit. */
 void project_quota_lift(int fd, uint32_t project);

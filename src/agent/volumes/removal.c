@@ -40,9 +40,7 @@ is_dots(const char *name)
 static int
 open_directory(int parent, const char *name)
 {
-    return openat(parent,
-                  name,
-                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* The owner may have removed the permissions of the directory; a rootless agent
@@ -159,9 +157,7 @@ remove_directory(struct tree_removal *r, const char *name)
         return result;
     if (errno == EBUSY)
         detach(r->top, name);
-    return unlinkat(r->top, name, AT_REMOVEDIR) == 0 || errno == ENOENT
-               ? 0
-               : -errno;
+    return unlinkat(r->top, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
 /* Returns 1 and the name of one directory in the top, or 0 when none is left.
@@ -213,8 +209,7 @@ run(int parent, const char *name, int64_t until_us)
             break;
     }
     close(r.top);
-    if (result == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0
-        && errno != ENOENT)
+    if (result == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         result = -errno;
     return result;
 }

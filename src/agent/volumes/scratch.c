@@ -56,8 +56,7 @@ check_directory(const struct scratch *s, struct error *err)
     if (fstat(s->fd, &st) < 0)
         return error_set(err, -errno, "'%s': %s", s->dir, strerror(errno));
     if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "users other than the agent's can write to '%s'; "
                          "make it owned by the agent's user, with mode 0711",
                          s->dir);
@@ -72,18 +71,15 @@ use_file_system(struct scratch *s, struct error *err)
     struct statvfs fs;
     struct stat here, there;
 
-    if (fstat(s->fd, &here) < 0 || stat(above, &there) < 0
-        || fstatvfs(s->fd, &fs) < 0)
+    if (fstat(s->fd, &here) < 0 || stat(above, &there) < 0 || fstatvfs(s->fd, &fs) < 0)
         return error_set(err, -errno, "'%s': %s", s->dir, strerror(errno));
     if (here.st_dev == there.st_dev)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not a separate file system: set "
                          "scratchCapacity to the part of it that volumes may "
                          "use",
                          s->dir);
-    s->capacity =
-        (int64_t)((fs.f_blocks - (fs.f_bfree - fs.f_bavail)) * fs.f_frsize);
+    s->capacity = (int64_t)((fs.f_blocks - (fs.f_bfree - fs.f_bavail)) * fs.f_frsize);
     return 0;
 }
 
@@ -119,9 +115,8 @@ count_projects(struct scratch *s)
 
     if (dir != NULL) {
         for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-            CLEANUP_FD int fd = has_prefix(e->d_name, VOLUME_PREFIX)
-                                    ? open_volume(s, e->d_name)
-                                    : -1;
+            CLEANUP_FD int fd =
+                has_prefix(e->d_name, VOLUME_PREFIX) ? open_volume(s, e->d_name) : -1;
             uint32_t project = fd >= 0 ? project_quota_of(fd) : 0;
 
             if (project >= next)
@@ -133,9 +128,7 @@ count_projects(struct scratch *s)
 }
 
 int
-scratch_open(const char *dir,
-             int64_t capacity_bytes,
-             struct scratch **ret_scratch,
+scratch_open(const char *dir, int64_t capacity_bytes, struct scratch **ret_scratch,
              struct error *err)
 {
     CLEANUP(scratch_closep) struct scratch *s = xnew(struct scratch);
@@ -189,13 +182,9 @@ scratch_has_quota(const struct scratch *s)
 static int
 check_name(const char *name, struct error *err)
 {
-    if (has_prefix(name, VOLUME_PREFIX) && strchr(name, '/') == NULL
-        && strlen(name) < 240)
+    if (has_prefix(name, VOLUME_PREFIX) && strchr(name, '/') == NULL && strlen(name) < 240)
         return 0;
-    return error_set(err,
-                     -EINVAL,
-                     "'%s' is not a valid name for a volume of a node",
-                     name);
+    return error_set(err, -EINVAL, "'%s' is not a valid name for a volume of a node", name);
 }
 
 static int
@@ -209,20 +198,13 @@ check_room(const struct scratch *s, int64_t bytes, struct error *err)
     room = (int64_t)(fs.f_bavail * fs.f_frsize);
     if (room >= bytes)
         return 0;
-    return error_set(err,
-                     -ENOSPC,
-                     "'%s' has %lld MiB left, but %lld MiB are requested",
-                     s->dir,
-                     (long long)(room >> 20),
-                     (long long)(bytes >> 20));
+    return error_set(err, -ENOSPC, "'%s' has %lld MiB left, but %lld MiB are requested", s->dir,
+                     (long long)(room >> 20), (long long)(bytes >> 20));
 }
 
 /* Sets the quota before the owner, because the owner can write from then on. */
 static int
-set_up_volume(struct scratch *s,
-              int fd,
-              const struct scratch_volume *v,
-              struct error *err)
+set_up_volume(struct scratch *s, int fd, const struct scratch_volume *v, struct error *err)
 {
     uint32_t project = s->has_quota ? project_quota_of(fd) : 0;
 
@@ -233,19 +215,13 @@ set_up_volume(struct scratch *s,
             return -EIO;
     }
     if (s->is_root && fchown(fd, v->uid, v->gid) < 0)
-        return error_set(err,
-                         -errno,
-                         "giving volume '%s' to uid %u: %s",
-                         v->name,
-                         (unsigned)v->uid,
+        return error_set(err, -errno, "giving volume '%s' to uid %u: %s", v->name, (unsigned)v->uid,
                          strerror(errno));
     return 0;
 }
 
 static int
-make_volume(struct scratch *s,
-            const struct scratch_volume *v,
-            struct error *err)
+make_volume(struct scratch *s, const struct scratch_volume *v, struct error *err)
 {
     CLEANUP_FREE char *name = xasprintf(NEW_PREFIX "%s", v->name);
     CLEANUP_FD int fd = -1;
@@ -254,38 +230,20 @@ make_volume(struct scratch *s,
     if (r < 0)
         return r;
     if (mkdirat(s->fd, name, 0700) < 0 && errno != EEXIST)
-        return error_set(err,
-                         -errno,
-                         "making '%s/%s': %s",
-                         s->dir,
-                         v->name,
-                         strerror(errno));
+        return error_set(err, -errno, "making '%s/%s': %s", s->dir, v->name, strerror(errno));
     fd = open_volume(s, name);
     if (fd < 0)
-        return error_set(err,
-                         -errno,
-                         "'%s/%s': %s",
-                         s->dir,
-                         name,
-                         strerror(errno));
+        return error_set(err, -errno, "'%s/%s': %s", s->dir, name, strerror(errno));
     r = set_up_volume(s, fd, v, err);
     if (r < 0)
         return r;
-    if (renameat2(s->fd, name, s->fd, v->name, RENAME_NOREPLACE) < 0
-        || fsync(s->fd) < 0)
-        return error_set(err,
-                         -errno,
-                         "making '%s/%s': %s",
-                         s->dir,
-                         v->name,
-                         strerror(errno));
+    if (renameat2(s->fd, name, s->fd, v->name, RENAME_NOREPLACE) < 0 || fsync(s->fd) < 0)
+        return error_set(err, -errno, "making '%s/%s': %s", s->dir, v->name, strerror(errno));
     return 0;
 }
 
 int
-scratch_make(struct scratch *s,
-             const struct scratch_volume *v,
-             struct error *err)
+scratch_make(struct scratch *s, const struct scratch_volume *v, struct error *err)
 {
     CLEANUP_FD int fd = -1;
     int r = check_name(v->name, err);
@@ -335,16 +293,10 @@ scratch_remove(struct scratch *s, const char *name, struct error *err)
     r = rename_gone(s, name, gone);
     if (r == 0)
         r = removal_run(s->fd, gone);
-    if (r == 0 && unlinkat(s->fd, unfinished, AT_REMOVEDIR) < 0
-        && errno != ENOENT)
+    if (r == 0 && unlinkat(s->fd, unfinished, AT_REMOVEDIR) < 0 && errno != ENOENT)
         r = -errno;
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "removing '%s/%s': %s",
-                         s->dir,
-                         name,
-                         strerror(-r));
+        return error_set(err, r, "removing '%s/%s': %s", s->dir, name, strerror(-r));
     return 0;
 }
 

@@ -25,9 +25,7 @@ struct scratch;
  * where it is missing.
  */
 void scratch_close(struct scratch *s);
-int scratch_open(const char *dir,
-                 int64_t capacity_bytes,
-                 struct scratch **ret_scratch,
+int scratch_open(const char *dir, int64_t capacity_bytes, struct scratch **ret_scratch,
                  struct error *err);
 DEFINE_CLEANUP(struct scratch, scratch_close)
 
@@ -46,8 +44,6 @@ struct scratch_volume {
     uid_t uid;
     gid_t gid;
 };
-int scratch_make(struct scratch *s,
-                 const struct scratch_volume *volume,
-                 struct error *err);
+int scratch_make(struct scratch *s, const struct scratch_volume *volume, struct error *err);
 int scratch_remove(struct scratch *s, const char *name, struct error *err);
 unsigned scratch_tidy(struct scratch *s);

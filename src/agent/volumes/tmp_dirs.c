@@ -63,8 +63,8 @@ is_ours(const char *path)
 {
     struct stat st;
 
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode)
-           && st.st_uid == geteuid() && (st.st_mode & 0777) == 0711;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid()
+           && (st.st_mode & 0777) == 0711;
 }
 
 static int
@@ -80,12 +80,10 @@ make_parent(struct tmp_dirs *t, struct error *err)
         if (mkdir(path, 0700) < 0 && errno == EEXIST)
             continue;
         if (!is_ours(path) && chmod(path, 0711) < 0)
-            return error_set(err,
-                             -errno,
+            return error_set(err, -errno,
                              "cannot create a directory for TMPDIRs in '%s': "
                              "%s",
-                             t->tmp_dir,
-                             strerror(errno));
+                             t->tmp_dir, strerror(errno));
         free(t->parent);
         t->parent = xstrdup(path);
         return file_write_atomic(t->record, 0600, path, strlen(path), err);
@@ -117,8 +115,7 @@ read_record(struct tmp_dirs *t)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     size_t length = strlen(t->tmp_dir);
 
-    if (file_read(t->record, 4096, &text, NULL) == 0
-        && strncmp(text.text, t->tmp_dir, length) == 0
+    if (file_read(t->record, 4096, &text, NULL) == 0 && strncmp(text.text, t->tmp_dir, length) == 0
         && strncmp(text.text + length, "/" PARENT_PREFIX, 6) == 0
         && strchr(text.text + length + 1, '/') == NULL && is_ours(text.text))
         t->parent = strbuf_take(&text);
@@ -149,10 +146,7 @@ tmp_dirs_check(struct tmp_dirs *t, struct error *err)
     if (r < 0)
         return r;
     if (mkdir(path, 0700) < 0 || rmdir(path) < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot create a TMPDIR in '%s': %s",
-                         t->tmp_dir,
+        return error_set(err, -errno, "cannot create a TMPDIR in '%s': %s", t->tmp_dir,
                          strerror(errno));
     return 0;
 }
@@ -171,10 +165,7 @@ open_gone(const char *parent)
 
 /* The parent is taken from the path, because it may be an earlier agent's. */
 int
-tmp_dirs_remove(UNUSED struct tmp_dirs *t,
-                const char *path,
-                bool *ret_left,
-                struct error *err)
+tmp_dirs_remove(UNUSED struct tmp_dirs *t, const char *path, bool *ret_left, struct error *err)
 {
     const char *slash = strrchr(path, '/');
     CLEANUP_FREE char *parent = xstrndup(path, (size_t)(slash - path));
@@ -262,8 +253,7 @@ sweep_done(void *arg)
         t->pause_ms = PAUSE_LAST;
         log_warning("%u TMPDIRs of ended jobs cannot be removed from '%s/" GONE
                     "' yet; does a process still write there?",
-                    t->left,
-                    t->parent);
+                    t->left, t->parent);
     }
     timer_start(t->timer, t->pause_ms);
 }
@@ -287,8 +277,7 @@ tmp_dirs_sweep_soon(struct tmp_dirs *t)
 }
 
 void
-tmp_dirs_collect(struct tmp_dirs *t,
-                 bool (*is_used)(const char *path, void *context),
+tmp_dirs_collect(struct tmp_dirs *t, bool (*is_used)(const char *path, void *context),
                  void *context)
 {
     DIR *dir = list(t->parent);
@@ -306,9 +295,7 @@ tmp_dirs_collect(struct tmp_dirs *t,
             continue;
         if (gone < 0)
             gone = open_gone(t->parent);
-        any = any
-              || (gone >= 0
-                  && renameat(dirfd(dir), e->d_name, gone, e->d_name) == 0);
+        any = any || (gone >= 0 && renameat(dirfd(dir), e->d_name, gone, e->d_name) == 0);
     }
     closedir(dir);
     if (any)

@@ -44,13 +44,9 @@ int tmp_dirs_name(struct tmp_dirs *t, char **ret_path, struct error *err);
 /* Removes a job's directory, as far as that is possible within a second.
  * *ret_left: the rest is to be removed by tmp_dirs_sweep_soon.
  */
-int tmp_dirs_remove(struct tmp_dirs *t,
-                    const char *path,
-                    bool *ret_left,
-                    struct error *err);
+int tmp_dirs_remove(struct tmp_dirs *t, const char *path, bool *ret_left, struct error *err);
 void tmp_dirs_sweep_soon(struct tmp_dirs *t);
 
 /* Removes the directories of an earlier agent, except those in use. */
-void tmp_dirs_collect(struct tmp_dirs *t,
-                      bool (*is_used)(const char *path, void *context),
+void tmp_dirs_collect(struct tmp_dirs *t, bool (*is_used)(const char *path, void *context),
                       void *context);

@@ -102,9 +102,7 @@ find_newest(const struct work *w)
 {
     const struct object *seen = informer_find(w->all->informer, NULL, w->name);
 
-    return seen != NULL && w->told != NULL && w->told->revision > seen->revision
-               ? w->told
-               : seen;
+    return seen != NULL && w->told != NULL && w->told->revision > seen->revision ? w->told : seen;
 }
 
 static void
@@ -124,8 +122,7 @@ end_work(struct work *w)
         if (volume != NULL && w->result == 0)
             check_volume(v, volume);
         else if (w->result < 0 && !timer_is_running(v->again))
-            timer_start(v->again,
-                        w->result == -EAGAIN ? TELL_AGAIN_MS : DO_AGAIN_MS);
+            timer_start(v->again, w->result == -EAGAIN ? TELL_AGAIN_MS : DO_AGAIN_MS);
     }
     object_unref(w->told);
     free(w->name);
@@ -153,26 +150,18 @@ on_reported(const struct client_reply *reply, void *context)
 }
 
 static void
-report(struct work *w,
-       const char *phase,
-       const char *reason,
-       const char *message)
+report(struct work *w, const char *phase, const char *reason, const char *message)
 {
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
     struct json *status = json_make_object(arena, body, "status");
 
     json_set_string(arena, status, "phase", phase);
-    json_set(arena,
-             status,
-             "reason",
+    json_set(arena, status, "reason",
              reason != NULL ? json_string(arena, reason) : json_null(arena));
-    json_set(arena,
-             status,
-             "message",
+    json_set(arena, status, "message",
              message != NULL ? json_string(arena, message) : json_null(arena));
-    w->call = client_call(w->all->s.client,
-                          arena,
+    w->call = client_call(w->all->s.client, arena,
                           &(struct client_request){
                               .verb = CLIENT_MERGE_PATCH,
                               .kind = &persistent_volume_kind,
@@ -180,8 +169,7 @@ report(struct work *w,
                               .subresource = "status",
                               .body = body,
                           },
-                          on_reported,
-                          w);
+                          on_reported, w);
 }
 
 /* --- actions -------------------------------------------------------------- */
@@ -230,8 +218,7 @@ find_action(const struct object *object)
         return persistent_volume_is_in_phase(v, "Pending") ? MAKE : NOTHING;
     if (!meta_has_finalizer(object->meta, FINALIZER_SCRATCH)
         || persistent_volume_is_in_phase(v, "Bound")
-        || (v->status.reason != NULL
-            && strcmp(v->status.reason, VOLUME_REMOVED) == 0))
+        || (v->status.reason != NULL && strcmp(v->status.reason, VOLUME_REMOVED) == 0))
         return NOTHING;
     return REMOVE;
 }
@@ -243,10 +230,7 @@ number(const struct object *object, const char *annotation)
     char *end;
     long long value = text != NULL ? strtoll(text, &end, 10) : -1;
 
-    return text != NULL && *end == '\0' && value >= 0
-                   && value < (long long)UINT32_MAX
-               ? value
-               : -1;
+    return text != NULL && *end == '\0' && value >= 0 && value < (long long)UINT32_MAX ? value : -1;
 }
 
 /* Whether the volume's path is in this node's scratch directory, and this agent
@@ -256,21 +240,16 @@ static int
 check(const struct volumes *v, const struct object *object, struct error *err)
 {
     const char *path = persistent_volume_of(object)->spec.local_path;
-    CLEANUP_FREE char *here =
-        xasprintf("%s/%s", scratch_dir(v->s.scratch), object->meta->name);
+    CLEANUP_FREE char *here = xasprintf("%s/%s", scratch_dir(v->s.scratch), object->meta->name);
 
     if (path == NULL || strcmp(path, here) != 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not in the scratch directory '%s' of node "
                          "'%s'",
-                         path != NULL ? path : "",
-                         scratch_dir(v->s.scratch),
-                         v->s.node);
+                         path != NULL ? path : "", scratch_dir(v->s.scratch), v->s.node);
     if (v->s.rootless && object->meta->deleted_at_us == 0
         && number(object, ANNOTATION_UID) != (int64_t)v->s.uid)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "a rootless agent of uid %u creates volumes only for "
                          "that user",
                          (unsigned)v->s.uid);
@@ -288,8 +267,7 @@ begin(struct volumes *v, const struct object *object, enum action action)
     w->all = v;
     w->name = xstrdup(object->meta->name);
     w->action = action;
-    w->keeps_data = p->spec.reclaim_policy == NULL
-                    || strcmp(p->spec.reclaim_policy, "Delete") != 0;
+    w->keeps_data = p->spec.reclaim_policy == NULL || strcmp(p->spec.reclaim_policy, "Delete") != 0;
     w->volume = (struct scratch_volume){
         .name = w->name,
         .bytes = persistent_volume_bytes(p),
@@ -304,8 +282,7 @@ begin(struct volumes *v, const struct object *object, enum action action)
     /* Nothing is to be removed for a volume that was never made, or is on
      * another node.
      */
-    if (w->result < 0 && action == REMOVE
-        && persistent_volume_is_in_phase(p, "Failed")) {
+    if (w->result < 0 && action == REMOVE && persistent_volume_is_in_phase(p, "Failed")) {
         w->keeps_data = true;
         w->result = 0;
     }
@@ -325,9 +302,7 @@ check_volume(struct volumes *v, const struct object *object)
 }
 
 static void
-on_change(const struct object *old_object,
-          const struct object *new_object,
-          void *context)
+on_change(const struct object *old_object, const struct object *new_object, void *context)
 {
     (void)old_object;
     if (new_object != NULL)

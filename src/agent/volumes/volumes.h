@@ -37,8 +37,7 @@ struct volumes_settings {
  * when the worker has done it.
  */
 void volumes_free(struct volumes *v);
-struct volumes *volumes_new(const struct volumes_settings *settings)
-    OWNED_BY(volumes_free);
+struct volumes *volumes_new(const struct volumes_settings *settings) OWNED_BY(volumes_free);
 DEFINE_CLEANUP(struct volumes, volumes_free)
 
 /* The controller answers again: the watch is opened again within that time. */

@@ -18,10 +18,7 @@
 #define SYSTEM_PATH SYSCONFDIR "/kiln/client.yaml"
 #define MAX_SIZE    65536
 
-static const char *const keys[] = {"server",
-                                   "cluster",
-                                   "serviceUser",
-                                   "mungeSocket"};
+static const char *const keys[] = {"server", "cluster", "serviceUser", "mungeSocket"};
 
 const char *
 client_settings_path(void)
@@ -44,9 +41,7 @@ client_settings_fini(struct client_settings *s)
 static char **
 place_of(struct client_settings *s, const char *key)
 {
-    char **const places[ARRAY_SIZE(keys)] = {&s->server,
-                                             &s->cluster,
-                                             &s->service_user,
+    char **const places[ARRAY_SIZE(keys)] = {&s->server, &s->cluster, &s->service_user,
                                              &s->munge_socket};
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -61,18 +56,13 @@ refuse_key(const char *key, struct error *err)
     const char *near = spelling_nearest(key, keys, ARRAY_SIZE(keys));
 
     if (near != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "unknown key (did you mean '%s'?)",
-                         near);
+        return error_set(err, -EINVAL, "unknown key (did you mean '%s'?)", near);
     return error_set(err, -EINVAL, "unknown key");
 }
 
 /* The service user may be a uid, which YAML reads as a number. */
 static int
-take_member(struct client_settings *s,
-            const struct json_member *member,
-            struct error *err)
+take_member(struct client_settings *s, const struct json_member *member, struct error *err)
 {
     char **place = place_of(s, member->name);
     const struct json *value = member->value;
@@ -90,10 +80,7 @@ take_member(struct client_settings *s,
 }
 
 static int
-read_text(struct client_settings *s,
-          const char *path,
-          const struct strbuf *text,
-          struct error *err)
+read_text(struct client_settings *s, const char *path, const struct strbuf *text, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(yaml_reader_freep)
@@ -106,20 +93,13 @@ read_text(struct client_settings *s,
     if (document == NULL || json_is(document, JSON_NULL))
         return 0;
     if (!json_is(document, JSON_OBJECT))
-        return error_set(err,
-                         -EINVAL,
-                         "%s: not a list of 'key: value' lines",
-                         path);
+        return error_set(err, -EINVAL, "%s: not a list of 'key: value' lines", path);
     for (uint32_t i = 0; i < document->count; i++) {
         const struct json_member *member = &document->members[i];
 
         r = take_member(s, member, err);
         if (r < 0)
-            return error_wrap(err,
-                              r,
-                              "%s:%u: %s",
-                              path,
-                              yaml_reader_line(reader, member->value),
+            return error_wrap(err, r, "%s:%u: %s", path, yaml_reader_line(reader, member->value),
                               member->name);
     }
     return 0;

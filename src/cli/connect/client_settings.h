@@ -26,5 +26,4 @@ const char *client_settings_path(void);
  * Errors name the file and the key.
  */
 void client_settings_fini(struct client_settings *settings);
-int client_settings_read(struct client_settings *ret_settings,
-                         struct error *err);
+int client_settings_read(struct client_settings *ret_settings, struct error *err);

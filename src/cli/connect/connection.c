@@ -67,8 +67,7 @@ find_server(struct connection *c, const char *server, struct error *err)
         server = getenv("KILN_SERVER");
     if (server != NULL && server[0] != '\0') {
         c->server = url_of(server);
-        return is_local(c->server) ? 0
-                                   : client_settings_read(&c->settings, err);
+        return is_local(c->server) ? 0 : client_settings_read(&c->settings, err);
     }
     r = client_settings_read(&c->settings, err);
     if (r < 0)
@@ -78,25 +77,20 @@ find_server(struct connection *c, const char *server, struct error *err)
     else if (access(LOCAL_SOCKET, F_OK) == 0)
         c->server = url_of(LOCAL_SOCKET);
     else
-        return error_set(err,
-                         -EHOSTUNREACH,
+        return error_set(err, -EHOSTUNREACH,
                          "no controller is configured, and none runs on this "
                          "machine ('%s' does not exist); give its address "
                          "with --server URL, KILN_SERVER, or server: in %s",
-                         LOCAL_SOCKET,
-                         client_settings_path());
+                         LOCAL_SOCKET, client_settings_path());
     return 0;
 }
 
 /* ---- Authentication of the controller and of the user ---- */
 
 static int
-service_uid(const struct client_settings *settings,
-            uid_t *ret_uid,
-            struct error *err)
+service_uid(const struct client_settings *settings, uid_t *ret_uid, struct error *err)
 {
-    const char *name =
-        settings->service_user != NULL ? settings->service_user : DEFAULT_USER;
+    const char *name = settings->service_user != NULL ? settings->service_user : DEFAULT_USER;
     char *end;
     unsigned long number = strtoul(name, &end, 10);
     int r;
@@ -108,14 +102,11 @@ service_uid(const struct client_settings *settings,
     r = getent_find_user(&getent_system_files, name, ret_uid);
     if (r == 0)
         return 0;
-    return error_set(err,
-                     -EHOSTDOWN,
+    return error_set(err, -EHOSTDOWN,
                      "the controller's user '%s' is unknown on this "
                      "machine%s%s; set serviceUser: in %s",
-                     name,
-                     r != -ENOENT ? ", where getent cannot be run: " : "",
-                     r != -ENOENT ? strerror(-r) : "",
-                     client_settings_path());
+                     name, r != -ENOENT ? ", where getent cannot be run: " : "",
+                     r != -ENOENT ? strerror(-r) : "", client_settings_path());
 }
 
 static int
@@ -129,14 +120,10 @@ log_in(struct connection *c, enum connection_use use, struct error *err)
     c->service_uid = settings.service_uid;
     if (settings.cluster == NULL)
         settings.cluster = "kiln";
-    c->credential_backend =
-        credential_backend_new_munge(c->settings.munge_socket);
+    c->credential_backend = credential_backend_new_munge(c->settings.munge_socket);
     settings.credential_backend = c->credential_backend;
-    c->login = http_login_new(c->loop,
-                              NULL,
-                              &settings,
-                              use == CONNECTION_ONCE ? HTTP_LOGIN_REQUEST
-                                                     : HTTP_LOGIN_SESSION);
+    c->login = http_login_new(c->loop, NULL, &settings,
+                              use == CONNECTION_ONCE ? HTTP_LOGIN_REQUEST : HTTP_LOGIN_SESSION);
     return 0;
 }
 
@@ -164,11 +151,8 @@ connection_close(struct connection *c)
 }
 
 int
-connection_open(const char *server,
-                const char *as_user,
-                enum connection_use use,
-                struct connection **ret_connection,
-                struct error *err)
+connection_open(const char *server, const char *as_user, enum connection_use use,
+                struct connection **ret_connection, struct error *err)
 {
     CLEANUP(connection_closep)
     struct connection *c = xnew(struct connection);
@@ -200,27 +184,17 @@ connection_open(const char *server,
 }
 
 int
-connection_unseal(struct connection *c,
-                  const char *credential,
-                  struct arena *arena,
-                  const char **ret_text,
-                  struct error *err)
+connection_unseal(struct connection *c, const char *credential, struct arena *arena,
+                  const char **ret_text, struct error *err)
 {
     struct credential opened = {0};
     int r;
 
     if (c->credential_backend == NULL)
-        return error_set(err,
-                         -EREMOTEIO,
-                         "this connection carries no MUNGE credentials");
-    r = credential_backend_decode(c->credential_backend,
-                                  credential,
-                                  &opened,
-                                  err);
+        return error_set(err, -EREMOTEIO, "this connection carries no MUNGE credentials");
+    r = credential_backend_decode(c->credential_backend, credential, &opened, err);
     if (r == 0 && opened.uid != c->service_uid)
-        r = error_set(err,
-                      -EKEYREJECTED,
-                      "uid %u signed the answer, not the controller",
+        r = error_set(err, -EKEYREJECTED, "uid %u signed the answer, not the controller",
                       (unsigned)opened.uid);
     if (r == 0)
         *ret_text = arena_strndup(arena, opened.payload, opened.length);
@@ -270,10 +244,8 @@ connection_advise(int r, struct error *err)
     if (!means_unreachable(r))
         return r;
     snprintf(words, sizeof(words), "%s", err->text);
-    return error_set(err,
-                     r,
+    return error_set(err, r,
                      "%.800s (the server is set by --server, KILN_SERVER or "
                      "%s)",
-                     words,
-                     client_settings_path());
+                     words, client_settings_path());
 }

@@ -32,11 +32,8 @@ enum connection_use {
  * user whom an administrator impersonates.
  */
 void connection_close(struct connection *connection);
-int connection_open(const char *server,
-                    const char *as_user,
-                    enum connection_use use,
-                    struct connection **ret_connection,
-                    struct error *err);
+int connection_open(const char *server, const char *as_user, enum connection_use use,
+                    struct connection **ret_connection, struct error *err);
 DEFINE_CLEANUP(struct connection, connection_close)
 
 /* Look. Borrowed. */
@@ -47,11 +44,8 @@ const char *connection_server(const struct connection *connection);
 /* Decodes a credential that the controller made for the user, as text in the
  * arena. -EKEYREJECTED when it was not the controller that made it.
  */
-int connection_unseal(struct connection *connection,
-                      const char *credential,
-                      struct arena *arena,
-                      const char **ret_text,
-                      struct error *err);
+int connection_unseal(struct connection *connection, const char *credential, struct arena *arena,
+                      const char **ret_text, struct error *err);
 
 /* If `r` means that the server cannot be reached, appends to the error where
  * the server is configured. Returns r.

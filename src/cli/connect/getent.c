@@ -36,11 +36,7 @@ start_getent(char **arguments, int out, pid_t *ret_pid)
 
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions,
-                                     STDERR_FILENO,
-                                     "/dev/null",
-                                     O_WRONLY,
-                                     0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     r = posix_spawnp(ret_pid, arguments[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     return -r;
@@ -66,11 +62,7 @@ ask_getent(const char *database, const char *name, struct strbuf *answer)
     CLEANUP_FREE char *its_database = xstrdup(database);
     CLEANUP_FREE char *its_name = xstrdup(name);
     char program[] = "getent", no_more_options[] = "--";
-    char *arguments[] = {program,
-                         no_more_options,
-                         its_database,
-                         its_name,
-                         NULL};
+    char *arguments[] = {program, no_more_options, its_database, its_name, NULL};
     int ends[2], r, ended;
     pid_t pid;
 
@@ -127,9 +119,7 @@ read_uid(const char *line, uid_t *ret_uid)
 }
 
 int
-getent_find_user(const struct getent_files *files,
-                 const char *name,
-                 uid_t *ret_uid)
+getent_find_user(const struct getent_files *files, const char *name, uid_t *ret_uid)
 {
     CLEANUP_STRBUF struct strbuf answer = STRBUF_INIT;
     int r;
@@ -194,9 +184,7 @@ add_from_answer(char *answer, struct http_endpoints *places)
 }
 
 int
-getent_find_host(const struct getent_files *files,
-                 const char *host,
-                 struct http_endpoints *places,
+getent_find_host(const struct getent_files *files, const char *host, struct http_endpoints *places,
                  struct error *err)
 {
     CLEANUP_STRBUF struct strbuf answer = STRBUF_INIT;
@@ -212,11 +200,7 @@ getent_find_host(const struct getent_files *files,
     if (places->count > before)
         return 0;
     if (r < 0 && r != -ENOENT)
-        return error_set(err,
-                         -EHOSTUNREACH,
-                         "host '%s': not in %s, and getent cannot be run: %s",
-                         host,
-                         files->hosts,
-                         strerror(-r));
+        return error_set(err, -EHOSTUNREACH, "host '%s': not in %s, and getent cannot be run: %s",
+                         host, files->hosts, strerror(-r));
     return error_set(err, -EHOSTUNREACH, "unknown host '%s'", host);
 }

@@ -28,10 +28,6 @@ extern const struct getent_files getent_system_files;
  * another negative errno when getent cannot be run. Host appends the addresses
  * to `places`.
  */
-int getent_find_user(const struct getent_files *files,
-                     const char *name,
-                     uid_t *ret_uid);
-int getent_find_host(const struct getent_files *files,
-                     const char *host,
-                     struct http_endpoints *places,
-                     struct error *err);
+int getent_find_user(const struct getent_files *files, const char *name, uid_t *ret_uid);
+int getent_find_host(const struct getent_files *files, const char *host,
+                     struct http_endpoints *places, struct error *err);

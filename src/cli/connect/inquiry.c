@@ -82,19 +82,13 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
     if (message != NULL)
         i->result = error_set(i->err, code_of(answer->status), "%s", message);
     else
-        i->result = error_set(i->err,
-                              code_of(answer->status),
-                              "the server answered with HTTP status %d",
-                              answer->status);
+        i->result = error_set(i->err, code_of(answer->status),
+                              "the server answered with HTTP status %d", answer->status);
 }
 
 int
-inquiry_run(struct connection *connection,
-            enum http_method method,
-            const char *target,
-            const struct json *body,
-            struct arena *arena,
-            struct json **ret_answer,
+inquiry_run(struct connection *connection, enum http_method method, const char *target,
+            const struct json *body, struct arena *arena, struct json **ret_answer,
             struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -123,13 +117,8 @@ inquiry_run(struct connection *connection,
 }
 
 int
-inquiry_run_beside(struct connection *connection,
-                   const char *target,
-                   inquiry_work_fn *work,
-                   void *context,
-                   struct arena *arena,
-                   struct json **ret_answer,
-                   struct error *err)
+inquiry_run_beside(struct connection *connection, const char *target, inquiry_work_fn *work,
+                   void *context, struct arena *arena, struct json **ret_answer, struct error *err)
 {
     struct inquiry i = {
         .loop = connection_client(connection)->loop,
@@ -141,13 +130,12 @@ inquiry_run_beside(struct connection *connection,
 
     i.turn = timer_new(i.loop, work_on, &i);
     timer_start(i.turn, 0);
-    http_client_call(connection_http(connection),
-                     &(struct http_client_request){
-                         .method = HTTP_GET,
-                         .target = target,
-                         .done = answered,
-                         .arg = &i,
-                     });
+    http_client_call(connection_http(connection), &(struct http_client_request){
+                                                      .method = HTTP_GET,
+                                                      .target = target,
+                                                      .done = answered,
+                                                      .arg = &i,
+                                                  });
     loop_run(i.loop);
     timer_free(i.turn);
     *ret_answer = i.answer;

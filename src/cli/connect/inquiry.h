@@ -19,12 +19,8 @@ struct json;
  * server's text: -EACCES for a 403, -EINVAL for a 400, -EAGAIN for a 429,
  * -ENOENT for a 404, -EREMOTEIO for others.
  */
-int inquiry_run(struct connection *connection,
-                enum http_method method,
-                const char *target,
-                const struct json *body,
-                struct arena *arena,
-                struct json **ret_answer,
+int inquiry_run(struct connection *connection, enum http_method method, const char *target,
+                const struct json *body, struct arena *arena, struct json **ret_answer,
                 struct error *err);
 
 /* The same as a GET. While the answer is pending, `work` is called repeatedly,
@@ -32,10 +28,6 @@ int inquiry_run(struct connection *connection,
  * Returns when both the request and the work are done.
  */
 typedef bool inquiry_work_fn(void *context);
-int inquiry_run_beside(struct connection *connection,
-                       const char *target,
-                       inquiry_work_fn *work,
-                       void *context,
-                       struct arena *arena,
-                       struct json **ret_answer,
+int inquiry_run_beside(struct connection *connection, const char *target, inquiry_work_fn *work,
+                       void *context, struct arena *arena, struct json **ret_answer,
                        struct error *err);

@@ -36,15 +36,11 @@ check_connection(void *arg)
     if (o->is_said || o->away_ms < SAY_MS)
         return;
     o->is_said = true;
-    fprintf(stderr,
-            "%s: the controller does not answer; waiting until it does\n",
-            o->program);
+    fprintf(stderr, "%s: the controller does not answer; waiting until it does\n", o->program);
 }
 
 struct outage_notice *
-outage_notice_new(struct loop *loop,
-                  const struct informer *informer,
-                  const char *program)
+outage_notice_new(struct loop *loop, const struct informer *informer, const char *program)
 {
     struct outage_notice *o = xnew(struct outage_notice);
 

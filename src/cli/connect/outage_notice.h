@@ -18,7 +18,5 @@ struct outage_notice;
 /* Life. The line starts with `program`, such as "kctl: wait". All are borrowed.
  */
 void outage_notice_free(struct outage_notice *outage);
-struct outage_notice *outage_notice_new(struct loop *loop,
-                                        const struct informer *informer,
-                                        const char *program)
-    OWNED_BY(outage_notice_free);
+struct outage_notice *outage_notice_new(struct loop *loop, const struct informer *informer,
+                                        const char *program) OWNED_BY(outage_notice_free);

@@ -44,17 +44,13 @@ in_base64(struct arena *arena, const char *text)
 }
 
 int
-tls_access_find_endpoint(struct connection *c,
-                         const char *host,
-                         struct arena *arena,
-                         struct tls_endpoint *ret_endpoint,
-                         struct error *err)
+tls_access_find_endpoint(struct connection *c, const char *host, struct arena *arena,
+                         struct tls_endpoint *ret_endpoint, struct error *err)
 {
     struct json *answer;
     const char *cluster, *authority;
     int64_t port;
-    int r =
-        inquiry_run(c, HTTP_GET, "/kiln/v1/access", NULL, arena, &answer, err);
+    int r = inquiry_run(c, HTTP_GET, "/kiln/v1/access", NULL, arena, &answer, err);
 
     if (r < 0)
         return r;
@@ -62,29 +58,23 @@ tls_access_find_endpoint(struct connection *c,
     authority = json_get_text(answer, "certificateAuthority");
     port = json_get_int(answer, "port", 0);
     if (cluster == NULL || authority == NULL || port <= 0)
-        return error_set(err,
-                         -EREMOTEIO,
+        return error_set(err, -EREMOTEIO,
                          "the controller does not publish the address where "
                          "it serves TLS");
     ret_endpoint->cluster = cluster;
     ret_endpoint->authority_base64 = in_base64(arena, authority);
-    ret_endpoint->url = arena_printf(arena,
-                                     "https://%s:%" PRId64,
-                                     host != NULL ? host : host_of(c, arena),
-                                     port);
+    ret_endpoint->url =
+        arena_printf(arena, "https://%s:%" PRId64, host != NULL ? host : host_of(c, arena), port);
     return 0;
 }
 
 int
-tls_access_get_token(struct connection *c,
-                     struct arena *arena,
-                     struct tls_access_token *ret_token,
+tls_access_get_token(struct connection *c, struct arena *arena, struct tls_access_token *ret_token,
                      struct error *err)
 {
     struct json *answer;
     const char *sealed;
-    int r =
-        inquiry_run(c, HTTP_POST, "/kiln/v1/token", NULL, arena, &answer, err);
+    int r = inquiry_run(c, HTTP_POST, "/kiln/v1/token", NULL, arena, &answer, err);
 
     if (r < 0)
         return r;
@@ -96,53 +86,32 @@ tls_access_get_token(struct connection *c,
     if (r < 0)
         return r;
     if (ret_token->text == NULL || ret_token->ends_at == NULL)
-        return error_set(err,
-                         -EREMOTEIO,
-                         "the controller's answer contains no token");
+        return error_set(err, -EREMOTEIO, "the controller's answer contains no token");
     return 0;
 }
 
 int
-tls_access_make_metrics_token(struct connection *c,
-                              const char *name,
-                              struct arena *arena,
-                              const char **ret_token,
-                              struct error *err)
+tls_access_make_metrics_token(struct connection *c, const char *name, struct arena *arena,
+                              const char **ret_token, struct error *err)
 {
     struct json *answer;
-    int r =
-        inquiry_run(c,
-                    HTTP_POST,
-                    arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
-                    NULL,
-                    arena,
-                    &answer,
-                    err);
+    int r = inquiry_run(c, HTTP_POST, arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
+                        NULL, arena, &answer, err);
 
     if (r < 0)
         return r;
     *ret_token = json_get_text(answer, "token");
     if (*ret_token == NULL)
-        return error_set(err,
-                         -EREMOTEIO,
-                         "the controller's answer contains no token");
+        return error_set(err, -EREMOTEIO, "the controller's answer contains no token");
     return 0;
 }
 
 int
-tls_access_end_metrics_token(struct connection *c,
-                             const char *name,
-                             struct arena *arena,
+tls_access_end_metrics_token(struct connection *c, const char *name, struct arena *arena,
                              struct error *err)
 {
     struct json *answer;
 
-    return inquiry_run(
-        c,
-        HTTP_DELETE,
-        arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
-        NULL,
-        arena,
-        &answer,
-        err);
+    return inquiry_run(c, HTTP_DELETE, arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
+                       NULL, arena, &answer, err);
 }

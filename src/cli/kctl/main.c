@@ -17,22 +17,18 @@
 #include "lib/program/program.h"
 
 static const struct command *const commands[] = {
-    &jobs_command,          &nodes_command,      &partitions_command,
-    &reservations_command,  &status_command,     &history_command,
-    &report_command,        &efficiency_command, &whoami_command,
-    &get_command,           &describe_command,   &events_command,
-    &why_command,           &logs_command,       &top_command,
-    &topology_command,      &timeline_command,   &wait_command,
-    &cancel_command,        &hold_command,       &release_command,
-    &requeue_command,       &update_command,     &suspend_command,
-    &resume_command,        &priority_command,   &create_command,
-    &apply_command,         &replace_command,    &delete_command,
-    &label_command,         &annotate_command,   &cordon_command,
-    &uncordon_command,      &drain_command,      &reserve_command,
-    &taint_command,         &approve_command,    &reset_command,
-    &fence_command,         &unfence_command,    &explain_command,
-    &api_resources_command, &proxy_command,      &orphans_command,
-    &kubeconfig_command,    &credential_command, &metrics_token_command,
+    &jobs_command,     &nodes_command,      &partitions_command,    &reservations_command,
+    &status_command,   &history_command,    &report_command,        &efficiency_command,
+    &whoami_command,   &get_command,        &describe_command,      &events_command,
+    &why_command,      &logs_command,       &top_command,           &topology_command,
+    &timeline_command, &wait_command,       &cancel_command,        &hold_command,
+    &release_command,  &requeue_command,    &update_command,        &suspend_command,
+    &resume_command,   &priority_command,   &create_command,        &apply_command,
+    &replace_command,  &delete_command,     &label_command,         &annotate_command,
+    &cordon_command,   &uncordon_command,   &drain_command,         &reserve_command,
+    &taint_command,    &approve_command,    &reset_command,         &fence_command,
+    &unfence_command,  &explain_command,    &api_resources_command, &proxy_command,
+    &orphans_command,  &kubeconfig_command, &credential_command,    &metrics_token_command,
     &version_command,
 };
 
@@ -57,15 +53,11 @@ list_commands(void)
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
         const char *summary = commands[i]->options->summary;
 
-        strbuf_printf(&text,
-                      "  %-14s %.*s\n",
-                      commands[i]->name,
-                      (int)strcspn(summary, ".;"),
+        strbuf_printf(&text, "  %-14s %.*s\n", commands[i]->name, (int)strcspn(summary, ".;"),
                       summary);
     }
-    strbuf_add_text(&text,
-                    "\n"
-                    "'kctl COMMAND --help' describes each command.");
+    strbuf_add_text(&text, "\n"
+                           "'kctl COMMAND --help' describes each command.");
     return strbuf_take(&text);
 }
 
@@ -79,10 +71,7 @@ refuse_command(const struct option_table *table, const char *name)
         names[i] = commands[i]->name;
     near = spelling_nearest(name, names, ARRAY_SIZE(names));
     if (near != NULL)
-        program_refuse(table,
-                       "unknown command '%s' (did you mean '%s'?)",
-                       name,
-                       near);
+        program_refuse(table, "unknown command '%s' (did you mean '%s'?)", name, near);
     program_refuse(table, "unknown command '%s'", name);
 }
 
@@ -98,19 +87,14 @@ set_output(const struct common_options *options, struct error *err)
     }
     if (options->colour == NULL || terminal_colour_set(options->colour) == 0)
         return 0;
-    return error_set(err,
-                     -EINVAL,
-                     "--color: '%s' is not auto, always or never",
-                     options->colour);
+    return error_set(err, -EINVAL, "--color: '%s' is not auto, always or never", options->colour);
 }
 
 /* Options before the verb apply too, unless an option of the verb replaces
  * them.
  */
 static int
-run_command(const struct command *command,
-            const struct common_options *before,
-            int argc,
+run_command(const struct command *command, const struct common_options *before, int argc,
             char **argv)
 {
     CLEANUP_FREE void *options = xcalloc(1, command->options_size);
@@ -118,8 +102,7 @@ run_command(const struct command *command,
     int operands = program_begin(command->options, argc, argv, options);
     struct kctl kctl = {
         .server = common->server != NULL ? common->server : before->server,
-        .namespace =
-            common->namespace != NULL ? common->namespace : before->namespace,
+        .namespace = common->namespace != NULL ? common->namespace : before->namespace,
         .as_user = common->as_user != NULL ? common->as_user : before->as_user,
     };
     struct error err = {0};
@@ -129,11 +112,7 @@ run_command(const struct command *command,
     if (r == 0)
         r = set_output(common, &err);
     if (r == 0)
-        r = command->run(&kctl,
-                         options,
-                         argc - operands,
-                         argv + operands,
-                         &err);
+        r = command->run(&kctl, options, argc - operands, argv + operands, &err);
     status = program_end(command->options->name, r, &err);
     /* -EINVAL before the first request is a usage error. */
     if (r == -EINVAL && kctl.connection == NULL)
@@ -166,9 +145,8 @@ main(int argc, char **argv)
     const struct option_table table = {
         .name = "kctl",
         .usage = "COMMAND [OPTION]... [ARGUMENT]...",
-        .summary =
-            "Look at the jobs, pods and nodes of a Kiln cluster, and change "
-            "them. A number means the job with that id.",
+        .summary = "Look at the jobs, pods and nodes of a Kiln cluster, and change "
+                   "them. A number means the job with that id.",
         OPTION_ROWS(rows),
         .more = more,
         .has_version = true,

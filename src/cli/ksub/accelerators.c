@@ -16,9 +16,7 @@
 #define COUNT_TEXT "1"
 
 int
-accelerators_parse_gpus(const char *text,
-                        struct submission *submission,
-                        struct error *err)
+accelerators_parse_gpus(const char *text, struct submission *submission, struct error *err)
 {
     struct gpu_request asked;
     int r = gpu_request_parse(text, &asked, err);
@@ -31,17 +29,14 @@ accelerators_parse_gpus(const char *text,
 }
 
 int
-accelerators_parse_gres(const char *text,
-                        struct submission *submission,
-                        struct error *err)
+accelerators_parse_gres(const char *text, struct submission *submission, struct error *err)
 {
     size_t kind = strcspn(text, ":");
     const char *rest = text[kind] == ':' ? text + kind + 1 : COUNT_TEXT;
     char one[128];
 
     if (kind != 3 || strncmp(text, "gpu", kind) != 0)
-        return error_set(err,
-                         -EOPNOTSUPP,
+        return error_set(err, -EOPNOTSUPP,
                          "'%s': only gpu is supported here, as in gpu:2 or "
                          "gpu:a100:2",
                          text);
@@ -63,22 +58,14 @@ add_pages(struct submission *s, char *part, const char *text, struct error *err)
         *colon = '\0';
     r = memory_size_parse(part, &pages.bytes, err);
     if (r == 0)
-        r = memory_size_parse(colon != NULL ? colon + 1 : PAGE_TEXT,
-                              &pages.page_bytes,
-                              err);
+        r = memory_size_parse(colon != NULL ? colon + 1 : PAGE_TEXT, &pages.page_bytes, err);
     if (r < 0)
         return r;
     if (pages.bytes % pages.page_bytes != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s': not a whole number of pages",
-                         text);
+        return error_set(err, -EINVAL, "'%s': not a whole number of pages", text);
     for (unsigned i = 0; i < s->n_hugepages; i++)
         if (s->hugepages[i].page_bytes == pages.page_bytes)
-            return error_set(err,
-                             -EINVAL,
-                             "'%s': the same page size is given twice",
-                             text);
+            return error_set(err, -EINVAL, "'%s': the same page size is given twice", text);
     if (s->n_hugepages == ARRAY_SIZE(s->hugepages))
         return error_set(err, -E2BIG, "'%s': too many page sizes", text);
     s->hugepages[s->n_hugepages++] = pages;
@@ -86,9 +73,7 @@ add_pages(struct submission *s, char *part, const char *text, struct error *err)
 }
 
 int
-accelerators_parse_hugepages(const char *text,
-                             struct submission *submission,
-                             struct error *err)
+accelerators_parse_hugepages(const char *text, struct submission *submission, struct error *err)
 {
     CLEANUP_FREE char *copy = xstrdup(text);
     char *rest = copy, *part;

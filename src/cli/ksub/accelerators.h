@@ -9,16 +9,11 @@ struct error;
 struct submission;
 
 /* "2", "2:a100", and Slurm's "a100:2". */
-int accelerators_parse_gpus(const char *text,
-                            struct submission *submission,
-                            struct error *err);
+int accelerators_parse_gpus(const char *text, struct submission *submission, struct error *err);
 
 /* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2"; other resources are refused. */
-int accelerators_parse_gres(const char *text,
-                            struct submission *submission,
-                            struct error *err);
+int accelerators_parse_gres(const char *text, struct submission *submission, struct error *err);
 
 /* "1G" (in pages of 2 MiB), "1G:2M,4G:1G". Replaces earlier values. */
-int accelerators_parse_hugepages(const char *text,
-                                 struct submission *submission,
+int accelerators_parse_hugepages(const char *text, struct submission *submission,
                                  struct error *err);

@@ -25,16 +25,13 @@ parse_throttle(const char *text, int64_t *ret_throttle, struct error *err)
 
     errno = 0;
     number = strtoll(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0
-        || number > MOST_AT_ONCE)
-        return error_set(err,
-                         -EINVAL,
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || number > MOST_AT_ONCE)
+        return error_set(err, -EINVAL,
                          "'%%%s': expected the number of tasks that may run "
                          "at once after the percent sign (0-99%%4)",
                          text);
     if (number == 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%%0' would start no task; leave it out for no "
                          "limit, or submit the array held (-H)");
     *ret_throttle = number;
@@ -42,20 +39,16 @@ parse_throttle(const char *text, int64_t *ret_throttle, struct error *err)
 }
 
 int
-array_request_parse(const char *text,
-                    struct submission *submission,
-                    struct error *err)
+array_request_parse(const char *text, struct submission *submission, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const size_t length = strcspn(text, "%");
     struct submission_array array = {.text = text, .length = length};
     struct task_list tasks;
-    int r =
-        task_list_parse(arena, arena_strndup(arena, text, length), &tasks, err);
+    int r = task_list_parse(arena, arena_strndup(arena, text, length), &tasks, err);
 
     if (r == 0 && tasks.total == 0)
-        r = error_set(err,
-                      -EINVAL,
+        r = error_set(err, -EINVAL,
                       "no task is given; use task ids and ranges (0-99, "
                       "1-1000:7 or 3,5,9-12)");
     if (r == 0 && text[length] == '%')
@@ -80,9 +73,7 @@ has_task_pattern(const char *path)
 }
 
 int
-array_request_add(struct arena *arena,
-                  const struct submission *s,
-                  struct json *spec,
+array_request_add(struct arena *arena, const struct submission *s, struct json *spec,
                   struct error *err)
 {
     const char *const paths[] = {s->input, s->output, s->error};
@@ -91,23 +82,18 @@ array_request_add(struct arena *arena,
     if (s->array.text == NULL) {
         for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
             if (has_task_pattern(paths[i]))
-                return error_set(err,
-                                 -EINVAL,
+                return error_set(err, -EINVAL,
                                  "'%s': %%a is the task of a job array, but "
                                  "this job is not an array; -a makes it one",
                                  paths[i]);
         if (s->array_fail_fast)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "--array-fail-fast requires a job array; -a "
                              "makes it one");
         return 0;
     }
     array = json_make_object(arena, spec, "array");
-    json_set(arena,
-             array,
-             "tasks",
-             json_string_n(arena, s->array.text, s->array.length));
+    json_set(arena, array, "tasks", json_string_n(arena, s->array.text, s->array.length));
     if (s->array.throttle > 0)
         json_set_int(arena, array, "throttle", s->array.throttle);
     if (s->array_fail_fast)

@@ -12,14 +12,10 @@ struct json;
 struct submission;
 
 /* Replaces an earlier value. */
-int array_request_parse(const char *text,
-                        struct submission *submission,
-                        struct error *err);
+int array_request_parse(const char *text, struct submission *submission, struct error *err);
 
 /* Turns the spec of a Job into that of an array, if the submission has one.
  * -EINVAL: an option that needs an array was given without one.
  */
-int array_request_add(struct arena *arena,
-                      const struct submission *submission,
-                      struct json *spec,
+int array_request_add(struct arena *arena, const struct submission *submission, struct json *spec,
                       struct error *err);

@@ -54,12 +54,9 @@ make_name(const struct submission *s, struct arena *arena)
     random_bytes(bytes, sizeof(bytes));
     for (unsigned i = 0; i < N_RANDOM; i++)
         suffix[i] = letters[bytes[i] % (sizeof(letters) - 1)];
-    return arena_printf(arena,
-                        "%s%s-%s",
-                        strncmp(base, "job-", 4) == 0 || length == 0 ? "cron-"
-                                                                     : "",
-                        length > 0 ? base : "job",
-                        suffix);
+    return arena_printf(arena, "%s%s-%s",
+                        strncmp(base, "job-", 4) == 0 || length == 0 ? "cron-" : "",
+                        length > 0 ? base : "job", suffix);
 }
 
 /* The name of this host's time zone, or NULL if it has none: from TZ, or from
@@ -86,40 +83,31 @@ find_zone(struct arena *arena)
             return NULL;
         name += sizeof(folder) - 1;
     }
-    return name[0] != '\0' && time_zone_open(name, &zone, NULL) == 0
-               ? arena_strdup(arena, name)
-               : NULL;
+    return name[0] != '\0' && time_zone_open(name, &zone, NULL) == 0 ? arena_strdup(arena, name)
+                                                                     : NULL;
 }
 
 struct json *
-cron_submit_manifest(const struct submission *s,
-                     const struct json *job,
-                     struct arena *arena)
+cron_submit_manifest(const struct submission *s, const struct json *job, struct arena *arena)
 {
     struct json *cron_job = json_object(arena);
     struct json *meta = json_make_object(arena, cron_job, "metadata");
     struct json *spec = json_make_object(arena, cron_job, "spec");
     struct json *template = json_object(arena);
-    struct json *annotations =
-        json_dup(arena, json_get_path(job, "metadata.annotations"));
+    struct json *annotations = json_dup(arena, json_get_path(job, "metadata.annotations"));
     const char *zone = find_zone(arena);
 
     json_set_string(arena, cron_job, "apiVersion", cron_job_kind.api_version);
     json_set_string(arena, cron_job, "kind", cron_job_kind.name);
     json_set_string(arena, meta, "name", make_name(s, arena));
     json_set_string(arena, meta, "namespace", manifest_namespace(s));
-    json_set_string(arena,
-                    json_make_object(arena, meta, "annotations"),
-                    ANNOTATION_JOB_NAME,
+    json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_JOB_NAME,
                     submission_name(s));
     json_set_string(arena, spec, "schedule", s->cron);
     if (zone != NULL)
         json_set_string(arena, spec, "timeZone", zone);
     json_set_string(arena, spec, "concurrencyPolicy", "Forbid");
-    json_set(arena,
-             json_make_object(arena, template, "metadata"),
-             "annotations",
-             annotations);
+    json_set(arena, json_make_object(arena, template, "metadata"), "annotations", annotations);
     json_set(arena, template, "spec", json_dup(arena, json_get(job, "spec")));
     json_set(arena, spec, "jobTemplate", template);
     return cron_job;
@@ -135,25 +123,18 @@ print_times(const struct submission *s, const char *name, const char *zone_name)
 
     if (zone_name != NULL && time_zone_open(zone_name, &zone, NULL) == 0
         && cron_schedule_parse(s->cron, &schedule, NULL) == 0)
-        next_s = cron_schedule_next_s(&schedule,
-                                      zone,
-                                      clock_real_us(&clock_system) / SECOND_US);
+        next_s = cron_schedule_next_s(&schedule, zone, clock_real_us(&clock_system) / SECOND_US);
     if (next_s != 0)
         local_time_format(next_s * SECOND_US, next);
     if (zone_name != NULL)
-        printf("Submitted recurring job %s, next at %s (%s)\n",
-               name,
-               next,
-               zone_name);
+        printf("Submitted recurring job %s, next at %s (%s)\n", name, next, zone_name);
     else
         printf("Submitted recurring job %s, by the controller's clock\n", name);
     printf("'kctl delete cronjob %s' deletes it\n", name);
 }
 
 int
-cron_submit_run(const struct submission *s,
-                struct client *client,
-                const struct json *manifest,
+cron_submit_run(const struct submission *s, struct client *client, const struct json *manifest,
                 struct error *err)
 {
     struct arena *arena = arena_new(0);
@@ -169,8 +150,7 @@ cron_submit_run(const struct submission *s,
     int r = sync_call_run(client, arena, &request, &call, err);
 
     if (r < 0 && call.code == 0)
-        return error_wrap(err,
-                          r,
+        return error_wrap(err, r,
                           "no answer came, and it may have been submitted "
                           "('kctl get cronjob %s' shows whether it was)",
                           name);

@@ -14,12 +14,9 @@ struct submission;
 /* The CronJob that creates Jobs like `job`. Its name is the job's with random
  * letters; its schedule is in this host's time zone.
  */
-struct json *cron_submit_manifest(const struct submission *submission,
-                                  const struct json *job,
+struct json *cron_submit_manifest(const struct submission *submission, const struct json *job,
                                   struct arena *arena);
 
 /* Sends the CronJob, and prints its name and next time. */
-int cron_submit_run(const struct submission *submission,
-                    struct client *client,
-                    const struct json *manifest,
-                    struct error *err);
+int cron_submit_run(const struct submission *submission, struct client *client,
+                    const struct json *manifest, struct error *err);

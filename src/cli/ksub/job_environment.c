@@ -40,8 +40,7 @@ static const char *
 find_entry(char *const *environment, const char *name, size_t length)
 {
     for (; *environment != NULL; environment++)
-        if (strncmp(*environment, name, length) == 0
-            && (*environment)[length] == '=')
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
             return *environment;
     return NULL;
 }
@@ -106,8 +105,7 @@ static void
 add_all(struct strbuf *out, const char *list, char *const *environment)
 {
     for (; *environment != NULL; environment++)
-        if (strchr(*environment, '=') != NULL
-            && !is_of_another_job(*environment)
+        if (strchr(*environment, '=') != NULL && !is_of_another_job(*environment)
             && !replaces(list, *environment))
             add_entry(out, *environment);
 }
@@ -130,8 +128,7 @@ add_list(struct strbuf *out, const char *list, char *const *environment)
     }
 }
 
-static void PRINTF(2, 3)
-    add_variable(struct strbuf *out, const char *format, ...)
+static void PRINTF(2, 3) add_variable(struct strbuf *out, const char *format, ...)
 {
     va_list args;
 
@@ -152,26 +149,18 @@ add_ours(struct strbuf *out, const struct submission *s)
         add_variable(out, "KILN_SUBMIT_DIR=%s", directory);
     if (gethostname(host, sizeof(host) - 1) == 0)
         add_variable(out, "KILN_SUBMIT_HOST=%s", host);
-    add_variable(out,
-                 "KILN_NTASKS=%" PRId64,
-                 s->tasks > 0 ? s->tasks : INT64_C(1));
+    add_variable(out, "KILN_NTASKS=%" PRId64, s->tasks > 0 ? s->tasks : INT64_C(1));
     if (s->cpus_per_task > 0)
         add_variable(out, "KILN_CPUS_PER_TASK=%" PRId64, s->cpus_per_task);
     if (s->memory_per_cpu_bytes > 0)
-        add_variable(out,
-                     "KILN_MEM_PER_CPU_MB=%" PRId64,
-                     s->memory_per_cpu_bytes >> 20);
-    add_variable(out,
-                 "KILN_JOB_ACCOUNT=%s",
-                 s->account != NULL ? s->account : "default");
+        add_variable(out, "KILN_MEM_PER_CPU_MB=%" PRId64, s->memory_per_cpu_bytes >> 20);
+    add_variable(out, "KILN_JOB_ACCOUNT=%s", s->account != NULL ? s->account : "default");
     if (s->partition != NULL)
         add_variable(out, "KILN_JOB_PARTITION=%s", s->partition);
 }
 
 void
-job_environment(const struct submission *s,
-                char *const *environment,
-                struct strbuf *out)
+job_environment(const struct submission *s, char *const *environment, struct strbuf *out)
 {
     const char *list = s->exported != NULL ? s->exported : "ALL";
 

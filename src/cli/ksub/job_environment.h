@@ -13,6 +13,5 @@ struct strbuf;
 struct submission;
 
 /* NAME=value entries, each followed by a NUL. */
-void job_environment(const struct submission *submission,
-                     char *const *environment,
+void job_environment(const struct submission *submission, char *const *environment,
                      struct strbuf *out);

@@ -16,8 +16,7 @@
 static bool
 is_blank(char c)
 {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f'
-           || c == '\v';
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
 }
 
 static bool
@@ -33,28 +32,23 @@ int
 job_script_check(const char *text, size_t length, struct error *err)
 {
     if (length > JOB_SCRIPT_MAX)
-        return error_set(err,
-                         -EFBIG,
+        return error_set(err, -EFBIG,
                          "the script is larger than %u MiB; keep the data in "
                          "a file and let the script read it",
                          JOB_SCRIPT_MAX >> 20);
     if (is_all_blank(text, length))
         return error_set(err, -EINVAL, "the script is empty");
     if (length < 2 || memcmp(text, "#!", 2) != 0)
-        return error_set(
-            err,
-            -EINVAL,
-            "this does not look like a batch script: the first line must "
-            "start with #! followed by the path to an interpreter, for "
-            "instance #!/bin/sh (to run a program, use --wrap 'COMMAND')");
+        return error_set(err, -EINVAL,
+                         "this does not look like a batch script: the first line must "
+                         "start with #! followed by the path to an interpreter, for "
+                         "instance #!/bin/sh (to run a program, use --wrap 'COMMAND')");
     if (memchr(text, '\0', length) != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "the script contains NUL bytes, so it is a binary "
                          "file; run a program with --wrap 'COMMAND'");
     if (memmem(text, length, "\r\n", 2) != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "the script has DOS line breaks (\\r\\n) instead of "
                          "Unix ones (\\n); convert it with dos2unix or "
                          "sed -i 's/\\r$//'");
@@ -122,9 +116,7 @@ job_script_is_utf8(const char *text, size_t length)
 /* ---- Directives ---- */
 
 void
-job_script_read(struct job_script_reader *reader,
-                const char *prefix,
-                const char *text,
+job_script_read(struct job_script_reader *reader, const char *prefix, const char *text,
                 size_t length)
 {
     reader->prefix = prefix;
@@ -177,11 +169,7 @@ take_word(const char **at, const char *end, char **to, struct error *err)
 }
 
 static int
-split(struct arena *arena,
-      const char *p,
-      const char *end,
-      char ***ret_words,
-      size_t *ret_count,
+split(struct arena *arena, const char *p, const char *end, char ***ret_words, size_t *ret_count,
       struct error *err)
 {
     const size_t length = (size_t)(end - p);
@@ -213,21 +201,15 @@ split(struct arena *arena,
 }
 
 int
-job_script_split(const char *text,
-                 struct arena *arena,
-                 char ***ret_words,
-                 size_t *ret_count,
+job_script_split(const char *text, struct arena *arena, char ***ret_words, size_t *ret_count,
                  struct error *err)
 {
     return split(arena, text, text + strlen(text), ret_words, ret_count, err);
 }
 
 int
-job_script_next(struct job_script_reader *reader,
-                struct arena *arena,
-                char ***ret_words,
-                size_t *ret_count,
-                struct error *err)
+job_script_next(struct job_script_reader *reader, struct arena *arena, char ***ret_words,
+                size_t *ret_count, struct error *err)
 {
     const size_t prefix_length = strlen(reader->prefix);
     const char *line;
@@ -240,17 +222,10 @@ job_script_next(struct job_script_reader *reader,
             reader->at = reader->end;
             return 0;
         }
-        if (length <= prefix_length
-            || memcmp(line, reader->prefix, prefix_length) != 0
+        if (length <= prefix_length || memcmp(line, reader->prefix, prefix_length) != 0
             || !is_blank(line[prefix_length]))
             continue;
-        if (split(arena,
-                  line + prefix_length,
-                  line + length,
-                  ret_words,
-                  ret_count,
-                  err)
-            < 0)
+        if (split(arena, line + prefix_length, line + length, ret_words, ret_count, err) < 0)
             return -EINVAL;
         return 1;
     }

@@ -30,27 +30,19 @@ struct job_script_reader {
     const char *end;
     unsigned line; /* of the last directive, from 1 */
 };
-void job_script_read(struct job_script_reader *reader,
-                     const char *prefix,
-                     const char *text,
+void job_script_read(struct job_script_reader *reader, const char *prefix, const char *text,
                      size_t length);
 
 /* 1: the words of the next directive, in the arena, NULL-terminated; 0: there
  * are no more; -EINVAL: a quote is not closed.
  */
-int job_script_next(struct job_script_reader *reader,
-                    struct arena *arena,
-                    char ***ret_words,
-                    size_t *ret_count,
-                    struct error *err);
+int job_script_next(struct job_script_reader *reader, struct arena *arena, char ***ret_words,
+                    size_t *ret_count, struct error *err);
 
 /* Splits a text into words by the rules of directives; -EINVAL as
  * job_script_next.
  */
-int job_script_split(const char *text,
-                     struct arena *arena,
-                     char ***ret_words,
-                     size_t *ret_count,
+int job_script_split(const char *text, struct arena *arena, char ***ret_words, size_t *ret_count,
                      struct error *err);
 
 /* Whether the text is valid in a JSON string without changes. */

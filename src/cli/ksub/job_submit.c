@@ -27,8 +27,7 @@ leaves_in_doubt(const struct sync_call *sync_call, int r)
 {
     if (sync_call->code != 0)
         return sync_call->code == 502 || sync_call->code == 504;
-    return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT
-           || r == -ECONNABORTED;
+    return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT || r == -ECONNABORTED;
 }
 
 /* A host that refuses the connection is up, and its controller may be
@@ -38,8 +37,7 @@ leaves_in_doubt(const struct sync_call *sync_call, int r)
 static bool
 is_worth_repeating(const struct sync_call *sync_call, int r, bool in_doubt)
 {
-    return leaves_in_doubt(sync_call, r) || sync_call->code == 429
-           || sync_call->code == 503
+    return leaves_in_doubt(sync_call, r) || sync_call->code == 429 || sync_call->code == 503
            || (sync_call->code == 0 && (in_doubt || r == -ECONNREFUSED));
 }
 
@@ -47,10 +45,8 @@ is_worth_repeating(const struct sync_call *sync_call, int r, bool in_doubt)
 static void
 say_waiting(const struct error *err, int64_t left_ms)
 {
-    fprintf(stderr,
-            "ksub: no answer yet, trying for %lld s more: %s\n",
-            (long long)(left_ms + 500) / 1000,
-            err->text);
+    fprintf(stderr, "ksub: no answer yet, trying for %lld s more: %s\n",
+            (long long)(left_ms + 500) / 1000, err->text);
 }
 
 static void
@@ -62,9 +58,7 @@ print_warnings(const struct sync_call *sync_call)
 
 /* Makes one attempt. An answer without the job counts as no answer. */
 static int
-send_once(const struct job_submit *d,
-          const char *key,
-          struct sync_call *sync_call,
+send_once(const struct job_submit *d, const char *key, struct sync_call *sync_call,
           struct error *err)
 {
     struct arena *arena = arena_new(0);
@@ -73,15 +67,13 @@ send_once(const struct job_submit *d,
         .kind = &job_kind,
         .namespace = d->namespace,
         .body = json_dup(arena, d->job),
-        .query = d->dry_run ? "fieldValidation=Strict&dryRun=All"
-                            : "fieldValidation=Strict",
+        .query = d->dry_run ? "fieldValidation=Strict&dryRun=All" : "fieldValidation=Strict",
         .submission_key = d->dry_run ? NULL : key,
     };
     int r = sync_call_run(d->client, arena, &request, sync_call, err);
 
     if (sync_call->code == 404)
-        return error_set(err,
-                         r,
+        return error_set(err, r,
                          "there is no account '%s'; 'kctl get namespaces' "
                          "lists them",
                          d->namespace);
@@ -95,17 +87,14 @@ say_doubt(const struct job_submit *d, int r, struct error *err)
 {
     if (d->dry_run)
         return r;
-    return error_wrap(err,
-                      r,
+    return error_wrap(err, r,
                       "no answer came, and the job may have been submitted "
                       "(when the controller is back, 'kctl get jobs' shows "
                       "whether it was)");
 }
 
 int
-job_submit_run(const struct job_submit *d,
-               const struct object **ret_job,
-               struct error *err)
+job_submit_run(const struct job_submit *d, const struct object **ret_job, struct error *err)
 {
     const int64_t began = clock_monotonic_us(&clock_system);
     const int64_t until = began + d->patience_ms * 1000;
@@ -130,12 +119,11 @@ job_submit_run(const struct job_submit *d,
             return in_doubt && sync_call.code == 0 ? say_doubt(d, r, err) : r;
         if (!is_said && clock_monotonic_us(&clock_system) > began + SAY_US) {
             is_said = true;
-            say_waiting(err,
-                        (until - clock_monotonic_us(&clock_system)) / 1000);
+            say_waiting(err, (until - clock_monotonic_us(&clock_system)) / 1000);
         }
-        nanosleep(&(struct timespec){.tv_sec = pause_ms / 1000,
-                                     .tv_nsec = pause_ms % 1000 * 1000000},
-                  NULL);
+        nanosleep(
+            &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},
+            NULL);
         pause_ms = pause_ms * 2 < MOST_PAUSE_MS ? pause_ms * 2 : MOST_PAUSE_MS;
     }
 }

@@ -26,6 +26,5 @@ struct job_submit {
 };
 
 /* The Job as the controller stored it; the caller unrefs it. */
-int job_submit_run(const struct job_submit *request,
-                   const struct object **ret_job,
+int job_submit_run(const struct job_submit *request, const struct object **ret_job,
                    struct error *err);

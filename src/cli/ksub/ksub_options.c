@@ -15,19 +15,12 @@ static const struct submission_choice numa_policies[] = {
     {"single", "single-numa-node"},
     {NULL, NULL},
 };
-static const struct submission_choice memory_policies[] = {{"bind", NULL},
-                                                           {"preferred", NULL},
-                                                           {"interleave", NULL},
-                                                           {NULL, NULL}};
-static const struct submission_choice gpu_bindings[] = {{"closest", NULL},
-                                                        {"none", NULL},
-                                                        {NULL, NULL}};
+static const struct submission_choice memory_policies[] = {
+    {"bind", NULL}, {"preferred", NULL}, {"interleave", NULL}, {NULL, NULL}};
+static const struct submission_choice gpu_bindings[] = {
+    {"closest", NULL}, {"none", NULL}, {NULL, NULL}};
 static const struct submission_choice distributions[] = {
-    {"pack", NULL},
-    {"scatter", NULL},
-    {"cyclic", NULL},
-    {"block", "pack"},
-    {NULL, NULL},
+    {"pack", NULL}, {"scatter", NULL}, {"cyclic", NULL}, {"block", "pack"}, {NULL, NULL},
 };
 
 #define PLACE(member) .offset = offsetof(struct submission, member)
@@ -282,10 +275,7 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = submission_set_path,
      PLACE(output)},
-    {.name = "parsable",
-     .help = "print only the id",
-     .type = OPTION_FLAG,
-     PLACE(parsable)},
+    {.name = "parsable", .help = "print only the id", .type = OPTION_FLAG, PLACE(parsable)},
     {.name = "partition",
      .letter = 'p',
      .argument = "NAME",
@@ -381,11 +371,10 @@ const struct option_table ksub_options = {
              "[OPTION]... --wrap COMMAND\n"
              "[OPTION]... --chain SCRIPT...\n"
              "[OPTION]... --pipeline FILE",
-    .summary =
-        "Submit a batch job, and print its id. Options can also be given in "
-        "the script, in lines that begin with #KSUB, and in environment "
-        "variables such as KSUB_TIME; the command line overrides the script, "
-        "and the script overrides the environment.",
+    .summary = "Submit a batch job, and print its id. Options can also be given in "
+               "the script, in lines that begin with #KSUB, and in environment "
+               "variables such as KSUB_TIME; the command line overrides the script, "
+               "and the script overrides the environment.",
     OPTION_ROWS(rows),
     .more = "Example: ksub -c 8 --mem 16G -t 2:00:00 simulate.sh",
     .has_version = true,

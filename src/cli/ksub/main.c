@@ -60,29 +60,23 @@ print_id(const struct submission *s, const struct object *job)
 static void
 print_given(const struct object *job)
 {
-    const char *given =
-        string_map_find(&job->meta->annotations, ANNOTATION_DEFAULTED);
+    const char *given = string_map_find(&job->meta->annotations, ANNOTATION_DEFAULTED);
     const struct pod_spec *spec = job_of(job)->spec.template_.spec;
     CLEANUP_STRBUF struct strbuf time = STRBUF_INIT;
 
     if (given == NULL || strstr(given, "time") == NULL || spec == NULL
-        || spec->active_deadline_seconds == NULL
-        || pod_spec_partition(spec) == NULL)
+        || spec->active_deadline_seconds == NULL || pod_spec_partition(spec) == NULL)
         return;
     duration_format(*spec->active_deadline_seconds, &time);
     fprintf(stderr,
             "ksub: no time limit was given; partition %s sets %s (use -t for "
             "another)\n",
-            pod_spec_partition(spec),
-            time.text);
+            pod_spec_partition(spec), time.text);
 }
 
 static int
-submit(const struct submission *s,
-       const struct json *manifest,
-       struct arena *arena,
-       int *ret_status,
-       struct error *err)
+submit(const struct submission *s, const struct json *manifest, struct arena *arena,
+       int *ret_status, struct error *err)
 {
     CLEANUP(connection_closep) struct connection *connection = NULL;
     CLEANUP(object_unrefp) const struct object *job = NULL;
@@ -92,13 +86,10 @@ submit(const struct submission *s,
         .dry_run = s->test_only || s->cron != NULL,
         .patience_ms = PATIENCE_MS,
     };
-    int r = connection_open(s->server,
-                            NULL,
-                            s->wait || s->test_only || s->cron != NULL
-                                ? CONNECTION_OFTEN
-                                : CONNECTION_ONCE,
-                            &connection,
-                            err);
+    int r = connection_open(s->server, NULL,
+                            s->wait || s->test_only || s->cron != NULL ? CONNECTION_OFTEN
+                                                                       : CONNECTION_ONCE,
+                            &connection, err);
 
     if (r < 0)
         return r;
@@ -117,10 +108,7 @@ submit(const struct submission *s,
         return test_only_print(&given, request.client, manifest, err);
     }
     if (s->cron != NULL)
-        return cron_submit_run(s,
-                               request.client,
-                               cron_submit_manifest(s, manifest, arena),
-                               err);
+        return cron_submit_run(s, request.client, cron_submit_manifest(s, manifest, arena), err);
     print_id(s, job);
     return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
 }
@@ -135,9 +123,7 @@ end_with_problems(const struct submission_input *input)
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0')
         fprintf(stderr, "ksub: %s\n", line);
     if (input->n_problems > 1)
-        fprintf(stderr,
-                "ksub: %u problems, nothing was submitted\n",
-                input->n_problems);
+        fprintf(stderr, "ksub: %u problems, nothing was submitted\n", input->n_problems);
     if (input->reads_foreign && !input->submission.sbatch)
         fputs("ksub: #SBATCH lines are read as sbatch reads them; --no-sbatch "
               "ignores them\n",
@@ -151,8 +137,7 @@ end_misused(int r, const struct error *err)
 {
     int status = (int)program_end("ksub", r, err);
 
-    return r == -EINVAL || r == -ERANGE || r == -EOPNOTSUPP ? EXIT_STATUS_USAGE
-                                                            : status;
+    return r == -EINVAL || r == -ERANGE || r == -EOPNOTSUPP ? EXIT_STATUS_USAGE : status;
 }
 
 static int

@@ -35,10 +35,7 @@ manifest_namespace(const struct submission *s)
 }
 
 static void
-set_text(struct arena *arena,
-         struct json *object,
-         const char *name,
-         const char *text)
+set_text(struct arena *arena, struct json *object, const char *name, const char *text)
 {
     if (text != NULL)
         json_set_string(arena, object, name, text);
@@ -58,10 +55,7 @@ job_name_annotation(struct arena *arena, const struct submission *s)
 {
     struct json *annotations = json_object(arena);
 
-    json_set_string(arena,
-                    annotations,
-                    ANNOTATION_JOB_NAME,
-                    submission_name(s));
+    json_set_string(arena, annotations, ANNOTATION_JOB_NAME, submission_name(s));
     return annotations;
 }
 
@@ -79,10 +73,7 @@ metadata(struct arena *arena, const struct submission *s)
     if (s->comment != NULL && s->comment[0] != '\0')
         json_set_string(arena, annotations, ANNOTATION_COMMENT, s->comment);
     if (s->is_unlimited)
-        json_set_string(arena,
-                        annotations,
-                        ANNOTATION_TIME_LIMIT,
-                        TIME_LIMIT_NONE);
+        json_set_string(arena, annotations, ANNOTATION_TIME_LIMIT, TIME_LIMIT_NONE);
     json_set(arena, meta, "annotations", annotations);
     return meta;
 }
@@ -94,35 +85,24 @@ script_blob(struct arena *arena, const struct strbuf *script)
     struct json *blob = json_object(arena);
 
     if (job_script_is_utf8(script->text, script->length))
-        json_set(arena,
-                 blob,
-                 "text",
-                 json_string_n(arena, script->text, script->length));
+        json_set(arena, blob, "text", json_string_n(arena, script->text, script->length));
     else
-        json_set(arena,
-                 blob,
-                 "data",
-                 base64_string(arena, script->text, script->length));
+        json_set(arena, blob, "data", base64_string(arena, script->text, script->length));
     return blob;
 }
 
 static int
-add_environment(struct arena *arena,
-                struct json *spec,
-                const struct submission *s,
+add_environment(struct arena *arena, struct json *spec, const struct submission *s,
                 struct error *err)
 {
     CLEANUP_STRBUF struct strbuf environment = STRBUF_INIT;
 
     job_environment(s, environ, &environment);
     if (environment.length > MAX_ENVIRONMENT)
-        return error_set(err,
-                         -E2BIG,
+        return error_set(err, -E2BIG,
                          "the environment is larger than 1 MiB; use --export "
                          "with the names that the job needs");
-    json_set(arena,
-             json_make_object(arena, spec, "environment"),
-             "data",
+    json_set(arena, json_make_object(arena, spec, "environment"), "data",
              base64_string(arena, environment.text, environment.length));
     return 0;
 }
@@ -130,9 +110,7 @@ add_environment(struct arena *arena,
 /* ---- Resources ---- */
 
 static void
-add_hugepages(struct arena *arena,
-              struct json *list,
-              const struct submission_pages *pages)
+add_hugepages(struct arena *arena, struct json *list, const struct submission_pages *pages)
 {
     CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf bytes = STRBUF_INIT;
@@ -149,12 +127,9 @@ amounts(struct arena *arena, const struct submission *s)
     struct json *list = json_object(arena);
     int64_t bytes = submission_memory(s);
 
-    json_set(arena,
-             list,
-             "cpu",
-             s->shared_mcpu > 0
-                 ? json_stringf(arena, "%lldm", (long long)s->shared_mcpu)
-                 : json_stringf(arena, "%lld", (long long)submission_cpus(s)));
+    json_set(arena, list, "cpu",
+             s->shared_mcpu > 0 ? json_stringf(arena, "%lldm", (long long)s->shared_mcpu)
+                                : json_stringf(arena, "%lld", (long long)submission_cpus(s)));
     if (bytes > 0) {
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -162,10 +137,7 @@ amounts(struct arena *arena, const struct submission *s)
         json_set_string(arena, list, "memory", text.text);
     }
     if (s->gpus > 0)
-        json_set(arena,
-                 list,
-                 "kiln.hpc/gpu",
-                 json_stringf(arena, "%lld", (long long)s->gpus));
+        json_set(arena, list, "kiln.hpc/gpu", json_stringf(arena, "%lld", (long long)s->gpus));
     for (unsigned i = 0; i < s->n_hugepages; i++)
         add_hugepages(arena, list, &s->hugepages[i]);
     return list;
@@ -177,10 +149,7 @@ placement(struct arena *arena, const struct submission *s)
 {
     struct json *p = json_object(arena);
 
-    json_set_string(arena,
-                    p,
-                    "cpuPolicy",
-                    s->shared_mcpu > 0 ? "shared" : "exclusive");
+    json_set_string(arena, p, "cpuPolicy", s->shared_mcpu > 0 ? "shared" : "exclusive");
     set_text(arena, p, "numaPolicy", s->numa_policy);
     if (s->threads_per_core > 0)
         json_set_int(arena, p, "threadsPerCore", s->threads_per_core);
@@ -222,8 +191,7 @@ meaning_of(char letter, const struct submission *s)
 {
     static const char theirs[] = SBATCH_PATTERNS;
     static const char *const ours[] = {"%j", "0", "0", "batch"};
-    const char *found =
-        s->is_slurms && letter != '\0' ? strchr(theirs, letter) : NULL;
+    const char *found = s->is_slurms && letter != '\0' ? strchr(theirs, letter) : NULL;
 
     if (letter == 'A' && s->array.text == NULL)
         return "%j";
@@ -240,8 +208,7 @@ file_pattern(struct arena *arena, const struct submission *s, const char *path)
     while (*path != '\0') {
         size_t digits = *path == '%' ? strspn(path + 1, "0123456789") : 0;
         bool is_pattern = *path == '%' && path[1 + digits] != '\0';
-        const char *meaning =
-            is_pattern ? meaning_of(path[1 + digits], s) : NULL;
+        const char *meaning = is_pattern ? meaning_of(path[1 + digits], s) : NULL;
         size_t length = is_pattern ? digits + 2 : 1;
 
         if (meaning == NULL)
@@ -261,9 +228,7 @@ execution(struct arena *arena, const struct submission *s)
     struct json *e = json_object(arena);
 
     set_text(arena, e, "stdinPath", file_pattern(arena, s, s->input));
-    set_text(arena,
-             e,
-             "stdoutPath",
+    set_text(arena, e, "stdoutPath",
              s->output != NULL ? file_pattern(arena, s, s->output)
              : s->is_slurms    ? SLURMS_OUTPUT
                                : DEFAULT_OUTPUT);
@@ -290,17 +255,14 @@ directory_of_shell(void)
     struct stat named;
     struct stat here;
 
-    if (name == NULL || name[0] != '/' || stat(name, &named) < 0
-        || stat(".", &here) < 0 || named.st_dev != here.st_dev
-        || named.st_ino != here.st_ino)
+    if (name == NULL || name[0] != '/' || stat(name, &named) < 0 || stat(".", &here) < 0
+        || named.st_dev != here.st_dev || named.st_ino != here.st_ino)
         return NULL;
     return name;
 }
 
 static int
-working_directory(struct arena *arena,
-                  const struct submission *s,
-                  const char **ret_directory,
+working_directory(struct arena *arena, const struct submission *s, const char **ret_directory,
                   struct error *err)
 {
     const char *here = directory_of_shell();
@@ -313,8 +275,7 @@ working_directory(struct arena *arena,
     if (here == NULL)
         here = getcwd(buffer, sizeof(buffer));
     if (here == NULL)
-        return error_set(err,
-                         -errno,
+        return error_set(err, -errno,
                          "the current working directory cannot be found (%s); "
                          "give a directory with --chdir",
                          strerror(errno));
@@ -326,9 +287,7 @@ working_directory(struct arena *arena,
 }
 
 static struct json *
-container(struct arena *arena,
-          const struct submission *s,
-          const char *directory)
+container(struct arena *arena, const struct submission *s, const char *directory)
 {
     struct json *c = json_object(arena);
     struct json *resources;
@@ -361,28 +320,21 @@ volumes(struct arena *arena, const struct submission *s)
 
     memory_size_format(s->tmp_bytes, &size);
     json_set_string(arena, volume, "name", "tmp");
-    template_ = json_make_object(arena,
-                                 json_make_object(arena, volume, "ephemeral"),
+    template_ = json_make_object(arena, json_make_object(arena, volume, "ephemeral"),
                                  "volumeClaimTemplate");
     spec = json_make_object(arena, template_, "spec");
     json_append(arena, modes, json_string(arena, "ReadWriteOnce"));
     json_set(arena, spec, "accessModes", modes);
     json_set_string(arena, spec, "storageClassName", STORAGE_CLASS_SCRATCH);
     json_set_string(arena,
-                    json_make_object(arena,
-                                     json_make_object(arena, spec, "resources"),
-                                     "requests"),
-                    "storage",
-                    size.text);
+                    json_make_object(arena, json_make_object(arena, spec, "resources"), "requests"),
+                    "storage", size.text);
     json_append(arena, list, volume);
     return list;
 }
 
 static int
-fill_pod(struct arena *arena,
-         struct json *spec,
-         const struct submission *s,
-         struct error *err)
+fill_pod(struct arena *arena, struct json *spec, const struct submission *s, struct error *err)
 {
     struct json *containers = json_array(arena);
     const char *directory = NULL;
@@ -410,11 +362,8 @@ fill_pod(struct arena *arena,
 
 /* ---- The Job's own fields ---- */
 static int
-fill_job(struct arena *arena,
-         struct json *spec,
-         const struct submission *s,
-         const struct strbuf *script,
-         struct error *err)
+fill_job(struct arena *arena, struct json *spec, const struct submission *s,
+         const struct strbuf *script, struct error *err)
 {
     struct json *template_ = json_make_object(arena, spec, "template");
     struct json *meta = json_make_object(arena, template_, "metadata");
@@ -422,14 +371,9 @@ fill_job(struct arena *arena,
 
     json_set(arena, meta, "annotations", job_name_annotation(arena, s));
     if (s->is_slurms)
-        json_set_string(arena,
-                        json_get(meta, "annotations"),
-                        ANNOTATION_VARIABLES,
-                        "slurm");
+        json_set_string(arena, json_get(meta, "annotations"), ANNOTATION_VARIABLES, "slurm");
     if (s->tasks > 1)
-        json_set(arena,
-                 json_get(meta, "annotations"),
-                 ANNOTATION_TASKS,
+        json_set(arena, json_get(meta, "annotations"), ANNOTATION_TASKS,
                  json_stringf(arena, "%lld", (long long)s->tasks));
     r = fill_pod(arena, json_make_object(arena, template_, "spec"), s, err);
     if (r < 0)
@@ -471,14 +415,8 @@ static int
 check_texts(const struct submission *s, struct error *err)
 {
     const char *const texts[] = {
-        submission_name(s),
-        s->account,
-        s->comment,
-        s->priority_class,
-        s->directory,
-        s->input,
-        s->output,
-        s->error,
+        submission_name(s), s->account, s->comment, s->priority_class,
+        s->directory,       s->input,   s->output,  s->error,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -486,10 +424,7 @@ check_texts(const struct submission *s, struct error *err)
             return error_set(err, -EILSEQ, "'%s' is not valid UTF-8", texts[i]);
     for (char *const *a = s->arguments; a != NULL && *a != NULL; a++)
         if (!job_script_is_utf8(*a, strlen(*a)))
-            return error_set(err,
-                             -EILSEQ,
-                             "the argument '%s' is not valid UTF-8",
-                             *a);
+            return error_set(err, -EILSEQ, "the argument '%s' is not valid UTF-8", *a);
     return 0;
 }
 
@@ -497,23 +432,17 @@ static int
 check_sums(const struct submission *s, struct error *err)
 {
     if (s->shared_mcpu > 0
-        && (s->cpus_per_task > 0 || s->threads_per_core > 0
-            || s->cores_per_socket > 0 || s->exclusive
-            || s->distribution != NULL))
-        return error_set(err,
-                         -EINVAL,
+        && (s->cpus_per_task > 0 || s->threads_per_core > 0 || s->cores_per_socket > 0
+            || s->exclusive || s->distribution != NULL))
+        return error_set(err, -EINVAL,
                          "--shared is for jobs without their own cores; -c, "
                          "--exclusive and the choice of cores are for jobs "
                          "with their own cores");
     if (submission_cpus(s) > 1000000)
-        return error_set(err,
-                         -ERANGE,
-                         "%lld CPUs are more than any node can have",
+        return error_set(err, -ERANGE, "%lld CPUs are more than any node can have",
                          (long long)submission_cpus(s));
     if (s->memory_per_cpu_bytes > INT64_MAX / submission_cpus(s))
-        return error_set(err,
-                         -ERANGE,
-                         "--mem-per-cpu: more memory than any node can have");
+        return error_set(err, -ERANGE, "--mem-per-cpu: more memory than any node can have");
     return 0;
 }
 
@@ -524,17 +453,14 @@ check_warning(const struct submission *s, struct error *err)
     if (!s->has_signal)
         return 0;
     if (s->time_limit_s <= 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--signal warns before the time limit, but the job "
                          "has none; --time sets one");
     if (s->signal.seconds_before >= s->time_limit_s)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--signal: %lld s before the time limit the job has "
                          "not begun; the limit is %lld s",
-                         (long long)s->signal.seconds_before,
-                         (long long)s->time_limit_s);
+                         (long long)s->signal.seconds_before, (long long)s->time_limit_s);
     return 0;
 }
 
@@ -550,15 +476,13 @@ check_recurrence(const struct submission *s, struct error *err)
     if (s->cron == NULL)
         return 0;
     if (other != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "%s is for a single job, but --cron starts many; "
                          "leave one of them out",
                          other);
     /* A named job has ended before most of the scheduled jobs start. */
     if (s->dependency != NULL && strcmp(s->dependency, "singleton") != 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--dependency %s names particular jobs, but --cron "
                          "creates a job repeatedly; with --cron, only "
                          "singleton is allowed",
@@ -567,21 +491,18 @@ check_recurrence(const struct submission *s, struct error *err)
 }
 
 struct json *
-manifest_make(const struct submission *s,
-              const struct strbuf *script,
-              struct arena *arena,
+manifest_make(const struct submission *s, const struct strbuf *script, struct arena *arena,
               struct error *err)
 {
     struct json *job = json_object(arena);
 
-    if (check_texts(s, err) < 0 || check_sums(s, err) < 0
-        || check_warning(s, err) < 0 || check_recurrence(s, err) < 0)
+    if (check_texts(s, err) < 0 || check_sums(s, err) < 0 || check_warning(s, err) < 0
+        || check_recurrence(s, err) < 0)
         return NULL;
     json_set_string(arena, job, "apiVersion", "batch/v1");
     json_set_string(arena, job, "kind", "Job");
     json_set(arena, job, "metadata", metadata(arena, s));
-    if (fill_job(arena, json_make_object(arena, job, "spec"), s, script, err)
-        < 0)
+    if (fill_job(arena, json_make_object(arena, job, "spec"), s, script, err) < 0)
         return NULL;
     return job;
 }

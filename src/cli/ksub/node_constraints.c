@@ -36,10 +36,7 @@ requirement(struct arena *arena, const char *key, const char *op)
 }
 
 static struct json *
-requirement_of_value(struct arena *arena,
-                     const char *key,
-                     const char *op,
-                     const char *value)
+requirement_of_value(struct arena *arena, const char *key, const char *op, const char *value)
 {
     struct json *r = requirement(arena, key, op);
     struct json *values = json_array(arena);
@@ -61,16 +58,12 @@ wish_nodes(struct wish *w, const char *list, struct error *err)
     if (r < 0)
         return r;
     if (count > 1)
-        return error_set(err,
-                         -EOPNOTSUPP,
+        return error_set(err, -EOPNOTSUPP,
                          "'%s' names %zu nodes, but a job has one node for "
                          "now; jobs on several nodes come in a later release",
-                         list,
-                         count);
-    json_append(
-        w->arena,
-        w->fields,
-        requirement_of_value(w->arena, "metadata.name", "In", names[0]));
+                         list, count);
+    json_append(w->arena, w->fields,
+                requirement_of_value(w->arena, "metadata.name", "In", names[0]));
     return 0;
 }
 
@@ -86,10 +79,8 @@ wish_without(struct wish *w, const char *list, struct error *err)
     if (r < 0)
         return r;
     for (size_t i = 0; i < count; i++)
-        json_append(
-            w->arena,
-            w->fields,
-            requirement_of_value(w->arena, "metadata.name", "NotIn", names[i]));
+        json_append(w->arena, w->fields,
+                    requirement_of_value(w->arena, "metadata.name", "NotIn", names[i]));
     return 0;
 }
 
@@ -109,8 +100,7 @@ is_label_text(const char *text)
 static int
 refuse_constraint(const char *list, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%s' is not a list of features or "
                      "KEY=VALUE labels, all of which (a&b) or one of which "
                      "(a|b) a node must have",
@@ -126,9 +116,7 @@ feature(struct arena *arena, char *text)
     if (equals == NULL) {
         if (!is_label_text(text) || strchr(text, '/') != NULL)
             return NULL;
-        return requirement(arena,
-                           arena_printf(arena, LABEL_FEATURE "%s", text),
-                           "Exists");
+        return requirement(arena, arena_printf(arena, LABEL_FEATURE "%s", text), "Exists");
     }
     *equals = '\0';
     if (!is_label_text(text) || !is_label_text(equals + 1))
@@ -144,10 +132,7 @@ wish_features(struct wish *w, const char *list, struct error *err)
     char *copy = arena_strdup(w->arena, list);
 
     if (separator == '|' && strchr(list, '&') != NULL)
-        return error_set(err,
-                         -EOPNOTSUPP,
-                         "'%s' mixes & and |; use only one of them",
-                         list);
+        return error_set(err, -EOPNOTSUPP, "'%s' mixes & and |; use only one of them", list);
     for (char *item = copy; item != NULL;) {
         char *next = strchr(item, separator);
         struct json *one;
@@ -174,11 +159,7 @@ check_partitions(const char *list, struct error *err)
             return error_set(err, -EINVAL, "a name is missing");
         for (size_t i = 0; i < n; i++)
             if (!isalnum((unsigned char)at[i]) && strchr("-_.", at[i]) == NULL)
-                return error_set(err,
-                                 -EINVAL,
-                                 "'%.*s' is not a partition name",
-                                 (int)n,
-                                 at);
+                return error_set(err, -EINVAL, "'%.*s' is not a partition name", (int)n, at);
         at += n;
         if (*at == '\0')
             return 0;
@@ -216,16 +197,12 @@ add_affinity(const struct wish *w, struct json *spec)
         json_append(w->arena, terms, term(w, NULL));
     at = json_make_object(w->arena, spec, "affinity");
     at = json_make_object(w->arena, at, "nodeAffinity");
-    at = json_make_object(w->arena,
-                          at,
-                          "requiredDuringSchedulingIgnoredDuringExecution");
+    at = json_make_object(w->arena, at, "requiredDuringSchedulingIgnoredDuringExecution");
     json_set(w->arena, at, "nodeSelectorTerms", terms);
 }
 
 int
-node_constraints_add(const struct submission *s,
-                     struct arena *arena,
-                     struct json *spec,
+node_constraints_add(const struct submission *s, struct arena *arena, struct json *spec,
                      struct error *err)
 {
     struct wish w = {
@@ -244,10 +221,7 @@ node_constraints_add(const struct submission *s,
         r = wish_without(&w, s->excluded, err);
     if (r == 0 && s->constraint != NULL)
         r = wish_features(&w, s->constraint, err);
-    if (r == 0
-        && json_count(w.fields) + json_count(w.labels)
-                   + json_count(w.alternatives)
-               > 0)
+    if (r == 0 && json_count(w.fields) + json_count(w.labels) + json_count(w.alternatives) > 0)
         add_affinity(&w, spec);
     return r;
 }

@@ -15,7 +15,5 @@ struct submission;
 /* Adds affinity to a pod's spec if the options need it; checks -p, whose names
  * are in the placement.
  */
-int node_constraints_add(const struct submission *submission,
-                         struct arena *arena,
-                         struct json *spec,
-                         struct error *err);
+int node_constraints_add(const struct submission *submission, struct arena *arena,
+                         struct json *spec, struct error *err);

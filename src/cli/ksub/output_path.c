@@ -15,8 +15,7 @@ output_path_check(const char *path, struct error *err)
         p++;
         p += strspn(p, "0123456789");
         if (*p == '\0' || strchr("jAaxuN%", *p) == NULL)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "'%s' contains an unknown pattern (%%j job id, "
                              "%%A job id of an array and %%a of its task, %%x "
                              "job name, %%u user, %%N node, %%%% a percent "

@@ -36,10 +36,8 @@ static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
 
 /* ---- Refusals ---- */
 
-static int PRINTF(3, 4) refuse(struct pipeline_reader *r,
-                               const struct json *value,
-                               const char *format,
-                               ...)
+static int PRINTF(3, 4)
+    refuse(struct pipeline_reader *r, const struct json *value, const char *format, ...)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const unsigned line = yaml_reader_line(r->yaml, value);
@@ -54,17 +52,13 @@ static int PRINTF(3, 4) refuse(struct pipeline_reader *r,
 }
 
 static int
-refuse_words(struct pipeline_reader *r,
-             const struct json *value,
-             const struct error *why)
+refuse_words(struct pipeline_reader *r, const struct json *value, const struct error *why)
 {
     return refuse(r, value, "%s", why->text);
 }
 
 static int
-check_members(struct pipeline_reader *r,
-              const struct json *object,
-              const char *const *known,
+check_members(struct pipeline_reader *r, const struct json *object, const char *const *known,
               size_t n_known)
 {
     for (uint32_t i = 0; i < json_count(object); i++) {
@@ -77,12 +71,8 @@ check_members(struct pipeline_reader *r,
         if (k < n_known)
             continue;
         near = spelling_nearest(m->name, known, n_known);
-        return refuse(r,
-                      m->value,
-                      "unknown pipeline key '%.64s'%s%s%s",
-                      m->name,
-                      near != NULL ? " (did you mean '" : "",
-                      near != NULL ? near : "",
+        return refuse(r, m->value, "unknown pipeline key '%.64s'%s%s%s", m->name,
+                      near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
                       near != NULL ? "'?)" : "");
     }
     return 0;
@@ -100,9 +90,7 @@ text_of(const struct json *value)
 }
 
 static int
-read_list(struct pipeline_reader *r,
-          const struct json *list,
-          const char *what,
+read_list(struct pipeline_reader *r, const struct json *list, const char *what,
           struct pipeline_words *ret_words)
 {
     char **items = arena_new_array(r->arena, char *, json_count(list) + 1);
@@ -111,10 +99,7 @@ read_list(struct pipeline_reader *r,
         const char *text = text_of(json_at(list, i));
 
         if (text == NULL)
-            return refuse(r,
-                          json_at(list, i),
-                          "%s: expected a string; put it in quotes",
-                          what);
+            return refuse(r, json_at(list, i), "%s: expected a string; put it in quotes", what);
         items[i] = arena_strdup(r->arena, text);
     }
     items[json_count(list)] = NULL;
@@ -124,9 +109,7 @@ read_list(struct pipeline_reader *r,
 
 /* Reads a list, or a text with words as in a shell. */
 static int
-read_words(struct pipeline_reader *r,
-           const struct json *object,
-           const char *name,
+read_words(struct pipeline_reader *r, const struct json *object, const char *name,
            struct pipeline_words *ret_words)
 {
     const struct json *value = json_get(object, name);
@@ -139,20 +122,13 @@ read_words(struct pipeline_reader *r,
         return read_list(r, value, name, ret_words);
     if (text_of(value) == NULL)
         return refuse(r, value, "%s: expected a string or a list", name);
-    if (job_script_split(text_of(value),
-                         r->arena,
-                         &ret_words->items,
-                         &ret_words->count,
-                         &why)
-        < 0)
+    if (job_script_split(text_of(value), r->arena, &ret_words->items, &ret_words->count, &why) < 0)
         return refuse(r, value, "%s: %s", name, why.text);
     return 0;
 }
 
 static int
-read_text(struct pipeline_reader *r,
-          const struct json *object,
-          const char *name,
+read_text(struct pipeline_reader *r, const struct json *object, const char *name,
           const char **ret_text)
 {
     const struct json *value = json_get(object, name);
@@ -171,27 +147,21 @@ read_text(struct pipeline_reader *r,
 /* ---- Dependencies of a stage ---- */
 
 static int
-parse_after(struct pipeline_reader *r,
-            const struct json *value,
-            struct json **ret_after)
+parse_after(struct pipeline_reader *r, const struct json *value, struct json **ret_after)
 {
     struct error why = {0};
 
     if (text_of(value) == NULL)
-        return refuse(r,
-                      value,
+        return refuse(r, value,
                       "after: expected the name of a stage, or afterok:NAME "
                       "or another dependency");
-    if (job_dependency_parse_stages(text_of(value), r->arena, ret_after, &why)
-        < 0)
+    if (job_dependency_parse_stages(text_of(value), r->arena, ret_after, &why) < 0)
         return refuse(r, value, "after: %s", why.text);
     return 0;
 }
 
 static int
-read_after(struct pipeline_reader *r,
-           const struct json *object,
-           struct json **ret_after)
+read_after(struct pipeline_reader *r, const struct json *object, struct json **ret_after)
 {
     const struct json *value = json_get(object, "after");
     struct json *jobs = json_array(r->arena);
@@ -208,17 +178,14 @@ read_after(struct pipeline_reader *r,
         if (result < 0)
             return result;
         if (json_get(one, "require") != NULL)
-            return refuse(r,
-                          json_at(value, i),
+            return refuse(r, json_at(value, i),
                           "after: a stage waits for all of a list; to wait "
                           "for any, write one string: afterok:a?afterok:b");
         for (uint32_t k = 0; k < json_count(json_get(one, "jobs")); k++)
             json_append(r->arena, jobs, json_at(json_get(one, "jobs"), k));
     }
     if (json_count(jobs) > JOB_DEPENDENCIES_MOST)
-        return refuse(r,
-                      value,
-                      "after: a stage can wait for at most %u others",
+        return refuse(r, value, "after: a stage can wait for at most %u others",
                       JOB_DEPENDENCIES_MOST);
     if (json_count(jobs) > 0) {
         *ret_after = json_object(r->arena);
@@ -248,9 +215,7 @@ looks_like_number(const char *name)
 }
 
 static int
-check_name(struct pipeline_reader *r,
-           const struct pipeline_file *file,
-           const struct json *object,
+check_name(struct pipeline_reader *r, const struct pipeline_file *file, const struct json *object,
            const char *name)
 {
     const struct pipeline_stage *other;
@@ -258,43 +223,29 @@ check_name(struct pipeline_reader *r,
     if (name == NULL)
         return refuse(r, object, "a stage has no name (name: prepare)");
     if (strlen(name) > NAME_MOST || strspn(name, letters) != strlen(name))
-        return refuse(r,
-                      json_get(object, "name"),
+        return refuse(r, json_get(object, "name"),
                       "the stage name '%.64s' must consist of at most %d "
                       "letters, digits, dots, dashes and underscores",
-                      name,
-                      NAME_MOST);
-    if (looks_like_number(name)
-        || job_dependency_type_of(name) != DEPENDENCY_NONE)
-        return refuse(r,
-                      json_get(object, "name"),
-                      "a stage cannot be called '%s': that is %s",
-                      name,
-                      looks_like_number(name) ? "a job id" : "a dependency");
+                      name, NAME_MOST);
+    if (looks_like_number(name) || job_dependency_type_of(name) != DEPENDENCY_NONE)
+        return refuse(r, json_get(object, "name"), "a stage cannot be called '%s': that is %s",
+                      name, looks_like_number(name) ? "a job id" : "a dependency");
     other = pipeline_file_find(file, name);
     if (other != NULL)
-        return refuse(r,
-                      json_get(object, "name"),
-                      "there are two stages '%s', the first on line %u",
-                      name,
-                      other->line);
+        return refuse(r, json_get(object, "name"),
+                      "there are two stages '%s', the first on line %u", name, other->line);
     return 0;
 }
 
 static int
-read_stage(struct pipeline_reader *r,
-           struct pipeline_file *file,
-           const struct json *object)
+read_stage(struct pipeline_reader *r, struct pipeline_file *file, const struct json *object)
 {
-    static const char *const known[] =
-        {"name", "script", "wrap", "args", "options", "after"};
+    static const char *const known[] = {"name", "script", "wrap", "args", "options", "after"};
     struct pipeline_stage s = {.line = yaml_reader_line(r->yaml, object)};
     int result;
 
     if (!json_is(object, JSON_OBJECT))
-        return refuse(r,
-                      object,
-                      "expected a stage: name, script, args, options, after");
+        return refuse(r, object, "expected a stage: name, script, args, options, after");
     if ((result = check_members(r, object, known, ARRAY_SIZE(known))) < 0
         || (result = read_text(r, object, "name", &s.name)) < 0
         || (result = check_name(r, file, object, s.name)) < 0
@@ -305,27 +256,20 @@ read_stage(struct pipeline_reader *r,
         || (result = read_after(r, object, &s.after)) < 0)
         return result;
     if ((s.script != NULL) == (s.wrapped != NULL))
-        return refuse(r,
-                      object,
-                      "stage '%s' has %s: give either script or wrap",
-                      s.name,
+        return refuse(r, object, "stage '%s' has %s: give either script or wrap", s.name,
                       s.script != NULL ? "both" : "neither");
     if (s.wrapped != NULL && s.arguments.count > 0)
-        return refuse(r,
-                      json_get(object, "args"),
-                      "stage '%s': args require a script; put them into wrap",
-                      s.name);
+        return refuse(r, json_get(object, "args"),
+                      "stage '%s': args require a script; put them into wrap", s.name);
     file->stages[file->count++] = s;
     return 0;
 }
 
 /* ---- The order ---- */
 
-static int PRINTF(4, 5) refuse_stage(const struct pipeline_file *file,
-                                     const struct pipeline_stage *stage,
-                                     struct error *err,
-                                     const char *format,
-                                     ...)
+static int PRINTF(4, 5)
+    refuse_stage(const struct pipeline_file *file, const struct pipeline_stage *stage,
+                 struct error *err, const char *format, ...)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     va_list args;
@@ -333,12 +277,7 @@ static int PRINTF(4, 5) refuse_stage(const struct pipeline_file *file,
     va_start(args, format);
     strbuf_vprintf(&text, format, args);
     va_end(args);
-    return error_set(err,
-                     -EINVAL,
-                     "%s:%u: stage '%s' %s",
-                     file->path,
-                     stage->line,
-                     stage->name,
+    return error_set(err, -EINVAL, "%s:%u: stage '%s' %s", file->path, stage->line, stage->name,
                      text.text);
 }
 
@@ -355,9 +294,7 @@ check_stages(const struct pipeline_file *file, struct error *err)
             if (name != NULL && strcmp(name, s->name) == 0)
                 return refuse_stage(file, s, err, "waits for itself");
             if (name != NULL && pipeline_file_find(file, name) == NULL)
-                return refuse_stage(file,
-                                    s,
-                                    err,
+                return refuse_stage(file, s, err,
                                     "waits for stage '%.64s', which is not in "
                                     "this file",
                                     name);
@@ -368,16 +305,13 @@ check_stages(const struct pipeline_file *file, struct error *err)
 
 /* A dependency of this stage that is not in the order yet; or NULL. */
 static const struct pipeline_stage *
-find_open(const struct pipeline_file *file,
-          const struct pipeline_stage *s,
-          const bool *is_done)
+find_open(const struct pipeline_file *file, const struct pipeline_stage *s, const bool *is_done)
 {
     const struct json *jobs = json_get(s->after, "jobs");
 
     for (uint32_t k = 0; k < json_count(jobs); k++) {
         const char *name = json_get_text(json_at(jobs, k), "stage");
-        const struct pipeline_stage *other =
-            name != NULL ? pipeline_file_find(file, name) : NULL;
+        const struct pipeline_stage *other = name != NULL ? pipeline_file_find(file, name) : NULL;
 
         if (other != NULL && !is_done[other - file->stages])
             return other;
@@ -389,9 +323,7 @@ find_open(const struct pipeline_file *file,
  * always ends inside the cycle; then the cycle is printed from there.
  */
 static int
-refuse_circle(const struct pipeline_file *file,
-              const struct pipeline_stage *s,
-              const bool *is_done,
+refuse_circle(const struct pipeline_file *file, const struct pipeline_stage *s, const bool *is_done,
               struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -404,17 +336,10 @@ refuse_circle(const struct pipeline_file *file,
     do {
         next = find_open(file, s, is_done);
         if (n++ < CIRCLE_MOST)
-            strbuf_printf(&text,
-                          "%swaits for '%s'",
-                          s == first ? "" : ", which ",
-                          next->name);
+            strbuf_printf(&text, "%swaits for '%s'", s == first ? "" : ", which ", next->name);
         s = next;
     } while (s != first);
-    return refuse_stage(file,
-                        first,
-                        err,
-                        "%s%s: none of them could ever start",
-                        text.text,
+    return refuse_stage(file, first, err, "%s%s: none of them could ever start", text.text,
                         n > CIRCLE_MOST ? " and so on" : "");
 }
 
@@ -431,8 +356,7 @@ sort(struct pipeline_file *file, struct arena *arena, struct error *err)
         size_t i = 0;
 
         while (i < file->count
-               && (is_done[i]
-                   || find_open(file, &file->stages[i], is_done) != NULL))
+               && (is_done[i] || find_open(file, &file->stages[i], is_done) != NULL))
             i++;
         if (i == file->count) {
             i = 0;
@@ -449,31 +373,23 @@ sort(struct pipeline_file *file, struct arena *arena, struct error *err)
 /* ---- The file ---- */
 
 static int
-read_document(struct pipeline_reader *r,
-              const struct json *document,
-              struct pipeline_file *file)
+read_document(struct pipeline_reader *r, const struct json *document, struct pipeline_file *file)
 {
     static const char *const known[] = {"options", "stages"};
     const struct json *stages = json_get(document, "stages");
     int result;
 
-    if (!json_is(document, JSON_OBJECT) || !json_is(stages, JSON_ARRAY)
-        || json_count(stages) == 0)
-        return refuse(r,
-                      stages != NULL ? stages : document,
+    if (!json_is(document, JSON_OBJECT) || !json_is(stages, JSON_ARRAY) || json_count(stages) == 0)
+        return refuse(r, stages != NULL ? stages : document,
                       "expected a list of stages (stages: and below it '- "
                       "name: ...')");
     if (json_count(stages) > PIPELINE_FILE_STAGES_MOST)
-        return refuse(r,
-                      stages,
-                      "a pipeline can have at most %u stages, not %u",
-                      PIPELINE_FILE_STAGES_MOST,
-                      (unsigned)json_count(stages));
+        return refuse(r, stages, "a pipeline can have at most %u stages, not %u",
+                      PIPELINE_FILE_STAGES_MOST, (unsigned)json_count(stages));
     if ((result = check_members(r, document, known, ARRAY_SIZE(known))) < 0
         || (result = read_words(r, document, "options", &file->options)) < 0)
         return result;
-    file->stages =
-        arena_new_array(r->arena, struct pipeline_stage, json_count(stages));
+    file->stages = arena_new_array(r->arena, struct pipeline_stage, json_count(stages));
     for (uint32_t i = 0; result == 0 && i < json_count(stages); i++)
         result = read_stage(r, file, json_at(stages, i));
     if (result == 0)
@@ -493,9 +409,7 @@ read_bytes(const char *path, struct strbuf *out, struct error *err)
 }
 
 int
-pipeline_file_read(const char *path,
-                   struct arena *arena,
-                   struct pipeline_file *ret_file,
+pipeline_file_read(const char *path, struct arena *arena, struct pipeline_file *ret_file,
                    struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -508,8 +422,7 @@ pipeline_file_read(const char *path,
     if (strcmp(path, "-") == 0)
         r.path = path = "standard input";
     if (result == -EFBIG)
-        return error_set(err,
-                         result,
+        return error_set(err, result,
                          "%s: more than 1 MiB; put scripts into files of "
                          "their own",
                          path);
@@ -529,18 +442,14 @@ pipeline_file_read(const char *path,
     result = yaml_reader_next(yaml, arena, &more, NULL, &why);
     if (result < 0)
         return refuse_words(&r, NULL, &why);
-    return result == 0
-               ? 0
-               : refuse(&r, more, "a file has one pipeline, without '---'");
+    return result == 0 ? 0 : refuse(&r, more, "a file has one pipeline, without '---'");
 }
 
 /* ---- A chain ---- */
 
 /* "prepare" for "../prepare.sh", with a number if that name is taken. */
 static const char *
-name_of_script(const struct pipeline_file *file,
-               const char *path,
-               struct arena *arena)
+name_of_script(const struct pipeline_file *file, const char *path, struct arena *arena)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
@@ -555,24 +464,17 @@ name_of_script(const struct pipeline_file *file,
 }
 
 int
-pipeline_file_chain(char *const *scripts,
-                    size_t count,
-                    struct arena *arena,
-                    struct pipeline_file *ret_file,
-                    struct error *err)
+pipeline_file_chain(char *const *scripts, size_t count, struct arena *arena,
+                    struct pipeline_file *ret_file, struct error *err)
 {
     *ret_file = (struct pipeline_file){0};
     if (count == 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--chain: expected scripts, such as ksub --chain "
                          "first.sh second.sh");
     if (count > PIPELINE_FILE_STAGES_MOST)
-        return error_set(err,
-                         -E2BIG,
-                         "--chain: at most %u scripts, not %zu",
-                         PIPELINE_FILE_STAGES_MOST,
-                         count);
+        return error_set(err, -E2BIG, "--chain: at most %u scripts, not %zu",
+                         PIPELINE_FILE_STAGES_MOST, count);
     ret_file->stages = arena_new_array(arena, struct pipeline_stage, count);
     ret_file->order = arena_new_array(arena, size_t, count);
     for (size_t i = 0; i < count; i++) {

@@ -53,20 +53,14 @@ struct pipeline_file {
 /* Everything is in the arena; "-" is the standard input. -EINVAL or -E2BIG,
  * with the file and the line in the text.
  */
-int pipeline_file_read(const char *path,
-                       struct arena *arena,
-                       struct pipeline_file *ret_file,
+int pipeline_file_read(const char *path, struct arena *arena, struct pipeline_file *ret_file,
                        struct error *err);
 
 /* Makes a chain of scripts that start one after the other; their paths are
  * borrowed.
  */
-int pipeline_file_chain(char *const *scripts,
-                        size_t count,
-                        struct arena *arena,
-                        struct pipeline_file *ret_file,
-                        struct error *err);
+int pipeline_file_chain(char *const *scripts, size_t count, struct arena *arena,
+                        struct pipeline_file *ret_file, struct error *err);
 
 /* The stage with that name, or NULL. */
-const struct pipeline_stage *
-pipeline_file_find(const struct pipeline_file *file, const char *name);
+const struct pipeline_stage *pipeline_file_find(const struct pipeline_file *file, const char *name);

@@ -46,22 +46,16 @@ place_of(const struct pipeline_submit *p, const struct pipeline_stage *s)
 {
     if (p->file.path == NULL)
         return s->script;
-    return arena_printf(p->arena,
-                        "%s:%u: stage '%s'",
-                        p->file.path,
-                        s->line,
-                        s->name);
+    return arena_printf(p->arena, "%s:%u: stage '%s'", p->file.path, s->line, s->name);
 }
 
 /* ---- A stage ---- */
 
 static int
-check_options(const struct pipeline_submit *p,
-              const struct pipeline_words *options,
+check_options(const struct pipeline_submit *p, const struct pipeline_words *options,
               struct error *err)
 {
-    const struct option_table *table =
-        p->common->sbatch ? sbatch_options() : &ksub_options;
+    const struct option_table *table = p->common->sbatch ? sbatch_options() : &ksub_options;
     char **argv = arena_new_array(p->arena, char *, options->count + 2);
     struct submission s = {0};
     int operands = 0;
@@ -76,11 +70,10 @@ check_options(const struct pipeline_submit *p,
         return r;
     if (operands < (int)options->count + 1)
         return error_set(err, -EINVAL, "'%s' is not an option", argv[operands]);
-    if (r == OPTION_HELP || r == OPTION_VERSION || s.chain || s.cron != NULL
-        || s.dry_run || s.parsable || s.pipeline != NULL || s.sbatch
-        || s.server != NULL || s.test_only || s.wait || s.wrapped != NULL)
-        return error_set(err,
-                         -EINVAL,
+    if (r == OPTION_HELP || r == OPTION_VERSION || s.chain || s.cron != NULL || s.dry_run
+        || s.parsable || s.pipeline != NULL || s.sbatch || s.server != NULL || s.test_only || s.wait
+        || s.wrapped != NULL)
+        return error_set(err, -EINVAL,
                          "a stage takes the options of a job; --server, "
                          "--parsable, --test-only, --dry-run and --sbatch "
                          "are for the command line, --wait, --cron, --chain "
@@ -100,15 +93,11 @@ add_words(char **argv, int *argc, const struct pipeline_words *words)
  * unless an option sets another.
  */
 static char **
-make_line(const struct pipeline_submit *p,
-          const struct pipeline_stage *s,
-          int *ret_argc)
+make_line(const struct pipeline_submit *p, const struct pipeline_stage *s, int *ret_argc)
 {
-    char **argv =
-        arena_new_array(p->arena,
-                        char *,
-                        p->words.count + p->file.options.count
-                            + s->options.count + s->arguments.count + 6);
+    char **argv = arena_new_array(p->arena, char *,
+                                  p->words.count + p->file.options.count + s->options.count
+                                      + s->arguments.count + 6);
     int argc = 0;
 
     argv[argc++] = arena_strdup(p->arena, "ksub");
@@ -132,9 +121,7 @@ make_line(const struct pipeline_submit *p,
  * command line.
  */
 static int
-add_dependencies(const struct pipeline_submit *p,
-                 const struct pipeline_stage *s,
-                 struct json *job,
+add_dependencies(const struct pipeline_submit *p, const struct pipeline_stage *s, struct json *job,
                  struct error *err)
 {
     struct json *spec = json_get(job, "spec");
@@ -148,10 +135,8 @@ add_dependencies(const struct pipeline_submit *p,
         json_set(p->arena, spec, "dependencies", json_dup(p->arena, s->after));
         return 0;
     }
-    if (json_get(said, "require") != NULL
-        || json_get(s->after, "require") != NULL)
-        return error_set(err,
-                         -EINVAL,
+    if (json_get(said, "require") != NULL || json_get(s->after, "require") != NULL)
+        return error_set(err, -EINVAL,
                          "the stage has dependencies both from --dependency "
                          "and from the file, and one of them waits for any "
                          "(?) of its jobs; put a stage in between that waits "
@@ -162,9 +147,7 @@ add_dependencies(const struct pipeline_submit *p,
 }
 
 static void
-print_problem(struct pipeline_submit *p,
-              const struct pipeline_stage *s,
-              const struct error *err)
+print_problem(struct pipeline_submit *p, const struct pipeline_stage *s, const struct error *err)
 {
     p->n_problems++;
     fprintf(stderr, "ksub: %s: %s\n", place_of(p, s), err->text);
@@ -172,8 +155,7 @@ print_problem(struct pipeline_submit *p,
 
 /* Prints problems of a script, which contain their line numbers. */
 static void
-tell_problems(struct pipeline_submit *p,
-              const struct pipeline_stage *s,
+tell_problems(struct pipeline_submit *p, const struct pipeline_stage *s,
               const struct submission_input *input)
 {
     char *rest = input->problems.text;
@@ -181,11 +163,8 @@ tell_problems(struct pipeline_submit *p,
 
     p->n_problems += input->n_problems;
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0')
-        fprintf(stderr,
-                "ksub: %s%s%s\n",
-                p->file.path != NULL ? place_of(p, s) : "",
-                p->file.path != NULL ? ": " : "",
-                line);
+        fprintf(stderr, "ksub: %s%s%s\n", p->file.path != NULL ? place_of(p, s) : "",
+                p->file.path != NULL ? ": " : "", line);
 }
 
 static void
@@ -210,8 +189,7 @@ read_stage(struct pipeline_submit *p, size_t i)
         return;
     }
     submission_input_print_hints(&input);
-    p->jobs[i] =
-        manifest_make(&input.submission, &input.script, p->arena, &err);
+    p->jobs[i] = manifest_make(&input.submission, &input.script, p->arena, &err);
     if (p->jobs[i] == NULL || add_dependencies(p, s, p->jobs[i], &err) < 0)
         print_problem(p, s, &err);
 }
@@ -244,8 +222,7 @@ make_request(const struct pipeline_submit *p)
 static bool
 leaves_in_doubt(int r)
 {
-    return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT
-           || r == -ECONNABORTED;
+    return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT || r == -ECONNABORTED;
 }
 
 static int
@@ -253,8 +230,7 @@ say_doubt(const struct pipeline_submit *p, int r, struct error *err)
 {
     if (p->common->test_only)
         return r;
-    return error_wrap(err,
-                      r,
+    return error_wrap(err, r,
                       "no answer came, and the pipeline may have been "
                       "submitted (when the controller is back, 'kctl jobs' "
                       "shows whether it was)");
@@ -262,32 +238,20 @@ say_doubt(const struct pipeline_submit *p, int r, struct error *err)
 
 /* Retries until there is an answer, as for a single job. */
 static int
-send(const struct pipeline_submit *p,
-     const struct json *body,
-     struct json **ret_answer,
+send(const struct pipeline_submit *p, const struct json *body, struct json **ret_answer,
      struct error *err)
 {
     CLEANUP(connection_closep) struct connection *connection = NULL;
     const int64_t began = clock_monotonic_us(&clock_system);
     int64_t pause_ms = FIRST_PAUSE_MS;
     bool in_doubt = false, is_said = false;
-    int r = connection_open(p->common->server,
-                            NULL,
-                            CONNECTION_OFTEN,
-                            &connection,
-                            err);
+    int r = connection_open(p->common->server, NULL, CONNECTION_OFTEN, &connection, err);
 
     while (r == 0) {
         int64_t left_us;
 
         *err = (struct error){0};
-        r = inquiry_run(connection,
-                        HTTP_POST,
-                        TARGET,
-                        body,
-                        p->arena,
-                        ret_answer,
-                        err);
+        r = inquiry_run(connection, HTTP_POST, TARGET, body, p->arena, ret_answer, err);
         if (r == 0)
             return 0;
         in_doubt = in_doubt || leaves_in_doubt(r);
@@ -298,14 +262,12 @@ send(const struct pipeline_submit *p,
             return in_doubt && *ret_answer == NULL ? say_doubt(p, r, err) : r;
         if (!is_said && left_us < PATIENCE_US - SAY_US) {
             is_said = true;
-            fprintf(stderr,
-                    "ksub: no answer yet, trying for %lld s more: %s\n",
-                    (long long)(left_us / 1000000),
-                    err->text);
+            fprintf(stderr, "ksub: no answer yet, trying for %lld s more: %s\n",
+                    (long long)(left_us / 1000000), err->text);
         }
-        nanosleep(&(struct timespec){.tv_sec = pause_ms / 1000,
-                                     .tv_nsec = pause_ms % 1000 * 1000000},
-                  NULL);
+        nanosleep(
+            &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000},
+            NULL);
         pause_ms = pause_ms * 2 < MOST_PAUSE_MS ? pause_ms * 2 : MOST_PAUSE_MS;
         r = 0;
     }
@@ -323,25 +285,18 @@ place_refusal(const struct pipeline_submit *p, int r, struct error *err)
 
     if (strncmp(err->text, begin, skipped) == 0
         && (end = strchr(err->text + skipped, '\'')) != NULL)
-        s = pipeline_file_find(
-            &p->file,
-            arena_strndup(p->arena,
-                          err->text + skipped,
-                          (size_t)(end - err->text) - skipped));
+        s = pipeline_file_find(&p->file, arena_strndup(p->arena, err->text + skipped,
+                                                       (size_t)(end - err->text) - skipped));
     if (s == NULL)
         return r;
-    return error_set(err,
-                     r,
-                     "%s: %.700s; nothing was submitted",
-                     place_of(p, s),
+    return error_set(err, r, "%s: %.700s; nothing was submitted", place_of(p, s),
                      arena_strdup(p->arena, end + strlen("': ")));
 }
 
 /* ---- The answer ---- */
 
 static void
-print_stage(const struct pipeline_submit *p,
-            const struct json *list,
+print_stage(const struct pipeline_submit *p, const struct json *list,
             const struct pipeline_stage *s)
 {
     for (uint32_t i = 0; i < json_count(list); i++) {
@@ -353,9 +308,7 @@ print_stage(const struct pipeline_submit *p,
         if (name == NULL || strcmp(name, s->name) != 0)
             continue;
         for (uint32_t k = 0; k < json_count(warnings); k++)
-            fprintf(stderr,
-                    "ksub: warning: %s: %s\n",
-                    place_of(p, s),
+            fprintf(stderr, "ksub: warning: %s: %s\n", place_of(p, s),
                     json_text(json_at(warnings, k)));
         if (p->common->test_only)
             return;
@@ -402,37 +355,28 @@ print_manifests(const struct pipeline_submit *p)
 /* ---- The whole submission ---- */
 
 static int
-check_common(const struct submission *s,
-             int n_operands,
-             char **operands,
-             struct error *err)
+check_common(const struct submission *s, int n_operands, char **operands, struct error *err)
 {
     const char *option = s->chain ? "--chain" : "--pipeline";
 
     if (s->chain && s->pipeline != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "give either --chain or --pipeline, not both");
+        return error_set(err, -EINVAL, "give either --chain or --pipeline, not both");
     if (s->wrapped != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--wrap does not go with %s; give a command for a "
                          "stage in the file (wrap: COMMAND)",
                          option);
     if (s->cron != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--cron does not go with %s; instead, a recurring "
                          "job may submit the pipeline",
                          option);
     if (s->wait)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--wait is for one job; wait for the last one with "
                          "'kctl wait'");
     if (s->pipeline != NULL && n_operands > 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not expected with --pipeline: scripts are "
                          "named in the file",
                          operands[0]);
@@ -458,8 +402,7 @@ submit(struct pipeline_submit *p, struct error *err)
     int r;
 
     if (json_size(body) > BYTES_MOST)
-        return error_set(err,
-                         -E2BIG,
+        return error_set(err, -E2BIG,
                          "the scripts and environments of all stages are "
                          "more than 16 MiB; export less (--export), or "
                          "submit the pipeline in parts");
@@ -471,10 +414,7 @@ submit(struct pipeline_submit *p, struct error *err)
 }
 
 int
-pipeline_submit_run(struct submission_input *common,
-                    int argc,
-                    char **argv,
-                    int *ret_status,
+pipeline_submit_run(struct submission_input *common, int argc, char **argv, int *ret_status,
                     struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -489,12 +429,9 @@ pipeline_submit_run(struct submission_input *common,
 
     if (r < 0)
         return r;
-    r = s->chain ? pipeline_file_chain(argv + common->operands,
-                                       (size_t)n_operands,
-                                       arena,
-                                       &p.file,
-                                       err)
-                 : pipeline_file_read(s->pipeline, arena, &p.file, err);
+    r = s->chain
+            ? pipeline_file_chain(argv + common->operands, (size_t)n_operands, arena, &p.file, err)
+            : pipeline_file_read(s->pipeline, arena, &p.file, err);
     if (r < 0)
         return r;
     if (check_options(&p, &p.file.options, err) < 0)
@@ -503,9 +440,7 @@ pipeline_submit_run(struct submission_input *common,
     for (size_t i = 0; i < p.file.count; i++)
         read_stage(&p, i);
     if (p.n_problems > 0) {
-        fprintf(stderr,
-                "ksub: %u problem%s, nothing was submitted\n",
-                p.n_problems,
+        fprintf(stderr, "ksub: %u problem%s, nothing was submitted\n", p.n_problems,
                 p.n_problems == 1 ? "" : "s");
         *ret_status = EXIT_STATUS_USAGE;
         return 0;

@@ -18,8 +18,5 @@ struct submission_input;
  * common->operands. Mistakes in the stages are printed to standard error, and
  * set *ret_status to the exit status. The caller prints the error in `err`.
  */
-int pipeline_submit_run(struct submission_input *common,
-                        int argc,
-                        char **argv,
-                        int *ret_status,
+int pipeline_submit_run(struct submission_input *common, int argc, char **argv, int *ret_status,
                         struct error *err);

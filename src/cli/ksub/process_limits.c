@@ -25,15 +25,9 @@ process_limits(struct arena *arena)
         const char *name;
         int resource;
     } known[] = {
-        {"as", RLIMIT_AS},
-        {"core", RLIMIT_CORE},
-        {"cpu", RLIMIT_CPU},
-        {"data", RLIMIT_DATA},
-        {"fsize", RLIMIT_FSIZE},
-        {"memlock", RLIMIT_MEMLOCK},
-        {"nofile", RLIMIT_NOFILE},
-        {"nproc", RLIMIT_NPROC},
-        {"rss", RLIMIT_RSS},
+        {"as", RLIMIT_AS},         {"core", RLIMIT_CORE},   {"cpu", RLIMIT_CPU},
+        {"data", RLIMIT_DATA},     {"fsize", RLIMIT_FSIZE}, {"memlock", RLIMIT_MEMLOCK},
+        {"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"rss", RLIMIT_RSS},
         {"stack", RLIMIT_STACK},
     };
     struct json *list = json_array(arena);

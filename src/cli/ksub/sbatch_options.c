@@ -19,9 +19,7 @@
 /* ---- Options without an effect, and refused ones ---- */
 
 static int
-set_note(const struct option_spec *option,
-         UNUSED const char *value,
-         void *target,
+set_note(const struct option_spec *option, UNUSED const char *value, void *target,
          UNUSED struct error *err)
 {
     struct submission_sbatch *b = &((struct submission *)target)->slurm;
@@ -35,9 +33,7 @@ set_note(const struct option_spec *option,
 }
 
 static int
-refuse(const struct option_spec *option,
-       UNUSED const char *value,
-       UNUSED void *target,
+refuse(const struct option_spec *option, UNUSED const char *value, UNUSED void *target,
        struct error *err)
 {
     return error_set(err, -EOPNOTSUPP, "%s", (const char *)option->data);
@@ -47,20 +43,14 @@ refuse(const struct option_spec *option,
 
 /* The second word of "block:cyclic" is about the packages of a node. */
 static int
-set_distribution(UNUSED const struct option_spec *option,
-                 const char *value,
-                 void *target,
+set_distribution(UNUSED const struct option_spec *option, const char *value, void *target,
                  struct error *err)
 {
     static const struct {
         const char *word, *meaning;
     } words[] = {
-        {"block", "pack"},
-        {"pack", "pack"},
-        {"cyclic", "cyclic"},
-        {"fcyclic", "cyclic"},
-        {"scatter", "scatter"},
-        {"*", NULL},
+        {"block", "pack"},     {"pack", "pack"},       {"cyclic", "cyclic"},
+        {"fcyclic", "cyclic"}, {"scatter", "scatter"}, {"*", NULL},
     };
     struct submission *s = target;
     const char *colon = strchr(value, ':');
@@ -68,27 +58,22 @@ set_distribution(UNUSED const struct option_spec *option,
     size_t length = strcspn(word, ":,");
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strlen(words[i].word) == length
-            && strncmp(words[i].word, word, length) == 0) {
+        if (strlen(words[i].word) == length && strncmp(words[i].word, word, length) == 0) {
             s->distribution = words[i].meaning;
             return 0;
         }
-    return error_set(err,
-                     -EOPNOTSUPP,
+    return error_set(err, -EOPNOTSUPP,
                      "'%s': cores of a node are chosen by block (pack), "
                      "cyclic or scatter",
                      value);
 }
 
 static int
-set_exclusive(UNUSED const struct option_spec *option,
-              const char *value,
-              void *target,
+set_exclusive(UNUSED const struct option_spec *option, const char *value, void *target,
               struct error *err)
 {
     if (value != NULL)
-        return error_set(err,
-                         -EOPNOTSUPP,
+        return error_set(err, -EOPNOTSUPP,
                          "'%s': --exclusive keeps all other jobs off the "
                          "node; to keep only other users' jobs off, use a "
                          "partition that does so",
@@ -99,9 +84,7 @@ set_exclusive(UNUSED const struct option_spec *option,
 
 /* Accepts "none" besides GPUs and refuses other resources. */
 static int
-set_gres(UNUSED const struct option_spec *option,
-         const char *value,
-         void *target,
+set_gres(UNUSED const struct option_spec *option, const char *value, void *target,
          struct error *err)
 {
     if (strcasecmp(value, "none") == 0)
@@ -110,9 +93,7 @@ set_gres(UNUSED const struct option_spec *option,
 }
 
 static int
-set_gpus_per_task(UNUSED const struct option_spec *option,
-                  const char *value,
-                  void *target,
+set_gpus_per_task(UNUSED const struct option_spec *option, const char *value, void *target,
                   struct error *err)
 {
     struct submission *s = target;
@@ -128,10 +109,7 @@ set_gpus_per_task(UNUSED const struct option_spec *option,
 }
 
 static int
-set_hint(const struct option_spec *option,
-         const char *value,
-         void *target,
-         struct error *err)
+set_hint(const struct option_spec *option, const char *value, void *target, struct error *err)
 {
     struct submission *s = target;
 
@@ -142,9 +120,7 @@ set_hint(const struct option_spec *option,
 }
 
 static int
-set_tasks_per_core(const struct option_spec *option,
-                   const char *value,
-                   void *target,
+set_tasks_per_core(const struct option_spec *option, const char *value, void *target,
                    struct error *err)
 {
     struct submission *s = target;
@@ -156,9 +132,7 @@ set_tasks_per_core(const struct option_spec *option,
 }
 
 static int
-set_memory_per_gpu(UNUSED const struct option_spec *option,
-                   const char *value,
-                   void *target,
+set_memory_per_gpu(UNUSED const struct option_spec *option, const char *value, void *target,
                    struct error *err)
 {
     struct submission *s = target;
@@ -167,9 +141,7 @@ set_memory_per_gpu(UNUSED const struct option_spec *option,
 }
 
 static int
-set_memory_policy(UNUSED const struct option_spec *option,
-                  const char *value,
-                  void *target,
+set_memory_policy(UNUSED const struct option_spec *option, const char *value, void *target,
                   struct error *err)
 {
     static const struct {
@@ -195,8 +167,7 @@ set_memory_policy(UNUSED const struct option_spec *option,
             s->memory_policy = words[i].meaning;
             return 0;
         }
-    return error_set(err,
-                     -EOPNOTSUPP,
+    return error_set(err, -EOPNOTSUPP,
                      "'%s': the scheduler chooses NUMA nodes; say with local "
                      "(bind), prefer (preferred) or interleave how memory is "
                      "taken from them",
@@ -205,10 +176,7 @@ set_memory_policy(UNUSED const struct option_spec *option,
 
 /* Accepts sbatch's patterns, which the manifest replaces by those of agents. */
 static int
-set_path(const struct option_spec *option,
-         const char *value,
-         void *target,
-         struct error *err)
+set_path(const struct option_spec *option, const char *value, void *target, struct error *err)
 {
     CLEANUP_FREE char *known = xstrdup(value);
     int r;
@@ -228,57 +196,47 @@ set_path(const struct option_spec *option,
 
 /* ---- The table ---- */
 
-#define PLACE(member) .offset = offsetof(struct submission, member)
-#define COUNT(member) \
-    .argument = "N", .type = OPTION_INT, .min = 1, .max = MOST, PLACE(member)
+#define PLACE(member)  .offset = offsetof(struct submission, member)
+#define COUNT(member)  .argument = "N", .type = OPTION_INT, .min = 1, .max = MOST, PLACE(member)
 #define CALL(function) .type = OPTION_CALL, .set = (function)
-#define NOTED(with) \
-    .argument = (with), .help = "accepted, without effect", CALL(set_note)
+#define NOTED(with)    .argument = (with), .help = "accepted, without effect", CALL(set_note)
 #define REFUSED(with, words) \
     .argument = (with), .help = "refused: " words, CALL(refuse), .data = (words)
 
 #define NO_SHAPES                                                               \
     "jobs cannot ask for a shape of nodes; use -C, -p and -w to choose nodes, " \
     "--threads-per-core and -m to choose how cores are used"
-#define NO_SHARES \
-    "a job never shares its CPUs; with --shared CPUS it has none of its own"
+#define NO_SHARES "a job never shares its CPUs; with --shared CPUS it has none of its own"
 #define NO_TOPOLOGY_OF_TASKS                                                  \
     "the script starts its tasks itself; -n and -c set their CPUs together, " \
     "-m the layout of the cores"
-#define ONE_CLUSTER \
-    "ksub submits to one cluster; --server URL chooses another one"
+#define ONE_CLUSTER "ksub submits to one cluster; --server URL chooses another one"
 
 /* A row for an option that ksub has too contains only what differs. */
 static const struct option_spec rows[] = {
     {.name = "acctg-freq", NOTED("FREQ")},
-    {.name = "batch",
-     REFUSED("LIST", "a job has one node; use --constraint to choose it")},
+    {.name = "batch", REFUSED("LIST", "a job has one node; use --constraint to choose it")},
     {.name = "bb",
-     REFUSED("SPEC",
-             "there are no burst buffers; --tmp SIZE "
-             "is scratch on the node")},
+     REFUSED("SPEC", "there are no burst buffers; --tmp SIZE "
+                     "is scratch on the node")},
     {.name = "bbf",
-     REFUSED("FILE",
-             "there are no burst buffers; --tmp SIZE "
-             "is scratch on the node")},
+     REFUSED("FILE", "there are no burst buffers; --tmp SIZE "
+                     "is scratch on the node")},
     {.name = "begin", .letter = 'b'},
     {.name = "cluster-constraint", REFUSED("LIST", ONE_CLUSTER)},
     {.name = "clusters", .letter = 'M', REFUSED("NAMES", ONE_CLUSTER)},
     {.name = "consolidate-segments", NOTED(NULL)},
     {.name = "container",
-     REFUSED("PATH",
-             "start containers in the script: apptainer exec IMAGE ...")},
+     REFUSED("PATH", "start containers in the script: apptainer exec IMAGE ...")},
     {.name = "container-id",
      REFUSED("ID", "start containers in the script: apptainer exec IMAGE ...")},
     {.name = "contiguous", NOTED(NULL)},
     {.name = "core-spec",
      .letter = 'S',
-     REFUSED("N",
-             "the node reserves cores for the system (reservedCpus of "
-             "kiln-agent)")},
+     REFUSED("N", "the node reserves cores for the system (reservedCpus of "
+                  "kiln-agent)")},
     {.name = "cores-per-socket", REFUSED("N", NO_SHAPES)},
-    {.name = "cpu-freq",
-     REFUSED("FREQ", "a site's prolog may set the frequency of CPUs")},
+    {.name = "cpu-freq", REFUSED("FREQ", "a site's prolog may set the frequency of CPUs")},
     {.name = "cpus-per-gpu",
      .help = "CPUs for each GPU: times -G, for all tasks",
      COUNT(slurm.cpus_per_gpu)},
@@ -290,24 +248,20 @@ static const struct option_spec rows[] = {
     {.name = "error", CALL(set_path)},
     {.name = "exclusive", .argument = "[=WHO]", CALL(set_exclusive)},
     {.name = "export-file",
-     REFUSED("FILE",
-             "use --export NAME=VALUE,..., or read the file in the "
-             "script: . ./FILE")},
+     REFUSED("FILE", "use --export NAME=VALUE,..., or read the file in the "
+                     "script: . ./FILE")},
     {.name = "extra", NOTED("TEXT")},
     {.name = "extra-node-info", .letter = 'B', REFUSED("SHAPE", NO_SHAPES)},
     {.name = "get-user-env",
-     REFUSED("[=TIMEOUT]",
-             "start the script with '#!/bin/bash -l' to get the environment "
-             "of a login")},
+     REFUSED("[=TIMEOUT]", "start the script with '#!/bin/bash -l' to get the environment "
+                           "of a login")},
     {.name = "gid", REFUSED("GROUP", "a job runs as the user who submits it")},
-    {.name = "gpu-freq",
-     REFUSED("FREQ", "a site's prolog may set the frequency of GPUs")},
+    {.name = "gpu-freq", REFUSED("FREQ", "a site's prolog may set the frequency of GPUs")},
     {.name = "gpus-per-node",
      .argument = "[TYPE:]N",
      .help = "same as --gpus, because a job has one node",
      CALL(submission_set_gpus)},
-    {.name = "gpus-per-socket",
-     REFUSED("[TYPE:]N", "use --gpus; the GPUs are near the cores")},
+    {.name = "gpus-per-socket", REFUSED("[TYPE:]N", "use --gpus; the GPUs are near the cores")},
     {.name = "gpus-per-task",
      .argument = "[TYPE:]N",
      .help = "GPUs for each task: times -n",
@@ -324,15 +278,13 @@ static const struct option_spec rows[] = {
     {.name = "kill-on-invalid-dep", NOTED("yes|no")},
     {.name = "licenses",
      .letter = 'L',
-     REFUSED("LIST",
-             "licenses are not counted; limit the number of jobs that "
-             "need one")},
+     REFUSED("LIST", "licenses are not counted; limit the number of jobs that "
+                     "need one")},
     {.name = "mail-type", NOTED("EVENTS")},
     {.name = "mail-user", NOTED("USER")},
     {.name = "mcs-label",
-     REFUSED("NAME",
-             "the site decides which jobs share a node; --exclusive "
-             "keeps other jobs off")},
+     REFUSED("NAME", "the site decides which jobs share a node; --exclusive "
+                     "keeps other jobs off")},
     {.name = "mem-bind",
      .help = "where memory may come from: local (bind), prefer (preferred) "
              "or interleave",
@@ -343,21 +295,16 @@ static const struct option_spec rows[] = {
      CALL(set_memory_per_gpu)},
     {.name = "mincpus", REFUSED("N", "use -c N for the CPUs of a task")},
     {.name = "network",
-     REFUSED("TYPE",
-             "jobs cannot ask for networks; use -C to choose nodes that "
-             "have one")},
+     REFUSED("TYPE", "jobs cannot ask for networks; use -C to choose nodes that "
+                     "have one")},
     {.name = "nice", NOTED("[=N]")},
     {.name = "no-kill", .letter = 'k', NOTED("[=off]")},
-    {.name = "nodefile",
-     .letter = 'F',
-     REFUSED("FILE", "a job has one node; use -w to name it")},
+    {.name = "nodefile", .letter = 'F', REFUSED("FILE", "a job has one node; use -w to name it")},
     {.name = "ntasks-per-core",
      .argument = "N",
      .help = "1: same as --threads-per-core 1; other values have no effect",
      CALL(set_tasks_per_core)},
-    {.name = "ntasks-per-gpu",
-     .help = "tasks for each GPU: times -G",
-     COUNT(slurm.tasks_per_gpu)},
+    {.name = "ntasks-per-gpu", .help = "tasks for each GPU: times -G", COUNT(slurm.tasks_per_gpu)},
     {.name = "ntasks-per-node",
      .help = "same as -n, or a minimum for it, because a job has one node",
      COUNT(slurm.tasks_per_node)},
@@ -379,24 +326,20 @@ static const struct option_spec rows[] = {
     {.name = "quiet", .letter = 'Q', NOTED(NULL)},
     {.name = "reboot", REFUSED(NULL, "only administrators restart nodes")},
     {.name = "resv-ports",
-     REFUSED("[=N]",
-             "ports are not assigned; let the program choose a free one "
-             "(port 0)")},
+     REFUSED("[=N]", "ports are not assigned; let the program choose a free one "
+                     "(port 0)")},
     {.name = "segment", REFUSED("N", "a job has one node")},
     {.name = "sockets-per-node", REFUSED("N", NO_SHAPES)},
     {.name = "spread-job", NOTED(NULL)},
     {.name = "stepmgr", NOTED(NULL)},
     {.name = "switches", NOTED("N[@TIME]")},
     {.name = "thread-spec",
-     REFUSED("N",
-             "the node reserves threads for the system (reservedCpus of "
-             "kiln-agent)")},
+     REFUSED("N", "the node reserves threads for the system (reservedCpus of "
+                  "kiln-agent)")},
     {.name = "time-min", NOTED("TIME")},
     {.name = "tres-bind",
-     REFUSED("SPEC",
-             "GPUs are near the cores; use --gpu-bind none to change that")},
-    {.name = "tres-per-task",
-     REFUSED("SPEC", "use -c, --gpus-per-task and --mem-per-cpu")},
+     REFUSED("SPEC", "GPUs are near the cores; use --gpu-bind none to change that")},
+    {.name = "tres-per-task", REFUSED("SPEC", "use -c, --gpus-per-task and --mem-per-cpu")},
     {.name = "uid", REFUSED("USER", "a job runs as the user who submits it")},
     {.name = "use-min-nodes", NOTED(NULL)},
     {.name = "verbose", .letter = 'v', NOTED(NULL)},
@@ -408,15 +351,13 @@ static const struct option_spec rows[] = {
      .type = OPTION_TEXT,
      PLACE(directory)},
     {.name = "x11",
-     REFUSED("[=HOW]",
-             "windows are not forwarded; use ssh -X to the node while "
-             "the job runs")},
+     REFUSED("[=HOW]", "windows are not forwarded; use ssh -X to the node while "
+                       "the job runs")},
 };
 
 /* ksub's row with the differences from sbatch's row. */
 static struct option_spec
-with_differences(const struct option_spec *ours,
-                 const struct option_spec *differences)
+with_differences(const struct option_spec *ours, const struct option_spec *differences)
 {
     struct option_spec row = *ours;
 
@@ -445,12 +386,10 @@ sbatch_options(void)
 
     if (table.n_options > 0)
         return &table;
-    while ((i < ours->n_options || j < ARRAY_SIZE(rows))
-           && n < ARRAY_SIZE(all)) {
-        int order = i == ours->n_options ? 1
-                    : j == ARRAY_SIZE(rows)
-                        ? -1
-                        : strcmp(ours->options[i].name, rows[j].name);
+    while ((i < ours->n_options || j < ARRAY_SIZE(rows)) && n < ARRAY_SIZE(all)) {
+        int order = i == ours->n_options    ? 1
+                    : j == ARRAY_SIZE(rows) ? -1
+                                            : strcmp(ours->options[i].name, rows[j].name);
 
         if (order == 0)
             all[n++] = with_differences(&ours->options[i], &rows[j]);
@@ -474,13 +413,11 @@ settle_tasks(struct submission *s, struct error *err)
     int64_t per_gpu = b->tasks_per_gpu;
 
     if (b->tasks_per_node > 0 && s->tasks > b->tasks_per_node)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--ntasks %lld with --ntasks-per-node %lld needs "
                          "more than one node, but a job has one: leave "
                          "--ntasks-per-node out, or ask for fewer tasks",
-                         (long long)s->tasks,
-                         (long long)b->tasks_per_node);
+                         (long long)s->tasks, (long long)b->tasks_per_node);
     if (s->tasks == 0)
         s->tasks = b->tasks_per_node;
     if (per_gpu == 0)
@@ -491,13 +428,10 @@ settle_tasks(struct submission *s, struct error *err)
         s->tasks = s->gpus * per_gpu;
     if (s->gpus > 0 && (s->tasks + per_gpu - 1) / per_gpu == s->gpus)
         return 0;
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "--ntasks-per-gpu %lld does not match %lld tasks and "
                      "%lld GPUs",
-                     (long long)per_gpu,
-                     (long long)s->tasks,
-                     (long long)s->gpus);
+                     (long long)per_gpu, (long long)s->tasks, (long long)s->gpus);
 }
 
 static int
@@ -513,13 +447,10 @@ settle_gpus(struct submission *s, struct error *err)
         s->gpus = s->tasks * each;
     if (s->gpus == s->tasks * each && s->gpus > 0)
         return 0;
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "--gpus-per-task %lld does not match %lld tasks and %lld "
                      "GPUs",
-                     (long long)each,
-                     (long long)s->tasks,
-                     (long long)s->gpus);
+                     (long long)each, (long long)s->tasks, (long long)s->gpus);
 }
 
 static int
@@ -531,13 +462,10 @@ settle_for_each_gpu(struct submission *s, struct error *err)
     if (b->cpus_per_gpu == 0 && b->memory_per_gpu_bytes == 0)
         return 0;
     if (s->gpus == 0)
-        return error_set(err,
-                         -EINVAL,
-                         "--%s requires GPUs: --gpus N",
+        return error_set(err, -EINVAL, "--%s requires GPUs: --gpus N",
                          b->cpus_per_gpu > 0 ? "cpus-per-gpu" : "mem-per-gpu");
     if (b->cpus_per_gpu > 0 && s->cpus_per_task > 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "give either --cpus-per-gpu or --cpus-per-task, not "
                          "both");
     if (b->cpus_per_gpu > 0)
@@ -545,14 +473,11 @@ settle_for_each_gpu(struct submission *s, struct error *err)
     if (b->memory_per_gpu_bytes == 0)
         return 0;
     if (s->memory_bytes > 0 || s->memory_per_cpu_bytes > 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "give only one of --mem-per-gpu, --mem and "
                          "--mem-per-cpu");
     if (b->memory_per_gpu_bytes > INT64_MAX / s->gpus)
-        return error_set(err,
-                         -ERANGE,
-                         "--mem-per-gpu: more memory than any node can have");
+        return error_set(err, -ERANGE, "--mem-per-gpu: more memory than any node can have");
     s->memory_bytes = b->memory_per_gpu_bytes * s->gpus;
     return 0;
 }

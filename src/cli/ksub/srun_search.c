@@ -16,8 +16,7 @@ is_along_path(const char *program)
 
     while (path != NULL && *path != '\0') {
         size_t length = strcspn(path, ":");
-        CLEANUP_FREE char *file =
-            xasprintf("%.*s/%s", (int)length, path, program);
+        CLEANUP_FREE char *file = xasprintf("%.*s/%s", (int)length, path, program);
 
         if (access(file, X_OK) == 0)
             return true;

@@ -48,15 +48,10 @@ wrap_command(struct submission_input *input, struct error *err)
     const struct submission *s = &input->submission;
 
     if (s->script_path != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "a script ('%s') cannot go with --wrap",
-                         s->script_path);
+        return error_set(err, -EINVAL, "a script ('%s') cannot go with --wrap", s->script_path);
     if (s->wrapped[strspn(s->wrapped, " \t\n")] == '\0')
         return error_set(err, -EINVAL, "--wrap: the command is empty");
-    strbuf_printf(&input->script,
-                  "#!/bin/sh\n# Made by ksub --wrap.\n\n%s\n",
-                  s->wrapped);
+    strbuf_printf(&input->script, "#!/bin/sh\n# Made by ksub --wrap.\n\n%s\n", s->wrapped);
     return 0;
 }
 
@@ -66,8 +61,7 @@ read_standard_input(struct submission_input *input, struct error *err)
     int r;
 
     if (isatty(STDIN_FILENO))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "no script: name one, pipe one to the standard "
                          "input, or use --wrap 'COMMAND'");
     r = fd_read_all(STDIN_FILENO, JOB_SCRIPT_MAX + 1, &input->script);
@@ -98,12 +92,8 @@ read_script(struct submission_input *input, struct error *err)
  * *ret_used is the number of words that were read.
  */
 static int
-apply_words(struct submission_input *input,
-            const struct option_table *table,
-            char **words,
-            size_t count,
-            size_t *ret_used,
-            struct error *err)
+apply_words(struct submission_input *input, const struct option_table *table, char **words,
+            size_t count, size_t *ret_used, struct error *err)
 {
     char **argv = arena_new_array(input->arena, char *, count + 2);
     const char *wrapped = input->submission.wrapped;
@@ -112,36 +102,25 @@ apply_words(struct submission_input *input,
 
     argv[0] = arena_strdup(input->arena, table->name);
     memcpy(argv + 1, words, count * sizeof(*words));
-    r = option_parse(table,
-                     (int)count + 1,
-                     argv,
-                     &input->submission,
-                     &operands,
-                     err);
+    r = option_parse(table, (int)count + 1, argv, &input->submission, &operands, err);
     *ret_used = r < 0 && operands > 1 ? (size_t)operands - 1 : count;
     if (r < 0)
         return r;
     if (r == OPTION_HELP || r == OPTION_VERSION)
-        return error_set(err,
-                         -EINVAL,
-                         "--help and --version are only for the command line");
+        return error_set(err, -EINVAL, "--help and --version are only for the command line");
     if (operands < (int)count + 1)
         return error_set(err, -EINVAL, "'%s' is not an option", argv[operands]);
     if (input->submission.wrapped != wrapped)
         return error_set(err, -EINVAL, "--wrap is only for the command line");
     if (input->submission.chain || input->submission.pipeline != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--chain and --pipeline are only for the command "
                          "line");
     return 0;
 }
 
-static void PRINTF(4, 5) add_problem(struct submission_input *input,
-                                     unsigned line,
-                                     struct error *first,
-                                     const char *format,
-                                     ...)
+static void PRINTF(4, 5) add_problem(struct submission_input *input, unsigned line,
+                                     struct error *first, const char *format, ...)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     va_list args;
@@ -150,28 +129,16 @@ static void PRINTF(4, 5) add_problem(struct submission_input *input,
     strbuf_vprintf(&text, format, args);
     va_end(args);
     if (input->n_problems++ == 0)
-        error_set(first,
-                  -EINVAL,
-                  "%s:%u: %s",
-                  script_name_of(&input->submission),
-                  line,
-                  text.text);
-    strbuf_printf(&input->problems,
-                  "%s:%u: %s\n",
-                  script_name_of(&input->submission),
-                  line,
+        error_set(first, -EINVAL, "%s:%u: %s", script_name_of(&input->submission), line, text.text);
+    strbuf_printf(&input->problems, "%s:%u: %s\n", script_name_of(&input->submission), line,
                   text.text);
 }
 
 /* After a problem the rest of the line is read too, so that all are reported.
  */
 static void
-apply_line(struct submission_input *input,
-           const struct option_table *table,
-           const struct job_script_reader *reader,
-           char **words,
-           size_t count,
-           struct error *first)
+apply_line(struct submission_input *input, const struct option_table *table,
+           const struct job_script_reader *reader, char **words, size_t count, struct error *first)
 {
     while (count > 0) {
         struct error err = {0};
@@ -179,22 +146,15 @@ apply_line(struct submission_input *input,
 
         if (apply_words(input, table, words, count, &used, &err) >= 0)
             return;
-        add_problem(input,
-                    reader->line,
-                    first,
-                    "%s: %s",
-                    reader->prefix,
-                    err.text);
+        add_problem(input, reader->line, first, "%s: %s", reader->prefix, err.text);
         words += used;
         count -= used;
     }
 }
 
 static void
-apply_directives(struct submission_input *input,
-                 const struct option_table *table,
-                 const char *prefix,
-                 struct error *first)
+apply_directives(struct submission_input *input, const struct option_table *table,
+                 const char *prefix, struct error *first)
 {
     struct job_script_reader reader;
     struct error err = {0};
@@ -203,8 +163,7 @@ apply_directives(struct submission_input *input,
     int r;
 
     job_script_read(&reader, prefix, input->script.text, input->script.length);
-    while ((r = job_script_next(&reader, input->arena, &words, &count, &err))
-           != 0) {
+    while ((r = job_script_next(&reader, input->arena, &words, &count, &err)) != 0) {
         if (r < 0)
             add_problem(input, reader.line, first, "%s: %s", prefix, err.text);
         else
@@ -221,9 +180,7 @@ apply_foreign(struct submission_input *input, struct error *first)
     apply_directives(input, sbatch_options(), FOREIGN, first);
     line = srun_search_find(input->script.text, input->script.length);
     if (line > 0)
-        add_problem(input,
-                    line,
-                    first,
+        add_problem(input, line, first,
                     "srun: not available; the script starts its tasks "
                     "itself: mpirun -n $SLURM_NTASKS PROGRAM, or only PROGRAM");
 }
@@ -274,14 +231,11 @@ is_negative(const char *value)
 static bool
 is_of_command_line(const char *name)
 {
-    return strcmp(name, "wrap") == 0 || strcmp(name, "chain") == 0
-           || strcmp(name, "pipeline") == 0;
+    return strcmp(name, "wrap") == 0 || strcmp(name, "chain") == 0 || strcmp(name, "pipeline") == 0;
 }
 
 static int
-apply_variable(struct submission_input *input,
-               const char *entry,
-               struct error *err)
+apply_variable(struct submission_input *input, const char *entry, struct error *err)
 {
     const char *name = entry + sizeof(VARIABLE) - 1;
     const char *equals = strchr(name, '=');
@@ -334,11 +288,8 @@ reads_foreign(const struct submission_input *input, unsigned n_ours)
  * script's directives, which it overrides.
  */
 static int
-read_options(struct submission_input *input,
-             const struct option_table *table,
-             int argc,
-             char **argv,
-             struct error *err)
+read_options(struct submission_input *input, const struct option_table *table, int argc,
+             char **argv, struct error *err)
 {
     struct submission *s = &input->submission;
     const bool sbatch = s->sbatch, no_sbatch = s->no_sbatch;
@@ -397,10 +348,7 @@ init(struct submission_input *input)
  * with its own.
  */
 static int
-read_common(struct submission_input *input,
-            const struct option_table *table,
-            int argc,
-            char **argv,
+read_common(struct submission_input *input, const struct option_table *table, int argc, char **argv,
             struct error *err)
 {
     struct submission *s = &input->submission;
@@ -414,13 +362,8 @@ read_common(struct submission_input *input,
 }
 
 static int
-read_one(struct submission_input *input,
-         const struct option_table *table,
-         const struct submission *given,
-         int operands,
-         int argc,
-         char **argv,
-         struct error *err)
+read_one(struct submission_input *input, const struct option_table *table,
+         const struct submission *given, int operands, int argc, char **argv, struct error *err)
 {
     struct submission *s = &input->submission;
     int r;
@@ -442,10 +385,7 @@ read_one(struct submission_input *input,
 }
 
 int
-submission_input_read(struct submission_input *input,
-                      int argc,
-                      char **argv,
-                      struct error *err)
+submission_input_read(struct submission_input *input, int argc, char **argv, struct error *err)
 {
     const struct option_table *table = choose_table(argc, argv);
     struct submission given = {0};
@@ -459,9 +399,7 @@ submission_input_read(struct submission_input *input,
 }
 
 int
-submission_input_read_stage(struct submission_input *input,
-                            int argc,
-                            char **argv,
+submission_input_read_stage(struct submission_input *input, int argc, char **argv,
                             struct error *err)
 {
     const struct option_table *table = choose_table(argc, argv);
@@ -472,9 +410,7 @@ submission_input_read_stage(struct submission_input *input,
     init(input);
     r = option_parse(table, argc, argv, &given, &operands, err);
     if (r == OPTION_HELP || r == OPTION_VERSION)
-        return error_set(err,
-                         -EINVAL,
-                         "--help and --version are only for the command line");
+        return error_set(err, -EINVAL, "--help and --version are only for the command line");
     if (r < 0)
         return r;
     return read_one(input, table, &given, operands, argc, argv, err);
@@ -492,20 +428,13 @@ submission_input_print_hints(const struct submission_input *input)
         fprintf(stderr,
                 "ksub: %s: ignored %u #SBATCH line%s, because there are #KSUB "
                 "lines; --sbatch reads them\n",
-                name,
-                input->n_foreign,
-                plural);
+                name, input->n_foreign, plural);
     if (input->reads_foreign && !s->sbatch)
         fprintf(stderr,
                 "ksub: %s: read %u #SBATCH line%s as sbatch does; --no-sbatch "
                 "ignores them\n",
-                name,
-                input->n_foreign,
-                plural);
+                name, input->n_foreign, plural);
     for (unsigned i = 0; i < s->slurm.n_notes; i++)
-        fprintf(stderr,
-                "%s--%s%s",
-                i == 0 ? "ksub: options without effect here: " : ", ",
-                s->slurm.notes[i],
-                i + 1 == s->slurm.n_notes ? "\n" : "");
+        fprintf(stderr, "%s--%s%s", i == 0 ? "ksub: options without effect here: " : ", ",
+                s->slurm.notes[i], i + 1 == s->slurm.n_notes ? "\n" : "");
 }

@@ -35,17 +35,12 @@ void submission_input_fini(struct submission_input *input);
  * of them. With --chain and --pipeline only the options are read, and no
  * script.
  */
-int submission_input_read(struct submission_input *input,
-                          int argc,
-                          char **argv,
-                          struct error *err);
+int submission_input_read(struct submission_input *input, int argc, char **argv, struct error *err);
 
 /* The same for one of several jobs, from the words of the command line and its
  * own. It returns after wrong options, too.
  */
-int submission_input_read_stage(struct submission_input *input,
-                                int argc,
-                                char **argv,
+int submission_input_read_stage(struct submission_input *input, int argc, char **argv,
                                 struct error *err);
 
 /* Prints to standard error what a user should know about a script for Slurm. */

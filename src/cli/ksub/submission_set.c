@@ -25,30 +25,24 @@
 #include "lib/json/json.h"
 
 int
-submission_set_duration(const struct option_spec *option,
-                        const char *value,
-                        void *target,
+submission_set_duration(const struct option_spec *option, const char *value, void *target,
                         struct error *err)
 {
     int64_t *seconds = (int64_t *)((char *)target + option->offset);
     int r = duration_parse(value, seconds, err);
 
     if (r == 0 && option->offset == offsetof(struct submission, time_limit_s))
-        ((struct submission *)target)->is_unlimited =
-            *seconds == DURATION_UNLIMITED;
+        ((struct submission *)target)->is_unlimited = *seconds == DURATION_UNLIMITED;
     return r;
 }
 
 /* --mem and --mem-per-cpu replace each other. */
 int
-submission_set_memory(const struct option_spec *option,
-                      const char *value,
-                      void *target,
+submission_set_memory(const struct option_spec *option, const char *value, void *target,
                       struct error *err)
 {
     struct submission *s = target;
-    const bool per_cpu =
-        option->offset == offsetof(struct submission, memory_per_cpu_bytes);
+    const bool per_cpu = option->offset == offsetof(struct submission, memory_per_cpu_bytes);
     int64_t bytes = 0;
     int r = memory_size_parse(value, &bytes, err);
 
@@ -60,18 +54,14 @@ submission_set_memory(const struct option_spec *option,
 }
 
 int
-submission_set_array(UNUSED const struct option_spec *option,
-                     const char *value,
-                     void *target,
+submission_set_array(UNUSED const struct option_spec *option, const char *value, void *target,
                      struct error *err)
 {
     return array_request_parse(value, target, err);
 }
 
 int
-submission_set_tmp(UNUSED const struct option_spec *option,
-                   const char *value,
-                   void *target,
+submission_set_tmp(UNUSED const struct option_spec *option, const char *value, void *target,
                    struct error *err)
 {
     struct submission *s = target;
@@ -83,9 +73,7 @@ submission_set_tmp(UNUSED const struct option_spec *option,
 }
 
 int
-submission_set_cron(UNUSED const struct option_spec *option,
-                    const char *value,
-                    void *target,
+submission_set_cron(UNUSED const struct option_spec *option, const char *value, void *target,
                     struct error *err)
 {
     struct submission *s = target;
@@ -93,32 +81,25 @@ submission_set_cron(UNUSED const struct option_spec *option,
     int r;
 
     if (strstr(value, "TZ=") != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' contains a time zone; a schedule follows the "
                          "time zone of this machine, or TZ: TZ=Europe/Berlin "
                          "ksub --cron '0 3 * * *'",
                          value);
     r = cron_schedule_parse(value, &schedule, err);
     if (r < 0)
-        return error_wrap(err,
-                          r,
+        return error_wrap(err, r,
                           "'%s' is not a schedule such as '0 3 * * *' "
                           "(minute, hour, day, month, weekday) or @daily",
                           value);
     if (!cron_schedule_can_come(&schedule))
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' never occurs: none of its months has that day",
-                         value);
+        return error_set(err, -EINVAL, "'%s' never occurs: none of its months has that day", value);
     s->cron = value;
     return 0;
 }
 
 int
-submission_set_job_name(UNUSED const struct option_spec *option,
-                        const char *value,
-                        void *target,
+submission_set_job_name(UNUSED const struct option_spec *option, const char *value, void *target,
                         struct error *err)
 {
     struct submission *s = target;
@@ -131,9 +112,7 @@ submission_set_job_name(UNUSED const struct option_spec *option,
 
 /* Checked here, so that the error can name the line of the script. */
 int
-submission_set_constraint(const struct option_spec *option,
-                          const char *value,
-                          void *target,
+submission_set_constraint(const struct option_spec *option, const char *value, void *target,
                           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -149,42 +128,31 @@ submission_set_constraint(const struct option_spec *option,
 
 /* Accepts one node, "1" or "1-1", or a range that starts with one, "1-4". */
 int
-submission_set_node_count(UNUSED const struct option_spec *option,
-                          const char *value,
-                          UNUSED void *target,
-                          struct error *err)
+submission_set_node_count(UNUSED const struct option_spec *option, const char *value,
+                          UNUSED void *target, struct error *err)
 {
     if (strcmp(value, "1") == 0
         || (strncmp(value, "1-", 2) == 0 && value[2] != '\0' && value[2] != '0'
             && strspn(value + 2, "0123456789") == strlen(value + 2)))
         return 0;
-    if (value[0] == '\0' || strspn(value, "0123456789-") != strlen(value)
-        || value[0] == '0')
+    if (value[0] == '\0' || strspn(value, "0123456789-") != strlen(value) || value[0] == '0')
         return error_set(err, -EINVAL, "'%s' is not a number of nodes", value);
-    return error_set(err,
-                     -EOPNOTSUPP,
+    return error_set(err, -EOPNOTSUPP,
                      "a job has one node for now; jobs on several nodes come "
                      "in a later release");
 }
 
 int
-submission_set_moment(const struct option_spec *option,
-                      const char *value,
-                      void *target,
+submission_set_moment(const struct option_spec *option, const char *value, void *target,
                       struct error *err)
 {
-    return time_expression_parse(value,
-                                 TIME_AHEAD,
-                                 clock_real_us(&clock_system),
-                                 (int64_t *)((char *)target + option->offset),
-                                 err);
+    return time_expression_parse(value, TIME_AHEAD, clock_real_us(&clock_system),
+                                 (int64_t *)((char *)target + option->offset), err);
 }
 
 /* Checked here, so that the error can name the line of the script. */
 int
-submission_set_dependency(UNUSED const struct option_spec *option,
-                          const char *value,
-                          void *target,
+submission_set_dependency(UNUSED const struct option_spec *option, const char *value, void *target,
                           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -198,14 +166,11 @@ submission_set_dependency(UNUSED const struct option_spec *option,
 }
 
 int
-submission_set_choice(const struct option_spec *option,
-                      const char *value,
-                      void *target,
+submission_set_choice(const struct option_spec *option, const char *value, void *target,
                       struct error *err)
 {
     const struct submission_choice *first = option->data;
-    const char **place =
-        (const char **)(void *)((char *)target + option->offset);
+    const char **place = (const char **)(void *)((char *)target + option->offset);
     char words[256] = "";
 
     for (const struct submission_choice *c = first; c->word != NULL; c++) {
@@ -223,27 +188,21 @@ submission_set_choice(const struct option_spec *option,
 }
 
 int
-submission_set_gpus(UNUSED const struct option_spec *option,
-                    const char *value,
-                    void *target,
+submission_set_gpus(UNUSED const struct option_spec *option, const char *value, void *target,
                     struct error *err)
 {
     return accelerators_parse_gpus(value, target, err);
 }
 
 int
-submission_set_gres(UNUSED const struct option_spec *option,
-                    const char *value,
-                    void *target,
+submission_set_gres(UNUSED const struct option_spec *option, const char *value, void *target,
                     struct error *err)
 {
     return accelerators_parse_gres(value, target, err);
 }
 
 int
-submission_set_hugepages(UNUSED const struct option_spec *option,
-                         const char *value,
-                         void *target,
+submission_set_hugepages(UNUSED const struct option_spec *option, const char *value, void *target,
                          struct error *err)
 {
     return accelerators_parse_hugepages(value, target, err);
@@ -251,9 +210,7 @@ submission_set_hugepages(UNUSED const struct option_spec *option,
 
 /* "2", "0.5", or "500m" as in Kubernetes. */
 int
-submission_set_shared(UNUSED const struct option_spec *option,
-                      const char *value,
-                      void *target,
+submission_set_shared(UNUSED const struct option_spec *option, const char *value, void *target,
                       struct error *err)
 {
     struct submission *s = target;
@@ -262,18 +219,13 @@ submission_set_shared(UNUSED const struct option_spec *option,
 
     mcpu = quantity_parse(value, &cpus) < 0 ? 0 : quantity_text_milli(value);
     if (mcpu < 1 || mcpu > (int64_t)SUBMISSION_MOST_CPUS * 1000)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not a number of CPUs such as 0.5 or 2",
-                         value);
+        return error_set(err, -EINVAL, "'%s' is not a number of CPUs such as 0.5 or 2", value);
     s->shared_mcpu = mcpu;
     return 0;
 }
 
 int
-submission_set_open_mode(UNUSED const struct option_spec *option,
-                         const char *value,
-                         void *target,
+submission_set_open_mode(UNUSED const struct option_spec *option, const char *value, void *target,
                          struct error *err)
 {
     struct submission *s = target;
@@ -284,21 +236,15 @@ submission_set_open_mode(UNUSED const struct option_spec *option,
     else if (length > 0 && strncmp(value, "truncate", length) == 0)
         s->append = false;
     else
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is neither append nor truncate",
-                         value);
+        return error_set(err, -EINVAL, "'%s' is neither append nor truncate", value);
     return 0;
 }
 
 int
-submission_set_path(const struct option_spec *option,
-                    const char *value,
-                    void *target,
+submission_set_path(const struct option_spec *option, const char *value, void *target,
                     struct error *err)
 {
-    const char **place =
-        (const char **)(void *)((char *)target + option->offset);
+    const char **place = (const char **)(void *)((char *)target + option->offset);
     int r = output_path_check(value, err);
 
     if (r == 0)
@@ -307,9 +253,7 @@ submission_set_path(const struct option_spec *option,
 }
 
 int
-submission_set_priority(UNUSED const struct option_spec *option,
-                        const char *value,
-                        void *target,
+submission_set_priority(UNUSED const struct option_spec *option, const char *value, void *target,
                         struct error *err)
 {
     struct submission *s = target;
@@ -327,18 +271,14 @@ submission_set_priority(UNUSED const struct option_spec *option,
         return 0;
     }
     if (value[0] == '\0')
-        return error_set(err,
-                         -EINVAL,
-                         "expected a number, or the name of a priority class");
+        return error_set(err, -EINVAL, "expected a number, or the name of a priority class");
     s->priority_class = value;
     s->priority = NULL;
     return 0;
 }
 
 int
-submission_set_signal(UNUSED const struct option_spec *option,
-                      const char *value,
-                      void *target,
+submission_set_signal(UNUSED const struct option_spec *option, const char *value, void *target,
                       struct error *err)
 {
     struct submission *s = target;
@@ -350,10 +290,8 @@ submission_set_signal(UNUSED const struct option_spec *option,
 }
 
 int
-submission_set_no_requeue(UNUSED const struct option_spec *option,
-                          UNUSED const char *value,
-                          void *target,
-                          UNUSED struct error *err)
+submission_set_no_requeue(UNUSED const struct option_spec *option, UNUSED const char *value,
+                          void *target, UNUSED struct error *err)
 {
     struct submission *s = target;
 

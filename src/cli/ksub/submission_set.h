@@ -25,9 +25,7 @@ struct submission_choice {
     const char *meaning; /* NULL: the word itself */
 };
 
-typedef int submission_set_fn(const struct option_spec *option,
-                              const char *value,
-                              void *target,
+typedef int submission_set_fn(const struct option_spec *option, const char *value, void *target,
                               struct error *err);
 
 submission_set_fn submission_set_array;

@@ -26,17 +26,11 @@ print_shape(const struct submission *s)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     int64_t bytes = submission_memory(s);
 
-    strbuf_printf(&text,
-                  "The controller would accept job '%s': ",
-                  submission_name(s));
+    strbuf_printf(&text, "The controller would accept job '%s': ", submission_name(s));
     if (s->shared_mcpu > 0)
-        strbuf_printf(&text,
-                      "%g shared CPUs on one node",
-                      (double)s->shared_mcpu / 1000);
+        strbuf_printf(&text, "%g shared CPUs on one node", (double)s->shared_mcpu / 1000);
     else
-        strbuf_printf(&text,
-                      "%" PRId64 " CPU%s on one node",
-                      submission_cpus(s),
+        strbuf_printf(&text, "%" PRId64 " CPU%s on one node", submission_cpus(s),
                       submission_cpus(s) == 1 ? "" : "s");
     if (bytes > 0) {
         strbuf_add_text(&text, ", ");
@@ -50,11 +44,8 @@ print_shape(const struct submission *s)
 
 /* Asks the scheduler how it would place the job. */
 static int
-ask(const struct submission *s,
-    struct client *client,
-    const struct json *manifest,
-    struct sync_call *ret_call,
-    struct error *err)
+ask(const struct submission *s, struct client *client, const struct json *manifest,
+    struct sync_call *ret_call, struct error *err)
 {
     struct arena *arena = arena_new(0);
     const struct client_request request = {
@@ -82,10 +73,7 @@ print_smaller(const struct json *all)
 
 /* The scheduler's answer is for now, but the job waits until its begin time. */
 static void
-tell_begin(int64_t begin_at_us,
-           const struct json *why,
-           const char *message,
-           struct strbuf *out)
+tell_begin(int64_t begin_at_us, const struct json *why, const char *message, struct strbuf *out)
 {
     const char *chance = json_path_text(why, "start.chance");
     const char *node = json_path_text(why, "start.node");
@@ -100,15 +88,12 @@ tell_begin(int64_t begin_at_us,
         strbuf_printf(out,
                       "it could start at %s (--begin), if the free resources "
                       "are then the same as now, on %s",
-                      begin,
-                      node);
+                      begin, node);
     else if (node != NULL && from_us > 0 && from_us <= begin_at_us)
         strbuf_printf(out,
                       "it could start at %s (--begin), on %s, which is "
                       "expected to have room from %s on",
-                      begin,
-                      node,
-                      from);
+                      begin, node, from);
     else if (from_us > begin_at_us)
         strbuf_printf(out, "%s, after its --begin", message);
     else
@@ -116,9 +101,7 @@ tell_begin(int64_t begin_at_us,
 }
 
 int
-test_only_print(const struct submission *s,
-                struct client *client,
-                const struct json *manifest,
+test_only_print(const struct submission *s, struct client *client, const struct json *manifest,
                 struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -137,9 +120,7 @@ test_only_print(const struct submission *s,
     if (message == NULL)
         message = json_path_text(why, "cause.message");
     if (message == NULL || message[0] == '\0')
-        return error_set(err,
-                         -EPROTO,
-                         "the controller's answer contains no message");
+        return error_set(err, -EPROTO, "the controller's answer contains no message");
     if (chance == NULL || strcmp(chance, "Never") == 0)
         return error_set(err, -ENODEV, "%.800s", message);
     print_shape(s);

@@ -14,7 +14,5 @@ struct submission;
 /* Call this after the controller has checked the manifest. If no node can ever
  * run the job, that is an error: -ENODEV, with the nearest node.
  */
-int test_only_print(const struct submission *submission,
-                    struct client *client,
-                    const struct json *manifest,
-                    struct error *err);
+int test_only_print(const struct submission *submission, struct client *client,
+                    const struct json *manifest, struct error *err);

@@ -52,10 +52,7 @@ say_end(const struct job *job)
             .is_whole = true,
         },
         &words);
-    strbuf_printf(&line,
-                  "job %" PRId64 ": %s",
-                  job->status.id,
-                  job_state_words(state)->name);
+    strbuf_printf(&line, "job %" PRId64 ": %s", job->status.id, job_state_words(state)->name);
     if (run != NULL && run->node_name != NULL && run->node_name[0] != '\0')
         strbuf_printf(&line, " on %s", run->node_name);
     if (words.length > 0)
@@ -79,9 +76,7 @@ finish(struct job_end_wait *f)
 }
 
 static void
-job_changed(const struct object *old_object,
-            const struct object *new_object,
-            void *context)
+job_changed(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct job_end_wait *f = context;
     const struct object *object = new_object != NULL ? new_object : old_object;
@@ -105,21 +100,16 @@ job_listed(void *context)
     struct job_end_wait *f = context;
     const struct meta *meta = f->first->meta;
 
-    if (!f->has_ended
-        && informer_find(f->informer, meta->namespace, meta->name) == NULL) {
+    if (!f->has_ended && informer_find(f->informer, meta->namespace, meta->name) == NULL) {
         f->is_gone = true;
         finish(f);
     }
 }
 
 int
-wait_for_job(struct client *client,
-             const struct object *job,
-             int *ret_exit_code,
-             struct error *err)
+wait_for_job(struct client *client, const struct object *job, int *ret_exit_code, struct error *err)
 {
-    CLEANUP_FREE char *selector =
-        xasprintf("metadata.name=%s", job->meta->name);
+    CLEANUP_FREE char *selector = xasprintf("metadata.name=%s", job->meta->name);
     struct job_end_wait f = {.loop = client->loop, .first = job};
     struct outage_notice *outage;
     const struct informer_settings settings = {
@@ -138,10 +128,7 @@ wait_for_job(struct client *client,
     outage_notice_free(outage);
     informer_free(f.informer);
     if (f.is_gone)
-        return error_set(err,
-                         -ECANCELED,
-                         "job %" PRId64 " was deleted",
-                         job_of(job)->status.id);
+        return error_set(err, -ECANCELED, "job %" PRId64 " was deleted", job_of(job)->status.id);
     *ret_exit_code = f.exit_code;
     return 0;
 }

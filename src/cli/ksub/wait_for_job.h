@@ -14,7 +14,5 @@ struct object;
  * when it ended without an exit code). If the job is not Completed, prints one
  * line with the cause to standard error. -ECANCELED: it was deleted.
  */
-int wait_for_job(struct client *client,
-                 const struct object *job,
-                 int *ret_exit_code,
+int wait_for_job(struct client *client, const struct object *job, int *ret_exit_code,
                  struct error *err);

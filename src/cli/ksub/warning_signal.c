@@ -35,17 +35,14 @@ signal_named(const char *text)
 static int
 refuse_signal(const char *value, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%s' is not a signal with the seconds before the limit "
                      "(such as USR1@120 or B:TERM@60)",
                      value);
 }
 
 int
-warning_signal_parse(const char *value,
-                     struct submission_signal *ret_signal,
-                     struct error *err)
+warning_signal_parse(const char *value, struct submission_signal *ret_signal, struct error *err)
 {
     struct submission_signal signal = {.seconds_before = DEFAULT_WARNING};
     const char *name = value;
@@ -67,8 +64,7 @@ warning_signal_parse(const char *value,
         char *end;
 
         signal.seconds_before = strtol(at + 1, &end, 10);
-        if (!isdigit((unsigned char)at[1]) || *end != '\0'
-            || signal.seconds_before > 65535)
+        if (!isdigit((unsigned char)at[1]) || *end != '\0' || signal.seconds_before > 65535)
             return refuse_signal(value, err);
     }
     number = signal_named(text);

@@ -10,6 +10,4 @@ struct error;
 struct submission_signal;
 
 /* -EINVAL */
-int warning_signal_parse(const char *text,
-                         struct submission_signal *ret_signal,
-                         struct error *err);
+int warning_signal_parse(const char *text, struct submission_signal *ret_signal, struct error *err);

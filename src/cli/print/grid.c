@@ -43,11 +43,7 @@ struct grid {
 static bool
 is_state(const char *name)
 {
-    static const char *const names[] = {"Status",
-                                        "State",
-                                        "Phase",
-                                        "Type",
-                                        "Ready"};
+    static const char *const names[] = {"Status", "State", "Phase", "Type", "Ready"};
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcasecmp(names[i], name) == 0)
@@ -157,10 +153,7 @@ void
 grid_sort(struct grid *grid, size_t n_columns)
 {
     if (grid_rows(grid) > 1)
-        qsort_r(grid->cells,
-                grid_rows(grid),
-                grid->n_columns * sizeof(*grid->cells),
-                compare_rows,
+        qsort_r(grid->cells, grid_rows(grid), grid->n_columns * sizeof(*grid->cells), compare_rows,
                 &n_columns);
 }
 
@@ -190,8 +183,7 @@ sum_widths(const struct grid *grid, size_t gap, bool at_least)
 
         if (c->is_hidden)
             continue;
-        sum += at_least && c->least > 0 && c->least < c->width ? c->least
-                                                               : c->width;
+        sum += at_least && c->least > 0 && c->least < c->width ? c->least : c->width;
         n++;
     }
     return n > 0 ? sum + (n - 1) * gap : 0;
@@ -208,8 +200,7 @@ find_lightest(struct grid *grid)
     for (size_t i = 0; i < grid->n_columns; i++) {
         struct column *c = &grid->columns[i];
 
-        if (!c->is_hidden && c->weight > 0
-            && (lightest == NULL || c->weight <= lightest->weight))
+        if (!c->is_hidden && c->weight > 0 && (lightest == NULL || c->weight <= lightest->weight))
             lightest = c;
     }
     return lightest;
@@ -269,11 +260,8 @@ fit(struct grid *grid)
         return gap;
     if (gap > SMALL_GAP)
         gap = SMALL_GAP;
-    for (size_t i = 0;
-         i < grid->n_columns && sum_widths(grid, gap, false) > grid->limit;
-         i++)
-        grid->columns[i].is_hidden =
-            grid->columns[i].is_spare || grid->columns[i].is_empty;
+    for (size_t i = 0; i < grid->n_columns && sum_widths(grid, gap, false) > grid->limit; i++)
+        grid->columns[i].is_hidden = grid->columns[i].is_spare || grid->columns[i].is_empty;
     while (sum_widths(grid, gap, true) > grid->limit) {
         struct column *lightest = find_lightest(grid);
 
@@ -307,11 +295,8 @@ struct grid_line {
 
 /* Prints as much of the text as fits, with a mark if it was cut. */
 static void
-print_cell(const struct grid *grid,
-           struct grid_line *line,
-           const struct column *column,
-           const char *text,
-           bool is_heading)
+print_cell(const struct grid *grid, struct grid_line *line, const struct column *column,
+           const char *text, bool is_heading)
 {
     const size_t width = text_width(text);
     size_t room = column->shown;
@@ -357,10 +342,7 @@ print_cell(const struct grid *grid,
 }
 
 static void
-print_line(const struct grid *grid,
-           char *const *cells,
-           size_t gap,
-           struct strbuf *out)
+print_line(const struct grid *grid, char *const *cells, size_t gap, struct strbuf *out)
 {
     struct grid_line line = {.out = out, .limit = grid->limit};
     bool is_first = true;
@@ -373,11 +355,7 @@ print_line(const struct grid *grid,
         if (!is_first)
             line.owed += gap;
         is_first = false;
-        print_cell(grid,
-                   &line,
-                   column,
-                   cells != NULL ? cells[i] : column->name,
-                   cells == NULL);
+        print_cell(grid, &line, column, cells != NULL ? cells[i] : column->name, cells == NULL);
     }
     strbuf_add_char(out, '\n');
 }

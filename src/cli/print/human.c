@@ -12,29 +12,16 @@
 
 /* Prints two units while the larger one is small, otherwise one. */
 static void
-format(int64_t seconds,
-       int64_t large,
-       char large_letter,
-       int64_t small,
-       char small_letter,
+format(int64_t seconds, int64_t large, char large_letter, int64_t small, char small_letter,
        char out[HUMAN_TEXT_SIZE])
 {
     const int64_t rest = small > 0 ? seconds % large / small : 0;
 
     if (rest > 0)
-        snprintf(out,
-                 HUMAN_TEXT_SIZE,
-                 "%" PRId64 "%c%" PRId64 "%c",
-                 seconds / large,
-                 large_letter,
-                 rest,
-                 small_letter);
+        snprintf(out, HUMAN_TEXT_SIZE, "%" PRId64 "%c%" PRId64 "%c", seconds / large, large_letter,
+                 rest, small_letter);
     else
-        snprintf(out,
-                 HUMAN_TEXT_SIZE,
-                 "%" PRId64 "%c",
-                 seconds / large,
-                 large_letter);
+        snprintf(out, HUMAN_TEXT_SIZE, "%" PRId64 "%c", seconds / large, large_letter);
 }
 
 void
@@ -80,12 +67,7 @@ human_bytes(int64_t bytes, char out[HUMAN_TEXT_SIZE])
     if (unit < 0)
         snprintf(out, HUMAN_TEXT_SIZE, "%" PRId64 "B", bytes);
     else if (tenths > 0 && whole < 100)
-        snprintf(out,
-                 HUMAN_TEXT_SIZE,
-                 "%" PRId64 ".%" PRId64 "%ci",
-                 whole,
-                 tenths,
-                 units[unit]);
+        snprintf(out, HUMAN_TEXT_SIZE, "%" PRId64 ".%" PRId64 "%ci", whole, tenths, units[unit]);
     else
         snprintf(out, HUMAN_TEXT_SIZE, "%" PRId64 "%ci", whole, units[unit]);
 }

@@ -48,12 +48,10 @@ local_time_format_minute(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE])
 {
     const struct tm tm = break_down(us);
     const struct tm now = break_down(now_us);
-    const bool is_today =
-        tm.tm_year == now.tm_year && tm.tm_yday == now.tm_yday;
+    const bool is_today = tm.tm_year == now.tm_year && tm.tm_yday == now.tm_yday;
     const bool is_near = us - now_us < 300 * 24 * 3600 * SECOND;
 
-    if (strftime(out,
-                 LOCAL_TIME_SIZE,
+    if (strftime(out, LOCAL_TIME_SIZE,
                  is_today  ? "%H:%M"
                  : is_near ? "%b %e %H:%M"
                            : "%Y-%m-%d",

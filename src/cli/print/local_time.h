@@ -17,9 +17,7 @@ void local_time_format(int64_t us, char out[LOCAL_TIME_SIZE]);
 /* Omits the parts that are the same now: "09:15:34", "Nov 21 09:15",
  * "2025-11-21".
  */
-void
-local_time_format_brief(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);
+void local_time_format_brief(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);
 
 /* A future time, to the minute: "09:15", "Nov 24 09:15", "2028-01-31". */
-void
-local_time_format_minute(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);
+void local_time_format_minute(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);

@@ -20,8 +20,7 @@ compare_bars(const void *a, const void *b)
 {
     const struct node_chart_bar *x = a, *y = b;
 
-    if (x->kind != y->kind
-        && (x->kind == CHART_RESERVED) != (y->kind == CHART_RESERVED))
+    if (x->kind != y->kind && (x->kind == CHART_RESERVED) != (y->kind == CHART_RESERVED))
         return x->kind == CHART_RESERVED ? 1 : -1;
     if (x->from_us != y->from_us)
         return x->from_us < y->from_us ? -1 : 1;
@@ -52,8 +51,7 @@ find_in_way(const struct node_chart_row *row, size_t at, int64_t above)
     for (size_t i = 0; i < at; i++) {
         const struct node_chart_bar *b = &row->bars[i];
 
-        if (overlap(b, &row->bars[at])
-            && b->above_milli < above + row->bars[at].cpu_milli
+        if (overlap(b, &row->bars[at]) && b->above_milli < above + row->bars[at].cpu_milli
             && above < b->above_milli + b->cpu_milli)
             return b;
     }
@@ -71,8 +69,7 @@ stack(struct node_chart_row *row, size_t at)
     int64_t above = 0;
 
     while ((in_way = find_in_way(row, at, above)) != NULL)
-        above = in_way->above_milli
-                + (in_way->cpu_milli > 0 ? in_way->cpu_milli : 1);
+        above = in_way->above_milli + (in_way->cpu_milli > 0 ? in_way->cpu_milli : 1);
     if (above + bar->cpu_milli > row->cpu_milli)
         above = row->cpu_milli - bar->cpu_milli;
     bar->above_milli = above > 0 ? above : 0;
@@ -120,8 +117,7 @@ collect_users(struct node_chart *chart, struct arena *arena)
         qsort(chart->users, n, sizeof(*chart->users), compare_users);
     chart->n_users = 0;
     for (size_t i = 0; i < n; i++)
-        if (chart->n_users == 0
-            || strcmp(chart->users[chart->n_users - 1], chart->users[i]) != 0)
+        if (chart->n_users == 0 || strcmp(chart->users[chart->n_users - 1], chart->users[i]) != 0)
             chart->users[chart->n_users++] = chart->users[i];
 }
 
@@ -145,9 +141,7 @@ wanted_colour(const char *user, unsigned n_colours)
 }
 
 unsigned
-node_chart_colour(const struct node_chart *chart,
-                  const char *user,
-                  unsigned n_colours)
+node_chart_colour(const struct node_chart *chart, const char *user, unsigned n_colours)
 {
     CLEANUP_FREE bool *taken = xnew_array(bool, n_colours);
     unsigned at = 0;
@@ -168,20 +162,8 @@ node_chart_colour(const struct node_chart *chart,
 int64_t
 node_chart_step_us(const struct node_chart *chart, unsigned most)
 {
-    static const int64_t steps[] = {60,
-                                    120,
-                                    300,
-                                    600,
-                                    900,
-                                    1800,
-                                    3600,
-                                    7200,
-                                    10800,
-                                    21600,
-                                    43200,
-                                    DAY_S,
-                                    2 * DAY_S,
-                                    7 * DAY_S};
+    static const int64_t steps[] = {60,   120,   300,   600,   900,   1800,      3600,
+                                    7200, 10800, 21600, 43200, DAY_S, 2 * DAY_S, 7 * DAY_S};
     int64_t span_s = (chart->until_us - chart->from_us) / SECOND_US;
 
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
@@ -199,8 +181,7 @@ node_chart_first_us(const struct node_chart *chart, int64_t step_us)
 
     localtime_r(&from, &tm);
     local_s = (int64_t)from + tm.tm_gmtoff;
-    return ((local_s + step_s - 1) / step_s * step_s - tm.tm_gmtoff)
-           * SECOND_US;
+    return ((local_s + step_s - 1) / step_s * step_s - tm.tm_gmtoff) * SECOND_US;
 }
 
 void
@@ -210,9 +191,7 @@ node_chart_format_time(int64_t us, char out[NODE_CHART_TIME_SIZE])
     struct tm tm = {0};
 
     localtime_r(&at, &tm);
-    if (strftime(out,
-                 NODE_CHART_TIME_SIZE,
-                 tm.tm_hour == 0 && tm.tm_min == 0 ? "%b %e" : "%H:%M",
+    if (strftime(out, NODE_CHART_TIME_SIZE, tm.tm_hour == 0 && tm.tm_min == 0 ? "%b %e" : "%H:%M",
                  &tm)
         == 0)
         snprintf(out, NODE_CHART_TIME_SIZE, "?");

@@ -72,6 +72,4 @@ void node_chart_format_time(int64_t us, char out[NODE_CHART_TIME_SIZE]);
 /* The user's colour, from 0 to n_colours - 1: always the same, unless another
  * user of the chart already has it.
  */
-unsigned node_chart_colour(const struct node_chart *chart,
-                           const char *user,
-                           unsigned n_colours);
+unsigned node_chart_colour(const struct node_chart *chart, const char *user, unsigned n_colours);

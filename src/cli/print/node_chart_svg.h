@@ -11,6 +11,4 @@ struct node_chart;
 struct strbuf;
 
 /* The title is at the top. */
-void node_chart_svg_print(const struct node_chart *chart,
-                          const char *title,
-                          struct strbuf *out);
+void node_chart_svg_print(const struct node_chart *chart, const char *title, struct strbuf *out);

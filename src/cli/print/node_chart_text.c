@@ -17,8 +17,7 @@
 #define GAP        2u
 
 /* Colours of the 256-colour palette on which dark text is readable. */
-static const unsigned char palette[] =
-    {75, 114, 180, 176, 80, 216, 147, 150, 222, 109, 211, 187};
+static const unsigned char palette[] = {75, 114, 180, 176, 80, 216, 147, 150, 222, 109, 211, 187};
 
 struct glyphs {
     const char *begin, *fill, *end, *goes_on;
@@ -59,8 +58,7 @@ node_chart_is_ascii(void)
         const char *value = getenv(names[i]);
 
         if (value != NULL && value[0] != '\0')
-            return strcasestr(value, "utf-8") == NULL
-                   && strcasestr(value, "utf8") == NULL;
+            return strcasestr(value, "utf-8") == NULL && strcasestr(value, "utf8") == NULL;
     }
     return true;
 }
@@ -71,8 +69,8 @@ static int64_t
 column_of(const struct canvas *c, int64_t us)
 {
     const struct node_chart *chart = c->chart;
-    double share = ((double)us - (double)chart->from_us)
-                   / ((double)chart->until_us - (double)chart->from_us);
+    double share =
+        ((double)us - (double)chart->from_us) / ((double)chart->until_us - (double)chart->from_us);
 
     if (share < 0)
         return -1;
@@ -80,9 +78,7 @@ column_of(const struct canvas *c, int64_t us)
 }
 
 static void
-format_cpus(const struct node_chart *chart,
-            const struct node_chart_row *row,
-            char out[48])
+format_cpus(const struct node_chart *chart, const struct node_chart_row *row, char out[48])
 {
     int64_t used = row->kept_milli;
 
@@ -90,11 +86,7 @@ format_cpus(const struct node_chart *chart,
         if (row->bars[i].kind <= CHART_STANDS && !row->bars[i].has_lent
             && row->bars[i].from_us <= chart->now_us)
             used += row->bars[i].cpu_milli;
-    snprintf(out,
-             48,
-             "%g/%g",
-             (double)used / 1000,
-             (double)row->cpu_milli / 1000);
+    snprintf(out, 48, "%g/%g", (double)used / 1000, (double)row->cpu_milli / 1000);
 }
 
 static void
@@ -142,9 +134,7 @@ add_heading(struct canvas *c)
     size_t end;
 
     memset(line, ' ', c->width + NODE_CHART_TIME_SIZE);
-    for (int64_t at = node_chart_first_us(c->chart, step);
-         at < c->chart->until_us;
-         at += step) {
+    for (int64_t at = node_chart_first_us(c->chart, step); at < c->chart->until_us; at += step) {
         char text[NODE_CHART_TIME_SIZE];
         int64_t column = column_of(c, at);
 
@@ -170,10 +160,7 @@ add_heading(struct canvas *c)
 /* ---- Bars ---- */
 
 static void
-put(struct canvas *c,
-    int64_t column,
-    const char *text,
-    size_t length,
+put(struct canvas *c, int64_t column, const char *text, size_t length,
     const struct node_chart_bar *bar)
 {
     if (column >= 0 && column < (int64_t)c->width)
@@ -182,10 +169,7 @@ put(struct canvas *c,
 
 /* Puts as much of the label as fits between both ends of the bar. */
 static void
-put_label(struct canvas *c,
-          const struct node_chart_bar *bar,
-          int64_t from,
-          int64_t until)
+put_label(struct canvas *c, const struct node_chart_bar *bar, int64_t from, int64_t until)
 {
     const char *at = bar->label;
 
@@ -213,10 +197,8 @@ put_bar(struct canvas *c, const struct node_chart_bar *bar)
 {
     const struct glyphs *g = &glyphs[bar->kind][c->style->is_ascii];
     int64_t from = column_of(c, bar->from_us);
-    int64_t until = bar->until_us == INT64_MAX ? (int64_t)c->width
-                                               : column_of(c, bar->until_us);
-    bool goes_on =
-        bar->until_us == INT64_MAX || bar->until_us > c->chart->until_us;
+    int64_t until = bar->until_us == INT64_MAX ? (int64_t)c->width : column_of(c, bar->until_us);
+    bool goes_on = bar->until_us == INT64_MAX || bar->until_us > c->chart->until_us;
     int64_t last;
 
     if (from >= (int64_t)c->width || until < 0)
@@ -225,12 +207,8 @@ put_bar(struct canvas *c, const struct node_chart_bar *bar)
         until = from + 1;
     last = until - 1;
     for (int64_t i = from; i < until; i++)
-        put(c,
-            i,
-            c->style->has_colours && bar->kind == CHART_RUNS ? " " : g->fill,
-            c->style->has_colours && bar->kind == CHART_RUNS ? 1
-                                                             : strlen(g->fill),
-            bar);
+        put(c, i, c->style->has_colours && bar->kind == CHART_RUNS ? " " : g->fill,
+            c->style->has_colours && bar->kind == CHART_RUNS ? 1 : strlen(g->fill), bar);
     if (!c->style->has_colours || bar->kind != CHART_RUNS)
         put(c, from, g->begin, strlen(g->begin), bar);
     if (goes_on)
@@ -266,12 +244,8 @@ begin_colour(const struct canvas *c, const struct cell *cell)
         strbuf_add_text(c->out, terminal_colour_start(COLOUR_DIM));
         return;
     }
-    colour =
-        palette[node_chart_colour(c->chart, bar->user, ARRAY_SIZE(palette))];
-    strbuf_printf(c->out,
-                  bar->kind == CHART_RUNS ? "\033[30;48;5;%um"
-                                          : "\033[38;5;%um",
-                  colour);
+    colour = palette[node_chart_colour(c->chart, bar->user, ARRAY_SIZE(palette))];
+    strbuf_printf(c->out, bar->kind == CHART_RUNS ? "\033[30;48;5;%um" : "\033[38;5;%um", colour);
 }
 
 /* Writes the line without trailing spaces. */
@@ -281,8 +255,7 @@ add_cells(struct canvas *c)
     unsigned end = c->width;
     bool is_open = false;
 
-    while (end > 0 && c->cells[end - 1].bar == NULL
-           && c->cells[end - 1].text != NULL
+    while (end > 0 && c->cells[end - 1].bar == NULL && c->cells[end - 1].text != NULL
            && c->cells[end - 1].text[0] == ' ')
         end--;
     for (unsigned i = 0; i < end; i++) {
@@ -329,15 +302,11 @@ add_row(struct canvas *c, const struct node_chart_row *row)
     for (size_t i = 0; i < row->n_bars; i++)
         hidden += row->bars[i].lane >= lanes;
     if (hidden > 0)
-        strbuf_printf(&words,
-                      "and %zu more%s",
-                      hidden,
-                      row->state != NULL ? "; " : "");
+        strbuf_printf(&words, "and %zu more%s", hidden, row->state != NULL ? "; " : "");
     if (row->state != NULL)
         strbuf_add_text(&words, row->state);
     format_cpus(c->chart, row, cpus);
-    for (unsigned lane = 0; lane == 0 || lane < lanes + (words.length > 0);
-         lane++) {
+    for (unsigned lane = 0; lane == 0 || lane < lanes + (words.length > 0); lane++) {
         put_background(c);
         for (size_t i = 0; i < row->n_bars; i++)
             if (row->bars[i].lane == lane && lane < lanes)
@@ -353,10 +322,7 @@ add_row(struct canvas *c, const struct node_chart_row *row)
 }
 
 static void
-add_sample(struct canvas *c,
-           enum node_chart_kind kind,
-           const char *words,
-           bool is_first)
+add_sample(struct canvas *c, enum node_chart_kind kind, const char *words, bool is_first)
 {
     const struct glyphs *g = &glyphs[kind][c->style->is_ascii];
 
@@ -396,8 +362,7 @@ add_legend(struct canvas *c)
 }
 
 void
-node_chart_text_print(const struct node_chart *chart,
-                      const struct node_chart_style *style,
+node_chart_text_print(const struct node_chart *chart, const struct node_chart_style *style,
                       struct strbuf *out)
 {
     struct canvas c = {.chart = chart, .style = style, .out = out};

@@ -22,6 +22,5 @@ struct node_chart_style {
 /* Whether the user's locale supports only ASCII. */
 bool node_chart_is_ascii(void);
 
-void node_chart_text_print(const struct node_chart *chart,
-                           const struct node_chart_style *style,
+void node_chart_text_print(const struct node_chart *chart, const struct node_chart_style *style,
                            struct strbuf *out);

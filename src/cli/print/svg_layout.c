@@ -23,13 +23,11 @@ svg_layout_place(struct svg_layout *f, struct svg_size size)
 void
 svg_layout_balance(struct svg_layout *f, unsigned count, unsigned width)
 {
-    unsigned fit = (f->limit + SVG_LAYOUT_GAP) / (width + SVG_LAYOUT_GAP),
-             lines;
+    unsigned fit = (f->limit + SVG_LAYOUT_GAP) / (width + SVG_LAYOUT_GAP), lines;
 
     if (count == 0)
         return;
     fit = fit > 0 ? fit : 1;
     lines = (count + fit - 1) / fit;
-    f->limit =
-        (count + lines - 1) / lines * (width + SVG_LAYOUT_GAP) - SVG_LAYOUT_GAP;
+    f->limit = (count + lines - 1) / lines * (width + SVG_LAYOUT_GAP) - SVG_LAYOUT_GAP;
 }

@@ -12,8 +12,7 @@
 static bool
 is_no_character(const char *text)
 {
-    return strncmp(text, "\xef\xbf\xbe", 3) == 0
-           || strncmp(text, "\xef\xbf\xbf", 3) == 0;
+    return strncmp(text, "\xef\xbf\xbe", 3) == 0 || strncmp(text, "\xef\xbf\xbf", 3) == 0;
 }
 
 void

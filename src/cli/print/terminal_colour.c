@@ -28,8 +28,7 @@ terminal_colour_is_wanted(void)
         return false;
     if (is_set("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0") != 0)
         return true;
-    return terminal_is_output() && terminal != NULL
-           && strcmp(terminal, "dumb") != 0;
+    return terminal_is_output() && terminal != NULL && strcmp(terminal, "dumb") != 0;
 }
 
 int
@@ -49,15 +48,9 @@ const char *
 terminal_colour_start(enum terminal_colour colour)
 {
     static const char *const sequences[] = {
-        [COLOUR_PLAIN] = "",
-        [COLOUR_BOLD] = "\033[1m",
-        [COLOUR_DIM] = "\033[2m",
-        [COLOUR_RED] = "\033[31m",
-        [COLOUR_GREEN] = "\033[32m",
-        [COLOUR_YELLOW] = "\033[33m",
-        [COLOUR_BLUE] = "\033[34m",
-        [COLOUR_MAGENTA] = "\033[35m",
-        [COLOUR_CYAN] = "\033[36m",
+        [COLOUR_PLAIN] = "",        [COLOUR_BOLD] = "\033[1m",     [COLOUR_DIM] = "\033[2m",
+        [COLOUR_RED] = "\033[31m",  [COLOUR_GREEN] = "\033[32m",   [COLOUR_YELLOW] = "\033[33m",
+        [COLOUR_BLUE] = "\033[34m", [COLOUR_MAGENTA] = "\033[35m", [COLOUR_CYAN] = "\033[36m",
     };
 
     return sequences[colour];
@@ -68,16 +61,13 @@ static enum terminal_colour
 colour_of_job_state(const char *word)
 {
     static const enum terminal_colour colours[] = {
-        [JOB_STATE_WAITS] = COLOUR_YELLOW,
-        [JOB_STATE_RUNS] = COLOUR_GREEN,
-        [JOB_STATE_GOOD_END] = COLOUR_GREEN,
-        [JOB_STATE_BAD_END] = COLOUR_RED,
+        [JOB_STATE_WAITS] = COLOUR_YELLOW,    [JOB_STATE_RUNS] = COLOUR_GREEN,
+        [JOB_STATE_GOOD_END] = COLOUR_GREEN,  [JOB_STATE_BAD_END] = COLOUR_RED,
         [JOB_STATE_STOPPED] = COLOUR_MAGENTA,
     };
     enum job_state state = job_state_of_name(word);
 
-    return state != JOB_STATE_NONE ? colours[job_state_words(state)->class]
-                                   : COLOUR_PLAIN;
+    return state != JOB_STATE_NONE ? colours[job_state_words(state)->class] : COLOUR_PLAIN;
 }
 
 /* A comma may follow the state: "Ready,SchedulingDisabled". */
@@ -88,26 +78,16 @@ terminal_colour_of_state(const char *word)
         const char *word;
         enum terminal_colour colour;
     } states[] = {
-        {"Active", COLOUR_GREEN},
-        {"Bound", COLOUR_GREEN},
-        {"Complete", COLOUR_GREEN},
-        {"Ready", COLOUR_GREEN},
-        {"Succeeded", COLOUR_GREEN},
-        {"Error", COLOUR_RED},
-        {"Evicted", COLOUR_RED},
-        {"NotReady", COLOUR_RED},
-        {"OOMKilled", COLOUR_RED},
-        {"Warning", COLOUR_RED},
-        {"Frozen", COLOUR_YELLOW},
-        {"Suspended", COLOUR_YELLOW},
-        {"Terminating", COLOUR_YELLOW},
-        {"Unknown", COLOUR_YELLOW},
+        {"Active", COLOUR_GREEN},       {"Bound", COLOUR_GREEN},     {"Complete", COLOUR_GREEN},
+        {"Ready", COLOUR_GREEN},        {"Succeeded", COLOUR_GREEN}, {"Error", COLOUR_RED},
+        {"Evicted", COLOUR_RED},        {"NotReady", COLOUR_RED},    {"OOMKilled", COLOUR_RED},
+        {"Warning", COLOUR_RED},        {"Frozen", COLOUR_YELLOW},   {"Suspended", COLOUR_YELLOW},
+        {"Terminating", COLOUR_YELLOW}, {"Unknown", COLOUR_YELLOW},
     };
     const size_t length = strcspn(word, ",");
 
     for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-        if (strlen(states[i].word) == length
-            && strncmp(states[i].word, word, length) == 0)
+        if (strlen(states[i].word) == length && strncmp(states[i].word, word, length) == 0)
             return word[length] == '\0' ? states[i].colour : COLOUR_YELLOW;
     return colour_of_job_state(word);
 }

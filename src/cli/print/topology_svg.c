@@ -36,11 +36,7 @@ struct plan {
 };
 
 static void
-draw_text(const struct plan *p,
-          unsigned x,
-          unsigned y,
-          const char *style,
-          const char *text)
+draw_text(const struct plan *p, unsigned x, unsigned y, const char *style, const char *text)
 {
     if (p->out == NULL)
         return;
@@ -50,21 +46,13 @@ draw_text(const struct plan *p,
 }
 
 static void
-draw_box(const struct plan *p,
-         unsigned x,
-         unsigned y,
-         struct svg_size size,
-         const char *style)
+draw_box(const struct plan *p, unsigned x, unsigned y, struct svg_size size, const char *style)
 {
     if (p->out != NULL)
         strbuf_printf(p->out,
                       "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
                       "rx=\"3\" class=\"%s\"/>\n",
-                      x,
-                      y,
-                      size.width,
-                      size.height,
-                      style);
+                      x, y, size.width, size.height, style);
 }
 
 /* Cores */
@@ -76,11 +64,7 @@ hue(size_t tenant)
 }
 
 static void
-draw_thread(const struct plan *p,
-            unsigned pu,
-            unsigned x,
-            unsigned y,
-            struct svg_size size)
+draw_thread(const struct plan *p, unsigned pu, unsigned x, unsigned y, struct svg_size size)
 {
     const char *who = "free";
     bool is_idle = false;
@@ -89,19 +73,12 @@ draw_thread(const struct plan *p,
     while (i < p->n_tenants && !bitset_has(&p->tenants[i].cpus, pu)
            && !bitset_has(&p->tenants[i].withheld, pu))
         i++;
-    strbuf_printf(p->out,
-                  "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" ",
-                  x,
-                  y,
-                  size.width,
+    strbuf_printf(p->out, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" ", x, y, size.width,
                   size.height);
     if (i < p->n_tenants) {
         is_idle = !bitset_has(&p->tenants[i].cpus, pu);
         who = p->tenants[i].label != NULL ? p->tenants[i].label : "";
-        strbuf_printf(p->out,
-                      "fill=\"hsl(%u,65%%,%s)\"",
-                      hue(i),
-                      is_idle ? "88%" : "60%");
+        strbuf_printf(p->out, "fill=\"hsl(%u,65%%,%s)\"", hue(i), is_idle ? "88%" : "60%");
     } else {
         strbuf_add_text(p->out, "fill=\"#fff\"");
     }
@@ -124,11 +101,7 @@ draw_core(const struct plan *p, unsigned core, unsigned x, unsigned y)
 
         draw_thread(p, pu, x + from, y, (struct svg_size){to - from, CORE});
         if (from > 0)
-            strbuf_printf(p->out,
-                          "<path d=\"M%u %uv%u\" class=\"thread\"/>\n",
-                          x + from,
-                          y,
-                          CORE);
+            strbuf_printf(p->out, "<path d=\"M%u %uv%u\" class=\"thread\"/>\n", x + from, y, CORE);
         i++;
     }
     draw_box(p, x, y, (struct svg_size){CORE, CORE}, "core");
@@ -145,10 +118,7 @@ count_cores(const struct plan *p, const struct bitset *set)
 }
 
 static struct svg_size
-lay_cores(const struct plan *p,
-          const struct bitset *set,
-          unsigned x,
-          unsigned y)
+lay_cores(const struct plan *p, const struct bitset *set, unsigned x, unsigned y)
 {
     unsigned count = count_cores(p, set);
     unsigned wide = count > 32 ? 2 * CORES_WIDE : CORES_WIDE;
@@ -174,10 +144,7 @@ lay_cores(const struct plan *p,
 /* Caches */
 
 static struct svg_size
-lay_cache(const struct plan *p,
-          const struct bitset *set,
-          unsigned x,
-          unsigned y)
+lay_cache(const struct plan *p, const struct bitset *set, unsigned x, unsigned y)
 {
     struct plan measure = *p;
     struct svg_size inner, size;
@@ -192,9 +159,7 @@ lay_cache(const struct plan *p,
 }
 
 static void
-place_cache(const struct plan *p,
-            struct svg_layout *f,
-            const struct bitset *set)
+place_cache(const struct plan *p, struct svg_layout *f, const struct bitset *set)
 {
     struct plan measure = *p;
     struct svg_size at;
@@ -205,9 +170,7 @@ place_cache(const struct plan *p,
 }
 
 static void
-balance_caches(const struct plan *p,
-               struct svg_layout *f,
-               const struct bitset *set)
+balance_caches(const struct plan *p, struct svg_layout *f, const struct bitset *set)
 {
     struct plan measure = *p;
     unsigned count = 0, most = 0;
@@ -229,9 +192,7 @@ balance_caches(const struct plan *p,
 }
 
 static void
-place_caches(const struct plan *p,
-             struct svg_layout *f,
-             const struct bitset *set)
+place_caches(const struct plan *p, struct svg_layout *f, const struct bitset *set)
 {
     struct bitset rest = *set;
     struct svg_size at, size;
@@ -258,28 +219,19 @@ place_caches(const struct plan *p,
 /* Devices */
 
 static void
-draw_device(const struct plan *p,
-            const struct topology_device *d,
-            unsigned x,
-            unsigned y,
+draw_device(const struct plan *p, const struct topology_device *d, unsigned x, unsigned y,
             struct svg_size size)
 {
-    size_t tenant =
-        topology_tenant_of_device(p->tenants, p->n_tenants, d->name);
+    size_t tenant = topology_tenant_of_device(p->tenants, p->n_tenants, d->name);
 
     if (p->out == NULL)
         return;
-    strbuf_printf(p->out,
-                  "<g><title>%s: ",
-                  tenant < p->n_tenants ? "given" : "free");
+    strbuf_printf(p->out, "<g><title>%s: ", tenant < p->n_tenants ? "given" : "free");
     svg_text_add(p->out, d->model != NULL ? d->model : d->type);
     strbuf_printf(p->out,
                   "</title><rect x=\"%u\" y=\"%u\" width=\"%u\" "
                   "height=\"%u\" rx=\"8\" stroke=\"#555\" ",
-                  x,
-                  y,
-                  size.width,
-                  size.height);
+                  x, y, size.width, size.height);
     if (tenant < p->n_tenants)
         strbuf_printf(p->out, "fill=\"hsl(%u,65%%,60%%)\"/>\n", hue(tenant));
     else
@@ -295,8 +247,7 @@ place_devices(const struct plan *p, struct svg_layout *f, unsigned numa)
 
     for (unsigned i = 0; i < p->t->n_devices; i++) {
         const struct topology_device *d = &p->t->devices[i];
-        struct svg_size size = {(unsigned)strlen(d->name) * LETTER + 16,
-                                DEVICE};
+        struct svg_size size = {(unsigned)strlen(d->name) * LETTER + 16, DEVICE};
         struct svg_size at;
 
         if (d->numa != numa)
@@ -323,9 +274,7 @@ draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
 
     draw_box(p, x, y, (struct svg_size){BAR, BAR_HEIGHT}, "memory");
     for (size_t i = 0; i < p->n_tenants && all > 0; i++) {
-        uint64_t bytes = p->tenants[i].memory != NULL
-                             ? (uint64_t)p->tenants[i].memory[place]
-                             : 0;
+        uint64_t bytes = p->tenants[i].memory != NULL ? (uint64_t)p->tenants[i].memory[place] : 0;
         unsigned from = (unsigned)((double)before / (double)all * BAR), to;
         char text[HUMAN_TEXT_SIZE];
 
@@ -339,14 +288,8 @@ draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
         strbuf_printf(p->out,
                       "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" "
                       "fill=\"hsl(%u,65%%,60%%)\"><title>%s of memory: ",
-                      x + from,
-                      y,
-                      to > from ? to - from : 1,
-                      BAR_HEIGHT,
-                      hue(i),
-                      text);
-        svg_text_add(p->out,
-                     p->tenants[i].label != NULL ? p->tenants[i].label : "");
+                      x + from, y, to > from ? to - from : 1, BAR_HEIGHT, hue(i), text);
+        svg_text_add(p->out, p->tenants[i].label != NULL ? p->tenants[i].label : "");
         strbuf_add_text(p->out, "</title></rect>\n");
     }
 }
@@ -362,12 +305,8 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
     char memory[HUMAN_TEXT_SIZE];
 
     human_bytes((int64_t)numa->memory_bytes, memory);
-    strbuf_printf(&label,
-                  "NUMA node %u, %s%s%s%s",
-                  numa->os_index,
-                  memory,
-                  numa->kind != TOPOLOGY_MEMORY_PLAIN ? " " : "",
-                  topology_memory_name(numa->kind),
+    strbuf_printf(&label, "NUMA node %u, %s%s%s%s", numa->os_index, memory,
+                  numa->kind != TOPOLOGY_MEMORY_PLAIN ? " " : "", topology_memory_name(numa->kind),
                   bitset_is_empty(&numa->pus) ? ", memory only" : "");
     if (held > 0) {
         human_bytes(left > 0 ? left : 0, memory);
@@ -375,10 +314,7 @@ draw_numa_label(const struct plan *p, unsigned place, unsigned x, unsigned y)
     }
     draw_text(p, x + PAD, y + LABEL - 3, "label", label.text);
     if (p->out != NULL)
-        draw_memory(p,
-                    place,
-                    x + p->numa.width - PAD - BAR,
-                    y + (LABEL - BAR_HEIGHT) / 2 + 2);
+        draw_memory(p, place, x + p->numa.width - PAD - BAR, y + (LABEL - BAR_HEIGHT) / 2 + 2);
     return (unsigned)label.length * WIDE_LETTER + BAR;
 }
 
@@ -440,10 +376,7 @@ place_numas(const struct plan *p, struct svg_layout *f, unsigned package)
 }
 
 static struct svg_size
-lay_package_inside(const struct plan *p,
-                   unsigned package,
-                   unsigned x,
-                   unsigned y)
+lay_package_inside(const struct plan *p, unsigned package, unsigned x, unsigned y)
 {
     CLEANUP_STRBUF struct strbuf label = STRBUF_INIT;
     struct svg_layout f = {
@@ -487,13 +420,8 @@ draw_legend(const struct plan *p, unsigned x, unsigned y)
         strbuf_printf(p->out,
                       "<rect x=\"%u\" y=\"%u\" width=\"14\" height=\"14\" "
                       "fill=\"hsl(%u,65%%,60%%)\" stroke=\"#555\"/>\n",
-                      x,
-                      at,
-                      hue(i));
-        draw_text(p,
-                  x + 22,
-                  at + 12,
-                  "label",
+                      x, at, hue(i));
+        draw_text(p, x + 22, at + 12, "label",
                   p->tenants[i].label != NULL ? p->tenants[i].label : "");
     }
 }
@@ -512,8 +440,7 @@ lay_page(const struct plan *p)
             width = size.width;
         y += size.height + GAP;
     }
-    loose =
-        (struct svg_layout){.left = PAD, .x = PAD, .y = y, .limit = PAGE_WIDTH};
+    loose = (struct svg_layout){.left = PAD, .x = PAD, .y = y, .limit = PAGE_WIDTH};
     place_numas(p, &loose, TOPOLOGY_NONE);
     place_devices(p, &loose, TOPOLOGY_NONE);
     if (loose.most_width > width)
@@ -521,25 +448,18 @@ lay_page(const struct plan *p)
     y = loose.y + loose.line + PAD;
     draw_legend(p, PAD, y);
     for (size_t i = 0; i < p->n_tenants; i++)
-        if (p->tenants[i].label != NULL
-            && strlen(p->tenants[i].label) * WIDE_LETTER + 30 > width)
+        if (p->tenants[i].label != NULL && strlen(p->tenants[i].label) * WIDE_LETTER + 30 > width)
             width = (unsigned)strlen(p->tenants[i].label) * WIDE_LETTER + 30;
     y += (unsigned)p->n_tenants * (CORE - 4) + LABEL;
-    draw_text(p,
-              PAD,
-              y,
-              "small",
+    draw_text(p, PAD, y, "small",
               "white: free; pale: kept idle for the job; grey: reserved for "
               "the system; bars: memory");
     return (struct svg_size){width + 2 * PAD, y + PAD};
 }
 
 void
-topology_svg_print(const struct topology *topology,
-                   const char *title,
-                   const struct topology_tenant *tenants,
-                   size_t n_tenants,
-                   struct strbuf *out)
+topology_svg_print(const struct topology *topology, const char *title,
+                   const struct topology_tenant *tenants, size_t n_tenants, struct strbuf *out)
 {
     struct plan p = {
         .t = topology,
@@ -561,10 +481,7 @@ topology_svg_print(const struct topology *topology,
         ".package{fill:#e8ecf1;stroke:#667}.numa{fill:#f6f3ea;stroke:#886}"
         ".l3{fill:#eee;stroke:#aaa}.core{fill:none;stroke:#444}.thread{stroke:#bbb;fill:none}.memory{fill:#fff;stroke:#886}</style>\n"
         "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-        page.width,
-        page.height,
-        page.width,
-        page.height);
+        page.width, page.height, page.width, page.height);
     p.out = out;
     draw_text(&p, PAD, PAD + LABEL - 5, "label", title);
     lay_page(&p);

@@ -16,8 +16,6 @@ struct topology_tenant;
 struct strbuf;
 struct topology;
 
-void topology_svg_print(const struct topology *topology,
-                        const char *title,
-                        const struct topology_tenant *tenants,
-                        size_t n_tenants,
+void topology_svg_print(const struct topology *topology, const char *title,
+                        const struct topology_tenant *tenants, size_t n_tenants,
                         struct strbuf *out);

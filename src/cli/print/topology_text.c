@@ -29,8 +29,7 @@ topology_tenant_mark(size_t tenant)
 }
 
 size_t
-topology_tenant_of_device(const struct topology_tenant *tenants,
-                          size_t n_tenants,
+topology_tenant_of_device(const struct topology_tenant *tenants, size_t n_tenants,
                           const char *device)
 {
     for (size_t i = 0; i < n_tenants; i++)
@@ -41,9 +40,7 @@ topology_tenant_of_device(const struct topology_tenant *tenants,
 }
 
 int64_t
-topology_tenants_memory(const struct topology_tenant *tenants,
-                        size_t n_tenants,
-                        unsigned numa)
+topology_tenants_memory(const struct topology_tenant *tenants, size_t n_tenants, unsigned numa)
 {
     int64_t sum = 0;
 
@@ -57,12 +54,8 @@ topology_tenants_memory(const struct topology_tenant *tenants,
 static enum terminal_colour
 terminal_colour_of_tenant(size_t tenant)
 {
-    static const enum terminal_colour colours[] = {COLOUR_CYAN,
-                                                   COLOUR_YELLOW,
-                                                   COLOUR_GREEN,
-                                                   COLOUR_MAGENTA,
-                                                   COLOUR_BLUE,
-                                                   COLOUR_RED};
+    static const enum terminal_colour colours[] = {COLOUR_CYAN,    COLOUR_YELLOW, COLOUR_GREEN,
+                                                   COLOUR_MAGENTA, COLOUR_BLUE,   COLOUR_RED};
 
     return colours[tenant % ARRAY_SIZE(colours)];
 }
@@ -71,11 +64,7 @@ static void
 draw_mark(const struct text_drawing *d, enum terminal_colour colour, char mark)
 {
     if (d->has_colours && colour != COLOUR_PLAIN)
-        strbuf_printf(d->out,
-                      "%s%c%s",
-                      terminal_colour_start(colour),
-                      mark,
-                      terminal_colour_end);
+        strbuf_printf(d->out, "%s%c%s", terminal_colour_start(colour), mark, terminal_colour_end);
     else
         strbuf_add_char(d->out, mark);
 }
@@ -119,23 +108,18 @@ shares_l2(const struct text_drawing *d, const struct bitset *core)
  * the two caches has several cores.
  */
 static bool
-begins_l2(const struct text_drawing *d,
-          const struct bitset *core,
-          const struct bitset *before)
+begins_l2(const struct text_drawing *d, const struct bitset *core, const struct bitset *before)
 {
     if (before == NULL || (!shares_l2(d, core) && !shares_l2(d, before)))
         return false;
-    return d->t->pu[bitset_next(core, 0)].l2
-           != d->t->pu[bitset_next(before, 0)].l2;
+    return d->t->pu[bitset_next(core, 0)].l2 != d->t->pu[bitset_next(before, 0)].l2;
 }
 
 /* Draws the cores that have a PU in the set, a few on each line. Cores that
  * share an L2 cache are drawn together, after a wider gap.
  */
 static void
-draw_cores(const struct text_drawing *d,
-           const struct bitset *set,
-           const char *label,
+draw_cores(const struct text_drawing *d, const struct bitset *set, const char *label,
            unsigned indent)
 {
     const struct bitset *before = NULL;
@@ -153,12 +137,7 @@ draw_cores(const struct text_drawing *d,
         width += is_apart;
         before = pus;
         if (!any || column + width > LINE_WIDTH) {
-            strbuf_printf(d->out,
-                          "%s%*s%-4s",
-                          any ? "\n" : "",
-                          (int)indent,
-                          "",
-                          any ? "" : label);
+            strbuf_printf(d->out, "%s%*s%-4s", any ? "\n" : "", (int)indent, "", any ? "" : label);
             column = 0;
             is_apart = false;
         }
@@ -173,9 +152,7 @@ draw_cores(const struct text_drawing *d,
 
 /* A cache whose cores are in several NUMA nodes is drawn in each of them. */
 static void
-draw_caches(const struct text_drawing *d,
-            const struct bitset *set,
-            unsigned indent)
+draw_caches(const struct text_drawing *d, const struct bitset *set, unsigned indent)
 {
     struct bitset rest = *set;
 
@@ -201,19 +178,13 @@ draw_devices(const struct text_drawing *d, unsigned numa, unsigned indent)
 
         if (device->numa != numa)
             continue;
-        tenant =
-            topology_tenant_of_device(d->tenants, d->n_tenants, device->name);
+        tenant = topology_tenant_of_device(d->tenants, d->n_tenants, device->name);
         strbuf_printf(d->out, "%*s", (int)indent, "");
         if (tenant < d->n_tenants)
-            draw_mark(d,
-                      terminal_colour_of_tenant(tenant),
-                      topology_tenant_mark(tenant));
+            draw_mark(d, terminal_colour_of_tenant(tenant), topology_tenant_mark(tenant));
         else
             draw_mark(d, COLOUR_DIM, '.');
-        strbuf_printf(d->out,
-                      " %s (%s%s%s)\n",
-                      device->name,
-                      device->type,
+        strbuf_printf(d->out, " %s (%s%s%s)\n", device->name, device->type,
                       device->model != NULL ? ", " : "",
                       device->model != NULL ? device->model : "");
     }
@@ -248,14 +219,8 @@ draw_numa(const struct text_drawing *d, unsigned place, unsigned indent)
         free_cores += is_free(d, &d->t->cores[i].pus);
     }
     human_bytes((int64_t)numa->memory_bytes, memory);
-    strbuf_printf(d->out,
-                  "%*sNUMA node %u   %s%s%s   ",
-                  (int)indent,
-                  "",
-                  numa->os_index,
-                  memory,
-                  numa->kind != TOPOLOGY_MEMORY_PLAIN ? " " : "",
-                  topology_memory_name(numa->kind));
+    strbuf_printf(d->out, "%*sNUMA node %u   %s%s%s   ", (int)indent, "", numa->os_index, memory,
+                  numa->kind != TOPOLOGY_MEMORY_PLAIN ? " " : "", topology_memory_name(numa->kind));
     if (cores > 0)
         strbuf_printf(d->out, "%u of %u cores free", free_cores, cores);
     else
@@ -297,11 +262,8 @@ draw_numas(const struct text_drawing *d, unsigned package, unsigned indent)
 }
 
 void
-topology_text_print(const struct topology *topology,
-                    const struct topology_tenant *tenants,
-                    size_t n_tenants,
-                    bool has_colours,
-                    struct strbuf *out)
+topology_text_print(const struct topology *topology, const struct topology_tenant *tenants,
+                    size_t n_tenants, bool has_colours, struct strbuf *out)
 {
     const struct text_drawing d = {
         .t = topology,

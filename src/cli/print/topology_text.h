@@ -34,20 +34,15 @@ struct topology_tenant {
 };
 
 /* The index of the tenant that has the device, or n_tenants. */
-size_t topology_tenant_of_device(const struct topology_tenant *tenants,
-                                 size_t n_tenants,
+size_t topology_tenant_of_device(const struct topology_tenant *tenants, size_t n_tenants,
                                  const char *device);
 
 /* The bytes that tenants have of the NUMA node with that index. */
-int64_t topology_tenants_memory(const struct topology_tenant *tenants,
-                                size_t n_tenants,
+int64_t topology_tenants_memory(const struct topology_tenant *tenants, size_t n_tenants,
                                 unsigned numa);
 
 /* The mark of the i-th tenant: A to Z, a to z, 0 to 9, then '*'. */
 char topology_tenant_mark(size_t tenant);
 
-void topology_text_print(const struct topology *topology,
-                         const struct topology_tenant *tenants,
-                         size_t n_tenants,
-                         bool has_colours,
-                         struct strbuf *out);
+void topology_text_print(const struct topology *topology, const struct topology_tenant *tenants,
+                         size_t n_tenants, bool has_colours, struct strbuf *out);

@@ -15,8 +15,7 @@
 static int
 refuse_gpus(const char *text, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%s' is not a number of GPUs, with the model after a "
                      "colon if it matters (such as 2 or 2:a100)",
                      text);
@@ -46,21 +45,13 @@ is_model(const char *text, size_t length)
 }
 
 static int
-set_gpus(struct gpu_request *g,
-         const char *count,
-         const char *model,
-         size_t model_length,
-         const char *text,
-         struct error *err)
+set_gpus(struct gpu_request *g, const char *count, const char *model, size_t model_length,
+         const char *text, struct error *err)
 {
     long number = strtol(count, NULL, 10);
 
     if (number < 1 || number > MOST_GPUS)
-        return error_set(err,
-                         -ERANGE,
-                         "'%s': a job has 1 to %d GPUs",
-                         text,
-                         MOST_GPUS);
+        return error_set(err, -ERANGE, "'%s': a job has 1 to %d GPUs", text, MOST_GPUS);
     if (model_length >= sizeof(g->model))
         return refuse_gpus(text, err);
     g->count = number;
@@ -70,9 +61,7 @@ set_gpus(struct gpu_request *g,
 }
 
 int
-gpu_request_parse(const char *text,
-                  struct gpu_request *ret_request,
-                  struct error *err)
+gpu_request_parse(const char *text, struct gpu_request *ret_request, struct error *err)
 {
     size_t first = strcspn(text, ":");
     const char *rest = text[first] == ':' ? text + first + 1 : NULL;

@@ -17,6 +17,4 @@ struct gpu_request {
 };
 
 /* -EINVAL with the valid forms in the text; -ERANGE: zero, or too many. */
-int gpu_request_parse(const char *text,
-                      struct gpu_request *ret_request,
-                      struct error *err);
+int gpu_request_parse(const char *text, struct gpu_request *ret_request, struct error *err);

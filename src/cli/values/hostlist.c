@@ -21,21 +21,14 @@ struct host_expansion {
 static int
 refuse(const struct host_expansion *e, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
-                     "'%s' is not a list of nodes (such as n1,n[4-7])",
-                     e->text);
+    return error_set(err, -EINVAL, "'%s' is not a list of nodes (such as n1,n[4-7])", e->text);
 }
 
 static int
 add_name(struct host_expansion *e, const char *name, struct error *err)
 {
     if (e->count == HOSTLIST_MAX)
-        return error_set(err,
-                         -E2BIG,
-                         "'%s' names more than %u nodes",
-                         e->text,
-                         HOSTLIST_MAX);
+        return error_set(err, -E2BIG, "'%s' names more than %u nodes", e->text, HOSTLIST_MAX);
     e->names[e->count++] = name;
     return 0;
 }
@@ -56,20 +49,13 @@ read_number(const char **p, unsigned *ret_value, int *ret_width)
     return width > 0;
 }
 
-static int expand_name(struct host_expansion *e,
-                       const char *prefix,
-                       const char *rest,
-                       size_t length,
-                       struct error *err);
+static int expand_name(struct host_expansion *e, const char *prefix, const char *rest,
+                       size_t length, struct error *err);
 
 /* Expands "4-7"; the text before and after the range stays the same. */
 static int
-expand_range(struct host_expansion *e,
-             const char *prefix,
-             const char **p,
-             const char *rest,
-             size_t length,
-             struct error *err)
+expand_range(struct host_expansion *e, const char *prefix, const char **p, const char *rest,
+             size_t length, struct error *err)
 {
     unsigned first;
     unsigned last;
@@ -85,11 +71,8 @@ expand_range(struct host_expansion *e,
             return refuse(e, err);
     }
     for (unsigned i = first; i <= last; i++) {
-        int r = expand_name(e,
-                            arena_printf(e->arena, "%s%0*u", prefix, width, i),
-                            rest,
-                            length,
-                            err);
+        int r =
+            expand_name(e, arena_printf(e->arena, "%s%0*u", prefix, width, i), rest, length, err);
 
         if (r < 0)
             return r;
@@ -101,10 +84,7 @@ expand_range(struct host_expansion *e,
  * brackets behind it.
  */
 static int
-expand_name(struct host_expansion *e,
-            const char *prefix,
-            const char *rest,
-            size_t length,
+expand_name(struct host_expansion *e, const char *prefix, const char *rest, size_t length,
             struct error *err)
 {
     const char *open = memchr(rest, '[', length);
@@ -115,10 +95,7 @@ expand_name(struct host_expansion *e,
     if (open == NULL) {
         if (memchr(rest, ']', length) != NULL)
             return refuse(e, err);
-        return add_name(
-            e,
-            arena_printf(e->arena, "%s%.*s", prefix, (int)length, rest),
-            err);
+        return add_name(e, arena_printf(e->arena, "%s%.*s", prefix, (int)length, rest), err);
     }
     close = memchr(open, ']', length - (size_t)(open - rest));
     if (close == NULL)
@@ -126,12 +103,7 @@ expand_name(struct host_expansion *e,
     start = arena_printf(e->arena, "%s%.*s", prefix, (int)(open - rest), rest);
     p = open + 1;
     for (;;) {
-        int r = expand_range(e,
-                             start,
-                             &p,
-                             close + 1,
-                             length - (size_t)(close + 1 - rest),
-                             err);
+        int r = expand_range(e, start, &p, close + 1, length - (size_t)(close + 1 - rest), err);
 
         if (r < 0)
             return r;
@@ -170,10 +142,7 @@ is_plausible(const char *text)
 }
 
 int
-hostlist_expand(struct arena *arena,
-                const char *text,
-                const char ***ret_names,
-                size_t *ret_count,
+hostlist_expand(struct arena *arena, const char *text, const char ***ret_names, size_t *ret_count,
                 struct error *err)
 {
     struct host_expansion e = {
@@ -186,8 +155,7 @@ hostlist_expand(struct arena *arena,
         return refuse(&e, err);
     for (const char *p = text;; p++) {
         size_t length = name_length(p);
-        int r =
-            length > 0 ? expand_name(&e, "", p, length, err) : refuse(&e, err);
+        int r = length > 0 ? expand_name(&e, "", p, length, err) : refuse(&e, err);
 
         if (r < 0)
             return r;

@@ -15,8 +15,5 @@ struct error;
 /* The names, in the arena, in the order written; leading zeros are kept.
  * -EINVAL for a text that is no such list, -E2BIG above HOSTLIST_MAX names.
  */
-int hostlist_expand(struct arena *arena,
-                    const char *text,
-                    const char ***ret_names,
-                    size_t *ret_count,
-                    struct error *err);
+int hostlist_expand(struct arena *arena, const char *text, const char ***ret_names,
+                    size_t *ret_count, struct error *err);

@@ -28,8 +28,8 @@ read_unit(const char *text, unsigned *ret_shift)
         return false;
     *ret_shift = 10 * (unsigned)(unit - units + 1);
     text++;
-    return *text == '\0' || strcasecmp(text, "b") == 0
-           || strcasecmp(text, "ib") == 0 || strcasecmp(text, "i") == 0;
+    return *text == '\0' || strcasecmp(text, "b") == 0 || strcasecmp(text, "ib") == 0
+           || strcasecmp(text, "i") == 0;
 }
 
 int
@@ -42,22 +42,17 @@ memory_size_parse(const char *text, int64_t *ret_bytes, struct error *err)
     while (isdigit((unsigned char)*p) && value < INT64_C(1) << 50)
         value = value * 10 + (*p++ - '0');
     if (p == text || !read_unit(p, &shift))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not an amount of memory (such as 512M or "
                          "4G; a number alone is MiB)",
                          text);
     if (value == 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "a size of 0 (in Slurm: all memory of the node) is "
                          "not supported; give a size, or --exclusive for the "
                          "whole node");
     if (value > (INT64_C(1) << 60) >> shift)
-        return error_set(err,
-                         -ERANGE,
-                         "'%s' is more than any node can have",
-                         text);
+        return error_set(err, -ERANGE, "'%s' is more than any node can have", text);
     *ret_bytes = value << shift;
     return 0;
 }

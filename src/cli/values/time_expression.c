@@ -39,23 +39,14 @@ struct time_words {
     enum repeat repeat;
 };
 
-static const char *const weekdays[] = {"sunday",
-                                       "monday",
-                                       "tuesday",
-                                       "wednesday",
-                                       "thursday",
-                                       "friday",
-                                       "saturday"};
+static const char *const weekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
+                                       "thursday", "friday", "saturday"};
 
 static const struct {
     const char *name;
     int hour;
 } hours[] = {
-    {"midnight", 0},
-    {"elevenses", 11},
-    {"noon", 12},
-    {"fika", 15},
-    {"teatime", 16},
+    {"midnight", 0}, {"elevenses", 11}, {"noon", 12}, {"fika", 15}, {"teatime", 16},
 };
 
 /* ---- Refusals ---- */
@@ -64,30 +55,14 @@ static const char *
 nearest_word(const char *text)
 {
     static const char *const words[] = {
-        "now",
-        "today",
-        "tomorrow",
-        "yesterday",
-        "midnight",
-        "noon",
-        "fika",
-        "teatime",
-        "elevenses",
-        "sunday",
-        "monday",
-        "tuesday",
-        "friday",
-        "next",
-        "wednesday",
-        "thursday",
-        "saturday",
-        "last",
+        "now",    "today",   "tomorrow",  "yesterday", "midnight", "noon",
+        "fika",   "teatime", "elevenses", "sunday",    "monday",   "tuesday",
+        "friday", "next",    "wednesday", "thursday",  "saturday", "last",
     };
     char first[24];
     const size_t length = strcspn(text, " ");
 
-    if (length == 0 || length >= sizeof(first)
-        || isdigit((unsigned char)text[0]))
+    if (length == 0 || length >= sizeof(first) || isdigit((unsigned char)text[0]))
         return NULL;
     memcpy(first, text, length);
     first[length] = '\0';
@@ -101,32 +76,21 @@ refuse(const char *text, enum time_direction direction, struct error *err)
     int64_t us;
 
     if (timespan_parse(text, &us) == 0 && direction == TIME_AHEAD)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not a time (did you mean 'now+%s'?)",
-                         text,
-                         text);
+        return error_set(err, -EINVAL, "'%s' is not a time (did you mean 'now+%s'?)", text, text);
     if (near != NULL && strncasecmp(near, text, strlen(near)) != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not a time (did you mean '%s'?)",
-                         text,
-                         near);
-    return error_set(err,
-                     -EINVAL,
+        return error_set(err, -EINVAL, "'%s' is not a time (did you mean '%s'?)", text, near);
+    return error_set(err, -EINVAL,
                      "'%s' is not a time (such as %s, 16:00, 4:30pm, noon, "
                      "%s, monday, 12/24/26 or 2026-12-24T18:00)",
-                     text,
-                     direction == TIME_AHEAD ? "now+1hour" : "2h, 3d",
+                     text, direction == TIME_AHEAD ? "now+1hour" : "2h, 3d",
                      direction == TIME_AHEAD ? "tomorrow" : "yesterday");
 }
 
 /* ---- Days ---- */
 
 /* Matches a whole text against a scanf format that ends in %n. */
-#define matches(text, format, ...)                       \
-    (matched = -1,                                       \
-     sscanf((text), format "%n", __VA_ARGS__, &matched), \
+#define matches(text, format, ...)                                     \
+    (matched = -1, sscanf((text), format "%n", __VA_ARGS__, &matched), \
      matched >= 0 && (text)[matched] == '\0')
 
 static bool
@@ -136,9 +100,8 @@ set_date(struct time_words *w, int year, int month, int day)
 
     bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
-    if (w->has_date || month < 1 || month > 12 || day < 1
-        || day > days[month - 1] || (month == 2 && day == 29 && !is_leap)
-        || year < 1970 || year > 9999)
+    if (w->has_date || month < 1 || month > 12 || day < 1 || day > days[month - 1]
+        || (month == 2 && day == 29 && !is_leap) || year < 1970 || year > 9999)
         return false;
     w->tm.tm_year = year - 1900;
     w->tm.tm_mon = month - 1;
@@ -210,8 +173,7 @@ read_date(struct time_words *w, const char *word)
         return set_day_from_today(w, -1);
     if (matches(word, "%4d-%2d-%2d", &a, &b, &c))
         return set_date(w, a, b, c);
-    if (matches(word, "%2d/%2d/%2d", &a, &b, &c)
-        || matches(word, "%2d.%2d.%2d", &a, &b, &c)
+    if (matches(word, "%2d/%2d/%2d", &a, &b, &c) || matches(word, "%2d.%2d.%2d", &a, &b, &c)
         || (is_digits(word, 6) && matches(word, "%2d%2d%2d", &a, &b, &c)))
         return set_date(w, c + 2000, a, b);
     if (matches(word, "%2d/%2d", &a, &b) || matches(word, "%2d.%2d", &a, &b)
@@ -225,8 +187,8 @@ read_date(struct time_words *w, const char *word)
 static bool
 set_time(struct time_words *w, int hour, int minute, int second)
 {
-    if (w->has_time || hour < 0 || hour > 23 || minute < 0 || minute > 59
-        || second < 0 || second > 59)
+    if (w->has_time || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0
+        || second > 59)
         return false;
     w->tm.tm_hour = hour;
     w->tm.tm_min = minute;
@@ -237,11 +199,7 @@ set_time(struct time_words *w, int hour, int minute, int second)
 
 /* "am", "pm" or nothing; with "am" or "pm", hours are 1 to 12. */
 static bool
-set_half_day(struct time_words *w,
-             int hour,
-             int minute,
-             int second,
-             const char *half)
+set_half_day(struct time_words *w, int hour, int minute, int second, const char *half)
 {
     if (half[0] == '\0')
         return set_time(w, hour, minute, second);
@@ -269,12 +227,7 @@ read_time(struct time_words *w, const char *word)
     if (!isdigit((unsigned char)word[0]))
         return false;
     if (matches(word, "%2d:%2d:%2d", &hour, &minute, &second)
-        || matches(word,
-                   "%2d:%2d:%2d%2[apmAPM]",
-                   &hour,
-                   &minute,
-                   &second,
-                   half))
+        || matches(word, "%2d:%2d:%2d%2[apmAPM]", &hour, &minute, &second, half))
         return set_half_day(w, hour, minute, second, half);
     half[0] = '\0';
     if (matches(word, "%2d:%2d", &hour, &minute)
@@ -292,8 +245,7 @@ read_half(struct time_words *w, const char *word)
 {
     int hour = w->tm.tm_hour;
 
-    if (!w->has_time
-        || (strcasecmp(word, "am") != 0 && strcasecmp(word, "pm") != 0))
+    if (!w->has_time || (strcasecmp(word, "am") != 0 && strcasecmp(word, "pm") != 0))
         return false;
     w->has_time = false;
     return set_half_day(w, hour, w->tm.tm_min, w->tm.tm_sec, word);
@@ -313,8 +265,7 @@ next_word(char **rest)
     if (*word == '\0')
         return NULL;
     for (end = word; *end != '\0' && *end != ' '; end++)
-        if ((*end == 'T' || *end == 't') && end > word
-            && isdigit((unsigned char)end[-1])
+        if ((*end == 'T' || *end == 't') && end > word && isdigit((unsigned char)end[-1])
             && isdigit((unsigned char)end[1]))
             break;
     *rest = *end != '\0' ? end + 1 : end;
@@ -359,11 +310,7 @@ read_words(struct time_words *w, char *text)
  * which one is meant.
  */
 static bool
-make_twice(const struct time_words *w,
-           struct tm tm,
-           int day,
-           time_t now,
-           time_t *ret)
+make_twice(const struct time_words *w, struct tm tm, int day, time_t now, time_t *ret)
 {
     time_t found[2];
     unsigned n = 0;
@@ -374,15 +321,14 @@ make_twice(const struct time_words *w,
 
         made.tm_isdst = dst;
         at = mktime(&made);
-        if (made.tm_mday == day && made.tm_hour == tm.tm_hour
-            && made.tm_min == tm.tm_min && (n == 0 || found[0] != at))
+        if (made.tm_mday == day && made.tm_hour == tm.tm_hour && made.tm_min == tm.tm_min
+            && (n == 0 || found[0] != at))
             found[n++] = at;
     }
     if (n == 0)
         return false;
     *ret = found[0];
-    if (n == 2
-        && (w->direction == TIME_AHEAD ? found[0] < now : found[1] <= now))
+    if (n == 2 && (w->direction == TIME_AHEAD ? found[0] < now : found[1] <= now))
         *ret = found[1];
     return true;
 }
@@ -391,11 +337,7 @@ make_twice(const struct time_words *w,
  * mktime would change it to another time.
  */
 static int
-make_time(const char *text,
-          const struct time_words *w,
-          struct tm tm,
-          time_t now,
-          time_t *ret_time,
+make_time(const char *text, const struct time_words *w, struct tm tm, time_t now, time_t *ret_time,
           struct error *err)
 {
     struct tm noon = tm, made;
@@ -408,15 +350,10 @@ make_time(const char *text,
         return 0;
     made = tm;
     *ret_time = mktime(&made);
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%s': there is no %02d:%02d on that day, because clocks "
                      "are set forward; use %02d:%02d instead",
-                     text,
-                     tm.tm_hour,
-                     tm.tm_min,
-                     made.tm_hour,
-                     made.tm_min);
+                     text, tm.tm_hour, tm.tm_min, made.tm_hour, made.tm_min);
 }
 
 /* Moves to the previous or next day that matches too. */
@@ -443,10 +380,7 @@ static bool
 move_year(struct time_words *w, int sign)
 {
     w->has_date = false;
-    return set_date(w,
-                    w->tm.tm_year + 1900 + sign,
-                    w->tm.tm_mon + 1,
-                    w->tm.tm_mday);
+    return set_date(w, w->tm.tm_year + 1900 + sign, w->tm.tm_mon + 1, w->tm.tm_mday);
 }
 
 /* Whether a date without year and time is in another year. */
@@ -460,11 +394,7 @@ is_other_year(const struct time_words *w)
 }
 
 static int
-choose(const char *text,
-       struct time_words *w,
-       time_t now,
-       time_t *ret_time,
-       struct error *err)
+choose(const char *text, struct time_words *w, time_t now, time_t *ret_time, struct error *err)
 {
     const int sign = w->direction == TIME_AHEAD ? 1 : -1;
     const bool is_today = w->tm.tm_mday == w->today.tm_mday;
@@ -485,10 +415,7 @@ choose(const char *text,
 }
 
 static int
-parse_calendar(const char *text,
-               enum time_direction direction,
-               time_t now,
-               time_t *ret_time,
+parse_calendar(const char *text, enum time_direction direction, time_t now, time_t *ret_time,
                struct error *err)
 {
     struct time_words w = {.direction = direction};
@@ -506,23 +433,15 @@ parse_calendar(const char *text,
 }
 
 int
-time_expression_parse(const char *text,
-                      enum time_direction direction,
-                      int64_t now_us,
-                      int64_t *ret_us,
-                      struct error *err)
+time_expression_parse(const char *text, enum time_direction direction, int64_t now_us,
+                      int64_t *ret_us, struct error *err)
 {
     time_t at = 0;
     int64_t us;
     int r;
 
-    if (!time_offset_read(text, direction, now_us, &us)
-        && time_parse(text, &us) < 0) {
-        r = parse_calendar(text,
-                           direction,
-                           (time_t)(now_us / SECOND),
-                           &at,
-                           err);
+    if (!time_offset_read(text, direction, now_us, &us) && time_parse(text, &us) < 0) {
+        r = parse_calendar(text, direction, (time_t)(now_us / SECOND), &at, err);
         if (r < 0)
             return r;
         us = (int64_t)at * SECOND;

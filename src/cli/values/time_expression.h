@@ -34,8 +34,5 @@ enum time_direction {
  * This includes a time that is skipped when summer time begins and, for
  * TIME_BACK, one in the future. *ret_us is then unchanged.
  */
-int time_expression_parse(const char *text,
-                          enum time_direction direction,
-                          int64_t now_us,
-                          int64_t *ret_us,
-                          struct error *err);
+int time_expression_parse(const char *text, enum time_direction direction, int64_t now_us,
+                          int64_t *ret_us, struct error *err);

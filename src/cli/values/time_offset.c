@@ -23,13 +23,8 @@ read_span(const char *p, int64_t *ret_us)
         const char *name;
         int64_t seconds;
     } units[] = {
-        {"", 1},
-        {"second", 1},
-        {"minute", 60},
-        {"hour", 3600},
-        {"day", DAY},
-        {"week", 7 * DAY},
-        {"w", 7 * DAY},
+        {"", 1},      {"second", 1},     {"minute", 60}, {"hour", 3600},
+        {"day", DAY}, {"week", 7 * DAY}, {"w", 7 * DAY},
     };
     const char *const whole = p;
     int64_t count = 0;
@@ -60,10 +55,7 @@ read_span(const char *p, int64_t *ret_us)
 
 /* "now", "now+1hour", "+2h", "-7d"; unless the direction is ahead also "2h". */
 bool
-time_offset_read(const char *text,
-                 enum time_direction direction,
-                 int64_t now_us,
-                 int64_t *ret_us)
+time_offset_read(const char *text, enum time_direction direction, int64_t now_us, int64_t *ret_us)
 {
     const bool has_now = strncasecmp(text, "now", 3) == 0;
     const char *rest = has_now ? text + 3 : text;
@@ -76,8 +68,7 @@ time_offset_read(const char *text,
     if (*rest == '+' || *rest == '-') {
         if (!read_span(rest + 1, &us))
             return false;
-    } else if (has_now || direction == TIME_AHEAD
-               || timespan_parse(text, &us) < 0)
+    } else if (has_now || direction == TIME_AHEAD || timespan_parse(text, &us) < 0)
         return false;
     if (*rest == '+')
         *ret_us = now_us + us;

@@ -14,7 +14,5 @@
  * direction is ahead also "2h". False: it is none of these, or more than a
  * hundred years away.
  */
-bool time_offset_read(const char *text,
-                      enum time_direction direction,
-                      int64_t now_us,
+bool time_offset_read(const char *text, enum time_direction direction, int64_t now_us,
                       int64_t *ret_us);

@@ -64,24 +64,16 @@ apiserver_new(const struct apiserver_settings *settings)
     server->agent_relay = agent_relay_new(server);
     server->responders = responders_new(server);
     server->usage = usage_new(server->loop, server->clock);
-    server->membership =
-        membership_new(server->loop, server->store, server->workers);
-    server->class_users =
-        membership_new_of_classes(server->loop, server->store, server->workers);
-    server->partition_users = membership_new_of_partitions(server->loop,
-                                                           server->store,
-                                                           server->workers);
-    server->reservation_users = membership_new_of_reservations(server->loop,
-                                                               server->store,
-                                                               server->workers);
+    server->membership = membership_new(server->loop, server->store, server->workers);
+    server->class_users = membership_new_of_classes(server->loop, server->store, server->workers);
+    server->partition_users =
+        membership_new_of_partitions(server->loop, server->store, server->workers);
+    server->reservation_users =
+        membership_new_of_reservations(server->loop, server->store, server->workers);
     if (settings->counts == NULL)
         server->own_counts = user_counts_new(server->clock);
-    server->counts =
-        settings->counts != NULL ? settings->counts : server->own_counts;
-    server->http = http_server_new(server->loop,
-                                   settings->limits,
-                                   http_handler_serve,
-                                   server);
+    server->counts = settings->counts != NULL ? settings->counts : server->own_counts;
+    server->http = http_server_new(server->loop, settings->limits, http_handler_serve, server);
     http_server_set_refusal_text(server->http, refusal_word);
     bootstrap(server);
     return server;
@@ -137,27 +129,20 @@ apiserver_is_loopback(const char *address)
 }
 
 int
-apiserver_listen(struct apiserver *server,
-                 const char *address,
-                 struct error *err)
+apiserver_listen(struct apiserver *server, const char *address, struct error *err)
 {
     return http_server_listen(server->http, address, err);
 }
 
 int
-apiserver_listen_tls(struct apiserver *server,
-                     const char *address,
-                     const struct http_layer *layer,
+apiserver_listen_tls(struct apiserver *server, const char *address, const struct http_layer *layer,
                      struct error *err)
 {
     return http_server_listen_layered(server->http, address, layer, err);
 }
 
 int
-apiserver_listen_unix(struct apiserver *server,
-                      const char *path,
-                      mode_t mode,
-                      struct error *err)
+apiserver_listen_unix(struct apiserver *server, const char *path, mode_t mode, struct error *err)
 {
     return http_server_listen_unix(server->http, path, mode, err);
 }
@@ -170,9 +155,7 @@ apiserver_close(struct apiserver *server)
 }
 
 bool
-apiserver_find_verifier(const char *node_name,
-                        struct digest *ret_verifier,
-                        void *context)
+apiserver_find_verifier(const char *node_name, struct digest *ret_verifier, void *context)
 {
     struct store *store = context;
     char name[5 + 253 + 1] = "node/";
@@ -186,9 +169,7 @@ apiserver_find_verifier(const char *node_name,
 }
 
 struct client *
-apiserver_client_new(struct apiserver *server,
-                     struct loop *loop,
-                     enum apiserver_room room)
+apiserver_client_new(struct apiserver *server, struct loop *loop, enum apiserver_room room)
 {
     return local_client_new(server, loop, &component_principals[room]);
 }

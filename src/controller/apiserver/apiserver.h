@@ -71,8 +71,7 @@ struct apiserver_settings {
  * comes after that, and after the workers' results were delivered.
  */
 void apiserver_free(struct apiserver *server);
-struct apiserver *apiserver_new(const struct apiserver_settings *settings)
-    OWNED_BY(apiserver_free);
+struct apiserver *apiserver_new(const struct apiserver_settings *settings) OWNED_BY(apiserver_free);
 void apiserver_stop(struct apiserver *server);
 
 /* Change. Several addresses may be open. apiserver_close accepts no new
@@ -81,17 +80,11 @@ void apiserver_stop(struct apiserver *server);
  */
 int apiserver_check_address(const char *address, struct error *err);
 bool apiserver_is_loopback(const char *address);
-int apiserver_listen(struct apiserver *server,
-                     const char *address,
-                     struct error *err);
-int apiserver_listen_unix(struct apiserver *server,
-                          const char *path,
-                          mode_t mode,
+int apiserver_listen(struct apiserver *server, const char *address, struct error *err);
+int apiserver_listen_unix(struct apiserver *server, const char *path, mode_t mode,
                           struct error *err);
-int apiserver_listen_tls(struct apiserver *server,
-                         const char *address,
-                         const struct http_layer *layer,
-                         struct error *err);
+int apiserver_listen_tls(struct apiserver *server, const char *address,
+                         const struct http_layer *layer, struct error *err);
 void apiserver_close(struct apiserver *server);
 
 /* A client in this process, for a component of the controller whose thread runs
@@ -101,11 +94,8 @@ enum apiserver_room {
     APISERVER_SCHEDULER,
     APISERVER_LIFECYCLE,
 };
-struct client *apiserver_client_new(struct apiserver *server,
-                                    struct loop *loop,
+struct client *apiserver_client_new(struct apiserver *server, struct loop *loop,
                                     enum apiserver_room room);
 
 /* For auth_server: the verifier of an enrolled node; `context` is the store. */
-bool apiserver_find_verifier(const char *node_name,
-                             struct digest *ret_verifier,
-                             void *context);
+bool apiserver_find_verifier(const char *node_name, struct digest *ret_verifier, void *context);

@@ -25,31 +25,21 @@ static const struct {
     const char *name;
     const char *body;
 } objects[] = {
-    {&priority_class_kind,
-     "system-node-critical",
+    {&priority_class_kind, "system-node-critical",
      "{\"metadata\":{\"name\":\"system-node-critical\"},\"value\":2000001000,"
      "\"description\":\"Used for system critical pods that must not be moved "
      "from their current node.\"}"},
-    {&priority_class_kind,
-     "system-cluster-critical",
+    {&priority_class_kind, "system-cluster-critical",
      "{\"metadata\":{\"name\":\"system-cluster-critical\"},"
      "\"value\":2000000000,\"description\":\"Used for system critical pods "
      "that must run in the cluster, but can be moved to another node if "
      "necessary.\"}"},
-    {&namespace_kind,
-     "kube-system",
-     "{\"metadata\":{\"name\":\"kube-system\"}}"},
-    {&namespace_kind,
-     "kube-public",
-     "{\"metadata\":{\"name\":\"kube-public\"}}"},
-    {&namespace_kind,
-     "kube-node-lease",
-     "{\"metadata\":{\"name\":\"kube-node-lease\"}}"},
+    {&namespace_kind, "kube-system", "{\"metadata\":{\"name\":\"kube-system\"}}"},
+    {&namespace_kind, "kube-public", "{\"metadata\":{\"name\":\"kube-public\"}}"},
+    {&namespace_kind, "kube-node-lease", "{\"metadata\":{\"name\":\"kube-node-lease\"}}"},
     {&namespace_kind, "default", "{\"metadata\":{\"name\":\"default\"}}"},
-    {&storage_class_kind,
-     STORAGE_CLASS_SCRATCH,
-     "{\"metadata\":{\"name\":\"" STORAGE_CLASS_SCRATCH
-     "\"},\"provisioner\":\"" PROVISIONER_SCRATCH
+    {&storage_class_kind, STORAGE_CLASS_SCRATCH,
+     "{\"metadata\":{\"name\":\"" STORAGE_CLASS_SCRATCH "\"},\"provisioner\":\"" PROVISIONER_SCRATCH
      "\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}"},
 };
 
@@ -76,8 +66,7 @@ static void
 done(struct request *q)
 {
     if (q->reply.code != 201)
-        log_error("cannot create '%s': %s",
-                  json_path_text(q->body, "metadata.name"),
+        log_error("cannot create '%s': %s", json_path_text(q->body, "metadata.name"),
                   json_get_text(q->reply.tree, "message"));
     request_free(q);
 }
@@ -114,20 +103,14 @@ make_partition_of(struct apiserver *server, const struct object *node)
     const char *name = string_map_find(&node->meta->labels, LABEL_PARTITION);
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
 
-    if (name == NULL || name[0] == '\0'
-        || is_there(server->store, &partition_kind, name))
+    if (name == NULL || name[0] == '\0' || is_there(server->store, &partition_kind, name))
         return;
     strbuf_printf(&body,
                   "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"defaultTime\":"
-                  "\"24h\",\"selector\":{\"matchLabels\":{\"" LABEL_PARTITION
-                  "\":\"%s\"}}}}",
-                  name,
-                  name);
-    log_info("node '%s' is the first with " LABEL_PARTITION
-             "=%s, creating partition '%s'",
-             node->meta->name,
-             name,
-             name);
+                  "\"24h\",\"selector\":{\"matchLabels\":{\"" LABEL_PARTITION "\":\"%s\"}}}}",
+                  name, name);
+    log_info("node '%s' is the first with " LABEL_PARTITION "=%s, creating partition '%s'",
+             node->meta->name, name, name);
     create(server, &partition_kind, body.text);
 }
 
@@ -151,8 +134,7 @@ node_changed(const struct store_change *change, void *server)
         return;
     name = string_map_find(&node->meta->labels, LABEL_PARTITION);
     before = change->old_object != NULL
-                 ? string_map_find(&change->old_object->meta->labels,
-                                   LABEL_PARTITION)
+                 ? string_map_find(&change->old_object->meta->labels, LABEL_PARTITION)
                  : NULL;
     if (name != NULL && (before == NULL || strcmp(before, name) != 0))
         make_partition_of(server, node);
@@ -171,31 +153,13 @@ make_partitions(struct apiserver *server)
 {
     bool has_some = false;
 
-    store_list(server->store,
-               &partition_kind,
-               NULL,
-               NULL,
-               0,
-               stop_at_first,
-               &has_some);
+    store_list(server->store, &partition_kind, NULL, NULL, 0, stop_at_first, &has_some);
     if (!has_some) {
         create(server, &partition_kind, partition_over_all);
-        store_list(server->store,
-                   &node_kind,
-                   NULL,
-                   NULL,
-                   0,
-                   visit_node,
-                   server);
+        store_list(server->store, &node_kind, NULL, NULL, 0, visit_node, server);
     }
-    if (store_watch(server->store,
-                    &node_kind,
-                    store_revision(server->store),
-                    -1,
-                    NULL,
-                    node_changed,
-                    server,
-                    &server->node_watch)
+    if (store_watch(server->store, &node_kind, store_revision(server->store), -1, NULL,
+                    node_changed, server, &server->node_watch)
         < 0)
         log_error("cannot watch the nodes");
 }

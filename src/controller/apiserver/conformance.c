@@ -24,19 +24,14 @@ refuse(struct request *q, const char *why)
 }
 
 static void
-put(struct request *q,
-    struct store_txn *txn,
-    const struct kind *kind,
-    struct json *tree,
+put(struct request *q, struct store_txn *txn, const struct kind *kind, struct json *tree,
     bool is_removed)
 {
     char revision[24];
     const struct object *object;
 
     snprintf(revision, sizeof(revision), "%" PRId64, store_txn_revision(txn));
-    json_set_string(q->arena,
-                    json_make_object(q->arena, tree, "metadata"),
-                    "resourceVersion",
+    json_set_string(q->arena, json_make_object(q->arena, tree, "metadata"), "resourceVersion",
                     revision);
     object = object_new(kind, tree);
     if (is_removed)
@@ -52,9 +47,8 @@ load(struct request *q, struct store_txn *txn, struct json *tree)
     bool is_removed = json_is_true(json_get(tree, "$removed"));
     const char *version = json_get_text(tree, "apiVersion");
     const char *name = json_get_text(tree, "kind");
-    const struct kind *kind = version != NULL && name != NULL
-                                  ? kind_find_by_name(version, name)
-                                  : NULL;
+    const struct kind *kind =
+        version != NULL && name != NULL ? kind_find_by_name(version, name) : NULL;
 
     if (kind == NULL)
         return refuse(q, "an item has a kind that is not served");
@@ -77,8 +71,7 @@ static bool
 load_all(struct request *q, struct store_txn *txn)
 {
     struct error err = {0};
-    struct json *body =
-        json_parse(q->arena, q->text, q->length, &q->notes, &err);
+    struct json *body = json_parse(q->arena, q->text, q->length, &q->notes, &err);
     const struct json *items = json_get(body, "items");
 
     if (!json_is(items, JSON_ARRAY))

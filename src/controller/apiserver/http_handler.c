@@ -74,12 +74,8 @@ http_exchange_free(struct http_exchange *v)
 static void
 answer(struct http_exchange *v)
 {
-    audit_note(v->q,
-               http_request_peer(v->http),
-               http_request_path(v->http),
-               v->is_proven);
-    request_metrics_note(v->server->request_metrics,
-                         v->q,
+    audit_note(v->q, http_request_peer(v->http), http_request_path(v->http), v->is_proven);
+    request_metrics_note(v->server->request_metrics, v->q,
                          clock_monotonic_us(v->server->clock) - v->came_us);
     http_answer_start(v->q, &v->view, v->http, v->grant);
     v->q = NULL;
@@ -97,8 +93,7 @@ done(struct request *q)
 static bool
 is_below_api(const char *path)
 {
-    return strncmp(path, "/api", 4) == 0
-           || strncmp(path, "/conformance/", 13) == 0;
+    return strncmp(path, "/api", 4) == 0 || strncmp(path, "/conformance/", 13) == 0;
 }
 
 static enum body_format
@@ -123,8 +118,7 @@ find_format(const char *type)
         return BODY_NONE;
     n = strcspn(type, "; ");
     for (unsigned i = 0; i < ARRAY_SIZE(formats); i++)
-        if (strlen(formats[i].type) == n
-            && strncasecmp(formats[i].type, type, n) == 0)
+        if (strlen(formats[i].type) == n && strncasecmp(formats[i].type, type, n) == 0)
             return formats[i].format;
     return BODY_UNKNOWN;
 }
@@ -177,20 +171,12 @@ set_include(struct http_exchange *v, const char *value)
  * and then takes over the request and the grant.
  */
 static void
-start_stream(struct http_exchange *v,
-             const struct parameter *parameters,
-             size_t n_parameters)
+start_stream(struct http_exchange *v, const struct parameter *parameters, size_t n_parameters)
 {
     struct request *q = v->q;
     struct error err = {0};
 
-    if (!options_parse(&q->options,
-                       q->arena,
-                       &q->route,
-                       parameters,
-                       n_parameters,
-                       NULL,
-                       &q->reply)
+    if (!options_parse(&q->options, q->arena, &q->route, parameters, n_parameters, NULL, &q->reply)
         || !authorization_check(q)) {
         answer(v);
         return;
@@ -224,10 +210,8 @@ check_size(struct http_exchange *v)
     /* A Job's body includes its script. check_rest in body.c measures the rest
      * after parsing.
      */
-    bool brings_content =
-        (v->q->route.kind == &job_kind || v->q->route.kind == &cron_job_kind)
-        && v->q->route.verb == VERB_CREATE
-        && !v->server->policy->is_conformance;
+    bool brings_content = (v->q->route.kind == &job_kind || v->q->route.kind == &cron_job_kind)
+                          && v->q->route.verb == VERB_CREATE && !v->server->policy->is_conformance;
 
     if (v->q->length <= BODY_LIMIT || brings_content)
         return true;
@@ -244,9 +228,7 @@ agent_of(struct http_exchange *v)
 
     if (length == 0)
         return NULL;
-    return arena_strndup(v->q->arena,
-                         header,
-                         length > MANAGER_MAX ? MANAGER_MAX : length);
+    return arena_strndup(v->q->arena, header, length > MANAGER_MAX ? MANAGER_MAX : length);
 }
 
 static void
@@ -256,21 +238,16 @@ serve_api(struct http_exchange *v)
     size_t n_parameters;
     const struct parameter *parameters = copy_parameters(v, &n_parameters);
     enum route_result result =
-        route_find(q->arena,
-                   http_request_method(v->http),
-                   http_request_path(v->http),
-                   options_wants_watch(parameters, n_parameters),
-                   &q->route);
+        route_find(q->arena, http_request_method(v->http), http_request_path(v->http),
+                   options_wants_watch(parameters, n_parameters), &q->route);
 
     if (result == ROUTE_FOUND
         && (q->route.kind->flags & KIND_KILN
-            || (q->route.kind == &job_kind
-                && q->route.subresource == SUBRESOURCE_LOG))
+            || (q->route.kind == &job_kind && q->route.subresource == SUBRESOURCE_LOG))
         && v->server->policy->is_conformance)
         result = ROUTE_NO_PATH;
     if (not_served_yet(http_request_path(v->http))) {
-        not_served_reply_later(&q->reply,
-                               http_request_header(v->http, "Upgrade") != NULL);
+        not_served_reply_later(&q->reply, http_request_header(v->http, "Upgrade") != NULL);
         answer(v);
         return;
     }
@@ -281,16 +258,12 @@ serve_api(struct http_exchange *v)
     }
     v->view.kind = q->route.kind;
     q->submission_key = http_request_header(v->http, "Idempotency-Key");
-    v->view.accept.is_pretty =
-        parameter_find(parameters, n_parameters, "pretty") != NULL;
-    if (!set_include(v,
-                     parameter_find(parameters, n_parameters, "includeObject"))
+    v->view.accept.is_pretty = parameter_find(parameters, n_parameters, "pretty") != NULL;
+    if (!set_include(v, parameter_find(parameters, n_parameters, "includeObject"))
         || !check_size(v))
         answer(v);
-    else if (q->route.verb == VERB_WATCH
-             || q->route.subresource == SUBRESOURCE_LOG
-             || (q->route.subresource == SUBRESOURCE_REQUESTS
-                 && q->route.verb == VERB_GET))
+    else if (q->route.verb == VERB_WATCH || q->route.subresource == SUBRESOURCE_LOG
+             || (q->route.subresource == SUBRESOURCE_REQUESTS && q->route.verb == VERB_GET))
         start_stream(v, parameters, n_parameters);
     else
         verbs_start(q, parameters, n_parameters);
@@ -316,8 +289,7 @@ serve(struct http_exchange *v)
     q->format = find_format(http_request_header(v->http, "Content-Type"));
     q->text = http_request_body(v->http, &q->length);
     q->is_verbose = http_request_query(v->http, "verbose") != NULL;
-    if (metrics_token_is_asked(asked.path) && !v->has_metrics_token
-        && !metrics_token_allows(q)) {
+    if (metrics_token_is_asked(asked.path) && !v->has_metrics_token && !metrics_token_allows(q)) {
         answer(v);
         return;
     }
@@ -335,14 +307,12 @@ serve(struct http_exchange *v)
         if (summary_timeline(q, parameters, count))
             return;
     }
-    if (token_endpoint_serve(q, asked.path)
-        || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
+    if (token_endpoint_serve(q, asked.path) || resource_metrics_serve(q, asked.path)
+        || summary_serve(q, asked.path)
         || job_action_serve(q, asked.path, http_request_peer(v->http))
         || pipeline_serve(q, asked.path, http_request_peer(v->http))
         || pod_reports_serve(q, asked.path, http_request_peer(v->http))
-        || metrics_token_serve(q,
-                               asked.path,
-                               http_request_query(v->http, "name"),
+        || metrics_token_serve(q, asked.path, http_request_query(v->http, "name"),
                                http_request_peer(v->http)->is_local
                                    || http_request_peer(v->http)->is_secure))
         return;
@@ -373,9 +343,7 @@ log_refusal(const struct http_exchange *v, const struct error *err)
     }
     log_warning("refusing a request from %s: %s (%u more since the last such "
                 "message)",
-                http_request_peer(v->http)->address,
-                err->text,
-                server->refusals_unsaid);
+                http_request_peer(v->http)->address, err->text, server->refusals_unsaid);
     server->refusals_unsaid = 0;
     server->refusals_quiet_until_us = now_us + REFUSALS_QUIET_US;
 }
@@ -388,10 +356,7 @@ refuse_identity(struct http_exchange *v, int code, const struct error *err)
     log_refusal(v, err);
 
     /* Upstream's message when no other is known. */
-    snprintf(words.text,
-             sizeof(words.text),
-             "%s",
-             err != NULL ? err->text : "Unauthorized");
+    snprintf(words.text, sizeof(words.text), "%s", err != NULL ? err->text : "Unauthorized");
     reply_errno(&v->q->reply, code, &words);
     answer(v);
 }
@@ -411,14 +376,11 @@ impersonated(bool is_granted, void *arg)
 static void
 serve_metrics(struct http_exchange *v)
 {
-    if (!metrics_token_check(v->server,
-                             http_request_header(v->http, "Authorization"),
+    if (!metrics_token_check(v->server, http_request_header(v->http, "Authorization"),
                              http_request_method(v->http))) {
-        refuse_identity(
-            v,
-            -EKEYREJECTED,
-            &(struct error){.text = "the metrics token is not valid, or no "
-                                    "longer valid"});
+        refuse_identity(v, -EKEYREJECTED,
+                        &(struct error){.text = "the metrics token is not valid, or no "
+                                                "longer valid"});
         return;
     }
     v->has_metrics_token = true;
@@ -438,12 +400,9 @@ checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
     }
     v->grant = grant;
     v->is_proven = true;
-    principal_of_identity(auth_grant_identity(grant),
-                          v->server->policy,
-                          v->principal);
+    principal_of_identity(auth_grant_identity(grant), v->server->policy, v->principal);
     v->q->principal = v->principal;
-    if (!user_limits_take_connection(v->q, v->http)
-        || !user_limits_take_request(v->q))
+    if (!user_limits_take_connection(v->q, v->http) || !user_limits_take_request(v->q))
         answer(v);
     else if (impersonation_is_asked(v->http))
         impersonation_start(v->q, v->http, v->principal, impersonated, v);
@@ -452,8 +411,7 @@ checked(struct auth_grant *grant TAKES, const struct error *err, void *arg)
 }
 
 static void
-set_question(const struct http_exchange *v,
-             struct strbuf *sealed,
+set_question(const struct http_exchange *v, struct strbuf *sealed,
              struct auth_request *ret_question)
 {
     const struct http_peer *peer = http_request_peer(v->http);
@@ -478,9 +436,7 @@ set_question(const struct http_exchange *v,
 }
 
 static void
-opened(struct auth_session *session TAKES,
-       const char *credential,
-       const struct error *err,
+opened(struct auth_session *session TAKES, const char *credential, const struct error *err,
        void *arg)
 {
     struct http_exchange *v = arg;
@@ -489,12 +445,9 @@ opened(struct auth_session *session TAKES,
         refuse_identity(v, err->code, err);
         return;
     }
-    principal_of_identity(auth_session_identity(session),
-                          v->server->policy,
-                          v->principal);
+    principal_of_identity(auth_session_identity(session), v->server->policy, v->principal);
     v->q->principal = v->principal;
-    if (!user_limits_take_connection(v->q, v->http)
-        || !user_limits_take_request(v->q)) {
+    if (!user_limits_take_connection(v->q, v->http) || !user_limits_take_request(v->q)) {
         auth_session_free(session);
         answer(v);
         return;
@@ -542,8 +495,7 @@ http_handler_serve(struct http_request *http, void *arg)
      * fails gets an answer whose seal it can check.
      */
     if (discovery_is_public(path)
-        && (server->policy->is_conformance
-            || http_request_header(http, "Authorization") == NULL)) {
+        && (server->policy->is_conformance || http_request_header(http, "Authorization") == NULL)) {
         v->principal->type = PRINCIPAL_USER;
         v->principal->name = "anybody";
         serve(v);
@@ -554,13 +506,11 @@ http_handler_serve(struct http_request *http, void *arg)
         return;
     }
     set_question(v, &sealed, &question);
-    if (metrics_token_is_asked(path)
-        && metrics_token_is_given(question.authorization)) {
+    if (metrics_token_is_asked(path) && metrics_token_is_given(question.authorization)) {
         serve_metrics(v);
         return;
     }
-    if (strcmp(path, PROTOCOL_SESSION_TARGET) == 0
-        && http_request_method(http) == HTTP_POST)
+    if (strcmp(path, PROTOCOL_SESSION_TARGET) == 0 && http_request_method(http) == HTTP_POST)
         auth_server_open(server->auth, &question, opened, v);
     else
         auth_server_check(server->auth, &question, checked, v);

@@ -65,12 +65,8 @@ refuse_for(struct pipeline *p, const struct stage *stage)
     struct json *tree = json_dup(q->arena, r->tree);
 
     audit_note(stage->create, &p->from, "", true);
-    json_set(q->arena,
-             tree,
-             "message",
-             json_stringf(q->arena,
-                          "stage '%s': %s",
-                          stage->name,
+    json_set(q->arena, tree, "message",
+             json_stringf(q->arena, "stage '%s': %s", stage->name,
                           message != NULL ? message : "it is refused"));
     reply_tree(&q->reply, r->code, tree);
     q->reply.retry_after_s = r->retry_after_s;
@@ -78,11 +74,7 @@ refuse_for(struct pipeline *p, const struct stage *stage)
 }
 
 static struct json *
-describe(struct pipeline *p,
-         unsigned i,
-         int64_t id,
-         const char *name,
-         const char *namespace)
+describe(struct pipeline *p, unsigned i, int64_t id, const char *name, const char *namespace)
 {
     struct arena *arena = p->q->arena;
     const struct reply *r = &p->stages[i].create->reply;
@@ -154,10 +146,8 @@ resolve(struct pipeline *p, unsigned at)
             continue;
         stage = find_stage(p, at, name);
         if (stage == NULL) {
-            reply_bad_request(
-                &create->reply,
-                "it waits for stage '%.64s', which is not listed before it",
-                name);
+            reply_bad_request(&create->reply,
+                              "it waits for stage '%.64s', which is not listed before it", name);
             return false;
         }
         json_remove(one, "stage");
@@ -176,10 +166,7 @@ create_stage(struct pipeline *p, struct store_txn *txn, unsigned i)
         return true;
     /* When another submission used the key, this stage has not succeeded. */
     if (create->reply.code < 300)
-        reply_conflict(&create->reply,
-                       &job_kind,
-                       "",
-                       p->stages[i].name,
+        reply_conflict(&create->reply, &job_kind, "", p->stages[i].name,
                        "another job was submitted with this key");
     return false;
 }
@@ -200,13 +187,8 @@ create_all(struct pipeline *p)
             return;
         }
         job = p->stages[i].create->reply.object;
-        json_append(p->q->arena,
-                    list,
-                    describe(p,
-                             i,
-                             job_of(job)->status.id,
-                             job->meta->name,
-                             job->meta->namespace));
+        json_append(p->q->arena, list,
+                    describe(p, i, job_of(job)->status.id, job->meta->name, job->meta->namespace));
     }
     user_limits_charge_requests(p->q, p->count - 1);
     reply_with(p, 201, list);
@@ -240,23 +222,15 @@ reply_submitted(struct pipeline *p)
     if (found == NULL)
         return false;
     if (!create_is_same_submission(p->stages[0].create, found)) {
-        reply_conflict(&p->q->reply,
-                       &job_kind,
-                       "",
-                       found->meta->name,
-                       "another pipeline was submitted with the key \"%s\"",
-                       p->key);
+        reply_conflict(&p->q->reply, &job_kind, "", found->meta->name,
+                       "another pipeline was submitted with the key \"%s\"", p->key);
         return true;
     }
     for (unsigned i = 0; i < p->count; i++) {
         const struct object *job = create_find_submitted(p->stages[i].create);
 
-        json_append(p->q->arena,
-                    list,
-                    describe(p,
-                             i,
-                             first + i,
-                             job != NULL ? job->meta->name : "",
+        json_append(p->q->arena, list,
+                    describe(p, i, first + i, job != NULL ? job->meta->name : "",
                              p->stages[i].create->route.namespace));
     }
     reply_with(p, 200, list);
@@ -311,8 +285,7 @@ check_name(struct pipeline *p, const char *name)
         reply_bad_request(&p->q->reply,
                           "stage %u: expected a name of at most %d letters, "
                           "digits, dots, dashes and underscores",
-                          p->count + 1,
-                          NAME_MOST);
+                          p->count + 1, NAME_MOST);
         return false;
     }
     if (find_stage(p, p->count, name) == NULL)
@@ -343,8 +316,7 @@ new_create(struct pipeline *p, struct json *job)
         .namespace = namespace != NULL ? namespace : "default",
     };
     if (p->key != NULL && !p->is_dry_run)
-        create->submission_key =
-            arena_printf(create->arena, "%s.%u", p->key, p->count);
+        create->submission_key = arena_printf(create->arena, "%s.%u", p->key, p->count);
     create->done = stage_failed;
     create->context = p;
     return create;
@@ -378,12 +350,8 @@ read_body(struct pipeline *p)
 {
     struct request *q = p->q;
     struct error err = {0};
-    const struct json *body = json_parse_bounded(q->arena,
-                                                 q->text,
-                                                 q->length,
-                                                 MOST_VALUES,
-                                                 NULL,
-                                                 &err);
+    const struct json *body =
+        json_parse_bounded(q->arena, q->text, q->length, MOST_VALUES, NULL, &err);
     const struct json *stages = json_get(body, "stages");
     const uint32_t count = json_count(stages);
 
@@ -391,8 +359,7 @@ read_body(struct pipeline *p)
         reply_bad_request(&q->reply,
                           "%s%sthe body must contain the stages of a pipeline "
                           "in JSON",
-                          err.text,
-                          err.text[0] != '\0' ? "; " : "");
+                          err.text, err.text[0] != '\0' ? "; " : "");
         return false;
     }
     if (count > PIPELINE_STAGES_MOST) {
@@ -400,16 +367,13 @@ read_body(struct pipeline *p)
                           "a pipeline can have at most %u stages, not %u; a "
                           "second pipeline can wait for the job ids of the "
                           "first",
-                          PIPELINE_STAGES_MOST,
-                          (unsigned)count);
+                          PIPELINE_STAGES_MOST, (unsigned)count);
         return false;
     }
     p->key = json_get_text(body, "key");
     p->is_dry_run = json_is_true(json_get(body, "dryRun"));
     if (p->key != NULL && (p->key[0] == '\0' || strlen(p->key) > KEY_MOST)) {
-        reply_bad_request(&q->reply,
-                          "the key must have 1 to %d characters",
-                          KEY_MOST);
+        reply_bad_request(&q->reply, "the key must have 1 to %d characters", KEY_MOST);
         return false;
     }
     p->stages = arena_new_array(q->arena, struct stage, count);
@@ -420,21 +384,18 @@ read_body(struct pipeline *p)
 }
 
 bool
-pipeline_serve(struct request *q,
-               const char *path,
-               const struct http_peer *from)
+pipeline_serve(struct request *q, const char *path, const struct http_peer *from)
 {
     struct pipeline *p;
 
     if (strcmp(path, PATH) != 0 || q->server->policy->is_conformance)
         return false;
     if (q->method != HTTP_POST) {
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 405,
-                       .reason = "MethodNotAllowed",
-                       .message = "submit pipelines with POST",
-                   });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 405,
+                                  .reason = "MethodNotAllowed",
+                                  .message = "submit pipelines with POST",
+                              });
         request_finish(q);
         return true;
     }

@@ -32,6 +32,4 @@ struct request;
 /* Returns false when the path is another. Otherwise the request will be
  * finished.
  */
-bool pipeline_serve(struct request *q,
-                    const char *path,
-                    const struct http_peer *from);
+bool pipeline_serve(struct request *q, const char *path, const struct http_peer *from);

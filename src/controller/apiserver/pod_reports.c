@@ -47,10 +47,7 @@ finish_one(struct pod_reports *all)
 }
 
 static void
-copy_text(struct arena *arena,
-          struct json *to,
-          const struct json *from,
-          const char *name)
+copy_text(struct arena *arena, struct json *to, const struct json *from, const char *name)
 {
     const char *text = json_get_text(from, name);
 
@@ -103,8 +100,7 @@ start_patch(struct pod_reports *all, const struct json *report)
     all->left++;
     if (patch->route.namespace == NULL || patch->route.name == NULL
         || !json_is(patch->body, JSON_OBJECT))
-        reply_bad_request(&patch->reply,
-                          "a report must have a namespace, a name and a patch");
+        reply_bad_request(&patch->reply, "a report must have a namespace, a name and a patch");
     else if (body_parse(patch) && authorization_check(patch)) {
         verb_patch(patch);
         return;
@@ -123,12 +119,7 @@ read_body(struct request *q)
         body_refuse_size(q);
         return NULL;
     }
-    body = json_parse_bounded(q->arena,
-                              q->text,
-                              q->length,
-                              MOST_VALUES,
-                              NULL,
-                              &err);
+    body = json_parse_bounded(q->arena, q->text, q->length, MOST_VALUES, NULL, &err);
     reports = json_get(body, "reports");
     if (json_is(reports, JSON_ARRAY) && json_count(reports) > 0
         && json_count(reports) <= POD_REPORTS_MOST)
@@ -136,9 +127,7 @@ read_body(struct request *q)
     reply_bad_request(&q->reply,
                       "%s%sthe body must contain 1 to %u reports of pods in "
                       "JSON",
-                      err.text,
-                      err.text[0] != '\0' ? "; " : "",
-                      POD_REPORTS_MOST);
+                      err.text, err.text[0] != '\0' ? "; " : "", POD_REPORTS_MOST);
     return NULL;
 }
 
@@ -166,9 +155,7 @@ start(struct request *q, const struct http_peer *from)
 }
 
 bool
-pod_reports_serve(struct request *q,
-                  const char *path,
-                  const struct http_peer *from)
+pod_reports_serve(struct request *q, const char *path, const struct http_peer *from)
 {
     if (strcmp(path, PATH) != 0 || q->server->policy->is_conformance)
         return false;
@@ -180,12 +167,11 @@ pod_reports_serve(struct request *q,
         start(q, from);
         return true;
     }
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 405,
-                   .reason = "MethodNotAllowed",
-                   .message = "send reports of pods with POST",
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 405,
+                              .reason = "MethodNotAllowed",
+                              .message = "send reports of pods with POST",
+                          });
     request_finish(q);
     return true;
 }

@@ -27,6 +27,4 @@ struct request;
 /* Returns false when the path is another. Otherwise the request will be
  * finished.
  */
-bool pod_reports_serve(struct request *q,
-                       const char *path,
-                       const struct http_peer *from);
+bool pod_reports_serve(struct request *q, const char *path, const struct http_peer *from);

@@ -29,6 +29,4 @@ struct daily_usage {
  */
 #define DAILY_USAGE_MOST 400
 unsigned daily_usage_count(const struct history_row *row);
-void daily_usage_of(const struct history_row *row,
-                    unsigned n,
-                    struct daily_usage *ret_usage);
+void daily_usage_of(const struct history_row *row, unsigned n, struct daily_usage *ret_usage);

@@ -53,8 +53,7 @@ want_rescan(struct history *h, int64_t from)
 static void
 flush_soon(struct history *h)
 {
-    if (h->is_open && !timer_is_running(h->flush)
-        && !history_writer_is_busy(h->writer))
+    if (h->is_open && !timer_is_running(h->flush) && !history_writer_is_busy(h->writer))
         timer_start(h->flush, h->trouble.code != 0 ? RETRY_MS : GATHER_MS);
 }
 
@@ -107,8 +106,7 @@ on_change(const struct store_change *change, void *context)
     char name[128];
     const char *text;
 
-    if (after != NULL && history_is_end(after)
-        && (before == NULL || !history_is_end(before)))
+    if (after != NULL && history_is_end(after) && (before == NULL || !history_is_end(before)))
         add_end(h, after);
     if (after != NULL || before == NULL || history_is_end(before))
         return;
@@ -148,21 +146,15 @@ rescan_slice(void *arg)
         return;
     if (!scan->is_under_way) {
         scan->is_under_way = true;
-        h->n_secrets =
-            store_visit_secrets(h->s.store, HISTORY_SECRET, visit_secret, h);
+        h->n_secrets = store_visit_secrets(h->s.store, HISTORY_SECRET, visit_secret, h);
         if (!scan->is_under_way) { /* the secrets filled the queue */
             timer_start(h->rescan_timer, GATHER_MS);
             return;
         }
     }
     scan->visited = 0;
-    (void)store_list(h->s.store,
-                     scan->is_of_jobs ? &job_kind : &pod_kind,
-                     NULL,
-                     scan->after[0] != '\0' ? scan->after : NULL,
-                     0,
-                     visit,
-                     h);
+    (void)store_list(h->s.store, scan->is_of_jobs ? &job_kind : &pod_kind, NULL,
+                     scan->after[0] != '\0' ? scan->after : NULL, 0, visit, h);
     if (!scan->is_under_way)
         return;
     if (scan->visited < SLICE && !is_full(h)) {
@@ -201,8 +193,7 @@ flush(void *arg)
         return;
     order = make_order(HISTORY_WRITE);
     order->queue = h->queue;
-    order->revision =
-        h->rescan.is_wanted ? h->watermark : store_revision(h->s.store);
+    order->revision = h->rescan.is_wanted ? h->watermark : store_revision(h->s.store);
     h->queue = (struct history_queue){0};
     history_writer_submit(h->writer, order);
 }
@@ -223,8 +214,7 @@ say_trouble(struct history *h, const struct error *err)
     if (h->trouble.code == 0)
         log_error("cannot write history, trying again every %d s; everything "
                   "else continues, and rows wait: %s",
-                  RETRY_MS / 1000,
-                  err->text);
+                  RETRY_MS / 1000, err->text);
     h->trouble = *err;
     if (h->trouble.code == 0)
         h->trouble.code = -EIO;
@@ -372,11 +362,8 @@ drop_old(void *arg)
 static void
 open_file(struct history *h)
 {
-    const struct object *system = store_find(h->s.store,
-                                             STORE_PUBLISHED,
-                                             &namespace_kind,
-                                             NULL,
-                                             "kube-system");
+    const struct object *system =
+        store_find(h->s.store, STORE_PUBLISHED, &namespace_kind, NULL, "kube-system");
     const char *lost = store_find_secret(h->s.store, STORE_LOST_REVISIONS);
     struct history_order *order;
 
@@ -427,28 +414,17 @@ add_metrics(struct history *h, struct metric_registry *registry)
 {
     if (registry == NULL)
         return;
-    h->rows_total = metric_series(metric_counter(registry,
-                                                 "kiln_history_rows_total",
-                                                 "Rows written to history.",
-                                                 NULL));
-    h->failures_total = metric_series(
-        metric_counter(registry,
-                       "kiln_history_failures_total",
-                       "Failed writes of history, which are tried again.",
-                       NULL));
-    metric_read(
-        metric_series(metric_gauge(registry,
-                                   "kiln_history_waiting",
-                                   "Rows of history that are not on disk yet.",
-                                   NULL)),
-        read_waiting,
-        h);
-    metric_read(metric_series(metric_gauge(registry,
-                                           "kiln_history_bytes",
-                                           "Size of the history file.",
-                                           NULL)),
-                read_bytes,
-                h);
+    h->rows_total = metric_series(
+        metric_counter(registry, "kiln_history_rows_total", "Rows written to history.", NULL));
+    h->failures_total =
+        metric_series(metric_counter(registry, "kiln_history_failures_total",
+                                     "Failed writes of history, which are tried again.", NULL));
+    metric_read(metric_series(metric_gauge(registry, "kiln_history_waiting",
+                                           "Rows of history that are not on disk yet.", NULL)),
+                read_waiting, h);
+    metric_read(metric_series(metric_gauge(registry, "kiln_history_bytes",
+                                           "Size of the history file.", NULL)),
+                read_bytes, h);
 }
 
 struct history *
@@ -466,22 +442,8 @@ history_new(const struct history_settings *settings)
     h->writer = history_writer_new(settings->loop, path, order_done, h);
     h->questions = history_questions_new(settings->loop, path);
     add_metrics(h, settings->metrics);
-    (void)store_watch(settings->store,
-                      &pod_kind,
-                      revision,
-                      -1,
-                      NULL,
-                      on_change,
-                      h,
-                      &h->pods);
-    (void)store_watch(settings->store,
-                      &job_kind,
-                      revision,
-                      -1,
-                      NULL,
-                      on_change,
-                      h,
-                      &h->jobs);
+    (void)store_watch(settings->store, &pod_kind, revision, -1, NULL, on_change, h, &h->pods);
+    (void)store_watch(settings->store, &job_kind, revision, -1, NULL, on_change, h, &h->jobs);
     timer_start(h->flush, 0);
     return h;
 }
@@ -525,20 +487,13 @@ history_free(struct history *h)
 /* ---- Look ---- */
 
 int
-history_ask(struct history *h,
-            const struct history_question *question,
-            history_answer_fn *done,
-            void *context,
-            struct error *err)
+history_ask(struct history *h, const struct history_question *question, history_answer_fn *done,
+            void *context, struct error *err)
 {
     if (!h->is_open && h->trouble.code != 0)
-        return error_set(err,
-                         -EIO,
-                         "history cannot be opened: %s",
-                         h->trouble.text);
+        return error_set(err, -EIO, "history cannot be opened: %s", h->trouble.text);
     if (!h->is_open)
-        return error_set(err,
-                         -EBUSY,
+        return error_set(err, -EBUSY,
                          "history is still being opened; ask again in a "
                          "moment");
     return history_questions_ask(h->questions, question, done, context, err);

@@ -49,20 +49,16 @@ struct history_settings {
  */
 void history_stop(struct history *history);
 void history_free(struct history *history);
-struct history *history_new(const struct history_settings *settings)
-    OWNED_BY(history_free);
+struct history *history_new(const struct history_settings *settings) OWNED_BY(history_free);
 
 /* The transaction removes that object. */
-void history_note_removal(struct history *history,
-                          struct store_txn *txn,
+void history_note_removal(struct history *history, struct store_txn *txn,
                           const struct object *object);
 
 /* The transaction deletes that Job for that user: the rows of its pods, which
  * may end after the Job is gone, get the user's name.
  */
-void history_note_deleter(struct history *history,
-                          struct store_txn *txn,
-                          const struct object *job,
+void history_note_deleter(struct history *history, struct store_txn *txn, const struct object *job,
                           const char *user);
 
 /* Asks a question; `done` runs once, later: with the text of the answer
@@ -71,15 +67,10 @@ void history_note_deleter(struct history *history,
  * -EBUSY: the file is still being opened; -EIO with a message: history cannot
  * be opened.
  */
-typedef void history_answer_fn(const char *text,
-                               size_t length,
-                               const struct error *err,
+typedef void history_answer_fn(const char *text, size_t length, const struct error *err,
                                void *context);
-int history_ask(struct history *history,
-                const struct history_question *question,
-                history_answer_fn *done,
-                void *context,
-                struct error *err);
+int history_ask(struct history *history, const struct history_question *question,
+                history_answer_fn *done, void *context, struct error *err);
 
 /* Look. */
 struct history_status {
@@ -91,5 +82,4 @@ struct history_status {
     const char *trouble; /* why rows cannot be written; or NULL */
     const char *notice;  /* about a file that was set aside; or NULL */
 };
-void history_status(const struct history *history,
-                    struct history_status *ret_status);
+void history_status(const struct history *history, struct history_status *ret_status);

@@ -40,8 +40,7 @@ history_backup(const char *directory, const char *file, struct error *err)
 
     if (access(from, F_OK) == 0)
         r = store_copy_database(from, to, err);
-    return r < 0 ? error_wrap(err, r, "the store is copied, but history is not")
-                 : 0;
+    return r < 0 ? error_wrap(err, r, "the store is copied, but history is not") : 0;
 }
 
 int
@@ -53,7 +52,5 @@ history_restore(const char *directory, const char *file, struct error *err)
 
     if (access(from, F_OK) == 0 && access(to, F_OK) < 0)
         r = store_copy_database(from, to, err);
-    return r < 0
-               ? error_wrap(err, r, "the store is restored, but history is not")
-               : 0;
+    return r < 0 ? error_wrap(err, r, "the store is restored, but history is not") : 0;
 }

@@ -37,13 +37,8 @@ struct history_file {
 static void
 close_db(struct history_file *f)
 {
-    sqlite3_stmt **const all[] = {&f->insert,
-                                  &f->confirm,
-                                  &f->add_word,
-                                  &f->find_word,
-                                  &f->add_user,
-                                  &f->mark,
-                                  &f->drop};
+    sqlite3_stmt **const all[] = {&f->insert,   &f->confirm, &f->add_word, &f->find_word,
+                                  &f->add_user, &f->mark,    &f->drop};
 
     for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
         (void)sqlite3_finalize(*all[i]);
@@ -74,31 +69,26 @@ prepare(struct history_file *f, struct error *err)
         sqlite3_stmt **statement;
         const char *text;
     } all[] = {
-        {&f->insert,
-         "INSERT INTO attempts (end_at, uid, user, account, partition, job,"
-         " job_uid, idx, attempt, object, name, pod, key, submit_at,"
-         " eligible_at, start_at, node, cpu_milli, memory, devices,"
-         " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
-         " reason, message, script, revision, lost, task,"
-         " frozen_us, tasks, read_bytes, written_bytes) VALUES (?1, ?2, ?3,"
-         " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-         " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
-         " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
-         " ?35, ?36)"
-         " ON CONFLICT (key) DO NOTHING"},
-        {&f->confirm,
-         "UPDATE attempts SET lost = 0, revision = ?2"
-         " WHERE key = ?1 AND lost = 1"},
+        {&f->insert, "INSERT INTO attempts (end_at, uid, user, account, partition, job,"
+                     " job_uid, idx, attempt, object, name, pod, key, submit_at,"
+                     " eligible_at, start_at, node, cpu_milli, memory, devices,"
+                     " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
+                     " reason, message, script, revision, lost, task,"
+                     " frozen_us, tasks, read_bytes, written_bytes) VALUES (?1, ?2, ?3,"
+                     " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+                     " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
+                     " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
+                     " ?35, ?36)"
+                     " ON CONFLICT (key) DO NOTHING"},
+        {&f->confirm, "UPDATE attempts SET lost = 0, revision = ?2"
+                      " WHERE key = ?1 AND lost = 1"},
         {&f->add_word, "INSERT INTO words (word) VALUES (?1)"},
         {&f->find_word, "SELECT id FROM words WHERE word = ?1"},
-        {&f->add_user,
-         "INSERT INTO users (user, uid) VALUES (?1, ?2)"
-         " ON CONFLICT DO NOTHING"},
-        {&f->mark,
-         "UPDATE watermark SET revision = max(revision, ?1) WHERE id = 1"},
-        {&f->drop,
-         "DELETE FROM attempts WHERE id IN (SELECT id FROM attempts"
-         " WHERE end_at < ?1 ORDER BY end_at LIMIT ?2)"},
+        {&f->add_user, "INSERT INTO users (user, uid) VALUES (?1, ?2)"
+                       " ON CONFLICT DO NOTHING"},
+        {&f->mark, "UPDATE watermark SET revision = max(revision, ?1) WHERE id = 1"},
+        {&f->drop, "DELETE FROM attempts WHERE id IN (SELECT id FROM attempts"
+                   " WHERE end_at < ?1 ORDER BY end_at LIMIT ?2)"},
     };
     int r = 0;
 
@@ -123,19 +113,14 @@ check_pages(struct history_file *f, struct error *err)
     if (sqlite3_step(s) != SQLITE_ROW)
         r = sql_error(f->db, err);
     else if (strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)
-        r = error_set(err,
-                      -EUCLEAN,
-                      "'%s' is damaged (%s)",
-                      f->path,
+        r = error_set(err, -EUCLEAN, "'%s' is damaged (%s)", f->path,
                       (const char *)sqlite3_column_text(s, 0));
     (void)sqlite3_finalize(s);
     return r;
 }
 
 static int
-bring_up(struct history_file *f,
-         const struct history_origin *origin,
-         struct error *err)
+bring_up(struct history_file *f, const struct history_origin *origin, struct error *err)
 {
     int r = sql_open(f->path, &f->db, err);
 
@@ -157,15 +142,11 @@ bring_up(struct history_file *f,
         r = prepare(f, err);
     if (r == 0)
         r = history_sums_new(f->db, &f->sums, err);
-    return r == 0 ? history_timeline_meet(f->db, origin, &f->watermark, err)
-                  : r;
+    return r == 0 ? history_timeline_meet(f->db, origin, &f->watermark, err) : r;
 }
 
 void
-history_file_set_aside(const char *path,
-                       const char *suffix,
-                       const char *why,
-                       struct strbuf *notice)
+history_file_set_aside(const char *path, const char *suffix, const char *why, struct strbuf *notice)
 {
     static const char *const companions[] = {"-wal", "-shm"};
     CLEANUP_FREE char *aside = xasprintf("%s.%s", path, suffix);
@@ -184,16 +165,12 @@ history_file_set_aside(const char *path,
     strbuf_printf(notice,
                   "%s: kept as '%s', and started a new history with what the "
                   "store still has",
-                  why,
-                  aside);
+                  why, aside);
 }
 
 int
-history_file_open(const char *path,
-                  const struct history_origin *origin,
-                  struct history_file **ret_file,
-                  struct strbuf *notice,
-                  struct error *err)
+history_file_open(const char *path, const struct history_origin *origin,
+                  struct history_file **ret_file, struct strbuf *notice, struct error *err)
 {
     struct history_file *f = xnew(struct history_file);
     struct error why = {0};
@@ -207,10 +184,7 @@ history_file_open(const char *path,
         close_db(f);
         if (r == 1)
             error_set(&why, -EUCLEAN, "'%s' belongs to another cluster", path);
-        history_file_set_aside(path,
-                               r == 1 ? "other-cluster" : "damaged",
-                               why.text,
-                               notice);
+        history_file_set_aside(path, r == 1 ? "other-cluster" : "damaged", why.text, notice);
         f->watermark = 0;
         r = bring_up(f, origin, &why);
     }
@@ -244,10 +218,7 @@ history_file_bytes(const struct history_file *f)
 
 /* The number of a word, which never changes; 0 for no word. */
 static int
-find_word(struct history_file *f,
-          const char *word,
-          int64_t *ret_id,
-          struct error *err)
+find_word(struct history_file *f, const char *word, int64_t *ret_id, struct error *err)
 {
     void *known;
     int r = 0;
@@ -290,20 +261,14 @@ enum row_word {
 };
 
 static int
-find_words(struct history_file *f,
-           const struct history_row *row,
-           int64_t ids[WORD_COUNT],
+find_words(struct history_file *f, const struct history_row *row, int64_t ids[WORD_COUNT],
            struct error *err)
 {
     const char *const words[WORD_COUNT] = {
-        [WORD_USER] = row->user,
-        [WORD_ACCOUNT] = row->account,
-        [WORD_PARTITION] = row->partition,
-        [WORD_NODE] = row->node,
-        [WORD_DEVICES] = row->devices,
-        [WORD_STATE] = row->state,
-        [WORD_ENDED_BY] = row->ended_by,
-        [WORD_REASON] = row->reason,
+        [WORD_USER] = row->user,           [WORD_ACCOUNT] = row->account,
+        [WORD_PARTITION] = row->partition, [WORD_NODE] = row->node,
+        [WORD_DEVICES] = row->devices,     [WORD_STATE] = row->state,
+        [WORD_ENDED_BY] = row->ended_by,   [WORD_REASON] = row->reason,
     };
     int r = 0;
 
@@ -313,13 +278,10 @@ find_words(struct history_file *f,
 }
 
 static void
-bind_row(sqlite3_stmt *s,
-         const struct history_row *row,
-         const int64_t ids[WORD_COUNT])
+bind_row(sqlite3_stmt *s, const struct history_row *row, const int64_t ids[WORD_COUNT])
 {
     const size_t n = strlen(row->object);
-    const bool is_plain =
-        row->name == NULL || strcmp(row->name, row->object) == 0;
+    const bool is_plain = row->name == NULL || strcmp(row->name, row->object) == 0;
 
     history_bind_time(s, 1, row->end_at_us);
     (void)sqlite3_bind_int64(s, 2, row->uid);
@@ -332,8 +294,8 @@ bind_row(sqlite3_stmt *s,
     (void)sqlite3_bind_int64(s, 9, row->attempt);
     history_bind_text(s, 10, row->object);
     history_bind_text(s, 11, is_plain ? NULL : row->name);
-    if (row->pod != NULL && row->pod_uid != NULL
-        && strncmp(row->pod, row->object, n) == 0 && row->pod[n] == '-')
+    if (row->pod != NULL && row->pod_uid != NULL && strncmp(row->pod, row->object, n) == 0
+        && row->pod[n] == '-')
         history_bind_text(s, 12, row->pod + n);
     else
         history_bind_text(s, 12, row->pod);
@@ -367,13 +329,9 @@ bind_row(sqlite3_stmt *s,
  * in the present one: the row is not lost any more.
  */
 static int
-confirm(struct history_file *f,
-        const struct history_row *row,
-        struct error *err)
+confirm(struct history_file *f, const struct history_row *row, struct error *err)
 {
-    history_bind_uid(f->confirm,
-                     1,
-                     row->pod_uid != NULL ? row->pod_uid : row->job_uid);
+    history_bind_uid(f->confirm, 1, row->pod_uid != NULL ? row->pod_uid : row->job_uid);
     (void)sqlite3_bind_int64(f->confirm, 2, row->revision);
     return sql_run(f->confirm, err);
 }
@@ -405,9 +363,7 @@ history_file_begin(struct history_file *f, struct error *err)
 }
 
 int
-history_file_add(struct history_file *f,
-                 const struct history_row *row,
-                 struct error *err)
+history_file_add(struct history_file *f, const struct history_row *row, struct error *err)
 {
     int64_t ids[WORD_COUNT];
     int r = find_words(f, row, ids, err);
@@ -423,11 +379,7 @@ history_file_add(struct history_file *f,
     r = add_user(f, ids[WORD_USER], row->uid, err);
     if (r < 0)
         return r;
-    history_sums_add(f->sums,
-                     row,
-                     ids[WORD_ACCOUNT],
-                     ids[WORD_USER],
-                     ids[WORD_PARTITION]);
+    history_sums_add(f->sums, row, ids[WORD_ACCOUNT], ids[WORD_USER], ids[WORD_PARTITION]);
     return 1;
 }
 
@@ -463,10 +415,7 @@ history_file_rollback(struct history_file *f)
 /* ---- Retention ---- */
 
 int64_t
-history_file_drop(struct history_file *f,
-                  int64_t before_s,
-                  int64_t max_bytes,
-                  int64_t most,
+history_file_drop(struct history_file *f, int64_t before_s, int64_t max_bytes, int64_t most,
                   struct error *err)
 {
     int r;

@@ -34,16 +34,11 @@ struct history_origin {
  * -ENOTSUP: of a later version.
  */
 void history_file_close(struct history_file *file);
-int history_file_open(const char *path,
-                      const struct history_origin *origin,
-                      struct history_file **ret_file,
-                      struct strbuf *notice,
-                      struct error *err);
+int history_file_open(const char *path, const struct history_origin *origin,
+                      struct history_file **ret_file, struct strbuf *notice, struct error *err);
 
 /* Renames a damaged file: "PATH.SUFFIX", "PATH.SUFFIX.1". */
-void history_file_set_aside(const char *path,
-                            const char *suffix,
-                            const char *why,
+void history_file_set_aside(const char *path, const char *suffix, const char *why,
                             struct strbuf *notice);
 
 /* The store's revision up to which all rows are in the file. */
@@ -54,23 +49,16 @@ int64_t history_file_watermark(const struct history_file *file);
  * never down.
  */
 int history_file_begin(struct history_file *file, struct error *err);
-int history_file_add(struct history_file *file,
-                     const struct history_row *row,
-                     struct error *err);
-int history_file_commit(struct history_file *file,
-                        int64_t revision,
-                        struct error *err);
+int history_file_add(struct history_file *file, const struct history_row *row, struct error *err);
+int history_file_commit(struct history_file *file, int64_t revision, struct error *err);
 void history_file_rollback(struct history_file *file);
 
 /* Deletes the oldest rows: those that ended before `before_s` (0: none), and as
  * many as make the file small enough (0: any size); at most `most` rows.
  * Returns the number of deleted rows, or a negative errno.
  */
-int64_t history_file_drop(struct history_file *file,
-                          int64_t before_s,
-                          int64_t max_bytes,
-                          int64_t most,
-                          struct error *err);
+int64_t history_file_drop(struct history_file *file, int64_t before_s, int64_t max_bytes,
+                          int64_t most, struct error *err);
 
 /* Look. */
 int64_t history_file_bytes(const struct history_file *file);

@@ -28,15 +28,13 @@ find_states(struct history_reader *r, struct history_filter *f)
 {
     for (unsigned i = 0; i < JOB_STATE_COUNT; i++)
         if ((f->question->states & JOB_STATE_BIT(i)) != 0) {
-            const int64_t id = history_reader_find_word(
-                r,
-                job_state_words((enum job_state)i)->name);
+            const int64_t id =
+                history_reader_find_word(r, job_state_words((enum job_state)i)->name);
 
             if (id >= 0)
                 f->states[f->n_states++] = id;
         }
-    f->is_nothing =
-        f->is_nothing || (f->question->states != 0 && f->n_states == 0);
+    f->is_nothing = f->is_nothing || (f->question->states != 0 && f->n_states == 0);
 }
 
 static void
@@ -44,8 +42,8 @@ find_columns(struct history_filter *f)
 {
     const struct history_question *q = f->question;
 
-    f->columns = COLUMN_BIT(COLUMN_ID) | COLUMN_BIT(COLUMN_END)
-                 | COLUMN_BIT(COLUMN_UID) | COLUMN_BIT(COLUMN_ACCOUNT);
+    f->columns = COLUMN_BIT(COLUMN_ID) | COLUMN_BIT(COLUMN_END) | COLUMN_BIT(COLUMN_UID)
+                 | COLUMN_BIT(COLUMN_ACCOUNT);
     if (f->user != 0)
         f->columns |= COLUMN_BIT(COLUMN_USER);
     if (f->partition != 0)
@@ -59,14 +57,11 @@ find_columns(struct history_filter *f)
     if (q->name != NULL)
         f->columns |= COLUMN_BIT(COLUMN_NAME) | COLUMN_BIT(COLUMN_OBJECT);
     if (q->has_index || q->tasks != NULL)
-        f->columns |= COLUMN_BIT(COLUMN_INDEX) | COLUMN_BIT(COLUMN_TASK)
-                      | COLUMN_BIT(COLUMN_TASKS);
+        f->columns |= COLUMN_BIT(COLUMN_INDEX) | COLUMN_BIT(COLUMN_TASK) | COLUMN_BIT(COLUMN_TASKS);
 }
 
 void
-history_filter_make(struct history_reader *r,
-                    const struct history_question *q,
-                    struct arena *arena,
+history_filter_make(struct history_reader *r, const struct history_question *q, struct arena *arena,
                     struct history_filter *f)
 {
     *f = (struct history_filter){.question = q};
@@ -104,8 +99,7 @@ static bool
 is_readable(const struct history_filter *f, sqlite3_stmt *s)
 {
     return history_filter_is_own(f, s)
-           || is_among(sqlite3_column_int64(s, COLUMN_ACCOUNT),
-                       f->accounts,
+           || is_among(sqlite3_column_int64(s, COLUMN_ACCOUNT), f->accounts,
                        f->question->rights.n_accounts);
 }
 
@@ -133,9 +127,8 @@ is_or_any(int64_t wanted, sqlite3_stmt *s, int column)
 static bool
 is_task(sqlite3_stmt *s, const struct task_list *tasks)
 {
-    const int column = sqlite3_column_type(s, COLUMN_TASK) != SQLITE_NULL
-                           ? COLUMN_TASK
-                           : COLUMN_INDEX;
+    const int column =
+        sqlite3_column_type(s, COLUMN_TASK) != SQLITE_NULL ? COLUMN_TASK : COLUMN_INDEX;
 
     return sqlite3_column_type(s, column) != SQLITE_NULL
            && task_list_index(tasks, sqlite3_column_int64(s, column)) >= 0;
@@ -156,8 +149,7 @@ has_tasks(sqlite3_stmt *s, const struct task_list *tasks)
     arena = arena_new(0);
     return strstr(text, "...") != NULL
            || (task_list_parse(arena, text, &list, NULL) == 0
-               && task_sets_intersect(arena, &list, tasks, &both, NULL) == 0
-               && both.total > 0);
+               && task_sets_intersect(arena, &list, tasks, &both, NULL) == 0 && both.total > 0);
 }
 
 static bool
@@ -171,9 +163,7 @@ is_of_index(const struct history_question *q, sqlite3_stmt *s)
 {
     return !q->has_index
            || (sqlite3_column_type(s, COLUMN_INDEX) != SQLITE_NULL
-               && is_between(sqlite3_column_int64(s, COLUMN_INDEX),
-                             q->index,
-                             q->last_index));
+               && is_between(sqlite3_column_int64(s, COLUMN_INDEX), q->index, q->last_index));
 }
 
 bool
@@ -182,16 +172,11 @@ history_filter_wants(const struct history_filter *f, sqlite3_stmt *s)
     const struct history_question *q = f->question;
 
     return (!q->has_uid || sqlite3_column_int64(s, COLUMN_UID) == q->uid)
-           && is_or_any(f->user, s, COLUMN_USER)
-           && is_or_any(f->account, s, COLUMN_ACCOUNT)
-           && is_or_any(f->partition, s, COLUMN_PARTITION)
-           && is_or_any(f->node, s, COLUMN_NODE)
+           && is_or_any(f->user, s, COLUMN_USER) && is_or_any(f->account, s, COLUMN_ACCOUNT)
+           && is_or_any(f->partition, s, COLUMN_PARTITION) && is_or_any(f->node, s, COLUMN_NODE)
            && is_or_any(q->job_id, s, COLUMN_JOB) && is_of_index(q, s)
-           && (q->tasks == NULL || is_task(s, q->tasks)
-               || has_tasks(s, q->tasks))
+           && (q->tasks == NULL || is_task(s, q->tasks) || has_tasks(s, q->tasks))
            && (f->n_states == 0
-               || is_among(sqlite3_column_int64(s, COLUMN_STATE),
-                           f->states,
-                           f->n_states))
+               || is_among(sqlite3_column_int64(s, COLUMN_STATE), f->states, f->n_states))
            && is_readable(f, s) && has_name(f, s);
 }

@@ -32,14 +32,11 @@ struct history_filter {
     bool is_nothing;   /* no row can match */
 };
 
-void history_filter_make(struct history_reader *reader,
-                         const struct history_question *question,
-                         struct arena *arena,
-                         struct history_filter *ret_filter);
+void history_filter_make(struct history_reader *reader, const struct history_question *question,
+                         struct arena *arena, struct history_filter *ret_filter);
 
 /* Wants: whether the statement's row matches and the asker may read it. Is_own:
  * whether the asker may read all of it.
  */
 bool history_filter_wants(const struct history_filter *filter, sqlite3_stmt *s);
-bool history_filter_is_own(const struct history_filter *filter,
-                           sqlite3_stmt *s);
+bool history_filter_is_own(const struct history_filter *filter, sqlite3_stmt *s);

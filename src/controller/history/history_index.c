@@ -16,24 +16,17 @@ static const struct {
     const char *name, *text;
     const char *replaces; /* or NULL */
 } indexes[] = {
-    {HISTORY_INDEX_STATE,
-     "CREATE INDEX " HISTORY_INDEX_STATE " ON attempts (state, end_at)",
-     NULL},
+    {HISTORY_INDEX_STATE, "CREATE INDEX " HISTORY_INDEX_STATE " ON attempts (state, end_at)", NULL},
     {HISTORY_INDEX_PARTITION,
-     "CREATE INDEX " HISTORY_INDEX_PARTITION " ON attempts (partition, end_at)",
-     NULL},
+     "CREATE INDEX " HISTORY_INDEX_PARTITION " ON attempts (partition, end_at)", NULL},
     {HISTORY_INDEX_UID_STATE,
-     "CREATE INDEX " HISTORY_INDEX_UID_STATE
-     " ON attempts (uid, state, end_at)",
+     "CREATE INDEX " HISTORY_INDEX_UID_STATE " ON attempts (uid, state, end_at)",
      HISTORY_INDEX_UID},
     {HISTORY_INDEX_ACCOUNT_STATE,
-     "CREATE INDEX " HISTORY_INDEX_ACCOUNT_STATE
-     " ON attempts (account, state, end_at)",
+     "CREATE INDEX " HISTORY_INDEX_ACCOUNT_STATE " ON attempts (account, state, end_at)",
      HISTORY_INDEX_ACCOUNT},
     {HISTORY_INDEX_NAME,
-     "CREATE INDEX " HISTORY_INDEX_NAME " ON attempts (" HISTORY_NAME
-     ", end_at)",
-     NULL},
+     "CREATE INDEX " HISTORY_INDEX_NAME " ON attempts (" HISTORY_NAME ", end_at)", NULL},
 };
 
 bool
@@ -45,8 +38,7 @@ history_index_is_there(sqlite3 *db, const char *name)
     if (sql_prepare(db,
                     "SELECT 1 FROM sqlite_schema"
                     " WHERE type = 'index' AND name = ?1",
-                    &s,
-                    NULL)
+                    &s, NULL)
         < 0)
         return false;
     (void)sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
@@ -60,11 +52,7 @@ say_begin(sqlite3 *db, const char *name)
 {
     int64_t has_rows = 0;
 
-    if (sql_number(db,
-                   "SELECT EXISTS (SELECT 1 FROM attempts)",
-                   &has_rows,
-                   NULL)
-            == 0
+    if (sql_number(db, "SELECT EXISTS (SELECT 1 FROM attempts)", &has_rows, NULL) == 0
         && has_rows != 0)
         log_info("Creating the history index %s; rows of attempts that end "
                  "meanwhile are written afterwards",

@@ -37,5 +37,4 @@ bool history_index_is_there(sqlite3 *db, const char *name);
  * transaction. With many rows this takes minutes, during which others can read
  * but not write; -ECANCELED soon after `stops` is set.
  */
-int
-history_index_build(const char *path, atomic_bool *stops, struct error *err);
+int history_index_build(const char *path, atomic_bool *stops, struct error *err);

@@ -26,21 +26,14 @@
 #define DELETER_SECRET "job-deleted-by/" /* followed by the Job's uid */
 
 const struct object *
-history_find_job(const struct history *h,
-                 enum store_head head,
-                 const struct object *pod)
+history_find_job(const struct history *h, enum store_head head, const struct object *pod)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
     const struct object *job;
 
     if (owner == NULL)
         return NULL;
-    job = store_find(h->s.store,
-                     head,
-                     &job_kind,
-                     pod->meta->namespace,
-                     owner->name);
+    job = store_find(h->s.store, head, &job_kind, pod->meta->namespace, owner->name);
     return job != NULL && strcmp(job->meta->uid, owner->uid) == 0 ? job : NULL;
 }
 
@@ -53,16 +46,14 @@ is_lone_end(const struct object *job)
     const struct job *j = job_of(job);
     const char *manager = j->spec.managed_by;
 
-    return job_is_finished(j)
-           && (j->status.attempts == 0 || job_has_unstarted_tasks(j))
+    return job_is_finished(j) && (j->status.attempts == 0 || job_has_unstarted_tasks(j))
            && (manager == NULL || strcmp(manager, MANAGED_BY_KILN) == 0);
 }
 
 bool
 history_is_end(const struct object *object)
 {
-    return object->kind == &pod_kind ? pod_is_finished(pod_of(object))
-                                     : is_lone_end(object);
+    return object->kind == &pod_kind ? pod_is_finished(pod_of(object)) : is_lone_end(object);
 }
 
 void
@@ -96,12 +87,8 @@ keep_row(struct history *h, struct store_txn *txn, const struct object *object)
         return;
     }
     if (object->kind == &pod_kind)
-        history_row_of_pod(&row,
-                           arena,
-                           object,
-                           history_find_job(h, STORE_PENDING, object),
-                           history_find_deleter(h, object),
-                           now_us);
+        history_row_of_pod(&row, arena, object, history_find_job(h, STORE_PENDING, object),
+                           history_find_deleter(h, object), now_us);
     else
         history_row_of_job(&row, arena, object, now_us);
     row.revision = store_txn_revision(txn);
@@ -122,8 +109,7 @@ deleter_name(const char *uid, char out[128])
 const char *
 history_find_deleter(const struct history *h, const struct object *pod)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
     char name[128];
 
     if (owner == NULL)
@@ -149,26 +135,17 @@ has_pods(const struct history *h, const char *uid, const struct object *but)
 {
     const struct object *found = but;
 
-    store_visit_index(h->s.store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PENDING,
-                      uid,
-                      is_it,
-                      &found);
+    store_visit_index(h->s.store, &pod_kind, POD_BY_JOB, STORE_PENDING, uid, is_it, &found);
     return found != but;
 }
 
 void
-history_note_deleter(struct history *h,
-                     struct store_txn *txn,
-                     const struct object *job,
+history_note_deleter(struct history *h, struct store_txn *txn, const struct object *job,
                      const char *user)
 {
     char name[128];
 
-    if (h == NULL || job_is_finished(job_of(job))
-        || !has_pods(h, job->meta->uid, NULL))
+    if (h == NULL || job_is_finished(job_of(job)) || !has_pods(h, job->meta->uid, NULL))
         return;
     deleter_name(job->meta->uid, name);
     store_txn_put_secret(txn, name, user);
@@ -176,9 +153,7 @@ history_note_deleter(struct history *h,
 
 /* The name of the user who deleted a Job is removed with the Job's last pod. */
 static void
-forget_deleter(struct history *h,
-               struct store_txn *txn,
-               const struct object *object)
+forget_deleter(struct history *h, struct store_txn *txn, const struct object *object)
 {
     const bool is_pod = object->kind == &pod_kind;
     const struct owner_reference *owner =
@@ -196,9 +171,7 @@ forget_deleter(struct history *h,
 }
 
 void
-history_note_removal(struct history *h,
-                     struct store_txn *txn,
-                     const struct object *object)
+history_note_removal(struct history *h, struct store_txn *txn, const struct object *object)
 {
     if (h == NULL)
         return;
@@ -210,8 +183,7 @@ history_note_removal(struct history *h,
 
         if (history_is_end(object)
                 ? is_unwritten(h, object)
-                : history_row_is_due(pod_of(object),
-                                     job != NULL ? job_of(job) : NULL))
+                : history_row_is_due(pod_of(object), job != NULL ? job_of(job) : NULL))
             keep_row(h, txn, object);
     }
     if (object->kind == &job_kind || object->kind == &pod_kind)

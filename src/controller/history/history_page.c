@@ -30,14 +30,9 @@ is_over(const struct history_reader *r)
  * reveal their existence.
  */
 int
-history_page_add(struct history_reader *r,
-                 struct history_scan *scan,
-                 const struct history_filter *f,
-                 int64_t last_end_s,
-                 int64_t last_id,
-                 int64_t most_seen,
-                 struct history_page *page,
-                 struct strbuf *out,
+history_page_add(struct history_reader *r, struct history_scan *scan,
+                 const struct history_filter *f, int64_t last_end_s, int64_t last_id,
+                 int64_t most_seen, struct history_page *page, struct strbuf *out,
                  struct error *err)
 {
     const struct history_question *q = f->question;
@@ -55,8 +50,7 @@ history_page_add(struct history_reader *r,
             return result;
         end_s = sqlite3_column_int64(s, COLUMN_END);
         id = sqlite3_column_int64(s, COLUMN_ID);
-        if (last_id > 0
-            && (end_s > last_end_s || (end_s == last_end_s && id > last_id)))
+        if (last_id > 0 && (end_s > last_end_s || (end_s == last_end_s && id > last_id)))
             return 0;
         if (++page->seen % ROWS_BETWEEN_LOOKS == 0 && is_over(r)) {
             page->is_cut = true;
@@ -83,11 +77,8 @@ history_page_add(struct history_reader *r,
 
 /* Adds the rest of the page, from the row that was compared last. */
 static int
-add_rest(struct history_reader *r,
-         const struct history_filter *filter,
-         struct history_page *page,
-         struct strbuf *out,
-         struct error *err)
+add_rest(struct history_reader *r, const struct history_filter *filter, struct history_page *page,
+         struct strbuf *out, struct error *err)
 {
     struct history_question q = *filter->question;
     struct history_filter f = *filter;
@@ -105,11 +96,8 @@ add_rest(struct history_reader *r,
 }
 
 int
-history_page_print(struct history_reader *r,
-                   const struct history_question *q,
-                   struct history_page *page,
-                   struct strbuf *out,
-                   struct error *err)
+history_page_print(struct history_reader *r, const struct history_question *q,
+                   struct history_page *page, struct strbuf *out, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct history_scan *scan = NULL;
@@ -122,15 +110,8 @@ history_page_print(struct history_reader *r,
     if (result < 0)
         return result;
     is_alone = r->helpers == 0 || !history_scan_is_cheap(scan);
-    result = history_page_add(r,
-                              scan,
-                              &filter,
-                              0,
-                              0,
-                              is_alone ? INT64_MAX : ROWS_ALONE,
-                              page,
-                              out,
-                              err);
+    result =
+        history_page_add(r, scan, &filter, 0, 0, is_alone ? INT64_MAX : ROWS_ALONE, page, out, err);
     history_scan_close(scan);
     if (result < 1)
         return result;

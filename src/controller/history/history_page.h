@@ -23,26 +23,18 @@ struct history_page {
     int64_t shown, seen;
     int64_t end_s, id;             /* of the row that was compared last */
     int64_t shown_end_s, shown_id; /* of the row that was printed last */
-    bool is_cut; /* there are more rows, or the time is over */
+    bool is_cut;                   /* there are more rows, or the time is over */
 };
 
 /* Runs in a transaction of the reader, until the reader's time ends. */
-int history_page_print(struct history_reader *reader,
-                       const struct history_question *question,
-                       struct history_page *page,
-                       struct strbuf *out,
-                       struct error *err);
+int history_page_print(struct history_reader *reader, const struct history_question *question,
+                       struct history_page *page, struct strbuf *out, struct error *err);
 
 /* Adds rows of the scan up to and including the one that ended at `last_end_s`
  * with that id (0: all rows), until `seen` is `most_seen`. 1: there may be more
  * rows; 0: there are none, or the page is cut.
  */
-int history_page_add(struct history_reader *reader,
-                     struct history_scan *scan,
-                     const struct history_filter *filter,
-                     int64_t last_end_s,
-                     int64_t last_id,
-                     int64_t most_seen,
-                     struct history_page *page,
-                     struct strbuf *out,
+int history_page_add(struct history_reader *reader, struct history_scan *scan,
+                     const struct history_filter *filter, int64_t last_end_s, int64_t last_id,
+                     int64_t most_seen, struct history_page *page, struct strbuf *out,
                      struct error *err);

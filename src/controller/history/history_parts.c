@@ -85,11 +85,8 @@ wake(struct part_waiter *w)
 
 /* Stops when another thread has given the part meanwhile. */
 static void
-read_part(struct history_reader *r,
-          const struct history_filter *filter,
-          const struct history_round *round,
-          unsigned i,
-          struct history_part_result *result)
+read_part(struct history_reader *r, const struct history_filter *filter,
+          const struct history_round *round, unsigned i, struct history_part_result *result)
 {
     const struct history_part *part = history_round_part(round, i);
     struct history_question q = *filter->question;
@@ -102,15 +99,9 @@ read_part(struct history_reader *r,
     result->code = history_scan_open(r, &f, q.members, &scan, NULL);
     if (result->code == 0)
         do
-            result->code = history_page_add(r,
-                                            scan,
-                                            &f,
-                                            part->last_end_s,
-                                            part->last_id,
-                                            result->page.seen + ROWS_AT_ONCE,
-                                            &result->page,
-                                            &result->text,
-                                            NULL);
+            result->code = history_page_add(r, scan, &f, part->last_end_s, part->last_id,
+                                            result->page.seen + ROWS_AT_ONCE, &result->page,
+                                            &result->text, NULL);
         while (result->code == 1 && history_round_result_of(round, i) == NULL);
     history_scan_close(scan);
 }
@@ -144,10 +135,7 @@ begin(struct helper *h)
         return 0;
     arena_free(h->arena);
     h->arena = arena_new(0);
-    history_filter_make(h->reader,
-                        history_round_question(h->round),
-                        h->arena,
-                        &h->filter);
+    history_filter_make(h->reader, history_round_question(h->round), h->arena, &h->filter);
     h->reader->ends_us = history_round_ends_us(h->round);
     h->has_filter = true;
     return 0;
@@ -186,9 +174,7 @@ stand_back(void)
     const id_t self = (id_t)gettid();
 
     (void)pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual);
-    (void)setpriority(PRIO_PROCESS,
-                      self,
-                      getpriority(PRIO_PROCESS, self) + NICE_MORE);
+    (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICE_MORE);
 }
 
 /* A helper waits without a transaction, which would keep the log from being
@@ -266,9 +252,7 @@ start(struct helper *h, const char *path, struct error *err)
 }
 
 int
-history_parts_new(const char *path,
-                  unsigned threads,
-                  struct history_parts **ret_parts,
+history_parts_new(const char *path, unsigned threads, struct history_parts **ret_parts,
                   struct error *err)
 {
     struct history_parts *ps = xnew(struct history_parts);
@@ -294,15 +278,12 @@ history_parts_new(const char *path,
 /* ---- A round ---- */
 
 static void
-begin_round(struct history_parts *ps,
-            const struct history_question *q,
-            int64_t ends_us)
+begin_round(struct history_parts *ps, const struct history_question *q, int64_t ends_us)
 {
     ps->round = history_round_new(q, ends_us);
     ps->longest_us = 0;
     for (unsigned i = 0; i < ps->wanted; i++)
-        history_round_unref(atomic_exchange(&ps->helpers[i].offered,
-                                            history_round_ref(ps->round)));
+        history_round_unref(atomic_exchange(&ps->helpers[i].offered, history_round_ref(ps->round)));
 }
 
 static void
@@ -314,9 +295,7 @@ end_round(struct history_parts *ps)
 }
 
 static void
-publish(struct history_parts *ps,
-        const struct history_page *from,
-        int64_t last_end_s,
+publish(struct history_parts *ps, const struct history_page *from, int64_t last_end_s,
         int64_t last_id)
 {
     const unsigned count = history_round_count(ps->round);
@@ -328,8 +307,7 @@ publish(struct history_parts *ps,
     };
 
     if (count > 0) {
-        const struct history_part *before =
-            history_round_part(ps->round, count - 1);
+        const struct history_part *before = history_round_part(ps->round, count - 1);
 
         part.after_end_s = before->last_end_s;
         part.after_id = before->last_id;
@@ -356,9 +334,7 @@ guess_rows(const struct history_page *page, int64_t limit)
 
 /* The indexes alone have all of these columns, unless an index is missing. */
 static void
-walk(struct history_parts *ps,
-     struct history_reader *r,
-     const struct history_filter *filter,
+walk(struct history_parts *ps, struct history_reader *r, const struct history_filter *filter,
      const struct history_page *page)
 {
     struct history_question q = *filter->question;
@@ -373,8 +349,7 @@ walk(struct history_parts *ps,
     q.after_id = page->id;
     f.question = &q;
     f.columns = COLUMN_BIT(COLUMN_ID) | COLUMN_BIT(COLUMN_END);
-    if (left < PART_ROWS
-        || history_scan_open(r, &f, HISTORY_MEMBER_ID, &scan, NULL) < 0)
+    if (left < PART_ROWS || history_scan_open(r, &f, HISTORY_MEMBER_ID, &scan, NULL) < 0)
         return;
     for (; left > 0 && history_scan_next(scan, &s, NULL) == 1; left--) {
         end_s = sqlite3_column_int64(s, COLUMN_END);
@@ -391,9 +366,7 @@ walk(struct history_parts *ps,
 }
 
 static void
-read_own(struct history_parts *ps,
-         struct history_reader *r,
-         const struct history_filter *filter,
+read_own(struct history_parts *ps, struct history_reader *r, const struct history_filter *filter,
          unsigned i)
 {
     const int64_t began_us = clock_monotonic_us(&clock_system);
@@ -436,17 +409,14 @@ wait_for_helpers(struct history_parts *ps)
         atomic_store(&ps->given.is_waiting, true);
         if (find_missing(ps->round, 0) == count)
             break;
-        is_late = sem_clockwait(&ps->given.posts, CLOCK_MONOTONIC, &until) < 0
-                  && errno != EINTR;
+        is_late = sem_clockwait(&ps->given.posts, CLOCK_MONOTONIC, &until) < 0 && errno != EINTR;
     }
     atomic_store(&ps->given.is_waiting, false);
 }
 
 /* Reads all parts; it succeeds even if no helper runs. */
 static void
-read_parts(struct history_parts *ps,
-           struct history_reader *r,
-           const struct history_filter *filter)
+read_parts(struct history_parts *ps, struct history_reader *r, const struct history_filter *filter)
 {
     const unsigned count = history_round_count(ps->round);
     unsigned i;
@@ -454,8 +424,7 @@ read_parts(struct history_parts *ps,
     while (history_round_claim(ps->round, &i))
         read_own(ps, r, filter, i);
     wait_for_helpers(ps);
-    for (i = find_missing(ps->round, 0); i < count;
-         i = find_missing(ps->round, i))
+    for (i = find_missing(ps->round, 0); i < count; i = find_missing(ps->round, i))
         read_own(ps, r, filter, i);
 }
 
@@ -464,10 +433,8 @@ read_parts(struct history_parts *ps,
  * All rows of any other part were compared, even if some are deleted meanwhile.
  */
 static void
-move_behind(struct history_page *page,
-            const struct history_part *part,
-            const struct history_page *of_part,
-            int64_t limit)
+move_behind(struct history_page *page, const struct history_part *part,
+            const struct history_page *of_part, int64_t limit)
 {
     if (page->shown == limit) {
         page->end_s = of_part->shown_end_s;
@@ -485,16 +452,13 @@ move_behind(struct history_page *page,
  * could not be read.
  */
 static bool
-join(const struct history_round *round,
-     int64_t limit,
-     struct history_page *page,
+join(const struct history_round *round, int64_t limit, struct history_page *page,
      struct strbuf *out)
 {
     const unsigned count = history_round_count(round);
 
     for (unsigned i = 0; i < count; i++) {
-        const struct history_part_result *result =
-            history_round_result_of(round, i);
+        const struct history_part_result *result = history_round_result_of(round, i);
         const struct history_page *of_part = &result->page;
 
         if (result->code < 0 || page->shown + of_part->shown > limit)
@@ -513,11 +477,8 @@ join(const struct history_round *round,
 }
 
 void
-history_parts_print(struct history_parts *ps,
-                    unsigned helpers,
-                    struct history_reader *r,
-                    const struct history_filter *filter,
-                    struct history_page *page,
+history_parts_print(struct history_parts *ps, unsigned helpers, struct history_reader *r,
+                    const struct history_filter *filter, struct history_page *page,
                     struct strbuf *out)
 {
     const struct history_question *q = filter->question;

@@ -314,10 +314,7 @@ add_pod(sqlite3_stmt *s, struct row_text *t)
 
 /* With quotes; a uid with its dashes. */
 static void
-add_hex(const unsigned char *bytes,
-        size_t n,
-        const char *prefix,
-        struct row_text *t)
+add_hex(const unsigned char *bytes, size_t n, const char *prefix, struct row_text *t)
 {
     static const char digits[] = "0123456789abcdef";
     char *at = t->at;
@@ -336,11 +333,7 @@ add_hex(const unsigned char *bytes,
 
 /* A value of another form is stored as its text. */
 static bool
-add_packed(sqlite3_stmt *s,
-           int column,
-           size_t bytes,
-           const char *prefix,
-           struct row_text *t)
+add_packed(sqlite3_stmt *s, int column, size_t bytes, const char *prefix, struct row_text *t)
 {
     if (sqlite3_column_type(s, column) != SQLITE_BLOB
         || sqlite3_column_bytes(s, column) != (int)bytes)
@@ -357,10 +350,7 @@ add_uid(sqlite3_stmt *s, int column, struct row_text *t)
 
 /* Returns false if there is no value; then nothing was added. */
 static bool
-add_value(struct history_reader *r,
-          sqlite3_stmt *s,
-          const struct member *m,
-          bool is_own,
+add_value(struct history_reader *r, sqlite3_stmt *s, const struct member *m, bool is_own,
           struct row_text *t)
 {
     const int column = (int)m->column;
@@ -394,20 +384,13 @@ add_value(struct history_reader *r,
     case FORM_UID:
         return add_uid(s, column, t);
     case FORM_DIGEST:
-        return is_own
-               && add_packed(s,
-                             column,
-                             HISTORY_DIGEST_BYTES,
-                             HISTORY_SHA256,
-                             t);
+        return is_own && add_packed(s, column, HISTORY_DIGEST_BYTES, HISTORY_SHA256, t);
     case FORM_NAME:
-        return add_text_of(s, COLUMN_NAME, t)
-               || add_text_of(s, COLUMN_OBJECT, t);
+        return add_text_of(s, COLUMN_NAME, t) || add_text_of(s, COLUMN_OBJECT, t);
     case FORM_POD:
         return add_pod(s, t);
     case FORM_POD_UID:
-        return sqlite3_column_type(s, COLUMN_POD) != SQLITE_NULL
-               && add_uid(s, column, t);
+        return sqlite3_column_type(s, COLUMN_POD) != SQLITE_NULL && add_uid(s, column, t);
     case FORM_FLAG:
         if (sqlite3_column_int64(s, column) == 0)
             return false;
@@ -418,10 +401,7 @@ add_value(struct history_reader *r,
 }
 
 void
-history_print_row(struct history_reader *r,
-                  sqlite3_stmt *s,
-                  uint64_t wanted,
-                  bool is_own,
+history_print_row(struct history_reader *r, sqlite3_stmt *s, uint64_t wanted, bool is_own,
                   struct strbuf *out)
 {
     struct row_text t = {.out = out};

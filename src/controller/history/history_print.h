@@ -74,8 +74,5 @@ void history_print_select(uint64_t columns, struct strbuf *sql);
  * If the row is not the asker's own, members that only the owner may read are
  * left out.
  */
-void history_print_row(struct history_reader *reader,
-                       sqlite3_stmt *s,
-                       uint64_t members,
-                       bool is_own,
-                       struct strbuf *out);
+void history_print_row(struct history_reader *reader, sqlite3_stmt *s, uint64_t members,
+                       bool is_own, struct strbuf *out);

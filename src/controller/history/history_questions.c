@@ -93,10 +93,7 @@ open_reader(struct history_questions *qs, struct error *err)
     history_reader_close(qs->reader);
     qs->reader = NULL;
     qs->reader_generation = generation;
-    return history_reader_open(qs->path,
-                               least(count_cpus(), READERS) - 1,
-                               &qs->reader,
-                               err);
+    return history_reader_open(qs->path, least(count_cpus(), READERS) - 1, &qs->reader, err);
 }
 
 static void
@@ -109,19 +106,10 @@ work(struct serial_worker_task *task)
     if (a->result < 0)
         return;
     if (a->question->by == HISTORY_BY_NOTHING) {
-        history_reader_use_helpers(qs->reader,
-                                   least(count_idle_cpus(), READERS - 1));
-        a->result = history_reader_list(qs->reader,
-                                        a->question,
-                                        SLICE_US,
-                                        &a->text,
-                                        &a->err);
+        history_reader_use_helpers(qs->reader, least(count_idle_cpus(), READERS - 1));
+        a->result = history_reader_list(qs->reader, a->question, SLICE_US, &a->text, &a->err);
     } else
-        a->result = history_reader_report(qs->reader,
-                                          a->question,
-                                          REPORT_US,
-                                          &a->text,
-                                          &a->err);
+        a->result = history_reader_report(qs->reader, a->question, REPORT_US, &a->text, &a->err);
 }
 
 /* ---- The loop ---- */
@@ -151,11 +139,8 @@ done(struct serial_worker_task *task)
 }
 
 int
-history_questions_ask(struct history_questions *qs,
-                      const struct history_question *question,
-                      history_answer_fn *done_fn,
-                      void *context,
-                      struct error *err)
+history_questions_ask(struct history_questions *qs, const struct history_question *question,
+                      history_answer_fn *done_fn, void *context, struct error *err)
 {
     const int64_t uid = question->rights.uid;
     struct asked *a;
@@ -164,14 +149,12 @@ history_questions_ask(struct history_questions *qs,
     for (size_t i = 0; i < qs->count; i++)
         of_user += qs->uids[i] == uid;
     if (of_user >= OF_ONE_USER)
-        return error_set(err,
-                         -EAGAIN,
+        return error_set(err, -EAGAIN,
                          "%d queries of yours to history are already running; "
                          "wait for them",
                          OF_ONE_USER);
     if (qs->count >= OF_ALL)
-        return error_set(err,
-                         -EAGAIN,
+        return error_set(err, -EAGAIN,
                          "too many queries to history are running; ask again "
                          "in a moment");
     a = xnew(struct asked);

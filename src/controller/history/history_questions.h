@@ -22,8 +22,7 @@ struct loop;
 /* Life. Stop answers the pending questions. */
 void history_questions_stop(struct history_questions *questions);
 void history_questions_free(struct history_questions *questions);
-struct history_questions *history_questions_new(struct loop *loop,
-                                                const char *path)
+struct history_questions *history_questions_new(struct loop *loop, const char *path)
     OWNED_BY(history_questions_free);
 
 /* The file was opened or replaced. */
@@ -31,7 +30,5 @@ void history_questions_open(struct history_questions *questions);
 
 /* See history_ask. */
 int history_questions_ask(struct history_questions *questions,
-                          const struct history_question *question,
-                          history_answer_fn *done,
-                          void *context,
-                          struct error *err);
+                          const struct history_question *question, history_answer_fn *done,
+                          void *context, struct error *err);

@@ -21,11 +21,8 @@ history_queue_fini(struct history_queue *q)
 }
 
 void
-history_queue_add(struct history_queue *q,
-                  const struct history_end *like,
-                  const char *text,
-                  const char *deleted_by,
-                  const char *key)
+history_queue_add(struct history_queue *q, const struct history_end *like, const char *text,
+                  const char *deleted_by, const char *key)
 {
     struct history_end *end;
 

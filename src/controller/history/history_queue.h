@@ -34,8 +34,5 @@ struct history_queue {
 void history_queue_fini(struct history_queue *queue);
 
 /* Takes references and copies the texts, which may be NULL. */
-void history_queue_add(struct history_queue *queue,
-                       const struct history_end *end,
-                       const char *text,
-                       const char *deleted_by,
-                       const char *key);
+void history_queue_add(struct history_queue *queue, const struct history_end *end, const char *text,
+                       const char *deleted_by, const char *key);

@@ -49,9 +49,7 @@ history_reader_close(struct history_reader *r)
 }
 
 int
-history_reader_open(const char *path,
-                    unsigned helpers,
-                    struct history_reader **ret_reader,
+history_reader_open(const char *path, unsigned helpers, struct history_reader **ret_reader,
                     struct error *err)
 {
     struct history_reader *reader;
@@ -71,15 +69,9 @@ history_reader_open(const char *path,
                      "PRAGMA cache_size = -32768;",
                      err);
     if (r == 0)
-        r = sql_prepare(reader->db,
-                        "SELECT word FROM words WHERE id = ?1",
-                        &reader->word,
-                        err);
+        r = sql_prepare(reader->db, "SELECT word FROM words WHERE id = ?1", &reader->word, err);
     if (r == 0)
-        r = sql_prepare(reader->db,
-                        "SELECT id FROM words WHERE word = ?1",
-                        &reader->find,
-                        err);
+        r = sql_prepare(reader->db, "SELECT id FROM words WHERE word = ?1", &reader->find, err);
     if (r == 0 && helpers > 0)
         r = history_parts_new(path, helpers, &reader->parts, err);
     if (r < 0) {
@@ -169,9 +161,7 @@ history_reader_word(struct history_reader *r, int64_t id)
 }
 
 const char *
-history_reader_printed_word(struct history_reader *r,
-                            int64_t id,
-                            size_t *ret_length)
+history_reader_printed_word(struct history_reader *r, int64_t id, size_t *ret_length)
 {
     const struct history_word *word = find_word(r, id);
 
@@ -184,9 +174,7 @@ history_reader_printed_word(struct history_reader *r,
 /* ---- Statements ---- */
 
 int
-history_reader_prepare(struct history_reader *r,
-                       const char *text,
-                       sqlite3_stmt **ret_statement,
+history_reader_prepare(struct history_reader *r, const char *text, sqlite3_stmt **ret_statement,
                        struct error *err)
 {
     struct history_statement *place = NULL;
@@ -194,8 +182,7 @@ history_reader_prepare(struct history_reader *r,
     for (unsigned i = 0; i < HISTORY_STATEMENTS; i++) {
         struct history_statement *known = &r->statements[i];
 
-        if (!known->is_in_use && known->s != NULL
-            && strcmp(known->text, text) == 0) {
+        if (!known->is_in_use && known->s != NULL && strcmp(known->text, text) == 0) {
             known->is_in_use = true;
             *ret_statement = known->s;
             return 0;
@@ -239,11 +226,8 @@ history_reader_release(struct history_reader *r, sqlite3_stmt *s)
 
 /* One transaction, so that no index is dropped while it is used. */
 int
-history_reader_list(struct history_reader *r,
-                    const struct history_question *q,
-                    int64_t most_us,
-                    struct strbuf *out,
-                    struct error *err)
+history_reader_list(struct history_reader *r, const struct history_question *q, int64_t most_us,
+                    struct strbuf *out, struct error *err)
 {
     struct history_page page = {0};
     int result = sql_exec(r->db, "BEGIN", err);
@@ -251,17 +235,13 @@ history_reader_list(struct history_reader *r,
     if (result < 0)
         return result;
     r->ends_us = clock_monotonic_us(&clock_system) + most_us;
-    strbuf_add_text(out,
-                    "{\"apiVersion\":\"kiln.hpc/v1\",\"kind\":"
-                    "\"HistoryList\",\"items\":[");
+    strbuf_add_text(out, "{\"apiVersion\":\"kiln.hpc/v1\",\"kind\":"
+                         "\"HistoryList\",\"items\":[");
     result = history_page_print(r, q, &page, out, err);
     (void)sql_exec(r->db, "COMMIT", NULL);
     strbuf_add_char(out, ']');
     if (page.is_cut)
-        strbuf_printf(out,
-                      ",\"metadata\":{\"continue\":\"%" PRId64 ".%" PRId64
-                      "\"}",
-                      page.end_s,
+        strbuf_printf(out, ",\"metadata\":{\"continue\":\"%" PRId64 ".%" PRId64 "\"}", page.end_s,
                       page.id);
     strbuf_add_char(out, '}');
     return result;

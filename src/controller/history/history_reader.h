@@ -23,25 +23,16 @@ struct strbuf;
  * not change the answer. -ENOENT: there is no file yet.
  */
 void history_reader_close(struct history_reader *reader);
-int history_reader_open(const char *path,
-                        unsigned helpers,
-                        struct history_reader **ret_reader,
+int history_reader_open(const char *path, unsigned helpers, struct history_reader **ret_reader,
                         struct error *err);
 
 /* How many of the threads help from now on; at first all do. */
-void history_reader_use_helpers(struct history_reader *reader,
-                                unsigned helpers);
+void history_reader_use_helpers(struct history_reader *reader, unsigned helpers);
 
 /* Adds the answer as JSON: kind HistoryList, with items and, if there are more
  * rows, metadata.continue ("END.ID"); or kind HistoryReport.
  */
-int history_reader_list(struct history_reader *reader,
-                        const struct history_question *question,
-                        int64_t most_us,
-                        struct strbuf *out,
-                        struct error *err);
-int history_reader_report(struct history_reader *reader,
-                          const struct history_question *question,
-                          int64_t most_us,
-                          struct strbuf *out,
-                          struct error *err);
+int history_reader_list(struct history_reader *reader, const struct history_question *question,
+                        int64_t most_us, struct strbuf *out, struct error *err);
+int history_reader_report(struct history_reader *reader, const struct history_question *question,
+                          int64_t most_us, struct strbuf *out, struct error *err);

@@ -41,8 +41,8 @@ struct history_reader {
     struct history_word other_word; /* the last word whose number is beyond
                                      * `words` */
     struct history_statement statements[HISTORY_STATEMENTS];
-    unsigned next_statement; /* the next one to be replaced */
-    int64_t ends_us;         /* when the question's time is over; monotonic */
+    unsigned next_statement;            /* the next one to be replaced */
+    int64_t ends_us;                    /* when the question's time is over; monotonic */
     char time_text[TIME_TEXT_SIZE + 2]; /* the time printed last */
     int64_t time_day;                   /* its day */
 };
@@ -50,18 +50,14 @@ struct history_reader {
 /* Find: the number of a word, -1 if the file does not have it. Word: the text
  * of a number, or NULL; borrowed until the next word is read.
  */
-int64_t history_reader_find_word(struct history_reader *reader,
-                                 const char *word);
+int64_t history_reader_find_word(struct history_reader *reader, const char *word);
 const char *history_reader_word(struct history_reader *reader, int64_t id);
-const char *history_reader_printed_word(struct history_reader *reader,
-                                        int64_t id,
+const char *history_reader_printed_word(struct history_reader *reader, int64_t id,
                                         size_t *ret_length);
 
 /* A prepared statement of that text, for one user at a time; it may be released
  * in any state.
  */
-int history_reader_prepare(struct history_reader *reader,
-                           const char *text,
-                           sqlite3_stmt **ret_statement,
-                           struct error *err);
+int history_reader_prepare(struct history_reader *reader, const char *text,
+                           sqlite3_stmt **ret_statement, struct error *err);
 void history_reader_release(struct history_reader *reader, sqlite3_stmt *s);

@@ -42,8 +42,7 @@ copy_text(struct arena *arena, const char *text)
 static void
 copy_accounts(struct arena *arena, struct history_rights *rights)
 {
-    const char **copies =
-        arena_new_array(arena, const char *, rights->n_accounts + 1);
+    const char **copies = arena_new_array(arena, const char *, rights->n_accounts + 1);
 
     for (size_t i = 0; i < rights->n_accounts; i++)
         copies[i] = arena_strdup(arena, rights->accounts[i]);
@@ -58,16 +57,12 @@ copy_tasks(struct arena *arena, const struct task_list *tasks)
     if (tasks == NULL)
         return NULL;
     copy = arena_memdup(arena, tasks, sizeof(*tasks));
-    copy->ranges = arena_memdup(arena,
-                                tasks->ranges,
-                                tasks->count * sizeof(*tasks->ranges));
+    copy->ranges = arena_memdup(arena, tasks->ranges, tasks->count * sizeof(*tasks->ranges));
     return copy;
 }
 
 static void
-copy_question(struct arena *arena,
-              const struct history_question *from,
-              struct history_question *q)
+copy_question(struct arena *arena, const struct history_question *from, struct history_question *q)
 {
     *q = *from;
     q->rights.user = copy_text(arena, from->rights.user);
@@ -183,15 +178,11 @@ history_round_claim(struct history_round *round, unsigned *ret_i)
 /* ---- Results ---- */
 
 void
-history_round_give(struct history_round *round,
-                   unsigned i,
-                   struct history_part_result *result)
+history_round_give(struct history_round *round, unsigned i, struct history_part_result *result)
 {
     struct history_part_result *none = NULL;
 
-    if (!atomic_compare_exchange_strong(&round->places[i].result,
-                                        &none,
-                                        result))
+    if (!atomic_compare_exchange_strong(&round->places[i].result, &none, result))
         free_result(result);
 }
 

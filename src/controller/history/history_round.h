@@ -40,8 +40,7 @@ struct history_part_result {
 
 /* Life. `ends_us`: when the question's time is over; monotonic. */
 void history_round_unref(struct history_round *round);
-struct history_round *history_round_new(const struct history_question *question,
-                                        int64_t ends_us)
+struct history_round *history_round_new(const struct history_question *question, int64_t ends_us)
     OWNED_BY(history_round_unref);
 struct history_round *history_round_ref(struct history_round *round);
 DEFINE_CLEANUP(struct history_round, history_round_unref)
@@ -50,27 +49,23 @@ DEFINE_CLEANUP(struct history_round, history_round_unref)
 struct history_part_result *history_part_result_new(void);
 
 /* The question. */
-const struct history_question *
-history_round_question(const struct history_round *round);
+const struct history_question *history_round_question(const struct history_round *round);
 int64_t history_round_ends_us(const struct history_round *round);
 
 /* Parts, in their order. Add must not be called on a full round. Claim: the
  * first part that nobody has claimed; false if there is none.
  */
-void history_round_add(struct history_round *round,
-                       const struct history_part *part);
+void history_round_add(struct history_round *round, const struct history_part *part);
 unsigned history_round_count(const struct history_round *round);
-const struct history_part *history_round_part(const struct history_round *round,
-                                              unsigned i);
+const struct history_part *history_round_part(const struct history_round *round, unsigned i);
 bool history_round_claim(struct history_round *round, unsigned *ret_i);
 
 /* Results. Give keeps the first result of a part and frees later ones.
  * Result_of: NULL if there is none yet. After forget all results that are given
  * are freed.
  */
-void history_round_give(struct history_round *round,
-                        unsigned i,
+void history_round_give(struct history_round *round, unsigned i,
                         struct history_part_result *result TAKES);
-const struct history_part_result *
-history_round_result_of(const struct history_round *round, unsigned i);
+const struct history_part_result *history_round_result_of(const struct history_round *round,
+                                                          unsigned i);
 void history_round_forget(struct history_round *round);

@@ -54,17 +54,13 @@ enum { AT_VALUE = 1, AT_FROM, AT_UNTIL, AT_AFTER, AT_ID, AT_STATE };
 /* ---- Cursors ---- */
 
 static void
-write_statement(const struct history_scan *scan,
-                const struct place *place,
-                struct strbuf *sql)
+write_statement(const struct history_scan *scan, const struct place *place, struct strbuf *sql)
 {
     const struct history_question *q = scan->filter->question;
 
     strbuf_add_text(sql, "SELECT ");
     history_print_select(scan->columns, sql);
-    strbuf_printf(sql,
-                  " FROM attempts AS a INDEXED BY %s WHERE a.end_at >= ?2",
-                  place->index);
+    strbuf_printf(sql, " FROM attempts AS a INDEXED BY %s WHERE a.end_at >= ?2", place->index);
     if (place->column != NULL)
         strbuf_printf(sql, " AND %s = ?1", place->column);
     if (place->has_state)
@@ -79,9 +75,7 @@ write_statement(const struct history_scan *scan,
 }
 
 static int
-add_cursor(struct history_scan *scan,
-           const struct place *place,
-           struct error *err)
+add_cursor(struct history_scan *scan, const struct place *place, struct error *err)
 {
     const struct history_question *q = scan->filter->question;
     CLEANUP_STRBUF struct strbuf sql = STRBUF_INIT;
@@ -98,17 +92,11 @@ add_cursor(struct history_scan *scan,
         return r;
     scan->count++;
     if (place->text != NULL)
-        (void)sqlite3_bind_text(c->s,
-                                AT_VALUE,
-                                place->text,
-                                -1,
-                                SQLITE_TRANSIENT);
+        (void)sqlite3_bind_text(c->s, AT_VALUE, place->text, -1, SQLITE_TRANSIENT);
     else
         (void)sqlite3_bind_int64(c->s, AT_VALUE, place->value);
-    (void)sqlite3_bind_int64(c->s,
-                             AT_FROM,
-                             q->after_end_s > q->since_s ? q->after_end_s
-                                                         : q->since_s);
+    (void)sqlite3_bind_int64(c->s, AT_FROM,
+                             q->after_end_s > q->since_s ? q->after_end_s : q->since_s);
     (void)sqlite3_bind_int64(c->s, AT_UNTIL, q->until_s);
     (void)sqlite3_bind_int64(c->s, AT_AFTER, q->after_end_s);
     (void)sqlite3_bind_int64(c->s, AT_ID, q->after_id);
@@ -129,10 +117,7 @@ drop_cursors(struct history_scan *scan)
  * the next state.
  */
 static int
-add_states(struct history_scan *scan,
-           const char *column,
-           struct place place,
-           struct error *err)
+add_states(struct history_scan *scan, const char *column, struct place place, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf sql = STRBUF_INIT;
     sqlite3_stmt *s = NULL;
@@ -142,8 +127,7 @@ add_states(struct history_scan *scan,
     strbuf_printf(&sql,
                   "SELECT state FROM attempts INDEXED BY %s"
                   " WHERE %s = ?1 AND state > ?2 ORDER BY state LIMIT 1",
-                  place.index,
-                  column);
+                  place.index, column);
     r = history_reader_prepare(scan->reader, sql.text, &s, err);
     place.has_state = true;
     while (r == 0 && !scan->is_too_many) {
@@ -163,12 +147,8 @@ add_states(struct history_scan *scan,
  * without.
  */
 static int
-add_values(struct history_scan *scan,
-           const char *column,
-           const char *wide,
-           const char *narrow,
-           int64_t value,
-           struct error *err)
+add_values(struct history_scan *scan, const char *column, const char *wide, const char *narrow,
+           int64_t value, struct error *err)
 {
     const struct history_filter *f = scan->filter;
     CLEANUP_FREE char *qualified = xasprintf("a.%s", column);
@@ -192,22 +172,13 @@ add_values(struct history_scan *scan,
 static int
 add_uid(struct history_scan *scan, int64_t uid, struct error *err)
 {
-    return add_values(scan,
-                      "uid",
-                      HISTORY_INDEX_UID_STATE,
-                      HISTORY_INDEX_UID,
-                      uid,
-                      err);
+    return add_values(scan, "uid", HISTORY_INDEX_UID_STATE, HISTORY_INDEX_UID, uid, err);
 }
 
 static int
 add_account(struct history_scan *scan, int64_t account, struct error *err)
 {
-    return add_values(scan,
-                      "account",
-                      HISTORY_INDEX_ACCOUNT_STATE,
-                      HISTORY_INDEX_ACCOUNT,
-                      account,
+    return add_values(scan, "account", HISTORY_INDEX_ACCOUNT_STATE, HISTORY_INDEX_ACCOUNT, account,
                       err);
 }
 
@@ -218,10 +189,7 @@ static int
 add_users(struct history_scan *scan, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    int r = history_reader_prepare(scan->reader,
-                                   "SELECT uid FROM users WHERE user = ?1",
-                                   &s,
-                                   err);
+    int r = history_reader_prepare(scan->reader, "SELECT uid FROM users WHERE user = ?1", &s, err);
 
     if (r < 0)
         return r;
@@ -233,16 +201,10 @@ add_users(struct history_scan *scan, struct error *err)
 }
 
 static int
-add_one(struct history_scan *scan,
-        const char *index,
-        const char *column,
-        int64_t value,
+add_one(struct history_scan *scan, const char *index, const char *column, int64_t value,
         struct error *err)
 {
-    return add_cursor(
-        scan,
-        &(struct place){.index = index, .column = column, .value = value},
-        err);
+    return add_cursor(scan, &(struct place){.index = index, .column = column, .value = value}, err);
 }
 
 /* The prefix of every name that matches the pattern. */
@@ -255,10 +217,7 @@ prefix_of(const char *pattern)
 /* The first name not before `name`; or, if is_behind, the first one after it.
  */
 static int
-find_name(struct history_scan *scan,
-          const char *name,
-          bool is_behind,
-          sqlite3_stmt **ret_s,
+find_name(struct history_scan *scan, const char *name, bool is_behind, sqlite3_stmt **ret_s,
           struct error *err)
 {
     const char *const texts[] = {
@@ -272,8 +231,7 @@ find_name(struct history_scan *scan,
     if (r < 0)
         return r;
     (void)sqlite3_bind_text(*ret_s, 1, name, -1, SQLITE_STATIC);
-    return sqlite3_step(*ret_s) == SQLITE_ROW
-           && sqlite3_column_text(*ret_s, 0) != NULL;
+    return sqlite3_step(*ret_s) == SQLITE_ROW && sqlite3_column_text(*ret_s, 0) != NULL;
 }
 
 /* Adds a cursor for each existing name that matches the pattern. With too many
@@ -309,10 +267,8 @@ add_names(struct history_scan *scan, struct error *err)
                                            .text = name},
                            err);
         r = r == 0 ? 1 : r;
-        scan->is_too_many =
-            scan->is_too_many || seen == NAMES_MOST
-            || (seen % 64 == 63
-                && clock_monotonic_us(&clock_system) >= ends_us);
+        scan->is_too_many = scan->is_too_many || seen == NAMES_MOST
+                            || (seen % 64 == 63 && clock_monotonic_us(&clock_system) >= ends_us);
     }
     return r < 0 ? r : 0;
 }
@@ -371,21 +327,14 @@ add_cursors(struct history_scan *scan, struct error *err)
     if (f->n_states > 0 && has_index(scan, HISTORY_INDEX_STATE))
         return add_by_state(scan, err);
     if (f->partition != 0 && has_index(scan, HISTORY_INDEX_PARTITION))
-        return add_one(scan,
-                       HISTORY_INDEX_PARTITION,
-                       "a.partition",
-                       f->partition,
-                       err);
+        return add_one(scan, HISTORY_INDEX_PARTITION, "a.partition", f->partition, err);
     scan->is_too_many = true;
     return 0;
 }
 
 int
-history_scan_open(struct history_reader *reader,
-                  const struct history_filter *filter,
-                  uint64_t members,
-                  struct history_scan **ret_scan,
-                  struct error *err)
+history_scan_open(struct history_reader *reader, const struct history_filter *filter,
+                  uint64_t members, struct history_scan **ret_scan, struct error *err)
 {
     struct history_scan *scan = xnew(struct history_scan);
     int r = 0;
@@ -450,9 +399,7 @@ is_before(const struct cursor *a, const struct cursor *b)
 }
 
 int
-history_scan_next(struct history_scan *scan,
-                  sqlite3_stmt **ret_row,
-                  struct error *err)
+history_scan_next(struct history_scan *scan, sqlite3_stmt **ret_row, struct error *err)
 {
     int r = 0;
 

@@ -24,16 +24,11 @@ struct history_scan;
 
 /* Life. `members`: those to be printed of the scan's rows. */
 void history_scan_close(struct history_scan *scan);
-int history_scan_open(struct history_reader *reader,
-                      const struct history_filter *filter,
-                      uint64_t members,
-                      struct history_scan **ret_scan,
-                      struct error *err);
+int history_scan_open(struct history_reader *reader, const struct history_filter *filter,
+                      uint64_t members, struct history_scan **ret_scan, struct error *err);
 
 /* Whether it costs little to open the scan again at a later row. */
 bool history_scan_is_cheap(const struct history_scan *scan);
 
 /* 1: the next row, with the columns that are needed; 0: there is none. */
-int history_scan_next(struct history_scan *scan,
-                      sqlite3_stmt **ret_row,
-                      struct error *err);
+int history_scan_next(struct history_scan *scan, sqlite3_stmt **ret_row, struct error *err);

@@ -57,16 +57,13 @@ struct history {
 void history_secret_name(const char *uid, char out[128]);
 
 /* Removes the secrets of rows that are written. */
-void history_drop_secrets(struct history *history,
-                          const struct history_queue *written);
+void history_drop_secrets(struct history *history, const struct history_queue *written);
 
 /* The user who deleted the pod's Job, if that is gone; or NULL. */
-const char *history_find_deleter(const struct history *history,
-                                 const struct object *pod);
+const char *history_find_deleter(const struct history *history, const struct object *pod);
 
 /* The pod's Job, or NULL. */
-const struct object *history_find_job(const struct history *history,
-                                      enum store_head head,
+const struct object *history_find_job(const struct history *history, enum store_head head,
                                       const struct object *pod);
 
 /* Whether the object is a pod that has ended, or an ended Job that had no pod

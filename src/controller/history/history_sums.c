@@ -78,20 +78,14 @@ find_sum(struct history_sums *sums, const struct sum *like)
     char key[96];
     uintptr_t at;
 
-    (void)snprintf(key,
-                   sizeof(key),
-                   "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
-                   like->usage.day,
-                   like->account,
-                   like->user,
-                   like->partition);
+    (void)snprintf(key, sizeof(key), "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+                   like->usage.day, like->account, like->user, like->partition);
     at = (uintptr_t)map_find(sums->places, key);
     if (at > 0)
         return &sums->items[at - 1];
     if (sums->count == sums->capacity) {
         sums->capacity = sums->capacity > 0 ? sums->capacity * 2 : 64;
-        sums->items =
-            xrealloc_array(sums->items, sums->capacity, sizeof(*sums->items));
+        sums->items = xrealloc_array(sums->items, sums->capacity, sizeof(*sums->items));
     }
     sums->items[sums->count] = *like;
     sums->items[sums->count].usage = (struct daily_usage){
@@ -118,11 +112,8 @@ add_usage(struct daily_usage *to, const struct daily_usage *u)
 }
 
 void
-history_sums_add(struct history_sums *sums,
-                 const struct history_row *row,
-                 int64_t account,
-                 int64_t user,
-                 int64_t partition)
+history_sums_add(struct history_sums *sums, const struct history_row *row, int64_t account,
+                 int64_t user, int64_t partition)
 {
     const unsigned days = daily_usage_count(row);
 
@@ -174,10 +165,7 @@ history_sums_write(struct history_sums *sums, struct error *err)
 
         r = write_sum(sums->by_day, sum->usage.day, sum, err);
         if (r == 0)
-            r = write_sum(sums->by_month,
-                          history_month_of_day(sum->usage.day),
-                          sum,
-                          err);
+            r = write_sum(sums->by_month, history_month_of_day(sum->usage.day), sum, err);
     }
     history_sums_discard(sums);
     return r;

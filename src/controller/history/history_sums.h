@@ -22,19 +22,14 @@ struct history_sums;
  * closed.
  */
 void history_sums_free(struct history_sums *sums);
-int history_sums_new(sqlite3 *db,
-                     struct history_sums **ret_sums,
-                     struct error *err);
+int history_sums_new(sqlite3 *db, struct history_sums **ret_sums, struct error *err);
 
 /* Add: adds the usage of the row; account, user and partition are numbers of
  * words. Write writes all sums into the file, within the caller's transaction;
  * discard drops them.
  */
-void history_sums_add(struct history_sums *sums,
-                      const struct history_row *row,
-                      int64_t account,
-                      int64_t user,
-                      int64_t partition);
+void history_sums_add(struct history_sums *sums, const struct history_row *row, int64_t account,
+                      int64_t user, int64_t partition);
 int history_sums_write(struct history_sums *sums, struct error *err);
 void history_sums_discard(struct history_sums *sums);
 

@@ -13,12 +13,7 @@
 #include "lib/base/log.h"
 
 static int
-run_with(sqlite3 *db,
-         const char *text,
-         const char *word,
-         int64_t a,
-         int64_t b,
-         struct error *err)
+run_with(sqlite3 *db, const char *text, const char *word, int64_t a, int64_t b, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     int r = sql_prepare(db, text, &s, err);
@@ -40,10 +35,7 @@ mark(sqlite3 *db, int64_t after, int64_t before, struct error *err)
     return run_with(db,
                     "UPDATE attempts SET lost = 1 WHERE ?1 IS NOT NULL"
                     " AND revision > ?2 AND revision < ?3",
-                    "",
-                    after,
-                    before,
-                    err);
+                    "", after, before, err);
 }
 
 /* Marks rows that were lost by restores which the store has recorded. */
@@ -63,9 +55,7 @@ mark_known(sqlite3 *db, const char *lost, const char *known, struct error *err)
 
 /* The revision up to which the store's timeline and the file's are the same. */
 static int
-find_common(sqlite3 *db,
-            const struct history_origin *origin,
-            int64_t *ret_revision,
+find_common(sqlite3 *db, const struct history_origin *origin, int64_t *ret_revision,
             struct error *err)
 {
     sqlite3_stmt *s = NULL;
@@ -74,10 +64,7 @@ find_common(sqlite3 *db,
     *ret_revision = origin->revision;
     if (origin->epoch == 0)
         return 0;
-    r = sql_prepare(db,
-                    "SELECT min(revision) FROM epochs WHERE epoch >= ?1",
-                    &s,
-                    err);
+    r = sql_prepare(db, "SELECT min(revision) FROM epochs WHERE epoch >= ?1", &s, err);
     if (r < 0)
         return r;
     (void)sqlite3_bind_int64(s, 1, origin->epoch);
@@ -100,17 +87,10 @@ note_epoch(sqlite3 *db, const struct history_origin *origin, struct error *err)
     r = run_with(db,
                  "DELETE FROM epochs WHERE ?1 IS NOT NULL AND epoch >= ?2"
                  " AND ?3 = 0",
-                 "",
-                 origin->epoch,
-                 0,
-                 err);
+                 "", origin->epoch, 0, err);
     if (r == 0)
-        r = run_with(db,
-                     "INSERT INTO epochs SELECT ?2, ?3 WHERE ?1 IS NOT NULL",
-                     "",
-                     origin->epoch,
-                     origin->opened_at,
-                     err);
+        r = run_with(db, "INSERT INTO epochs SELECT ?2, ?3 WHERE ?1 IS NOT NULL", "", origin->epoch,
+                     origin->opened_at, err);
     return r;
 }
 
@@ -120,10 +100,7 @@ struct mark {
 };
 
 static int
-meet(sqlite3 *db,
-     const struct history_origin *origin,
-     struct mark *m,
-     struct error *err)
+meet(sqlite3 *db, const struct history_origin *origin, struct mark *m, struct error *err)
 {
     int64_t common = 0;
     int r = mark_known(db, origin->lost, m->lost, err);
@@ -134,8 +111,7 @@ meet(sqlite3 *db,
         log_warning("History is ahead of the store (revision %lld, of which "
                     "the store has %lld): the rows in between are kept, and "
                     "marked as lost by the store",
-                    (long long)m->revision,
-                    (long long)common);
+                    (long long)m->revision, (long long)common);
         r = mark(db, common, m->revision + 1, err);
         m->revision = common;
     }
@@ -145,17 +121,9 @@ meet(sqlite3 *db,
         r = run_with(db,
                      "UPDATE watermark SET cluster = ?1, revision = ?2"
                      " WHERE ?3 = 0",
-                     origin->cluster,
-                     m->revision,
-                     0,
-                     err);
+                     origin->cluster, m->revision, 0, err);
     if (r == 0)
-        r = run_with(db,
-                     "UPDATE watermark SET lost = ?1 WHERE ?2 = ?3",
-                     origin->lost,
-                     0,
-                     0,
-                     err);
+        r = run_with(db, "UPDATE watermark SET lost = ?1 WHERE ?2 = ?3", origin->lost, 0, 0, err);
     return r;
 }
 
@@ -163,10 +131,7 @@ static int
 read_mark(sqlite3 *db, struct mark *m, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    int r = sql_prepare(db,
-                        "SELECT cluster, revision, lost FROM watermark",
-                        &s,
-                        err);
+    int r = sql_prepare(db, "SELECT cluster, revision, lost FROM watermark", &s, err);
 
     if (r < 0)
         return r;
@@ -175,25 +140,19 @@ read_mark(sqlite3 *db, struct mark *m, struct error *err)
         m->revision = sqlite3_column_int64(s, 1);
         m->lost = xstrdup((const char *)sqlite3_column_text(s, 2));
     } else
-        r = error_set(err,
-                      -EUCLEAN,
-                      "'%s' has no watermark",
-                      sqlite3_db_filename(db, "main"));
+        r = error_set(err, -EUCLEAN, "'%s' has no watermark", sqlite3_db_filename(db, "main"));
     (void)sqlite3_finalize(s);
     return r;
 }
 
 int
-history_timeline_meet(sqlite3 *db,
-                      const struct history_origin *origin,
-                      int64_t *ret_watermark,
+history_timeline_meet(sqlite3 *db, const struct history_origin *origin, int64_t *ret_watermark,
                       struct error *err)
 {
     struct mark m = {0};
     int r = read_mark(db, &m, err);
 
-    if (r == 0 && m.cluster[0] != '\0'
-        && strcmp(m.cluster, origin->cluster) != 0)
+    if (r == 0 && m.cluster[0] != '\0' && strcmp(m.cluster, origin->cluster) != 0)
         r = 1;
     if (r == 0)
         r = sql_exec(db, "BEGIN IMMEDIATE", err);

@@ -21,7 +21,5 @@ struct history_origin;
 /* Marks the lost rows, and records the store, in one transaction. 1: the file
  * is of another cluster, and was not changed.
  */
-int history_timeline_meet(sqlite3 *db,
-                          const struct history_origin *origin,
-                          int64_t *ret_watermark,
+int history_timeline_meet(sqlite3 *db, const struct history_origin *origin, int64_t *ret_watermark,
                           struct error *err);

@@ -65,8 +65,7 @@ read_hex(const char *text, unsigned char *out, size_t bytes)
 static bool
 is_uuid(const char *uid)
 {
-    return strlen(uid) == 36 && uid[8] == '-' && uid[13] == '-'
-           && uid[18] == '-' && uid[23] == '-';
+    return strlen(uid) == 36 && uid[8] == '-' && uid[13] == '-' && uid[18] == '-' && uid[23] == '-';
 }
 
 void
@@ -85,8 +84,7 @@ history_bind_digest(sqlite3_stmt *s, int at, const char *digest)
 {
     unsigned char bytes[HISTORY_DIGEST_BYTES];
 
-    if (digest != NULL
-        && strncmp(digest, HISTORY_SHA256, strlen(HISTORY_SHA256)) == 0
+    if (digest != NULL && strncmp(digest, HISTORY_SHA256, strlen(HISTORY_SHA256)) == 0
         && strchr(digest, '-') == NULL
         && read_hex(digest + strlen(HISTORY_SHA256), bytes, sizeof(bytes)))
         (void)sqlite3_bind_blob(s, at, bytes, sizeof(bytes), SQLITE_TRANSIENT);

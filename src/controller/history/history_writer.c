@@ -47,9 +47,7 @@ history_order_free(struct history_order *order)
 /* ---- The thread ---- */
 
 static int
-open_file(struct history_writer *w,
-          struct history_order *order,
-          int64_t store_revision)
+open_file(struct history_writer *w, struct history_order *order, int64_t store_revision)
 {
     const struct history_origin origin = {
         .cluster = w->cluster,
@@ -59,37 +57,24 @@ open_file(struct history_writer *w,
         .opened_at = order->opened_at,
     };
 
-    return history_file_open(w->path,
-                             &origin,
-                             &w->file,
-                             &order->notice,
-                             &order->err);
+    return history_file_open(w->path, &origin, &w->file, &order->notice, &order->err);
 }
 
 static bool
-read_row(const struct history_end *end,
-         struct arena *arena,
-         struct history_row *row)
+read_row(const struct history_end *end, struct arena *arena, struct history_row *row)
 {
     struct json *tree;
 
     if (end->text != NULL) {
         tree = json_parse(arena, end->text, strlen(end->text), NULL, NULL);
-        if (tree == NULL
-            || record_normalize(&history_row_record, arena, tree, NULL, NULL)
-                   < 0)
+        if (tree == NULL || record_normalize(&history_row_record, arena, tree, NULL, NULL) < 0)
             return false;
         *row = (struct history_row){0};
         record_decode(&history_row_record, arena, tree, row);
         return row->object != NULL && row->state != NULL;
     }
     if (end->pod != NULL)
-        history_row_of_pod(row,
-                           arena,
-                           end->pod,
-                           end->job,
-                           end->deleted_by,
-                           end->at_us);
+        history_row_of_pod(row, arena, end->pod, end->job, end->deleted_by, end->at_us);
     else
         history_row_of_job(row, arena, end->job, end->at_us);
     return true;
@@ -118,8 +103,7 @@ add_all(struct history_writer *w, struct history_order *order)
         if (r == -EPROTO) {
             log_error("A row of history cannot be written, leaving it out "
                       "(%s): %s",
-                      order->queue.items[i].key,
-                      order->err.text);
+                      order->queue.items[i].key, order->err.text);
             r = 0;
         }
         if (r > 0)
@@ -162,11 +146,8 @@ begin_anew(struct history_writer *w, struct history_order *order)
 static int
 drop_old(struct history_writer *w, struct history_order *order)
 {
-    order->dropped = history_file_drop(w->file,
-                                       order->before_s,
-                                       order->max_bytes,
-                                       DROP_AT_ONCE,
-                                       &order->err);
+    order->dropped =
+        history_file_drop(w->file, order->before_s, order->max_bytes, DROP_AT_ONCE, &order->err);
     return order->dropped < 0 ? (int)order->dropped : 0;
 }
 
@@ -182,16 +163,14 @@ work(struct serial_worker_task *task)
         w->cluster = xstrdup(order->cluster);
         w->lost = xstrdup(order->lost);
         order->result = open_file(w, order, order->store_revision);
-    } else if (w->file == NULL
-               && (order->result = open_file(w, order, INT64_MAX)) < 0) {
+    } else if (w->file == NULL && (order->result = open_file(w, order, INT64_MAX)) < 0) {
         log_debug("cannot open history yet: %s", order->err.text);
     } else if (order->what == HISTORY_WRITE) {
         order->result = write_queue(w, order);
         if (order->result == -EUCLEAN)
             order->result = begin_anew(w, order);
     } else if (order->what == HISTORY_INDEX)
-        order->result =
-            history_index_build(w->path, &w->stops_indexing, &order->err);
+        order->result = history_index_build(w->path, &w->stops_indexing, &order->err);
     else
         order->result = drop_old(w, order);
     if (w->file != NULL) {
@@ -213,10 +192,7 @@ done(struct serial_worker_task *task)
 }
 
 struct history_writer *
-history_writer_new(struct loop *loop,
-                   const char *path,
-                   history_done_fn *done_fn,
-                   void *context)
+history_writer_new(struct loop *loop, const char *path, history_done_fn *done_fn, void *context)
 {
     struct history_writer *w = xnew(struct history_writer);
 

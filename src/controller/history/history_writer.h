@@ -38,7 +38,7 @@ struct history_order {
     int result;
     struct error err;
     struct strbuf notice; /* about a file that was set aside */
-    bool is_new; /* a write has begun a new file: write all rows again */
+    bool is_new;          /* a write has begun a new file: write all rows again */
     int64_t watermark;
     int64_t bytes;
     uint64_t rows;
@@ -49,17 +49,14 @@ typedef void history_done_fn(struct history_order *order, void *context);
 
 /* Life. Free waits for the pending order. */
 void history_writer_free(struct history_writer *writer);
-struct history_writer *history_writer_new(struct loop *loop,
-                                          const char *path,
-                                          history_done_fn *done,
-                                          void *context)
+struct history_writer *history_writer_new(struct loop *loop, const char *path,
+                                          history_done_fn *done, void *context)
     OWNED_BY(history_writer_free);
 
 /* Change. Submit may be called only while no order is pending; the writer owns
  * the order until `done`.
  */
-void history_writer_submit(struct history_writer *writer,
-                           struct history_order *order TAKES);
+void history_writer_submit(struct history_writer *writer, struct history_order *order TAKES);
 void history_writer_drain(struct history_writer *writer);
 
 /* Cancels the index that is being created, and creates no others. */

@@ -58,8 +58,7 @@ lifecycle_new(const struct lifecycle_settings *s)
         .grace_ms = s->node_grace_ms,
         .check_ms = s->node_check_ms,
     });
-    l->reservations =
-        reservation_controller_new(s->loop, s->client, l->cache, s->clock);
+    l->reservations = reservation_controller_new(s->loop, s->client, l->cache, s->clock);
     l->retention = retention_new(&(struct retention_settings){
         .loop = s->loop,
         .client = s->client,
@@ -68,8 +67,7 @@ lifecycle_new(const struct lifecycle_settings *s)
         .max_age_s = s->finished_max_age_s,
         .max_count = s->finished_max_count,
     });
-    l->namespace_controller =
-        namespace_controller_new(s->loop, s->client, l->cache);
+    l->namespace_controller = namespace_controller_new(s->loop, s->client, l->cache);
     l->taints = taint_eviction_new(&(struct taint_eviction_settings){
         .loop = s->loop,
         .client = s->client,

@@ -38,16 +38,12 @@ struct lifecycle_settings {
                                       * never be met */
 
     /* See object_cache_ask_damaged; NULL: no object counts as damaged. */
-    bool (*is_damaged)(const struct kind *kind,
-                       const char *namespace,
-                       const char *name,
-                       const char *uid,
-                       void *context);
+    bool (*is_damaged)(const struct kind *kind, const char *namespace, const char *name,
+                       const char *uid, void *context);
     void *damaged_context;
 };
 
 /* Life. The loops start at once and begin to work when all kinds are synced. */
 void lifecycle_free(struct lifecycle *lifecycle);
-struct lifecycle *lifecycle_new(const struct lifecycle_settings *settings)
-    OWNED_BY(lifecycle_free);
+struct lifecycle *lifecycle_new(const struct lifecycle_settings *settings) OWNED_BY(lifecycle_free);
 DEFINE_CLEANUP(struct lifecycle, lifecycle_free)

@@ -30,26 +30,11 @@ struct state_counts {
 
 /* Reasons of Job conditions and of ended or waiting pods. */
 static const char *const reasons[] = {
-    "BackoffLimitExceeded",
-    "Cancelled",
-    "Completed",
-    "DeadlineExceeded",
-    "DependencyNeverSatisfied",
-    "Error",
-    "Evicted",
-    "FailedIndexes",
-    "MaxFailedIndexesExceeded",
-    "NodeLost",
-    "NodeRebooted",
-    "OOMKilled",
-    "PodFailurePolicy",
-    "Preempted",
-    "PrologFailed",
-    "Refused",
-    "SchedulingGated",
-    "ShepherdLost",
-    "StartError",
-    "Unschedulable",
+    "BackoffLimitExceeded",     "Cancelled",    "Completed",    "DeadlineExceeded",
+    "DependencyNeverSatisfied", "Error",        "Evicted",      "FailedIndexes",
+    "MaxFailedIndexesExceeded", "NodeLost",     "NodeRebooted", "OOMKilled",
+    "PodFailurePolicy",         "Preempted",    "PrologFailed", "Refused",
+    "SchedulingGated",          "ShepherdLost", "StartError",   "Unschedulable",
 };
 
 static const char *
@@ -66,10 +51,7 @@ bounded_reason(const char *reason)
 static const char *
 bounded_phase(const char *phase)
 {
-    static const char *const phases[] = {"Running",
-                                         "Succeeded",
-                                         "Failed",
-                                         "Unknown"};
+    static const char *const phases[] = {"Running", "Succeeded", "Failed", "Unknown"};
 
     for (size_t i = 0; phase != NULL && i < ARRAY_SIZE(phases); i++)
         if (strcmp(phases[i], phase) == 0)
@@ -120,18 +102,13 @@ pod_reason(const struct pod *pod)
     if (pod_is_finished(pod))
         return pod->status.reason;
     scheduled = pod_find_condition(pod, "PodScheduled");
-    return scheduled != NULL && strcmp(scheduled->status, "False") == 0
-               ? scheduled->reason
-               : NULL;
+    return scheduled != NULL && strcmp(scheduled->status, "False") == 0 ? scheduled->reason : NULL;
 }
 
 /* ---- Counting ---- */
 
 static void
-count(struct state_counts *c,
-      struct metric_family *family,
-      const char *const *labels,
-      int by)
+count(struct state_counts *c, struct metric_family *family, const char *const *labels, int by)
 {
     struct metric *series = metric_series_of(family, labels);
     CLEANUP_FREE char *key = xasprintf("%p", (void *)series);
@@ -144,10 +121,7 @@ static void
 count_node(struct state_counts *c, const struct object *node, int by)
 {
     if (node != NULL)
-        count(c,
-              c->nodes,
-              (const char *const[]){node_state(node_of(node)), NULL},
-              by);
+        count(c, c->nodes, (const char *const[]){node_state(node_of(node)), NULL}, by);
 }
 
 /* The state that one object is counted under. */
@@ -182,16 +156,12 @@ state_of_pod(const struct object *pod)
 
 /* Most changes of an object leave its state as it was. */
 static void
-move(struct state_counts *c,
-     struct metric_family *family,
-     const struct object *any,
-     const struct state *was,
-     const struct state *is)
+move(struct state_counts *c, struct metric_family *family, const struct object *any,
+     const struct state *was, const struct state *is)
 {
     const char *labels[4] = {bounded_namespace(c, any->meta->namespace)};
 
-    if (was->state != NULL && is->state != NULL
-        && strcmp(was->state, is->state) == 0
+    if (was->state != NULL && is->state != NULL && strcmp(was->state, is->state) == 0
         && strcmp(was->reason, is->reason) == 0)
         return;
     for (int i = 0; i < 2; i++) {
@@ -205,18 +175,14 @@ move(struct state_counts *c,
 }
 
 static void
-on_node(const struct object *old_object,
-        const struct object *new_object,
-        void *context)
+on_node(const struct object *old_object, const struct object *new_object, void *context)
 {
     count_node(context, old_object, -1);
     count_node(context, new_object, 1);
 }
 
 static void
-on_job(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_job(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct state_counts *c = context;
     const struct state was = state_of_job(old_object);
@@ -226,9 +192,7 @@ on_job(const struct object *old_object,
 }
 
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct state_counts *c = context;
     const struct state was = state_of_pod(old_object);
@@ -243,13 +207,11 @@ state_counts_new(struct object_cache *cache, struct metric_registry *registry)
     struct state_counts *c = xnew(struct state_counts);
 
     c->nodes = metric_gauge(registry, "kiln_nodes", "Nodes by state.", "state");
-    c->jobs = metric_gauge(registry,
-                           "kiln_jobs",
+    c->jobs = metric_gauge(registry, "kiln_jobs",
                            "Jobs by namespace (account), state and, for "
                            "failed jobs, reason.",
                            "namespace,state,reason");
-    c->pods = metric_gauge(registry,
-                           "kiln_pods",
+    c->pods = metric_gauge(registry, "kiln_pods",
                            "Pods by namespace (account), phase and the reason "
                            "why they wait or how they ended.",
                            "namespace,phase,reason");

@@ -24,6 +24,5 @@ struct object_cache;
  * series to 0, since a controller that does not lead does not know the counts.
  */
 void state_counts_free(struct state_counts *counts);
-struct state_counts *state_counts_new(struct object_cache *cache,
-                                      struct metric_registry *registry)
+struct state_counts *state_counts_new(struct object_cache *cache, struct metric_registry *registry)
     OWNED_BY(state_counts_free);

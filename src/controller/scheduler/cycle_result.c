@@ -44,13 +44,9 @@ scheduler_return(struct scheduler *s, struct assignment *a)
 }
 
 void
-scheduler_attempt_ended(struct scheduler *s,
-                        const struct assignment *a,
-                        enum attempt_result result)
+scheduler_attempt_ended(struct scheduler *s, const struct assignment *a, enum attempt_result result)
 {
-    scheduler_metrics_attempt(s->metrics,
-                              a->profile->scheduler_name,
-                              result,
+    scheduler_metrics_attempt(s->metrics, a->profile->scheduler_name, result,
                               now_us(s) - a->began_us);
 }
 
@@ -84,15 +80,12 @@ scheduler_forget(struct scheduler *s, struct assignment *a)
 }
 
 static const char *
-reason_of(const struct scheduler *s,
-          const struct assignment *a,
-          struct answer answer)
+reason_of(const struct scheduler *s, const struct assignment *a, struct answer answer)
 {
     if (a->error != NULL)
         return a->error;
-    return answer.reason != STRING_ID_NONE
-               ? string_ids_text(s->reasons, answer.reason)
-               : "no reason was given";
+    return answer.reason != STRING_ID_NONE ? string_ids_text(s->reasons, answer.reason)
+                                           : "no reason was given";
 }
 
 static void
@@ -102,9 +95,7 @@ count_failure(struct scheduler *s, const struct assignment *a, bool is_error)
         s->errors++;
     else
         s->unschedulable++;
-    scheduler_attempt_ended(s,
-                            a,
-                            is_error ? ATTEMPT_ERROR : ATTEMPT_UNSCHEDULABLE);
+    scheduler_attempt_ended(s, a, is_error ? ATTEMPT_ERROR : ATTEMPT_UNSCHEDULABLE);
 }
 
 void
@@ -116,13 +107,8 @@ scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
         return;
     if (!is_error && answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
-    scheduler_report_failure(s,
-                             a->cycle.pod,
-                             reason_of(s, a, answer),
-                             is_error);
-    recorder_failed(s->recorder,
-                    a->cycle.pod,
-                    is_error ? "SchedulerError" : "Unschedulable",
+    scheduler_report_failure(s, a->cycle.pod, reason_of(s, a, answer), is_error);
+    recorder_failed(s->recorder, a->cycle.pod, is_error ? "SchedulerError" : "Unschedulable",
                     reason_of(s, a, answer));
     count_failure(s, a, is_error);
 }
@@ -136,32 +122,24 @@ lacks_node(const struct assignment_group *g)
 {
     const struct assignment *failed = g->failed;
 
-    return g->answer.verdict == VERDICT_REJECT && !g->lacks_room
-           && failed->owner == NULL
+    return g->answer.verdict == VERDICT_REJECT && !g->lacks_room && failed->owner == NULL
            && (failed->queued->unschedulable | failed->queued->pending) != 0;
 }
 
 static void
-format_failure(const struct scheduler *s,
-               const struct assignment_group *g,
-               struct strbuf *out)
+format_failure(const struct scheduler *s, const struct assignment_group *g, struct strbuf *out)
 {
     const struct assignment *failed = g->failed;
     unsigned before = 0;
 
     while (before < g->count && g->members[before] != failed)
         before++;
-    strbuf_printf(out,
-                  "group '%s' of %u pods, placed all together or not at all: ",
-                  g->name,
+    strbuf_printf(out, "group '%s' of %u pods, placed all together or not at all: ", g->name,
                   g->count);
     if (failed->owner == NULL && before > 0)
         strbuf_printf(out, "%u found room, ", before);
-    strbuf_printf(out,
-                  "pod '%s'%s: %s",
-                  failed->cycle.pod->name,
-                  failed->owner == NULL ? " did not" : "",
-                  reason_of(s, failed, g->answer));
+    strbuf_printf(out, "pod '%s'%s: %s", failed->cycle.pod->name,
+                  failed->owner == NULL ? " did not" : "", reason_of(s, failed, g->answer));
 }
 
 /* The message for members that neither failed nor are the first. It is the same
@@ -173,9 +151,7 @@ format_for_others(const struct assignment_group *g, struct strbuf *out)
     strbuf_printf(out,
                   "group '%s' of %u pods, placed all together or not at all: "
                   "not all found a node; see the message of pod '%s'",
-                  g->name,
-                  g->count,
-                  g->members[0]->cycle.pod->name);
+                  g->name, g->count, g->members[0]->cycle.pod->name);
 }
 
 /* The texts that one member is given. */
@@ -187,9 +163,7 @@ struct group_words {
 };
 
 static void
-group_words_init(struct group_words *w,
-                 const struct assignment_group *g,
-                 const char *words)
+group_words_init(struct group_words *w, const struct assignment_group *g, const char *words)
 {
     bool is_error = g->answer.verdict == VERDICT_ERROR;
 
@@ -198,27 +172,21 @@ group_words_init(struct group_words *w,
         .words = words,
         .cause_words = STRBUF_INIT,
     };
-    w->cause.code = scheduler_format_failure(g->members[0]->cycle.pod,
-                                             words,
-                                             is_error,
-                                             &w->cause_words);
+    w->cause.code =
+        scheduler_format_failure(g->members[0]->cycle.pod, words, is_error, &w->cause_words);
     w->cause.message = w->cause_words.text;
 }
 
 /* Every member gets the condition; only the failed one gets an event. */
 static void
-fail_member(struct scheduler *s,
-            const struct assignment_group *g,
-            struct assignment *a,
-            const struct group_words *w,
-            const struct reserved_place *place)
+fail_member(struct scheduler *s, const struct assignment_group *g, struct assignment *a,
+            const struct group_words *w, const struct reserved_place *place)
 {
     struct pod_cause cause = w->cause;
 
     if (a->queued->is_deleted)
         return;
-    if (a == g->failed && g->answer.verdict != VERDICT_ERROR
-        && g->answer.plugin != PLUGIN_NONE)
+    if (a == g->failed && g->answer.verdict != VERDICT_ERROR && g->answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(g->answer.plugin);
     if (place != NULL) {
         cause.from_us = place->reservation->from_us;
@@ -254,8 +222,7 @@ fail_members(struct scheduler *s, const struct assignment_group *g)
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf for_others = STRBUF_INIT;
     bool is_short = lacks_node(g);
-    const struct reservation *r =
-        scheduler_find_reservation(s, g->members[0]->queued);
+    const struct reservation *r = scheduler_find_reservation(s, g->members[0]->queued);
     struct group_words full, brief;
 
     format_failure(s, g, &words);
@@ -266,10 +233,7 @@ fail_members(struct scheduler *s, const struct assignment_group *g)
     for (unsigned i = 0; i < g->count; i++) {
         struct assignment *a = g->members[i];
 
-        fail_member(s,
-                    g,
-                    a,
-                    i == 0 || a == g->failed ? &full : &brief,
+        fail_member(s, g, a, i == 0 || a == g->failed ? &full : &brief,
                     find_place(r, i, a->cycle.pod));
     }
     strbuf_fini(&full.cause_words);
@@ -310,8 +274,7 @@ scheduler_group_failed(struct assignment_group *g, void *context)
     /* The API may have bound the members all the same. */
     for (unsigned i = 0; i < g->count; i++)
         if (g->members[i]->has_left)
-            unallocated_pods_add_node(s->unallocated_pods,
-                                      g->members[i]->node_name);
+            unallocated_pods_add_node(s->unallocated_pods, g->members[i]->node_name);
 }
 
 void
@@ -341,19 +304,10 @@ record_scheduled(struct scheduler *s, const struct assignment *a)
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
 
     recorder_forget(s->recorder, a->cycle.pod);
-    if (string_map_find(&a->cycle.pod->pod->meta.annotations,
-                        ANNOTATION_ARRAY_TASK)
-        != NULL)
+    if (string_map_find(&a->cycle.pod->pod->meta.annotations, ANNOTATION_ARRAY_TASK) != NULL)
         return;
-    strbuf_printf(&message,
-                  "Successfully assigned %s to %s",
-                  a->queued->key,
-                  a->node_name);
-    recorder_event(s->recorder,
-                   a->cycle.pod,
-                   "Normal",
-                   "Scheduled",
-                   message.text);
+    strbuf_printf(&message, "Successfully assigned %s to %s", a->queued->key, a->node_name);
+    recorder_event(s->recorder, a->cycle.pod, "Normal", "Scheduled", message.text);
 }
 
 /* The owner relies on the checkpoint command and is warned before it is needed.
@@ -365,20 +319,15 @@ record_no_checkpoint(struct scheduler *s, const struct assignment *a)
     const struct node_view *view = cache_find_node(s->cache, a->node_name);
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
 
-    if (e == NULL || e->checkpoint_command == NULL
-        || e->checkpoint_command[0] == '\0' || view == NULL
-        || view->node == NULL
+    if (e == NULL || e->checkpoint_command == NULL || e->checkpoint_command[0] == '\0'
+        || view == NULL || view->node == NULL
         || node_has_feature(view->node, NODE_FEATURE_CHECKPOINT))
         return;
     strbuf_printf(&message,
                   "its checkpoint command will not be run: the agent of node "
                   "%s is of an earlier release",
                   a->node_name);
-    recorder_event(s->recorder,
-                   a->cycle.pod,
-                   "Warning",
-                   "CheckpointUnsupported",
-                   message.text);
+    recorder_event(s->recorder, a->cycle.pod, "Warning", "CheckpointUnsupported", message.text);
 }
 
 void
@@ -391,8 +340,7 @@ scheduler_pod_ended(struct assignment *a, struct answer answer, void *context)
         record_scheduled(s, a);
         record_no_checkpoint(s, a);
         scheduler_attempt_ended(s, a, ATTEMPT_SCHEDULED);
-        scheduler_metrics_placed(s->metrics,
-                                 a->queued->attempts,
+        scheduler_metrics_placed(s->metrics, a->queued->attempts,
                                  now_us(s) - a->queued->first_at_us);
         s->scheduled++;
         return;
@@ -415,9 +363,7 @@ scheduler_volumes_ended(struct assignment *a, const char *words, void *context)
         free(a->error);
         a->error = xstrdup(words);
     }
-    binding_cycle_resume(s->binding_cycle,
-                         a,
-                         words == NULL ? VERDICT_OK : VERDICT_ERROR,
+    binding_cycle_resume(s->binding_cycle, a, words == NULL ? VERDICT_OK : VERDICT_ERROR,
                          STRING_ID_NONE);
 }
 
@@ -430,14 +376,11 @@ scheduler_bind_by_extender(struct assignment *a, void *context)
 {
     const struct scheduler *s = context;
 
-    return s->extender_binder != NULL
-           && extender_binder_bind(s->extender_binder, a);
+    return s->extender_binder != NULL && extender_binder_bind(s->extender_binder, a);
 }
 
 void
-scheduler_extender_bound(struct assignment *a,
-                         enum verdict verdict,
-                         void *context)
+scheduler_extender_bound(struct assignment *a, enum verdict verdict, void *context)
 {
     struct scheduler *s = context;
 
@@ -458,9 +401,7 @@ permit_result(enum verdict verdict, const struct assignment *a, int64_t now)
 }
 
 void
-scheduler_pod_passed(const struct assignment *a,
-                     enum verdict verdict,
-                     int64_t took_us,
+scheduler_pod_passed(const struct assignment *a, enum verdict verdict, int64_t took_us,
                      void *context)
 {
     static const char *const names[] = {
@@ -470,13 +411,8 @@ scheduler_pod_passed(const struct assignment *a,
     };
     const struct scheduler *s = context;
 
-    scheduler_metrics_point(s->metrics,
-                            a->profile->scheduler_name,
-                            names[a->stage],
-                            verdict,
+    scheduler_metrics_point(s->metrics, a->profile->scheduler_name, names[a->stage], verdict,
                             took_us);
     if (a->stage == ASSIGNMENT_PERMIT && a->has_waited)
-        scheduler_metrics_permit_wait(s->metrics,
-                                      permit_result(verdict, a, now_us(s)),
-                                      took_us);
+        scheduler_metrics_permit_wait(s->metrics, permit_result(verdict, a, now_us(s)), took_us);
 }

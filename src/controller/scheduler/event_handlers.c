@@ -63,8 +63,7 @@ static bool
 is_ours_to_place(const struct scheduler *s, const struct object *pod)
 {
     return pod != NULL && !is_on_a_node(pod) && !pod_is_finished(pod_of(pod))
-           && pod->meta->deleted_at_us == 0 && !is_held(pod)
-           && scheduler_profile(s, pod) != NULL;
+           && pod->meta->deleted_at_us == 0 && !is_held(pod) && scheduler_profile(s, pod) != NULL;
 }
 
 static void
@@ -75,41 +74,31 @@ nomination_changed(struct scheduler *s, struct pod_view *pod)
     if (node_name == NULL || node_name[0] == '\0')
         return;
     scheduler_end_nomination(s, pod, node_name);
-    nominator_add(s->handle.nominator,
-                  pod,
-                  cache_make_node(s->cache, node_name));
+    nominator_add(s->handle.nominator, pod, cache_make_node(s->cache, node_name));
 }
 
 static void
 record_gated(struct scheduler *s, const struct pod_view *pod)
 {
-    const struct queued_pod *queued =
-        queue_find(s->queue, pod->namespace, pod->name);
+    const struct queued_pod *queued = queue_find(s->queue, pod->namespace, pod->name);
 
-    if (queued == NULL || queued->state != QUEUE_GATED
-        || queued->gate_reason == STRING_ID_NONE)
+    if (queued == NULL || queued->state != QUEUE_GATED || queued->gate_reason == STRING_ID_NONE)
         return;
     scheduler_report_gates(s, pod);
-    recorder_condition(s->recorder,
-                       pod,
-                       "SchedulingGated",
+    recorder_condition(s->recorder, pod, "SchedulingGated",
                        string_ids_text(s->reasons, queued->gate_reason));
 }
 
 /* `pod`, here and below, is a view of the newest object, as plugins see it. */
 static void
-waiting_changed(struct scheduler *s,
-                struct pod_view *pod,
-                const struct object *old_object,
+waiting_changed(struct scheduler *s, struct pod_view *pod, const struct object *old_object,
                 const struct object *new_object)
 {
     struct profile *profile = scheduler_profile(s, new_object);
-    struct assignment *a = binding_cycle_find(s->binding_cycle,
-                                              new_object->meta->namespace,
-                                              new_object->meta->name);
+    struct assignment *a =
+        binding_cycle_find(s->binding_cycle, new_object->meta->namespace, new_object->meta->name);
 
-    if (s->extender_rounds != NULL
-        && extender_rounds_concern_nodes(s->extender_rounds, pod))
+    if (s->extender_rounds != NULL && extender_rounds_concern_nodes(s->extender_rounds, pod))
         pod_view_disable_sharing(pod);
     /* The pod is on its way to a node: the result of its binding decides. If
      * that fails, the pod returns to the queue as its newest object.
@@ -133,8 +122,7 @@ waiting_changed(struct scheduler *s,
 static void
 waiting_ended(struct scheduler *s, struct pod_view *pod)
 {
-    struct assignment *a =
-        binding_cycle_find(s->binding_cycle, pod->namespace, pod->name);
+    struct assignment *a = binding_cycle_find(s->binding_cycle, pod->namespace, pod->name);
 
     queue_remove(s->queue, pod->namespace, pod->name);
     scheduler_end_nomination(s, pod, pod->pod->spec.node_name);
@@ -142,11 +130,8 @@ waiting_ended(struct scheduler *s, struct pod_view *pod)
     if (a == NULL)
         return;
     a->queued->is_deleted = true;
-    if (a->stage == ASSIGNMENT_PERMIT
-        || (a->stage == ASSIGNMENT_PREBIND && a->group != NULL))
-        binding_cycle_reject(s->binding_cycle,
-                             a,
-                             assignment_waits_for(a),
+    if (a->stage == ASSIGNMENT_PERMIT || (a->stage == ASSIGNMENT_PREBIND && a->group != NULL))
+        binding_cycle_reject(s->binding_cycle, a, assignment_waits_for(a),
                              string_ids_add(s->reasons, "the pod is gone"));
     else
         volume_calls_abandon(s->volume_calls, a);
@@ -182,9 +167,7 @@ activate_nominated(const struct scheduler *s, const char *node_name)
 }
 
 static void
-resources_taken(struct scheduler *s,
-                struct pod_view *pod,
-                const struct object *old_object,
+resources_taken(struct scheduler *s, struct pod_view *pod, const struct object *old_object,
                 const struct object *new_object)
 {
     struct cluster_event events[EVENTS_OF_UPDATE];
@@ -201,9 +184,7 @@ resources_taken(struct scheduler *s,
         return;
     }
     if (has_other_limit(old_object, new_object))
-        scheduler_room_changed(
-            s,
-            cache_find_node(s->cache, pod->pod->spec.node_name));
+        scheduler_room_changed(s, cache_find_node(s->cache, pod->pod->spec.node_name));
     if (pod->has_yielded && !pod_has_yielded(pod_of(old_object)))
         activate_nominated(s, pod->pod->spec.node_name);
     n = events_of_pod_update(old_object, new_object, true, events);
@@ -213,9 +194,7 @@ resources_taken(struct scheduler *s,
 }
 
 static void
-resources_freed(struct scheduler *s,
-                struct pod_view *pod,
-                const struct object *object)
+resources_freed(struct scheduler *s, struct pod_view *pod, const struct object *object)
 {
     CLEANUP(pod_view_unrefp) struct pod_view *own = NULL;
     const char *uid = object->meta->uid;
@@ -226,9 +205,7 @@ resources_freed(struct scheduler *s,
     yields_forget(s->yields, pod);
     retained_allocations_keep(&s->retained_allocations, object);
     unallocated_pods_forget(s->unallocated_pods, pod);
-    scheduler_room_changed(
-        s,
-        cache_find_node(s->cache, pod_of(object)->spec.node_name));
+    scheduler_room_changed(s, cache_find_node(s->cache, pod_of(object)->spec.node_name));
     queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
     if (pod->has_required_anti_affinity)
         queue_event(s->queue, &event_anti_affinity_gone, object, NULL);
@@ -237,44 +214,30 @@ resources_freed(struct scheduler *s,
 static const char *
 event_name(const struct object *old_object, const struct object *new_object)
 {
-    return old_object == NULL   ? "Add"
-           : new_object == NULL ? "Delete"
-                                : "Update";
+    return old_object == NULL ? "Add" : new_object == NULL ? "Delete" : "Update";
 }
 
 /* Measures how long the event was handled, under the kind and the type of
  * event.
  */
 static void
-observe_handled(const struct scheduler *s,
-                const char *kind,
-                const struct object *old_object,
-                const struct object *new_object,
-                int64_t began_us)
+observe_handled(const struct scheduler *s, const char *kind, const struct object *old_object,
+                const struct object *new_object, int64_t began_us)
 {
     char name[64];
 
     if (s->metrics == NULL)
         return;
-    snprintf(name,
-             sizeof(name),
-             "%s%s",
-             kind,
-             event_name(old_object, new_object));
-    scheduler_metrics_event_handled(s->metrics,
-                                    name,
-                                    clock_monotonic_us(s->settings.clock)
-                                        - began_us);
+    snprintf(name, sizeof(name), "%s%s", kind, event_name(old_object, new_object));
+    scheduler_metrics_event_handled(s->metrics, name,
+                                    clock_monotonic_us(s->settings.clock) - began_us);
 }
 
 /* The order of jobs is updated first, so that the ranks of pods that the event
  * activates include what it has learned.
  */
 static void
-tell_order(struct scheduler *s,
-           struct pod_view *pod,
-           bool is_waiting,
-           bool has_resources)
+tell_order(struct scheduler *s, struct pod_view *pod, bool is_waiting, bool has_resources)
 {
     if (has_resources) {
         pod_ranks_pod_bound(s->pod_ranks, pod);
@@ -285,28 +248,24 @@ tell_order(struct scheduler *s,
 }
 
 void
-scheduler_pod_changed(struct scheduler *s,
-                      const struct object *old_object,
+scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
                       const struct object *new_object)
 {
     /* The last report of a deleted pod may show it terminating or ended. If it
      * has no node, it waited all the same.
      */
-    bool was_waiting = is_ours_to_place(s, old_object)
-                       || (new_object == NULL && !is_on_a_node(old_object));
+    bool was_waiting =
+        is_ours_to_place(s, old_object) || (new_object == NULL && !is_on_a_node(old_object));
     bool is_waiting = is_ours_to_place(s, new_object);
     bool had_resources = holds_resources(old_object);
     bool has_resources = holds_resources(new_object);
     bool is_order_told = s->pod_ranks != NULL && !is_waiting
-                         && (has_resources != had_resources || was_waiting
-                             || old_object == NULL);
+                         && (has_resources != had_resources || was_waiting || old_object == NULL);
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
-    if (is_order_told || was_waiting || is_waiting || had_resources
-        || has_resources) {
+    if (is_order_told || was_waiting || is_waiting || had_resources || has_resources) {
         CLEANUP(pod_view_unrefp)
-        struct pod_view *pod =
-            scheduler_view_pod(s, new_object != NULL ? new_object : old_object);
+        struct pod_view *pod = scheduler_view_pod(s, new_object != NULL ? new_object : old_object);
 
         if (is_order_told)
             tell_order(s, pod, is_waiting, has_resources);
@@ -317,23 +276,14 @@ scheduler_pod_changed(struct scheduler *s,
         else if (had_resources)
             resources_freed(s, pod, old_object);
         if (is_waiting)
-            waiting_changed(s,
-                            pod,
-                            was_waiting ? old_object : NULL,
-                            new_object);
+            waiting_changed(s, pod, was_waiting ? old_object : NULL, new_object);
     }
-    observe_handled(s,
-                    had_resources || has_resources ? "AssignedPod"
-                                                   : "UnscheduledPod",
-                    old_object,
-                    new_object,
-                    began_us);
+    observe_handled(s, had_resources || has_resources ? "AssignedPod" : "UnscheduledPod",
+                    old_object, new_object, began_us);
 }
 
 static void
-node_changed(struct scheduler *s,
-             const struct object *old_object,
-             const struct object *new_object)
+node_changed(struct scheduler *s, const struct object *old_object, const struct object *new_object)
 {
     struct cluster_event events[EVENTS_OF_UPDATE];
     bool has_changed = false;
@@ -341,21 +291,17 @@ node_changed(struct scheduler *s,
 
     if (new_object == NULL) {
         retained_allocations_sync(&s->retained_allocations, old_object, NULL);
-        scheduler_node_leaves(
-            s,
-            cache_find_node(s->cache, old_object->meta->name));
-        node_reservations_node_leaves(
-            s->handle.node_reservations,
-            cache_find_node(s->cache, old_object->meta->name));
+        scheduler_node_leaves(s, cache_find_node(s->cache, old_object->meta->name));
+        node_reservations_node_leaves(s->handle.node_reservations,
+                                      cache_find_node(s->cache, old_object->meta->name));
         cache_remove_node(s->cache, old_object->meta->name);
         queue_event(s->queue, &event_node_delete, old_object, NULL);
         return;
     }
     if (old_object == NULL) {
         cache_set_node(s->cache, new_object);
-        node_reservations_node_comes(
-            s->handle.node_reservations,
-            cache_find_node(s->cache, new_object->meta->name));
+        node_reservations_node_comes(s->handle.node_reservations,
+                                     cache_find_node(s->cache, new_object->meta->name));
         retained_allocations_sync(&s->retained_allocations, NULL, new_object);
         unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
@@ -368,8 +314,7 @@ node_changed(struct scheduler *s,
     retained_allocations_sync(&s->retained_allocations, old_object, new_object);
     for (unsigned i = 0; i < n; i++) {
         if (events[i].actions == ACTION_UPDATE_NODE_ALLOCATABLE)
-            unallocated_pods_add_node(s->unallocated_pods,
-                                      new_object->meta->name);
+            unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
         queue_event(s->queue, &events[i], old_object, new_object);
         has_changed |= events[i].actions != ACTION_UPDATE_OTHER;
     }
@@ -380,8 +325,7 @@ node_changed(struct scheduler *s,
 }
 
 void
-scheduler_node_changed(struct scheduler *s,
-                       const struct object *old_object,
+scheduler_node_changed(struct scheduler *s, const struct object *old_object,
                        const struct object *new_object)
 {
     int64_t began_us = clock_monotonic_us(s->settings.clock);
@@ -393,8 +337,7 @@ scheduler_node_changed(struct scheduler *s,
 }
 
 void
-scheduler_object_changed(struct scheduler *s,
-                         const struct object *old_object,
+scheduler_object_changed(struct scheduler *s, const struct object *old_object,
                          const struct object *new_object)
 {
     const struct object *object = new_object != NULL ? new_object : old_object;
@@ -409,8 +352,7 @@ scheduler_object_changed(struct scheduler *s,
     }
     object_key(object, key);
     if (new_object != NULL)
-        object_unref(
-            map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
+        object_unref(map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
     else
         object_unref(map_remove(objects, key));
 }
@@ -434,45 +376,38 @@ has_other_mode(const char *before, const char *now)
 static const char *
 mode_of_partition(const struct object *partition)
 {
-    return partition != NULL ? partition_of(partition)->spec.preemption_mode
-                             : NULL;
+    return partition != NULL ? partition_of(partition)->spec.preemption_mode : NULL;
 }
 
 static const char *
 mode_of_class(const struct object *class)
 {
-    return class != NULL ? string_map_find(&class->meta->annotations,
-                                           ANNOTATION_PREEMPTION_MODE)
+    return class != NULL ? string_map_find(&class->meta->annotations, ANNOTATION_PREEMPTION_MODE)
                          : NULL;
 }
 
 void
-scheduler_class_changed(struct scheduler *s,
-                        const struct object *old_object,
+scheduler_class_changed(struct scheduler *s, const struct object *old_object,
                         const struct object *new_object)
 {
     scheduler_object_changed(s, old_object, new_object);
-    s->has_mode_changed |=
-        has_other_mode(mode_of_class(old_object), mode_of_class(new_object));
+    s->has_mode_changed |= has_other_mode(mode_of_class(old_object), mode_of_class(new_object));
 }
 
 static int64_t
 tier_of(const struct object *partition)
 {
-    return partition != NULL ? partition_tier(partition_of(partition))
-                             : PARTITION_USUAL_TIER;
+    return partition != NULL ? partition_tier(partition_of(partition)) : PARTITION_USUAL_TIER;
 }
 
 static unsigned
 is_of_one_user(const struct object *partition)
 {
-    return partition != NULL
-           && partition_is_of_one_user(partition_of(partition));
+    return partition != NULL && partition_is_of_one_user(partition_of(partition));
 }
 
 void
-scheduler_partition_changed(struct scheduler *s,
-                            const struct object *old_object,
+scheduler_partition_changed(struct scheduler *s, const struct object *old_object,
                             const struct object *new_object)
 {
     const struct object *any = new_object != NULL ? new_object : old_object;
@@ -484,14 +419,12 @@ scheduler_partition_changed(struct scheduler *s,
     node_finder_forget(s->node_finder);
     s->n_partitions_of_one_user += is_of_one_user(new_object);
     s->n_partitions_of_one_user -= is_of_one_user(old_object);
-    s->have_terms_changed |=
-        tier_of(old_object) != tier_of(new_object)
-        || is_of_one_user(old_object) != is_of_one_user(new_object);
-    s->has_mode_changed |= has_other_mode(mode_of_partition(old_object),
-                                          mode_of_partition(new_object));
-    object_unref(map_put(s->changed_partitions,
-                         any->meta->name,
-                         (void *)(uintptr_t)object_ref(any)));
+    s->have_terms_changed |= tier_of(old_object) != tier_of(new_object)
+                             || is_of_one_user(old_object) != is_of_one_user(new_object);
+    s->has_mode_changed |=
+        has_other_mode(mode_of_partition(old_object), mode_of_partition(new_object));
+    object_unref(
+        map_put(s->changed_partitions, any->meta->name, (void *)(uintptr_t)object_ref(any)));
     observe_handled(s, any->kind->name, old_object, new_object, began_us);
 }
 
@@ -522,15 +455,13 @@ scheduler_tell_partitions(struct scheduler *s)
 }
 
 void
-scheduler_storage_changed(struct scheduler *s,
-                          const struct object *old_object,
+scheduler_storage_changed(struct scheduler *s, const struct object *old_object,
                           const struct object *new_object)
 {
     const struct object *any = new_object != NULL ? new_object : old_object;
     struct cluster_event event = event_of_storage(old_object, new_object);
     int64_t began_us = clock_monotonic_us(s->settings.clock);
-    bool has_gained =
-        volume_book_set(s->handle.volumes, old_object, new_object);
+    bool has_gained = volume_book_set(s->handle.volumes, old_object, new_object);
 
     queue_event(s->queue, &event, old_object, new_object);
     if (has_gained)

@@ -40,10 +40,7 @@ explanation_text(struct arena *arena, const char *text, size_t length)
 
 /* Sets the cause unless there is one: the first is the dominant one. */
 static void
-set_cause_n(struct explanation *e,
-            const char *code,
-            const char *text,
-            size_t length)
+set_cause_n(struct explanation *e, const char *code, const char *text, size_t length)
 {
     struct json *cause;
 
@@ -51,10 +48,7 @@ set_cause_n(struct explanation *e,
         return;
     cause = json_make_object(e->arena, e->answer, "cause");
     json_set_string(e->arena, cause, "code", code);
-    json_set(e->arena,
-             cause,
-             "message",
-             explanation_text(e->arena, text, length));
+    json_set(e->arena, cause, "message", explanation_text(e->arena, text, length));
 }
 
 static void
@@ -80,15 +74,9 @@ add_reasons(struct explanation *e, const struct refusals *all)
         const struct refusal *r = &all->items[i];
         struct json *reason = json_object(e->arena);
 
-        json_set_int(e->arena,
-                     reason,
-                     "nodes",
-                     r->nodes > 0 ? r->nodes : all->total);
+        json_set_int(e->arena, reason, "nodes", r->nodes > 0 ? r->nodes : all->total);
         json_set_string(e->arena, reason, "code", r->code);
-        json_set(e->arena,
-                 reason,
-                 "message",
-                 explanation_text(e->arena, r->text, r->length));
+        json_set(e->arena, reason, "message", explanation_text(e->arena, r->text, r->length));
         json_set_bool(e->arena, reason, "mayPass", r->may_pass);
         json_append(e->arena, reasons, reason);
     }
@@ -106,9 +94,7 @@ add_diagnosis(struct explanation *e)
 
     diagnosis_format(e->diagnosis, e->s->reasons, &text);
     if (!refusals_parse(text.text, &all) || all.count == 0) {
-        set_cause(e,
-                  e->s->snapshot.n_nodes == 0 ? "NoNodes" : "Other",
-                  text.text);
+        set_cause(e, e->s->snapshot.n_nodes == 0 ? "NoNodes" : "Other", text.text);
         return;
     }
     json_set_int(e->arena, e->answer, "nodes", all.total);
@@ -128,11 +114,8 @@ add_fit(struct explanation *e, const struct node_view *node)
     e->estimate = (struct start_estimate){.chance = START_NOW, .node = node};
     e->estimate.counts[START_NOW] = facts.feasible;
     e->is_at_least = facts.by_bounds;
-    set_cause(e,
-              "Fits",
-              arena_printf(e->arena,
-                           "it would fit on node '%s' now%s",
-                           node->name,
+    set_cause(e, "Fits",
+              arena_printf(e->arena, "it would fit on node '%s' now%s", node->name,
                            asks ? ", if the extenders agree" : ""));
     json_set_int(e->arena, e->answer, "nodes", e->s->snapshot.n_nodes);
     explanation_add_start(e);
@@ -158,12 +141,7 @@ find_with_scratch(struct explanation *e)
 
         if (shortage_has_scratch(&e->shortage, node)) {
             trials++;
-            profile_filter(e->profile,
-                           e->profile->filters,
-                           &e->cycle,
-                           &view,
-                           1,
-                           &answer);
+            profile_filter(e->profile, e->profile->filters, &e->cycle, &view, 1, &answer);
             if (answer.verdict == VERDICT_OK)
                 return node;
             continue;
@@ -175,9 +153,7 @@ find_with_scratch(struct explanation *e)
         e->estimate.chance = chance;
     }
     e->is_without_scratch = true;
-    set_cause(e,
-              "NoStorage",
-              "no node that has room for it has enough scratch");
+    set_cause(e, "NoStorage", "no node that has room for it has enough scratch");
     return NULL;
 }
 
@@ -186,10 +162,8 @@ find_with_scratch(struct explanation *e)
 static void
 find_forecast(struct explanation *e)
 {
-    if (e->estimate.chance != START_LATER || e->estimate.is_assumed
-        || e->profile->timed == 0
-        || (e->queued != NULL
-            && scheduler_find_place(e->s, e->queued, e->pod) != NULL))
+    if (e->estimate.chance != START_LATER || e->estimate.is_assumed || e->profile->timed == 0
+        || (e->queued != NULL && scheduler_find_place(e->s, e->queued, e->pod) != NULL))
         return;
     e->forecast_us = scheduler_forecast_us(e->s, e->pod, e->queued);
 }
@@ -222,10 +196,7 @@ explain_now(struct explanation *e)
     } else {
         add_diagnosis(e);
         if (e->diagnosis->prefilter_reason == STRING_ID_NONE) {
-            start_estimate_make(&e->estimate,
-                                &e->shortage,
-                                e->diagnosis,
-                                s->cache,
+            start_estimate_make(&e->estimate, &e->shortage, e->diagnosis, s->cache,
                                 s->settings.clock);
             find_forecast(e);
             explanation_add_nodes(e);
@@ -266,10 +237,7 @@ add_queue(struct explanation *e)
     }
     json_set_int(e->arena, waiting, "active", (int64_t)counts.active);
     json_set_int(e->arena, waiting, "backoff", (int64_t)counts.backoff);
-    json_set_int(e->arena,
-                 waiting,
-                 "unschedulable",
-                 (int64_t)counts.unschedulable);
+    json_set_int(e->arena, waiting, "unschedulable", (int64_t)counts.unschedulable);
     json_set_int(e->arena, waiting, "gated", (int64_t)counts.gated);
     if (queue_count_before(e->s->queue, e->pod, e->profile, &before))
         json_set_int(e->arena, waiting, "before", (int64_t)before);
@@ -283,17 +251,13 @@ static void
 add_order(struct explanation *e)
 {
     bool is_guarded = false;
-    double predicted_s =
-        e->queued != NULL && e->s->pod_ranks != NULL
-            ? pod_ranks_predict_s(e->s->pod_ranks, e->queued, &is_guarded)
-            : 0;
+    double predicted_s = e->queued != NULL && e->s->pod_ranks != NULL
+                             ? pod_ranks_predict_s(e->s->pod_ranks, e->queued, &is_guarded)
+                             : 0;
     struct json *order = json_make_object(e->arena, e->answer, "order");
 
     profile_foreach(i, e->profile, POINT_QUEUE_SORT)
-        json_set_string(e->arena,
-                        order,
-                        "policy",
-                        e->profile->entries[i].plugin->name);
+        json_set_string(e->arena, order, "policy", e->profile->entries[i].plugin->name);
     if (predicted_s <= 0)
         return;
     json_set_int(e->arena, order, "predictedSeconds", (int64_t)predicted_s);
@@ -303,10 +267,9 @@ add_order(struct explanation *e)
 static void
 explain_gate(struct explanation *e)
 {
-    const char *why =
-        e->queued->gate_reason != STRING_ID_NONE
-            ? string_ids_text(e->s->reasons, e->queued->gate_reason)
-            : "the pod is gated";
+    const char *why = e->queued->gate_reason != STRING_ID_NONE
+                          ? string_ids_text(e->s->reasons, e->queued->gate_reason)
+                          : "the pod is gated";
 
     set_cause(e, "SchedulingGated", why);
 }
@@ -328,8 +291,7 @@ explain_group(struct explanation *e)
         strbuf_printf(&words,
                       "it is placed together with the other %u pods of its "
                       "group '%s', or not at all",
-                      g->count - 1,
-                      g->name);
+                      g->count - 1, g->name);
     set_cause_n(e, "Group", words.text, words.length);
     place = scheduler_find_place(e->s, e->queued, e->pod);
     e->estimate.chance = START_LATER;
@@ -398,14 +360,12 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
     CLEANUP(object_unrefp) const struct object *stripped = NULL;
 
     if (!is_hypothetical)
-        e->queued =
-            queue_find(e->s->queue, pod->meta->namespace, pod->meta->name);
+        e->queued = queue_find(e->s->queue, pod->meta->namespace, pod->meta->name);
     else if (shortage_scratch(&pod_of(pod)->spec) > 0)
         stripped = strip_claims(pod, e->arena);
     e->is_stripped = stripped != NULL;
-    e->pod = e->queued != NULL
-                 ? pod_view_ref(e->queued->pod)
-                 : scheduler_view_pod(e->s, stripped != NULL ? stripped : pod);
+    e->pod = e->queued != NULL ? pod_view_ref(e->queued->pod)
+                               : scheduler_view_pod(e->s, stripped != NULL ? stripped : pod);
     e->shortage = (struct shortage){
         .profile = e->profile,
         .cycle = &e->cycle,
@@ -426,8 +386,7 @@ find_first_pod(struct explanation *e, const struct object *job)
     const char *scheduler_name = spec != NULL ? spec->scheduler_name : NULL;
     struct json *pods = json_make_object(e->arena, e->answer, "pods");
     size_t count;
-    const struct queued_pod *first =
-        queue_find_of_job(e->s->queue, job->meta->uid, &count);
+    const struct queued_pod *first = queue_find_of_job(e->s->queue, job->meta->uid, &count);
 
     json_set_int(e->arena, pods, "waiting", (int64_t)count);
     if (first != NULL) {
@@ -440,9 +399,7 @@ find_first_pod(struct explanation *e, const struct object *job)
 }
 
 struct json *
-scheduler_explain(struct scheduler *s,
-                  const struct object *object,
-                  bool is_hypothetical,
+scheduler_explain(struct scheduler *s, const struct object *object, bool is_hypothetical,
                   struct arena *arena)
 {
     struct explanation e = {

@@ -39,10 +39,8 @@ find_open(const struct explanation *e)
         if (start_estimate_is_open(&e->closers, &e->shortage, e->diagnosis, v))
             open.items[open.count++] = (struct open_node){
                 .view = v,
-                .free_mcpu =
-                    v->allocatable.cpu_milli - v->ledger.requested.cpu_milli,
-                .free_bytes = v->allocatable.memory_bytes
-                              - v->ledger.requested.memory_bytes,
+                .free_mcpu = v->allocatable.cpu_milli - v->ledger.requested.cpu_milli,
+                .free_bytes = v->allocatable.memory_bytes - v->ledger.requested.memory_bytes,
             };
     }
     return open;
@@ -65,9 +63,7 @@ share(const struct explanation *e, const struct open_node *node)
 }
 
 static void
-add_node(struct explanation *e,
-         struct json *nodes,
-         const struct open_node *node)
+add_node(struct explanation *e, struct json *nodes, const struct open_node *node)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     struct json *item = json_object(e->arena);
@@ -76,23 +72,11 @@ add_node(struct explanation *e,
     if (words.length == 0) /* others have the right to its room */
         strbuf_add_text(&words, "has room, but not for it now");
     json_set_string(e->arena, item, "node", node->view->name);
-    json_set(e->arena,
-             item,
-             "message",
-             explanation_text(e->arena, words.text, words.length));
-    json_set_int(e->arena,
-                 item,
-                 "freeMilliCPU",
-                 node->free_mcpu > 0 ? node->free_mcpu : 0);
+    json_set(e->arena, item, "message", explanation_text(e->arena, words.text, words.length));
+    json_set_int(e->arena, item, "freeMilliCPU", node->free_mcpu > 0 ? node->free_mcpu : 0);
     json_set_int(e->arena, item, "milliCPU", node->view->allocatable.cpu_milli);
-    json_set_int(e->arena,
-                 item,
-                 "freeMemory",
-                 node->free_bytes > 0 ? node->free_bytes : 0);
-    json_set_int(e->arena,
-                 item,
-                 "memory",
-                 node->view->allocatable.memory_bytes);
+    json_set_int(e->arena, item, "freeMemory", node->free_bytes > 0 ? node->free_bytes : 0);
+    json_set_int(e->arena, item, "memory", node->view->allocatable.memory_bytes);
     json_append(e->arena, nodes, item);
 }
 
@@ -141,9 +125,7 @@ round_bytes(int64_t bytes)
  * other, and the number of nodes on which a pod with that request would fit.
  */
 static void
-add_fit_with(struct explanation *e,
-             const struct open_nodes *open,
-             struct json *fits,
+add_fit_with(struct explanation *e, const struct open_nodes *open, struct json *fits,
              bool of_memory)
 {
     int64_t mcpu = e->pod->requests.cpu_milli;
@@ -154,11 +136,9 @@ add_fit_with(struct explanation *e,
 
     for (unsigned i = 0; i < open->count; i++) {
         const struct open_node *n = &open->items[i];
-        int64_t has =
-            of_memory ? round_bytes(n->free_bytes) : n->free_mcpu / 1000 * 1000;
+        int64_t has = of_memory ? round_bytes(n->free_bytes) : n->free_mcpu / 1000 * 1000;
 
-        if ((of_memory ? n->free_mcpu >= mcpu : n->free_bytes >= bytes)
-            && has > best)
+        if ((of_memory ? n->free_mcpu >= mcpu : n->free_bytes >= bytes) && has > best)
             best = has;
     }
     if (best == 0 || best >= (of_memory ? bytes : mcpu))
@@ -179,9 +159,7 @@ explanation_add_needs(struct explanation *e)
 
     shortage_format_needs(&e->shortage, &needs);
     if (needs.length > 0)
-        json_set(e->arena,
-                 e->answer,
-                 "needs",
+        json_set(e->arena, e->answer, "needs",
                  explanation_text(e->arena, needs.text, needs.length));
 }
 

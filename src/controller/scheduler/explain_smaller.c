@@ -53,15 +53,11 @@ struct less {
 /* ---- A trial ---- */
 
 static void
-set_amount(struct arena *arena,
-           struct json *pod,
-           const char *resource,
-           const char *amount)
+set_amount(struct arena *arena, struct json *pod, const char *resource, const char *amount)
 {
     static const char *const lists[] = {"requests", "limits"};
     struct json *resources =
-        json_get(json_at(json_get_path(pod, "spec.containers"), 0),
-                 "resources");
+        json_get(json_at(json_get_path(pod, "spec.containers"), 0), "resources");
 
     for (unsigned i = 0; i < ARRAY_SIZE(lists); i++) {
         struct json *list = json_get(resources, lists[i]);
@@ -79,15 +75,9 @@ make_pod(const struct explanation *e, const struct less *less)
     struct quantity bytes;
 
     if (less->limit_s > 0)
-        json_set_int(e->arena,
-                     json_get(tree, "spec"),
-                     "activeDeadlineSeconds",
-                     less->limit_s);
+        json_set_int(e->arena, json_get(tree, "spec"), "activeDeadlineSeconds", less->limit_s);
     if (less->cpus > 0)
-        set_amount(e->arena,
-                   tree,
-                   "cpu",
-                   arena_printf(e->arena, "%" PRId64, less->cpus));
+        set_amount(e->arena, tree, "cpu", arena_printf(e->arena, "%" PRId64, less->cpus));
     if (less->memory_bytes > 0) {
         bytes = quantity_of(less->memory_bytes, QUANTITY_BINARY_SI);
         quantity_format(&bytes, text);
@@ -116,8 +106,7 @@ try_less(struct smaller_search *s, const struct less *less)
     pod_view_disable_sharing(pod);
     cycle_init(&cycle, pod, &scheduler->snapshot);
     place = node_finder_place(scheduler->node_finder);
-    node =
-        node_finder_find(scheduler->node_finder, s->e->profile, &cycle, NULL);
+    node = node_finder_find(scheduler->node_finder, s->e->profile, &cycle, NULL);
     node_finder_set_place(scheduler->node_finder, place);
     cycle_fini(&cycle);
     return node;
@@ -126,9 +115,7 @@ try_less(struct smaller_search *s, const struct less *less)
 /* Example: "with 6 CPUs instead of 8 it would start now on n2, 1:30:00 sooner".
  */
 static void
-format(const struct smaller_search *s,
-       const struct less *less,
-       const struct node_view *node,
+format(const struct smaller_search *s, const struct less *less, const struct node_view *node,
        struct strbuf *out)
 {
     const struct explanation *e = s->e;
@@ -140,11 +127,8 @@ format(const struct smaller_search *s,
         strbuf_add_text(out, "a time limit of ");
         duration_format(less->limit_s, out);
     } else if (less->cpus > 0) {
-        strbuf_printf(out,
-                      "%" PRId64 " CPU%s instead of %" PRId64,
-                      less->cpus,
-                      less->cpus == 1 ? "" : "s",
-                      e->pod->requests.cpu_milli / 1000);
+        strbuf_printf(out, "%" PRId64 " CPU%s instead of %" PRId64, less->cpus,
+                      less->cpus == 1 ? "" : "s", e->pod->requests.cpu_milli / 1000);
     } else {
         job_reason_add_bytes(less->memory_bytes, out);
         strbuf_add_text(out, " of memory instead of ");
@@ -159,9 +143,7 @@ format(const struct smaller_search *s,
 }
 
 static void
-add(struct smaller_search *s,
-    const struct less *less,
-    const struct node_view *node)
+add(struct smaller_search *s, const struct less *less, const struct node_view *node)
 {
     struct arena *arena = s->e->arena;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
@@ -175,10 +157,7 @@ add(struct smaller_search *s,
         json_set_int(arena, item, "memory", less->memory_bytes);
     json_set_string(arena, item, "node", node->name);
     format(s, less, node, &words);
-    json_set(arena,
-             item,
-             "message",
-             explanation_text(arena, words.text, words.length));
+    json_set(arena, item, "message", explanation_text(arena, words.text, words.length));
     json_append(arena, s->found, item);
 }
 
@@ -260,17 +239,13 @@ find_most(const struct explanation *e, bool of_memory)
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct node_view *v = s->nodes[i];
         int64_t mcpu = v->allocatable.cpu_milli - v->ledger.requested.cpu_milli;
-        int64_t bytes =
-            v->allocatable.memory_bytes - v->ledger.requested.memory_bytes;
+        int64_t bytes = v->allocatable.memory_bytes - v->ledger.requested.memory_bytes;
         int64_t has = of_memory ? round_bytes(bytes) : mcpu / 1000;
 
         if (has > most
             && (of_memory ? mcpu >= e->pod->requests.cpu_milli
                           : bytes >= e->pod->requests.memory_bytes)
-            && start_estimate_is_open(&e->closers,
-                                      &e->shortage,
-                                      e->diagnosis,
-                                      v))
+            && start_estimate_is_open(&e->closers, &e->shortage, e->diagnosis, v))
             most = has;
     }
     return most;
@@ -283,8 +258,7 @@ try_amount(struct smaller_search *s, int64_t most, bool of_memory)
 {
     const struct amounts *asked = &s->e->pod->requests;
     int64_t least = of_memory ? INT64_C(1) << 20 : 1;
-    int64_t ceiling =
-        of_memory ? asked->memory_bytes - 1 : (asked->cpu_milli - 1) / 1000;
+    int64_t ceiling = of_memory ? asked->memory_bytes - 1 : (asked->cpu_milli - 1) / 1000;
 
     if (most > ceiling)
         most = of_memory ? round_bytes(ceiling) : ceiling;
@@ -311,9 +285,7 @@ bind_reservations(const struct explanation *e)
 
     scheduler_bind_reservations(
         s,
-        e->queued != NULL && scheduler_find_place(s, e->queued, e->pod) != NULL
-            ? e->queued
-            : NULL);
+        e->queued != NULL && scheduler_find_place(s, e->queued, e->pod) != NULL ? e->queued : NULL);
 }
 
 void

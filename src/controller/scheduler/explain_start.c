@@ -18,12 +18,9 @@
 #include "lib/json/record.h"
 
 static void
-tell_closed(const struct explanation *e,
-            const struct node_view *node,
-            struct strbuf *out)
+tell_closed(const struct explanation *e, const struct node_view *node, struct strbuf *out)
 {
-    const struct taint *taint =
-        taints_find_untolerated(&node->node->spec, &e->pod->pod->spec);
+    const struct taint *taint = taints_find_untolerated(&node->node->spec, &e->pod->pod->spec);
 
     if (!node_is_ready(node->node))
         strbuf_add_text(out, "is not ready");
@@ -35,9 +32,7 @@ tell_closed(const struct explanation *e,
 
 /* The node does not match what the pod asks for. */
 static void
-tell_unwanted(const struct explanation *e,
-              const struct node_view *node,
-              struct strbuf *out)
+tell_unwanted(const struct explanation *e, const struct node_view *node, struct strbuf *out)
 {
     const struct pod_spec *spec = &e->pod->pod->spec;
     uint32_t reason = diagnosis_answer(e->diagnosis, node).reason;
@@ -55,26 +50,20 @@ tell_unwanted(const struct explanation *e,
     if (reason != STRING_ID_NONE) {
         const char *text = string_ids_text(e->s->reasons, reason);
 
-        strbuf_add_text(out,
-                        strncmp(text, "node(s) ", 8) == 0 ? text + 8 : text);
+        strbuf_add_text(out, strncmp(text, "node(s) ", 8) == 0 ? text + 8 : text);
     } else
         strbuf_add_text(out, "is not one of the nodes that are asked for");
 }
 
 static void
-tell_node(const struct explanation *e,
-          const struct node_view *node,
-          struct strbuf *out)
+tell_node(const struct explanation *e, const struct node_view *node, struct strbuf *out)
 {
     size_t before = out->length;
 
     if (e->estimate.chance == START_BLOCKED)
         tell_closed(e, node, out);
     else if (e->is_without_scratch || shortage_is_of_size(&e->shortage, node)
-             || start_estimate_is_open(&e->closers,
-                                       &e->shortage,
-                                       e->diagnosis,
-                                       node))
+             || start_estimate_is_open(&e->closers, &e->shortage, e->diagnosis, node))
         shortage_format(&e->shortage, node, out);
     if (out->length == before)
         tell_unwanted(e, node, out);
@@ -98,9 +87,7 @@ is_behind(const struct explanation *e)
 
 /* The pod would start sooner without the pods before it. */
 static void
-tell_forecast(const struct explanation *e,
-              const char *words,
-              struct start_words *out)
+tell_forecast(const struct explanation *e, const char *words, struct start_words *out)
 {
     const struct start_estimate *t = &e->estimate;
     char time[TIME_TEXT_SIZE];
@@ -110,27 +97,19 @@ tell_forecast(const struct explanation *e,
     strbuf_printf(&out->head, "it may start about %s, after ", time);
     queue_count_before(e->s->queue, e->pod, e->profile, &before);
     if (before > 1)
-        strbuf_printf(&out->head,
-                      "the %zu pods before it in the queue",
-                      before);
+        strbuf_printf(&out->head, "the %zu pods before it in the queue", before);
     else
         strbuf_add_text(&out->head,
-                        before == 1 ? "the pod before it in the queue"
-                                    : "those before it");
+                        before == 1 ? "the pod before it in the queue" : "those before it");
     if (t->from_us > 0 && t->node != NULL) {
         time_format(t->from_us, false, time);
-        strbuf_printf(&out->head,
-                      "; without them it could at %s, on %s",
-                      time,
-                      t->node->name);
+        strbuf_printf(&out->head, "; without them it could at %s, on %s", time, t->node->name);
         strbuf_printf(&out->tail, ", which %s", words);
     }
 }
 
 static void
-tell_later(const struct explanation *e,
-           const char *words,
-           struct start_words *out)
+tell_later(const struct explanation *e, const char *words, struct start_words *out)
 {
     const struct start_estimate *t = &e->estimate;
     char time[TIME_TEXT_SIZE];
@@ -141,14 +120,11 @@ tell_later(const struct explanation *e,
     }
     if (t->from_us > 0) {
         time_format(t->from_us, false, time);
-        strbuf_printf(
-            &out->head,
-            t->is_assumed
-                ? "it may start about %s, if jobs without a time limit end by "
-                  "then, on %s"
-                : "it could start at %s at the earliest, on %s",
-            time,
-            t->node->name);
+        strbuf_printf(&out->head,
+                      t->is_assumed ? "it may start about %s, if jobs without a time limit end by "
+                                      "then, on %s"
+                                    : "it could start at %s at the earliest, on %s",
+                      time, t->node->name);
         strbuf_printf(&out->tail, ", which %s", words);
         return;
     }
@@ -159,16 +135,13 @@ tell_later(const struct explanation *e,
                       "later times",
                       time);
     } else
-        strbuf_add_text(&out->head,
-                        "no node has room, and the end of the jobs there is "
-                        "unknown");
+        strbuf_add_text(&out->head, "no node has room, and the end of the jobs there is "
+                                    "unknown");
     strbuf_printf(&out->tail, "; the nearest, %s, %s", t->node->name, words);
 }
 
 static void
-tell_start(const struct explanation *e,
-           const char *words,
-           struct start_words *out)
+tell_start(const struct explanation *e, const char *words, struct start_words *out)
 {
     const struct start_estimate *t = &e->estimate;
 
@@ -178,11 +151,8 @@ tell_start(const struct explanation *e,
     }
     switch (t->chance) {
     case START_NOW:
-        strbuf_printf(&out->head,
-                      "it could start now, on %s (%s%u of %u nodes have room)",
-                      t->node->name,
-                      e->is_at_least ? "at least " : "",
-                      t->counts[START_NOW],
+        strbuf_printf(&out->head, "it could start now, on %s (%s%u of %u nodes have room)",
+                      t->node->name, e->is_at_least ? "at least " : "", t->counts[START_NOW],
                       e->s->snapshot.n_nodes);
         break;
     case START_LATER:
@@ -194,10 +164,7 @@ tell_start(const struct explanation *e,
         break;
     case START_NEVER:
         strbuf_add_text(&out->head, "no node can ever run it");
-        strbuf_printf(&out->tail,
-                      "; the nearest, %s, %s",
-                      t->node->name,
-                      words);
+        strbuf_printf(&out->tail, "; the nearest, %s, %s", t->node->name, words);
         break;
     }
 }
@@ -229,22 +196,16 @@ is_told(const struct explanation *e, const char *words)
     if (e->estimate.node == NULL)
         return false;
     for (uint32_t i = 0; i < json_count(nearest); i++)
-        if (strcmp(json_get_text(json_at(nearest, i), "node"),
-                   e->estimate.node->name)
-            == 0)
+        if (strcmp(json_get_text(json_at(nearest, i), "node"), e->estimate.node->name) == 0)
             return true;
     for (uint32_t i = 0; i < json_count(reasons); i++)
-        if (strstr(json_get_text(json_at(reasons, i), "message"), words)
-            != NULL)
+        if (strstr(json_get_text(json_at(reasons, i), "message"), words) != NULL)
             return true;
     return e->estimate.chance == START_BLOCKED && json_count(reasons) > 0;
 }
 
 static void
-add_time(struct explanation *e,
-         struct json *start,
-         const char *name,
-         int64_t at_us)
+add_time(struct explanation *e, struct json *start, const char *name, int64_t at_us)
 {
     char time[TIME_TEXT_SIZE];
 
@@ -255,27 +216,19 @@ add_time(struct explanation *e,
 }
 
 static void
-set_words(const struct explanation *e,
-          struct json *start,
-          const char *name,
-          const struct start_words *said,
-          const char *tail,
-          const char *behind)
+set_words(const struct explanation *e, struct json *start, const char *name,
+          const struct start_words *said, const char *tail, const char *behind)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     strbuf_printf(&text, "%s%s%s", said->head.text, tail, behind);
-    json_set(e->arena,
-             start,
-             name,
-             explanation_text(e->arena, text.text, text.length));
+    json_set(e->arena, start, name, explanation_text(e->arena, text.text, text.length));
 }
 
 static int64_t
 start_us(const struct explanation *e)
 {
-    return e->forecast_us > e->estimate.from_us ? e->forecast_us
-                                                : e->estimate.from_us;
+    return e->forecast_us > e->estimate.from_us ? e->forecast_us : e->estimate.from_us;
 }
 
 void
@@ -313,17 +266,10 @@ explanation_add_start(struct explanation *e)
     tell_deadline(e, &behind);
     queue_count_before(e->s->queue, e->pod, e->profile, &before);
     if (e->estimate.chance > START_BLOCKED && before > 0 && !is_behind(e))
-        strbuf_printf(&behind,
-                      "; %zu pod%s %s before it in the queue",
-                      before,
-                      before == 1 ? "" : "s",
-                      before == 1 ? "is" : "are");
+        strbuf_printf(&behind, "; %zu pod%s %s before it in the queue", before,
+                      before == 1 ? "" : "s", before == 1 ? "is" : "are");
     set_words(e, start, "message", &said, said.tail.text, behind.text);
-    set_words(e,
-              start,
-              "outlook",
-              &said,
-              is_told(e, words.text) ? "" : said.tail.text,
+    set_words(e, start, "outlook", &said, is_told(e, words.text) ? "" : said.tail.text,
               behind.text);
     strbuf_fini(&said.head);
     strbuf_fini(&said.tail);

@@ -43,8 +43,7 @@ struct explanation {
 };
 
 /* A text for the answer, cut to a bounded length. */
-struct json *
-explanation_text(struct arena *arena, const char *text, size_t length);
+struct json *explanation_text(struct arena *arena, const char *text, size_t length);
 
 /* Needs: adds what the pod needs of a node. Nodes: adds the needs, what the
  * nearest nodes have, and with how much smaller requests the pod would fit

@@ -76,8 +76,7 @@ scheduler_tick_ranks(struct scheduler *s)
 void
 scheduler_rank_asleep(struct scheduler *s)
 {
-    unsigned count =
-        s->n_to_rank < RANKED_AT_ONCE ? s->n_to_rank : RANKED_AT_ONCE;
+    unsigned count = s->n_to_rank < RANKED_AT_ONCE ? s->n_to_rank : RANKED_AT_ONCE;
 
     if (count == 0)
         return;
@@ -100,9 +99,7 @@ scheduler_room_of(const struct object *ended, void *context)
 }
 
 void
-scheduler_end_nomination(struct scheduler *s,
-                         const struct pod_view *pod,
-                         const char *taken)
+scheduler_end_nomination(struct scheduler *s, const struct pod_view *pod, const char *taken)
 {
     const char *node = nominator_node(s->handle.nominator, pod);
     struct node_view *left;
@@ -126,9 +123,7 @@ scheduler_tell_nominations(struct scheduler *s)
 }
 
 static bool
-passes(const struct profile *profile,
-       const struct cycle *c,
-       const struct node_view *node)
+passes(const struct profile *profile, const struct cycle *c, const struct node_view *node)
 {
     struct answer answer = ANSWER_OK;
 
@@ -138,14 +133,11 @@ passes(const struct profile *profile,
 
 /* Whether the node passes when all pods that preemption could take are gone. */
 static bool
-would_pass(const struct profile *profile,
-           struct cycle *c,
-           struct node_view *node)
+would_pass(const struct profile *profile, struct cycle *c, struct node_view *node)
 {
     size_t mark = journal_begin(node->ledger.journal);
     uint32_t count = node->pods.count;
-    CLEANUP_FREE struct pod_view **pods =
-        xnew_array(struct pod_view *, count + 1);
+    CLEANUP_FREE struct pod_view **pods = xnew_array(struct pod_view *, count + 1);
     bool is_enough;
 
     for (uint32_t i = 0; i < count; i++)
@@ -162,12 +154,9 @@ would_pass(const struct profile *profile,
 
 /* Pods of one shape share their answer about a node until the node changes. */
 static struct room_answer *
-find_answer(struct scheduler *s,
-            const struct queued_pod *queued,
-            const struct node_view *node)
+find_answer(struct scheduler *s, const struct queued_pod *queued, const struct node_view *node)
 {
-    uint32_t signature =
-        profile_sign(queued->profile, queued->pod, s->signatures);
+    uint32_t signature = profile_sign(queued->profile, queued->pod, s->signatures);
     uint64_t hash = (node->generation * 31 + signature) * UINT64_C(2654435761);
     struct room_answer *kept;
 
@@ -182,8 +171,7 @@ find_answer(struct scheduler *s,
 }
 
 static bool
-passes_as_its_like(struct scheduler *s,
-                   const struct queued_pod *queued,
+passes_as_its_like(struct scheduler *s, const struct queued_pod *queued,
                    const struct node_view *node)
 {
     struct room_answer *kept = find_answer(s, queued, node);
@@ -203,9 +191,7 @@ passes_as_its_like(struct scheduler *s,
 }
 
 static bool
-may_take(struct scheduler *s,
-         const struct queued_pod *queued,
-         struct node_view *node)
+may_take(struct scheduler *s, const struct queued_pod *queued, struct node_view *node)
 {
     const struct profile *profile = queued->profile;
     struct cycle cycle;
@@ -222,9 +208,7 @@ may_take(struct scheduler *s,
 
 /* If a pod of the shape is kept off, one that runs longer is kept off, too. */
 static bool
-is_longer(const struct scheduler *s,
-          const struct room_answer *kept,
-          const struct pod_view *pod)
+is_longer(const struct scheduler *s, const struct room_answer *kept, const struct pod_view *pod)
 {
     return kept != NULL && kept->turn == s->room_turn
            && kept->n_binding == timeline_binding(s->handle.timeline)
@@ -232,9 +216,7 @@ is_longer(const struct scheduler *s,
 }
 
 static void
-note_kept_off(const struct scheduler *s,
-              struct room_answer *kept,
-              const struct pod_view *pod)
+note_kept_off(const struct scheduler *s, struct room_answer *kept, const struct pod_view *pod)
 {
     if (kept == NULL)
         return;
@@ -245,9 +227,7 @@ note_kept_off(const struct scheduler *s,
 
 /* Whether the pod has room there, but a filter for reserved time refuses it. */
 static bool
-is_kept_off(struct scheduler *s,
-            const struct queued_pod *queued,
-            const struct node_view *node)
+is_kept_off(struct scheduler *s, const struct queued_pod *queued, const struct node_view *node)
 {
     const struct profile *profile = queued->profile;
     struct answer answer = ANSWER_OK;
@@ -273,9 +253,7 @@ is_kept_off(struct scheduler *s,
  * other members then use other nodes.
  */
 bool
-scheduler_has_room(const struct queued_pod *queued,
-                   const char *node_name,
-                   void *context)
+scheduler_has_room(const struct queued_pod *queued, const char *node_name, void *context)
 {
     struct scheduler *s = context;
     struct node_view *node = cache_find_node(s->cache, node_name);
@@ -288,11 +266,9 @@ scheduler_has_room(const struct queued_pod *queued,
         return may_take(s, queued, node);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct queued_pod *member = g->members[i];
-        uint32_t signature =
-            profile_sign(member->profile, member->pod, s->signatures);
+        uint32_t signature = profile_sign(member->profile, member->pod, s->signatures);
 
-        if ((signature == SIGNATURE_NONE || signature != last)
-            && may_take(s, member, node))
+        if ((signature == SIGNATURE_NONE || signature != last) && may_take(s, member, node))
             return true;
         last = signature;
     }
@@ -302,9 +278,7 @@ scheduler_has_room(const struct queued_pod *queued,
 /* A cycle would find the same until a reservation moves, and that is an event.
  */
 bool
-scheduler_is_kept_off(const struct queued_pod *queued,
-                      const char *node_name,
-                      void *context)
+scheduler_is_kept_off(const struct queued_pod *queued, const char *node_name, void *context)
 {
     struct scheduler *s = context;
     struct node_view *node = cache_find_node(s->cache, node_name);
@@ -330,8 +304,7 @@ scheduler_must_try(const struct queued_pod *queued, void *context)
     const struct scheduler *s = context;
 
     return nominator_count(s->handle.nominator) > 0
-           || (queued->passed_over == 0
-               && scheduler_lacks_reservation(s, queued));
+           || (queued->passed_over == 0 && scheduler_lacks_reservation(s, queued));
 }
 
 bool
@@ -339,8 +312,7 @@ scheduler_is_first(const struct queued_pod *queued, void *context)
 {
     const struct scheduler *s = context;
 
-    return nominator_count(s->handle.nominator) > 0
-           || scheduler_may_reserve(s, queued);
+    return nominator_count(s->handle.nominator) > 0 || scheduler_may_reserve(s, queued);
 }
 
 bool

@@ -18,10 +18,7 @@
  * nodes that a reservation keeps this pod off.
  */
 static unsigned
-count_room(const struct scheduler *s,
-           const struct profile *p,
-           const struct cycle *c,
-           int64_t mcpu,
+count_room(const struct scheduler *s, const struct profile *p, const struct cycle *c, int64_t mcpu,
            unsigned most)
 {
     int64_t room = 0;
@@ -29,8 +26,7 @@ count_room(const struct scheduler *s,
     for (uint32_t i = 0; i < s->snapshot.n_nodes && room < most; i++) {
         const struct node_view *node = s->snapshot.nodes[i];
         struct answer answer = ANSWER_OK;
-        int64_t free_mcpu =
-            node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
+        int64_t free_mcpu = node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
 
         if (free_mcpu < mcpu)
             continue;
@@ -50,8 +46,7 @@ take_least(int64_t *least_mcpu, const struct pod_view *pod)
 }
 
 bool
-scheduler_group_has_room(const struct scheduler *s,
-                         const struct assignment_group *g)
+scheduler_group_has_room(const struct scheduler *s, const struct assignment_group *g)
 {
     const struct assignment *first = g->members[0];
     int64_t least_mcpu = INT64_MAX;
@@ -59,11 +54,7 @@ scheduler_group_has_room(const struct scheduler *s,
     for (unsigned i = 0; i < g->count; i++)
         take_least(&least_mcpu, g->members[i]->cycle.pod);
     return least_mcpu <= 0
-           || count_room(s,
-                         first->profile,
-                         &first->cycle,
-                         least_mcpu,
-                         g->count - 1)
+           || count_room(s, first->profile, &first->cycle, least_mcpu, g->count - 1)
                   >= g->count - 1;
 }
 
@@ -80,14 +71,12 @@ scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
 
     for (unsigned i = 0; i < g->count; i++)
         take_least(&least_mcpu, g->members[i]->pod);
-    if (least_mcpu <= 0
-        || (has_reservation && scheduler_reservation_moves(s, queued)))
+    if (least_mcpu <= 0 || (has_reservation && scheduler_reservation_moves(s, queued)))
         return false;
     cache_update_snapshot(s->cache, &s->snapshot);
     scheduler_bind_reservations(s, queued);
     cycle_init(&cycle, queued->pod, &s->snapshot);
-    has_room = count_room(s, queued->profile, &cycle, least_mcpu, g->n_ready)
-               >= g->n_ready;
+    has_room = count_room(s, queued->profile, &cycle, least_mcpu, g->n_ready) >= g->n_ready;
     cycle_fini(&cycle);
     if (!has_room && has_reservation)
         queued->passed_over = PASSED_OVER;

@@ -8,8 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/client/informer.h"
 
-typedef void
-changed_fn(struct scheduler *s, const struct object *a, const struct object *b);
+typedef void changed_fn(struct scheduler *s, const struct object *a, const struct object *b);
 
 /* The kinds that are watched, with their event handlers. Nodes come first, so
  * that most pods find their node.
@@ -45,9 +44,7 @@ struct informers {
 };
 
 static void
-tap_changed(const struct object *old_object,
-            const struct object *new_object,
-            void *context)
+tap_changed(const struct object *old_object, const struct object *new_object, void *context)
 {
     const struct tap *tap = context;
 
@@ -60,8 +57,7 @@ tap_synced(void *context)
     struct informers *t = ((struct tap *)context)->all;
 
     for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
-        if (t->each[i].informer == NULL
-            || !informer_has_synced(t->each[i].informer))
+        if (t->each[i].informer == NULL || !informer_has_synced(t->each[i].informer))
             return;
     if (t->has_synced)
         return;
@@ -71,9 +67,7 @@ tap_synced(void *context)
 }
 
 struct informers *
-informers_new(struct scheduler *scheduler,
-              struct client *client,
-              void (*synced)(void *context),
+informers_new(struct scheduler *scheduler, struct client *client, void (*synced)(void *context),
               void *context)
 {
     struct informers *t = xnew(struct informers);

@@ -18,10 +18,9 @@ struct scheduler;
  * synced.
  */
 void informers_free(struct informers *t);
-struct informers *informers_new(struct scheduler *scheduler,
-                                struct client *client,
-                                void (*synced)(void *context),
-                                void *context) OWNED_BY(informers_free);
+struct informers *informers_new(struct scheduler *scheduler, struct client *client,
+                                void (*synced)(void *context), void *context)
+    OWNED_BY(informers_free);
 DEFINE_CLEANUP(struct informers, informers_free)
 
 bool informers_has_synced(const struct informers *t);

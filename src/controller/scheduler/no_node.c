@@ -20,24 +20,19 @@
 /* WAIT: PostFilter continues later, and the assignment is not ours until then.
  */
 static enum verdict
-run_postfilter(struct scheduler *s,
-               struct assignment *a,
-               const struct diagnosis *d,
-               const char **ret_nominated,
-               struct strbuf *message)
+run_postfilter(struct scheduler *s, struct assignment *a, const struct diagnosis *d,
+               const char **ret_nominated, struct strbuf *message)
 {
     uint64_t before = s->evicted;
     enum verdict verdict;
 
     if (a->profile->orders[POINT_POSTFILTER].count == 0)
         return VERDICT_REJECT;
-    verdict =
-        profile_postfilter(a->profile, &a->cycle, d, ret_nominated, message);
+    verdict = profile_postfilter(a->profile, &a->cycle, d, ret_nominated, message);
     cycle_trace_mark(&s->trace, STEP_POSTFILTER);
     cycle_trace_set_verdict(&s->trace, STEP_POSTFILTER, verdict);
     if (verdict != VERDICT_WAIT)
-        scheduler_metrics_preemption(s->metrics,
-                                     (unsigned)(s->evicted - before));
+        scheduler_metrics_preemption(s->metrics, (unsigned)(s->evicted - before));
     return verdict;
 }
 
@@ -53,8 +48,7 @@ find_waiters_for_nodes(const struct profile *p)
         const struct plugin *plugin = p->entries[i].plugin;
 
         for (unsigned w = 0; w < plugin->n_wakes; w++)
-            if (!plugin->depends_on_others
-                && plugin->wakes[w].resource == EVENT_NODE
+            if (!plugin->depends_on_others && plugin->wakes[w].resource == EVENT_NODE
                 && (plugin->wakes[w].actions & ACTION_ADD) != 0)
                 waiters |= PLUGIN_BIT(i);
     }
@@ -69,15 +63,12 @@ is_parked(const struct scheduler *s, const struct diagnosis *d)
 }
 
 void
-scheduler_note_rejectors(const struct scheduler *s,
-                         struct assignment *a,
-                         const struct diagnosis *d)
+scheduler_note_rejectors(const struct scheduler *s, struct assignment *a, const struct diagnosis *d)
 {
     bool is_error = d->absent.verdict == VERDICT_ERROR;
 
-    a->queued->unschedulable = is_parked(s, d) && !is_error
-                                   ? find_waiters_for_nodes(a->profile)
-                                   : d->unschedulable;
+    a->queued->unschedulable =
+        is_parked(s, d) && !is_error ? find_waiters_for_nodes(a->profile) : d->unschedulable;
     a->queued->pending = d->pending;
 }
 
@@ -87,9 +78,7 @@ nominate(struct scheduler *s, struct pod_view *pod, const char *node_name)
 {
     scheduler_end_nomination(s, pod, node_name);
     if (*node_name != '\0')
-        nominator_add(s->handle.nominator,
-                      pod,
-                      cache_make_node(s->cache, node_name));
+        nominator_add(s->handle.nominator, pod, cache_make_node(s->cache, node_name));
     recorder_nominate(s->recorder, pod, node_name);
 }
 
@@ -116,16 +105,13 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
         strbuf_add(&message, more.text, more.length);
     }
     if (nominated != NULL
-        && (*nominated != '\0'
-            || nominator_node(s->handle.nominator, a->cycle.pod) != NULL))
+        && (*nominated != '\0' || nominator_node(s->handle.nominator, a->cycle.pod) != NULL))
         nominate(s, a->cycle.pod, nominated);
     if (nominated != NULL && *nominated != '\0')
         scheduler_report_room(s, a->cycle.pod, nominated);
     if (!is_error)
         scheduler_reserve(s, a->queued, &a->cycle.pod, 1, d);
-    recorder_failed(s->recorder,
-                    a->cycle.pod,
-                    is_error ? "SchedulerError" : "Unschedulable",
+    recorder_failed(s->recorder, a->cycle.pod, is_error ? "SchedulerError" : "Unschedulable",
                     message.text);
     if (!is_error && (nominated == NULL || *nominated == '\0'))
         scheduler_report_alike(s, a->queued);
@@ -133,9 +119,7 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
         s->errors++;
     else
         s->unschedulable++;
-    scheduler_attempt_ended(s,
-                            a,
-                            is_error ? ATTEMPT_ERROR : ATTEMPT_UNSCHEDULABLE);
+    scheduler_attempt_ended(s, a, is_error ? ATTEMPT_ERROR : ATTEMPT_UNSCHEDULABLE);
     scheduler_return(s, a);
     assignment_free(a);
 }

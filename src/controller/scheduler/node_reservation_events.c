@@ -21,20 +21,17 @@ note_changed(const struct object *reservation, void *context)
     struct scheduler *s = context;
 
     object_ref(reservation);
-    object_unref(map_put(s->changed_reservations,
-                         reservation->meta->name,
-                         (void *)(uintptr_t)reservation));
+    object_unref(
+        map_put(s->changed_reservations, reservation->meta->name, (void *)(uintptr_t)reservation));
 }
 
 void
-scheduler_reservation_changed(struct scheduler *s,
-                              const struct object *old_object,
+scheduler_reservation_changed(struct scheduler *s, const struct object *old_object,
                               const struct object *new_object)
 {
     scheduler_object_changed(s, old_object, new_object);
     if (new_object == NULL)
-        node_reservations_remove(s->handle.node_reservations,
-                                 old_object->meta->name);
+        node_reservations_remove(s->handle.node_reservations, old_object->meta->name);
     else if (node_reservations_set(s->handle.node_reservations, new_object))
         node_finder_forget(s->node_finder);
     note_changed(new_object != NULL ? new_object : old_object, s);
@@ -46,10 +43,8 @@ scheduler_tell_node_reservations(struct scheduler *s)
     size_t at = 0;
     void *value;
 
-    node_reservations_turn(s->handle.node_reservations,
-                           clock_real_us(s->settings.clock),
-                           note_changed,
-                           s);
+    node_reservations_turn(s->handle.node_reservations, clock_real_us(s->settings.clock),
+                           note_changed, s);
     if (map_count(s->changed_reservations) == 0)
         return;
     while (map_next(s->changed_reservations, &at, NULL, &value)) {

@@ -53,9 +53,7 @@ scheduler_tell_freed(struct scheduler *s)
 
     if (f->count == 0)
         return;
-    queue_event_of_rooms(s->queue,
-                         &event_reservation_moved,
-                         (const char *const *)f->nodes,
+    queue_event_of_rooms(s->queue, &event_reservation_moved, (const char *const *)f->nodes,
                          f->is_overfull ? 0 : f->count);
     scheduler_forget_freed(s);
 }
@@ -84,11 +82,9 @@ has_same(const struct node_view *a, const struct node_view *b)
     const struct occupancy *of_a = a->ledger.occupancy;
     const struct occupancy *of_b = b->ledger.occupancy;
 
-    if ((of_a != NULL ? of_a->topology_index : NULL)
-            != (of_b != NULL ? of_b->topology_index : NULL)
+    if ((of_a != NULL ? of_a->topology_index : NULL) != (of_b != NULL ? of_b->topology_index : NULL)
         || a->allowed_pods != b->allowed_pods || x->cpu_milli != y->cpu_milli
-        || x->memory_bytes != y->memory_bytes
-        || x->ephemeral_bytes != y->ephemeral_bytes
+        || x->memory_bytes != y->memory_bytes || x->ephemeral_bytes != y->ephemeral_bytes
         || x->n_scalars != y->n_scalars)
         return false;
     for (uint32_t i = 0; i < x->n_scalars; i++)
@@ -109,34 +105,27 @@ fits_when_empty(struct node_sizes *sizes, struct node_view *node)
     if (at == count) {
         at = sizes->count++ % SIZES;
         sizes->known[at].node = node;
-        sizes->known[at].fits =
-            timeline_room(&sizes->what_if, node, INT64_MAX, INT64_MAX, 1) > 0;
+        sizes->known[at].fits = timeline_room(&sizes->what_if, node, INT64_MAX, INT64_MAX, 1) > 0;
     }
     return sizes->known[at].fits;
 }
 
 /* Whether the pod lacks only free room or time there. */
 static bool
-may_come(const struct reservation *r,
-         const struct shortage *shortage,
-         struct node_sizes *sizes,
-         struct node_view *node,
-         struct answer a)
+may_come(const struct reservation *r, const struct shortage *shortage, struct node_sizes *sizes,
+         struct node_view *node, struct answer a)
 {
     plugin_set room = r->profile->rooms | r->profile->timed;
 
     return a.verdict == VERDICT_OK
-           || (a.plugin < r->profile->n_entries
-               && (room & PLUGIN_BIT(a.plugin)) != 0
+           || (a.plugin < r->profile->n_entries && (room & PLUGIN_BIT(a.plugin)) != 0
                && !shortage_is_of_size(shortage, node)
-               && (a.verdict == VERDICT_REJECT
-                   || (r->profile->timed & PLUGIN_BIT(a.plugin)) != 0)
+               && (a.verdict == VERDICT_REJECT || (r->profile->timed & PLUGIN_BIT(a.plugin)) != 0)
                && fits_when_empty(sizes, node));
 }
 
 bool
-scheduler_find_open_nodes(const struct scheduler *s,
-                          const struct diagnosis *d,
+scheduler_find_open_nodes(const struct scheduler *s, const struct diagnosis *d,
                           struct reservation *r)
 {
     const struct snapshot *snapshot = &s->snapshot;
@@ -163,8 +152,7 @@ scheduler_find_open_nodes(const struct scheduler *s,
     for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
         struct node_view *node = snapshot->nodes[i];
 
-        r->may_come[node->slot] =
-            may_come(r, &shortage, &sizes, node, diagnosis_answer(d, node));
+        r->may_come[node->slot] = may_come(r, &shortage, &sizes, node, diagnosis_answer(d, node));
         is_any |= r->may_come[node->slot];
     }
     cycle_fini(&cycle);
@@ -172,16 +160,13 @@ scheduler_find_open_nodes(const struct scheduler *s,
 }
 
 bool
-scheduler_are_alike(struct scheduler *s,
-                    const struct profile *profile,
-                    struct pod_view *const *members,
-                    unsigned count)
+scheduler_are_alike(struct scheduler *s, const struct profile *profile,
+                    struct pod_view *const *members, unsigned count)
 {
     uint32_t first = profile_sign(profile, members[0], s->signatures);
 
     for (unsigned i = 1; i < count; i++)
-        if (first == SIGNATURE_NONE
-            || profile_sign(profile, members[i], s->signatures) != first
+        if (first == SIGNATURE_NONE || profile_sign(profile, members[i], s->signatures) != first
             || timeline_limit_us(members[i]) != timeline_limit_us(members[0]))
             return false;
     return true;

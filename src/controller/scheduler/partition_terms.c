@@ -31,16 +31,13 @@ terms_of(struct scheduler *s, const struct object *pod)
     const struct profile *profile = scheduler_profile(s, pod);
     const char *names = pod_spec_partition(&pod_of(pod)->spec);
     struct partition_terms terms = {
-        .keeps_users_off =
-            s->n_partitions_of_one_user > 0
-            && partition_names_are_of_one_user(names, s->handle.find, s),
+        .keeps_users_off = s->n_partitions_of_one_user > 0
+                           && partition_names_are_of_one_user(names, s->handle.find, s),
         .heeds_owners = s->n_partitions_of_one_user > 0,
     };
 
-    if (profile != NULL
-        && profile_find(profile, PARTITION_PLUGIN) < profile->n_entries)
-        terms.tier = partition_tier_of_names(names, s->handle.find, s)
-                     - PARTITION_USUAL_TIER;
+    if (profile != NULL && profile_find(profile, PARTITION_PLUGIN) < profile->n_entries)
+        terms.tier = partition_tier_of_names(names, s->handle.find, s) - PARTITION_USUAL_TIER;
     return terms;
 }
 
@@ -89,8 +86,7 @@ has_moved(struct scheduler *s, const struct pod_view *pod)
 {
     struct partition_terms terms = terms_of(s, pod->object);
 
-    return pod->tier != terms.tier
-           || pod->keeps_users_off != terms.keeps_users_off
+    return pod->tier != terms.tier || pod->keeps_users_off != terms.keeps_users_off
            || pod->heeds_owners != terms.heeds_owners;
 }
 
@@ -131,13 +127,11 @@ visit_bound(const struct pod_view *pod, bool is_assumed, void *context)
 static const struct pod_view *
 find_now(const struct scheduler *s, const struct pod_view *pod)
 {
-    const struct queued_pod *queued =
-        queue_find(s->queue, pod->namespace, pod->name);
+    const struct queued_pod *queued = queue_find(s->queue, pod->namespace, pod->name);
 
     if (queued != NULL && !queued->is_deleted)
         return newest_view(queued);
-    return cache_is_assumed(s->cache, pod) ? NULL
-                                           : cache_find_pod(s->cache, pod);
+    return cache_is_assumed(s->cache, pod) ? NULL : cache_find_pod(s->cache, pod);
 }
 
 static void

@@ -73,10 +73,7 @@ bind_member_of(const struct assignment *a)
 }
 
 static struct client_call *
-bind_start(struct client *client,
-           client_done_fn *done,
-           void *done_context,
-           void *context)
+bind_start(struct client *client, client_done_fn *done, void *done_context, void *context)
 {
     const struct pod_to_bind member = bind_member_of(context);
 
@@ -105,14 +102,10 @@ const struct dispatch_kind scheduler_binding_kind = {
 /* A group is bound in one request. */
 
 static struct client_call *
-bind_group_start(struct client *client,
-                 client_done_fn *done,
-                 void *done_context,
-                 void *context)
+bind_group_start(struct client *client, client_done_fn *done, void *done_context, void *context)
 {
     const struct assignment_group *g = context;
-    CLEANUP_FREE struct pod_to_bind *members =
-        xnew_array(struct pod_to_bind, g->count);
+    CLEANUP_FREE struct pod_to_bind *members = xnew_array(struct pod_to_bind, g->count);
 
     for (unsigned i = 0; i < g->count; i++)
         members[i] = bind_member_of(g->members[i]);
@@ -123,8 +116,7 @@ bind_group_start(struct client *client,
 static struct assignment *
 find_refused(const struct assignment_group *g, const struct client_reply *reply)
 {
-    const char *name =
-        reply->status != NULL ? reply->status->details.name : NULL;
+    const char *name = reply->status != NULL ? reply->status->details.name : NULL;
 
     for (unsigned i = 0; i < g->count && name != NULL; i++)
         if (strcmp(g->members[i]->cycle.pod->name, name) == 0)
@@ -155,10 +147,8 @@ bind_group_done(const struct client_reply *reply, void *context)
     error_wrap(&err, err.code, "binding to node '%s'", refused->node_name);
     refused->error = xstrdup(err.text);
     if (!refused->queued->is_deleted)
-        log_warning("pod '%s' and %u more of its group: %s, trying again",
-                    refused->queued->key,
-                    g->count - 1,
-                    err.text);
+        log_warning("pod '%s' and %u more of its group: %s, trying again", refused->queued->key,
+                    g->count - 1, err.text);
     binding_cycle_resume(as, refused, VERDICT_ERROR, STRING_ID_NONE);
 }
 
@@ -191,11 +181,8 @@ bind_group(struct scheduler *s, struct assignment_group *g)
 
     for (unsigned i = 0; i < g->count; i++)
         keys[i] = g->members[i]->queued->key;
-    g->call = dispatcher_add_for_all(s->dispatcher,
-                                     keys,
-                                     g->count,
-                                     &scheduler_group_binding_kind,
-                                     g);
+    g->call =
+        dispatcher_add_for_all(s->dispatcher, keys, g->count, &scheduler_group_binding_kind, g);
 }
 
 /* A group is bound when its last member has asked for that. */
@@ -205,18 +192,13 @@ handle_bind(void *owner, struct assignment *a)
     struct scheduler *s = owner;
 
     if (a->group == NULL)
-        a->call = dispatcher_add(s->dispatcher,
-                                 a->queued->key,
-                                 &scheduler_binding_kind,
-                                 a);
+        a->call = dispatcher_add(s->dispatcher, a->queued->key, &scheduler_binding_kind, a);
     else if (++a->group->n_asked == a->group->count)
         bind_group(s, a->group);
 }
 
 static void
-handle_bind_volumes(void *owner,
-                    struct assignment *a,
-                    const struct volume_plan *plan)
+handle_bind_volumes(void *owner, struct assignment *a, const struct volume_plan *plan)
 {
     struct scheduler *s = owner;
 
@@ -244,17 +226,12 @@ handle_allow(void *owner, const struct pod_view *pod, const char *plugin)
 
     if (waiting == 0)
         return false;
-    binding_cycle_allow(s->binding_cycle,
-                        a,
-                        (unsigned)__builtin_ctzll(waiting));
+    binding_cycle_allow(s->binding_cycle, a, (unsigned)__builtin_ctzll(waiting));
     return true;
 }
 
 static bool
-handle_reject(void *owner,
-              const struct pod_view *pod,
-              const char *plugin,
-              uint32_t reason)
+handle_reject(void *owner, const struct pod_view *pod, const char *plugin, uint32_t reason)
 {
     struct scheduler *s = owner;
     struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, pod);
@@ -262,10 +239,7 @@ handle_reject(void *owner,
 
     if (waiting == 0)
         return false;
-    binding_cycle_reject(s->binding_cycle,
-                         a,
-                         (unsigned)__builtin_ctzll(waiting),
-                         reason);
+    binding_cycle_reject(s->binding_cycle, a, (unsigned)__builtin_ctzll(waiting), reason);
     return true;
 }
 
@@ -278,10 +252,7 @@ host_visit_waiting(void *owner, handle_visit_waiting_fn *visit, void *context)
 }
 
 static void
-handle_resume(void *owner,
-              struct assignment *a,
-              enum verdict verdict,
-              uint32_t reason)
+handle_resume(void *owner, struct assignment *a, enum verdict verdict, uint32_t reason)
 {
     struct scheduler *s = owner;
 
@@ -289,9 +260,7 @@ handle_resume(void *owner,
 }
 
 static void
-handle_hold(void *owner,
-            struct pod_view *pod,
-            const struct node_view *node,
+handle_hold(void *owner, struct pod_view *pod, const struct node_view *node,
             struct holding *holding)
 {
     struct scheduler *s = owner;
@@ -310,10 +279,7 @@ handle_find(void *owner, const char *kind, const char *key)
 }
 
 static void
-handle_visit(void *owner,
-             const char *kind,
-             const char *namespace,
-             handle_visit_fn *visit,
+handle_visit(void *owner, const char *kind, const char *namespace, handle_visit_fn *visit,
              void *context)
 {
     struct scheduler *s = owner;
@@ -334,34 +300,23 @@ handle_visit(void *owner,
 
 /* A victim that still waits for permission goes back to the queue at once. */
 static void
-handle_evict(void *owner,
-             struct pod_view *victim,
-             struct pod_view *preemptor,
+handle_evict(void *owner, struct pod_view *victim, struct pod_view *preemptor,
              const char *node_name)
 {
     struct scheduler *s = owner;
     struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, victim);
     const struct victim_terms terms =
         victim_terms_find(scheduler_profile(s, preemptor->object),
-                          cache_find_node(s->cache, node_name),
-                          victim,
-                          preemptor);
+                          cache_find_node(s->cache, node_name), victim, preemptor);
 
     s->evicted++;
     if (a != NULL)
-        binding_cycle_reject(s->binding_cycle,
-                             a,
-                             assignment_waits_for(a),
+        binding_cycle_reject(s->binding_cycle, a, assignment_waits_for(a),
                              string_ids_add(s->reasons, "preempted"));
     else if (terms.mode == PREEMPTION_SUSPENDS)
         yields_ask(s->yields, victim, preemptor);
     else if (!pod_view_is_terminating(victim))
-        evictions_add(s->evictions,
-                      victim,
-                      preemptor,
-                      node_name,
-                      terms.mode,
-                      terms.grace_s);
+        evictions_add(s->evictions, victim, preemptor, node_name, terms.mode, terms.grace_s);
 }
 
 static bool
@@ -397,9 +352,7 @@ handle_propose(void *owner, struct cycle *c, struct proposals *proposals)
     struct scheduler *s = owner;
     struct assignment *a = container_of(c, struct assignment, cycle);
     const struct proposals *left =
-        a->extender_results != NULL
-            ? extender_results_proposals(a->extender_results)
-            : NULL;
+        a->extender_results != NULL ? extender_results_proposals(a->extender_results) : NULL;
 
     if (!extender_rounds_concern_preemption(s->extender_rounds, c->pod))
         return VERDICT_SKIP;
@@ -409,11 +362,8 @@ handle_propose(void *owner, struct cycle *c, struct proposals *proposals)
     }
     proposals_fini(proposals);
     for (unsigned i = 0; i < left->count; i++)
-        proposals_add(proposals,
-                      left->items[i].node_name,
-                      left->items[i].pods,
-                      left->items[i].count,
-                      left->items[i].violations);
+        proposals_add(proposals, left->items[i].node_name, left->items[i].pods,
+                      left->items[i].count, left->items[i].violations);
     return VERDICT_OK;
 }
 
@@ -424,27 +374,16 @@ handle_profile(void *owner, const struct pod_view *pod)
 }
 
 static void
-plugin_took(void *context,
-            const char *plugin,
-            enum point point,
-            enum verdict verdict,
+plugin_took(void *context, const char *plugin, enum point point, enum verdict verdict,
             int64_t took_us)
 {
     const struct scheduler *s = context;
 
-    scheduler_metrics_plugin(s->metrics,
-                             plugin,
-                             point_label(point),
-                             verdict,
-                             took_us);
+    scheduler_metrics_plugin(s->metrics, plugin, point_label(point), verdict, took_us);
 }
 
 static void
-hint_took(void *context,
-          const char *plugin,
-          const char *event,
-          bool is_helping,
-          int64_t took_us)
+hint_took(void *context, const char *plugin, const char *event, bool is_helping, int64_t took_us)
 {
     const struct scheduler *s = context;
 
@@ -492,9 +431,7 @@ scheduler_make_handle(struct scheduler *s)
         .evict = handle_evict,
         .refuses_to_yield = handle_refuses_to_yield,
         .is_evicting = handle_is_evicting,
-        .propose = set->extenders != NULL && set->extenders->count > 0
-                       ? handle_propose
-                       : NULL,
+        .propose = set->extenders != NULL && set->extenders->count > 0 ? handle_propose : NULL,
         .clear_nomination = handle_clear_nomination,
         .profile = handle_profile,
     };

@@ -38,8 +38,7 @@ keep_nodes(const struct reservation *r, struct start_answer *a)
 
         if (a->nodes[i] == node)
             continue;
-        while (at < r->count
-               && (a->nodes[at] != node || r->places[at].node == node))
+        while (at < r->count && (a->nodes[at] != node || r->places[at].node == node))
             at++;
         if (at == r->count)
             continue;
@@ -52,10 +51,8 @@ keep_nodes(const struct reservation *r, struct start_answer *a)
 }
 
 bool
-scheduler_plan_reservation(struct scheduler *s,
-                           const struct reservation *r,
-                           struct start_answer *ret_start,
-                           bool *ret_is_moved)
+scheduler_plan_reservation(struct scheduler *s, const struct reservation *r,
+                           struct start_answer *ret_start, bool *ret_is_moved)
 {
     struct timeline *t = s->handle.timeline;
     struct start_answer *a = ret_start;
@@ -64,21 +61,20 @@ scheduler_plan_reservation(struct scheduler *s,
     *ret_is_moved = false;
     timeline_init_cycle(&cycle, r->profile, r->members[0], &s->snapshot);
     earliest_start_find(
-        &(struct start_question){
-            .what_if = {.timeline = t,
-                        .profile = r->profile,
-                        .filters = r->profile->rooms,
-                        .cycle = &cycle,
-                        .n_binding = timeline_rank(t, &r->order),
-                        .now_us = clock_real_us(s->settings.clock)},
-            .cache = s->cache,
-            .node_reservations = s->handle.node_reservations,
-            .snapshot = &s->snapshot,
-            .may_come = r->may_come,
-            .n_slots = r->n_slots,
-            .count = r->count,
-            .most_ends = UINT32_MAX,
-            .most_trials = PLAN_TRIALS},
+        &(struct start_question){.what_if = {.timeline = t,
+                                             .profile = r->profile,
+                                             .filters = r->profile->rooms,
+                                             .cycle = &cycle,
+                                             .n_binding = timeline_rank(t, &r->order),
+                                             .now_us = clock_real_us(s->settings.clock)},
+                                 .cache = s->cache,
+                                 .node_reservations = s->handle.node_reservations,
+                                 .snapshot = &s->snapshot,
+                                 .may_come = r->may_come,
+                                 .n_slots = r->n_slots,
+                                 .count = r->count,
+                                 .most_ends = UINT32_MAX,
+                                 .most_trials = PLAN_TRIALS},
         a);
     cycle_fini(&cycle);
     if (a->from_us <= 0 || !pod_view_is_in_time(r->members[0], a->from_us))

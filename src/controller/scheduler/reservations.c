@@ -68,13 +68,11 @@ static const struct queued_pod *
 find_owner(const struct scheduler *s, const struct reservation *r)
 {
     const struct pod_view *pod = r->order.pod;
-    const struct queued_pod *queued =
-        queue_find(s->queue, pod->namespace, pod->name);
+    const struct queued_pod *queued = queue_find(s->queue, pod->namespace, pod->name);
     char key[KEY_SIZE];
 
     if (queued == NULL || queued->state == QUEUE_GATED || queued->is_deleted
-        || !pod_view_is_same(queued->pod, pod)
-        || strcmp(key_of(queued, key), r->key) != 0
+        || !pod_view_is_same(queued->pod, pod) || strcmp(key_of(queued, key), r->key) != 0
         || (queued->pod_group != NULL && pod_group_is_held(queued->pod_group)))
         return NULL;
     return queued;
@@ -116,9 +114,7 @@ place_in_order(const struct timeline *t, const struct reservation *r)
  * on the way back were planned around it. True: it has moved.
  */
 static bool
-reorder(struct timeline *t,
-        struct reservation *r,
-        const struct queued_pod *queued)
+reorder(struct timeline *t, struct reservation *r, const struct queued_pod *queued)
 {
     const unsigned before = place_in_order(t, r);
     unsigned after;
@@ -137,11 +133,8 @@ static void
 tell_owner(struct scheduler *s, const struct reservation *r, int64_t from_us)
 {
     for (unsigned i = 0; i < r->count; i++)
-        recorder_set_plan(s->recorder,
-                          r->members[i],
-                          from_us,
-                          from_us != CAUSE_FROM_SAME ? r->places[i].node->name
-                                                     : NULL);
+        recorder_set_plan(s->recorder, r->members[i], from_us,
+                          from_us != CAUSE_FROM_SAME ? r->places[i].node->name : NULL);
 }
 
 static void
@@ -200,11 +193,8 @@ plan(struct scheduler *s, struct reservation *r)
 
 /* False: no node can ever run the pod. */
 static bool
-reserve(struct scheduler *s,
-        struct queued_pod *queued,
-        struct pod_view *const *members,
-        unsigned count,
-        const struct diagnosis *d)
+reserve(struct scheduler *s, struct queued_pod *queued, struct pod_view *const *members,
+        unsigned count, const struct diagnosis *d)
 {
     struct timeline *t = timeline_of(s);
     struct reservation *r;
@@ -243,25 +233,21 @@ is_behind_all(const struct scheduler *s, const struct queued_pod *queued)
     const struct timeline *t = timeline_of(s);
     char key[KEY_SIZE];
 
-    return timeline_count(t) >= timeline_most(t)
-           && timeline_rank(t, queued) >= timeline_most(t)
+    return timeline_count(t) >= timeline_most(t) && timeline_rank(t, queued) >= timeline_most(t)
            && timeline_find(t, key_of(queued, key)) == NULL;
 }
 
 const struct reservation *
-scheduler_find_reservation(const struct scheduler *s,
-                           const struct queued_pod *queued)
+scheduler_find_reservation(const struct scheduler *s, const struct queued_pod *queued)
 {
     char key[KEY_SIZE];
 
-    return timeline_count(timeline_of(s)) > 0
-               ? timeline_find(timeline_of(s), key_of(queued, key))
-               : NULL;
+    return timeline_count(timeline_of(s)) > 0 ? timeline_find(timeline_of(s), key_of(queued, key))
+                                              : NULL;
 }
 
 bool
-scheduler_reservation_moves(struct scheduler *s,
-                            const struct queued_pod *queued)
+scheduler_reservation_moves(struct scheduler *s, const struct queued_pod *queued)
 {
     struct timeline *t = timeline_of(s);
     char key[KEY_SIZE];
@@ -269,8 +255,7 @@ scheduler_reservation_moves(struct scheduler *s,
 }
 
 const struct reserved_place *
-scheduler_find_place(const struct scheduler *s,
-                     const struct queued_pod *queued,
+scheduler_find_place(const struct scheduler *s, const struct queued_pod *queued,
                      const struct pod_view *pod)
 {
     const struct reservation *r = scheduler_find_reservation(s, queued);
@@ -282,8 +267,7 @@ scheduler_find_place(const struct scheduler *s,
 }
 
 bool
-scheduler_may_reserve(const struct scheduler *s,
-                      const struct queued_pod *queued)
+scheduler_may_reserve(const struct scheduler *s, const struct queued_pod *queued)
 {
     return queued->profile->timed != 0 && !queued->is_deleted
            && (nominator_node(s->handle.nominator, queued->pod) != NULL
@@ -293,29 +277,22 @@ scheduler_may_reserve(const struct scheduler *s,
 /* A pod with all possible reservations before it has none, or has the last one.
  */
 bool
-scheduler_lacks_reservation(const struct scheduler *s,
-                            const struct queued_pod *queued)
+scheduler_lacks_reservation(const struct scheduler *s, const struct queued_pod *queued)
 {
     const struct timeline *t = timeline_of(s);
     char key[KEY_SIZE];
 
-    if (timeline_count(t) >= timeline_most(t)
-        && timeline_rank(t, queued) >= timeline_most(t)
+    if (timeline_count(t) >= timeline_most(t) && timeline_rank(t, queued) >= timeline_most(t)
         && nominator_count(s->handle.nominator) == 0)
         return false;
-    return scheduler_may_reserve(s, queued)
-           && timeline_find(t, key_of(queued, key)) == NULL;
+    return scheduler_may_reserve(s, queued) && timeline_find(t, key_of(queued, key)) == NULL;
 }
 
 void
-scheduler_reserve(struct scheduler *s,
-                  struct queued_pod *queued,
-                  struct pod_view *const *members,
-                  unsigned count,
-                  const struct diagnosis *d)
+scheduler_reserve(struct scheduler *s, struct queued_pod *queued, struct pod_view *const *members,
+                  unsigned count, const struct diagnosis *d)
 {
-    bool is_nominated =
-        nominator_node(s->handle.nominator, queued->pod) != NULL;
+    bool is_nominated = nominator_node(s->handle.nominator, queued->pod) != NULL;
     bool may_ever = true;
 
     queued->passed_over = 0;
@@ -333,10 +310,7 @@ scheduler_reserve(struct scheduler *s,
  * that node, and other pods may use the free place.
  */
 static void
-exchange(struct scheduler *s,
-         struct reservation *r,
-         unsigned at,
-         const struct pod_view *pod,
+exchange(struct scheduler *s, struct reservation *r, unsigned at, const struct pod_view *pod,
          struct node_view *node)
 {
     struct what_if w = {.timeline = timeline_of(s),
@@ -347,8 +321,7 @@ exchange(struct scheduler *s,
     struct reserved_place *free_place = NULL;
     struct cycle cycle;
 
-    if (r->places == NULL || node->slot >= r->n_slots
-        || !r->may_come[node->slot]
+    if (r->places == NULL || node->slot >= r->n_slots || !r->may_come[node->slot]
         || timeline_end_us(pod, w.now_us) > r->from_us)
         return;
     for (unsigned i = 0; i < r->count; i++) {
@@ -390,9 +363,7 @@ note_taken(struct scheduler *s, struct pod_view *pod, const char *node_name)
 }
 
 void
-scheduler_note_placed(struct scheduler *s,
-                      struct assignment *const *members,
-                      unsigned count)
+scheduler_note_placed(struct scheduler *s, struct assignment *const *members, unsigned count)
 {
     struct timeline *t = timeline_of(s);
     struct reservation *r;
@@ -408,15 +379,12 @@ scheduler_note_placed(struct scheduler *s,
 }
 
 void
-scheduler_bind_reservations(struct scheduler *s,
-                            const struct queued_pod *queued)
+scheduler_bind_reservations(struct scheduler *s, const struct queued_pod *queued)
 {
     struct timeline *t = timeline_of(s);
 
-    timeline_bind(t,
-                  timeline_count(t) > 0 && queued != NULL
-                      ? timeline_rank(t, queued)
-                      : timeline_count(t));
+    timeline_bind(t, timeline_count(t) > 0 && queued != NULL ? timeline_rank(t, queued)
+                                                             : timeline_count(t));
 }
 
 /* ---- Changes of the cluster ---- */
@@ -432,8 +400,7 @@ scheduler_room_changed(struct scheduler *s, const struct node_view *node)
     for (unsigned i = 0; i < timeline_count(t); i++) {
         struct reservation *r = timeline_at(t, i);
 
-        if (node == NULL
-            || (node->slot < r->n_slots && r->may_come[node->slot]))
+        if (node == NULL || (node->slot < r->n_slots && r->may_come[node->slot]))
             r->is_stale = true;
     }
 }
@@ -481,8 +448,7 @@ scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod)
         for (unsigned m = 0; m < r->count; m++)
             if (pod_view_is_same(r->members[m], pod)
                 && (r->members[m]->priority != pod->priority
-                    || timeline_limit_us(r->members[m])
-                           != timeline_limit_us(pod))) {
+                    || timeline_limit_us(r->members[m]) != timeline_limit_us(pod))) {
                 drop(s, r);
                 return;
             }
@@ -496,8 +462,7 @@ is_trying(const struct scheduler *s)
 {
     struct queue_counts counts = queue_count(s->queue);
 
-    return counts.active > 0 || counts.backoff > 0
-           || queue_has_room_to_hand_out(s->queue);
+    return counts.active > 0 || counts.backoff > 0 || queue_has_room_to_hand_out(s->queue);
 }
 
 /* The first pod that waits for room may get a reservation, so it is tried. If
@@ -520,10 +485,7 @@ fill(struct scheduler *s)
     if (first == NULL || is_behind_all(s, first))
         return;
     queue_activate(s->queue, first->pod->namespace, first->pod->name);
-    queue_pass_over(s->queue,
-                    first->pod->namespace,
-                    first->pod->name,
-                    queue_next_event(s->queue));
+    queue_pass_over(s->queue, first->pod->namespace, first->pod->name, queue_next_event(s->queue));
 }
 
 static void

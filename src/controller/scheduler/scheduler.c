@@ -84,9 +84,8 @@ begin_assignment(struct scheduler *s, struct queued_pod *queued)
     a->queued = queued;
     a->profile = queued->profile;
     a->began_us = s->trace.began_us;
-    a->asks_nodes =
-        s->extender_rounds != NULL
-        && extender_rounds_concern_nodes(s->extender_rounds, queued->pod);
+    a->asks_nodes = s->extender_rounds != NULL
+                    && extender_rounds_concern_nodes(s->extender_rounds, queued->pod);
     cycle_init(&a->cycle, queued->pod, &s->snapshot);
     return a;
 }
@@ -95,9 +94,7 @@ static bool
 is_about_volumes(const struct assignment *a, struct answer answer)
 {
     return answer.plugin < a->profile->n_entries
-           && strcmp(a->profile->entries[answer.plugin].plugin->name,
-                     "VolumeBinding")
-                  == 0;
+           && strcmp(a->profile->entries[answer.plugin].plugin->name, "VolumeBinding") == 0;
 }
 
 static struct answer
@@ -150,10 +147,8 @@ log_if_slow(const struct scheduler *s, const char *key)
     if (cycle_trace_total_us(&s->trace) <= SLOW_CYCLE_US)
         return;
     cycle_trace_format(&s->trace, &steps);
-    log_warning("pod '%s' took %lld ms to place among %u nodes: %s",
-                key,
-                (long long)(cycle_trace_total_us(&s->trace) / 1000),
-                s->snapshot.n_nodes,
+    log_warning("pod '%s' took %lld ms to place among %u nodes: %s", key,
+                (long long)(cycle_trace_total_us(&s->trace) / 1000), s->snapshot.n_nodes,
                 steps.text);
 }
 
@@ -164,15 +159,9 @@ ask_extenders(struct scheduler *s, struct assignment *a)
     struct node_finder_facts facts = node_finder_facts(s->node_finder);
 
     if (a->rounds++ < MAX_ROUNDS)
-        extender_rounds_ask_nodes(s->extender_rounds,
-                                  a,
-                                  facts.nodes,
-                                  facts.feasible);
+        extender_rounds_ask_nodes(s->extender_rounds, a, facts.nodes, facts.feasible);
     else
-        end_attempt(
-            s,
-            a,
-            answer_error(a, "the nodes change faster than extenders answer"));
+        end_attempt(s, a, answer_error(a, "the nodes change faster than extenders answer"));
 }
 
 /* NULL: no node fits, and the node finder knows why. */
@@ -185,9 +174,7 @@ find_node(struct scheduler *s, struct assignment *a)
     cycle_trace_mark(&s->trace, STEP_SNAPSHOT);
     if (a->asks_nodes && a->extender_results == NULL)
         a->extender_results = extender_results_new();
-    node = node_finder_find(s->node_finder,
-                            a->profile,
-                            &a->cycle,
+    node = node_finder_find(s->node_finder, a->profile, &a->cycle,
                             a->asks_nodes ? a->extender_results : NULL);
     scheduler_metrics_algorithm(s->metrics, cycle_trace_total_us(&s->trace));
     return node;
@@ -273,12 +260,10 @@ check_room(struct scheduler *s, struct assignment_group *g)
     if (first->asks_nodes || scheduler_may_reserve(s, first->queued)
         || scheduler_group_has_room(s, g))
         return ANSWER_OK;
-    first->queued->unschedulable =
-        first->profile->rooms | first->profile->timed;
+    first->queued->unschedulable = first->profile->rooms | first->profile->timed;
     first->queued->pending = 0;
     g->lacks_room = true;
-    words = xasprintf("there is not enough room for all %u pods of its group",
-                      g->count);
+    words = xasprintf("there is not enough room for all %u pods of its group", g->count);
     answer = answer_error(first, words);
     answer.verdict = VERDICT_REJECT;
     return answer;
@@ -289,9 +274,7 @@ displace_member(struct scheduler *s, struct assignment *a)
 {
     if (a->node_name == NULL)
         return;
-    profile_unreserve(a->profile,
-                      &a->cycle,
-                      cache_find_node(s->cache, a->node_name));
+    profile_unreserve(a->profile, &a->cycle, cache_find_node(s->cache, a->node_name));
     free(a->node_name);
     a->node_name = NULL;
 }
@@ -310,10 +293,7 @@ reserve_group(struct scheduler *s, const struct assignment_group *g)
     members = xnew_array(struct pod_view *, g->count);
     for (unsigned i = 0; i < g->count; i++)
         members[i] = g->members[i]->cycle.pod;
-    scheduler_reserve(s,
-                      g->members[0]->queued,
-                      members,
-                      g->count,
+    scheduler_reserve(s, g->members[0]->queued, members, g->count,
                       node_finder_diagnosis(s->node_finder));
 }
 
@@ -350,10 +330,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
 }
 
 static struct assignment_group *
-begin_group(struct scheduler *s,
-            const char *name,
-            struct queued_pod **pods,
-            unsigned count)
+begin_group(struct scheduler *s, const char *name, struct queued_pod **pods, unsigned count)
 {
     struct assignment_group *g = xnew(struct assignment_group);
 
@@ -441,16 +418,14 @@ resume(struct scheduler *s, struct assignment *a)
 static bool
 has_extender_answers(const struct scheduler *s)
 {
-    return s->extender_rounds != NULL
-           && extender_rounds_has_ready(s->extender_rounds);
+    return s->extender_rounds != NULL && extender_rounds_has_ready(s->extender_rounds);
 }
 
 static bool
 has_work(const struct scheduler *s)
 {
     return queue_count(s->queue).active > 0 || has_extender_answers(s)
-           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0
-           || s->moved_pods != NULL;
+           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0 || s->moved_pods != NULL;
 }
 
 bool
@@ -533,10 +508,8 @@ scheduler_tick(struct scheduler *s)
     counts = scheduler_count(s);
     scheduler_metrics_counts(s->metrics, &counts);
     for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
-        scheduler_metrics_waiting_calls(
-            s->metrics,
-            kinds[i]->name,
-            dispatcher_waiting(s->dispatcher, kinds[i]));
+        scheduler_metrics_waiting_calls(s->metrics, kinds[i]->name,
+                                        dispatcher_waiting(s->dispatcher, kinds[i]));
     for (unsigned i = 0; i < s->n_profiles; i++)
         scheduler_metrics_profile(s->metrics, s->profiles[i]);
     if (s->metrics != NULL)

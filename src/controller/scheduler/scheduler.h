@@ -73,9 +73,7 @@ struct scheduler_settings {
      * scheduler asks when a pod is added or changes. NULL: every pod is placed
      * by itself.
      */
-    unsigned (*group_of)(const struct object *pod,
-                         const char **ret_name,
-                         void *context);
+    unsigned (*group_of)(const struct object *pod, const char **ret_name, void *context);
 
     /* Called when there is work and there was none before. May be NULL. */
     void (*ready)(void *context);
@@ -84,8 +82,7 @@ struct scheduler_settings {
 
 /* Life */
 void scheduler_free(struct scheduler *s);
-int scheduler_new(const struct scheduler_settings *settings,
-                  struct scheduler **ret_scheduler,
+int scheduler_new(const struct scheduler_settings *settings, struct scheduler **ret_scheduler,
                   struct error *err);
 DEFINE_CLEANUP(struct scheduler, scheduler_free)
 
@@ -112,35 +109,28 @@ int64_t scheduler_next_us(const struct scheduler *s);
  * object is NULL when an object was added, and the new one when it was deleted.
  * Objects of further kinds are kept for plugins to look up.
  */
-void scheduler_pod_changed(struct scheduler *s,
-                           const struct object *old_object,
+void scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
                            const struct object *new_object);
-void scheduler_node_changed(struct scheduler *s,
-                            const struct object *old_object,
+void scheduler_node_changed(struct scheduler *s, const struct object *old_object,
                             const struct object *new_object);
-void scheduler_object_changed(struct scheduler *s,
-                              const struct object *old_object,
+void scheduler_object_changed(struct scheduler *s, const struct object *old_object,
                               const struct object *new_object);
 
 /* Priority classes and partitions. A change takes effect at once, but waiting
  * pods are notified at the next tick, so that many changes of one object are
  * one event.
  */
-void scheduler_class_changed(struct scheduler *s,
-                             const struct object *old_object,
+void scheduler_class_changed(struct scheduler *s, const struct object *old_object,
                              const struct object *new_object);
-void scheduler_partition_changed(struct scheduler *s,
-                                 const struct object *old_object,
+void scheduler_partition_changed(struct scheduler *s, const struct object *old_object,
                                  const struct object *new_object);
 
 /* Reservations of nodes, with the same delay. */
-void scheduler_reservation_changed(struct scheduler *s,
-                                   const struct object *old_object,
+void scheduler_reservation_changed(struct scheduler *s, const struct object *old_object,
                                    const struct object *new_object);
 
 /* Claims, volumes and storage classes. */
-void scheduler_storage_changed(struct scheduler *s,
-                               const struct object *old_object,
+void scheduler_storage_changed(struct scheduler *s, const struct object *old_object,
                                const struct object *new_object);
 
 /* Look */
@@ -152,10 +142,8 @@ struct scheduler_counts scheduler_count(const struct scheduler *s);
  * pods, with the number of them; it has no state if no pod waits. Nothing in
  * the scheduler changes.
  */
-struct json *scheduler_explain(struct scheduler *s,
-                               const struct object *object,
-                               bool is_hypothetical,
-                               struct arena *arena);
+struct json *scheduler_explain(struct scheduler *s, const struct object *object,
+                               bool is_hypothetical, struct arena *arena);
 
 /* Logs the queue and the cache, and how they differ from the API (debugger.h).
  */

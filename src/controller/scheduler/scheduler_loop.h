@@ -17,8 +17,7 @@ struct scheduler_loop;
 struct scheduler;
 
 void scheduler_loop_free(struct scheduler_loop *p);
-struct scheduler_loop *scheduler_loop_new(struct loop *loop,
-                                          struct clock *clock)
+struct scheduler_loop *scheduler_loop_new(struct loop *loop, struct clock *clock)
     OWNED_BY(scheduler_loop_free);
 DEFINE_CLEANUP(struct scheduler_loop, scheduler_loop_free)
 
@@ -27,7 +26,6 @@ DEFINE_CLEANUP(struct scheduler_loop, scheduler_loop_free)
  * Ready: there is work (scheduler_settings.ready, with the scheduler loop as
  * context); before the start this does nothing.
  */
-void scheduler_loop_start(struct scheduler_loop *p,
-                          struct scheduler *scheduler);
+void scheduler_loop_start(struct scheduler_loop *p, struct scheduler *scheduler);
 void scheduler_loop_stop(struct scheduler_loop *p);
 void scheduler_loop_ready(void *context);

@@ -92,17 +92,17 @@ struct scheduler {
     struct moved_pods *moved_pods;  /* to be notified of new terms, or NULL */
     /* Partitions whose nodes serve one user at a time. */
     unsigned n_partitions_of_one_user;
-    bool has_mode_changed; /* preemption's, of a partition or class */
+    bool has_mode_changed;            /* preemption's, of a partition or class */
     struct map *changed_reservations; /* by name, since the last tick */
     struct start_forecast *forecast;
-    struct time_share report_share; /* of the thread, for reports of waits */
-    bool may_lack_reservation;      /* an unschedulable pod may get one */
-    bool has_room_come;             /* since fill() looked for a pod */
-    struct freed_places freed;      /* by reservations; not reported yet */
-    bool has_nomination_gone;       /* and that was not reported yet */
-    int64_t next_ranking_us;        /* when to rank unschedulable pods again */
-    unsigned n_to_rank;             /* groups still to be ranked now */
-    uint64_t room_turn;             /* while it lasts, no node changes */
+    struct time_share report_share;   /* of the thread, for reports of waits */
+    bool may_lack_reservation;        /* an unschedulable pod may get one */
+    bool has_room_come;               /* since fill() looked for a pod */
+    struct freed_places freed;        /* by reservations; not reported yet */
+    bool has_nomination_gone;         /* and that was not reported yet */
+    int64_t next_ranking_us;          /* when to rank unschedulable pods again */
+    unsigned n_to_rank;               /* groups still to be ranked now */
+    uint64_t room_turn;               /* while it lasts, no node changes */
     struct room_answer *room_answers; /* for free_room.c; NULL: none yet */
     int64_t clock_offset_us;          /* real clock less monotonic clock */
     int64_t next_leftover_us;
@@ -113,10 +113,8 @@ struct scheduler {
 /* The profile that schedules the pod, or NULL: another scheduler does. Named:
  * by the name in a pod's spec, which may be NULL.
  */
-struct profile *scheduler_profile(const struct scheduler *s,
-                                  const struct object *pod);
-struct profile *scheduler_profile_named(const struct scheduler *s,
-                                        const char *name);
+struct profile *scheduler_profile(const struct scheduler *s, const struct object *pod);
+struct profile *scheduler_profile_named(const struct scheduler *s, const char *name);
 
 /* Reservations (reservations.c). Bind: reservations before this pod and its
  * group in the order bind it; NULL: all do. May reserve: the pod is one of the
@@ -130,29 +128,18 @@ struct profile *scheduler_profile_named(const struct scheduler *s,
  * or changed. Wait changed: a waiting pod was changed. Settle: to be called
  * before the next cycle.
  */
-void scheduler_bind_reservations(struct scheduler *s,
-                                 const struct queued_pod *queued);
-bool scheduler_may_reserve(const struct scheduler *s,
-                           const struct queued_pod *queued);
-const struct reserved_place *
-scheduler_find_place(const struct scheduler *s,
-                     const struct queued_pod *queued,
-                     const struct pod_view *pod);
-const struct reservation *
-scheduler_find_reservation(const struct scheduler *s,
-                           const struct queued_pod *queued);
-bool scheduler_reservation_moves(struct scheduler *s,
-                                 const struct queued_pod *queued);
-bool scheduler_lacks_reservation(const struct scheduler *s,
-                                 const struct queued_pod *queued);
-void scheduler_reserve(struct scheduler *s,
-                       struct queued_pod *queued,
-                       struct pod_view *const *members,
-                       unsigned count,
-                       const struct diagnosis *d);
-void scheduler_note_placed(struct scheduler *s,
-                           struct assignment *const *members,
-                           unsigned count);
+void scheduler_bind_reservations(struct scheduler *s, const struct queued_pod *queued);
+bool scheduler_may_reserve(const struct scheduler *s, const struct queued_pod *queued);
+const struct reserved_place *scheduler_find_place(const struct scheduler *s,
+                                                  const struct queued_pod *queued,
+                                                  const struct pod_view *pod);
+const struct reservation *scheduler_find_reservation(const struct scheduler *s,
+                                                     const struct queued_pod *queued);
+bool scheduler_reservation_moves(struct scheduler *s, const struct queued_pod *queued);
+bool scheduler_lacks_reservation(const struct scheduler *s, const struct queued_pod *queued);
+void scheduler_reserve(struct scheduler *s, struct queued_pod *queued,
+                       struct pod_view *const *members, unsigned count, const struct diagnosis *d);
+void scheduler_note_placed(struct scheduler *s, struct assignment *const *members, unsigned count);
 void scheduler_room_changed(struct scheduler *s, const struct node_view *node);
 void scheduler_nodes_changed(struct scheduler *s);
 void scheduler_node_leaves(struct scheduler *s, const struct node_view *node);
@@ -165,10 +152,8 @@ void scheduler_tick_reservations(struct scheduler *s);
  * later or elsewhere than the reservation is now. The caller ends the start in
  * any case (start_answer_fini).
  */
-bool scheduler_plan_reservation(struct scheduler *s,
-                                const struct reservation *r,
-                                struct start_answer *ret_start,
-                                bool *ret_is_moved);
+bool scheduler_plan_reservation(struct scheduler *s, const struct reservation *r,
+                                struct start_answer *ret_start, bool *ret_is_moved);
 
 /* Nodes of reservations (open_nodes.c). Note, tell: others may have again what
  * was reserved on the node. Find open nodes: sets on which nodes the pods may
@@ -177,26 +162,19 @@ bool scheduler_plan_reservation(struct scheduler *s,
 void scheduler_note_freed(struct scheduler *s, const struct node_view *node);
 void scheduler_tell_freed(struct scheduler *s);
 void scheduler_forget_freed(struct scheduler *s);
-bool scheduler_find_open_nodes(const struct scheduler *s,
-                               const struct diagnosis *d,
+bool scheduler_find_open_nodes(const struct scheduler *s, const struct diagnosis *d,
                                struct reservation *r);
 
 /* Whether the members are equal. Groups of different members get no
  * reservation.
  */
-bool scheduler_are_alike(struct scheduler *s,
-                         const struct profile *profile,
-                         struct pod_view *const *members,
-                         unsigned count);
+bool scheduler_are_alike(struct scheduler *s, const struct profile *profile,
+                         struct pod_view *const *members, unsigned count);
 
 /* For the queue: which free room may help which pods (free_room.c). */
 const char *scheduler_room_of(const struct object *ended, void *scheduler);
-bool scheduler_has_room(const struct queued_pod *queued,
-                        const char *node_name,
-                        void *scheduler);
-bool scheduler_is_kept_off(const struct queued_pod *queued,
-                           const char *node_name,
-                           void *scheduler);
+bool scheduler_has_room(const struct queued_pod *queued, const char *node_name, void *scheduler);
+bool scheduler_is_kept_off(const struct queued_pod *queued, const char *node_name, void *scheduler);
 bool scheduler_must_try(const struct queued_pod *queued, void *scheduler);
 bool scheduler_is_first(const struct queued_pod *queued, void *scheduler);
 bool scheduler_is_reserved(const struct queued_pod *queued, void *scheduler);
@@ -213,17 +191,14 @@ void scheduler_rank_asleep(struct scheduler *s);
  * a leader that was activated may become unschedulable again, because the nodes
  * have no room for its group.
  */
-bool scheduler_group_has_room(const struct scheduler *s,
-                              const struct assignment_group *g);
+bool scheduler_group_has_room(const struct scheduler *s, const struct assignment_group *g);
 bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
 
 /* End: the pod is no longer nominated, because it has taken that node, or no
  * node (NULL). Tell: reports an event to the pods that may use the room that
  * was kept for it.
  */
-void scheduler_end_nomination(struct scheduler *s,
-                              const struct pod_view *pod,
-                              const char *taken);
+void scheduler_end_nomination(struct scheduler *s, const struct pod_view *pod, const char *taken);
 void scheduler_tell_nominations(struct scheduler *s);
 
 /* The kinds of API calls that bind one pod and a group (plugin_handle.c). */
@@ -244,8 +219,7 @@ void scheduler_tell_partitions(struct scheduler *s);
  * them before. No pod is tried meanwhile, because it could preempt a pod whose
  * tier is about to rise with its own.
  */
-struct pod_view *scheduler_view_pod(struct scheduler *s,
-                                    const struct object *pod)
+struct pod_view *scheduler_view_pod(struct scheduler *s, const struct object *pod)
     OWNED_BY(pod_view_unref);
 void scheduler_partition_terms_changed(struct scheduler *s);
 bool scheduler_tell_moved_pods(struct scheduler *s);
@@ -260,8 +234,7 @@ void scheduler_tell_node_reservations(struct scheduler *s);
  * plugins that rejected the pod, which decide what may activate it. Found no
  * node: ends the attempt, unless PostFilter continues it later.
  */
-void scheduler_note_rejectors(const struct scheduler *s,
-                              struct assignment *a,
+void scheduler_note_rejectors(const struct scheduler *s, struct assignment *a,
                               const struct diagnosis *d);
 void scheduler_found_no_node(struct scheduler *s, struct assignment *a);
 
@@ -271,53 +244,34 @@ void scheduler_found_no_node(struct scheduler *s, struct assignment *a);
  */
 void scheduler_return(struct scheduler *s, struct assignment *a);
 void scheduler_forget(struct scheduler *s, struct assignment *a);
-void
-scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer);
-void scheduler_attempt_ended(struct scheduler *s,
-                             const struct assignment *a,
+void scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer);
+void scheduler_attempt_ended(struct scheduler *s, const struct assignment *a,
                              enum attempt_result result);
 
 /* Callbacks of the binding cycle and of the extender that binds. */
 void scheduler_pod_leaves(struct assignment *a, void *scheduler);
-void scheduler_pod_ended(struct assignment *a,
-                         struct answer answer,
-                         void *scheduler);
-void scheduler_pod_passed(const struct assignment *a,
-                          enum verdict verdict,
-                          int64_t took_us,
+void scheduler_pod_ended(struct assignment *a, struct answer answer, void *scheduler);
+void scheduler_pod_passed(const struct assignment *a, enum verdict verdict, int64_t took_us,
                           void *scheduler);
-void scheduler_volumes_ended(struct assignment *a,
-                             const char *words,
-                             void *scheduler);
+void scheduler_volumes_ended(struct assignment *a, const char *words, void *scheduler);
 void scheduler_group_failed(struct assignment_group *g, void *scheduler);
 void scheduler_abandon_member(struct assignment *a, void *scheduler);
 bool scheduler_bind_by_extender(struct assignment *a, void *scheduler);
-void scheduler_extender_bound(struct assignment *a,
-                              enum verdict verdict,
-                              void *scheduler);
+void scheduler_extender_bound(struct assignment *a, enum verdict verdict, void *scheduler);
 
 /* Report to the pod's owner why it waits (wait_report.c): after a cycle that
  * found no node, also for equal pods; while preemption frees a node for it;
  * after an attempt that failed later; when a plugin keeps it out of the queue.
  */
-void scheduler_report_alike(struct scheduler *s,
-                            const struct queued_pod *queued);
-void scheduler_report_wait(struct scheduler *s,
-                           const struct assignment *a,
-                           const struct diagnosis *d,
-                           const struct diagnosis_counts *counts,
+void scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued);
+void scheduler_report_wait(struct scheduler *s, const struct assignment *a,
+                           const struct diagnosis *d, const struct diagnosis_counts *counts,
                            const char *error);
-void scheduler_report_room(struct scheduler *s,
-                           const struct pod_view *pod,
-                           const char *node_name);
-void scheduler_report_failure(struct scheduler *s,
-                              const struct pod_view *pod,
-                              const char *words,
+void scheduler_report_room(struct scheduler *s, const struct pod_view *pod, const char *node_name);
+void scheduler_report_failure(struct scheduler *s, const struct pod_view *pod, const char *words,
                               bool is_error);
 void scheduler_report_gates(struct scheduler *s, const struct pod_view *pod);
 
 /* Formats the cause of a failure; returns its code. */
-const char *scheduler_format_failure(const struct pod_view *pod,
-                                     const char *words,
-                                     bool is_error,
+const char *scheduler_format_failure(const struct pod_view *pod, const char *words, bool is_error,
                                      struct strbuf *out);

@@ -97,9 +97,7 @@ group_of(const struct object *pod, const char **ret_name, void *context)
 
 /* Why no group with that pod can be placed; NULL: it can. */
 static const char *
-refuse_group(const struct pod_view *pod,
-             const struct profile *profile,
-             void *context)
+refuse_group(const struct pod_view *pod, const struct profile *profile, void *context)
 {
     const struct scheduler *s = context;
 
@@ -123,25 +121,17 @@ member_held(const struct queued_pod *pod, void *context)
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
     pod_group_format_hold(pod->pod_group, &words);
-    recorder_condition(s->recorder,
-                       pod->pod,
-                       pod->pod_group->refusal != NULL ? "Unschedulable"
-                                                       : "SchedulingGated",
+    recorder_condition(s->recorder, pod->pod,
+                       pod->pod_group->refusal != NULL ? "Unschedulable" : "SchedulingGated",
                        words.text);
 }
 
 static void
-call_ended(const struct dispatch_kind *kind,
-           int code,
-           int64_t took_us,
-           void *context)
+call_ended(const struct dispatch_kind *kind, int code, int64_t took_us, void *context)
 {
     const struct scheduler *s = context;
 
-    scheduler_metrics_call(s->metrics,
-                           kind->name,
-                           code >= 200 && code < 300,
-                           took_us);
+    scheduler_metrics_call(s->metrics, kind->name, code >= 200 && code < 300, took_us);
 }
 
 static void
@@ -153,10 +143,7 @@ eviction_begins(struct pod_view *victim, const char *message, void *context)
 }
 
 static void
-eviction_ended(const struct pod_view *preemptor,
-               bool has_failed,
-               int64_t took_us,
-               void *context)
+eviction_ended(const struct pod_view *preemptor, bool has_failed, int64_t took_us, void *context)
 {
     const struct scheduler *s = context;
 
@@ -166,10 +153,7 @@ eviction_ended(const struct pod_view *preemptor,
 }
 
 static void
-yield_said(struct pod_view *pod,
-           const char *reason,
-           const char *message,
-           void *context)
+yield_said(struct pod_view *pod, const char *reason, const char *message, void *context)
 {
     const struct scheduler *s = context;
 
@@ -190,8 +174,7 @@ rank_pod(const struct queued_pod *pod, void *context)
 {
     const struct scheduler *s = context;
 
-    return s->pod_ranks != NULL ? pod_ranks_rank(s->pod_ranks, pod)
-                                : (struct queue_rank){0};
+    return s->pod_ranks != NULL ? pod_ranks_rank(s->pod_ranks, pod) : (struct queue_rank){0};
 }
 
 static void
@@ -315,15 +298,13 @@ make_components(struct scheduler *s)
     s->recorder = recorder_new(&(struct recorder_settings){
         .dispatcher = s->dispatcher,
         .clock = set->clock,
-        .component =
-            set->component != NULL ? set->component : SCHEDULER_DEFAULT_NAME,
+        .component = set->component != NULL ? set->component : SCHEDULER_DEFAULT_NAME,
     });
     s->retained_allocations = (struct retained_allocations){
         .cache = s->cache,
         .queue = s->queue,
     };
-    s->unallocated_pods =
-        unallocated_pods_new(set->client, set->clock, s->cache);
+    s->unallocated_pods = unallocated_pods_new(set->client, set->clock, s->cache);
     s->metrics = scheduler_metrics_new(set->metrics);
     s->evictions = evictions_new(&(struct evictions_settings){
         .client = set->client,
@@ -347,20 +328,17 @@ make_components(struct scheduler *s)
 }
 
 int
-scheduler_new(const struct scheduler_settings *settings,
-              struct scheduler **ret_scheduler,
+scheduler_new(const struct scheduler_settings *settings, struct scheduler **ret_scheduler,
               struct error *err)
 {
     CLEANUP(scheduler_freep) struct scheduler *s = xnew(struct scheduler);
     int r;
 
     s->settings = *settings;
-    if (settings->features != NULL
-        && !settings->features->is_on[FEATURE_OPPORTUNISTIC_BATCHING])
+    if (settings->features != NULL && !settings->features->is_on[FEATURE_OPPORTUNISTIC_BATCHING])
         s->settings.without_sharing = true;
     s->random.state = settings->seed;
-    s->clock_offset_us =
-        clock_real_us(settings->clock) - clock_monotonic_us(settings->clock);
+    s->clock_offset_us = clock_real_us(settings->clock) - clock_monotonic_us(settings->clock);
     s->resources = string_ids_new();
     s->demands = shared_demands_new();
     s->reasons = string_ids_new();
@@ -465,9 +443,7 @@ scheduler_count(const struct scheduler *s)
         .in_group = q.in_group,
         .in_flight = q.in_flight,
         .binding = binding_cycle_count(s->binding_cycle),
-        .parked = s->extender_rounds != NULL
-                      ? extender_rounds_count(s->extender_rounds)
-                      : 0,
+        .parked = s->extender_rounds != NULL ? extender_rounds_count(s->extender_rounds) : 0,
         .nodes = c.nodes,
         .pods = c.pods,
         .assumed = c.assumed,

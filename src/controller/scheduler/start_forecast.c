@@ -92,22 +92,17 @@ start_forecast_new(void)
 /* ---- Pools ---- */
 
 static bool
-is_of_partitions(struct scheduler *s,
-                 const char *names,
-                 const struct node_view *node)
+is_of_partitions(struct scheduler *s, const char *names, const struct node_view *node)
 {
     size_t n;
 
     for (const char *at = names; (n = partition_next_name(&at)) > 0; at += n) {
         CLEANUP_FREE char *name = xstrndup(at, n);
         const struct object *object =
-            s->handle.find != NULL
-                ? s->handle.find(s->handle.owner, partition_kind.name, name)
-                : NULL;
+            s->handle.find != NULL ? s->handle.find(s->handle.owner, partition_kind.name, name)
+                                   : NULL;
 
-        if (object != NULL
-            && partition_has_node(partition_of(object),
-                                  &node->node->meta.labels))
+        if (object != NULL && partition_has_node(partition_of(object), &node->node->meta.labels))
             return true;
     }
     return false;
@@ -176,18 +171,13 @@ static bool
 is_open(const struct node_view *node)
 {
     return node->node != NULL && !node->is_unschedulable
-           && (node_is_ready(node->node)
-               || node_find_condition(node->node, "Ready") == NULL);
+           && (node_is_ready(node->node) || node_find_condition(node->node, "Ready") == NULL);
 }
 
 static void
-add_cpus(struct start_forecast *f,
-         const struct node_view *node,
-         int64_t mcpu,
-         int64_t in_us)
+add_cpus(struct start_forecast *f, const struct node_view *node, int64_t mcpu, int64_t in_us)
 {
-    uint32_t pools =
-        node->slot < f->n_slots ? f->pools_of[node->slot] : UINT32_C(1);
+    uint32_t pools = node->slot < f->n_slots ? f->pools_of[node->slot] : UINT32_C(1);
 
     for (unsigned i = 0; i < f->n_pools; i++)
         if ((pools & 1u << i) != 0)
@@ -195,10 +185,7 @@ add_cpus(struct start_forecast *f,
 }
 
 static bool
-add_end(const struct pod_view *pod,
-        struct node_view *node,
-        int64_t end_us,
-        void *context)
+add_end(const struct pod_view *pod, struct node_view *node, int64_t end_us, void *context)
 {
     struct start_forecast *f = context;
 
@@ -217,8 +204,7 @@ count_cpus(struct scheduler *s, struct start_forecast *f)
     }
     for (uint32_t i = 0; i < s->snapshot.n_nodes; i++) {
         const struct node_view *node = s->snapshot.nodes[i];
-        int64_t free_mcpu =
-            node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
+        int64_t free_mcpu = node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
 
         if (is_open(node) && free_mcpu > 0)
             add_cpus(f, node, free_mcpu, 0);
@@ -250,9 +236,7 @@ lacks_room(const struct queued_pod *rejected)
 {
     const struct profile *profile = rejected->profile;
 
-    return ((rejected->unschedulable | rejected->pending)
-            & (profile->rooms | profile->timed))
-           != 0;
+    return ((rejected->unschedulable | rejected->pending) & (profile->rooms | profile->timed)) != 0;
 }
 
 /* Whether the pod waits for room, or was not tried yet. */
@@ -272,10 +256,7 @@ is_for_room(const struct scheduler *s, const struct queued_pod *queued)
 
 /* The first cell in which both all nodes and the pool have the CPUs free. */
 static unsigned
-find_cell(const struct start_forecast *f,
-          unsigned pool,
-          int64_t mcpu,
-          int64_t run_us,
+find_cell(const struct start_forecast *f, unsigned pool, int64_t mcpu, int64_t run_us,
           unsigned from)
 {
     bool is_known = pool > 0 && f->pools[pool].is_counted;
@@ -314,8 +295,7 @@ lay(struct queued_pod *queued, void *context)
     if (!is_for_room(l->s, queued))
         return true;
     if (g != NULL) {
-        if (pod_group_is_held(g)
-            || queued != (g->leader != NULL ? g->leader : g->members[0]))
+        if (pod_group_is_held(g) || queued != (g->leader != NULL ? g->leader : g->members[0]))
             return true;
         mcpu = cpus_of_group(mcpu, g->count);
     }
@@ -376,8 +356,7 @@ make_if_older(struct scheduler *s, int64_t least_us)
     struct start_forecast *f = s->forecast;
     int64_t age_us = clock_monotonic_us(s->settings.clock) - f->made_us;
 
-    if (f->number == 0
-        || (age_us >= least_us && age_us >= f->took_us * FORECAST_SHARE))
+    if (f->number == 0 || (age_us >= least_us && age_us >= f->took_us * FORECAST_SHARE))
         make(s, f);
 }
 
@@ -395,13 +374,11 @@ find_last_us(struct scheduler *s, const struct pod_view *pod)
         return 0;
     pool = find_pool(f, pod);
     cell = find_cell(f, pool, pod->requests.cpu_milli, limit_us(pod), 0);
-    return cell < CPU_FORECAST_CELLS ? f->now_us + cpu_forecast_begin_us(cell)
-                                     : 0;
+    return cell < CPU_FORECAST_CELLS ? f->now_us + cpu_forecast_begin_us(cell) : 0;
 }
 
 int64_t
-scheduler_forecast_us(struct scheduler *s,
-                      const struct pod_view *pod,
+scheduler_forecast_us(struct scheduler *s, const struct pod_view *pod,
                       const struct queued_pod *queued)
 {
     const struct pod_group *g = queued != NULL ? queued->pod_group : NULL;
@@ -416,8 +393,7 @@ scheduler_forecast_us(struct scheduler *s,
 }
 
 void
-scheduler_forecast_note_earliest(struct scheduler *s,
-                                 struct queued_pod *queued,
+scheduler_forecast_note_earliest(struct scheduler *s, struct queued_pod *queued,
                                  struct pod_cause *told)
 {
     const struct start_forecast *f = s->forecast;
@@ -449,8 +425,7 @@ tell_pod(struct scheduler *s, const struct queued_pod *queued, int64_t from_us)
 
     if (!pod_view_is_in_time(queued->pod, from_us))
         from_us = 0;
-    if (cause != NULL && !cause->is_assumed
-        && scheduler_find_place(s, queued, queued->pod) == NULL)
+    if (cause != NULL && !cause->is_assumed && scheduler_find_place(s, queued, queued->pod) == NULL)
         recorder_set_plan(s->recorder, queued->pod, from_us, cause->node);
 }
 

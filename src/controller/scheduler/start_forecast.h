@@ -36,14 +36,12 @@ void scheduler_tick_forecast(struct scheduler *s);
  * 0: not known). If the last forecast says a later time, `told` gets that. If
  * the pod is behind the end of the forecast, its time is marked as assumed.
  */
-void scheduler_forecast_note_earliest(struct scheduler *s,
-                                      struct queued_pod *queued,
+void scheduler_forecast_note_earliest(struct scheduler *s, struct queued_pod *queued,
                                       struct pod_cause *told);
 
 /* When the pod or its group starts, on the real clock; 0: not known. A pod that
  * is not in the queue (NULL) counts as the last one. For a pod that came after
  * the last forecast a new one is made, if there is time.
  */
-int64_t scheduler_forecast_us(struct scheduler *s,
-                              const struct pod_view *pod,
+int64_t scheduler_forecast_us(struct scheduler *s, const struct pod_view *pod,
                               const struct queued_pod *queued);

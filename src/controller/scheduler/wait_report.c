@@ -51,26 +51,17 @@ shortage_of(const struct scheduler *s, const struct assignment *a)
 /* A reservation has the start time, even when there is no time for an estimate.
  */
 static void
-find_start(struct scheduler *s,
-           const struct assignment *a,
-           const struct diagnosis *d,
-           const struct shortage *shortage,
-           bool has_time,
-           struct pod_cause *ret)
+find_start(struct scheduler *s, const struct assignment *a, const struct diagnosis *d,
+           const struct shortage *shortage, bool has_time, struct pod_cause *ret)
 {
-    const struct reserved_place *place =
-        scheduler_find_place(s, a->queued, a->cycle.pod);
+    const struct reserved_place *place = scheduler_find_place(s, a->queued, a->cycle.pod);
     struct start_estimate estimate;
 
     if (place != NULL) {
         ret->from_us = place->reservation->from_us;
         ret->node = place->node->name;
     } else if (has_time) {
-        start_estimate_time(&estimate,
-                            shortage,
-                            d,
-                            s->cache,
-                            s->settings.clock);
+        start_estimate_time(&estimate, shortage, d, s->cache, s->settings.clock);
         ret->from_us = estimate.from_us;
         ret->is_assumed = estimate.is_assumed;
     }
@@ -81,13 +72,10 @@ find_start(struct scheduler *s,
  * before.
  */
 static void
-judge_deadline(const struct scheduler *s,
-               const struct pod_view *pod,
-               struct pod_cause *told,
+judge_deadline(const struct scheduler *s, const struct pod_view *pod, struct pod_cause *told,
                struct strbuf *words)
 {
-    int64_t from_us =
-        told->from_us > 0 ? told->from_us : clock_real_us(s->settings.clock);
+    int64_t from_us = told->from_us > 0 ? told->from_us : clock_real_us(s->settings.clock);
 
     if (told->from_us == CAUSE_FROM_SAME || pod_view_is_in_time(pod, from_us))
         return;
@@ -103,50 +91,41 @@ begin_of_reservation(const struct scheduler *s, const struct pod_view *pod)
 {
     const char *name = node_reservations_name(pod);
     const struct object *object =
-        name != NULL ? node_reservations_find(s->handle.node_reservations, name)
-                     : NULL;
+        name != NULL ? node_reservations_find(s->handle.node_reservations, name) : NULL;
     int64_t now_us = clock_real_us(s->settings.clock);
     struct reserved_window window;
 
-    return object != NULL
-                   && node_reservation_window(node_reservation_of(object),
-                                              now_us,
-                                              &window)
+    return object != NULL && node_reservation_window(node_reservation_of(object), now_us, &window)
                    && window.from_us > now_us
                ? window.from_us
                : 0;
 }
 
 void
-scheduler_report_wait(struct scheduler *s,
-                      const struct assignment *a,
-                      const struct diagnosis *d,
-                      const struct diagnosis_counts *counts,
-                      const char *error)
+scheduler_report_wait(struct scheduler *s, const struct assignment *a, const struct diagnosis *d,
+                      const struct diagnosis_counts *counts, const char *error)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     bool has_time = time_share_is_open(&s->report_share);
     int64_t began_us = time_share_begin(&s->report_share);
     struct shortage shortage = shortage_of(s, a);
     struct pod_cause told = {.from_us = CAUSE_FROM_SAME};
-    struct wait_cause cause = wait_cause_find(
-        &(struct wait_cause_facts){.shortage = &shortage,
-                                   .diagnosis = d,
-                                   .counts = counts,
-                                   .reasons = s->reasons,
-                                   .cache = s->cache,
-                                   .error = error,
-                                   .now_us = clock_real_us(s->settings.clock),
-                                   .scan_most =
-                                       has_time ? UINT32_MAX : FEW_NODES},
-        &words);
+    struct wait_cause cause =
+        wait_cause_find(&(struct wait_cause_facts){.shortage = &shortage,
+                                                   .diagnosis = d,
+                                                   .counts = counts,
+                                                   .reasons = s->reasons,
+                                                   .cache = s->cache,
+                                                   .error = error,
+                                                   .now_us = clock_real_us(s->settings.clock),
+                                                   .scan_most = has_time ? UINT32_MAX : FEW_NODES},
+                        &words);
 
     told.code = job_reason_name(cause.reason);
     told.message = words.text;
     if (!cause.is_for_room)
-        told.from_us = cause.reason == JOB_REASON_RESERVATION
-                           ? begin_of_reservation(s, a->cycle.pod)
-                           : 0;
+        told.from_us =
+            cause.reason == JOB_REASON_RESERVATION ? begin_of_reservation(s, a->cycle.pod) : 0;
     else
         find_start(s, a, d, &shortage, has_time, &told);
     judge_deadline(s, a->cycle.pod, &told, &words);
@@ -171,14 +150,11 @@ static void
 compare(struct queued_pod *other, void *context)
 {
     struct alike *alike = context;
-    const struct pod_cause *cause =
-        recorder_cause(alike->s->recorder, other->pod);
+    const struct pod_cause *cause = recorder_cause(alike->s->recorder, other->pod);
 
-    alike->is_other |=
-        cause != NULL
-        && (alike->is_for_room
-                ? !wait_cause_is_for_room(cause->code)
-                : strcmp(cause->message, alike->cause->message) != 0);
+    alike->is_other |= cause != NULL
+                       && (alike->is_for_room ? !wait_cause_is_for_room(cause->code)
+                                              : strcmp(cause->message, alike->cause->message) != 0);
 }
 
 static void
@@ -218,56 +194,40 @@ scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued)
 }
 
 static void
-report(struct scheduler *s,
-       const struct pod_view *pod,
-       const struct job_wait *wait)
+report(struct scheduler *s, const struct pod_view *pod, const struct job_wait *wait)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     enum job_reason reason = job_wait_format(wait, &pod->pod->spec, &words);
 
-    recorder_set_cause(s->recorder,
-                       pod,
-                       &(struct pod_cause){.code = job_reason_name(reason),
-                                           .message = words.text});
+    recorder_set_cause(s->recorder, pod,
+                       &(struct pod_cause){.code = job_reason_name(reason), .message = words.text});
 }
 
 const char *
-scheduler_format_failure(const struct pod_view *pod,
-                         const char *words,
-                         bool is_error,
+scheduler_format_failure(const struct pod_view *pod, const char *words, bool is_error,
                          struct strbuf *out)
 {
     return job_reason_name(job_wait_format(
         &(struct job_wait){.kind = WAIT_WORDS,
                            .what = words,
-                           .reason = is_error ? JOB_REASON_SYSTEM_FAILURE
-                                              : JOB_REASON_OTHER},
-        &pod->pod->spec,
-        out));
+                           .reason = is_error ? JOB_REASON_SYSTEM_FAILURE : JOB_REASON_OTHER},
+        &pod->pod->spec, out));
 }
 
 void
-scheduler_report_room(struct scheduler *s,
-                      const struct pod_view *pod,
-                      const char *node_name)
+scheduler_report_room(struct scheduler *s, const struct pod_view *pod, const char *node_name)
 {
-    report(s,
-           pod,
-           &(struct job_wait){.kind = WAIT_MAKING_ROOM, .node = node_name});
+    report(s, pod, &(struct job_wait){.kind = WAIT_MAKING_ROOM, .node = node_name});
 }
 
 void
-scheduler_report_failure(struct scheduler *s,
-                         const struct pod_view *pod,
-                         const char *words,
+scheduler_report_failure(struct scheduler *s, const struct pod_view *pod, const char *words,
                          bool is_error)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const char *code = scheduler_format_failure(pod, words, is_error, &out);
 
-    recorder_set_cause(s->recorder,
-                       pod,
-                       &(struct pod_cause){.code = code, .message = out.text});
+    recorder_set_cause(s->recorder, pod, &(struct pod_cause){.code = code, .message = out.text});
 }
 
 void
@@ -277,14 +237,10 @@ scheduler_report_gates(struct scheduler *s, const struct pod_view *pod)
     const struct pod_spec *spec = &pod->pod->spec;
 
     if (spec->scheduling_gates.count > 0)
-        strbuf_printf(&what,
-                      "waits for scheduling gate %.80s",
+        strbuf_printf(&what, "waits for scheduling gate %.80s",
                       spec->scheduling_gates.items[0].name);
     else
         strbuf_add_text(&what, "a plugin keeps it out of the queue");
-    report(s,
-           pod,
-           &(struct job_wait){.kind = WAIT_WORDS,
-                              .what = what.text,
-                              .reason = JOB_REASON_GATED});
+    report(s, pod,
+           &(struct job_wait){.kind = WAIT_WORDS, .what = what.text, .reason = JOB_REASON_GATED});
 }

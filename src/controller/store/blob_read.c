@@ -28,8 +28,7 @@ read_blob_work(struct serial_worker_task *task)
     struct blob_read *read = container_of(task, struct blob_read, task);
     struct engine *engine = read->store->engine;
 
-    read->result =
-        engine->ops->read_blob(engine, read->row, &read->content, &read->err);
+    read->result = engine->ops->read_blob(engine, read->row, &read->content, &read->err);
 }
 
 static void
@@ -40,8 +39,7 @@ read_blob_done(struct serial_worker_task *task)
 
     if (read->result < 0 && read->result != -ENOENT)
         log_error("Cannot read a blob: %s", read->err.text);
-    read->got(is_there ? read->content.text : NULL,
-              is_there ? read->content.length : 0,
+    read->got(is_there ? read->content.text : NULL, is_there ? read->content.length : 0,
               read->context);
     strbuf_fini(&read->content);
     free(read);
@@ -60,10 +58,7 @@ submit_read(int outcome, void *context)
  * this call has returned.
  */
 void
-store_get_blob(struct store *s,
-               const char *digest,
-               store_blob_fn *got,
-               void *context)
+store_get_blob(struct store *s, const char *digest, store_blob_fn *got, void *context)
 {
     struct stored_blob blob = blob_counts_get(s->blobs, digest);
     struct blob_read *read = xnew(struct blob_read);

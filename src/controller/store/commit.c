@@ -38,11 +38,7 @@ publish_head(struct store *s, const struct change *c)
         expiry_touch(section->expiry, c->entry);
     else if (section->expiry != NULL)
         expiry_forget(section->expiry, c->entry);
-    store_set_head(s,
-                   c->entry,
-                   kind,
-                   STORE_PUBLISHED,
-                   now != NULL ? object_ref(now) : NULL);
+    store_set_head(s, c->entry, kind, STORE_PUBLISHED, now != NULL ? object_ref(now) : NULL);
 }
 
 void
@@ -51,9 +47,7 @@ store_trim(void *store)
     struct store *s = store;
     int64_t now = clock_monotonic_us(s->settings.clock);
 
-    change_log_trim(s->change_log,
-                    s->settings.log_bytes,
-                    now - s->settings.log_age_s * 1000000);
+    change_log_trim(s->change_log, s->settings.log_bytes, now - s->settings.log_age_s * 1000000);
 }
 
 static void
@@ -120,14 +114,11 @@ needs_disk(const struct store *s)
 
     (void)batch_ops(s->gathering, &n_ops);
     return n_ops > 0
-           || s->committed.revision + REVISIONS_RESERVED / 4
-                  > writer_durable(s->writer)->reserved;
+           || s->committed.revision + REVISIONS_RESERVED / 4 > writer_durable(s->writer)->reserved;
 }
 
 static void
-submit_as(struct store *s,
-          struct batch *batch,
-          const struct engine_counters *after)
+submit_as(struct store *s, struct batch *batch, const struct engine_counters *after)
 {
     s->under_way = batch;
     s->under_way_end = s->committed_end;
@@ -163,8 +154,7 @@ store_submit_batch(void *store)
 
     s->is_flushing = false;
     store_notify_refused(s);
-    if (s->has_failed || writer_is_busy(s->writer)
-        || batch_is_empty(s->gathering))
+    if (s->has_failed || writer_is_busy(s->writer) || batch_is_empty(s->gathering))
         return;
     if (needs_disk(s))
         submit(s, take_gathered(s));
@@ -198,9 +188,7 @@ fail(struct store *s, const struct error *err)
  * works meanwhile.
  */
 void
-store_on_committed(struct batch *batch,
-                   enum engine_outcome outcome,
-                   const struct error *err,
+store_on_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
                    void *store)
 {
     struct store *s = store;
@@ -216,10 +204,8 @@ store_on_committed(struct batch *batch,
         fail(s, err);
         return;
     }
-    store_metrics_commit(s->metrics,
-                         end - change_log_published(s->change_log),
-                         clock_monotonic_us(s->settings.clock)
-                             - s->under_way_since_us);
+    store_metrics_commit(s->metrics, end - change_log_published(s->change_log),
+                         clock_monotonic_us(s->settings.clock) - s->under_way_since_us);
     if (needs_disk(s) && !batch_is_empty(s->gathering))
         submit(s, take_gathered(s));
     publish(s, batch, end);
@@ -228,9 +214,7 @@ store_on_committed(struct batch *batch,
 }
 
 void
-store_on_events_committed(struct batch *batch,
-                          enum engine_outcome outcome,
-                          const struct error *err,
+store_on_events_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
                           void *store)
 {
     struct store *s = store;
@@ -241,8 +225,7 @@ store_on_events_committed(struct batch *batch,
             log_warning("Some events are kept in memory only: %s", err->text);
         s->has_dropped_events = true;
     } else if (outcome != ENGINE_COMMITTED) {
-        log_warning("Events are kept in memory only from now on: %s",
-                    err->text);
+        log_warning("Events are kept in memory only from now on: %s", err->text);
         s->events_are_off = true;
         batch_free(s->gathering_events);
         s->gathering_events = batch_new();
@@ -254,8 +237,7 @@ store_on_events_committed(struct batch *batch,
 void
 store_when_durable(struct store *s, store_done_fn *done, void *context)
 {
-    bool all_is_published =
-        s->committed_end == change_log_published(s->change_log);
+    bool all_is_published = s->committed_end == change_log_published(s->change_log);
 
     if (!batch_is_empty(s->gathering))
         batch_wait(s->gathering, done, context);
@@ -270,8 +252,7 @@ store_when_durable(struct store *s, store_done_fn *done, void *context)
 static void
 drain_batches(struct store *s)
 {
-    while (!s->has_failed
-           && (writer_is_busy(s->writer) || !batch_is_empty(s->gathering))) {
+    while (!s->has_failed && (writer_is_busy(s->writer) || !batch_is_empty(s->gathering))) {
         store_submit_batch(s);
         writer_drain(s->writer);
     }
@@ -287,8 +268,7 @@ drain_batches(struct store *s)
 static void
 add_volatile(struct batch *batch, const struct section *section)
 {
-    for (struct entry *e = object_index_first(section->objects); e;
-         e = e->next[0]) {
+    for (struct entry *e = object_index_first(section->objects); e; e = e->next[0]) {
         const struct object *object = e->heads[STORE_PUBLISHED];
 
         if (object != NULL)

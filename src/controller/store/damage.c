@@ -33,9 +33,7 @@ store_damaged(const struct store *s, size_t i)
 }
 
 bool
-store_is_damaged(const struct store *s,
-                 const struct kind *kind,
-                 const char *namespace,
+store_is_damaged(const struct store *s, const struct kind *kind, const char *namespace,
                  const char *name)
 {
     CLEANUP_FREE char *key = NULL;
@@ -43,10 +41,7 @@ store_is_damaged(const struct store *s,
     if (quarantine_count(s->quarantine) == 0 || name == NULL)
         return false;
     key = namespace != NULL && namespace[0] != '\0'
-              ? xasprintf("%s/%s/%s",
-                          store_section(s, kind)->name,
-                          namespace,
-                          name)
+              ? xasprintf("%s/%s/%s", store_section(s, kind)->name, namespace, name)
               : xasprintf("%s/%s", store_section(s, kind)->name, name);
     return quarantine_has(s->quarantine, key);
 }
@@ -63,17 +58,13 @@ drop(sqlite3 *db, const struct store_damaged *d, struct error *err)
     char text[160];
 
     if (d->is_lone_change)
-        (void)sqlite3_snprintf(sizeof(text),
-                               text,
-                               "DELETE FROM deltas WHERE revision = %lld",
+        (void)sqlite3_snprintf(sizeof(text), text, "DELETE FROM deltas WHERE revision = %lld",
                                (long long)d->last_revision);
     else
-        (void)sqlite3_snprintf(sizeof(text),
-                               text,
+        (void)sqlite3_snprintf(sizeof(text), text,
                                "BEGIN; DELETE FROM deltas WHERE object = %lld;"
                                " DELETE FROM objects WHERE id = %lld; COMMIT",
-                               (long long)d->row,
-                               (long long)d->row);
+                               (long long)d->row, (long long)d->row);
     return sql_exec(db, text, err);
 }
 
@@ -86,9 +77,7 @@ add_rows(sqlite3 *db, const char *query, int64_t id, struct strbuf *out)
         return;
     (void)sqlite3_bind_int64(s, 1, id);
     while (sqlite3_step(s) == SQLITE_ROW) {
-        strbuf_add(out,
-                   sqlite3_column_blob(s, 0),
-                   (size_t)sqlite3_column_bytes(s, 0));
+        strbuf_add(out, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
         strbuf_add_char(out, '\n');
     }
     (void)sqlite3_finalize(s);
@@ -98,23 +87,15 @@ static void
 add_text(sqlite3 *db, const struct store_damaged *d, struct strbuf *out)
 {
     if (d->is_lone_change) {
-        add_rows(db,
-                 "SELECT patch FROM deltas WHERE revision = ?1",
-                 d->last_revision,
-                 out);
+        add_rows(db, "SELECT patch FROM deltas WHERE revision = ?1", d->last_revision, out);
         return;
     }
     add_rows(db, "SELECT body FROM objects WHERE id = ?1", d->row, out);
-    add_rows(db,
-             "SELECT patch FROM deltas WHERE object = ?1 ORDER BY revision",
-             d->row,
-             out);
+    add_rows(db, "SELECT patch FROM deltas WHERE object = ?1 ORDER BY revision", d->row, out);
 }
 
 int
-store_drop_damaged(const char *directory,
-                   const struct store_damaged *d,
-                   struct strbuf *out,
+store_drop_damaged(const char *directory, const struct store_damaged *d, struct strbuf *out,
                    struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/kiln.db", directory);

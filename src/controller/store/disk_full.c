@@ -38,10 +38,8 @@ store_become_read_only(struct store *s, const char *why)
     writer_spare(s->writer, true);
     log_error("Only reads and deletes are accepted until there is space in "
               "'%s' (%lld KiB free%s): %s",
-              s->settings.directory,
-              (long long)disk_reserve_available(s->reserve) / 1024,
-              released ? ", with the reserve" : "",
-              why);
+              s->settings.directory, (long long)disk_reserve_available(s->reserve) / 1024,
+              released ? ", with the reserve" : "", why);
     if (s->try_reserve == NULL)
         s->try_reserve = timer_new(s->settings.loop, try_reserve, s);
     timer_repeat(s->try_reserve, LOOK_MS);

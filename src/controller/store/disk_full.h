@@ -19,9 +19,7 @@ struct error;
 struct store_txn;
 
 /* The engine refused `batch`. */
-void store_refuse(struct store *s,
-                  struct batch *batch TAKES,
-                  const struct error *err);
+void store_refuse(struct store *s, struct batch *batch TAKES, const struct error *err);
 
 /* Refuse_later queues `done`, to be called soon with -ENOSPC; notify_refused
  * calls those that are queued.

@@ -50,9 +50,7 @@ last_state(struct store *s, const struct object *object, int64_t revision)
     CLEANUP(arena_freep) struct arena *arena = arena_new(8 * object->length);
     struct json *tree = object_tree(object, arena);
 
-    json_set(arena,
-             json_make_object(arena, tree, "metadata"),
-             "resourceVersion",
+    json_set(arena, json_make_object(arena, tree, "metadata"), "resourceVersion",
              json_stringf(arena, "%" PRId64, revision));
     return object_new_packed(object->kind, tree, s->dictionaries);
 }
@@ -88,8 +86,7 @@ expiry_remove_expired(struct expiry *x)
     unsigned n = 0;
 
     while (!list_is_empty(&x->oldest_first)) {
-        struct aging *a =
-            container_of(x->oldest_first.next, struct aging, link);
+        struct aging *a = container_of(x->oldest_first.next, struct aging, link);
         struct entry *entry = a->entry;
 
         if (x->store->has_failed || !has_expired(x, a))

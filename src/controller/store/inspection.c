@@ -24,19 +24,11 @@ become_owner(const char *directory, struct error *err)
     struct stat st;
 
     if (stat(directory, &st) < 0)
-        return error_set(err,
-                         -errno,
-                         "state directory '%s': %s",
-                         directory,
-                         strerror(errno));
+        return error_set(err, -errno, "state directory '%s': %s", directory, strerror(errno));
     if (geteuid() != 0 || st.st_uid == 0)
         return 0;
-    if (setgroups(0, NULL) < 0 || setgid(st.st_gid) < 0
-        || setuid(st.st_uid) < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot become the owner of '%s': %s",
-                         directory,
+    if (setgroups(0, NULL) < 0 || setgid(st.st_gid) < 0 || setuid(st.st_uid) < 0)
+        return error_set(err, -errno, "cannot become the owner of '%s': %s", directory,
                          strerror(errno));
     return 0;
 }
@@ -52,8 +44,7 @@ list(const struct store *store, struct error *err)
         printf("%lld\t%s\t%s\n", (long long)d->row, d->key, d->why);
     }
     return n == 0 ? 0
-                  : error_set(err,
-                              -EUCLEAN,
+                  : error_set(err, -EUCLEAN,
                               "%zu rows cannot be read: restore a backup, or "
                               "drop them with --drop-damaged",
                               n);
@@ -78,19 +69,14 @@ find(const struct store *store, const char *which, struct error *err)
         if (!is_meant(d, which))
             continue;
         if (found != NULL) {
-            error_set(err,
-                      -EINVAL,
-                      "'%s' matches rows %lld and %lld: say which",
-                      which,
-                      (long long)found->row,
-                      (long long)d->row);
+            error_set(err, -EINVAL, "'%s' matches rows %lld and %lld: say which", which,
+                      (long long)found->row, (long long)d->row);
             return NULL;
         }
         found = d;
     }
     if (found == NULL)
-        error_set(err,
-                  -ENOENT,
+        error_set(err, -ENOENT,
                   "no damaged row matches '%s': --check-store lists the "
                   "damaged rows",
                   which);
@@ -98,10 +84,7 @@ find(const struct store *store, const char *which, struct error *err)
 }
 
 static int
-drop_found(struct store **store,
-           const char *directory,
-           const char *which,
-           struct error *err)
+drop_found(struct store **store, const char *directory, const char *which, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct store_damaged *found = find(*store, which, err);
@@ -121,10 +104,7 @@ drop_found(struct store **store,
 }
 
 int
-store_inspect(const char *directory,
-              int64_t reserve_bytes,
-              const char *drop,
-              struct error *err)
+store_inspect(const char *directory, int64_t reserve_bytes, const char *drop, struct error *err)
 {
     struct loop *loop = loop_new();
     struct store *store = NULL;
@@ -139,11 +119,9 @@ store_inspect(const char *directory,
                 .must_exist = true,
                 .reserve_bytes = reserve_bytes,
             },
-            &store,
-            err);
+            &store, err);
     if (r == 0)
-        r = drop != NULL ? drop_found(&store, directory, drop, err)
-                         : list(store, err);
+        r = drop != NULL ? drop_found(&store, directory, drop, err) : list(store, err);
     store_close(store);
     loop_drain(loop);
     loop_free(loop);

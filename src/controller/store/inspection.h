@@ -17,7 +17,5 @@ struct error;
  * root, first becomes the directory's owner, for good. -EUCLEAN: there are such
  * rows; -ENOENT: none has that key.
  */
-int store_inspect(const char *directory,
-                  int64_t reserve_bytes,
-                  const char *drop,
+int store_inspect(const char *directory, int64_t reserve_bytes, const char *drop,
                   struct error *err);

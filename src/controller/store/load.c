@@ -146,12 +146,9 @@ take_row(struct loader *l, struct portion *p, struct error *err)
         return r;
     section = row.is_lone_change ? NULL : find_section(l->store, row.kind);
     if (section == NULL) {
-        quarantine_add(l->store->quarantine,
-                       &row,
-                       NULL,
-                       row.is_lone_change
-                           ? "this change belongs to no object"
-                           : "unknown kind; this release does not support it");
+        quarantine_add(l->store->quarantine, &row, NULL,
+                       row.is_lone_change ? "this change belongs to no object"
+                                          : "unknown kind; this release does not support it");
         return 1;
     }
     p->made[p->n] = (struct loaded){.row = row.row, .section = section};
@@ -189,17 +186,11 @@ is_renewed(const struct kind *kind, const struct engine_row *row)
 }
 
 static void
-discard(struct loader *l,
-        const struct engine_row *row,
-        const struct kind *kind,
-        const char *why)
+discard(struct loader *l, const struct engine_row *row, const struct kind *kind, const char *why)
 {
     log_error("%s '%s' cannot be read and is dropped; it will be created "
               "again (row %lld: %s)",
-              kind->name,
-              row->name,
-              (long long)row->row,
-              why);
+              kind->name, row->name, (long long)row->row, why);
     xgrow(l->discarded, l->n_discarded, l->discarded_capacity);
     l->discarded[l->n_discarded++] = (struct engine_op){
         .verb = ENGINE_DELETE,
@@ -208,9 +199,7 @@ discard(struct loader *l,
 }
 
 static void
-set_aside(struct loader *l,
-          const struct engine_row *row,
-          const struct loaded *made,
+set_aside(struct loader *l, const struct engine_row *row, const struct loaded *made,
           const char *why)
 {
     const struct kind *kind = object_index_kind(made->section->objects);
@@ -224,19 +213,14 @@ set_aside(struct loader *l,
 }
 
 static void
-make(struct loader *l,
-     const struct engine_row *row,
-     struct row_decoder *decoder,
+make(struct loader *l, const struct engine_row *row, struct row_decoder *decoder,
      struct loaded *made)
 {
     struct error why = {0};
     int r = checksum_verify(row, &why);
 
     if (r == 0)
-        r = row_decode(decoder,
-                       object_index_kind(made->section->objects),
-                       row,
-                       &made->object,
+        r = row_decode(decoder, object_index_kind(made->section->objects), row, &made->object,
                        &why);
     if (r < 0) {
         set_aside(l, row, made, why.text);
@@ -261,8 +245,7 @@ set_twin_aside(struct loader *l, const struct loaded *loaded)
         .row = loaded->row,
         .revision = object->revision,
         .kind = loaded->section->name,
-        .namespace =
-            object->meta->namespace != NULL ? object->meta->namespace : "",
+        .namespace = object->meta->namespace != NULL ? object->meta->namespace : "",
         .name = object->meta->name,
         .body = "",
     };
@@ -276,9 +259,8 @@ place(struct loader *l, struct loaded *loaded)
     struct store *s = l->store;
     const struct object *object = loaded->object;
     const struct kind *kind = object_index_kind(loaded->section->objects);
-    struct entry *entry = object_index_add(loaded->section->objects,
-                                           object->meta->namespace,
-                                           object->meta->name);
+    struct entry *entry =
+        object_index_add(loaded->section->objects, object->meta->namespace, object->meta->name);
 
     if (entry->row != 0) {
         set_twin_aside(l, loaded);
@@ -391,9 +373,7 @@ load_blob(int64_t row, const char *digest, int64_t count, void *context)
 {
     struct store *s = context;
 
-    blob_counts_set(s->blobs,
-                    digest,
-                    (struct stored_blob){.row = row, .count = count});
+    blob_counts_set(s->blobs, digest, (struct stored_blob){.row = row, .count = count});
 }
 
 static void
@@ -405,9 +385,7 @@ load_secret(const char *name, const char *value, void *context)
 }
 
 static int
-drop_discarded(struct loader *l,
-               const struct engine_counters *counters,
-               struct error *err)
+drop_discarded(struct loader *l, const struct engine_counters *counters, struct error *err)
 {
     const struct engine_batch batch = {
         .expected_revision = counters->revision,
@@ -418,15 +396,11 @@ drop_discarded(struct loader *l,
 
     if (l->n_discarded == 0)
         return 0;
-    return l->engine->ops->apply(l->engine, &batch, err) == ENGINE_COMMITTED
-               ? 0
-               : err->code;
+    return l->engine->ops->apply(l->engine, &batch, err) == ENGINE_COMMITTED ? 0 : err->code;
 }
 
 int
-store_load(struct store *s,
-           struct engine *engine,
-           const struct engine_counters *counters,
+store_load(struct store *s, struct engine *engine, const struct engine_counters *counters,
            struct error *err)
 {
     struct loader l = {

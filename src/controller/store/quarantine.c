@@ -78,15 +78,12 @@ make_key(const struct engine_row *row)
 {
     if (row->is_lone_change)
         return xasprintf("changes/%lld", (long long)row->revision);
-    return row->namespace[0] != '\0'
-               ? xasprintf("%s/%s/%s", row->kind, row->namespace, row->name)
-               : xasprintf("%s/%s", row->kind, row->name);
+    return row->namespace[0] != '\0' ? xasprintf("%s/%s/%s", row->kind, row->namespace, row->name)
+                                     : xasprintf("%s/%s", row->kind, row->name);
 }
 
 void
-quarantine_add(struct quarantine *q,
-               const struct engine_row *row,
-               const struct kind *kind,
+quarantine_add(struct quarantine *q, const struct engine_row *row, const struct kind *kind,
                const char *why)
 {
     struct store_damaged *d;
@@ -98,9 +95,8 @@ quarantine_add(struct quarantine *q,
         .key = make_key(row),
         .why = xstrdup(why),
         .kind = kind,
-        .last_revision = row->n_deltas > 0
-                             ? row->deltas[row->n_deltas - 1].revision
-                             : row->revision,
+        .last_revision =
+            row->n_deltas > 0 ? row->deltas[row->n_deltas - 1].revision : row->revision,
         .is_lone_change = row->is_lone_change,
     };
     map_put(q->keys, d->key, q);
@@ -110,9 +106,7 @@ quarantine_add(struct quarantine *q,
     if (q->n <= LINES)
         log_error("'%s' cannot be read and is kept aside unchanged (row %lld: "
                   "%s)",
-                  d->key,
-                  (long long)d->row,
-                  why);
+                  d->key, (long long)d->row, why);
 }
 
 size_t

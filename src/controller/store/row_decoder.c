@@ -65,17 +65,14 @@ move_first(struct row_decoder *r, unsigned place)
 }
 
 static const struct json *
-fill_template(struct row_decoder *r,
-              const struct kind *kind,
-              const struct engine_row *row)
+fill_template(struct row_decoder *r, const struct kind *kind, const struct engine_row *row)
 {
     const struct json *tree;
 
     for (unsigned i = 0; i < FORMS; i++) {
         if (r->forms[i].kind != kind)
             continue;
-        tree =
-            parse_template_apply(r->forms[i].template, row->body, row->length);
+        tree = parse_template_apply(r->forms[i].template, row->body, row->length);
         if (tree != NULL) {
             move_first(r, i);
             r->n_poured++;
@@ -88,9 +85,7 @@ fill_template(struct row_decoder *r,
 /* Stops making templates if they are rarely used because no two rows are alike.
  */
 static void
-remember(struct row_decoder *r,
-         const struct kind *kind,
-         const struct engine_row *row)
+remember(struct row_decoder *r, const struct kind *kind, const struct engine_row *row)
 {
     struct parse_template *template;
 
@@ -106,11 +101,8 @@ remember(struct row_decoder *r,
 
 /* The tree of the body, which the caller may edit. */
 static struct json *
-read_body(struct row_decoder *r,
-          const struct kind *kind,
-          const struct engine_row *row,
-          struct arena *arena,
-          struct error *err)
+read_body(struct row_decoder *r, const struct kind *kind, const struct engine_row *row,
+          struct arena *arena, struct error *err)
 {
     const struct json *filled = fill_template(r, kind, row);
     struct json *tree;
@@ -124,21 +116,15 @@ read_body(struct row_decoder *r,
 }
 
 static int
-apply_deltas(struct arena *arena,
-             const struct engine_row *row,
-             struct json **tree,
+apply_deltas(struct arena *arena, const struct engine_row *row, struct json **tree,
              struct error *err)
 {
     for (size_t i = 0; i < row->n_deltas; i++) {
         const struct engine_delta *delta = &row->deltas[i];
-        const struct json *patch =
-            json_parse(arena, delta->patch, delta->length, NULL, err);
+        const struct json *patch = json_parse(arena, delta->patch, delta->length, NULL, err);
 
         if (patch == NULL)
-            return error_wrap(err,
-                              -EUCLEAN,
-                              "the change of revision %" PRId64,
-                              delta->revision);
+            return error_wrap(err, -EUCLEAN, "the change of revision %" PRId64, delta->revision);
         *tree = json_merge(arena, *tree, patch);
     }
     return 0;
@@ -147,18 +133,13 @@ apply_deltas(struct arena *arena,
 static void
 set_revision(struct arena *arena, struct json *tree, int64_t revision)
 {
-    json_set(arena,
-             json_make_object(arena, tree, "metadata"),
-             "resourceVersion",
+    json_set(arena, json_make_object(arena, tree, "metadata"), "resourceVersion",
              json_stringf(arena, "%" PRId64, revision));
 }
 
 static int
-merge(struct row_decoder *decoder,
-      const struct kind *kind,
-      const struct engine_row *row,
-      const struct object **ret_object,
-      struct error *err)
+merge(struct row_decoder *decoder, const struct kind *kind, const struct engine_row *row,
+      const struct object **ret_object, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(8 * row->length);
     struct json *tree = read_body(decoder, kind, row, arena, err);
@@ -181,12 +162,8 @@ merge(struct row_decoder *decoder,
  * is damaged. -EUCLEAN: it does not hold an object of the kind.
  */
 static int
-check_whole(const struct kind *kind,
-            const struct engine_row *row,
-            struct arena *arena,
-            struct json *tree,
-            bool *ret_is_same,
-            struct error *err)
+check_whole(const struct kind *kind, const struct engine_row *row, struct arena *arena,
+            struct json *tree, bool *ret_is_same, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     int r = record_normalize(kind->record, arena, tree, NULL, err);
@@ -194,17 +171,13 @@ check_whole(const struct kind *kind,
     if (r < 0)
         return r;
     json_print(tree, &text);
-    *ret_is_same = text.length == row->length
-                   && memcmp(text.text, row->body, row->length) == 0;
+    *ret_is_same = text.length == row->length && memcmp(text.text, row->body, row->length) == 0;
     return 0;
 }
 
 static int
-parse_whole(struct row_decoder *r,
-            const struct kind *kind,
-            const struct engine_row *row,
-            const struct object **ret_object,
-            struct error *err)
+parse_whole(struct row_decoder *r, const struct kind *kind, const struct engine_row *row,
+            const struct object **ret_object, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(8 * row->length);
     struct json *tree = json_parse(arena, row->body, row->length, NULL, err);
@@ -217,37 +190,27 @@ parse_whole(struct row_decoder *r,
         return 0;
     }
     remember(r, kind, row);
-    *ret_object =
-        object_restore(kind, tree, row->body, row->length, r->dictionaries);
+    *ret_object = object_restore(kind, tree, row->body, row->length, r->dictionaries);
     return 0;
 }
 
 static int
-take_whole(struct row_decoder *r,
-           const struct kind *kind,
-           const struct engine_row *row,
-           const struct object **ret_object,
-           struct error *err)
+take_whole(struct row_decoder *r, const struct kind *kind, const struct engine_row *row,
+           const struct object **ret_object, struct error *err)
 {
     const struct json *tree = fill_template(r, kind, row);
 
     if (tree == NULL)
         return parse_whole(r, kind, row, ret_object, err);
-    *ret_object =
-        object_restore(kind, tree, row->body, row->length, r->dictionaries);
+    *ret_object = object_restore(kind, tree, row->body, row->length, r->dictionaries);
     return 0;
 }
 
 int
-row_decode(struct row_decoder *decoder,
-           const struct kind *kind,
-           const struct engine_row *row,
-           const struct object **ret_object,
-           struct error *err)
+row_decode(struct row_decoder *decoder, const struct kind *kind, const struct engine_row *row,
+           const struct object **ret_object, struct error *err)
 {
-    int64_t revision = row->n_deltas > 0
-                           ? row->deltas[row->n_deltas - 1].revision
-                           : row->revision;
+    int64_t revision = row->n_deltas > 0 ? row->deltas[row->n_deltas - 1].revision : row->revision;
     CLEANUP(object_unrefp) const struct object *object = NULL;
     int r = row->n_deltas > 0 ? merge(decoder, kind, row, &object, err)
                               : take_whole(decoder, kind, row, &object, err);
@@ -255,14 +218,11 @@ row_decode(struct row_decoder *decoder,
     if (r < 0)
         return error_wrap(err, -EUCLEAN, "row %" PRId64, row->row);
     if (object->revision != revision || object->meta->name == NULL
-        || ((kind->flags & KIND_NAMESPACED) != 0
-            && object->meta->namespace == NULL))
-        return error_set(err,
-                         -EUCLEAN,
+        || ((kind->flags & KIND_NAMESPACED) != 0 && object->meta->namespace == NULL))
+        return error_set(err, -EUCLEAN,
                          "row %" PRId64 " holds another object than revision "
                          "%" PRId64 " of it",
-                         row->row,
-                         revision);
+                         row->row, revision);
     *ret_object = object;
     object = NULL;
     return 0;

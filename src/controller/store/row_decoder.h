@@ -25,8 +25,5 @@ struct row_decoder *row_decoder_new(struct dictionary_objects *dictionaries)
 DEFINE_CLEANUP(struct row_decoder, row_decoder_free)
 
 /* -EUCLEAN: the row does not hold an object of the kind. */
-int row_decode(struct row_decoder *r,
-               const struct kind *kind,
-               const struct engine_row *row,
-               const struct object **ret_object,
-               struct error *err);
+int row_decode(struct row_decoder *r, const struct kind *kind, const struct engine_row *row,
+               const struct object **ret_object, struct error *err);

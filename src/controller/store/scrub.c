@@ -52,11 +52,8 @@ keep_wrong(const struct engine_row *row, void *context)
     if (is_known(scrub->store, row->row))
         return;
     xgrow(scrub->keys, scrub->n_keys, scrub->capacity);
-    scrub->keys[scrub->n_keys++] = xasprintf("%s/%s%s%s",
-                                             row->kind,
-                                             row->namespace,
-                                             has_namespace ? "/" : "",
-                                             row->name);
+    scrub->keys[scrub->n_keys++] =
+        xasprintf("%s/%s%s%s", row->kind, row->namespace, has_namespace ? "/" : "", row->name);
 }
 
 static void
@@ -65,11 +62,7 @@ scrub_work(struct serial_worker_task *task)
     struct scrub *scrub = container_of(task, struct scrub, task);
     struct engine *engine = scrub->store->engine;
 
-    scrub->result = engine->ops->verify(engine,
-                                        &scrub->slice,
-                                        keep_wrong,
-                                        scrub,
-                                        &scrub->err);
+    scrub->result = engine->ops->verify(engine, &scrub->slice, keep_wrong, scrub, &scrub->err);
 }
 
 static void
@@ -90,8 +83,7 @@ report_damage(struct scrub *scrub)
                   "differs. The object in memory is intact, but the next "
                   "start would keep it aside: save it now (kubectl get -o "
                   "yaml), and check the disk of '%s'",
-                  scrub->keys[i],
-                  scrub->store->settings.directory);
+                  scrub->keys[i], scrub->store->settings.directory);
         free(scrub->keys[i]);
     }
     scrub->found += scrub->n_keys;
@@ -108,8 +100,7 @@ scrub_done(struct serial_worker_task *task)
     report_damage(scrub);
     if (scrub->result < 0) {
         log_error("Cannot check the rows in '%s', trying again later: %s",
-                  scrub->store->settings.directory,
-                  scrub->err.text);
+                  scrub->store->settings.directory, scrub->err.text);
         scrub->found++;
     }
     if (scrub->result <= 0)
@@ -119,9 +110,8 @@ scrub_done(struct serial_worker_task *task)
 static bool
 is_idle(const struct store *s)
 {
-    return !s->is_read_only && !s->has_failed && !s->is_draining
-           && !writer_is_busy(s->writer) && batch_is_empty(s->gathering)
-           && serial_worker_length(s->reader) == 0;
+    return !s->is_read_only && !s->has_failed && !s->is_draining && !writer_is_busy(s->writer)
+           && batch_is_empty(s->gathering) && serial_worker_length(s->reader) == 0;
 }
 
 void

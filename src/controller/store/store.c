@@ -45,8 +45,7 @@ static void
 make_indexes(struct section *section, const struct kind *kind)
 {
     section->n_indexes = kind_stored(kind) == kind ? kind->n_indexes : 0;
-    section->indexes =
-        xnew_array(struct secondary_index *, section->n_indexes + 1);
+    section->indexes = xnew_array(struct secondary_index *, section->n_indexes + 1);
     for (unsigned i = 0; i < section->n_indexes; i++)
         section->indexes[i] = secondary_index_new(&kind->indexes[i], i);
 }
@@ -59,12 +58,9 @@ make_sections(struct store *s)
         const struct kind *kind = kinds[i];
 
         make_indexes(&s->sections[i], kind);
-        s->sections[i].objects =
-            object_index_new(kind, s->sections[i].n_indexes);
-        s->sections[i].name =
-            kind->group[0] != '\0'
-                ? xasprintf("%s.%s", kind->plural, kind->group)
-                : xstrdup(kind->plural);
+        s->sections[i].objects = object_index_new(kind, s->sections[i].n_indexes);
+        s->sections[i].name = kind->group[0] != '\0' ? xasprintf("%s.%s", kind->plural, kind->group)
+                                                     : xstrdup(kind->plural);
         if (store_kind_is(kind, KIND_TRANSIENT))
             s->sections[i].expiry = expiry_new(s);
     }
@@ -97,12 +93,8 @@ make_empty(const struct store_settings *settings)
 }
 
 static int
-open_engine(struct store *s,
-            const char *name,
-            bool is_relaxed,
-            struct engine **ret_engine,
-            struct engine_counters *ret_counters,
-            struct error *err)
+open_engine(struct store *s, const char *name, bool is_relaxed, struct engine **ret_engine,
+            struct engine_counters *ret_counters, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", s->settings.directory, name);
     const struct engine_sqlite_settings settings = {
@@ -117,9 +109,7 @@ open_engine(struct store *s,
 /* Skips all revisions that may have been issued before, and reserves new ones.
  */
 static int
-reserve_revisions(struct store *s,
-                  struct engine_counters *counters,
-                  struct error *err)
+reserve_revisions(struct store *s, struct engine_counters *counters, struct error *err)
 {
     struct engine_batch batch = {
         .expected_revision = counters->revision,
@@ -163,10 +153,7 @@ open_main(struct store *s, struct error *err)
         r = reserve_revisions(s, &counters, err);
     if (r < 0) {
         s->engine->ops->close(s->engine);
-        return error_wrap(err,
-                          r,
-                          "state directory '%s'",
-                          s->settings.directory);
+        return error_wrap(err, r, "state directory '%s'", s->settings.directory);
     }
     s->pending = s->committed = counters;
     s->checkpointer = serial_worker_new(s->settings.loop, "kiln-checkpoint");
@@ -231,8 +218,7 @@ free_sections(struct store *s)
         struct object_index *objects = s->sections[i].objects;
 
         expiry_free(s->sections[i].expiry);
-        for (struct entry *e = object_index_first(objects); e != NULL;
-             e = e->next[0]) {
+        for (struct entry *e = object_index_first(objects); e != NULL; e = e->next[0]) {
             object_unref(e->heads[STORE_PUBLISHED]);
             object_unref(e->heads[STORE_PENDING]);
         }
@@ -295,23 +281,18 @@ say_opened(const struct store *s, int64_t took_us)
         objects += s->sections[i].count;
     log_info("Opened state directory '%s' in %lld ms: %zu objects, revision "
              "%lld",
-             s->settings.directory,
-             (long long)(took_us / 1000),
-             objects,
+             s->settings.directory, (long long)(took_us / 1000), objects,
              (long long)s->committed.revision);
     if (quarantine_count(s->quarantine) > 0)
         log_error("%zu of the objects in '%s' cannot be read and are kept "
                   "aside: they are not visible, dependent objects are not "
                   "removed, and their names are not reused. See --check-store "
                   "in kiln-controller(8)",
-                  quarantine_count(s->quarantine),
-                  s->settings.directory);
+                  quarantine_count(s->quarantine), s->settings.directory);
 }
 
 static int
-try_open(const struct store_settings *settings,
-         struct store **ret_store,
-         struct error *err)
+try_open(const struct store_settings *settings, struct store **ret_store, struct error *err)
 {
     struct error why = {0};
     struct store *s = make_empty(settings);
@@ -321,8 +302,7 @@ try_open(const struct store_settings *settings,
         r = store_check_present(settings->directory, &why);
     if (r == 0)
         r = statedir_open(settings->directory, &s->directory, &why);
-    s->reserve =
-        disk_reserve_open(settings->directory, settings->reserve_bytes);
+    s->reserve = disk_reserve_open(settings->directory, settings->reserve_bytes);
     if (r == 0)
         r = open_main(s, &why);
     if (r == 0)
@@ -339,9 +319,7 @@ try_open(const struct store_settings *settings,
 
 /* If the disk is full, the second try uses the space of the reserve. */
 int
-store_open(const struct store_settings *settings,
-           struct store **ret_store,
-           struct error *err)
+store_open(const struct store_settings *settings, struct store **ret_store, struct error *err)
 {
     int64_t began_us = clock_monotonic_us(settings->clock);
     struct store *s = NULL;
@@ -382,10 +360,7 @@ store_kind_is(const struct kind *kind, unsigned kind_flag)
 }
 
 void
-store_set_head(struct store *s,
-               struct entry *entry,
-               const struct kind *kind,
-               enum store_head head,
+store_set_head(struct store *s, struct entry *entry, const struct kind *kind, enum store_head head,
                const struct object *object)
 {
     struct section *section = store_section(s, kind);

@@ -43,21 +43,19 @@ struct store_settings {
     struct loop *loop;
     struct clock *clock;
     const char *directory;
-    bool must_exist;       /* otherwise a new store is made: see initialize.h */
-    size_t log_bytes;      /* of objects that only the log holds; 0: 64 MiB */
-    int64_t log_age_s;     /* 0: 300 */
-    int64_t event_age_s;   /* objects of transient kinds expire then; 0: 3600 */
-    size_t event_limit;    /* the oldest expire if there are more; 0: 50000 */
-    int64_t reserve_bytes; /* kept free for when the disk is full */
+    bool must_exist;                 /* otherwise a new store is made: see initialize.h */
+    size_t log_bytes;                /* of objects that only the log holds; 0: 64 MiB */
+    int64_t log_age_s;               /* 0: 300 */
+    int64_t event_age_s;             /* objects of transient kinds expire then; 0: 3600 */
+    size_t event_limit;              /* the oldest expire if there are more; 0: 50000 */
+    int64_t reserve_bytes;           /* kept free for when the disk is full */
     struct metric_registry *metrics; /* or NULL */
 
     /* Called for every move of the pending head, forward or back, and for each
      * loaded object (before NULL); after NULL: a removal. It must not change
      * the store. May be NULL.
      */
-    void (*moved)(const struct object *before,
-                  const struct object *after,
-                  void *context);
+    void (*moved)(const struct object *before, const struct object *after, void *context);
     /* Called when a commit has failed; the daemon must then exit. */
     void (*failed)(const struct error *err, void *context);
     void *context;
@@ -70,21 +68,15 @@ struct store_settings {
  * must_exist. Close waits for the last commit and calls its waiters, so it must
  * be called before they are freed; it also ends all watches.
  */
-int store_open(const struct store_settings *settings,
-               struct store **ret_store,
-               struct error *err);
+int store_open(const struct store_settings *settings, struct store **ret_store, struct error *err);
 void store_close(struct store *store);
 
 /* Look. Results are borrowed until the loop's next turn; take a reference to
  * keep one.
  */
-const struct object *store_find(const struct store *store,
-                                enum store_head head,
-                                const struct kind *kind,
-                                const char *namespace,
-                                const char *name);
-const struct object *
-store_find_job_id(const struct store *store, enum store_head head, int64_t id);
+const struct object *store_find(const struct store *store, enum store_head head,
+                                const struct kind *kind, const char *namespace, const char *name);
+const struct object *store_find_job_id(const struct store *store, enum store_head head, int64_t id);
 int64_t store_revision(const struct store *store); /* the published one */
 
 /* Opened_at: the revision found when the store was opened. Epoch: the number of
@@ -93,9 +85,7 @@ int64_t store_revision(const struct store *store); /* the published one */
  */
 int64_t store_opened_at(const struct store *store);
 int64_t store_epoch(const struct store *store);
-void store_durable(const struct store *store,
-                   int64_t *ret_revision,
-                   int64_t *ret_job_id);
+void store_durable(const struct store *store, int64_t *ret_revision, int64_t *ret_job_id);
 int64_t store_oldest_revision(const struct store *store); /* in the log */
 bool store_is_read_only(const struct store *store);       /* the disk is full */
 size_t store_count(const struct store *store, const struct kind *kind);
@@ -108,19 +98,11 @@ size_t store_count(const struct store *store, const struct kind *kind);
  * log no longer reaches back that far. Visit_index visits the objects with that
  * value, in no order, at the present revision.
  */
-int store_list(struct store *store,
-               const struct kind *kind,
-               const char *namespace,
-               const char *after,
-               int64_t revision,
-               store_visit_fn *visit,
-               void *context);
-void store_visit_index(const struct store *store,
-                       const struct kind *kind,
+int store_list(struct store *store, const struct kind *kind, const char *namespace,
+               const char *after, int64_t revision, store_visit_fn *visit, void *context);
+void store_visit_index(const struct store *store, const struct kind *kind,
                        unsigned index, /* number among the kind's indexes */
-                       enum store_head head,
-                       const char *value,
-                       store_visit_fn *visit,
+                       enum store_head head, const char *value, store_visit_fn *visit,
                        void *context);
 
 /* Rows that could not be read when the store was opened. They stay in the
@@ -141,15 +123,11 @@ struct store_damaged {
 size_t store_count_damaged(const struct store *store);
 size_t store_count_damaged_since(const struct store *store);
 const struct store_damaged *store_damaged(const struct store *store, size_t i);
-bool store_is_damaged(const struct store *store,
-                      const struct kind *kind,
-                      const char *namespace,
+bool store_is_damaged(const struct store *store, const struct kind *kind, const char *namespace,
                       const char *name);
 bool store_names_damaged(const struct store *store, const char *uid);
-int store_drop_damaged(const char *directory,
-                       const struct store_damaged *damaged,
-                       struct strbuf *out,
-                       struct error *err);
+int store_drop_damaged(const char *directory, const struct store_damaged *damaged,
+                       struct strbuf *out, struct error *err);
 
 /* Change. The changes of a transaction get consecutive revisions and are
  * published together. After store_begin, for each change: get its revision,
@@ -174,56 +152,41 @@ int64_t store_txn_job_id(struct store_txn *txn); /* new, never issued before */
 
 /* From now on no revision or id up to these is issued. */
 void store_txn_raise(struct store_txn *txn, int64_t revision, int64_t job_id);
-void store_txn_put(struct store_txn *txn,
-                   const struct object *object TAKES,
-                   const char *delta);
-void store_txn_remove(struct store_txn *txn,
-                      const struct object *last_state TAKES);
+void store_txn_put(struct store_txn *txn, const struct object *object TAKES, const char *delta);
+void store_txn_remove(struct store_txn *txn, const struct object *last_state TAKES);
 void store_rollback(struct store_txn *txn TAKES);
 typedef void store_done_fn(int outcome, void *context);
-void
-store_commit(struct store_txn *txn TAKES, store_done_fn *done, void *context);
+void store_commit(struct store_txn *txn TAKES, store_done_fn *done, void *context);
 
 /* `done` runs when everything that is pending now is durable, with an outcome
  * as for a commit. If nothing is pending, it runs at once, within this call.
  */
-void
-store_when_durable(struct store *store, store_done_fn *done, void *context);
+void store_when_durable(struct store *store, store_done_fn *done, void *context);
 
 /* Blobs: contents by digest, with a count of the objects that name them. A blob
  * is put in the transaction that creates such an object, and released in the
  * one that removes it. Get reads on the reader's thread and calls back on the
  * loop; length 0 and NULL if there is no such blob.
  */
-void store_txn_put_blob(struct store_txn *txn,
-                        const char *digest,
-                        const void *bytes,
+void store_txn_put_blob(struct store_txn *txn, const char *digest, const void *bytes,
                         size_t length);
 void store_txn_release_blob(struct store_txn *txn, const char *digest);
 typedef void store_blob_fn(const void *bytes, size_t length, void *context);
-void store_get_blob(struct store *store,
-                    const char *digest,
-                    store_blob_fn *got,
-                    void *context);
+void store_get_blob(struct store *store, const char *digest, store_blob_fn *got, void *context);
 
 /* Small secrets of the controller itself (node enrolment digests, token keys),
  * by name; the API never serves them. Values are copied; the result of find is
  * borrowed.
  */
-void store_txn_put_secret(struct store_txn *txn,
-                          const char *name,
-                          const char *value);
+void store_txn_put_secret(struct store_txn *txn, const char *name, const char *value);
 void store_txn_remove_secret(struct store_txn *txn, const char *name);
 const char *store_find_secret(const struct store *store, const char *name);
 
 /* Visits the secrets whose names begin with the prefix, in no order, and
  * returns their number.
  */
-typedef void
-store_secret_fn(const char *name, const char *value, void *context);
-size_t store_visit_secrets(const struct store *store,
-                           const char *prefix,
-                           store_secret_fn *visit,
+typedef void store_secret_fn(const char *name, const char *value, void *context);
+size_t store_visit_secrets(const struct store *store, const char *prefix, store_secret_fn *visit,
                            void *context);
 
 /* Watch: changes of a kind after `revision`; those in the log at once, later
@@ -236,13 +199,8 @@ size_t store_visit_secrets(const struct store *store,
  * the watch. -ESTALE: the log does not reach back that far. The old object of a
  * removal is the last state with which it was removed.
  */
-int store_watch(struct store *store,
-                const struct kind *kind,
-                int64_t revision,
-                int index,
-                const char *value,
-                store_change_fn *changed,
-                void *context,
+int store_watch(struct store *store, const struct kind *kind, int64_t revision, int index,
+                const char *value, store_change_fn *changed, void *context,
                 struct store_watch **ret_watch);
 void store_unwatch(struct store_watch *watch);
 

@@ -93,31 +93,23 @@ static const struct {
     const char *help;
     metric_read_fn ask;
 } plain[] = {
-    {"kiln_store_read_only",
-     "1 while the disk is full and only reads and deletes are accepted.",
+    {"kiln_store_read_only", "1 while the disk is full and only reads and deletes are accepted.",
      ask_read_only},
-    {"kiln_store_refused",
-     "Commits refused since the start because the disk was full.",
+    {"kiln_store_refused", "Commits refused since the start because the disk was full.",
      ask_refused},
-    {"kiln_store_damaged",
-     "Rows of the store that could not be read and are kept aside.",
+    {"kiln_store_damaged", "Rows of the store that could not be read and are kept aside.",
      ask_damaged},
     {"kiln_store_damaged_since_start",
      "Rows on disk whose checksum no longer matches, although the objects in "
      "memory are intact.",
      ask_damaged_since},
-    {"kiln_store_free_bytes",
-     "Free space of the file system of the state directory.",
-     ask_free},
+    {"kiln_store_free_bytes", "Free space of the file system of the state directory.", ask_free},
 };
 #define N_PLAIN ARRAY_SIZE(plain)
 
 static void
-add_question(struct store_metrics *m,
-             struct store *store,
-             struct metric *metric,
-             metric_read_fn ask,
-             unsigned kind)
+add_question(struct store_metrics *m, struct store *store, struct metric *metric,
+             metric_read_fn ask, unsigned kind)
 {
     struct store_gauge *q = &m->questions[m->n_questions++];
 
@@ -134,36 +126,19 @@ add_gauges(struct store_metrics *m, struct store *s)
 
     m->questions = xnew_array(struct store_gauge, n_kinds + 2 + N_PLAIN);
     for (unsigned i = 0; i < n_kinds; i++)
-        add_question(m,
-                     s,
-                     metric_series(objects, s->sections[i].name),
-                     ask_objects,
-                     i);
-    add_question(m,
-                 s,
-                 metric_series(metric_gauge(r,
-                                            "kiln_store_revision",
-                                            "The latest published revision.",
-                                            NULL)),
-                 ask_revision,
-                 0);
-    add_question(
-        m,
-        s,
-        metric_series(metric_gauge(
-            r,
-            "kiln_store_history_bytes",
-            "Memory used only by the log of changes that watches follow.",
-            NULL)),
-        ask_change_log,
-        0);
+        add_question(m, s, metric_series(objects, s->sections[i].name), ask_objects, i);
+    add_question(m, s,
+                 metric_series(metric_gauge(r, "kiln_store_revision",
+                                            "The latest published revision.", NULL)),
+                 ask_revision, 0);
+    add_question(m, s,
+                 metric_series(metric_gauge(
+                     r, "kiln_store_history_bytes",
+                     "Memory used only by the log of changes that watches follow.", NULL)),
+                 ask_change_log, 0);
     for (unsigned i = 0; i < N_PLAIN; i++)
-        add_question(
-            m,
-            s,
-            metric_series(metric_gauge(r, plain[i].name, plain[i].help, NULL)),
-            plain[i].ask,
-            0);
+        add_question(m, s, metric_series(metric_gauge(r, plain[i].name, plain[i].help, NULL)),
+                     plain[i].ask, 0);
 }
 
 struct store_metrics *
@@ -178,21 +153,12 @@ store_metrics_new(struct store *s)
     m = xnew(struct store_metrics);
     metric_exponential_bounds(0.0001, 2.5, seconds, BOUNDS);
     metric_exponential_bounds(1, 2, changes, BOUNDS);
-    m->seconds = metric_series(
-        metric_histogram(r,
-                         "kiln_store_commit_duration_seconds",
-                         "Time from handing a batch to the writer until it "
-                         "was durable.",
-                         NULL,
-                         seconds,
-                         BOUNDS));
-    m->changes =
-        metric_series(metric_histogram(r,
-                                       "kiln_store_commit_changes",
-                                       "Changes of objects in one batch.",
-                                       NULL,
-                                       changes,
-                                       BOUNDS));
+    m->seconds = metric_series(metric_histogram(r, "kiln_store_commit_duration_seconds",
+                                                "Time from handing a batch to the writer until it "
+                                                "was durable.",
+                                                NULL, seconds, BOUNDS));
+    m->changes = metric_series(metric_histogram(
+        r, "kiln_store_commit_changes", "Changes of objects in one batch.", NULL, changes, BOUNDS));
     add_gauges(m, s);
     return m;
 }

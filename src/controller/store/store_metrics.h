@@ -20,5 +20,4 @@ void store_metrics_free(struct store_metrics *m);
 struct store_metrics *store_metrics_new(struct store *store);
 
 /* A batch of that many changes is durable after that time. */
-void
-store_metrics_commit(struct store_metrics *m, size_t changes, int64_t took_us);
+void store_metrics_commit(struct store_metrics *m, size_t changes, int64_t took_us);

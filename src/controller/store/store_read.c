@@ -17,14 +17,10 @@
 #include "lib/base/map.h"
 
 const struct object *
-store_find(const struct store *s,
-           enum store_head head,
-           const struct kind *kind,
-           const char *namespace,
-           const char *name)
+store_find(const struct store *s, enum store_head head, const struct kind *kind,
+           const char *namespace, const char *name)
 {
-    const struct entry *entry =
-        object_index_find(store_section(s, kind)->objects, namespace, name);
+    const struct entry *entry = object_index_find(store_section(s, kind)->objects, namespace, name);
 
     return entry != NULL ? entry->heads[head] : NULL;
 }
@@ -86,9 +82,7 @@ store_count(const struct store *s, const struct kind *kind)
 
 /* The first entry that a list visits. */
 static struct entry *
-start_of_list(const struct object_index *objects,
-              const char *namespace,
-              const char *after)
+start_of_list(const struct object_index *objects, const char *namespace, const char *after)
 {
     CLEANUP_FREE char *copy = after != NULL ? xstrdup(after) : NULL;
     char *slash = copy != NULL ? strchr(copy, '/') : NULL;
@@ -105,25 +99,18 @@ start_of_list(const struct object_index *objects,
 }
 
 int
-store_list(struct store *s,
-           const struct kind *kind,
-           const char *namespace,
-           const char *after,
-           int64_t revision,
-           store_visit_fn *visit,
-           void *context)
+store_list(struct store *s, const struct kind *kind, const char *namespace, const char *after,
+           int64_t revision, store_visit_fn *visit, void *context)
 {
     const struct object_index *objects = store_section(s, kind)->objects;
     bool is_now = revision == 0 || revision >= store_revision(s);
 
     if (!is_now && revision < store_oldest_revision(s))
         return -ESTALE;
-    for (const struct entry *e = start_of_list(objects, namespace, after);
-         e != NULL;
+    for (const struct entry *e = start_of_list(objects, namespace, after); e != NULL;
          e = e->next[0]) {
         const struct object *object =
-            is_now ? e->heads[STORE_PUBLISHED]
-                   : change_log_at(s->change_log, e, revision);
+            is_now ? e->heads[STORE_PUBLISHED] : change_log_at(s->change_log, e, revision);
 
         if (namespace != NULL && strcmp(entry_namespace(e), namespace) != 0)
             break;
@@ -134,19 +121,10 @@ store_list(struct store *s,
 }
 
 void
-store_visit_index(const struct store *s,
-                  const struct kind *kind,
-                  unsigned index,
-                  enum store_head head,
-                  const char *value,
-                  store_visit_fn *visit,
-                  void *context)
+store_visit_index(const struct store *s, const struct kind *kind, unsigned index,
+                  enum store_head head, const char *value, store_visit_fn *visit, void *context)
 {
-    secondary_index_visit(store_section(s, kind)->indexes[index],
-                          head,
-                          value,
-                          visit,
-                          context);
+    secondary_index_visit(store_section(s, kind)->indexes[index], head, value, visit, context);
 }
 
 const char *
@@ -156,9 +134,7 @@ store_find_secret(const struct store *s, const char *name)
 }
 
 size_t
-store_visit_secrets(const struct store *s,
-                    const char *prefix,
-                    store_secret_fn *visit,
+store_visit_secrets(const struct store *s, const char *prefix, store_secret_fn *visit,
                     void *context)
 {
     const size_t length = strlen(prefix);
@@ -175,13 +151,8 @@ store_visit_secrets(const struct store *s,
 }
 
 int
-store_watch(struct store *s,
-            const struct kind *kind,
-            int64_t revision,
-            int index,
-            const char *value,
-            store_change_fn *changed,
-            void *context,
+store_watch(struct store *s, const struct kind *kind, int64_t revision, int index,
+            const char *value, store_change_fn *changed, void *context,
             struct store_watch **ret_watch)
 {
     const struct watch_request request = {

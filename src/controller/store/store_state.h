@@ -43,8 +43,8 @@ struct section {
     struct object_index *objects;
     struct secondary_index **indexes; /* in the order of the kind's */
     unsigned n_indexes;
-    char *name;   /* of the kind in the database: "jobs.batch", "pods" */
-    size_t count; /* of published objects */
+    char *name;            /* of the kind in the database: "jobs.batch", "pods" */
+    size_t count;          /* of published objects */
     struct expiry *expiry; /* of transient kinds, or NULL */
 };
 
@@ -100,11 +100,8 @@ struct section *store_section(const struct store *s, const struct kind *kind);
 bool store_kind_is(const struct kind *kind, unsigned kind_flag);
 
 /* Sets a head of the entry to the object, and takes over the reference. */
-void store_set_head(struct store *s,
-                    struct entry *entry,
-                    const struct kind *kind,
-                    enum store_head head,
-                    const struct object *object TAKES);
+void store_set_head(struct store *s, struct entry *entry, const struct kind *kind,
+                    enum store_head head, const struct object *object TAKES);
 
 /* store_undo.c: undoes the changes, newest first, and empties the log. Its last
  * change of an object must be the last one of the change log.
@@ -115,18 +112,12 @@ void store_undo(struct store *s, struct undo_log *log);
 void store_submit_batch(void *store); /* submits the gathered batch now */
 void store_flush_soon(struct store *s);
 void store_trim(void *store);
-void store_on_committed(struct batch *batch,
-                        enum engine_outcome outcome,
-                        const struct error *err,
+void store_on_committed(struct batch *batch, enum engine_outcome outcome, const struct error *err,
                         void *store);
-void store_on_events_committed(struct batch *batch,
-                               enum engine_outcome outcome,
-                               const struct error *err,
-                               void *store);
+void store_on_events_committed(struct batch *batch, enum engine_outcome outcome,
+                               const struct error *err, void *store);
 void store_drain(struct store *s); /* waits for everything that is pending */
 
 /* load.c */
-int store_load(struct store *s,
-               struct engine *engine,
-               const struct engine_counters *counters,
+int store_load(struct store *s, struct engine *engine, const struct engine_counters *counters,
                struct error *err);

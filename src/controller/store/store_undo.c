@@ -15,8 +15,7 @@ expire_again(struct store *s, struct object_index *objects, struct entry *entry)
 {
     struct section *section = store_section(s, object_index_kind(objects));
 
-    if (section->expiry != NULL && entry->aging == NULL
-        && entry->heads[STORE_PUBLISHED] != NULL)
+    if (section->expiry != NULL && entry->aging == NULL && entry->heads[STORE_PUBLISHED] != NULL)
         expiry_touch(section->expiry, entry);
 }
 
@@ -24,14 +23,10 @@ static void
 undo_object(struct store *s, struct undo *undo)
 {
     struct entry *entry = undo->entry;
-    const struct change *c =
-        change_log_get(s->change_log, change_log_end(s->change_log) - 1);
+    const struct change *c = change_log_get(s->change_log, change_log_end(s->change_log) - 1);
     const struct object *old = c->old_object;
 
-    store_set_head(s,
-                   entry,
-                   object_index_kind(undo->objects),
-                   STORE_PENDING,
+    store_set_head(s, entry, object_index_kind(undo->objects), STORE_PENDING,
                    old != NULL ? object_ref(old) : NULL);
     change_log_pop(s->change_log);
     free(entry->deltas);
@@ -55,9 +50,8 @@ take_back(struct store *s, struct undo *undo)
         blob_counts_set(s->blobs, undo->name, undo->blob);
         break;
     case UNDO_SECRET:
-        free(undo->secret != NULL
-                 ? map_put(s->secrets, undo->name, undo->secret)
-                 : map_remove(s->secrets, undo->name));
+        free(undo->secret != NULL ? map_put(s->secrets, undo->name, undo->secret)
+                                  : map_remove(s->secrets, undo->name));
         undo->secret = NULL;
         break;
     }

@@ -94,9 +94,7 @@ add_undo(struct store_txn *txn)
 }
 
 static void
-remember_entry(struct store_txn *txn,
-               struct object_index *objects,
-               struct entry *entry)
+remember_entry(struct store_txn *txn, struct object_index *objects, struct entry *entry)
 {
     struct undo *undo = add_undo(txn);
 
@@ -107,8 +105,7 @@ remember_entry(struct store_txn *txn,
     undo->n_deltas = entry->n_deltas;
     undo->delta_bytes = entry->delta_bytes;
     if (entry->n_deltas > 0)
-        undo->deltas =
-            xmemdup(entry->deltas, entry->n_deltas * sizeof(entry->deltas[0]));
+        undo->deltas = xmemdup(entry->deltas, entry->n_deltas * sizeof(entry->deltas[0]));
 }
 
 /* The batch that gets the operations for objects of that kind. */
@@ -136,9 +133,7 @@ drop_deltas(struct batch *batch, struct entry *entry)
 }
 
 static void
-write_whole(struct batch *batch,
-            const struct section *section,
-            struct entry *entry,
+write_whole(struct batch *batch, const struct section *section, struct entry *entry,
             const struct object *object)
 {
     struct engine_op op = {
@@ -162,11 +157,8 @@ write_whole(struct batch *batch,
 }
 
 static void
-write_delta(struct batch *batch,
-            struct entry *entry,
-            const struct object *object,
-            const char *delta,
-            size_t length)
+write_delta(struct batch *batch, struct entry *entry, const struct object *object,
+            const char *delta, size_t length)
 {
     batch_add(batch,
               &(struct engine_op){
@@ -177,17 +169,13 @@ write_delta(struct batch *batch,
                   .length = length,
               },
               NULL);
-    entry->deltas = xrealloc_array(entry->deltas,
-                                   entry->n_deltas + 1,
-                                   sizeof(entry->deltas[0]));
+    entry->deltas = xrealloc_array(entry->deltas, entry->n_deltas + 1, sizeof(entry->deltas[0]));
     entry->deltas[entry->n_deltas++] = object->revision;
     entry->delta_bytes += (uint32_t)length;
 }
 
 static bool
-is_worth_a_delta(const struct entry *entry,
-                 const struct object *object,
-                 size_t length)
+is_worth_a_delta(const struct entry *entry, const struct object *object, size_t length)
 {
     return entry->row != 0 && entry->n_deltas < MAX_DELTAS
            && length * DELTA_OF_BODY <= object->length
@@ -202,11 +190,8 @@ is_kept(const struct kind *kind, const struct entry *entry)
 }
 
 static void
-write_put(struct store_txn *txn,
-          const struct section *section,
-          struct entry *entry,
-          const struct object *object,
-          const char *delta)
+write_put(struct store_txn *txn, const struct section *section, struct entry *entry,
+          const struct object *object, const char *delta)
 {
     struct batch *batch = batch_for(txn, object->kind);
     size_t length = delta != NULL ? strlen(delta) : 0;
@@ -222,9 +207,7 @@ write_put(struct store_txn *txn,
 }
 
 static void
-write_removal(struct store_txn *txn,
-              struct entry *entry,
-              const struct object *last_state)
+write_removal(struct store_txn *txn, struct entry *entry, const struct object *last_state)
 {
     struct batch *batch = batch_for(txn, last_state->kind);
 
@@ -250,40 +233,29 @@ take_revision(struct store_txn *txn, const struct object *object)
 }
 
 static void
-move(struct store_txn *txn,
-     struct section *section,
-     struct entry *entry,
-     const struct object *object,
-     bool is_removal)
+move(struct store_txn *txn, struct section *section, struct entry *entry,
+     const struct object *object, bool is_removal)
 {
     struct store *s = txn->store;
 
-    change_log_add(s->change_log,
-                   (struct change){
-                       .revision = object->revision,
-                       .at_us = clock_monotonic_us(s->settings.clock),
-                       .objects = section->objects,
-                       .entry = entry,
-                       .old_object = entry->heads[STORE_PENDING],
-                       .new_object = object,
-                       .is_removal = is_removal,
-                   });
-    store_set_head(s,
-                   entry,
-                   object->kind,
-                   STORE_PENDING,
-                   is_removal ? NULL : object_ref(object));
+    change_log_add(s->change_log, (struct change){
+                                      .revision = object->revision,
+                                      .at_us = clock_monotonic_us(s->settings.clock),
+                                      .objects = section->objects,
+                                      .entry = entry,
+                                      .old_object = entry->heads[STORE_PENDING],
+                                      .new_object = object,
+                                      .is_removal = is_removal,
+                                  });
+    store_set_head(s, entry, object->kind, STORE_PENDING, is_removal ? NULL : object_ref(object));
 }
 
 void
-store_txn_put(struct store_txn *txn,
-              const struct object *object,
-              const char *delta)
+store_txn_put(struct store_txn *txn, const struct object *object, const char *delta)
 {
     struct section *section = store_section(txn->store, object->kind);
-    struct entry *entry = object_index_add(section->objects,
-                                           object->meta->namespace,
-                                           object->meta->name);
+    struct entry *entry =
+        object_index_add(section->objects, object->meta->namespace, object->meta->name);
 
     take_revision(txn, object);
     remember_entry(txn, section->objects, entry);
@@ -296,9 +268,8 @@ void
 store_txn_remove(struct store_txn *txn, const struct object *last_state)
 {
     struct section *section = store_section(txn->store, last_state->kind);
-    struct entry *entry = object_index_find(section->objects,
-                                            last_state->meta->namespace,
-                                            last_state->meta->name);
+    struct entry *entry =
+        object_index_find(section->objects, last_state->meta->namespace, last_state->meta->name);
 
     if (entry == NULL || entry->heads[STORE_PENDING] == NULL)
         bug("a removed object does not exist");
@@ -322,10 +293,7 @@ set_blob(struct store_txn *txn, const char *digest, struct stored_blob blob)
 }
 
 void
-store_txn_put_blob(struct store_txn *txn,
-                   const char *digest,
-                   const void *bytes,
-                   size_t length)
+store_txn_put_blob(struct store_txn *txn, const char *digest, const void *bytes, size_t length)
 {
     struct stored_blob blob = blob_counts_get(txn->store->blobs, digest);
     struct engine_op op = {.verb = ENGINE_COUNT_BLOB};
@@ -351,8 +319,7 @@ store_txn_release_blob(struct store_txn *txn, const char *digest)
     struct stored_blob blob = blob_counts_get(txn->store->blobs, digest);
 
     if (blob.count == 0) {
-        log_warning("Blob '%s' is released but does not exist, ignoring",
-                    digest);
+        log_warning("Blob '%s' is released but does not exist, ignoring", digest);
         return;
     }
     blob.count--;
@@ -370,8 +337,7 @@ store_txn_release_blob(struct store_txn *txn, const char *digest)
 static void
 set_secret(struct store *s, const char *name, char *value)
 {
-    free(value != NULL ? map_put(s->secrets, name, value)
-                       : map_remove(s->secrets, name));
+    free(value != NULL ? map_put(s->secrets, name, value) : map_remove(s->secrets, name));
 }
 
 static void

@@ -58,12 +58,10 @@ check_totals(const struct occupancy *o, const struct demand *d)
     if (d->is_whole_node && (o->free_cores < s->n_cores || o->n_shared > 0))
         return ALLOCATOR_NOT_EMPTY;
     if (d->is_exclusive) {
-        if (total_usable(o, d) < d->pus
-            || !leaves_shared_pool(o, taken_pus(s, d)))
+        if (total_usable(o, d) < d->pus || !leaves_shared_pool(o, taken_pus(s, d)))
             return ALLOCATOR_NO_CORES;
     } else if (o->free_pus == 0
-               || o->shared_milli + d->shared_milli
-                      > (int64_t)o->free_pus * 1000) {
+               || o->shared_milli + d->shared_milli > (int64_t)o->free_pus * 1000) {
         return ALLOCATOR_NO_SHARED;
     }
     if (d->memory_bytes > o->free_memory)
@@ -101,8 +99,7 @@ settle_on_all(struct numa_search *s, struct allocator_choice *ret_choice)
     struct allocator_choice all = {.distance = 20};
     unsigned n = s->o->topology_index->n_numa;
 
-    if (s->d->cores_per_package > 0
-        && !numa_search_has_cores(s->o, s->d, UINT64_MAX))
+    if (s->d->cores_per_package > 0 && !numa_search_has_cores(s->o, s->d, UINT64_MAX))
         return ALLOCATOR_NO_CORES;
     for (unsigned i = 0; i < n; i++) {
         if (s->pus[i] == 0 && s->memory[i] == 0)
@@ -181,16 +178,14 @@ static enum allocator_answer
 choose_single(struct numa_search *s, struct allocator_choice *ret_choice)
 {
     if (!numa_search_run(s, 1))
-        return fits_one_empty(s->o->topology_index, s->d)
-                   ? ALLOCATOR_NOT_ALIGNED
-                   : ALLOCATOR_TOO_SMALL;
+        return fits_one_empty(s->o->topology_index, s->d) ? ALLOCATOR_NOT_ALIGNED
+                                                          : ALLOCATOR_TOO_SMALL;
     set_choice(s, ret_choice);
     return ALLOCATOR_FITS;
 }
 
 static enum allocator_answer
-choose_by_kubelet(const struct occupancy *o,
-                  const struct demand *d,
+choose_by_kubelet(const struct occupancy *o, const struct demand *d,
                   struct allocator_choice *ret_choice)
 {
     CLEANUP_FREE struct grant *g = xnew(struct grant);
@@ -198,13 +193,11 @@ choose_by_kubelet(const struct occupancy *o,
 
     if (answer != ALLOCATOR_FITS)
         return answer;
-    if (!leaves_shared_pool(o,
-                            bitset_count(&g->cpus)
-                                + bitset_count(&g->withheld)))
+    if (!leaves_shared_pool(o, bitset_count(&g->cpus) + bitset_count(&g->withheld)))
         return ALLOCATOR_NO_CORES;
     *ret_choice = (struct allocator_choice){.distance = 10};
-    bitset_foreach(core, &g->cores) ret_choice->numa |=
-        UINT64_C(1) << o->topology_index->cores[core].numa;
+    bitset_foreach(core, &g->cores) ret_choice->numa |= UINT64_C(1)
+                                                        << o->topology_index->cores[core].numa;
     ret_choice->numa |= g->memory_nodes;
     for (unsigned i = 0; i < o->topology_index->n_numa; i++)
         if ((ret_choice->numa >> i & 1) != 0) {
@@ -216,9 +209,7 @@ choose_by_kubelet(const struct occupancy *o,
 }
 
 static enum allocator_answer
-choose_here(const struct occupancy *o,
-            const struct demand *d,
-            struct allocator_choice *ret_choice)
+choose_here(const struct occupancy *o, const struct demand *d, struct allocator_choice *ret_choice)
 {
     struct numa_search s;
 
@@ -235,9 +226,7 @@ choose_here(const struct occupancy *o,
 }
 
 static enum allocator_answer
-choose(const struct occupancy *o,
-       const struct demand *d,
-       struct allocator_choice *ret_choice)
+choose(const struct occupancy *o, const struct demand *d, struct allocator_choice *ret_choice)
 {
     enum allocator_answer answer = check_totals(o, d);
 
@@ -260,22 +249,18 @@ choose(const struct occupancy *o,
 static bool
 could_ever_fit(struct topology_index *s, const struct demand *d)
 {
-    return capacity_fits(s, d)
-           && (d->numa_policy != NUMA_SINGLE || fits_one_empty(s, d));
+    return capacity_fits(s, d) && (d->numa_policy != NUMA_SINGLE || fits_one_empty(s, d));
 }
 
 enum allocator_answer
-allocator_choose(const struct occupancy *o,
-                 const struct demand *d,
+allocator_choose(const struct occupancy *o, const struct demand *d,
                  struct allocator_choice *ret_choice)
 {
     enum allocator_answer answer = choose(o, d, ret_choice);
 
     if (answer == ALLOCATOR_FITS || allocator_answer_lasts(answer)
-        || answer == ALLOCATOR_NOT_ALIGNED
-        || could_ever_fit(o->topology_index, d))
+        || answer == ALLOCATOR_NOT_ALIGNED || could_ever_fit(o->topology_index, d))
         return answer;
-    return capacity_has_devices(o->topology_index, d)
-               ? ALLOCATOR_TOO_SMALL
-               : ALLOCATOR_NO_SUCH_DEVICES;
+    return capacity_has_devices(o->topology_index, d) ? ALLOCATOR_TOO_SMALL
+                                                      : ALLOCATOR_NO_SUCH_DEVICES;
 }

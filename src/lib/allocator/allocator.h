@@ -34,14 +34,14 @@ struct occupancy;
 
 enum allocator_answer {
     ALLOCATOR_FITS,
-    ALLOCATOR_NO_CORES,     /* not enough free whole cores */
-    ALLOCATOR_NO_SHARED,    /* the shared pool is too small */
-    ALLOCATOR_NO_MEMORY,    /* not enough free memory */
-    ALLOCATOR_NO_DEVICES,   /* not enough free devices */
-    ALLOCATOR_NO_HUGEPAGES, /* not enough free huge pages */
-    ALLOCATOR_NOT_ALIGNED,  /* enough of all, but not as the policy wants */
-    ALLOCATOR_NOT_EMPTY, /* a whole node is wanted, but something runs here */
-    ALLOCATOR_TOO_SMALL, /* does not fit even when the node is empty */
+    ALLOCATOR_NO_CORES,        /* not enough free whole cores */
+    ALLOCATOR_NO_SHARED,       /* the shared pool is too small */
+    ALLOCATOR_NO_MEMORY,       /* not enough free memory */
+    ALLOCATOR_NO_DEVICES,      /* not enough free devices */
+    ALLOCATOR_NO_HUGEPAGES,    /* not enough free huge pages */
+    ALLOCATOR_NOT_ALIGNED,     /* enough of all, but not as the policy wants */
+    ALLOCATOR_NOT_EMPTY,       /* a whole node is wanted, but something runs here */
+    ALLOCATOR_TOO_SMALL,       /* does not fit even when the node is empty */
     ALLOCATOR_NO_SUCH_DEVICES, /* no such devices here, or too few in all */
 };
 
@@ -64,8 +64,7 @@ struct allocator_choice {
 /* The answer is exact for one NUMA node and for policies that accept any set;
  * for restricted sets of several NUMA nodes the search is bounded.
  */
-enum allocator_answer allocator_choose(const struct occupancy *o,
-                                       const struct demand *demand,
+enum allocator_answer allocator_choose(const struct occupancy *o, const struct demand *demand,
                                        struct allocator_choice *ret_choice);
 
 /* The exact cores, memory and devices of a choice. Memory is indexed by the
@@ -78,35 +77,28 @@ struct grant {
     struct bitset devices;
     uint64_t memory_nodes;
     int64_t memory[64];
-    int64_t huge[TOPOLOGY_INDEX_MAX_PAGES]
-                [64]; /* by the topology_index's page sizes */
+    int64_t huge[TOPOLOGY_INDEX_MAX_PAGES][64]; /* by the topology_index's page sizes */
     int64_t shared_milli;
     bool is_shared;
 };
-enum allocator_answer allocator_grant(const struct occupancy *o,
-                                      const struct demand *demand,
+enum allocator_answer allocator_grant(const struct occupancy *o, const struct demand *demand,
                                       struct grant *ret_grant);
 
 /* The same for a choice that allocator_choose has made for this demand in this
  * occupancy, when the occupancy has not changed since.
  */
-enum allocator_answer
-allocator_grant_choice(const struct occupancy *o,
-                       const struct demand *demand,
-                       const struct allocator_choice *choice,
-                       struct grant *ret_grant);
+enum allocator_answer allocator_grant_choice(const struct occupancy *o, const struct demand *demand,
+                                             const struct allocator_choice *choice,
+                                             struct grant *ret_grant);
 
 /* The PUs, withheld ones included, of the cores that a grant on these NUMA
  * nodes would take.
  */
-unsigned grant_taken_pus(const struct occupancy *o,
-                         const struct demand *demand,
-                         uint64_t numa);
+unsigned grant_taken_pus(const struct occupancy *o, const struct demand *demand, uint64_t numa);
 
 struct holding *grant_holding(const struct grant *grant,
                               const struct topology_index *topology_index);
 
 /* The grant as JSON, in the form of Binding.allocation. */
-struct json *grant_encode(const struct grant *grant,
-                          const struct topology_index *topology_index,
+struct json *grant_encode(const struct grant *grant, const struct topology_index *topology_index,
                           struct arena *arena);

@@ -5,21 +5,15 @@
 #include "lib/allocator/topology_index.h"
 
 static unsigned
-threads_of(const struct topology_index *s,
-           unsigned core,
-           const struct demand *d)
+threads_of(const struct topology_index *s, unsigned core, const struct demand *d)
 {
     unsigned n = s->cores[core].n_pus;
 
-    return d->threads_per_core > 0 && d->threads_per_core < n
-               ? d->threads_per_core
-               : n;
+    return d->threads_per_core > 0 && d->threads_per_core < n ? d->threads_per_core : n;
 }
 
 unsigned
-capacity_usable(const struct topology_index *s,
-                unsigned numa,
-                const struct demand *d)
+capacity_usable(const struct topology_index *s, unsigned numa, const struct demand *d)
 {
     unsigned sum = 0;
 
@@ -39,9 +33,7 @@ capacity_usable(const struct topology_index *s,
  * cores with most threads count first.
  */
 static unsigned
-usable_of_package(const struct topology_index *s,
-                  unsigned package,
-                  const struct demand *d)
+usable_of_package(const struct topology_index *s, unsigned package, const struct demand *d)
 {
     unsigned left = d->cores_per_package, sum = 0;
 
@@ -79,10 +71,7 @@ capacity_has_devices(const struct topology_index *s, const struct demand *d)
         unsigned count = 0;
 
         for (unsigned k = 0; k < s->topology->n_devices; k++)
-            count += topology_index_device_matches(s,
-                                                   k,
-                                                   wanted->type,
-                                                   wanted->model);
+            count += topology_index_device_matches(s, k, wanted->type, wanted->model);
         if (count < wanted->count)
             return false;
     }
@@ -90,8 +79,7 @@ capacity_has_devices(const struct topology_index *s, const struct demand *d)
 }
 
 static bool
-has_hugepages(const struct topology_index *s,
-              const struct demand_hugepages *wanted)
+has_hugepages(const struct topology_index *s, const struct demand_hugepages *wanted)
 {
     unsigned page = topology_index_find_page(s, wanted->page_bytes);
     int64_t bytes = 0;

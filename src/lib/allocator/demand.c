@@ -65,9 +65,7 @@ whole_cpus(int64_t cpu_milli)
 }
 
 void
-demand_init(struct demand *demand,
-            const struct placement *placement,
-            int64_t cpu_milli,
+demand_init(struct demand *demand, const struct placement *placement, int64_t cpu_milli,
             int64_t memory_bytes)
 {
     memset(demand, 0, sizeof(*demand));
@@ -83,12 +81,10 @@ demand_init(struct demand *demand,
     demand->gpu_model = placement->gpu_type;
     if (placement->cores_per_socket > 0)
         demand->cores_per_package = at_most_pus(placement->cores_per_socket);
-    if (placement->threads_per_core > 0
-        && placement->threads_per_core < (int64_t)BITSET_BITS)
+    if (placement->threads_per_core > 0 && placement->threads_per_core < (int64_t)BITSET_BITS)
         demand->threads_per_core = (unsigned)placement->threads_per_core;
     if (demand->is_whole_node
-        || (says(placement->cpu_policy, "exclusive") && cpu_milli > 0
-            && cpu_milli % 1000 == 0)) {
+        || (says(placement->cpu_policy, "exclusive") && cpu_milli > 0 && cpu_milli % 1000 == 0)) {
         demand->is_exclusive = true;
         demand->pus = whole_cpus(cpu_milli);
         demand->shared_milli = 0;
@@ -103,9 +99,7 @@ device_type(const char *resource_name)
 {
     size_t length = strlen(DEVICE_PREFIX);
 
-    return strncmp(resource_name, DEVICE_PREFIX, length) == 0
-               ? resource_name + length
-               : NULL;
+    return strncmp(resource_name, DEVICE_PREFIX, length) == 0 ? resource_name + length : NULL;
 }
 
 static void
@@ -134,8 +128,7 @@ page_size(const char *resource_name)
 static void
 add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes)
 {
-    if (page_bytes <= 0 || bytes <= 0
-        || demand->n_hugepages == DEMAND_MAX_HUGEPAGES)
+    if (page_bytes <= 0 || bytes <= 0 || demand->n_hugepages == DEMAND_MAX_HUGEPAGES)
         return;
     demand->hugepages[demand->n_hugepages++] = (struct demand_hugepages){
         .page_bytes = (uint64_t)page_bytes,
@@ -150,7 +143,5 @@ demand_add_resource(struct demand *demand, const char *name, int64_t amount)
 
     add_hugepages(demand, page_size(name), amount);
     if (type != NULL && amount > 0)
-        add_device(demand,
-                   type,
-                   amount < UINT16_MAX ? (unsigned)amount : UINT16_MAX);
+        add_device(demand, type, amount < UINT16_MAX ? (unsigned)amount : UINT16_MAX);
 }

@@ -72,14 +72,11 @@ struct demand {
 };
 
 /* Placement may be NULL. */
-void demand_init(struct demand *demand,
-                 const struct placement *placement,
-                 int64_t cpu_milli,
+void demand_init(struct demand *demand, const struct placement *placement, int64_t cpu_milli,
                  int64_t memory_bytes);
 
 /* Adds a resource by its name: "kiln.hpc/gpu" is a device of type "gpu",
  * "hugepages-2Mi" are huge pages; other resources are not part of a demand.
  * Borrows the name.
  */
-void
-demand_add_resource(struct demand *demand, const char *name, int64_t amount);
+void demand_add_resource(struct demand *demand, const char *name, int64_t amount);

@@ -66,8 +66,7 @@ core_yield(const struct pick *p, unsigned core)
 static unsigned
 group_left(const struct pick *p, unsigned group)
 {
-    unsigned left =
-        p->package_left[p->o->topology_index->groups[group].package];
+    unsigned left = p->package_left[p->o->topology_index->groups[group].package];
 
     return left < p->group_free[group] ? left : p->group_free[group];
 }
@@ -82,8 +81,7 @@ group_yield(const struct pick *p, unsigned group)
         return group_left(p, group);
     if (s->is_uniform)
         return group_left(p, group)
-               * (threads > 0 && threads < s->max_threads ? threads
-                                                          : s->max_threads);
+               * (threads > 0 && threads < s->max_threads ? threads : s->max_threads);
     left = group_left(p, group);
     bitset_foreach(core, &s->groups[group].cores)
     {
@@ -113,8 +111,7 @@ best_group(const struct pick *p, unsigned numa, unsigned wanted)
 
         if (yield == 0)
             continue;
-        if (best == UINT16_MAX || (holds && !best_holds)
-            || (holds && yield < best_yield)
+        if (best == UINT16_MAX || (holds && !best_holds) || (holds && yield < best_yield)
             || (!holds && !best_holds && yield > best_yield)) {
             best = group;
             best_yield = yield;
@@ -199,8 +196,7 @@ take_in_turn(struct pick *p, uint64_t set)
 
     while (p->wanted > 0 && any) {
         any = false;
-        for (unsigned i = 0; i < p->o->topology_index->n_numa && p->wanted > 0;
-             i++)
+        for (unsigned i = 0; i < p->o->topology_index->n_numa && p->wanted > 0; i++)
             if (in_set(set, i) && take_one(p, i))
                 any = true;
     }
@@ -305,8 +301,7 @@ take_largest(struct pick *p, uint64_t set)
     for (unsigned yield = s->max_threads; yield > 0; yield--)
         for (unsigned core = 0; core < s->n_cores && p->wanted > 0; core++)
             if (bitset_has(&p->free, core) && in_set(set, s->cores[core].numa)
-                && core_yield(p, core) == yield
-                && group_left(p, s->cores[core].group) > 0)
+                && core_yield(p, core) == yield && group_left(p, s->cores[core].group) > 0)
                 take_core(p, core);
 }
 
@@ -318,20 +313,14 @@ begin_pick(struct pick *p)
     p->wanted = p->d->pus;
     p->free = o->core_set;
     p->grant->cores = p->grant->cpus = p->grant->withheld = (struct bitset){0};
-    memcpy(p->group_free,
-           o->group_free,
-           o->topology_index->n_groups * sizeof(*p->group_free));
+    memcpy(p->group_free, o->group_free, o->topology_index->n_groups * sizeof(*p->group_free));
     for (unsigned i = 0; i < o->topology_index->n_packages; i++)
-        p->package_left[i] = p->d->cores_per_package > 0
-                                 ? (uint16_t)p->d->cores_per_package
-                                 : UINT16_MAX;
+        p->package_left[i] =
+            p->d->cores_per_package > 0 ? (uint16_t)p->d->cores_per_package : UINT16_MAX;
 }
 
 static void
-grant_cores(const struct occupancy *o,
-            const struct demand *d,
-            uint64_t set,
-            struct grant *grant)
+grant_cores(const struct occupancy *o, const struct demand *d, uint64_t set, struct grant *grant)
 {
     struct pick p = {.o = o, .d = d, .grant = grant};
 
@@ -379,10 +368,7 @@ free_memory(const struct occupancy *o, const struct grant *g, unsigned numa)
 }
 
 static int64_t
-put_memory(const struct occupancy *o,
-           struct grant *g,
-           unsigned numa,
-           int64_t bytes)
+put_memory(const struct occupancy *o, struct grant *g, unsigned numa, int64_t bytes)
 {
     int64_t left = free_memory(o, g, numa);
 
@@ -398,10 +384,7 @@ put_memory(const struct occupancy *o,
  * room.
  */
 static int64_t
-share_memory(const struct occupancy *o,
-             struct grant *g,
-             uint64_t nodes,
-             int64_t bytes)
+share_memory(const struct occupancy *o, struct grant *g, uint64_t nodes, int64_t bytes)
 {
     int64_t count = __builtin_popcountll(nodes), each;
 
@@ -440,13 +423,9 @@ closest(const struct occupancy *o, const struct grant *g, uint64_t nodes)
 }
 
 static void
-grant_memory(const struct occupancy *o,
-             const struct demand *d,
-             uint64_t set,
-             struct grant *g)
+grant_memory(const struct occupancy *o, const struct demand *d, uint64_t set, struct grant *g)
 {
-    uint64_t beside =
-        d->is_exclusive ? nodes_of_cores(o->topology_index, &g->cores) : set;
+    uint64_t beside = d->is_exclusive ? nodes_of_cores(o->topology_index, &g->cores) : set;
     int64_t bytes = d->memory_bytes;
 
     if (d->is_exclusive)
@@ -469,11 +448,7 @@ grant_memory(const struct occupancy *o,
  * then on the others of the set, then anywhere.
  */
 static void
-grant_pages(const struct occupancy *o,
-            unsigned page,
-            int64_t bytes,
-            uint64_t nodes,
-            uint64_t set,
+grant_pages(const struct occupancy *o, unsigned page, int64_t bytes, uint64_t nodes, uint64_t set,
             struct grant *g)
 {
     int64_t size = (int64_t)o->topology_index->page_bytes[page];
@@ -497,39 +472,25 @@ grant_pages(const struct occupancy *o,
 }
 
 static void
-grant_hugepages(const struct occupancy *o,
-                const struct demand *d,
-                uint64_t set,
-                struct grant *g)
+grant_hugepages(const struct occupancy *o, const struct demand *d, uint64_t set, struct grant *g)
 {
     uint64_t nodes = g->memory_nodes != 0 ? g->memory_nodes & set : set;
 
     for (unsigned i = 0; i < d->n_hugepages; i++)
-        grant_pages(o,
-                    topology_index_find_page(o->topology_index,
-                                             d->hugepages[i].page_bytes),
-                    d->hugepages[i].bytes,
-                    nodes,
-                    set,
-                    g);
+        grant_pages(o, topology_index_find_page(o->topology_index, d->hugepages[i].page_bytes),
+                    d->hugepages[i].bytes, nodes, set, g);
 }
 
 static bool
-take_device(const struct occupancy *o,
-            struct grant *g,
-            const struct demand_device *wanted,
+take_device(const struct occupancy *o, struct grant *g, const struct demand_device *wanted,
             uint64_t set)
 {
     const struct topology *t = o->topology_index->topology;
 
     for (unsigned i = 0; i < t->n_devices; i++)
         if (o->device_holders[i] == 0 && !bitset_has(&g->devices, i)
-            && (t->devices[i].numa == TOPOLOGY_NONE
-                || in_set(set, t->devices[i].numa))
-            && topology_index_device_matches(o->topology_index,
-                                             i,
-                                             wanted->type,
-                                             wanted->model)) {
+            && (t->devices[i].numa == TOPOLOGY_NONE || in_set(set, t->devices[i].numa))
+            && topology_index_device_matches(o->topology_index, i, wanted->type, wanted->model)) {
             bitset_add(&g->devices, i);
             return true;
         }
@@ -537,10 +498,7 @@ take_device(const struct occupancy *o,
 }
 
 static void
-grant_devices(const struct occupancy *o,
-              const struct demand *d,
-              uint64_t set,
-              struct grant *g)
+grant_devices(const struct occupancy *o, const struct demand *d, uint64_t set, struct grant *g)
 {
     uint64_t beside = nodes_of_cores(o->topology_index, &g->cores);
 
@@ -552,10 +510,8 @@ grant_devices(const struct occupancy *o,
 }
 
 enum allocator_answer
-allocator_grant_choice(const struct occupancy *o,
-                       const struct demand *d,
-                       const struct allocator_choice *choice,
-                       struct grant *ret_grant)
+allocator_grant_choice(const struct occupancy *o, const struct demand *d,
+                       const struct allocator_choice *choice, struct grant *ret_grant)
 {
     if (d->rules != NULL && kubelet_grant_knows(d))
         return kubelet_grant(o, d, d->rules, ret_grant);
@@ -571,14 +527,10 @@ allocator_grant_choice(const struct occupancy *o,
 }
 
 enum allocator_answer
-allocator_grant(const struct occupancy *o,
-                const struct demand *d,
-                struct grant *ret_grant)
+allocator_grant(const struct occupancy *o, const struct demand *d, struct grant *ret_grant)
 {
     struct allocator_choice choice;
     enum allocator_answer answer = allocator_choose(o, d, &choice);
 
-    return answer == ALLOCATOR_FITS
-               ? allocator_grant_choice(o, d, &choice, ret_grant)
-               : answer;
+    return answer == ALLOCATOR_FITS ? allocator_grant_choice(o, d, &choice, ret_grant) : answer;
 }

@@ -11,8 +11,7 @@
 #include "lib/json/json.h"
 
 struct holding *
-grant_holding(const struct grant *grant,
-              const struct topology_index *topology_index)
+grant_holding(const struct grant *grant, const struct topology_index *topology_index)
 {
     unsigned n_memory = 0, c = 0, d = 0, m = 0;
     struct holding *h;
@@ -22,21 +21,17 @@ grant_holding(const struct grant *grant,
         for (unsigned page = 0; page < topology_index->n_pages; page++)
             n_memory += grant->huge[page][i] > 0;
     }
-    h = holding_new(bitset_count(&grant->cores),
-                    bitset_count(&grant->devices),
-                    n_memory);
+    h = holding_new(bitset_count(&grant->cores), bitset_count(&grant->devices), n_memory);
     h->shared_milli = grant->shared_milli;
     h->is_shared = grant->is_shared;
-    h->charged_milli = 1000
-                       * (int64_t)(bitset_count(&grant->cpus)
-                                   + bitset_count(&grant->withheld));
+    h->charged_milli =
+        1000 * (int64_t)(bitset_count(&grant->cpus) + bitset_count(&grant->withheld));
     bitset_foreach(core, &grant->cores) h->cores[c++] = (uint16_t)core;
     bitset_foreach(device, &grant->devices) h->devices[d++] = (uint16_t)device;
     for (unsigned i = 0; i < topology_index->n_numa; i++) {
         if (grant->memory[i] > 0)
-            h->memory[m++] = (struct holding_memory){.numa = (uint16_t)i,
-                                                     .page = HOLDING_PLAIN,
-                                                     .bytes = grant->memory[i]};
+            h->memory[m++] = (struct holding_memory){
+                .numa = (uint16_t)i, .page = HOLDING_PLAIN, .bytes = grant->memory[i]};
         for (unsigned page = 0; page < topology_index->n_pages; page++)
             if (grant->huge[page][i] > 0)
                 h->memory[m++] = (struct holding_memory){
@@ -49,10 +44,7 @@ grant_holding(const struct grant *grant,
 }
 
 static void
-set_list(struct arena *arena,
-         struct json *object,
-         const char *name,
-         const struct bitset *set)
+set_list(struct arena *arena, struct json *object, const char *name, const struct bitset *set)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -63,10 +55,7 @@ set_list(struct arena *arena,
 }
 
 static void
-set_bytes(struct arena *arena,
-          struct json *entry,
-          const char *name,
-          int64_t bytes)
+set_bytes(struct arena *arena, struct json *entry, const char *name, int64_t bytes)
 {
     struct quantity q = quantity_of(bytes, QUANTITY_BINARY_SI);
     char text[QUANTITY_TEXT_SIZE];
@@ -79,10 +68,7 @@ set_bytes(struct arena *arena,
  * otherwise huge pages of that size.
  */
 static void
-add_memory(struct arena *arena,
-           struct json *list,
-           unsigned node,
-           int64_t bytes,
+add_memory(struct arena *arena, struct json *list, unsigned node, int64_t bytes,
            uint64_t page_bytes)
 {
     struct json *entry;
@@ -98,9 +84,7 @@ add_memory(struct arena *arena,
 }
 
 static void
-set_memory(struct arena *arena,
-           struct json *object,
-           const struct grant *g,
+set_memory(struct arena *arena, struct json *object, const struct grant *g,
            const struct topology_index *s)
 {
     struct json *list = json_array(arena);
@@ -113,11 +97,7 @@ set_memory(struct arena *arena,
             bitset_add(&nodes, node);
         add_memory(arena, list, node, g->memory[i], 0);
         for (unsigned page = 0; page < s->n_pages; page++)
-            add_memory(arena,
-                       list,
-                       node,
-                       g->huge[page][i],
-                       s->page_bytes[page]);
+            add_memory(arena, list, node, g->huge[page][i], s->page_bytes[page]);
     }
     set_list(arena, object, "memoryNodes", &nodes);
     if (json_count(list) > 0)
@@ -125,8 +105,7 @@ set_memory(struct arena *arena,
 }
 
 struct json *
-grant_encode(const struct grant *grant,
-             const struct topology_index *topology_index,
+grant_encode(const struct grant *grant, const struct topology_index *topology_index,
              struct arena *arena)
 {
     struct json *object = json_object(arena);
@@ -135,9 +114,7 @@ grant_encode(const struct grant *grant,
     set_list(arena, object, "cpus", &grant->cpus);
     set_list(arena, object, "withheld", &grant->withheld);
     bitset_foreach(device, &grant->devices) json_append(
-        arena,
-        devices,
-        json_string(arena, topology_index->topology->devices[device].name));
+        arena, devices, json_string(arena, topology_index->topology->devices[device].name));
     if (json_count(devices) > 0)
         json_set(arena, object, "devices", devices);
     set_memory(arena, object, grant, topology_index);

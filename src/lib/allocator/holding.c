@@ -20,8 +20,7 @@ holding_new(unsigned n_cores, unsigned n_devices, unsigned n_memory)
     size_t memory = n_memory * sizeof(struct holding_memory);
     size_t cores = n_cores * sizeof(uint16_t);
     size_t devices = n_devices * sizeof(uint16_t);
-    struct holding *h =
-        xcalloc(1, sizeof(struct holding) + memory + cores + devices);
+    struct holding *h = xcalloc(1, sizeof(struct holding) + memory + cores + devices);
 
     h->memory = (struct holding_memory *)(h + 1);
     h->cores = (uint16_t *)(h->memory + n_memory);
@@ -41,8 +40,7 @@ holding_free(struct holding *holding)
 static struct holding *
 dup_holding(const struct holding *holding)
 {
-    struct holding *h =
-        holding_new(holding->n_cores, holding->n_devices, holding->n_memory);
+    struct holding *h = holding_new(holding->n_cores, holding->n_devices, holding->n_memory);
 
     h->shared_milli = holding->shared_milli;
     h->charged_milli = holding->charged_milli;
@@ -67,17 +65,14 @@ holding_dup_without_cores(const struct holding *holding)
 bool
 holding_equals(const struct holding *a, const struct holding *b)
 {
-    if (a->n_cores != b->n_cores || a->n_devices != b->n_devices
-        || a->n_memory != b->n_memory || a->is_shared != b->is_shared
-        || a->shared_milli != b->shared_milli
+    if (a->n_cores != b->n_cores || a->n_devices != b->n_devices || a->n_memory != b->n_memory
+        || a->is_shared != b->is_shared || a->shared_milli != b->shared_milli
         || a->charged_milli != b->charged_milli
         || memcmp(a->cores, b->cores, a->n_cores * sizeof(*a->cores)) != 0
-        || memcmp(a->devices, b->devices, a->n_devices * sizeof(*a->devices))
-               != 0)
+        || memcmp(a->devices, b->devices, a->n_devices * sizeof(*a->devices)) != 0)
         return false;
     for (unsigned i = 0; i < a->n_memory; i++)
-        if (a->memory[i].numa != b->memory[i].numa
-            || a->memory[i].page != b->memory[i].page
+        if (a->memory[i].numa != b->memory[i].numa || a->memory[i].page != b->memory[i].page
             || a->memory[i].bytes != b->memory[i].bytes)
             return false;
     return true;
@@ -87,9 +82,7 @@ holding_equals(const struct holding *a, const struct holding *b)
  * belong to no core.
  */
 static unsigned
-add_cores(struct holding *h,
-          const struct topology_index *s,
-          const struct bitset *pus)
+add_cores(struct holding *h, const struct topology_index *s, const struct bitset *pus)
 {
     unsigned known = 0;
 
@@ -110,16 +103,13 @@ find_device(const struct topology_index *s, const char *name)
 {
     unsigned d = 0;
 
-    while (d < s->topology->n_devices
-           && strcmp(s->topology->devices[d].name, name) != 0)
+    while (d < s->topology->n_devices && strcmp(s->topology->devices[d].name, name) != 0)
         d++;
     return d;
 }
 
 static unsigned
-add_devices(struct holding *h,
-            const struct topology_index *s,
-            const struct allocation *a)
+add_devices(struct holding *h, const struct topology_index *s, const struct allocation *a)
 {
     unsigned unknown = 0;
 
@@ -136,9 +126,7 @@ add_devices(struct holding *h,
 }
 
 static unsigned
-add_memory(struct holding *h,
-           const struct topology_index *s,
-           const struct allocation *a)
+add_memory(struct holding *h, const struct topology_index *s, const struct allocation *a)
 {
     unsigned unknown = 0;
 
@@ -149,9 +137,7 @@ add_memory(struct holding *h,
         unsigned page = HOLDING_PLAIN;
 
         if (size != NULL)
-            page =
-                topology_index_find_page(s,
-                                         (uint64_t)quantity_text_value(size));
+            page = topology_index_find_page(s, (uint64_t)quantity_text_value(size));
         if (numa == TOPOLOGY_NONE || page == TOPOLOGY_INDEX_MAX_PAGES) {
             unknown++;
             continue;
@@ -169,9 +155,7 @@ add_memory(struct holding *h,
  * of the node.
  */
 static void
-translate(struct holding *h,
-          const struct holding *holding,
-          const struct topology_index *from,
+translate(struct holding *h, const struct holding *holding, const struct topology_index *from,
           const struct topology_index *to)
 {
     struct bitset pus = {0};
@@ -180,8 +164,7 @@ translate(struct holding *h,
         bitset_or(&pus, &from->topology->cores[holding->cores[i]].pus);
     add_cores(h, to, &pus);
     for (unsigned i = 0; i < holding->n_devices; i++) {
-        unsigned d =
-            find_device(to, from->topology->devices[holding->devices[i]].name);
+        unsigned d = find_device(to, from->topology->devices[holding->devices[i]].name);
 
         if (d < to->topology->n_devices)
             h->devices[h->n_devices++] = (uint16_t)d;
@@ -189,8 +172,7 @@ translate(struct holding *h,
     for (unsigned i = 0; i < holding->n_memory; i++) {
         struct holding_memory m = holding->memory[i];
         unsigned page = HOLDING_PLAIN;
-        unsigned numa =
-            topology_index_find_numa(to, from->topology->numa[m.numa].os_index);
+        unsigned numa = topology_index_find_numa(to, from->topology->numa[m.numa].os_index);
 
         if (m.page != HOLDING_PLAIN)
             page = topology_index_find_page(to, from->page_bytes[m.page]);
@@ -205,14 +187,12 @@ translate(struct holding *h,
 }
 
 struct holding *
-holding_translate(const struct holding *holding,
-                  const struct topology_index *from,
+holding_translate(const struct holding *holding, const struct topology_index *from,
                   const struct topology_index *to)
 {
     CLEANUP(holding_freep)
-    struct holding *h = holding_new(to != NULL ? to->n_cores : 0,
-                                    holding->n_devices,
-                                    holding->n_memory);
+    struct holding *h =
+        holding_new(to != NULL ? to->n_cores : 0, holding->n_devices, holding->n_memory);
 
     h->n_cores = h->n_devices = h->n_memory = 0;
     h->shared_milli = holding->shared_milli;
@@ -225,8 +205,7 @@ holding_translate(const struct holding *holding,
 
 int
 holding_of_allocation(const struct topology_index *topology_index,
-                      const struct allocation *allocation,
-                      struct holding **ret_holding,
+                      const struct allocation *allocation, struct holding **ret_holding,
                       struct error *err)
 {
     struct bitset cpus = {0}, withheld = {0};
@@ -245,9 +224,7 @@ holding_of_allocation(const struct topology_index *topology_index,
             return error_wrap(err, -EINVAL, "withheld");
     }
     bitset_or(&cpus, &withheld);
-    h = holding_new(topology_index->n_cores,
-                    allocation->devices.count,
-                    allocation->memory.count);
+    h = holding_new(topology_index->n_cores, allocation->devices.count, allocation->memory.count);
     h->is_shared = allocation->cpus == NULL;
     h->shared_milli = quantity_text_milli(allocation->shared_cpu);
     h->charged_milli = (int64_t)bitset_count(&cpus) * 1000;
@@ -260,8 +237,7 @@ holding_of_allocation(const struct topology_index *topology_index,
     *ret_holding = dup_holding(h);
     holding_free(h);
     if (unknown > 0)
-        return error_set(err,
-                         -ENXIO,
+        return error_set(err, -ENXIO,
                          "%u of the CPUs, devices and memory nodes allocated "
                          "are not in the node's topology",
                          unknown);

@@ -42,13 +42,11 @@ void holding_free(struct holding *holding);
 DEFINE_CLEANUP(struct holding, holding_free)
 
 /* A holding with room for these counts, all zero. */
-struct holding *holding_new(unsigned n_cores,
-                            unsigned n_devices,
-                            unsigned n_memory) OWNED_BY(holding_free);
+struct holding *holding_new(unsigned n_cores, unsigned n_devices, unsigned n_memory)
+    OWNED_BY(holding_free);
 
 /* A copy without the cores and without the share of the CPUs. */
-struct holding *holding_dup_without_cores(const struct holding *holding)
-    OWNED_BY(holding_free);
+struct holding *holding_dup_without_cores(const struct holding *holding) OWNED_BY(holding_free);
 
 bool holding_equals(const struct holding *a, const struct holding *b);
 
@@ -56,10 +54,8 @@ bool holding_equals(const struct holding *a, const struct holding *b);
  * that the new topology lacks are left out; all of them if `to` is NULL (the
  * node has no topology).
  */
-struct holding *holding_translate(const struct holding *holding,
-                                  const struct topology_index *from,
-                                  const struct topology_index *to)
-    OWNED_BY(holding_free);
+struct holding *holding_translate(const struct holding *holding, const struct topology_index *from,
+                                  const struct topology_index *to) OWNED_BY(holding_free);
 
 /* Reads an allocation from the API. Cores and devices that the topology does
  * not have (offline or removed) are left out and counted in `err` with -ENXIO;
@@ -67,6 +63,5 @@ struct holding *holding_translate(const struct holding *holding,
  * holding.
  */
 int holding_of_allocation(const struct topology_index *topology_index,
-                          const struct allocation *allocation,
-                          struct holding **ret_holding,
+                          const struct allocation *allocation, struct holding **ret_holding,
                           struct error *err);

@@ -23,18 +23,16 @@ struct grant_stage {
 bool
 kubelet_grant_knows(const struct demand *d)
 {
-    return d->is_exclusive && !d->is_whole_node && d->pus > 0
-           && d->threads_per_core == 0 && d->cores_per_package == 0
-           && d->distribution == DISTRIBUTION_PACK && !d->has_far_devices
-           && d->gpu_model == NULL;
+    return d->is_exclusive && !d->is_whole_node && d->pus > 0 && d->threads_per_core == 0
+           && d->cores_per_package == 0 && d->distribution == DISTRIBUTION_PACK
+           && !d->has_far_devices && d->gpu_model == NULL;
 }
 
 static struct cpu_layout *
 lay_out(const struct topology_index *s)
 {
     const struct topology *t = s->topology;
-    CLEANUP_FREE struct cpu_location *seats =
-        xnew_array(struct cpu_location, s->n_pus + 1);
+    CLEANUP_FREE struct cpu_location *seats = xnew_array(struct cpu_location, s->n_pus + 1);
     unsigned n = 0;
 
     bitset_foreach(pu, &t->pus)
@@ -45,8 +43,7 @@ lay_out(const struct topology_index *s)
         seats[n++] = (struct cpu_location){
             .cpu = (uint16_t)pu,
             .unit = {[LEVEL_CORE] = (uint16_t)first,
-                     [LEVEL_UNCORE] =
-                         p->l3 != TOPOLOGY_NONE ? p->l3 : p->package,
+                     [LEVEL_UNCORE] = p->l3 != TOPOLOGY_NONE ? p->l3 : p->package,
                      [LEVEL_NUMA] = p->numa,
                      [LEVEL_SOCKET] = p->package},
         };
@@ -77,13 +74,10 @@ set_memory(struct grant_stage *st)
         n = memory_manager_find(&st->node.memory, i);
         n->assignments = numa->blocks;
         n->group = numa->blocks > 0 ? numa->group : UINT64_C(1) << i;
-        set_cell(&n->cells[0],
-                 (int64_t)st->s->topology->numa[i].memory_bytes,
-                 numa->free_memory);
+        set_cell(&n->cells[0], (int64_t)st->s->topology->numa[i].memory_bytes, numa->free_memory);
         for (unsigned page = 0; page < st->s->n_pages; page++)
             if (page + 1 < MEMORY_TYPES)
-                set_cell(&n->cells[page + 1],
-                         st->s->numa[i].huge_bytes[page],
+                set_cell(&n->cells[page + 1], st->s->numa[i].huge_bytes[page],
                          numa->free_huge[page]);
     }
 }
@@ -99,14 +93,11 @@ set_devices(struct grant_stage *st)
         unsigned resource = 0;
 
         while (resource < st->d->n_devices
-               && strcmp(st->d->devices[resource].type, t->devices[i].type)
-                      != 0)
+               && strcmp(st->d->devices[resource].type, t->devices[i].type) != 0)
             resource++;
         b->seats[b->count++] = (struct device_slot){
             .resource = resource,
-            .nodes = t->devices[i].numa != TOPOLOGY_NONE
-                         ? UINT64_C(1) << t->devices[i].numa
-                         : 0,
+            .nodes = t->devices[i].numa != TOPOLOGY_NONE ? UINT64_C(1) << t->devices[i].numa : 0,
         };
         if (st->o->device_holders[i] > 0)
             bitset_add(&b->used, i);
@@ -125,8 +116,7 @@ set_container(struct grant_stage *st)
     c->memory.is_asked[0] = d->memory_bytes > 0;
     c->memory.bytes[0] = (uint64_t)d->memory_bytes;
     for (unsigned i = 0; i < d->n_hugepages; i++) {
-        unsigned page =
-            topology_index_find_page(st->s, d->hugepages[i].page_bytes);
+        unsigned page = topology_index_find_page(st->s, d->hugepages[i].page_bytes);
 
         if (page + 1 < MEMORY_TYPES) {
             c->memory.is_asked[page + 1] = true;
@@ -157,8 +147,7 @@ set_stage(struct grant_stage *st, const struct kubelet_rules *rules)
     cpu_manager_init(&st->node.cpus, st->layout, &rules->options, &nothing);
     for (unsigned core = 0; core < st->s->n_cores; core++)
         if (!bitset_has(&st->o->core_set, core))
-            bitset_and_not(&st->node.cpus.shared,
-                           &st->s->topology->cores[core].pus);
+            bitset_and_not(&st->node.cpus.shared, &st->s->topology->cores[core].pus);
     st->node.merge = (struct hint_merge){
         .policy = policies[st->d->numa_policy],
         .prefers_closest = rules->prefers_closest,
@@ -186,14 +175,12 @@ read_memory(struct grant_stage *st, struct grant *g)
             g->memory[i] = numa->free_memory - (int64_t)n->cells[0].free;
         for (unsigned page = 0; page < st->s->n_pages; page++)
             if (page + 1 < MEMORY_TYPES && numa->free_huge[page] > 0)
-                g->huge[page][i] =
-                    numa->free_huge[page] - (int64_t)n->cells[page + 1].free;
+                g->huge[page][i] = numa->free_huge[page] - (int64_t)n->cells[page + 1].free;
     }
     for (unsigned b = 0; b < st->container.n_blocks; b++)
         g->memory_nodes |= st->container.blocks[b].nodes;
     if (g->memory_nodes == 0)
-        bitset_foreach(pu, &g->cpus) g->memory_nodes |=
-            UINT64_C(1) << st->s->topology->pu[pu].numa;
+        bitset_foreach(pu, &g->cpus) g->memory_nodes |= UINT64_C(1) << st->s->topology->pu[pu].numa;
 }
 
 static void
@@ -228,9 +215,7 @@ answer_of(enum kubelet_reason reason, const char *detail)
 }
 
 enum allocator_answer
-kubelet_grant(const struct occupancy *o,
-              const struct demand *d,
-              const struct kubelet_rules *rules,
+kubelet_grant(const struct occupancy *o, const struct demand *d, const struct kubelet_rules *rules,
               struct grant *ret_grant)
 {
     struct grant_stage *st = xnew(struct grant_stage);

@@ -29,7 +29,5 @@ struct kubelet_rules {
  */
 bool kubelet_grant_knows(const struct demand *d);
 
-enum allocator_answer kubelet_grant(const struct occupancy *o,
-                                    const struct demand *d,
-                                    const struct kubelet_rules *rules,
-                                    struct grant *ret_grant);
+enum allocator_answer kubelet_grant(const struct occupancy *o, const struct demand *d,
+                                    const struct kubelet_rules *rules, struct grant *ret_grant);

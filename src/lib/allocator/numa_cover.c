@@ -44,19 +44,14 @@ struct cover {
 };
 
 static int64_t
-free_of_type(const struct occupancy *o,
-             const struct demand_device *wanted,
-             unsigned numa)
+free_of_type(const struct occupancy *o, const struct demand_device *wanted, unsigned numa)
 {
     const struct topology *t = o->topology_index->topology;
     int64_t n = 0;
 
     for (unsigned i = 0; i < t->n_devices; i++)
         n += o->device_holders[i] == 0 && t->devices[i].numa == numa
-             && topology_index_device_matches(o->topology_index,
-                                              i,
-                                              wanted->type,
-                                              wanted->model);
+             && topology_index_device_matches(o->topology_index, i, wanted->type, wanted->model);
     return n;
 }
 
@@ -70,11 +65,9 @@ read_numa(struct cover *c, unsigned numa)
     has[c->package_most > 0 ? HERE : PUS] = c->s->pus[numa];
     has[MEMORY] = c->s->memory[numa];
     for (unsigned i = 0; i < d->n_hugepages; i++) {
-        unsigned page = topology_index_find_page(o->topology_index,
-                                                 d->hugepages[i].page_bytes);
+        unsigned page = topology_index_find_page(o->topology_index, d->hugepages[i].page_bytes);
 
-        if (page < TOPOLOGY_INDEX_MAX_PAGES
-            && o->numa[numa].free_huge[page] > 0)
+        if (page < TOPOLOGY_INDEX_MAX_PAGES && o->numa[numa].free_huge[page] > 0)
             has[HUGE_PAGES + i] = o->numa[numa].free_huge[page];
     }
     for (unsigned i = 0; i < d->n_devices && !d->has_far_devices; i++)
@@ -111,9 +104,7 @@ sort_by_package(struct cover *c)
     unsigned n = 0;
 
     for (unsigned i = 0; i < s->n_numa; i++)
-        c->package[i] = s->numa[i].n_groups > 0
-                            ? s->groups[s->numa[i].first_group].package
-                            : 0;
+        c->package[i] = s->numa[i].n_groups > 0 ? s->groups[s->numa[i].first_group].package : 0;
     for (unsigned p = 0; p < s->n_packages || p == 0; p++)
         for (unsigned i = 0; i < s->n_numa; i++)
             if (c->package[i] == p)

@@ -35,29 +35,21 @@ numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads)
 }
 
 static unsigned
-free_devices(const struct occupancy *o,
-             const struct demand_device *wanted,
-             uint64_t numa)
+free_devices(const struct occupancy *o, const struct demand_device *wanted, uint64_t numa)
 {
     const struct topology *t = o->topology_index->topology;
     unsigned n = 0;
 
     for (unsigned i = 0; i < t->n_devices; i++)
         if (o->device_holders[i] == 0
-            && (t->devices[i].numa == TOPOLOGY_NONE
-                || (numa >> t->devices[i].numa & 1) != 0)
-            && topology_index_device_matches(o->topology_index,
-                                             i,
-                                             wanted->type,
-                                             wanted->model))
+            && (t->devices[i].numa == TOPOLOGY_NONE || (numa >> t->devices[i].numa & 1) != 0)
+            && topology_index_device_matches(o->topology_index, i, wanted->type, wanted->model))
             n++;
     return n;
 }
 
 bool
-numa_search_has_devices(const struct occupancy *o,
-                        const struct demand *d,
-                        uint64_t numa)
+numa_search_has_devices(const struct occupancy *o, const struct demand *d, uint64_t numa)
 {
     for (unsigned i = 0; i < d->n_devices; i++)
         if (free_devices(o, &d->devices[i], numa) < d->devices[i].count)
@@ -69,10 +61,7 @@ numa_search_has_devices(const struct occupancy *o,
  * yield most.
  */
 static unsigned
-best_cores(const struct occupancy *o,
-           unsigned package,
-           uint64_t set,
-           unsigned threads,
+best_cores(const struct occupancy *o, unsigned package, uint64_t set, unsigned threads,
            unsigned most)
 {
     const struct topology_index *s = o->topology_index;
@@ -115,28 +104,22 @@ usable_capped(const struct occupancy *o, const struct demand *d, uint64_t set)
         for (unsigned g = 0; g < s->n_groups; g++)
             if (s->groups[g].package == p && (set >> s->groups[g].numa & 1))
                 cores += o->group_free[g];
-        sum += (cores < d->cores_per_package ? cores : d->cores_per_package)
-               * threads;
+        sum += (cores < d->cores_per_package ? cores : d->cores_per_package) * threads;
     }
     return sum;
 }
 
 bool
-numa_search_has_cores(const struct occupancy *o,
-                      const struct demand *d,
-                      uint64_t set)
+numa_search_has_cores(const struct occupancy *o, const struct demand *d, uint64_t set)
 {
     return usable_capped(o, d, set) >= d->pus;
 }
 
 bool
-numa_search_has_hugepages(const struct occupancy *o,
-                          const struct demand *d,
-                          uint64_t set)
+numa_search_has_hugepages(const struct occupancy *o, const struct demand *d, uint64_t set)
 {
     for (unsigned i = 0; i < d->n_hugepages; i++) {
-        unsigned page = topology_index_find_page(o->topology_index,
-                                                 d->hugepages[i].page_bytes);
+        unsigned page = topology_index_find_page(o->topology_index, d->hugepages[i].page_bytes);
         int64_t bytes = 0;
 
         if (page == TOPOLOGY_INDEX_MAX_PAGES)
@@ -151,9 +134,7 @@ numa_search_has_hugepages(const struct occupancy *o,
 }
 
 void
-numa_search_init(struct numa_search *s,
-                 const struct occupancy *o,
-                 const struct demand *d)
+numa_search_init(struct numa_search *s, const struct occupancy *o, const struct demand *d)
 {
     unsigned n = o->topology_index->n_numa;
 
@@ -164,8 +145,7 @@ numa_search_init(struct numa_search *s,
     s->all_visits = 0;
     s->limit = SEARCH_LIMIT;
     for (unsigned i = 0; i < n; i++) {
-        s->pus[i] =
-            d->pus > 0 ? numa_search_usable(o, i, d->threads_per_core) : 0;
+        s->pus[i] = d->pus > 0 ? numa_search_usable(o, i, d->threads_per_core) : 0;
         s->memory[i] = o->numa[i].free_memory > 0 ? o->numa[i].free_memory : 0;
         if (s->pus[i] > s->most_pus)
             s->most_pus = s->pus[i];
@@ -190,16 +170,12 @@ holds(const struct numa_search *s, uint64_t set, unsigned *pus)
     }
     if (d->n_hugepages > 0 && !numa_search_has_hugepages(s->o, d, set))
         return false;
-    return d->n_devices == 0 || d->has_far_devices
-           || numa_search_has_devices(s->o, d, set);
+    return d->n_devices == 0 || d->has_far_devices || numa_search_has_devices(s->o, d, set);
 }
 
 /* The number of L3 groups that are needed, taken from the largest on. */
 static unsigned
-groups_needed(const struct occupancy *o,
-              unsigned numa,
-              unsigned threads,
-              unsigned pus)
+groups_needed(const struct occupancy *o, unsigned numa, unsigned threads, unsigned pus)
 {
     const struct topology_index_numa *n = &o->topology_index->numa[numa];
     const uint16_t *free_cores = o->group_free + n->first_group;
@@ -210,8 +186,7 @@ groups_needed(const struct occupancy *o,
         unsigned best = BITSET_BITS;
 
         for (unsigned i = 0; i < n->n_groups; i++)
-            if (!bitset_has(&taken, i)
-                && (best == BITSET_BITS || free_cores[i] > free_cores[best]))
+            if (!bitset_has(&taken, i) && (best == BITSET_BITS || free_cores[i] > free_cores[best]))
                 best = i;
         bitset_add(&taken, best);
         sum += free_cores[best] * threads;
@@ -252,8 +227,7 @@ weigh(struct numa_search *s, uint64_t set, unsigned pus, unsigned distance)
         return;
     split = s->width == 1 ? split_on(s, (unsigned)__builtin_ctzll(set)) : 0;
     if (s->has_found && distance == s->best_distance
-        && (split > s->best_split
-            || (split == s->best_split && left >= s->best_left)))
+        && (split > s->best_split || (split == s->best_split && left >= s->best_left)))
         return;
     s->has_found = true;
     s->best = set;
@@ -263,13 +237,8 @@ weigh(struct numa_search *s, uint64_t set, unsigned pus, unsigned distance)
 }
 
 static void
-extend(struct numa_search *s,
-       unsigned from,
-       unsigned depth,
-       uint64_t set,
-       unsigned pus,
-       int64_t memory,
-       unsigned distance)
+extend(struct numa_search *s, unsigned from, unsigned depth, uint64_t set, unsigned pus,
+       int64_t memory, unsigned distance)
 {
     unsigned more = s->width - depth;
 
@@ -286,19 +255,12 @@ extend(struct numa_search *s,
 
         if (s->visits > s->limit)
             return;
-        if (s->pus[i] == 0 && s->memory[i] == 0 && s->d->n_devices == 0
-            && s->d->n_hugepages == 0)
+        if (s->pus[i] == 0 && s->memory[i] == 0 && s->d->n_devices == 0 && s->d->n_hugepages == 0)
             continue;
         for (uint64_t rest = set; rest != 0; rest &= rest - 1)
-            apart += topology_index_distance(s->o->topology_index,
-                                             (unsigned)__builtin_ctzll(rest),
-                                             i);
-        extend(s,
-               i + 1,
-               depth + 1,
-               set | UINT64_C(1) << i,
-               pus + s->pus[i],
-               memory + s->memory[i],
+            apart +=
+                topology_index_distance(s->o->topology_index, (unsigned)__builtin_ctzll(rest), i);
+        extend(s, i + 1, depth + 1, set | UINT64_C(1) << i, pus + s->pus[i], memory + s->memory[i],
                apart);
     }
 }
@@ -312,18 +274,16 @@ static uint64_t
 worth(const struct numa_search *s, unsigned i)
 {
     uint64_t pus = s->d->pus > 0 ? 1024 * (uint64_t)s->pus[i] / s->d->pus : 0;
-    uint64_t memory = s->d->memory_bytes > 0
-                          ? (uint64_t)(s->memory[i] >> 10)
-                                / ((uint64_t)(s->d->memory_bytes >> 20) + 1)
-                          : 0;
+    uint64_t memory = s->d->memory_bytes > 0 ? (uint64_t)(s->memory[i] >> 10)
+                                                   / ((uint64_t)(s->d->memory_bytes >> 20) + 1)
+                                             : 0;
     uint64_t others = 0, one = UINT64_C(1) << i;
 
     if (s->d->n_hugepages > 0 && numa_search_has_hugepages(s->o, s->d, one))
         others += 1024;
     if (s->d->n_devices > 0 && !s->d->has_far_devices)
         for (unsigned k = 0; k < s->d->n_devices; k++)
-            others += 1024
-                      * (uint64_t)free_devices(s->o, &s->d->devices[k], one)
+            others += 1024 * (uint64_t)free_devices(s->o, &s->d->devices[k], one)
                       / s->d->devices[k].count;
     return pus + memory + others;
 }
@@ -335,8 +295,7 @@ distance_within(const struct numa_search *s, uint64_t set)
 
     for (uint64_t a = set; a != 0; a &= a - 1)
         for (uint64_t b = a & (a - 1); b != 0; b &= b - 1)
-            sum += topology_index_distance(s->o->topology_index,
-                                           (unsigned)__builtin_ctzll(a),
+            sum += topology_index_distance(s->o->topology_index, (unsigned)__builtin_ctzll(a),
                                            (unsigned)__builtin_ctzll(b));
     return sum;
 }
@@ -345,10 +304,7 @@ distance_within(const struct numa_search *s, uint64_t set)
  * first `count` of `near`. True: a set has been found.
  */
 static bool
-try_worthiest(struct numa_search *s,
-              const uint64_t *worths,
-              const uint8_t *near,
-              unsigned count)
+try_worthiest(struct numa_search *s, const uint64_t *worths, const uint8_t *near, unsigned count)
 {
     uint64_t set = 0;
     unsigned pus = 0;
@@ -358,8 +314,7 @@ try_worthiest(struct numa_search *s,
         unsigned best = 64;
 
         for (unsigned k = 0; k < count; k++)
-            if ((set >> near[k] & 1) == 0
-                && (best == 64 || worths[near[k]] > worths[best]))
+            if ((set >> near[k] & 1) == 0 && (best == 64 || worths[near[k]] > worths[best]))
                 best = near[k];
         set |= UINT64_C(1) << best;
         pus += s->pus[best];
@@ -386,16 +341,10 @@ try_neighbourhoods(struct numa_search *s)
         uint8_t near[64];
 
         for (unsigned i = 0; i < n; i++) {
-            unsigned far = topology_index_distance(s->o->topology_index,
-                                                   centre,
-                                                   i),
-                     at = i;
+            unsigned far = topology_index_distance(s->o->topology_index, centre, i), at = i;
 
             while (at > 0
-                   && topology_index_distance(s->o->topology_index,
-                                              centre,
-                                              near[at - 1])
-                          > far) {
+                   && topology_index_distance(s->o->topology_index, centre, near[at - 1]) > far) {
                 near[at] = near[at - 1];
                 at--;
             }

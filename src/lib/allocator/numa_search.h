@@ -35,27 +35,18 @@ struct numa_search {
     unsigned best_left;     /* free PUs that remain on the set */
 };
 
-void numa_search_init(struct numa_search *s,
-                      const struct occupancy *o,
-                      const struct demand *d);
+void numa_search_init(struct numa_search *s, const struct occupancy *o, const struct demand *d);
 
 /* False: no set of that width holds the demand. */
 bool numa_search_run(struct numa_search *s, unsigned width);
 
 /* The free PUs of a NUMA node that a demand for `threads` of each core can use.
  */
-unsigned
-numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads);
+unsigned numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads);
 
 /* Whether these NUMA nodes have free what the demand asks of that resource.
  * Cores: only for a demand that limits the cores of each package.
  */
-bool numa_search_has_cores(const struct occupancy *o,
-                           const struct demand *d,
-                           uint64_t set);
-bool numa_search_has_devices(const struct occupancy *o,
-                             const struct demand *d,
-                             uint64_t set);
-bool numa_search_has_hugepages(const struct occupancy *o,
-                               const struct demand *d,
-                               uint64_t set);
+bool numa_search_has_cores(const struct occupancy *o, const struct demand *d, uint64_t set);
+bool numa_search_has_devices(const struct occupancy *o, const struct demand *d, uint64_t set);
+bool numa_search_has_hugepages(const struct occupancy *o, const struct demand *d, uint64_t set);

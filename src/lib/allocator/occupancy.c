@@ -22,9 +22,8 @@ struct occupancy *
 occupancy_new(struct topology_index *topology_index)
 {
     const struct topology_index *s = topology_index;
-    size_t size =
-        sizeof(struct occupancy) + s->n_numa * sizeof(struct occupancy_numa)
-        + s->n_groups * sizeof(uint16_t) + s->n_cores + s->topology->n_devices;
+    size_t size = sizeof(struct occupancy) + s->n_numa * sizeof(struct occupancy_numa)
+                  + s->n_groups * sizeof(uint16_t) + s->n_cores + s->topology->n_devices;
     struct occupancy *o = xcalloc(1, size);
 
     o->topology_index = topology_index_ref(topology_index);
@@ -38,9 +37,7 @@ occupancy_new(struct topology_index *topology_index)
             .free_pus = s->numa[i].n_pus,
             .free_memory = (int64_t)s->topology->numa[i].memory_bytes,
         };
-        memcpy(o->numa[i].free_huge,
-               s->numa[i].huge_bytes,
-               sizeof(o->numa[i].free_huge));
+        memcpy(o->numa[i].free_huge, s->numa[i].huge_bytes, sizeof(o->numa[i].free_huge));
     }
     for (unsigned g = 0; g < s->n_groups; g++)
         o->group_free[g] = s->groups[g].n_cores;

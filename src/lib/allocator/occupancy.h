@@ -43,8 +43,7 @@ struct occupancy {
 
 /* Life: everything is free at first. */
 void occupancy_free(struct occupancy *o);
-struct occupancy *occupancy_new(struct topology_index *topology_index)
-    OWNED_BY(occupancy_free);
+struct occupancy *occupancy_new(struct topology_index *topology_index) OWNED_BY(occupancy_free);
 DEFINE_CLEANUP(struct occupancy, occupancy_free)
 
 /* Change */

@@ -44,8 +44,7 @@ shared_demands_free(struct shared_demands *s)
 static struct shared_demand *
 shared_of(const struct demand *demand)
 {
-    return (struct shared_demand *)((uintptr_t)demand
-                                    - offsetof(struct shared_demand, demand));
+    return (struct shared_demand *)((uintptr_t)demand - offsetof(struct shared_demand, demand));
 }
 
 void
@@ -61,8 +60,7 @@ has_same_lists(const struct demand *a, const struct demand *b)
     if (a->n_devices != b->n_devices || a->n_hugepages != b->n_hugepages)
         return false;
     for (unsigned i = 0; i < a->n_devices; i++)
-        if (a->devices[i].type != b->devices[i].type
-            || a->devices[i].model != b->devices[i].model
+        if (a->devices[i].type != b->devices[i].type || a->devices[i].model != b->devices[i].model
             || a->devices[i].count != b->devices[i].count)
             return false;
     for (unsigned i = 0; i < a->n_hugepages; i++)
@@ -79,14 +77,11 @@ static bool
 is_same(const struct demand *a, const struct demand *b)
 {
     return a->rules == b->rules && a->numa_policy == b->numa_policy
-           && a->distribution == b->distribution
-           && a->memory_policy == b->memory_policy
-           && a->is_exclusive == b->is_exclusive
-           && a->is_whole_node == b->is_whole_node
+           && a->distribution == b->distribution && a->memory_policy == b->memory_policy
+           && a->is_exclusive == b->is_exclusive && a->is_whole_node == b->is_whole_node
            && a->has_far_devices == b->has_far_devices && a->pus == b->pus
            && a->threads_per_core == b->threads_per_core
-           && a->cores_per_package == b->cores_per_package
-           && a->shared_milli == b->shared_milli
+           && a->cores_per_package == b->cores_per_package && a->shared_milli == b->shared_milli
            && a->memory_bytes == b->memory_bytes && a->gpu_model == b->gpu_model
            && has_same_lists(a, b);
 }

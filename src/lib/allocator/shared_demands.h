@@ -25,6 +25,5 @@ DEFINE_CLEANUP(struct shared_demands, shared_demands_free)
  * result is shared with no other pod. A demand with a GPU model borrows from
  * its pod and is never shared.
  */
-const struct demand *shared_demands_get(struct shared_demands *s,
-                                        const struct demand *demand);
+const struct demand *shared_demands_get(struct shared_demands *s, const struct demand *demand);
 void shared_demand_unref(const struct demand *demand);

@@ -33,10 +33,7 @@ add_bytes(struct strbuf *out, int64_t bytes)
     if (bytes % GIB == 0)
         strbuf_printf(out, "%" PRId64 "Gi", bytes / GIB);
     else if (bytes >= 10 * GIB)
-        strbuf_printf(out,
-                      "%" PRId64 ".%" PRId64 "Gi",
-                      bytes / GIB,
-                      bytes % GIB * 10 / GIB);
+        strbuf_printf(out, "%" PRId64 ".%" PRId64 "Gi", bytes / GIB, bytes % GIB * 10 / GIB);
     else
         strbuf_printf(out, "%" PRId64 "Mi", bytes / MIB);
 }
@@ -90,21 +87,13 @@ add_needed_cpus(const struct demand *d, struct strbuf *out)
     if (d->is_whole_node) {
         strbuf_add_text(out, "a whole node");
         if (d->pus > 0)
-            strbuf_printf(out,
-                          " with %u CPU%s",
-                          d->pus,
-                          d->pus == 1 ? "" : "s");
+            strbuf_printf(out, " with %u CPU%s", d->pus, d->pus == 1 ? "" : "s");
     } else if (d->is_exclusive) {
-        strbuf_printf(out,
-                      "%u CPU%s on whole cores",
-                      d->pus,
-                      d->pus == 1 ? "" : "s");
+        strbuf_printf(out, "%u CPU%s on whole cores", d->pus, d->pus == 1 ? "" : "s");
         if (d->threads_per_core > 0)
             strbuf_printf(out, ", %u of each", d->threads_per_core);
         if (d->cores_per_package > 0)
-            strbuf_printf(out,
-                          ", at most %u core%s of each socket",
-                          d->cores_per_package,
+            strbuf_printf(out, ", at most %u core%s of each socket", d->cores_per_package,
                           d->cores_per_package == 1 ? "" : "s");
     } else if (d->shared_milli > 0) {
         add_milli(out, d->shared_milli);
@@ -159,8 +148,7 @@ sum_of_most(const int64_t *amounts, unsigned count, unsigned width)
         unsigned most = 64;
 
         for (unsigned i = 0; i < count; i++)
-            if ((taken >> i & 1) == 0
-                && (most == 64 || amounts[i] > amounts[most]))
+            if ((taken >> i & 1) == 0 && (most == 64 || amounts[i] > amounts[most]))
                 most = i;
         taken |= UINT64_C(1) << most;
         sum += amounts[most];
@@ -198,9 +186,7 @@ threads_of(const struct account *a, unsigned core)
 {
     unsigned n = a->o->topology_index->cores[core].n_pus;
 
-    return a->d->threads_per_core > 0 && a->d->threads_per_core < n
-               ? a->d->threads_per_core
-               : n;
+    return a->d->threads_per_core > 0 && a->d->threads_per_core < n ? a->d->threads_per_core : n;
 }
 
 /* CPUs of as many cores of each package as the demand may have, those with most
@@ -248,9 +234,7 @@ tell_cpus(struct account *a)
         strbuf_printf(a->out, ", %u of each core", a->d->threads_per_core);
     if (a->d->cores_per_package > 0 && capped_cpus(a) < most) {
         most = capped_cpus(a);
-        strbuf_printf(a->out,
-                      ", %" PRId64 " with so many cores of each socket",
-                      most);
+        strbuf_printf(a->out, ", %" PRId64 " with so many cores of each socket", most);
     }
     if (most >= (int64_t)a->d->pus)
         return;
@@ -268,9 +252,7 @@ tell_shared(struct account *a)
         return;
     strbuf_add_text(a->out, "has ");
     add_milli(a->out, left > 0 ? left : 0);
-    strbuf_printf(a->out,
-                  " CPUs%s for all to share",
-                  a->free[0] != '\0' ? " left" : "");
+    strbuf_printf(a->out, " CPUs%s for all to share", a->free[0] != '\0' ? " left" : "");
     a->is_short = true;
 }
 
@@ -282,12 +264,8 @@ start_clause(const struct account *a, size_t from)
 
 /* Writes the bytes of one kind of memory, if there are too few. */
 static void
-tell_bytes(struct account *a,
-           const int64_t bytes[64],
-           int64_t wanted,
-           const char *what,
-           uint64_t page_bytes,
-           size_t from)
+tell_bytes(struct account *a, const int64_t bytes[64], int64_t wanted, const char *what,
+           uint64_t page_bytes, size_t from)
 {
     unsigned n = a->o->topology_index->n_numa;
     int64_t all = sum_of_most(bytes, n, n);
@@ -315,21 +293,18 @@ tell_memory(struct account *a, size_t from)
     int64_t bytes[64];
 
     for (unsigned i = 0; i < a->o->topology_index->n_numa; i++)
-        bytes[i] =
-            a->o->numa[i].free_memory > 0 ? a->o->numa[i].free_memory : 0;
+        bytes[i] = a->o->numa[i].free_memory > 0 ? a->o->numa[i].free_memory : 0;
     tell_bytes(a, bytes, a->d->memory_bytes, " of memory", 0, from);
 }
 
 static void
 tell_hugepages(struct account *a, const struct demand_hugepages *h, size_t from)
 {
-    unsigned page =
-        topology_index_find_page(a->o->topology_index, h->page_bytes);
+    unsigned page = topology_index_find_page(a->o->topology_index, h->page_bytes);
     int64_t bytes[64] = {0};
 
     for (unsigned i = 0; i < a->o->topology_index->n_numa; i++)
-        if (page < TOPOLOGY_INDEX_MAX_PAGES
-            && a->o->numa[i].free_huge[page] > 0)
+        if (page < TOPOLOGY_INDEX_MAX_PAGES && a->o->numa[i].free_huge[page] > 0)
             bytes[i] = a->o->numa[i].free_huge[page];
     tell_bytes(a, bytes, h->bytes, " of huge pages of ", h->page_bytes, from);
 }
@@ -343,10 +318,7 @@ tell_device(struct account *a, const struct demand_device *wanted, size_t from)
 
     for (unsigned i = 0; i < t->n_devices; i++) {
         if (a->o->device_holders[i] > 0
-            || !topology_index_device_matches(a->o->topology_index,
-                                              i,
-                                              wanted->type,
-                                              wanted->model))
+            || !topology_index_device_matches(a->o->topology_index, i, wanted->type, wanted->model))
             continue;
         if (t->devices[i].numa == TOPOLOGY_NONE)
             anywhere++;
@@ -354,8 +326,7 @@ tell_device(struct account *a, const struct demand_device *wanted, size_t from)
             count[t->devices[i].numa]++;
     }
     all = sum_of_most(count, n, n) + anywhere;
-    most = a->d->has_far_devices ? all
-                                 : sum_of_most(count, n, a->width) + anywhere;
+    most = a->d->has_far_devices ? all : sum_of_most(count, n, a->width) + anywhere;
     if (most >= wanted->count)
         return;
     start_clause(a, from);
@@ -388,9 +359,8 @@ width_of(const struct occupancy *o, const struct demand *d)
     any.distribution = DISTRIBUTION_PACK;
     any.rules = NULL;
     empty = occupancy_new(o->topology_index);
-    return allocator_choose(empty, &any, &choice) == ALLOCATOR_FITS
-               ? choice.width
-               : o->topology_index->n_numa;
+    return allocator_choose(empty, &any, &choice) == ALLOCATOR_FITS ? choice.width
+                                                                    : o->topology_index->n_numa;
 }
 
 /* Writes the reason when each amount suffices and the demand still does not
@@ -406,9 +376,7 @@ tell_rest(const struct account *a, enum allocator_answer answer, size_t from)
     else if (a->width == 1)
         strbuf_add_text(a->out, ", but no NUMA node has all that it needs");
     else
-        strbuf_printf(a->out,
-                      ", but no %u NUMA nodes have all that it needs",
-                      a->width);
+        strbuf_printf(a->out, ", but no %u NUMA nodes have all that it needs", a->width);
 }
 
 static void
@@ -431,9 +399,7 @@ describe_all(struct account *a, enum allocator_answer answer)
 }
 
 void
-shortfall_format(const struct occupancy *o,
-                 const struct demand *d,
-                 enum allocator_answer answer,
+shortfall_format(const struct occupancy *o, const struct demand *d, enum allocator_answer answer,
                  struct strbuf *out)
 {
     CLEANUP(occupancy_freep) struct occupancy *empty = NULL;
@@ -448,9 +414,7 @@ shortfall_format(const struct occupancy *o,
     if (answer == ALLOCATOR_FITS)
         return;
     if (answer == ALLOCATOR_NOT_EMPTY) {
-        strbuf_printf(out,
-                      "is not empty: %u of its %u cores are free",
-                      o->free_cores,
+        strbuf_printf(out, "is not empty: %u of its %u cores are free", o->free_cores,
                       o->topology_index->n_cores);
         return;
     }

@@ -20,7 +20,5 @@ void shortfall_format_need(const struct demand *demand, struct strbuf *out);
 /* Writes which resources are too small, according to the allocator's answer.
  * For ALLOCATOR_TOO_SMALL the amounts are those of the empty node.
  */
-void shortfall_format(const struct occupancy *o,
-                      const struct demand *demand,
-                      enum allocator_answer answer,
-                      struct strbuf *out);
+void shortfall_format(const struct occupancy *o, const struct demand *demand,
+                      enum allocator_answer answer, struct strbuf *out);

@@ -32,11 +32,7 @@ cached_index_of(struct topology_index *topology_index)
 
 /* Groups are numbered per NUMA node, in the order of their L3 caches. */
 static uint16_t
-group_of(struct topology_index *s,
-         uint16_t *l3_of,
-         uint16_t numa,
-         uint16_t l3,
-         uint16_t package)
+group_of(struct topology_index *s, uint16_t *l3_of, uint16_t numa, uint16_t l3, uint16_t package)
 {
     for (unsigned g = s->numa[numa].first_group; g < s->n_groups; g++)
         if (l3_of[g] == l3 && s->groups[g].package == package)
@@ -79,14 +75,12 @@ add_hugepages(struct topology_index *s, unsigned numa)
         uint64_t size = n->hugepages[i].page_bytes;
         unsigned page = topology_index_find_page(s, size);
 
-        if (page == TOPOLOGY_INDEX_MAX_PAGES
-            && s->n_pages < TOPOLOGY_INDEX_MAX_PAGES) {
+        if (page == TOPOLOGY_INDEX_MAX_PAGES && s->n_pages < TOPOLOGY_INDEX_MAX_PAGES) {
             page = s->n_pages++;
             s->page_bytes[page] = size;
         }
         if (page < TOPOLOGY_INDEX_MAX_PAGES)
-            s->numa[numa].huge_bytes[page] +=
-                (int64_t)(size * n->hugepages[i].count);
+            s->numa[numa].huge_bytes[page] += (int64_t)(size * n->hugepages[i].count);
     }
 }
 
@@ -208,10 +202,8 @@ topology_cache_free(struct topology_cache *topologies)
 }
 
 int
-topology_cache_find(struct topology_cache *topologies,
-                    const struct json *topology,
-                    struct topology_index **ret_index,
-                    struct error *err)
+topology_cache_find(struct topology_cache *topologies, const struct json *topology,
+                    struct topology_index **ret_index, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct cached_index *cached_index;
@@ -238,9 +230,7 @@ topology_cache_find(struct topology_cache *topologies,
 }
 
 unsigned
-topology_index_distance(const struct topology_index *topology_index,
-                        unsigned a,
-                        unsigned b)
+topology_index_distance(const struct topology_index *topology_index, unsigned a, unsigned b)
 {
     const struct topology *t = topology_index->topology;
 
@@ -250,8 +240,7 @@ topology_index_distance(const struct topology_index *topology_index,
 }
 
 unsigned
-topology_index_find_numa(const struct topology_index *topology_index,
-                         int64_t os_index)
+topology_index_find_numa(const struct topology_index *topology_index, int64_t os_index)
 {
     for (unsigned i = 0; i < topology_index->n_numa; i++)
         if (topology_index->topology->numa[i].os_index == os_index)
@@ -260,8 +249,7 @@ topology_index_find_numa(const struct topology_index *topology_index,
 }
 
 unsigned
-topology_index_find_page(const struct topology_index *topology_index,
-                         uint64_t page_bytes)
+topology_index_find_page(const struct topology_index *topology_index, uint64_t page_bytes)
 {
     for (unsigned i = 0; i < topology_index->n_pages; i++)
         if (topology_index->page_bytes[i] == page_bytes)
@@ -306,15 +294,11 @@ has_words(const char *text, const char *words)
 }
 
 bool
-topology_index_device_matches(const struct topology_index *topology_index,
-                              unsigned device,
-                              const char *type,
-                              const char *model)
+topology_index_device_matches(const struct topology_index *topology_index, unsigned device,
+                              const char *type, const char *model)
 {
-    const struct topology_device *d =
-        &topology_index->topology->devices[device];
+    const struct topology_device *d = &topology_index->topology->devices[device];
 
     return strcmp(d->type, type) == 0
-           && (model == NULL
-               || (d->model != NULL && has_words(d->model, model)));
+           && (model == NULL || (d->model != NULL && has_words(d->model, model)));
 }

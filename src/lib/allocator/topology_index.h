@@ -43,8 +43,7 @@ struct topology_index_numa {
     uint16_t n_groups;
     uint16_t n_cores;
     uint16_t n_pus;
-    int64_t huge_bytes
-        [TOPOLOGY_INDEX_MAX_PAGES]; /* by the topology_index's page sizes */
+    int64_t huge_bytes[TOPOLOGY_INDEX_MAX_PAGES]; /* by the topology_index's page sizes */
 };
 
 struct topology_index {
@@ -72,35 +71,27 @@ DEFINE_CLEANUP(struct topology_cache, topology_cache_free)
 /* The topology_index of a node's status.topology; -EINVAL if that is not a
  * topology. The caller owns one reference.
  */
-int topology_cache_find(struct topology_cache *topologies,
-                        const struct json *topology,
-                        struct topology_index **ret_index,
-                        struct error *err);
+int topology_cache_find(struct topology_cache *topologies, const struct json *topology,
+                        struct topology_index **ret_index, struct error *err);
 
 /* An index that is still in use outlives its cache. */
 void topology_index_unref(struct topology_index *topology_index);
-struct topology_index *
-topology_index_ref(struct topology_index *topology_index);
+struct topology_index *topology_index_ref(struct topology_index *topology_index);
 DEFINE_CLEANUP(struct topology_index, topology_index_unref)
 
 /* Look: the distance that the topology gives; without distances 10 within a
  * NUMA node and 20 between two. Find: the place of the NUMA node with that OS
  * index, or TOPOLOGY_NONE.
  */
-unsigned topology_index_distance(const struct topology_index *topology_index,
-                                 unsigned a,
+unsigned topology_index_distance(const struct topology_index *topology_index, unsigned a,
                                  unsigned b);
-unsigned topology_index_find_numa(const struct topology_index *topology_index,
-                                  int64_t os_index);
+unsigned topology_index_find_numa(const struct topology_index *topology_index, int64_t os_index);
 
 /* The place of that huge page size, or TOPOLOGY_INDEX_MAX_PAGES. */
-unsigned topology_index_find_page(const struct topology_index *topology_index,
-                                  uint64_t page_bytes);
+unsigned topology_index_find_page(const struct topology_index *topology_index, uint64_t page_bytes);
 
 /* Whether the words of `model` ("a100", "A100 SXM4") occur in that order in the
  * device's model ("NVIDIA A100-SXM4-80GB"). A `model` of NULL always matches.
  */
-bool topology_index_device_matches(const struct topology_index *topology_index,
-                                   unsigned device,
-                                   const char *type,
-                                   const char *model);
+bool topology_index_device_matches(const struct topology_index *topology_index, unsigned device,
+                                   const char *type, const char *model);

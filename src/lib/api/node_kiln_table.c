@@ -44,10 +44,7 @@ format_bytes(int64_t bytes, struct strbuf *out)
     else if (bytes >= 10 * gi)
         strbuf_printf(out, "%" PRId64 "Gi", bytes / gi);
     else if (bytes >= gi)
-        strbuf_printf(out,
-                      "%" PRId64 ".%" PRId64 "Gi",
-                      bytes / gi,
-                      bytes % gi * 10 / gi);
+        strbuf_printf(out, "%" PRId64 ".%" PRId64 "Gi", bytes / gi, bytes % gi * 10 / gi);
     else
         strbuf_printf(out, "%" PRId64 "Mi", bytes >> 20);
 }
@@ -61,12 +58,7 @@ summarize(struct table_row *row)
 
     table_visit(row, &pod_kind, POD_BY_NODE, node->meta.name, add_pod, use);
     if (use->n_yielded > 0) {
-        table_visit(row,
-                    &pod_kind,
-                    POD_BY_NODE,
-                    node->meta.name,
-                    note_lending,
-                    &lending);
+        table_visit(row, &pod_kind, POD_BY_NODE, node->meta.name, note_lending, &lending);
         node_use_add_kept(use, &lending, node);
     }
     node_use_add_remnants(use, node);
@@ -86,10 +78,7 @@ add_cpus(struct table_row *row)
     const struct node_use *use = row->summary;
 
     table_cell(row,
-               arena_printf(row->arena,
-                            "%" PRId64 "/%" PRId64,
-                            use->cpus,
-                            total_of(row, "cpu")));
+               arena_printf(row->arena, "%" PRId64 "/%" PRId64, use->cpus, total_of(row, "cpu")));
 }
 
 static void
@@ -115,8 +104,7 @@ add_pods(struct table_row *row)
 static void
 add_partition(struct table_row *row)
 {
-    table_cell(row,
-               string_map_find(&row->object->meta->labels, LABEL_PARTITION));
+    table_cell(row, string_map_find(&row->object->meta->labels, LABEL_PARTITION));
 }
 
 static void
@@ -128,11 +116,7 @@ add_taints(struct table_row *row)
     for (unsigned i = 0; i < node->spec.taints.count; i++) {
         const struct taint *taint = &node->spec.taints.items[i];
 
-        strbuf_printf(&text,
-                      "%s%s:%s",
-                      i > 0 ? "," : "",
-                      taint->key,
-                      taint->effect);
+        strbuf_printf(&text, "%s%s:%s", i > 0 ? "," : "", taint->key, taint->effect);
     }
     table_cell(row, text.text);
 }

@@ -58,9 +58,8 @@ threads_of_core(const struct node *node)
 static int64_t
 planned_threads(const struct placement *p, int64_t asked, int64_t of_core)
 {
-    int64_t used = p->threads_per_core > 0 && p->threads_per_core < of_core
-                       ? p->threads_per_core
-                       : of_core;
+    int64_t used =
+        p->threads_per_core > 0 && p->threads_per_core < of_core ? p->threads_per_core : of_core;
 
     return (asked + used - 1) / used * of_core;
 }
@@ -70,15 +69,13 @@ node_use_planned_milli(const struct pod *pod, const struct node *node)
 {
     const struct placement *p = pod->spec.placement;
     int64_t milli = requested_milli(pod);
-    int64_t all_milli =
-        quantity_text_milli(string_map_find(&node->status.allocatable, "cpu"));
+    int64_t all_milli = quantity_text_milli(string_map_find(&node->status.allocatable, "cpu"));
 
     if (p == NULL)
         return milli;
     if (p->whole_node)
         return all_milli > milli ? all_milli : milli;
-    if (p->cpu_policy == NULL || strcmp(p->cpu_policy, "exclusive") != 0
-        || milli % 1000 != 0)
+    if (p->cpu_policy == NULL || strcmp(p->cpu_policy, "exclusive") != 0 || milli % 1000 != 0)
         return milli;
     return planned_threads(p, milli / 1000, threads_of_core(node)) * 1000;
 }
@@ -104,8 +101,8 @@ node_use_add_pod(struct node_use *use, const struct pod *pod)
         return;
     add_allocation(use, pod->status.allocation);
     if (pod_has_yielded(pod)) {
-        use->cpus -= count_cpus(pod->status.allocation->cpus)
-                     + count_cpus(pod->status.allocation->withheld);
+        use->cpus -=
+            count_cpus(pod->status.allocation->cpus) + count_cpus(pod->status.allocation->withheld);
         use->n_yielded++;
     }
 }
@@ -123,8 +120,7 @@ void
 node_lending_note(struct node_lending *lending, const struct pod *pod)
 {
     const struct allocation *a = pod->status.allocation;
-    struct bitset *sum =
-        pod_has_yielded(pod) ? &lending->lent : &lending->taken;
+    struct bitset *sum = pod_has_yielded(pod) ? &lending->lent : &lending->taken;
 
     if (a == NULL || pod_is_finished(pod))
         return;
@@ -133,15 +129,12 @@ node_lending_note(struct node_lending *lending, const struct pod *pod)
 }
 
 void
-node_use_add_kept(struct node_use *use,
-                  const struct node_lending *l,
-                  const struct node *node)
+node_use_add_kept(struct node_use *use, const struct node_lending *l, const struct node *node)
 {
     struct bitset kept = l->lent, taken = l->taken;
 
     for (unsigned i = 0; i < node->status.remnants.count; i++) {
-        const struct allocation *a =
-            node->status.remnants.items[i].value.allocation;
+        const struct allocation *a = node->status.remnants.items[i].value.allocation;
 
         if (a == NULL)
             continue;
@@ -157,8 +150,7 @@ void
 node_use_add_remnants(struct node_use *use, const struct node *node)
 {
     for (unsigned i = 0; i < node->status.remnants.count; i++) {
-        const struct allocation *a =
-            node->status.remnants.items[i].value.allocation;
+        const struct allocation *a = node->status.remnants.items[i].value.allocation;
 
         if (a != NULL)
             add_allocation(use, a);

@@ -44,6 +44,4 @@ struct node_lending {
     struct bitset taken;
 };
 void node_lending_note(struct node_lending *lending, const struct pod *pod);
-void node_use_add_kept(struct node_use *use,
-                       const struct node_lending *l,
-                       const struct node *node);
+void node_use_add_kept(struct node_use *use, const struct node_lending *l, const struct node *node);

@@ -31,8 +31,7 @@ parse_uid(const char *text, uid_t *ret_uid)
 static const struct security_context *
 cron_job_context(const struct cron_job *cron_job)
 {
-    const struct pod_spec *spec =
-        cron_job->spec.job_template.spec.template_.spec;
+    const struct pod_spec *spec = cron_job->spec.job_template.spec.template_.spec;
 
     return spec != NULL ? spec->security_context : NULL;
 }
@@ -42,16 +41,12 @@ object_owner(const struct object *object, uid_t *ret_uid)
 {
     const struct security_context *context = NULL;
 
-    if (object->kind == &persistent_volume_claim_kind
-        || object->kind == &config_map_kind || object->kind == &lease_kind
-        || object->kind == &event_kind)
-        return parse_uid(
-            string_map_find(&object->meta->annotations, ANNOTATION_UID),
-            ret_uid);
+    if (object->kind == &persistent_volume_claim_kind || object->kind == &config_map_kind
+        || object->kind == &lease_kind || object->kind == &event_kind)
+        return parse_uid(string_map_find(&object->meta->annotations, ANNOTATION_UID), ret_uid);
     if (object->kind == &pod_kind)
         context = pod_of(object)->spec.security_context;
-    else if (object->kind == &job_kind
-             && job_of(object)->spec.template_.spec != NULL)
+    else if (object->kind == &job_kind && job_of(object)->spec.template_.spec != NULL)
         context = job_of(object)->spec.template_.spec->security_context;
     else if (object->kind == &cron_job_kind)
         context = cron_job_context(cron_job_of(object));

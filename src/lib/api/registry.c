@@ -52,10 +52,7 @@ same(const char *a, const char *b)
 }
 
 static const struct kind *
-find_in(const struct kind *const *list,
-        unsigned n,
-        const char *group,
-        const char *version,
+find_in(const struct kind *const *list, unsigned n, const char *group, const char *version,
         const char *plural)
 {
     for (unsigned i = 0; i < n; i++)
@@ -71,11 +68,9 @@ kind_find(const char *group, const char *version, const char *plural)
     const struct kind *kind = find_in(kinds, n_kinds, group, version, plural);
 
     if (kind == NULL)
-        kind =
-            find_in(answered_kinds, n_answered_kinds, group, version, plural);
+        kind = find_in(answered_kinds, n_answered_kinds, group, version, plural);
     if (kind == NULL)
-        kind =
-            find_in(measured_kinds, n_measured_kinds, group, version, plural);
+        kind = find_in(measured_kinds, n_measured_kinds, group, version, plural);
     return kind;
 }
 
@@ -83,8 +78,7 @@ const struct kind *
 kind_find_by_name(const char *api_version, const char *name)
 {
     for (unsigned i = 0; i < n_kinds; i++)
-        if (same(kinds[i]->name, name)
-            && same(kinds[i]->api_version, api_version))
+        if (same(kinds[i]->name, name) && same(kinds[i]->api_version, api_version))
             return kinds[i];
     return NULL;
 }
@@ -95,8 +89,7 @@ is_called(const struct kind *kind, const char *name, size_t length)
     const char *const names[] = {kind->plural, kind->singular, kind->name};
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (strncasecmp(names[i], name, length) == 0
-            && names[i][length] == '\0')
+        if (strncasecmp(names[i], name, length) == 0 && names[i][length] == '\0')
             return true;
     for (const char *const *s = kind->short_names; s && *s; s++)
         if (strncasecmp(*s, name, length) == 0 && (*s)[length] == '\0')
@@ -124,8 +117,7 @@ kind_find_any_name(const char *name)
         return NULL;
     for (unsigned i = 0; i < n_kinds; i++)
         if (is_called(kinds[i], name, length)
-            && (name[length] == '\0'
-                || is_of_group(kinds[i], name + length + 1)))
+            && (name[length] == '\0' || is_of_group(kinds[i], name + length + 1)))
             return kinds[i];
     return NULL;
 }

@@ -17,13 +17,10 @@ reservation_nodes_fini(struct reservation_nodes *nodes)
 }
 
 void
-reservation_nodes_add(struct reservation_nodes *nodes,
-                      const char *name,
-                      int64_t busy_until_us)
+reservation_nodes_add(struct reservation_nodes *nodes, const char *name, int64_t busy_until_us)
 {
     xgrow(nodes->items, nodes->count, nodes->capacity);
-    nodes->items[nodes->count++] =
-        (struct reservation_candidate){name, busy_until_us};
+    nodes->items[nodes->count++] = (struct reservation_candidate){name, busy_until_us};
 }
 
 static int
@@ -37,25 +34,19 @@ compare(const void *a, const void *b)
 }
 
 void
-reservation_nodes_choose(struct reservation_nodes *nodes,
-                         unsigned count,
-                         int64_t start_us)
+reservation_nodes_choose(struct reservation_nodes *nodes, unsigned count, int64_t start_us)
 {
     for (unsigned i = 0; i < nodes->count; i++)
         if (nodes->items[i].busy_until_us <= start_us)
             nodes->items[i].busy_until_us = 0;
     if (nodes->count > 0)
-        qsort(nodes->items,
-              nodes->count,
-              sizeof(struct reservation_candidate),
-              compare);
+        qsort(nodes->items, nodes->count, sizeof(struct reservation_candidate), compare);
     if (nodes->count > count)
         nodes->count = count;
 }
 
 bool
-reservation_nodes_match(const struct node_reservation *r,
-                        const struct node *node)
+reservation_nodes_match(const struct node_reservation *r, const struct node *node)
 {
     for (unsigned i = 0; i < r->spec.node_selector.count; i++) {
         const struct string_entry *e = &r->spec.node_selector.items[i];
@@ -82,6 +73,5 @@ reservation_nodes_end_us(const struct pod *pod, int64_t now_us)
         begun_us = state.started_at_us;
     if (begun_us == 0)
         begun_us = now_us;
-    return __builtin_add_overflow(begun_us, limit_us, &end_us) ? INT64_MAX
-                                                               : end_us;
+    return __builtin_add_overflow(begun_us, limit_us, &end_us) ? INT64_MAX : end_us;
 }

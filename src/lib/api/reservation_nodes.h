@@ -25,18 +25,14 @@ struct reservation_nodes {
 };
 
 void reservation_nodes_fini(struct reservation_nodes *nodes);
-void reservation_nodes_add(struct reservation_nodes *nodes,
-                           const char *name,
+void reservation_nodes_add(struct reservation_nodes *nodes, const char *name,
                            int64_t busy_until_us);
 
 /* Keeps the best `count` nodes for a start at that time. */
-void reservation_nodes_choose(struct reservation_nodes *nodes,
-                              unsigned count,
-                              int64_t start_us);
+void reservation_nodes_choose(struct reservation_nodes *nodes, unsigned count, int64_t start_us);
 
 /* Whether the node has all labels that the reservation's selector asks for. */
-bool reservation_nodes_match(const struct node_reservation *r,
-                             const struct node *node);
+bool reservation_nodes_match(const struct node_reservation *r, const struct node *node);
 
 /* The latest time at which the pod ends; INT64_MAX: unknown, because it has no
  * time limit or is suspended.

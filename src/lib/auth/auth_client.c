@@ -46,9 +46,7 @@ auth_client_new(const struct auth_client_settings *settings)
 
 /* Formats "Munge CREDENTIAL"; only the controller can decode the credential. */
 static int
-encode_claim(struct auth_client *c,
-             const struct claim *claim,
-             struct strbuf *ret_authorization,
+encode_claim(struct auth_client *c, const struct claim *claim, struct strbuf *ret_authorization,
              struct error *err)
 {
     struct strbuf payload = STRBUF_INIT;
@@ -58,13 +56,8 @@ encode_claim(struct auth_client *c,
     if (r < 0)
         r = error_set(err, r, "a name or target contains a control character");
     else
-        r = credential_backend_encode(c->credential_backend,
-                                      payload.text,
-                                      payload.length,
-                                      c->service_uid,
-                                      PROTOCOL_TTL_S,
-                                      &credential,
-                                      err);
+        r = credential_backend_encode(c->credential_backend, payload.text, payload.length,
+                                      c->service_uid, PROTOCOL_TTL_S, &credential, err);
     if (r == 0)
         strbuf_printf(ret_authorization, "Munge %s", credential);
     free(credential);
@@ -76,44 +69,29 @@ encode_claim(struct auth_client *c,
  * this cluster and in answer to this nonce.
  */
 static int
-decode_claim(struct auth_client *c,
-             const char *credential,
-             enum claim_purpose purpose,
-             const char *nonce,
-             struct claim *ret_claim,
-             struct error *err)
+decode_claim(struct auth_client *c, const char *credential, enum claim_purpose purpose,
+             const char *nonce, struct claim *ret_claim, struct error *err)
 {
     struct credential found = {0};
     struct claim claim = {0};
     int r;
 
     if (credential == NULL)
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the answer carries no proof that it is the "
-                         "controller's (no " PROTOCOL_CREDENTIAL_HEADER
-                         " header)");
-    r = credential_backend_decode(c->credential_backend,
-                                  credential,
-                                  &found,
-                                  err);
+                         "controller's (no " PROTOCOL_CREDENTIAL_HEADER " header)");
+    r = credential_backend_decode(c->credential_backend, credential, &found, err);
     if (r < 0)
         return r;
     if (found.uid != c->service_uid)
-        r = error_set(err,
-                      -EKEYREJECTED,
+        r = error_set(err, -EKEYREJECTED,
                       "the answer was made by uid %u, not by the controller's "
                       "service user (uid %u)",
-                      (unsigned)found.uid,
-                      (unsigned)c->service_uid);
+                      (unsigned)found.uid, (unsigned)c->service_uid);
     if (r == 0)
         r = claim_parse(found.payload, found.length, purpose, &claim, err);
-    if (r == 0
-        && (strcmp(claim.nonce, nonce) != 0
-            || strcmp(claim.cluster, c->cluster) != 0))
-        r = error_set(err,
-                      -EKEYREJECTED,
-                      "the answer's credential belongs to another request");
+    if (r == 0 && (strcmp(claim.nonce, nonce) != 0 || strcmp(claim.cluster, c->cluster) != 0))
+        r = error_set(err, -EKEYREJECTED, "the answer's credential belongs to another request");
     credential_fini(&found);
     if (r < 0)
         claim_fini(&claim);
@@ -123,9 +101,7 @@ decode_claim(struct auth_client *c,
 }
 
 int
-auth_client_hello(struct auth_client *c,
-                  struct auth_line *line,
-                  struct strbuf *ret_authorization,
+auth_client_hello(struct auth_client *c, struct auth_line *line, struct strbuf *ret_authorization,
                   struct error *err)
 {
     char proof[DIGEST_HEX_SIZE] = "";
@@ -141,30 +117,22 @@ auth_client_hello(struct auth_client *c,
     *line = (struct auth_line){0};
     protocol_nonce(line->nonce);
     if (c->node_name != NULL) {
-        node_secret_proof(&c->verifier,
-                          c->cluster,
-                          c->node_name,
-                          line->nonce,
-                          &d);
+        node_secret_proof(&c->verifier, c->cluster, c->node_name, line->nonce, &d);
         digest_format(&d, proof);
     }
     return encode_claim(c, &claim, ret_authorization, err);
 }
 
 int
-auth_client_welcome(struct auth_client *c,
-                    struct auth_line *line,
-                    const char *credential,
+auth_client_welcome(struct auth_client *c, struct auth_line *line, const char *credential,
                     struct error *err)
 {
     struct claim claim = {0};
-    int r =
-        decode_claim(c, credential, CLAIM_WELCOME, line->nonce, &claim, err);
+    int r = decode_claim(c, credential, CLAIM_WELCOME, line->nonce, &claim, err);
 
     if (r < 0)
         return r;
-    if (strlen(claim.session) >= sizeof(line->session)
-        || digest_parse(claim.key, &line->key) < 0) {
+    if (strlen(claim.session) >= sizeof(line->session) || digest_parse(claim.key, &line->key) < 0) {
         r = error_set(err, -EPROTO, "the controller's session is malformed");
     } else {
         strcpy(line->session, claim.session);
@@ -176,77 +144,43 @@ auth_client_welcome(struct auth_client *c,
 }
 
 void
-auth_line_sign(struct auth_line *line,
-               const char *method,
-               const char *target,
-               const char *content_type,
-               const void *body,
-               size_t length,
-               const char *sealed,
+auth_line_sign(struct auth_line *line, const char *method, const char *target,
+               const char *content_type, const void *body, size_t length, const char *sealed,
                struct strbuf *ret_authorization)
 {
     struct digest digest, mac;
 
     line->seq++;
     digest_of(body, length, &digest);
-    protocol_request_mac(&line->key,
-                         line->seq,
-                         method,
-                         target,
-                         content_type,
-                         &digest,
-                         sealed,
+    protocol_request_mac(&line->key, line->seq, method, target, content_type, &digest, sealed,
                          &mac);
-    protocol_format_authorization(ret_authorization,
-                                  line->session,
-                                  line->seq,
-                                  &mac,
+    protocol_format_authorization(ret_authorization, line->session, line->seq, &mac,
                                   sealed != NULL);
 }
 
 int
-auth_line_check(const struct auth_line *line,
-                uint64_t seq,
-                const char *mac_header,
-                int status,
-                const char *content_type,
-                const void *body,
-                size_t length,
-                struct error *err)
+auth_line_check(const struct auth_line *line, uint64_t seq, const char *mac_header, int status,
+                const char *content_type, const void *body, size_t length, struct error *err)
 {
     struct digest digest, given, expected;
 
     if (mac_header == NULL || digest_parse(mac_header, &given) < 0)
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the answer carries no proof that it is the "
-                         "controller's (no valid " PROTOCOL_MAC_HEADER
-                         " header)");
+                         "controller's (no valid " PROTOCOL_MAC_HEADER " header)");
     digest_of(body, length, &digest);
-    protocol_answer_mac(&line->key,
-                        seq,
-                        status,
-                        content_type,
-                        &digest,
-                        &expected);
+    protocol_answer_mac(&line->key, seq, status, content_type, &digest, &expected);
     if (digest_equals(&given, &expected))
         return 0;
-    return error_set(err,
-                     -EKEYREJECTED,
+    return error_set(err, -EKEYREJECTED,
                      "the answer's MAC does not match the received answer; "
                      "something between controller and client changed it");
 }
 
 int
-auth_client_sign_once(struct auth_client *c,
-                      const char *method,
-                      const char *target,
-                      const char *content_type,
-                      const void *body,
-                      size_t length,
-                      const char *sealed,
-                      char ret_nonce[PROTOCOL_NONCE_SIZE],
-                      struct strbuf *ret_authorization,
+auth_client_sign_once(struct auth_client *c, const char *method, const char *target,
+                      const char *content_type, const void *body, size_t length, const char *sealed,
+                      char ret_nonce[PROTOCOL_NONCE_SIZE], struct strbuf *ret_authorization,
                       struct error *err)
 {
     char hex[DIGEST_HEX_SIZE], headers_hex[DIGEST_HEX_SIZE];
@@ -273,14 +207,8 @@ auth_client_sign_once(struct auth_client *c,
 }
 
 int
-auth_client_check_once(struct auth_client *c,
-                       const char *nonce,
-                       const char *credential,
-                       int status,
-                       const char *content_type,
-                       const void *body,
-                       size_t length,
-                       struct error *err)
+auth_client_check_once(struct auth_client *c, const char *nonce, const char *credential, int status,
+                       const char *content_type, const void *body, size_t length, struct error *err)
 {
     char hex[DIGEST_HEX_SIZE];
     struct digest digest;
@@ -292,10 +220,8 @@ auth_client_check_once(struct auth_client *c,
     digest_of(body, length, &digest);
     digest_format(&digest, hex);
     if (claim.status != status || strcmp(claim.body, hex) != 0
-        || strcmp(claim.content_type, content_type != NULL ? content_type : "")
-               != 0)
-        r = error_set(err,
-                      -EKEYREJECTED,
+        || strcmp(claim.content_type, content_type != NULL ? content_type : "") != 0)
+        r = error_set(err, -EKEYREJECTED,
                       "the answer's credential does not match the received "
                       "answer; something between controller and client "
                       "changed it");

@@ -28,10 +28,9 @@ struct strbuf;
 struct auth_client_settings {
     struct credential_backend *credential_backend;
     const char *cluster;
-    uid_t service_uid;     /* the controller's */
-    const char *node_name; /* for agents: the node's name; or NULL */
-    const struct node_secret
-        *secret; /* for agents: the node's secret; NULL before it has one */
+    uid_t service_uid;                /* the controller's */
+    const char *node_name;            /* for agents: the node's name; or NULL */
+    const struct node_secret *secret; /* for agents: the node's secret; NULL before it has one */
 };
 
 /* Life. All settings but the credential_backend are copied. */
@@ -53,49 +52,23 @@ struct auth_line {
     uint64_t seq; /* the sequence number used last */
     int64_t lifetime_s;
 };
-int auth_client_hello(struct auth_client *client,
-                      struct auth_line *line,
-                      struct strbuf *ret_authorization,
-                      struct error *err);
-int auth_client_welcome(struct auth_client *client,
-                        struct auth_line *line,
-                        const char *credential,
+int auth_client_hello(struct auth_client *client, struct auth_line *line,
+                      struct strbuf *ret_authorization, struct error *err);
+int auth_client_welcome(struct auth_client *client, struct auth_line *line, const char *credential,
                         struct error *err);
-void auth_line_sign(struct auth_line *line,
-                    const char *method,
-                    const char *target,
-                    const char *content_type,
-                    const void *body,
-                    size_t length,
-                    const char *sealed,
+void auth_line_sign(struct auth_line *line, const char *method, const char *target,
+                    const char *content_type, const void *body, size_t length, const char *sealed,
                     struct strbuf *ret_authorization);
-int auth_line_check(const struct auth_line *line,
-                    uint64_t seq,
-                    const char *mac_header,
-                    int status,
-                    const char *content_type,
-                    const void *body,
-                    size_t length,
-                    struct error *err);
+int auth_line_check(const struct auth_line *line, uint64_t seq, const char *mac_header, int status,
+                    const char *content_type, const void *body, size_t length, struct error *err);
 
 /* Signs and checks one request that carries a credential of its own. */
-int auth_client_sign_once(struct auth_client *client,
-                          const char *method,
-                          const char *target,
-                          const char *content_type,
-                          const void *body,
-                          size_t length,
-                          const char *sealed,
-                          char ret_nonce[PROTOCOL_NONCE_SIZE],
-                          struct strbuf *ret_authorization,
-                          struct error *err);
-int auth_client_check_once(struct auth_client *client,
-                           const char *nonce,
-                           const char *credential,
-                           int status,
-                           const char *content_type,
-                           const void *body,
-                           size_t length,
+int auth_client_sign_once(struct auth_client *client, const char *method, const char *target,
+                          const char *content_type, const void *body, size_t length,
+                          const char *sealed, char ret_nonce[PROTOCOL_NONCE_SIZE],
+                          struct strbuf *ret_authorization, struct error *err);
+int auth_client_check_once(struct auth_client *client, const char *nonce, const char *credential,
+                           int status, const char *content_type, const void *body, size_t length,
                            struct error *err);
 
 /* Checks the frames of a stream: takes bytes as they arrive and passes on the
@@ -107,12 +80,8 @@ int auth_client_check_once(struct auth_client *client,
 struct auth_frames;
 typedef void (*auth_frame_fn)(const void *bytes, size_t length, void *arg);
 void auth_frames_free(struct auth_frames *frames);
-struct auth_frames *auth_frames_new(const struct auth_line *line,
-                                    uint64_t seq,
-                                    auth_frame_fn fn,
+struct auth_frames *auth_frames_new(const struct auth_line *line, uint64_t seq, auth_frame_fn fn,
                                     void *arg) OWNED_BY(auth_frames_free);
-int auth_frames_feed(struct auth_frames *frames,
-                     const void *bytes,
-                     size_t length,
+int auth_frames_feed(struct auth_frames *frames, const void *bytes, size_t length,
                      struct error *err);
 int auth_frames_finish(struct auth_frames *frames, struct error *err);

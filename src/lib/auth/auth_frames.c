@@ -37,10 +37,7 @@ auth_frames_free(struct auth_frames *f)
 }
 
 struct auth_frames *
-auth_frames_new(const struct auth_line *line,
-                uint64_t seq,
-                auth_frame_fn fn,
-                void *arg)
+auth_frames_new(const struct auth_line *line, uint64_t seq, auth_frame_fn fn, void *arg)
 {
     struct auth_frames *f = xnew(struct auth_frames);
 
@@ -55,8 +52,7 @@ auth_frames_new(const struct auth_line *line,
 static int
 reject(struct error *err, const char *why)
 {
-    return error_set(err,
-                     -EKEYREJECTED,
+    return error_set(err, -EKEYREJECTED,
                      "the stream carries no valid proof that it is the "
                      "controller's (%s)",
                      why);
@@ -85,8 +81,7 @@ parse_head(struct auth_frames *f, char *head, struct error *err)
     if (strncmp(head, "mac ", 4) != 0 || head[4] < '0' || head[4] > '9')
         return reject(err, "no MAC");
     length = strtoul(head + 4, &rest, 10);
-    if (length > LARGEST_FRAME || *rest != ' '
-        || digest_parse(rest + 1, &f->mac) < 0)
+    if (length > LARGEST_FRAME || *rest != ' ' || digest_parse(rest + 1, &f->mac) < 0)
         return reject(err, "malformed MAC");
     f->frame_length = length;
     f->is_in_frame = true;
@@ -95,10 +90,7 @@ parse_head(struct auth_frames *f, char *head, struct error *err)
 
 /* Consumes one head from the bytes; returns 1 if it was complete, 0 if not. */
 static int
-take_head(struct auth_frames *f,
-          const char **bytes,
-          size_t *length,
-          struct error *err)
+take_head(struct auth_frames *f, const char **bytes, size_t *length, struct error *err)
 {
     const char *end = memchr(*bytes, '\n', *length);
     char head[LONGEST_HEAD];
@@ -121,10 +113,7 @@ take_head(struct auth_frames *f,
 }
 
 static int
-take_frame(struct auth_frames *f,
-           const char **bytes,
-           size_t *length,
-           struct error *err)
+take_frame(struct auth_frames *f, const char **bytes, size_t *length, struct error *err)
 {
     struct digest digest, expected;
     const char *frame = *bytes;
@@ -144,18 +133,14 @@ take_frame(struct auth_frames *f,
 }
 
 static int
-take_all(struct auth_frames *f,
-         const char **bytes,
-         size_t *length,
-         struct error *err)
+take_all(struct auth_frames *f, const char **bytes, size_t *length, struct error *err)
 {
     int r = 1;
 
     while (r > 0 && (*length > 0 || f->is_in_frame)) {
         if (f->has_ended)
             return reject(err, "data after its end");
-        r = f->is_in_frame ? take_frame(f, bytes, length, err)
-                           : take_head(f, bytes, length, err);
+        r = f->is_in_frame ? take_frame(f, bytes, length, err) : take_head(f, bytes, length, err);
     }
     return r < 0 ? r : 0;
 }
@@ -164,10 +149,7 @@ take_all(struct auth_frames *f,
  * buffered. Buffered bytes are moved only when some of them were consumed.
  */
 int
-auth_frames_feed(struct auth_frames *f,
-                 const void *bytes,
-                 size_t length,
-                 struct error *err)
+auth_frames_feed(struct auth_frames *f, const void *bytes, size_t length, struct error *err)
 {
     struct strbuf all = f->waiting;
     const char *at = bytes;

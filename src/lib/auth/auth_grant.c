@@ -23,10 +23,7 @@ struct auth_grant {
 };
 
 static struct auth_grant *
-grant_new(const struct user *user,
-          uid_t uid,
-          gid_t gid,
-          enum identity_proof proof)
+grant_new(const struct user *user, uid_t uid, gid_t gid, enum identity_proof proof)
 {
     struct auth_grant *g = xnew(struct auth_grant);
 
@@ -64,12 +61,8 @@ auth_grant_new_session(struct auth_session *s)
 }
 
 struct auth_grant *
-auth_grant_new_credential(const struct auth_method *means,
-                          const struct user *user,
-                          uid_t uid,
-                          gid_t gid,
-                          const char *nonce,
-                          bool seals_headers)
+auth_grant_new_credential(const struct auth_method *means, const struct user *user, uid_t uid,
+                          gid_t gid, const char *nonce, bool seals_headers)
 {
     struct auth_grant *g = grant_new(user, uid, gid, IDENTITY_CREDENTIAL);
 
@@ -113,13 +106,8 @@ make_credential(void *arg)
 {
     struct sealing *s = arg;
 
-    credential_backend_encode(s->credential_backend,
-                              s->claim.text,
-                              s->claim.length,
-                              s->only_uid,
-                              PROTOCOL_TTL_S,
-                              &s->credential,
-                              &s->error);
+    credential_backend_encode(s->credential_backend, s->claim.text, s->claim.length, s->only_uid,
+                              PROTOCOL_TTL_S, &s->credential, &s->error);
 }
 
 static void
@@ -137,12 +125,8 @@ hand_over(void *arg)
 }
 
 static void
-seal_by_credential(struct auth_grant *g,
-                   int status,
-                   const char *content_type,
-                   const struct digest *body,
-                   auth_seal_fn fn,
-                   void *arg)
+seal_by_credential(struct auth_grant *g, int status, const char *content_type,
+                   const struct digest *body, auth_seal_fn fn, void *arg)
 {
     struct sealing *s = xnew(struct sealing);
     char hex[DIGEST_HEX_SIZE];
@@ -162,33 +146,22 @@ seal_by_credential(struct auth_grant *g,
     s->fn = fn;
     s->arg = arg;
     if (claim_format(&claim, &s->claim) < 0) {
-        error_set(&s->error,
-                  -EINVAL,
-                  "the answer's content type contains a newline");
+        error_set(&s->error, -EINVAL, "the answer's content type contains a newline");
         hand_over(s);
         return;
     }
-    workers_submit(g->means->workers,
-                   g->means->loop,
-                   make_credential,
-                   hand_over,
-                   s);
+    workers_submit(g->means->workers, g->means->loop, make_credential, hand_over, s);
 }
 
 void
-auth_grant_seal(struct auth_grant *g,
-                int status,
-                const char *content_type,
-                const struct digest *body,
-                auth_seal_fn fn,
-                void *arg)
+auth_grant_seal(struct auth_grant *g, int status, const char *content_type,
+                const struct digest *body, auth_seal_fn fn, void *arg)
 {
     struct digest mac;
     char hex[DIGEST_HEX_SIZE];
 
     /* The kernel or TLS already authenticates the answer. */
-    if (g->identity.proof == IDENTITY_LOCAL
-        || g->identity.proof == IDENTITY_TOKEN) {
+    if (g->identity.proof == IDENTITY_LOCAL || g->identity.proof == IDENTITY_TOKEN) {
         fn(NULL, NULL, NULL, arg);
         return;
     }
@@ -196,12 +169,7 @@ auth_grant_seal(struct auth_grant *g,
         seal_by_credential(g, status, content_type, body, fn, arg);
         return;
     }
-    protocol_answer_mac(&g->session->key,
-                        g->seq,
-                        status,
-                        content_type,
-                        body,
-                        &mac);
+    protocol_answer_mac(&g->session->key, g->seq, status, content_type, body, &mac);
     digest_format(&mac, hex);
     fn(PROTOCOL_MAC_HEADER, hex, NULL, arg);
 }
@@ -211,11 +179,9 @@ auth_grant_may_stream(const struct auth_grant *g, struct error *err)
 {
     if (g->identity.proof != IDENTITY_CREDENTIAL)
         return 0;
-    return error_set(
-        err,
-        -EKEYREJECTED,
-        "a watch or a log needs a session (POST " PROTOCOL_SESSION_TARGET
-        "), not a credential of its own");
+    return error_set(err, -EKEYREJECTED,
+                     "a watch or a log needs a session (POST " PROTOCOL_SESSION_TARGET
+                     "), not a credential of its own");
 }
 
 bool
@@ -225,9 +191,7 @@ auth_grant_seals_frames(const struct auth_grant *g)
 }
 
 size_t
-auth_grant_frame(struct auth_grant *g,
-                 const struct digest *frame,
-                 size_t frame_length,
+auth_grant_frame(struct auth_grant *g, const struct digest *frame, size_t frame_length,
                  char out[AUTH_FRAME_SIZE])
 {
     struct digest mac;

@@ -28,14 +28,9 @@ struct auth_method {
 };
 
 /* Life. Each call takes its own references to what it is given. */
-struct auth_grant *
-auth_grant_new_local(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
-struct auth_grant *
-auth_grant_new_token(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
+struct auth_grant *auth_grant_new_local(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
+struct auth_grant *auth_grant_new_token(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
 struct auth_grant *auth_grant_new_session(struct auth_session *s) MUST_USE;
 struct auth_grant *auth_grant_new_credential(const struct auth_method *means,
-                                             const struct user *user,
-                                             uid_t uid,
-                                             gid_t gid,
-                                             const char *nonce,
-                                             bool seals_headers) MUST_USE;
+                                             const struct user *user, uid_t uid, gid_t gid,
+                                             const char *nonce, bool seals_headers) MUST_USE;

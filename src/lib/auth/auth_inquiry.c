@@ -63,8 +63,7 @@ static const struct user *
 user_of(struct auth_server *server, uid_t uid, gid_t gid)
 {
     int64_t now_us = clock_monotonic_us(server->clock);
-    const struct user *user =
-        recent_users_find(server->users, uid, gid, now_us);
+    const struct user *user = recent_users_find(server->users, uid, gid, now_us);
 
     if (user == NULL) {
         user = user_lookup(uid, gid);
@@ -80,9 +79,7 @@ inquiry_find_out(void *arg)
     struct auth_inquiry *i = arg;
 
     if (i->text != NULL) {
-        if (credential_backend_decode(i->server->means.credential_backend,
-                                      i->text,
-                                      &i->credential,
+        if (credential_backend_decode(i->server->means.credential_backend, i->text, &i->credential,
                                       &i->error)
             < 0)
             return;
@@ -101,19 +98,16 @@ check_credential(struct auth_inquiry *i)
     if (i->error.code != 0)
         return i->error.code;
     if (c->only_uid != i->server->own_uid)
-        return error_set(&i->error,
-                         -EKEYREJECTED,
+        return error_set(&i->error, -EKEYREJECTED,
                          "the credential is readable by users other than the "
                          "controller (uid %u); configure the client with the "
                          "controller's service user",
                          (unsigned)i->server->own_uid);
     if (c->age_s > (long)PROTOCOL_TTL_S)
-        return error_set(&i->error,
-                         -EKEYREJECTED,
+        return error_set(&i->error, -EKEYREJECTED,
                          "the credential is %ld seconds old, the most allowed "
                          "is %u; check the clocks (chrony) of both machines",
-                         c->age_s,
-                         PROTOCOL_TTL_S);
+                         c->age_s, PROTOCOL_TTL_S);
     return 0;
 }
 
@@ -126,35 +120,24 @@ check_claim(struct auth_inquiry *i, const struct claim *claim)
     struct auth_server *server = i->server;
 
     if (strcmp(claim->cluster, server->means.cluster) != 0)
-        return error_set(&i->error,
-                         -EKEYREJECTED,
+        return error_set(&i->error, -EKEYREJECTED,
                          "the credential is for cluster '%s', this is cluster "
                          "'%s'; check the client's configuration",
-                         claim->cluster,
-                         server->means.cluster);
-    if (!nonces_use(server->nonces,
-                    claim->nonce,
-                    clock_monotonic_us(server->clock)))
-        return error_set(&i->error,
-                         -EKEYREJECTED,
+                         claim->cluster, server->means.cluster);
+    if (!nonces_use(server->nonces, claim->nonce, clock_monotonic_us(server->clock)))
+        return error_set(&i->error, -EKEYREJECTED,
                          "the credential has been used before; each attempt "
                          "needs a new one");
     return 0;
 }
 
 int
-inquiry_take_claim(struct auth_inquiry *i,
-                   enum claim_purpose purpose,
-                   struct claim *ret_claim)
+inquiry_take_claim(struct auth_inquiry *i, enum claim_purpose purpose, struct claim *ret_claim)
 {
     int r = check_credential(i);
 
     if (r == 0
-        && claim_parse(i->credential.payload,
-                       i->credential.length,
-                       purpose,
-                       ret_claim,
-                       &i->error)
+        && claim_parse(i->credential.payload, i->credential.length, purpose, ret_claim, &i->error)
                < 0)
         r = i->error.code = -EKEYREJECTED;
     if (r < 0)

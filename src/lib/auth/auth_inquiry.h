@@ -62,8 +62,7 @@ struct auth_inquiry {
 };
 
 void inquiry_free(struct auth_inquiry *i);
-struct auth_inquiry *inquiry_new(struct auth_server *server,
-                                 const struct auth_request *q,
+struct auth_inquiry *inquiry_new(struct auth_server *server, const struct auth_request *q,
                                  void *arg);
 
 /* The worker's part: decodes the credential and looks up the user. */
@@ -72,6 +71,4 @@ void inquiry_find_out(void *inquiry);
 /* Takes the claim of the credential, if it is of this cluster, in time and new;
  * free it with claim_fini. Negative: `error` gives the reason.
  */
-int inquiry_take_claim(struct auth_inquiry *i,
-                       enum claim_purpose purpose,
-                       struct claim *ret_claim);
+int inquiry_take_claim(struct auth_inquiry *i, enum claim_purpose purpose, struct claim *ret_claim);

@@ -45,10 +45,8 @@ auth_server_new(const struct auth_server_settings *settings)
     server->means.credential_backend = settings->credential_backend;
     server->means.cluster = xstrdup(settings->cluster);
     server->clock = settings->clock != NULL ? settings->clock : &clock_system;
-    server->session_ms =
-        settings->session_ms != 0 ? settings->session_ms : DEFAULT_SESSION_MS;
-    server->most_sessions =
-        settings->sessions != 0 ? settings->sessions : DEFAULT_SESSIONS;
+    server->session_ms = settings->session_ms != 0 ? settings->session_ms : DEFAULT_SESSION_MS;
+    server->most_sessions = settings->sessions != 0 ? settings->sessions : DEFAULT_SESSIONS;
     server->own_uid = geteuid();
     server->verifier = settings->verifier;
     server->verifier_arg = settings->verifier_arg;
@@ -63,32 +61,21 @@ encode_welcome(void *arg)
 {
     struct auth_inquiry *i = arg;
 
-    credential_backend_encode(i->server->means.credential_backend,
-                              i->welcome.text,
-                              i->welcome.length,
-                              i->uid,
-                              PROTOCOL_TTL_S,
-                              &i->answer,
-                              &i->error);
+    credential_backend_encode(i->server->means.credential_backend, i->welcome.text,
+                              i->welcome.length, i->uid, PROTOCOL_TTL_S, &i->answer, &i->error);
 }
 
 /* A request with a credential of its own */
 
 static int
-compare(struct auth_inquiry *i,
-        const char *what,
-        const char *claimed,
-        const char *received)
+compare(struct auth_inquiry *i, const char *what, const char *claimed, const char *received)
 {
     if (strcmp(claimed, received) == 0)
         return 0;
-    return error_set(&i->error,
-                     -EKEYREJECTED,
+    return error_set(&i->error, -EKEYREJECTED,
                      "the credential is for another request (its %s is '%s', "
                      "not '%s')",
-                     what,
-                     claimed,
-                     received);
+                     what, claimed, received);
 }
 
 static int
@@ -118,11 +105,7 @@ conclude_request(void *arg)
     if (r == 0)
         r = check_request_claim(i, &claim);
     if (r == 0)
-        grant = auth_grant_new_credential(&i->server->means,
-                                          i->user,
-                                          i->uid,
-                                          i->gid,
-                                          claim.nonce,
+        grant = auth_grant_new_credential(&i->server->means, i->user, i->uid, i->gid, claim.nonce,
                                           claim.headers != NULL);
     claim_fini(&claim);
     i->check_fn(grant, r < 0 ? &i->error : NULL, i->arg);
@@ -134,10 +117,7 @@ conclude_request(void *arg)
  */
 
 static struct auth_grant *
-new_plain_grant(enum identity_proof proof,
-                const struct user *user,
-                uid_t uid,
-                gid_t gid)
+new_plain_grant(enum identity_proof proof, const struct user *user, uid_t uid, gid_t gid)
 {
     return proof == IDENTITY_TOKEN ? auth_grant_new_token(user, uid, gid)
                                    : auth_grant_new_local(user, uid, gid);
@@ -148,25 +128,16 @@ conclude_plain(void *arg)
 {
     struct auth_inquiry *i = arg;
 
-    i->check_fn(new_plain_grant(i->proof, i->user, i->uid, i->gid),
-                NULL,
-                i->arg);
+    i->check_fn(new_plain_grant(i->proof, i->user, i->uid, i->gid), NULL, i->arg);
     inquiry_free(i);
 }
 
 static void
-check_plain(struct auth_server *server,
-            enum identity_proof proof,
-            uid_t uid,
-            gid_t gid,
-            auth_check_fn fn,
-            void *arg)
+check_plain(struct auth_server *server, enum identity_proof proof, uid_t uid, gid_t gid,
+            auth_check_fn fn, void *arg)
 {
     const struct user *user =
-        recent_users_find(server->users,
-                          uid,
-                          gid,
-                          clock_monotonic_us(server->clock));
+        recent_users_find(server->users, uid, gid, clock_monotonic_us(server->clock));
     struct auth_request nothing = {.uid = uid, .gid = gid};
     struct auth_inquiry *i;
 
@@ -178,18 +149,11 @@ check_plain(struct auth_server *server,
     i = inquiry_new(server, &nothing, arg);
     i->proof = proof;
     i->check_fn = fn;
-    workers_submit(server->means.workers,
-                   server->means.loop,
-                   inquiry_find_out,
-                   conclude_plain,
-                   i);
+    workers_submit(server->means.workers, server->means.loop, inquiry_find_out, conclude_plain, i);
 }
 
 static void
-check_token(struct auth_server *server,
-            const struct auth_request *q,
-            auth_check_fn fn,
-            void *arg)
+check_token(struct auth_server *server, const struct auth_request *q, auth_check_fn fn, void *arg)
 {
     const char *token = strchr(q->authorization, ' ') + 1;
     struct error err = {0};
@@ -198,8 +162,7 @@ check_token(struct auth_server *server,
     int r;
 
     if (server->bearer == NULL || !q->is_secure)
-        r = error_set(&err,
-                      -EKEYREJECTED,
+        r = error_set(&err, -EKEYREJECTED,
                       "bearer tokens are accepted only over TLS (see 'kctl "
                       "kubeconfig')");
     else
@@ -213,24 +176,17 @@ check_token(struct auth_server *server,
 /* A request of a session */
 
 static void
-check_session(struct auth_server *server,
-              const struct auth_request *q,
-              auth_check_fn fn,
-              void *arg)
+check_session(struct auth_server *server, const struct auth_request *q, auth_check_fn fn, void *arg)
 {
     struct error err = {0};
     int r;
 
     if (q->session == NULL)
         r = error_set(
-            &err,
-            -EKEYREJECTED,
+            &err, -EKEYREJECTED,
             "this connection has no session; open one with POST " PROTOCOL_SESSION_TARGET);
     else
-        r = auth_session_check(q->session,
-                               q,
-                               clock_monotonic_us(server->clock),
-                               &err);
+        r = auth_session_check(q->session, q, clock_monotonic_us(server->clock), &err);
     if (r < 0)
         fn(NULL, &err, arg);
     else
@@ -247,20 +203,16 @@ static int
 refuse(const struct auth_request *q, struct error *err)
 {
     if (q->authorization == NULL)
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "no Authorization header: use ksub, kctl or kctl "
                          "proxy, which prove the caller's identity");
-    return error_set(err,
-                     -EKEYREJECTED,
+    return error_set(err, -EKEYREJECTED,
                      "unknown kind of Authorization (expected 'Munge ...' or "
                      "'Kiln ...')");
 }
 
 void
-auth_server_check(struct auth_server *server,
-                  const struct auth_request *q,
-                  auth_check_fn fn,
+auth_server_check(struct auth_server *server, const struct auth_request *q, auth_check_fn fn,
                   void *arg)
 {
     struct error err = {0};
@@ -275,11 +227,8 @@ auth_server_check(struct auth_server *server,
     } else if (q->authorization != NULL && has_scheme(q, "Munge ")) {
         i = inquiry_new(server, q, arg);
         i->check_fn = fn;
-        workers_submit(server->means.workers,
-                       server->means.loop,
-                       inquiry_find_out,
-                       conclude_request,
-                       i);
+        workers_submit(server->means.workers, server->means.loop, inquiry_find_out,
+                       conclude_request, i);
     } else {
         (void)refuse(q, &err);
         fn(NULL, &err, arg);
@@ -309,25 +258,18 @@ check_node(struct auth_inquiry *i, const struct claim *claim)
         return 0;
     if (strlen(claim->node) >= IDENTITY_NODE_SIZE)
         return error_set(&i->error, -EKEYREJECTED, "the node name is too long");
-    if (server->verifier != NULL
-        && server->verifier(claim->node, &verifier, server->verifier_arg)
+    if (server->verifier != NULL && server->verifier(claim->node, &verifier, server->verifier_arg)
         && digest_parse(claim->proof, &given) == 0) {
-        node_secret_proof(&verifier,
-                          server->means.cluster,
-                          claim->node,
-                          claim->nonce,
-                          &expected);
+        node_secret_proof(&verifier, server->means.cluster, claim->node, claim->nonce, &expected);
         if (digest_equals(&expected, &given))
             return 0;
     }
-    return error_set(&i->error,
-                     -EKEYREJECTED,
+    return error_set(&i->error, -EKEYREJECTED,
                      "the caller has not proven to be node '%s': it does not "
                      "have the secret issued at enrolment (if the secret was "
                      "lost or restored from a copy, 'kctl reset node %s' lets "
                      "the node enrol again)",
-                     claim->node,
-                     claim->node);
+                     claim->node, claim->node);
 }
 
 static int
@@ -337,15 +279,11 @@ make_session(struct auth_inquiry *i, const struct claim *claim)
     int64_t now = clock_monotonic_us(server->clock);
 
     if (server->n_sessions >= server->most_sessions)
-        return error_set(&i->error,
-                         -EHOSTDOWN,
+        return error_set(&i->error, -EHOSTDOWN,
                          "the controller has %zu open sessions, which is its "
                          "limit; try again later",
                          server->n_sessions);
-    i->session = auth_session_new(&server->n_sessions,
-                                  i->user,
-                                  i->uid,
-                                  i->gid,
+    i->session = auth_session_new(&server->n_sessions, i->user, i->uid, i->gid,
                                   now + server->session_ms * 1000);
     strcpy(i->session->identity.node_name, claim->node);
     return 0;
@@ -400,17 +338,12 @@ continue_open(void *arg)
     if (r < 0)
         fail_open(i);
     else
-        workers_submit(i->server->means.workers,
-                       i->server->means.loop,
-                       encode_welcome,
-                       conclude_open,
-                       i);
+        workers_submit(i->server->means.workers, i->server->means.loop, encode_welcome,
+                       conclude_open, i);
 }
 
 void
-auth_server_open(struct auth_server *server,
-                 const struct auth_request *q,
-                 auth_open_fn fn,
+auth_server_open(struct auth_server *server, const struct auth_request *q, auth_open_fn fn,
                  void *arg)
 {
     struct auth_inquiry *i;
@@ -420,17 +353,12 @@ auth_server_open(struct auth_server *server,
 
         i = inquiry_new(server, &nothing, arg);
         i->open_fn = fn;
-        error_set(&i->error,
-                  -EKEYREJECTED,
+        error_set(&i->error, -EKEYREJECTED,
                   "open a session with 'Authorization: Munge CREDENTIAL'");
         loop_defer(server->means.loop, fail_open, i);
         return;
     }
     i = inquiry_new(server, q, arg);
     i->open_fn = fn;
-    workers_submit(server->means.workers,
-                   server->means.loop,
-                   inquiry_find_out,
-                   continue_open,
-                   i);
+    workers_submit(server->means.workers, server->means.loop, inquiry_find_out, continue_open, i);
 }

@@ -36,9 +36,7 @@ struct workers;
 /* Finds the verifier of a node's secret (lib/auth/node_secret.h); false if
  * there is no such node or the node has no secret.
  */
-typedef bool (*auth_verifier_fn)(const char *node_name,
-                                 struct digest *ret_verifier,
-                                 void *arg);
+typedef bool (*auth_verifier_fn)(const char *node_name, struct digest *ret_verifier, void *arg);
 
 struct auth_server_settings {
     struct loop *loop;
@@ -64,7 +62,7 @@ struct auth_request {
     const char *sealed;           /* lines of protocol_add_sealed; NULL is "" */
     struct auth_session *session; /* of this connection, or NULL */
     bool is_secure;               /* TLS: bearer tokens are accepted */
-    bool is_local; /* over a Unix socket; uid and gid are its peer's */
+    bool is_local;                /* over a Unix socket; uid and gid are its peer's */
     uid_t uid;
     gid_t gid;
 };
@@ -81,30 +79,21 @@ DEFINE_CLEANUP(struct auth_server, auth_server_free)
  * nothing blocks, `fn` is called before this returns. Without an Authorization
  * header a local peer is authenticated by its uid; any other client is refused.
  */
-typedef void (*auth_check_fn)(struct auth_grant *grant TAKES,
-                              const struct error *err,
-                              void *arg);
-void auth_server_check(struct auth_server *server,
-                       const struct auth_request *question,
-                       auth_check_fn fn,
-                       void *arg);
+typedef void (*auth_check_fn)(struct auth_grant *grant TAKES, const struct error *err, void *arg);
+void auth_server_check(struct auth_server *server, const struct auth_request *question,
+                       auth_check_fn fn, void *arg);
 
 /* Open serves POST PROTOCOL_SESSION_TARGET. `fn` gets a session, which the
  * caller attaches to the connection and frees with it, and the value of the
  * answer's PROTOCOL_CREDENTIAL_HEADER; or NULLs and an error. `fn` is never
  * called before this returns.
  */
-typedef void (*auth_open_fn)(struct auth_session *session TAKES,
-                             const char *credential,
-                             const struct error *err,
-                             void *arg);
-void auth_server_open(struct auth_server *server,
-                      const struct auth_request *question,
-                      auth_open_fn fn,
-                      void *arg);
+typedef void (*auth_open_fn)(struct auth_session *session TAKES, const char *credential,
+                             const struct error *err, void *arg);
+void auth_server_open(struct auth_server *server, const struct auth_request *question,
+                      auth_open_fn fn, void *arg);
 void auth_session_free(void *session);
-const struct identity *
-auth_session_identity(const struct auth_session *session);
+const struct identity *auth_session_identity(const struct auth_session *session);
 
 /* The grant: the identity of the client, and the proof of the answer. Seal:
  * `fn` gets the header to add, or NULLs if none is needed; it is called before
@@ -113,16 +102,10 @@ auth_session_identity(const struct auth_session *session);
  */
 void auth_grant_free(struct auth_grant *grant);
 const struct identity *auth_grant_identity(const struct auth_grant *grant);
-typedef void (*auth_seal_fn)(const char *header_name,
-                             const char *header_value,
-                             const struct error *err,
-                             void *arg);
-void auth_grant_seal(struct auth_grant *grant,
-                     int status,
-                     const char *content_type,
-                     const struct digest *body,
-                     auth_seal_fn fn,
-                     void *arg);
+typedef void (*auth_seal_fn)(const char *header_name, const char *header_value,
+                             const struct error *err, void *arg);
+void auth_grant_seal(struct auth_grant *grant, int status, const char *content_type,
+                     const struct digest *body, auth_seal_fn fn, void *arg);
 
 /* Streams (watches, logs) are allowed to local peers, bearer tokens and
  * sessions; a grant by credential gets -EKEYREJECTED with a text. The head is
@@ -135,8 +118,6 @@ void auth_grant_seal(struct auth_grant *grant,
 #define AUTH_FRAME_SIZE 96 /* "mac LENGTH HEX\n" and a NUL */
 int auth_grant_may_stream(const struct auth_grant *grant, struct error *err);
 bool auth_grant_seals_frames(const struct auth_grant *grant);
-size_t auth_grant_frame(struct auth_grant *grant,
-                        const struct digest *frame,
-                        size_t frame_length,
+size_t auth_grant_frame(struct auth_grant *grant, const struct digest *frame, size_t frame_length,
                         char out[AUTH_FRAME_SIZE]);
 size_t auth_grant_end(struct auth_grant *grant, char out[AUTH_FRAME_SIZE]);

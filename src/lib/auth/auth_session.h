@@ -29,17 +29,12 @@ struct auth_session {
 };
 
 /* Life. Takes its own reference to the user. */
-struct auth_session *auth_session_new(size_t *count,
-                                      const struct user *user,
-                                      uid_t uid,
-                                      gid_t gid,
+struct auth_session *auth_session_new(size_t *count, const struct user *user, uid_t uid, gid_t gid,
                                       int64_t ends_at_us) MUST_USE;
 struct auth_session *auth_session_ref(struct auth_session *s);
 
 /* Checks one request: 0, or -EKEYREJECTED with a text. Only a request that
  * passes all checks changes the sequence number.
  */
-int auth_session_check(struct auth_session *s,
-                       const struct auth_request *q,
-                       int64_t now_us,
+int auth_session_check(struct auth_session *s, const struct auth_request *q, int64_t now_us,
                        struct error *err);

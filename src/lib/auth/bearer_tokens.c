@@ -75,8 +75,7 @@ read_key(struct bearer_tokens *b, struct error *err)
     if (stat(b->path, &status) < 0)
         return error_set(err, -errno, "'%s': %s", b->path, strerror(errno));
     if ((status.st_mode & 077) != 0)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "'%s' is readable by others; only its owner may read "
                          "a key (chmod 600)",
                          b->path);
@@ -87,8 +86,7 @@ read_key(struct bearer_tokens *b, struct error *err)
     r = node_secret_parse(text.text, &b->key);
     explicit_bzero(text.text, text.length);
     if (r < 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not a key; remove it, and a new one is "
                          "created",
                          b->path);
@@ -97,11 +95,8 @@ read_key(struct bearer_tokens *b, struct error *err)
 }
 
 int
-bearer_tokens_open(const char *path,
-                   const char *cluster,
-                   struct clock *clock,
-                   struct bearer_tokens **ret_bearer,
-                   struct error *err)
+bearer_tokens_open(const char *path, const char *cluster, struct clock *clock,
+                   struct bearer_tokens **ret_bearer, struct error *err)
 {
     struct bearer_tokens *b = xnew(struct bearer_tokens);
     struct stat status;
@@ -148,15 +143,10 @@ reload_key_if_changed(struct bearer_tokens *b)
 }
 
 static void
-sign(const struct bearer_tokens *b,
-     const struct promise *p,
-     char out[DIGEST_HEX_SIZE])
+sign(const struct bearer_tokens *b, const struct promise *p, char out[DIGEST_HEX_SIZE])
 {
-    char *text = xasprintf("kiln-token 1\n%s\n%u\n%u\n%" PRId64 "\n",
-                           b->cluster,
-                           (unsigned)p->uid,
-                           (unsigned)p->gid,
-                           p->ends_at_s);
+    char *text = xasprintf("kiln-token 1\n%s\n%u\n%u\n%" PRId64 "\n", b->cluster, (unsigned)p->uid,
+                           (unsigned)p->gid, p->ends_at_s);
     struct digest_part part = {text, strlen(text)};
     struct digest mac;
 
@@ -166,12 +156,8 @@ sign(const struct bearer_tokens *b,
 }
 
 void
-bearer_tokens_issue(struct bearer_tokens *b,
-                    uid_t uid,
-                    gid_t gid,
-                    int64_t lifetime_s,
-                    char ret_token[BEARER_TOKEN_SIZE],
-                    int64_t *ret_ends_at_s)
+bearer_tokens_issue(struct bearer_tokens *b, uid_t uid, gid_t gid, int64_t lifetime_s,
+                    char ret_token[BEARER_TOKEN_SIZE], int64_t *ret_ends_at_s)
 {
     struct promise p = {
         .uid = uid,
@@ -182,13 +168,8 @@ bearer_tokens_issue(struct bearer_tokens *b,
 
     reload_key_if_changed(b);
     sign(b, &p, mac);
-    snprintf(ret_token,
-             BEARER_TOKEN_SIZE,
-             FORM ".%u.%u.%" PRId64 ".%s",
-             (unsigned)uid,
-             (unsigned)gid,
-             p.ends_at_s,
-             mac);
+    snprintf(ret_token, BEARER_TOKEN_SIZE, FORM ".%u.%u.%" PRId64 ".%s", (unsigned)uid,
+             (unsigned)gid, p.ends_at_s, mac);
     *ret_ends_at_s = p.ends_at_s;
 }
 
@@ -218,20 +199,15 @@ parse(const char *token, struct promise *ret_promise, struct digest *ret_mac)
     if (strncmp(token, head, sizeof(head) - 1) != 0)
         return -EINVAL;
     at += sizeof(head) - 1;
-    if (read_number(&at, UINT32_MAX, &uid) < 0
-        || read_number(&at, UINT32_MAX, &gid) < 0
-        || read_number(&at, INT64_MAX, &ends) < 0
-        || digest_parse(at, ret_mac) < 0)
+    if (read_number(&at, UINT32_MAX, &uid) < 0 || read_number(&at, UINT32_MAX, &gid) < 0
+        || read_number(&at, INT64_MAX, &ends) < 0 || digest_parse(at, ret_mac) < 0)
         return -EINVAL;
     *ret_promise = (struct promise){(uid_t)uid, (gid_t)gid, (int64_t)ends};
     return 0;
 }
 
 int
-bearer_tokens_check(struct bearer_tokens *b,
-                    const char *token,
-                    uid_t *ret_uid,
-                    gid_t *ret_gid,
+bearer_tokens_check(struct bearer_tokens *b, const char *token, uid_t *ret_uid, gid_t *ret_gid,
                     struct error *err)
 {
     struct promise p;
@@ -240,23 +216,20 @@ bearer_tokens_check(struct bearer_tokens *b,
     int64_t late_s;
 
     if (parse(token, &p, &given) < 0)
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the bearer token was not issued by Kiln; get one "
                          "with 'kctl credential'");
     reload_key_if_changed(b);
     sign(b, &p, mac);
     if (digest_parse(mac, &expected) < 0 || !digest_equals(&given, &expected))
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the bearer token is not from cluster '%s', or the "
                          "token key has been replaced since; get another with "
                          "'kctl credential'",
                          b->cluster);
     late_s = clock_real_us(b->clock) / 1000000 - p.ends_at_s;
     if (late_s >= 0)
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the bearer token expired %" PRId64 " seconds ago; "
                          "get another with 'kctl credential'",
                          late_s);

@@ -28,31 +28,20 @@ struct error;
  * new key; it may be called while a controller runs.
  */
 void bearer_tokens_free(struct bearer_tokens *bearer);
-int bearer_tokens_open(const char *path,
-                       const char *cluster,
-                       struct clock *clock,
-                       struct bearer_tokens **ret_bearer,
-                       struct error *err);
+int bearer_tokens_open(const char *path, const char *cluster, struct clock *clock,
+                       struct bearer_tokens **ret_bearer, struct error *err);
 int bearer_tokens_rotate(const char *path, struct error *err);
 DEFINE_CLEANUP(struct bearer_tokens, bearer_tokens_free)
 
 /* Makes a token for this user that expires after `lifetime_s`. */
-void bearer_tokens_issue(struct bearer_tokens *bearer,
-                         uid_t uid,
-                         gid_t gid,
-                         int64_t lifetime_s,
-                         char ret_token[BEARER_TOKEN_SIZE],
-                         int64_t *ret_ends_at_s);
+void bearer_tokens_issue(struct bearer_tokens *bearer, uid_t uid, gid_t gid, int64_t lifetime_s,
+                         char ret_token[BEARER_TOKEN_SIZE], int64_t *ret_ends_at_s);
 
 /* Finds the user of a token. -EKEYREJECTED with a text for the client: it is no
  * token, is of another cluster or key, or has expired.
  */
-int bearer_tokens_check(struct bearer_tokens *bearer,
-                        const char *token,
-                        uid_t *ret_uid,
-                        gid_t *ret_gid,
-                        struct error *err);
+int bearer_tokens_check(struct bearer_tokens *bearer, const char *token, uid_t *ret_uid,
+                        gid_t *ret_gid, struct error *err);
 
 /* The identifier of a token in logs. */
-void bearer_token_name(const char *token,
-                       char ret_name[BEARER_TOKEN_NAME_SIZE]);
+void bearer_token_name(const char *token, char ret_name[BEARER_TOKEN_NAME_SIZE]);

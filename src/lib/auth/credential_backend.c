@@ -23,31 +23,17 @@ credential_backend_free(struct credential_backend *credential_backend)
 }
 
 int
-credential_backend_encode(struct credential_backend *credential_backend,
-                          const void *payload,
-                          size_t length,
-                          uid_t only_uid,
-                          unsigned ttl_s,
-                          char **ret_text,
+credential_backend_encode(struct credential_backend *credential_backend, const void *payload,
+                          size_t length, uid_t only_uid, unsigned ttl_s, char **ret_text,
                           struct error *err)
 {
-    return credential_backend->ops->encode(credential_backend,
-                                           payload,
-                                           length,
-                                           only_uid,
-                                           ttl_s,
-                                           ret_text,
-                                           err);
+    return credential_backend->ops->encode(credential_backend, payload, length, only_uid, ttl_s,
+                                           ret_text, err);
 }
 
 int
-credential_backend_decode(struct credential_backend *credential_backend,
-                          const char *text,
-                          struct credential *ret_credential,
-                          struct error *err)
+credential_backend_decode(struct credential_backend *credential_backend, const char *text,
+                          struct credential *ret_credential, struct error *err)
 {
-    return credential_backend->ops->decode(credential_backend,
-                                           text,
-                                           ret_credential,
-                                           err);
+    return credential_backend->ops->decode(credential_backend, text, ret_credential, err);
 }

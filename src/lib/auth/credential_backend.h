@@ -31,17 +31,10 @@ struct credential {
 void credential_fini(struct credential *c);
 
 struct credential_backend_ops {
-    int (*encode)(struct credential_backend *credential_backend,
-                  const void *payload,
-                  size_t length,
-                  uid_t only_uid,
-                  unsigned ttl_s,
-                  char **ret_text,
-                  struct error *err);
-    int (*decode)(struct credential_backend *credential_backend,
-                  const char *text,
-                  struct credential *ret_credential,
-                  struct error *err);
+    int (*encode)(struct credential_backend *credential_backend, const void *payload, size_t length,
+                  uid_t only_uid, unsigned ttl_s, char **ret_text, struct error *err);
+    int (*decode)(struct credential_backend *credential_backend, const char *text,
+                  struct credential *ret_credential, struct error *err);
     void (*free)(struct credential_backend *credential_backend);
 };
 
@@ -63,14 +56,8 @@ DEFINE_CLEANUP(struct credential_backend, credential_backend_free)
  * another uid, forged), -EHOSTDOWN when the service does not answer; the text
  * says how to repair it.
  */
-int credential_backend_encode(struct credential_backend *credential_backend,
-                              const void *payload,
-                              size_t length,
-                              uid_t only_uid,
-                              unsigned ttl_s,
-                              char **ret_text,
+int credential_backend_encode(struct credential_backend *credential_backend, const void *payload,
+                              size_t length, uid_t only_uid, unsigned ttl_s, char **ret_text,
                               struct error *err);
-int credential_backend_decode(struct credential_backend *credential_backend,
-                              const char *text,
-                              struct credential *ret_credential,
-                              struct error *err);
+int credential_backend_decode(struct credential_backend *credential_backend, const char *text,
+                              struct credential *ret_credential, struct error *err);

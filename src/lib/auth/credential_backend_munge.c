@@ -27,9 +27,7 @@ struct munge_backend {
 static struct munge_backend *
 munge_from(struct credential_backend *credential_backend)
 {
-    return container_of(credential_backend,
-                        struct munge_backend,
-                        credential_backend);
+    return container_of(credential_backend, struct munge_backend, credential_backend);
 }
 
 static munge_ctx_t
@@ -84,19 +82,13 @@ explain_silence(munge_ctx_t context, const char *words, struct error *err)
     CLEANUP_FREE char *obstacle = path_obstacle_dup(path, geteuid(), getegid());
 
     if (obstacle != NULL)
-        return error_set(err,
-                         -EHOSTDOWN,
+        return error_set(err, -EHOSTDOWN,
                          "MUNGE's socket '%s' cannot be reached: %s; make the "
                          "directory accessible, or set another socket "
                          "(mungeSocket)",
-                         path,
-                         obstacle);
-    return error_set(
-        err,
-        -EHOSTDOWN,
-        "MUNGE does not answer: %s; is munged running? socket '%s'",
-        words,
-        path);
+                         path, obstacle);
+    return error_set(err, -EHOSTDOWN, "MUNGE does not answer: %s; is munged running? socket '%s'",
+                     words, path);
 }
 
 static int
@@ -111,51 +103,38 @@ explain(munge_ctx_t context, munge_err_t why, struct error *err)
         return explain_silence(context, words, err);
     case EMUNGE_CRED_EXPIRED:
         munge_ctx_get(context, MUNGE_OPT_TTL, &ttl);
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the credential has expired: it was created %ld "
                          "seconds ago and was valid for %d; try again, and "
                          "if that does not help " CHECK_CLOCKS,
-                         age_of(context),
-                         ttl);
+                         age_of(context), ttl);
     case EMUNGE_CRED_REWOUND:
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the credential was created %ld seconds in the "
                          "future; " CHECK_CLOCKS,
                          -age_of(context));
     case EMUNGE_CRED_REPLAYED:
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the credential has been used before; each attempt "
                          "needs a new one");
     case EMUNGE_CRED_UNAUTHORIZED:
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the credential was made for a user other than uid "
                          "%u, which read it; is the service user configured "
                          "the same on both machines?",
                          (unsigned)geteuid());
     case EMUNGE_CRED_INVALID:
-        return error_set(err,
-                         -EKEYREJECTED,
+        return error_set(err, -EKEYREJECTED,
                          "the credential is not from this cluster: do both "
                          "machines have the same MUNGE key?");
     default:
-        return error_set(err,
-                         -EKEYREJECTED,
-                         "MUNGE refuses the credential: %s",
-                         words);
+        return error_set(err, -EKEYREJECTED, "MUNGE refuses the credential: %s", words);
     }
 }
 
 static int
-munge_backend_encode(struct credential_backend *credential_backend,
-                     const void *payload,
-                     size_t length,
-                     uid_t only_uid,
-                     unsigned ttl_s,
-                     char **ret_text,
+munge_backend_encode(struct credential_backend *credential_backend, const void *payload,
+                     size_t length, uid_t only_uid, unsigned ttl_s, char **ret_text,
                      struct error *err)
 {
     munge_ctx_t context = context_new(munge_from(credential_backend));
@@ -165,9 +144,8 @@ munge_backend_encode(struct credential_backend *credential_backend,
     munge_ctx_set(context, MUNGE_OPT_TTL, (int)ttl_s);
     if (only_uid != CREDENTIAL_ANY_UID)
         munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, only_uid);
-    why = length > INT_MAX
-              ? EMUNGE_BAD_LENGTH
-              : munge_encode(ret_text, context, payload, (int)length);
+    why = length > INT_MAX ? EMUNGE_BAD_LENGTH
+                           : munge_encode(ret_text, context, payload, (int)length);
     if (why != EMUNGE_SUCCESS)
         r = explain(context, why, err);
     munge_ctx_destroy(context);
@@ -175,10 +153,8 @@ munge_backend_encode(struct credential_backend *credential_backend,
 }
 
 static int
-munge_backend_decode(struct credential_backend *credential_backend,
-                     const char *text,
-                     struct credential *ret_credential,
-                     struct error *err)
+munge_backend_decode(struct credential_backend *credential_backend, const char *text,
+                     struct credential *ret_credential, struct error *err)
 {
     munge_ctx_t context = context_new(munge_from(credential_backend));
     struct credential c = {0};

@@ -23,9 +23,7 @@ digest_of(const void *bytes, size_t length, struct digest *ret_digest)
 }
 
 void
-digest_parts(const struct digest_part *parts,
-             size_t count,
-             struct digest *ret_digest)
+digest_parts(const struct digest_part *parts, size_t count, struct digest *ret_digest)
 {
     struct sha256_ctx context;
 
@@ -64,10 +62,7 @@ digest_sum_end(struct digest_sum *sum, struct digest *ret_digest)
 }
 
 void
-digest_hmac(const void *key,
-            size_t key_length,
-            const struct digest_part *parts,
-            size_t count,
+digest_hmac(const void *key, size_t key_length, const struct digest_part *parts, size_t count,
             struct digest *ret_digest)
 {
     struct hmac_sha256_ctx context;
@@ -103,8 +98,7 @@ digest_parse(const char *hex, struct digest *ret_digest)
 
         if (digit == NULL)
             return -EINVAL;
-        d.bytes[i / 2] =
-            (unsigned char)(d.bytes[i / 2] << 4 | (digit - digits));
+        d.bytes[i / 2] = (unsigned char)(d.bytes[i / 2] << 4 | (digit - digits));
     }
     if (hex[DIGEST_SIZE * 2] != '\0')
         return -EINVAL;
@@ -137,17 +131,14 @@ base64_encode(struct strbuf *out, const void *bytes, size_t length)
 
 /* The six bits of a base64 character, plus one; 0: no base64 character. */
 static const unsigned char bits_of[256] = {
-    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,
-    ['G'] = 7,  ['H'] = 8,  ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12,
-    ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16, ['Q'] = 17, ['R'] = 18,
-    ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
-    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30,
-    ['e'] = 31, ['f'] = 32, ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36,
-    ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40, ['o'] = 41, ['p'] = 42,
-    ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
-    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54,
-    ['2'] = 55, ['3'] = 56, ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60,
-    ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
+    ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
+    ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
+    ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+    ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
+    ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
 };
 
 /* Decodes four characters to three bytes. A character outside the alphabet sets
@@ -156,8 +147,7 @@ static const unsigned char bits_of[256] = {
 static inline bool
 decode_group(const unsigned char *text, unsigned char *out)
 {
-    uint32_t bits = (bits_of[text[0]] - 1u) << 18
-                    | (bits_of[text[1]] - 1u) << 12
+    uint32_t bits = (bits_of[text[0]] - 1u) << 18 | (bits_of[text[1]] - 1u) << 12
                     | (bits_of[text[2]] - 1u) << 6 | (bits_of[text[3]] - 1u);
 
     out[0] = (unsigned char)(bits >> 16);
@@ -206,8 +196,7 @@ base64_decode(struct strbuf *out, const char *text, size_t length)
     strbuf_reserve(out, length / 4 * 3);
     to = (unsigned char *)out->text + before;
     for (; i + 12 < length && is_right; i += 12, to += 9)
-        is_right = decode_group(from + i, to)
-                   && decode_group(from + i + 4, to + 3)
+        is_right = decode_group(from + i, to) && decode_group(from + i + 4, to + 3)
                    && decode_group(from + i + 8, to + 6);
     for (; i + 4 < length && is_right; i += 4, to += 3)
         is_right = decode_group(from + i, to);

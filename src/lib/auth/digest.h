@@ -28,13 +28,8 @@ struct digest_part {
     size_t length;
 };
 void digest_of(const void *bytes, size_t length, struct digest *ret_digest);
-void digest_parts(const struct digest_part *parts,
-                  size_t count,
-                  struct digest *ret_digest);
-void digest_hmac(const void *key,
-                 size_t key_length,
-                 const struct digest_part *parts,
-                 size_t count,
+void digest_parts(const struct digest_part *parts, size_t count, struct digest *ret_digest);
+void digest_hmac(const void *key, size_t key_length, const struct digest_part *parts, size_t count,
                  struct digest *ret_digest);
 
 /* Digests a text that arrives in pieces. End frees the sum. */

@@ -46,27 +46,14 @@ node_secret_verifier(const struct node_secret *s, struct digest *ret_verifier)
 }
 
 void
-node_secret_proof(const struct digest *verifier,
-                  const char *cluster,
-                  const char *node_name,
-                  const char *nonce,
-                  struct digest *ret_proof)
+node_secret_proof(const struct digest *verifier, const char *cluster, const char *node_name,
+                  const char *nonce, struct digest *ret_proof)
 {
     static const char label[] = "kiln-node-proof 1";
     struct digest_part parts[] = {
-        {label, sizeof(label) - 1},
-        {"\n", 1},
-        {cluster, strlen(cluster)},
-        {"\n", 1},
-        {node_name, strlen(node_name)},
-        {"\n", 1},
-        {nonce, strlen(nonce)},
-        {"\n", 1},
+        {label, sizeof(label) - 1},     {"\n", 1}, {cluster, strlen(cluster)}, {"\n", 1},
+        {node_name, strlen(node_name)}, {"\n", 1}, {nonce, strlen(nonce)},     {"\n", 1},
     };
 
-    digest_hmac(verifier->bytes,
-                DIGEST_SIZE,
-                parts,
-                sizeof(parts) / sizeof(parts[0]),
-                ret_proof);
+    digest_hmac(verifier->bytes, DIGEST_SIZE, parts, sizeof(parts) / sizeof(parts[0]), ret_proof);
 }

@@ -26,10 +26,6 @@ void node_secret_format(const struct node_secret *s, char out[DIGEST_HEX_SIZE]);
 /* Verifier: the digest that the controller keeps. Proof: valid for one nonce,
  * one node and one cluster; made and checked with the verifier.
  */
-void node_secret_verifier(const struct node_secret *s,
-                          struct digest *ret_verifier);
-void node_secret_proof(const struct digest *verifier,
-                       const char *cluster,
-                       const char *node_name,
-                       const char *nonce,
-                       struct digest *ret_proof);
+void node_secret_verifier(const struct node_secret *s, struct digest *ret_verifier);
+void node_secret_proof(const struct digest *verifier, const char *cluster, const char *node_name,
+                       const char *nonce, struct digest *ret_proof);

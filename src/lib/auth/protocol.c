@@ -36,55 +36,22 @@ static const struct member {
     {"cluster", offsetof(struct claim, cluster), MEMBER_TEXT, IN_ALL, false},
     {"nonce", offsetof(struct claim, nonce), MEMBER_TEXT, IN_ALL, false},
     {"node", offsetof(struct claim, node), MEMBER_TEXT, IN(CLAIM_HELLO), true},
-    {"proof",
-     offsetof(struct claim, proof),
-     MEMBER_TEXT,
-     IN(CLAIM_HELLO),
-     true},
-    {"session",
-     offsetof(struct claim, session),
-     MEMBER_TEXT,
-     IN(CLAIM_WELCOME),
-     false},
+    {"proof", offsetof(struct claim, proof), MEMBER_TEXT, IN(CLAIM_HELLO), true},
+    {"session", offsetof(struct claim, session), MEMBER_TEXT, IN(CLAIM_WELCOME), false},
     {"key", offsetof(struct claim, key), MEMBER_TEXT, IN(CLAIM_WELCOME), false},
-    {"lifetime",
-     offsetof(struct claim, lifetime_s),
-     MEMBER_NUMBER,
-     IN(CLAIM_WELCOME),
-     false},
-    {"method",
-     offsetof(struct claim, method),
-     MEMBER_TEXT,
-     IN(CLAIM_REQUEST),
-     false},
-    {"target",
-     offsetof(struct claim, target),
-     MEMBER_TEXT,
-     IN(CLAIM_REQUEST),
-     false},
-    {"status",
-     offsetof(struct claim, status),
-     MEMBER_STATUS,
-     IN(CLAIM_ANSWER),
-     false},
-    {"content-type",
-     offsetof(struct claim, content_type),
-     MEMBER_TEXT,
-     IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER),
-     true},
-    {"body",
-     offsetof(struct claim, body),
-     MEMBER_TEXT,
-     IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER),
+    {"lifetime", offsetof(struct claim, lifetime_s), MEMBER_NUMBER, IN(CLAIM_WELCOME), false},
+    {"method", offsetof(struct claim, method), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
+    {"target", offsetof(struct claim, target), MEMBER_TEXT, IN(CLAIM_REQUEST), false},
+    {"status", offsetof(struct claim, status), MEMBER_STATUS, IN(CLAIM_ANSWER), false},
+    {"content-type", offsetof(struct claim, content_type), MEMBER_TEXT,
+     IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER), true},
+    {"body", offsetof(struct claim, body), MEMBER_TEXT, IN(CLAIM_REQUEST) | IN(CLAIM_ANSWER),
      false},
 };
 
 /* The last member in version 2. */
-static const struct member headers_member = {"headers",
-                                             offsetof(struct claim, headers),
-                                             MEMBER_TEXT,
-                                             IN(CLAIM_REQUEST),
-                                             false};
+static const struct member headers_member = {"headers", offsetof(struct claim, headers),
+                                             MEMBER_TEXT, IN(CLAIM_REQUEST), false};
 
 static const char *const purposes[] = {
     [CLAIM_HELLO] = "hello",
@@ -118,10 +85,7 @@ format_member(const struct claim *c, const struct member *m, struct strbuf *out)
     const char *text;
 
     if (m->type == MEMBER_NUMBER) {
-        strbuf_printf(out,
-                      "%s=%" PRId64 "\n",
-                      m->name,
-                      *(const int64_t *)(const void *)at);
+        strbuf_printf(out, "%s=%" PRId64 "\n", m->name, *(const int64_t *)(const void *)at);
         return 0;
     }
     if (m->type == MEMBER_STATUS) {
@@ -142,9 +106,7 @@ claim_format(const struct claim *c, struct strbuf *out)
 {
     size_t before = out->length;
 
-    strbuf_printf(out,
-                  "%spurpose=%s\n",
-                  c->headers != NULL ? SEALED_CLAIM_HEAD : CLAIM_HEAD,
+    strbuf_printf(out, "%spurpose=%s\n", c->headers != NULL ? SEALED_CLAIM_HEAD : CLAIM_HEAD,
                   purposes[c->purpose]);
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         int r = 0;
@@ -191,8 +153,7 @@ take_member(struct claim *c, const struct member *m, const char *value)
         *(const char **)(void *)at = value;
         return *value == '\0' && !m->may_be_empty ? -EINVAL : 0;
     }
-    if (parse_number(value, m->type == MEMBER_STATUS ? 999 : INT64_MAX, &number)
-        < 0)
+    if (parse_number(value, m->type == MEMBER_STATUS ? 999 : INT64_MAX, &number) < 0)
         return -EINVAL;
     if (m->type == MEMBER_STATUS)
         *(int *)(void *)at = (int)number;
@@ -222,10 +183,7 @@ next_line(char **text, const char *name)
 }
 
 static int
-parse_members(char *text,
-              struct claim *c,
-              bool is_sealed,
-              const char **ret_missing)
+parse_members(char *text, struct claim *c, bool is_sealed, const char **ret_missing)
 {
     char *headers;
 
@@ -251,25 +209,19 @@ parse_members(char *text,
 }
 
 int
-claim_parse(const char *payload,
-            size_t length,
-            enum claim_purpose purpose,
-            struct claim *ret_claim,
+claim_parse(const char *payload, size_t length, enum claim_purpose purpose, struct claim *ret_claim,
             struct error *err)
 {
     struct claim c = {.purpose = purpose};
     const char *missing = "a purpose";
     char *text, *found;
     int r = -EPROTO;
-    bool is_sealed =
-        purpose == CLAIM_REQUEST
-        && strncmp(payload, SEALED_CLAIM_HEAD, strlen(SEALED_CLAIM_HEAD)) == 0;
+    bool is_sealed = purpose == CLAIM_REQUEST
+                     && strncmp(payload, SEALED_CLAIM_HEAD, strlen(SEALED_CLAIM_HEAD)) == 0;
 
     if (strlen(payload) != length
-        || (!is_sealed
-            && strncmp(payload, CLAIM_HEAD, strlen(CLAIM_HEAD)) != 0))
-        return error_set(err,
-                         -EPROTO,
+        || (!is_sealed && strncmp(payload, CLAIM_HEAD, strlen(CLAIM_HEAD)) != 0))
+        return error_set(err, -EPROTO,
                          "the credential does not use version %d of Kiln's "
                          "identity protocol; do both sides run the same "
                          "release?",
@@ -278,17 +230,12 @@ claim_parse(const char *payload,
     text = c.memory + strlen(CLAIM_HEAD);
     found = next_line(&text, "purpose");
     if (found != NULL && strcmp(found, purposes[purpose]) != 0)
-        r = error_set(err,
-                      -EPROTO,
+        r = error_set(err, -EPROTO,
                       "the credential was made for another purpose ('%s', not "
                       "'%s')",
-                      found,
-                      purposes[purpose]);
+                      found, purposes[purpose]);
     else if (found == NULL || parse_members(text, &c, is_sealed, &missing) < 0)
-        r = error_set(err,
-                      -EPROTO,
-                      "the credential's claim is malformed: no valid '%s'",
-                      missing);
+        r = error_set(err, -EPROTO, "the credential's claim is malformed: no valid '%s'", missing);
     else
         r = 0;
     if (r < 0)
@@ -318,28 +265,21 @@ protocol_add_sealed(struct strbuf *out, const char *name, const char *value)
     static const char family[] = "impersonate-";
     size_t length;
 
-    if (strcasecmp(name, "accept") != 0
-        && strcasecmp(name, "idempotency-key") != 0
+    if (strcasecmp(name, "accept") != 0 && strcasecmp(name, "idempotency-key") != 0
         && strncasecmp(name, family, sizeof(family) - 1) != 0)
         return;
     for (; *name != '\0'; name++)
-        strbuf_add_char(out,
-                        *name >= 'A' && *name <= 'Z' ? (char)(*name + 32)
-                                                     : *name);
+        strbuf_add_char(out, *name >= 'A' && *name <= 'Z' ? (char)(*name + 32) : *name);
     value += strspn(value, " \t");
     length = strlen(value);
-    while (length > 0
-           && (value[length - 1] == ' ' || value[length - 1] == '\t'))
+    while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t'))
         length--;
     strbuf_printf(out, ": %.*s\n", (int)length, value);
 }
 
 /* A statement is its kind, followed by lines. */
 static void
-mac_of(const struct digest *key,
-       const char *const *lines,
-       size_t count,
-       struct digest *ret_mac)
+mac_of(const struct digest *key, const char *const *lines, size_t count, struct digest *ret_mac)
 {
     struct digest_part parts[2 * 8];
 
@@ -353,13 +293,8 @@ mac_of(const struct digest *key,
 }
 
 void
-protocol_request_mac(const struct digest *key,
-                     uint64_t seq,
-                     const char *method,
-                     const char *target,
-                     const char *content_type,
-                     const struct digest *body,
-                     const char *sealed,
+protocol_request_mac(const struct digest *key, uint64_t seq, const char *method, const char *target,
+                     const char *content_type, const struct digest *body, const char *sealed,
                      struct digest *ret_mac)
 {
     char number[DECIMAL_SIZE], hex[DIGEST_HEX_SIZE];
@@ -384,12 +319,8 @@ protocol_request_mac(const struct digest *key,
 }
 
 void
-protocol_answer_mac(const struct digest *key,
-                    uint64_t seq,
-                    int status,
-                    const char *content_type,
-                    const struct digest *body,
-                    struct digest *ret_mac)
+protocol_answer_mac(const struct digest *key, uint64_t seq, int status, const char *content_type,
+                    const struct digest *body, struct digest *ret_mac)
 {
     char number[DECIMAL_SIZE], code[DECIMAL_SIZE], hex[DIGEST_HEX_SIZE];
     const char *lines[] = {
@@ -405,11 +336,8 @@ protocol_answer_mac(const struct digest *key,
 }
 
 void
-protocol_frame_mac(const struct digest *key,
-                   uint64_t seq,
-                   uint64_t number,
-                   const struct digest *frame,
-                   struct digest *ret_mac)
+protocol_frame_mac(const struct digest *key, uint64_t seq, uint64_t number,
+                   const struct digest *frame, struct digest *ret_mac)
 {
     char of[DECIMAL_SIZE], which[DECIMAL_SIZE], hex[DIGEST_HEX_SIZE];
     const char *lines[] = {
@@ -424,10 +352,7 @@ protocol_frame_mac(const struct digest *key,
 }
 
 void
-protocol_end_mac(const struct digest *key,
-                 uint64_t seq,
-                 uint64_t n_frames,
-                 struct digest *ret_mac)
+protocol_end_mac(const struct digest *key, uint64_t seq, uint64_t n_frames, struct digest *ret_mac)
 {
     char of[DECIMAL_SIZE], count[DECIMAL_SIZE];
     const char *lines[] = {
@@ -440,29 +365,21 @@ protocol_end_mac(const struct digest *key,
 }
 
 void
-protocol_format_authorization(struct strbuf *out,
-                              const char *session,
-                              uint64_t seq,
-                              const struct digest *mac,
-                              bool is_sealed)
+protocol_format_authorization(struct strbuf *out, const char *session, uint64_t seq,
+                              const struct digest *mac, bool is_sealed)
 {
     char hex[DIGEST_HEX_SIZE];
 
     digest_format(mac, hex);
-    strbuf_printf(out,
-                  "Kiln session=%s,seq=%" PRIu64 ",%s=%s",
-                  session,
-                  seq,
-                  is_sealed ? "mac2" : "mac",
-                  hex);
+    strbuf_printf(out, "Kiln session=%s,seq=%" PRIu64 ",%s=%s", session, seq,
+                  is_sealed ? "mac2" : "mac", hex);
 }
 
 int
-protocol_parse_authorization(const char *text,
-                             struct protocol_authorization *ret_parsed)
+protocol_parse_authorization(const char *text, struct protocol_authorization *ret_parsed)
 {
-    static const char head[] = "Kiln session=", seq_head[] = ",seq=",
-                      mac_head[] = ",mac=", sealed_head[] = ",mac2=";
+    static const char head[] = "Kiln session=", seq_head[] = ",seq=", mac_head[] = ",mac=",
+                      sealed_head[] = ",mac2=";
     struct protocol_authorization p;
     uint64_t seq = 0;
     size_t digits;

@@ -59,11 +59,8 @@ void claim_fini(struct claim *c);
  * text that is no claim, is of another version, or lacks a member.
  */
 int claim_format(const struct claim *c, struct strbuf *out);
-int claim_parse(const char *payload,
-                size_t length,
-                enum claim_purpose purpose,
-                struct claim *ret_claim,
-                struct error *err);
+int claim_parse(const char *payload, size_t length, enum claim_purpose purpose,
+                struct claim *ret_claim, struct error *err);
 
 /* Makes a random nonce. */
 void protocol_nonce(char out[PROTOCOL_NONCE_SIZE]);
@@ -72,8 +69,7 @@ void protocol_nonce(char out[PROTOCOL_NONCE_SIZE]);
  * "name: value" with the name in lower case, in the order of the request. Adds
  * the line of one header; adds nothing for a header that is not sealed.
  */
-void
-protocol_add_sealed(struct strbuf *out, const char *name, const char *value);
+void protocol_add_sealed(struct strbuf *out, const char *name, const char *value);
 
 /* MACs of a session. `sealed`: the lines of protocol_add_sealed; NULL: version
  * 1, which covers no headers. An answer and its frames carry the sequence
@@ -81,28 +77,15 @@ protocol_add_sealed(struct strbuf *out, const char *name, const char *value);
  * an answer whose body digest is that of no bytes; the end of a stream is a
  * frame of its own kind.
  */
-void protocol_request_mac(const struct digest *key,
-                          uint64_t seq,
-                          const char *method,
-                          const char *target,
-                          const char *content_type,
-                          const struct digest *body,
-                          const char *sealed,
-                          struct digest *ret_mac);
-void protocol_answer_mac(const struct digest *key,
-                         uint64_t seq,
-                         int status,
-                         const char *content_type,
-                         const struct digest *body,
+void protocol_request_mac(const struct digest *key, uint64_t seq, const char *method,
+                          const char *target, const char *content_type, const struct digest *body,
+                          const char *sealed, struct digest *ret_mac);
+void protocol_answer_mac(const struct digest *key, uint64_t seq, int status,
+                         const char *content_type, const struct digest *body,
                          struct digest *ret_mac);
-void protocol_frame_mac(const struct digest *key,
-                        uint64_t seq,
-                        uint64_t number,
-                        const struct digest *frame,
-                        struct digest *ret_mac);
-void protocol_end_mac(const struct digest *key,
-                      uint64_t seq,
-                      uint64_t n_frames,
+void protocol_frame_mac(const struct digest *key, uint64_t seq, uint64_t number,
+                        const struct digest *frame, struct digest *ret_mac);
+void protocol_end_mac(const struct digest *key, uint64_t seq, uint64_t n_frames,
                       struct digest *ret_mac);
 
 /* "Kiln session=ID,seq=N,mac2=HEX", the value of Authorization; "mac" in
@@ -115,10 +98,6 @@ struct protocol_authorization {
     struct digest mac;
     bool is_sealed; /* version 2 */
 };
-void protocol_format_authorization(struct strbuf *out,
-                                   const char *session,
-                                   uint64_t seq,
-                                   const struct digest *mac,
-                                   bool is_sealed);
-int protocol_parse_authorization(const char *text,
-                                 struct protocol_authorization *ret_parsed);
+void protocol_format_authorization(struct strbuf *out, const char *session, uint64_t seq,
+                                   const struct digest *mac, bool is_sealed);
+int protocol_parse_authorization(const char *text, struct protocol_authorization *ret_parsed);

@@ -72,9 +72,7 @@ recent_users_new(void)
 }
 
 void
-recent_users_put(struct recent_users *u,
-                 const struct user *user,
-                 int64_t now_us)
+recent_users_put(struct recent_users *u, const struct user *user, int64_t now_us)
 {
     struct recent_user *entry = xnew(struct recent_user);
     char key[KEY_SIZE];

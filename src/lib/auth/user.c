@@ -21,8 +21,7 @@ user_unref(const struct user *u)
 {
     struct user *mine = (struct user *)(uintptr_t)u;
 
-    if (u == NULL
-        || __atomic_sub_fetch(references_of(u), 1, __ATOMIC_ACQ_REL) > 0)
+    if (u == NULL || __atomic_sub_fetch(references_of(u), 1, __ATOMIC_ACQ_REL) > 0)
         return;
     free(mine->name);
     free(mine->groups);
@@ -44,8 +43,7 @@ take_groups(struct user *u)
     for (;;) {
         int room = count;
 
-        u->groups =
-            xrealloc_array(u->groups, (size_t)room, sizeof(u->groups[0]));
+        u->groups = xrealloc_array(u->groups, (size_t)room, sizeof(u->groups[0]));
         if (getgrouplist(u->name, u->gid, u->groups, &count) >= 0)
             break;
         if (count <= room)
@@ -74,8 +72,7 @@ user_lookup(uid_t uid, gid_t gid)
 
     u->references = 1;
     u->uid = uid;
-    for (size_t size = FIRST_BUFFER; r == ERANGE && size <= LARGEST_BUFFER;
-         size *= 4) {
+    for (size_t size = FIRST_BUFFER; r == ERANGE && size <= LARGEST_BUFFER; size *= 4) {
         buffer = xrealloc(buffer, size);
         r = getpwuid_r(uid, &entry, buffer, size, &found);
     }

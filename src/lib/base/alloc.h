@@ -33,8 +33,7 @@ char *xvasprintf(const char *format, va_list args) PRINTF(1, 0) OWNED_BY(free);
     ((count) < (capacity)                                     \
          ? (void)0                                            \
          : (void)((capacity) = (capacity) ? (capacity)*2 : 8, \
-                  (items) =                                   \
-                      xrealloc_array((items), (capacity), sizeof(*(items)))))
+                  (items) = xrealloc_array((items), (capacity), sizeof(*(items)))))
 
 void freep(void *p);
 #define CLEANUP_FREE CLEANUP(freep)

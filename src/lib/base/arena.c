@@ -45,8 +45,7 @@ struct arena *
 arena_new(size_t first_block)
 {
     struct arena *arena = xnew(struct arena);
-    size_t size = first_block != 0 && first_block < FIRST_BLOCK ? first_block
-                                                                : FIRST_BLOCK;
+    size_t size = first_block != 0 && first_block < FIRST_BLOCK ? first_block : FIRST_BLOCK;
 
     while (size < first_block) /* a size that is kept for reuse */
         size *= 2;
@@ -170,10 +169,8 @@ shared_size(size_t bytes)
 
     while (size < bytes)
         size *= 2;
-    return bytes >= SHARED_LEAST / 2
-                   && size <= (size_t)SHARED_LEAST << (SHARED_SIZES - 1)
-               ? size
-               : bytes;
+    return bytes >= SHARED_LEAST / 2 && size <= (size_t)SHARED_LEAST << (SHARED_SIZES - 1) ? size
+                                                                                           : bytes;
 }
 
 static struct arena_block *
@@ -204,9 +201,7 @@ add_block(struct arena *arena, size_t at_least)
         return open->next;
     }
     arena->blocks =
-        block_new(arena,
-                  arena->next_size > at_least ? arena->next_size : at_least,
-                  open);
+        block_new(arena, arena->next_size > at_least ? arena->next_size : at_least, open);
     if (arena->next_size < MAX_BLOCK)
         arena->next_size *= 2;
     return arena->blocks;

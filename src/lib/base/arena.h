@@ -31,11 +31,9 @@ char *arena_strdup(struct arena *arena, const char *s);
 char *arena_strndup(struct arena *arena, const char *s, size_t length);
 char *arena_concat(struct arena *arena, const char *a, const char *b);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF(2, 3);
-char *arena_vprintf(struct arena *arena, const char *format, va_list args)
-    PRINTF(2, 0);
+char *arena_vprintf(struct arena *arena, const char *format, va_list args) PRINTF(2, 0);
 
-#define arena_new_array(arena, T, n) \
-    ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
+#define arena_new_array(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 
 /* Rewind restores the state of the mark: allocations made since are invalid. */
 struct arena_mark {

@@ -52,6 +52,5 @@ bool bitset_intersects(const struct bitset *a, const struct bitset *b);
 bool bitset_contains(const struct bitset *s, const struct bitset *all_of);
 unsigned bitset_next(const struct bitset *s, unsigned from);
 
-#define bitset_foreach(bit, s)                                  \
-    for (unsigned bit = bitset_next((s), 0); bit < BITSET_BITS; \
-         bit = bitset_next((s), bit + 1))
+#define bitset_foreach(bit, s) \
+    for (unsigned bit = bitset_next((s), 0); bit < BITSET_BITS; bit = bitset_next((s), bit + 1))

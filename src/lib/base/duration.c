@@ -47,8 +47,7 @@ read_numbers(const char *text, int64_t numbers[3], unsigned *ret_count)
 static int
 refuse(const char *text, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%s' is not a time (minutes, mm:ss, hh:mm:ss, d-hh, "
                      "d-hh:mm, d-hh:mm:ss or unlimited)",
                      text);
@@ -68,8 +67,7 @@ seconds_of(const int64_t n[3], unsigned count, bool has_days)
 static bool
 is_unlimited(const char *text)
 {
-    return strcasecmp(text, "unlimited") == 0
-           || strcasecmp(text, "infinite") == 0;
+    return strcasecmp(text, "unlimited") == 0 || strcasecmp(text, "infinite") == 0;
 }
 
 int
@@ -96,8 +94,7 @@ duration_parse(const char *text, int64_t *ret_seconds, struct error *err)
     if (has_days)
         seconds += days * DAY;
     if (seconds > MOST)
-        return error_set(err,
-                         -ERANGE,
+        return error_set(err, -ERANGE,
                          "'%s' is more than a hundred years; 'unlimited' "
                          "means no limit",
                          text);
@@ -113,14 +110,8 @@ duration_format(int64_t seconds, struct strbuf *out)
         return;
     }
     if (seconds >= DAY)
-        strbuf_printf(out,
-                      "%" PRId64 "-%02d:",
-                      seconds / DAY,
-                      (int)(seconds % DAY / HOUR));
+        strbuf_printf(out, "%" PRId64 "-%02d:", seconds / DAY, (int)(seconds % DAY / HOUR));
     else
         strbuf_printf(out, "%d:", (int)(seconds / HOUR));
-    strbuf_printf(out,
-                  "%02d:%02d",
-                  (int)(seconds % HOUR / MINUTE),
-                  (int)(seconds % MINUTE));
+    strbuf_printf(out, "%02d:%02d", (int)(seconds % HOUR / MINUTE), (int)(seconds % MINUTE));
 }

@@ -18,11 +18,9 @@ struct error {
 
 /* Both return `code`, so that a function can end with: return error_set(...).
  */
-int error_set(struct error *err, int code, const char *format, ...)
-    PRINTF(3, 4);
+int error_set(struct error *err, int code, const char *format, ...) PRINTF(3, 4);
 
 /* Puts the text in front of the one that is set: "binding job 'x': no space
  * left". If no error was set, the text of the errno follows instead.
  */
-int error_wrap(struct error *err, int code, const char *format, ...)
-    PRINTF(3, 4);
+int error_wrap(struct error *err, int code, const char *format, ...) PRINTF(3, 4);

@@ -103,8 +103,7 @@ sync_parent(const char *path)
 static int
 write_synced(const char *path, mode_t mode, const void *bytes, size_t length)
 {
-    CLEANUP_FD int fd =
-        open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     int r;
 
     if (fd < 0)
@@ -118,14 +117,10 @@ write_synced(const char *path, mode_t mode, const void *bytes, size_t length)
 }
 
 int
-file_write_atomic(const char *path,
-                  mode_t mode,
-                  const void *bytes,
-                  size_t length,
+file_write_atomic(const char *path, mode_t mode, const void *bytes, size_t length,
                   struct error *err)
 {
-    CLEANUP_FREE char *temporary =
-        xasprintf("%s.new.%ld", path, (long)gettid());
+    CLEANUP_FREE char *temporary = xasprintf("%s.new.%ld", path, (long)gettid());
     int r;
 
     unlink(temporary);
@@ -171,11 +166,7 @@ dir_make(const char *path, mode_t mode, struct error *err)
         part[at < length ? at : length] = '\0';
         r = make_one(part, mode);
         if (r < 0)
-            return error_set(err,
-                             r,
-                             "making directory '%s': %s",
-                             part,
-                             strerror(-r));
+            return error_set(err, r, "making directory '%s': %s", part, strerror(-r));
         if (at < length)
             part[at] = '/';
     }

@@ -31,14 +31,8 @@ int fd_set_nonblocking(int fd, bool nonblocking);
  * it, renames it over the old one and syncs the directory: after a crash the
  * file has the old content or the new, never a part. Errors name the path.
  */
-int file_read(const char *path,
-              size_t limit,
-              struct strbuf *out,
-              struct error *err);
-int file_write_atomic(const char *path,
-                      mode_t mode,
-                      const void *bytes,
-                      size_t length,
+int file_read(const char *path, size_t limit, struct strbuf *out, struct error *err);
+int file_write_atomic(const char *path, mode_t mode, const void *bytes, size_t length,
                       struct error *err);
 
 /* Makes the directory and its parents; a directory that exists is no error. */

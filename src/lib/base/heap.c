@@ -71,8 +71,7 @@ sift_down(struct heap *h, size_t i)
 
         if (child >= h->count)
             break;
-        if (child + 1 < h->count
-            && h->less(h->items[child + 1], h->items[child], h->context))
+        if (child + 1 < h->count && h->less(h->items[child + 1], h->items[child], h->context))
             child++;
         if (!h->less(h->items[child], element, h->context))
             break;
@@ -93,8 +92,7 @@ sink(struct heap *h, size_t i)
     size_t top = i;
 
     for (size_t child = 2 * i + 1; child < h->count; child = 2 * i + 1) {
-        if (child + 1 < h->count
-            && h->less(h->items[child + 1], h->items[child], h->context))
+        if (child + 1 < h->count && h->less(h->items[child + 1], h->items[child], h->context))
             child++;
         set(h, i, h->items[child]);
         i = child;

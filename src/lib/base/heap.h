@@ -22,8 +22,7 @@ typedef bool (*heap_less_fn)(const void *a, const void *b, void *context);
 
 /* Life */
 void heap_free(struct heap *h);
-struct heap *heap_new(heap_less_fn less, void *context, size_t place_offset)
-    OWNED_BY(heap_free);
+struct heap *heap_new(heap_less_fn less, void *context, size_t place_offset) OWNED_BY(heap_free);
 DEFINE_CLEANUP(struct heap, heap_free)
 
 /* Change. Call heap_moved after the key of an element has changed. */

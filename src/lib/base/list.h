@@ -70,7 +70,6 @@ list_take_over(struct list *head, struct list *from)
     for (struct list *pos = (head)->next; pos != (head); pos = pos->next)
 
 /* The element at the current position may be removed. */
-#define list_foreach_safe(pos, head)                               \
-    for (struct list *pos = (head)->next, *pos##_next = pos->next; \
-         pos != (head);                                            \
+#define list_foreach_safe(pos, head)                                              \
+    for (struct list *pos = (head)->next, *pos##_next = pos->next; pos != (head); \
          pos = pos##_next, pos##_next = pos->next)

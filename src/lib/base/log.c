@@ -69,8 +69,7 @@ is_journal(void)
     struct stat st;
 
     return stream != NULL && sscanf(stream, "%lu:%lu", &device, &inode) == 2
-           && fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device
-           && st.st_ino == inode;
+           && fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
 static size_t
@@ -88,13 +87,8 @@ write_prefix(char *line, size_t size, enum log_level level, const char *room)
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &tm);
     strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-    used = snprintf(line,
-                    size,
-                    "%s.%03ldZ %-7s %s: ",
-                    date,
-                    now.tv_nsec / 1000000,
-                    levels[level].name,
-                    room);
+    used = snprintf(line, size, "%s.%03ldZ %-7s %s: ", date, now.tv_nsec / 1000000,
+                    levels[level].name, room);
     return (size_t)used;
 }
 

@@ -24,8 +24,7 @@ void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
 /* `file` is the path below src/, from which the room's name is derived. */
-void log_write(enum log_level level, const char *file, const char *format, ...)
-    PRINTF(3, 4);
+void log_write(enum log_level level, const char *file, const char *format, ...) PRINTF(3, 4);
 
 #define log_error(...)   log_write(LOG_LEVEL_ERROR, __FILE__, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __FILE__, __VA_ARGS__)

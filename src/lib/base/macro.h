@@ -21,8 +21,7 @@
 #if defined(__clang__) /* clang 14 does not know malloc(dealloc) */
 #define OWNED_BY(f) __attribute__((returns_nonnull, warn_unused_result))
 #else
-#define OWNED_BY(f) \
-    __attribute__((malloc, malloc(f, 1), returns_nonnull, warn_unused_result))
+#define OWNED_BY(f) __attribute__((malloc, malloc(f, 1), returns_nonnull, warn_unused_result))
 #endif
 #define TAKES
 
@@ -36,5 +35,4 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-#define container_of(ptr, type, member) \
-    ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))

@@ -186,9 +186,7 @@ map_put(struct map *m, const char *key, void *value)
     }
     if ((m->filled + 1) * 4 > m->capacity * 3)
         resize(m, capacity_for(m->count + 1));
-    place(m->slots,
-          m->capacity,
-          (struct slot){xmemdup(key, length + 1), value, hash});
+    place(m->slots, m->capacity, (struct slot){xmemdup(key, length + 1), value, hash});
     m->count++;
     m->filled++;
     return NULL;
@@ -225,10 +223,7 @@ map_count(const struct map *m)
 }
 
 bool
-map_next(const struct map *m,
-         size_t *at,
-         const char **ret_key,
-         void **ret_value)
+map_next(const struct map *m, size_t *at, const char **ret_key, void **ret_value)
 {
     while (*at < m->capacity) {
         const struct slot *s = &m->slots[(*at)++];

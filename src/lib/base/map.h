@@ -35,10 +35,7 @@ void map_clear(struct map *m);
  */
 void *map_find(const struct map *m, const char *key);
 size_t map_count(const struct map *m);
-bool map_next(const struct map *m,
-              size_t *at,
-              const char **ret_key,
-              void **ret_value);
+bool map_next(const struct map *m, size_t *at, const char **ret_key, void **ret_value);
 
 /* The hash of the keys: SipHash-1-3 with the seed of the process. */
 uint64_t map_hash(const void *bytes, size_t length);

@@ -107,8 +107,7 @@ is_name(const char *name, size_t length)
                                   "abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-    return length > 0 && (*name < '0' || *name > '9')
-           && strspn(name, allowed) >= length;
+    return length > 0 && (*name < '0' || *name > '9') && strspn(name, allowed) >= length;
 }
 
 static void
@@ -145,16 +144,12 @@ place_of(const struct metric_registry *registry, const char *name)
 }
 
 static struct metric_family *
-add_family(struct metric_registry *registry,
-           size_t at,
-           enum type type,
-           const char *name)
+add_family(struct metric_registry *registry, size_t at, enum type type, const char *name)
 {
     struct metric_family *family = xnew(struct metric_family);
 
     xgrow(registry->families, registry->n_families, registry->capacity);
-    memmove(registry->families + at + 1,
-            registry->families + at,
+    memmove(registry->families + at + 1, registry->families + at,
             (registry->n_families - at) * sizeof(*registry->families));
     registry->families[at] = family;
     registry->n_families++;
@@ -165,10 +160,7 @@ add_family(struct metric_registry *registry,
 }
 
 static struct metric_family *
-family_of(struct metric_registry *registry,
-          enum type type,
-          const char *name,
-          const char *help,
+family_of(struct metric_registry *registry, enum type type, const char *name, const char *help,
           const char *labels)
 {
     struct metric_family *family;
@@ -191,33 +183,24 @@ family_of(struct metric_registry *registry,
 }
 
 struct metric_family *
-metric_counter(struct metric_registry *registry,
-               const char *name,
-               const char *help,
+metric_counter(struct metric_registry *registry, const char *name, const char *help,
                const char *labels)
 {
     return family_of(registry, COUNTER, name, help, labels);
 }
 
 struct metric_family *
-metric_gauge(struct metric_registry *registry,
-             const char *name,
-             const char *help,
+metric_gauge(struct metric_registry *registry, const char *name, const char *help,
              const char *labels)
 {
     return family_of(registry, GAUGE, name, help, labels);
 }
 
 struct metric_family *
-metric_histogram(struct metric_registry *registry,
-                 const char *name,
-                 const char *help,
-                 const char *labels,
-                 const double *bounds,
-                 size_t n_bounds)
+metric_histogram(struct metric_registry *registry, const char *name, const char *help,
+                 const char *labels, const double *bounds, size_t n_bounds)
 {
-    struct metric_family *family =
-        family_of(registry, HISTOGRAM, name, help, labels);
+    struct metric_family *family = family_of(registry, HISTOGRAM, name, help, labels);
 
     pthread_mutex_lock(&registry->lock);
     if (family->bounds == NULL) {
@@ -231,10 +214,7 @@ metric_histogram(struct metric_registry *registry,
 }
 
 void
-metric_exponential_bounds(double start,
-                          double factor,
-                          double *ret_bounds,
-                          size_t n_bounds)
+metric_exponential_bounds(double start, double factor, double *ret_bounds, size_t n_bounds)
 {
     for (size_t i = 0; i < n_bounds; i++, start *= factor)
         ret_bounds[i] = start;
@@ -255,9 +235,7 @@ add_escaped(struct strbuf *out, const char *text, bool quotes)
 
 /* a="x",b="y": identifies the series, and is the text that is written. */
 static void
-add_labels(const struct metric_family *family,
-           const char *const *values,
-           struct strbuf *out)
+add_labels(const struct metric_family *family, const char *const *values, struct strbuf *out)
 {
     size_t n = 0;
 
@@ -280,12 +258,10 @@ static struct metric *
 add_series(struct metric_family *family, size_t at, const char *labels)
 {
     size_t n_buckets = family->type == HISTOGRAM ? family->n_bounds + 1 : 0;
-    struct metric *metric =
-        xcalloc(1, sizeof(*metric) + n_buckets * sizeof(metric->buckets[0]));
+    struct metric *metric = xcalloc(1, sizeof(*metric) + n_buckets * sizeof(metric->buckets[0]));
 
     xgrow(family->series, family->n_series, family->capacity);
-    memmove(family->series + at + 1,
-            family->series + at,
+    memmove(family->series + at + 1, family->series + at,
             (family->n_series - at) * sizeof(*family->series));
     family->series[at] = metric;
     family->n_series++;
@@ -357,11 +333,9 @@ metric_add(struct metric *metric, double by)
 {
     uint64_t old = atomic_load_explicit(&metric->value, memory_order_relaxed);
 
-    while (!atomic_compare_exchange_weak_explicit(&metric->value,
-                                                  &old,
+    while (!atomic_compare_exchange_weak_explicit(&metric->value, &old,
                                                   bits_of(double_of(old) + by),
-                                                  memory_order_relaxed,
-                                                  memory_order_relaxed))
+                                                  memory_order_relaxed, memory_order_relaxed))
         ;
 }
 
@@ -404,15 +378,12 @@ value_of(const struct metric *metric)
         return metric->read(metric->read_context);
     switch (metric->family->type) {
     case COUNTER:
-        return (double)atomic_load_explicit(&metric->count,
-                                            memory_order_relaxed);
+        return (double)atomic_load_explicit(&metric->count, memory_order_relaxed);
     case GAUGE:
-        return double_of(
-            atomic_load_explicit(&metric->value, memory_order_relaxed));
+        return double_of(atomic_load_explicit(&metric->value, memory_order_relaxed));
     case HISTOGRAM:
         for (size_t i = 0; i <= metric->family->n_bounds; i++)
-            total += (double)atomic_load_explicit(&metric->buckets[i],
-                                                  memory_order_relaxed);
+            total += (double)atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
         return total;
     }
     return 0;
@@ -442,10 +413,7 @@ add_number(struct strbuf *out, double value)
 
 /* name_suffix{labels,le="bound"} value; a NaN bound means no "le" label. */
 static void
-add_line(struct strbuf *out,
-         const struct metric *metric,
-         const char *suffix,
-         double bound,
+add_line(struct strbuf *out, const struct metric *metric, const char *suffix, double bound,
          double value)
 {
     strbuf_printf(out, "%s%s", metric->family->name, suffix);
@@ -475,20 +443,12 @@ add_histogram(struct strbuf *out, const struct metric *metric)
     uint64_t total = 0;
 
     for (size_t i = 0; i <= family->n_bounds; i++) {
-        total +=
-            atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
-        add_line(out,
-                 metric,
-                 "_bucket",
-                 i < family->n_bounds ? family->bounds[i] : (double)INFINITY,
-                 (double)total);
+        total += atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
+        add_line(out, metric, "_bucket",
+                 i < family->n_bounds ? family->bounds[i] : (double)INFINITY, (double)total);
     }
-    add_line(
-        out,
-        metric,
-        "_sum",
-        (double)NAN,
-        double_of(atomic_load_explicit(&metric->value, memory_order_relaxed)));
+    add_line(out, metric, "_sum", (double)NAN,
+             double_of(atomic_load_explicit(&metric->value, memory_order_relaxed)));
     add_line(out, metric, "_count", (double)NAN, (double)total);
 }
 
@@ -503,19 +463,12 @@ metric_format(struct metric_registry *registry, struct strbuf *out)
             continue;
         strbuf_printf(out, "# HELP %s ", family->name);
         add_escaped(out, family->help, false);
-        strbuf_printf(out,
-                      "\n# TYPE %s %s\n",
-                      family->name,
-                      type_names[family->type]);
+        strbuf_printf(out, "\n# TYPE %s %s\n", family->name, type_names[family->type]);
         for (size_t j = 0; j < family->n_series; j++)
             if (family->type == HISTOGRAM)
                 add_histogram(out, family->series[j]);
             else
-                add_line(out,
-                         family->series[j],
-                         "",
-                         (double)NAN,
-                         value_of(family->series[j]));
+                add_line(out, family->series[j], "", (double)NAN, value_of(family->series[j]));
     }
     pthread_mutex_unlock(&registry->lock);
 }

@@ -27,43 +27,30 @@ struct strbuf;
 
 /* Life */
 void metric_registry_free(struct metric_registry *registry);
-struct metric_registry *metric_registry_new(void)
-    OWNED_BY(metric_registry_free);
+struct metric_registry *metric_registry_new(void) OWNED_BY(metric_registry_free);
 DEFINE_CLEANUP(struct metric_registry, metric_registry_free)
 
 /* Families. `labels` is a list of names separated by commas ("result,profile"),
  * or NULL. A family that exists is returned, so that two rooms may share it.
  * The upper bounds of a histogram ascend; +Inf is added.
  */
-struct metric_family *metric_counter(struct metric_registry *registry,
-                                     const char *name,
-                                     const char *help,
-                                     const char *labels);
-struct metric_family *metric_gauge(struct metric_registry *registry,
-                                   const char *name,
-                                   const char *help,
-                                   const char *labels);
-struct metric_family *metric_histogram(struct metric_registry *registry,
-                                       const char *name,
-                                       const char *help,
-                                       const char *labels,
-                                       const double *bounds,
+struct metric_family *metric_counter(struct metric_registry *registry, const char *name,
+                                     const char *help, const char *labels);
+struct metric_family *metric_gauge(struct metric_registry *registry, const char *name,
+                                   const char *help, const char *labels);
+struct metric_family *metric_histogram(struct metric_registry *registry, const char *name,
+                                       const char *help, const char *labels, const double *bounds,
                                        size_t n_bounds);
 
 /* Fills `ret_bounds` with start, start * factor, start * factor^2, ... */
-void metric_exponential_bounds(double start,
-                               double factor,
-                               double *ret_bounds,
-                               size_t n_bounds);
+void metric_exponential_bounds(double start, double factor, double *ret_bounds, size_t n_bounds);
 
 /* Finds the series of these label values, one for each label of the family; a
  * new series starts at 0: metric_series(f, "success", "default").
  */
 #define metric_series(family, ...) \
-    metric_series_of((family),     \
-                     (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
-struct metric *metric_series_of(struct metric_family *family,
-                                const char *const *values);
+    metric_series_of((family), (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+struct metric *metric_series_of(struct metric_family *family, const char *const *values);
 
 /* Change: count is for counters, set and add for gauges, observe for
  * histograms.

@@ -34,17 +34,14 @@ path_obstacle_dup(const char *path, uid_t uid, gid_t gid)
 
     if (path[0] != '/')
         return NULL;
-    for (char *end = strchr(directory + 1, '/'); end != NULL;
-         end = strchr(end + 1, '/')) {
+    for (char *end = strchr(directory + 1, '/'); end != NULL; end = strchr(end + 1, '/')) {
         *end = '\0';
         if (stat(directory, &st) < 0)
             return NULL;
         if (S_ISDIR(st.st_mode) && !may_enter(directory, &st, uid, gid))
             return xasprintf("uid %u may not enter '%s' (mode %04o, owned by "
                              "uid %u)",
-                             (unsigned)uid,
-                             directory,
-                             (unsigned)st.st_mode & 07777,
+                             (unsigned)uid, directory, (unsigned)st.st_mode & 07777,
                              (unsigned)st.st_uid);
         *end = '/';
     }

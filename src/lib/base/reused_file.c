@@ -54,9 +54,7 @@ write_content(int fd, const struct strbuf *text)
 }
 
 int
-reused_file_write(const char *directory,
-                  const char *name,
-                  const struct strbuf *text)
+reused_file_write(const char *directory, const char *name, const struct strbuf *text)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", directory, name);
     CLEANUP_FD int fd = -1;

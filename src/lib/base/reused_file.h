@@ -19,9 +19,6 @@ struct strbuf;
  * there is no file, or no complete text in it. Blank invalidates the text; the
  * disk has the change at some later time. Other errors are a negative errno.
  */
-int reused_file_write(const char *directory,
-                      const char *name,
-                      const struct strbuf *text);
-int
-reused_file_read(const char *directory, const char *name, struct strbuf *text);
+int reused_file_write(const char *directory, const char *name, const struct strbuf *text);
+int reused_file_read(const char *directory, const char *name, struct strbuf *text);
 int reused_file_blank(const char *directory, const char *name);

@@ -44,11 +44,10 @@ distance_of(const char *a, const char *b)
 
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= length_b; j++) {
-            row[j] = least(above[j] + 1,
-                           row[j - 1] + 1,
-                           above[j - 1] + !is_same(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2])
-                && is_same(a[i - 2], b[j - 1]) && before[j - 2] + 1 < row[j])
+            row[j] =
+                least(above[j] + 1, row[j - 1] + 1, above[j - 1] + !is_same(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) && is_same(a[i - 2], b[j - 1])
+                && before[j - 2] + 1 < row[j])
                 row[j] = before[j - 2] + 1;
         }
         before = above;

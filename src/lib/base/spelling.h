@@ -15,5 +15,4 @@
  * replaced or swapped with its neighbour (optimal string alignment). A word
  * longer than 64 bytes is near to none.
  */
-const char *
-spelling_nearest(const char *word, const char *const *words, size_t count);
+const char *spelling_nearest(const char *word, const char *const *words, size_t count);

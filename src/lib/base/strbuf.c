@@ -112,8 +112,7 @@ strbuf_vprintf(struct strbuf *s, const char *format, va_list args)
 
     strbuf_reserve(s, 64);
     va_copy(again, args);
-    length =
-        vsnprintf(s->text + s->length, s->capacity - s->length, format, again);
+    length = vsnprintf(s->text + s->length, s->capacity - s->length, format, again);
     va_end(again);
     if (length < 0)
         abort();

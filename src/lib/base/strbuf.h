@@ -47,7 +47,6 @@ char *strbuf_extend(struct strbuf *s, size_t more);
 void strbuf_add_text(struct strbuf *s, const char *text);
 void strbuf_add_int(struct strbuf *s, int64_t number); /* as %lld */
 void strbuf_printf(struct strbuf *s, const char *format, ...) PRINTF(2, 3);
-void strbuf_vprintf(struct strbuf *s, const char *format, va_list args)
-    PRINTF(2, 0);
+void strbuf_vprintf(struct strbuf *s, const char *format, va_list args) PRINTF(2, 0);
 void strbuf_truncate(struct strbuf *s, size_t length);
 void strbuf_reserve(struct strbuf *s, size_t more);

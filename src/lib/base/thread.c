@@ -4,10 +4,7 @@
 #include <signal.h>
 
 int
-thread_start(pthread_t *ret_thread,
-             const char *name,
-             void *work(void *arg),
-             void *arg)
+thread_start(pthread_t *ret_thread, const char *name, void *work(void *arg), void *arg)
 {
     sigset_t all, before;
     int r;

@@ -13,7 +13,4 @@
 /* The name is shown by top(1) and has at most 15 bytes. Returns 0 or a positive
  * errno, as pthread_create does.
  */
-int thread_start(pthread_t *ret_thread,
-                 const char *name,
-                 void *work(void *arg),
-                 void *arg);
+int thread_start(pthread_t *ret_thread, const char *name, void *work(void *arg), void *arg);

@@ -27,8 +27,7 @@ time_share_wait_us(struct time_share *share)
     begin_window(share, now_us);
     if (share->spent_us < share->most_us)
         return 0;
-    return share->began_us + share->spent_us / share->most_us * share->window_us
-           - now_us;
+    return share->began_us + share->spent_us / share->most_us * share->window_us - now_us;
 }
 
 bool

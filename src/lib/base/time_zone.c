@@ -68,8 +68,7 @@ calendar_day_number(struct calendar_day day)
     int64_t month = (day.month + 9) % 12;
     int64_t of_year = (153 * month + 2) / 5 + day.day - 1;
 
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year
-           - 719468;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
 struct calendar_day
@@ -165,9 +164,8 @@ read_change(const char **p, struct change_rule *rule)
     if (**p == 'M') {
         rule->form = 'M';
         (*p)++;
-        if (!read_number(p, 12, &rule->month) || rule->month < 1
-            || *(*p)++ != '.' || !read_number(p, 5, &rule->week)
-            || rule->week < 1 || *(*p)++ != '.'
+        if (!read_number(p, 12, &rule->month) || rule->month < 1 || *(*p)++ != '.'
+            || !read_number(p, 5, &rule->week) || rule->week < 1 || *(*p)++ != '.'
             || !read_number(p, 6, &rule->day))
             return false;
     } else {
@@ -205,8 +203,7 @@ read_rule(const char *text, struct zone_rule *rule)
     }
     if (*p == '\0')
         p = ",M3.2.0,M11.1.0";
-    return read_change(&p, &rule->begins) && read_change(&p, &rule->ends)
-           && *p == '\0';
+    return read_change(&p, &rule->begins) && read_change(&p, &rule->ends) && *p == '\0';
 }
 
 static int64_t
@@ -219,14 +216,10 @@ day_of_change(const struct change_rule *rule, int64_t year)
         return first + rule->day;
     if (rule->form == 'J')
         return first + rule->day - 1 + (is_leap(year) && rule->day >= 60);
-    first = calendar_day_number(
-        (struct calendar_day){year, (unsigned)rule->month, 1});
+    first = calendar_day_number((struct calendar_day){year, (unsigned)rule->month, 1});
     next_month = calendar_day_number(
-        (struct calendar_day){year + (rule->month == 12),
-                              (unsigned)(rule->month % 12 + 1),
-                              1});
-    day = first + (rule->day - (int)calendar_weekday(first) + 7) % 7
-          + (rule->week - 1) * 7;
+        (struct calendar_day){year + (rule->month == 12), (unsigned)(rule->month % 12 + 1), 1});
+    day = first + (rule->day - (int)calendar_weekday(first) + 7) % 7 + (rule->week - 1) * 7;
     return day < next_month ? day : day - 7;
 }
 
@@ -238,12 +231,9 @@ rule_offset(const struct zone_rule *rule, int64_t at_s)
     if (!rule->has_summer)
         return rule->standard_s;
     year = calendar_day_of(floor_div(at_s + rule->standard_s, DAY_S)).year;
-    begin_s = day_of_change(&rule->begins, year) * DAY_S + rule->begins.time_s
-              - rule->standard_s;
-    end_s = day_of_change(&rule->ends, year) * DAY_S + rule->ends.time_s
-            - rule->summer_s;
-    if (begin_s < end_s ? at_s >= begin_s && at_s < end_s
-                        : at_s < end_s || at_s >= begin_s)
+    begin_s = day_of_change(&rule->begins, year) * DAY_S + rule->begins.time_s - rule->standard_s;
+    end_s = day_of_change(&rule->ends, year) * DAY_S + rule->ends.time_s - rule->summer_s;
+    if (begin_s < end_s ? at_s >= begin_s && at_s < end_s : at_s < end_s || at_s >= begin_s)
         return rule->summer_s;
     return rule->standard_s;
 }
@@ -258,8 +248,7 @@ struct header {
 static uint32_t
 read_u32(const unsigned char *p)
 {
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8
-           | p[3];
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
 static int64_t
@@ -286,9 +275,9 @@ read_header(const unsigned char *bytes, size_t length, struct header *h)
     h->n_times = read_u32(bytes + 32);
     h->n_types = read_u32(bytes + 36);
     h->n_letters = read_u32(bytes + 40);
-    return h->n_utc <= FILE_MAX && h->n_standard <= FILE_MAX
-           && h->n_leaps <= FILE_MAX && h->n_times <= FILE_MAX
-           && h->n_types >= 1 && h->n_types <= 256 && h->n_letters <= FILE_MAX;
+    return h->n_utc <= FILE_MAX && h->n_standard <= FILE_MAX && h->n_leaps <= FILE_MAX
+           && h->n_times <= FILE_MAX && h->n_types >= 1 && h->n_types <= 256
+           && h->n_letters <= FILE_MAX;
 }
 
 static size_t
@@ -299,10 +288,7 @@ body_size(const struct header *h, size_t time_size)
 }
 
 static bool
-read_times(struct time_zone *z,
-           const unsigned char *body,
-           const struct header *h,
-           size_t time_size)
+read_times(struct time_zone *z, const unsigned char *body, const struct header *h, size_t time_size)
 {
     const unsigned char *kinds = body + h->n_times * time_size;
     const unsigned char *types = kinds + h->n_times;
@@ -318,8 +304,8 @@ read_times(struct time_zone *z,
             return false;
         z->times[i] = time_size == 8 ? read_i64(at) : read_i32(at);
         z->offsets[i] = read_i32(types + (size_t)kinds[i] * 6);
-        if ((i > 0 && z->times[i] <= z->times[i - 1])
-            || z->offsets[i] < -DAY_S * 2 || z->offsets[i] > DAY_S * 2)
+        if ((i > 0 && z->times[i] <= z->times[i - 1]) || z->offsets[i] < -DAY_S * 2
+            || z->offsets[i] > DAY_S * 2)
             return false;
     }
     return z->first_s >= -DAY_S * 2 && z->first_s <= DAY_S * 2;
@@ -378,8 +364,7 @@ read_file(const char *path, unsigned char *bytes, size_t *ret_length)
 
     if (fd < 0)
         return -errno;
-    while (length < FILE_MAX
-           && (n = read(fd, bytes + length, FILE_MAX - length)) > 0)
+    while (length < FILE_MAX && (n = read(fd, bytes + length, FILE_MAX - length)) > 0)
         length += (size_t)n;
     close(fd);
     *ret_length = length;
@@ -392,8 +377,7 @@ is_part(const char *part, size_t length)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
 
-    return length >= 1 && length <= PART_MAX && part[0] != '-'
-           && strspn(part, letters) >= length
+    return length >= 1 && length <= PART_MAX && part[0] != '-' && strspn(part, letters) >= length
            && !(length == 1 && part[0] == '.')
            && !(length == 2 && part[0] == '.' && part[1] == '.');
 }
@@ -466,10 +450,7 @@ time_zone_open(const char *name, struct time_zone **ret_zone, struct error *err)
     }
     if (r < 0 || !read_zone(z, bytes, length)) {
         time_zone_free(z);
-        return error_set(err,
-                         -ENOENT,
-                         "unknown time zone %s",
-                         name != NULL ? name : path);
+        return error_set(err, -ENOENT, "unknown time zone %s", name != NULL ? name : path);
     }
     *ret_zone = z;
     return 0;

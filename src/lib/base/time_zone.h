@@ -22,9 +22,7 @@ struct time_zone;
  * or the name leads out of the database.
  */
 void time_zone_free(struct time_zone *z);
-int time_zone_open(const char *name,
-                   struct time_zone **ret_zone,
-                   struct error *err);
+int time_zone_open(const char *name, struct time_zone **ret_zone, struct error *err);
 DEFINE_CLEANUP(struct time_zone, time_zone_free)
 
 /* Seconds east of UTC at that time. A NULL zone is UTC. */

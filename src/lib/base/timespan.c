@@ -76,12 +76,8 @@ timespan_parse(const char *text, int64_t *ret_us)
             return -EINVAL;
         if (__builtin_mul_overflow(whole, unit, &part)
             || __builtin_add_overflow(total, part, &total)
-            || __builtin_add_overflow(total,
-                                      millionths * (unit / 1000000),
-                                      &total)
-            || __builtin_add_overflow(total,
-                                      millionths * (unit % 1000000) / 1000000,
-                                      &total))
+            || __builtin_add_overflow(total, millionths * (unit / 1000000), &total)
+            || __builtin_add_overflow(total, millionths * (unit % 1000000) / 1000000, &total))
             return -ERANGE;
     }
     *ret_us = total;
@@ -100,10 +96,7 @@ timespan_format(int64_t us, char out[TIMESPAN_TEXT_SIZE])
 
         if (n == 0)
             continue;
-        used += (size_t)snprintf(out + used,
-                                 TIMESPAN_TEXT_SIZE - used,
-                                 "%" PRId64 "%s",
-                                 n,
+        used += (size_t)snprintf(out + used, TIMESPAN_TEXT_SIZE - used, "%" PRId64 "%s", n,
                                  units[i].name);
         us -= n * units[i].us;
     }

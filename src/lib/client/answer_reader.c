@@ -27,11 +27,8 @@ answer_reader_fini(struct answer_reader *reading)
  * writes them.
  */
 static int
-read_object(struct arena *arena,
-            const struct kind *kind,
-            struct json *tree,
-            const struct object **ret_object,
-            struct error *err)
+read_object(struct arena *arena, const struct kind *kind, struct json *tree,
+            const struct object **ret_object, struct error *err)
 {
     struct record_notes notes = {0};
     int r;
@@ -46,26 +43,19 @@ read_object(struct arena *arena,
 }
 
 static int
-read_list(struct answer_reader *reading,
-          const struct kind *kind,
-          const struct json *tree,
+read_list(struct answer_reader *reading, const struct kind *kind, const struct json *tree,
           struct error *err)
 {
     const struct json *items = json_get(tree, "items");
     uint32_t count = json_is(items, JSON_ARRAY) ? json_count(items) : 0;
 
-    reading->resource_version =
-        json_path_text(tree, "metadata.resourceVersion");
+    reading->resource_version = json_path_text(tree, "metadata.resourceVersion");
     reading->continue_token = json_path_text(tree, "metadata.continue");
     if (count == 0)
         return 0;
     reading->objects = xnew_array(const struct object *, count);
     for (uint32_t i = 0; i < count; i++) {
-        int r = read_object(reading->arena,
-                            kind,
-                            items->items[i],
-                            &reading->objects[i],
-                            err);
+        int r = read_object(reading->arena, kind, items->items[i], &reading->objects[i], err);
 
         if (r < 0)
             return error_wrap(err, r, "items[%u]", i);
@@ -88,9 +78,7 @@ read_status(struct answer_reader *reading, struct json *tree, struct error *err)
 }
 
 static int
-read_tree(struct answer_reader *reading,
-          const struct kind *kind,
-          struct json *tree,
+read_tree(struct answer_reader *reading, const struct kind *kind, struct json *tree,
           struct error *err)
 {
     const char *name = json_get_text(tree, "kind");
@@ -107,11 +95,8 @@ read_tree(struct answer_reader *reading,
 }
 
 int
-answer_reader_read(const struct kind *kind,
-                   const char *text,
-                   size_t length,
-                   struct answer_reader *ret_reading,
-                   struct error *err)
+answer_reader_read(const struct kind *kind, const char *text, size_t length,
+                   struct answer_reader *ret_reading, struct error *err)
 {
     struct answer_reader reading = {.arena = arena_new(length * 4)};
     struct json *tree = json_parse(reading.arena, text, length, NULL, err);
@@ -127,37 +112,29 @@ answer_reader_read(const struct kind *kind,
 
 /* A bookmark is an object of the kind in which only resourceVersion is set. */
 static int
-read_frame(struct answer_reader *reading,
-           const struct kind *kind,
-           const struct json *tree,
-           const char *type,
-           struct error *err)
+read_frame(struct answer_reader *reading, const struct kind *kind, const struct json *tree,
+           const char *type, struct error *err)
 {
     struct json *object = json_get(tree, "object");
 
     if (type == NULL || !json_is(object, JSON_OBJECT))
         return error_set(err, -EINVAL, "a watch frame without an object");
     if (strcmp(type, "BOOKMARK") == 0) {
-        reading->resource_version =
-            json_path_text(object, "metadata.resourceVersion");
+        reading->resource_version = json_path_text(object, "metadata.resourceVersion");
         return 0;
     }
     return read_tree(reading, kind, object, err);
 }
 
 int
-answer_reader_read_frame(const struct kind *kind,
-                         const char *text,
-                         size_t length,
-                         struct answer_reader *ret_reading,
-                         const char **ret_type,
+answer_reader_read_frame(const struct kind *kind, const char *text, size_t length,
+                         struct answer_reader *ret_reading, const char **ret_type,
                          struct error *err)
 {
     struct answer_reader reading = {.arena = arena_new(length * 4)};
     struct json *tree = json_parse(reading.arena, text, length, NULL, err);
     const char *type = json_get_text(tree, "type");
-    int r =
-        tree != NULL ? read_frame(&reading, kind, tree, type, err) : -EINVAL;
+    int r = tree != NULL ? read_frame(&reading, kind, tree, type, err) : -EINVAL;
 
     if (r < 0) {
         answer_reader_fini(&reading);

@@ -37,16 +37,10 @@ void answer_reader_fini(struct answer_reader *reading);
 /* Reads an object of that kind, a list of them, or a Status; any other object
  * leaves the reading empty. -EINVAL with what is wrong with the text.
  */
-int answer_reader_read(const struct kind *kind,
-                       const char *text,
-                       size_t length,
-                       struct answer_reader *ret_reading,
-                       struct error *err);
+int answer_reader_read(const struct kind *kind, const char *text, size_t length,
+                       struct answer_reader *ret_reading, struct error *err);
 
 /* Reads one line of a watch: `ret_type` is its type, such as "ADDED". */
-int answer_reader_read_frame(const struct kind *kind,
-                             const char *text,
-                             size_t length,
-                             struct answer_reader *ret_reading,
-                             const char **ret_type,
+int answer_reader_read_frame(const struct kind *kind, const char *text, size_t length,
+                             struct answer_reader *ret_reading, const char **ret_type,
                              struct error *err);

@@ -18,9 +18,7 @@ add_segment(struct strbuf *out, const char *segment)
 }
 
 static void
-add_namespace(const struct kind *kind,
-              const char *namespace,
-              struct strbuf *out)
+add_namespace(const struct kind *kind, const char *namespace, struct strbuf *out)
 {
     if (kind->group[0] == '\0')
         strbuf_printf(out, "/api/%s", kind->version);
@@ -34,9 +32,7 @@ add_namespace(const struct kind *kind,
 
 /* The path of the collection: "/api/v1/nodes". Namespace may be NULL. */
 static void
-add_collection(const struct kind *kind,
-               const char *namespace,
-               struct strbuf *out)
+add_collection(const struct kind *kind, const char *namespace, struct strbuf *out)
 {
     add_namespace(kind, namespace, out);
     add_segment(out, kind->plural);
@@ -46,8 +42,7 @@ add_collection(const struct kind *kind,
 static bool
 is_group_binding(const struct client_request *request)
 {
-    return request->kind == &pod_kind && request->name == NULL
-           && request->subresource != NULL
+    return request->kind == &pod_kind && request->name == NULL && request->subresource != NULL
            && strcmp(request->subresource, "binding") == 0;
 }
 
@@ -69,10 +64,7 @@ add_resource(const struct client_request *request, struct strbuf *out)
 /* Appends "?name=value" or "&name=value"; nothing if the value is NULL or "".
  */
 static void
-add_query(struct strbuf *out,
-          char *separator,
-          const char *name,
-          const char *value)
+add_query(struct strbuf *out, char *separator, const char *name, const char *value)
 {
     if (value == NULL || value[0] == '\0')
         return;
@@ -101,8 +93,7 @@ api_path_of_request(const struct client_request *request, struct strbuf *out)
 }
 
 void
-api_path_of_watch(const struct client_watch_request *request,
-                  struct strbuf *out)
+api_path_of_watch(const struct client_watch_request *request, struct strbuf *out)
 {
     char separator = '?';
 

@@ -12,7 +12,5 @@ struct client_watch_request;
 struct strbuf;
 
 /* "/apis/batch/v1/namespaces/physics/jobs/job-7/status?dryRun=All" */
-void api_path_of_request(const struct client_request *request,
-                         struct strbuf *out);
-void api_path_of_watch(const struct client_watch_request *request,
-                       struct strbuf *out);
+void api_path_of_request(const struct client_request *request, struct strbuf *out);
+void api_path_of_watch(const struct client_watch_request *request, struct strbuf *out);

@@ -15,11 +15,8 @@ client_free(struct client *client)
 }
 
 struct client_call *
-client_call(struct client *client,
-            struct arena *arena TAKES,
-            const struct client_request *request,
-            client_done_fn *done,
-            void *context)
+client_call(struct client *client, struct arena *arena TAKES, const struct client_request *request,
+            client_done_fn *done, void *context)
 {
     return client->ops->call(client, arena, request, done, context);
 }
@@ -44,10 +41,8 @@ client_abandon(struct client *client)
 }
 
 struct client_watch *
-client_watch(struct client *client,
-             const struct client_watch_request *request,
-             client_event_fn *event,
-             void *context)
+client_watch(struct client *client, const struct client_watch_request *request,
+             client_event_fn *event, void *context)
 {
     return client->ops->watch(client, request, event, context);
 }
@@ -86,8 +81,7 @@ errno_of(int code, const char *reason)
     case 504:
         return -ETIMEDOUT;
     case 409:
-        return reason != NULL && strcmp(reason, "AlreadyExists") == 0 ? -EEXIST
-                                                                      : -ESTALE;
+        return reason != NULL && strcmp(reason, "AlreadyExists") == 0 ? -EEXIST : -ESTALE;
     case 410:
         return -ESTALE;
     case 413:
@@ -116,8 +110,8 @@ errno_without_answer(int code)
 bool
 client_reply_is_final(const struct client_reply *reply)
 {
-    return reply->code != 0 && reply->code != 401 && reply->code != 408
-           && reply->code != 429 && (reply->code < 500 || reply->code == 501);
+    return reply->code != 0 && reply->code != 401 && reply->code != 408 && reply->code != 429
+           && (reply->code < 500 || reply->code == 501);
 }
 
 int
@@ -140,8 +134,5 @@ client_reply_error(const struct client_reply *reply, struct error *err)
     if (reply->status != NULL && reply->status->message != NULL
         && reply->status->message[0] != '\0')
         return error_set(err, r, "%s", reply->status->message);
-    return error_set(err,
-                     r,
-                     "the server answered with HTTP status %d",
-                     reply->code);
+    return error_set(err, r, "the server answered with HTTP status %d", reply->code);
 }

@@ -61,7 +61,7 @@ struct client_request {
     const char *submission_key;        /* makes a create idempotent; or NULL */
     const struct object *on_behalf_of; /* in process: the call acts as the owner
                                         * of this object */
-    bool raw; /* the reply has only the text, no objects */
+    bool raw;                          /* the reply has only the text, no objects */
     bool
         /* A strategic patch of a pod's status, which may wait for earlier
          * reports and share a request with others. Its reply has only the code
@@ -123,8 +123,8 @@ struct client_watch_request {
     const char *label_selector;
     const char *field_selector;
     const char *resource_version; /* the watch starts after this version */
-    const char *accept; /* another representation (Table), as text; or NULL */
-    const char *query;  /* more query parameters, encoded; or NULL */
+    const char *accept;           /* another representation (Table), as text; or NULL */
+    const char *query;            /* more query parameters, encoded; or NULL */
 };
 
 /* A question about a pod or all pods of a Job, which the API server does not
@@ -139,31 +139,23 @@ struct client_question {
 /* Makes the answer in the arena; a negative errno when no answer is possible
  * now.
  */
-typedef int client_respond_fn(const struct client_question *question,
-                              struct arena *arena,
-                              struct json **ret_answer,
-                              void *context);
+typedef int client_respond_fn(const struct client_question *question, struct arena *arena,
+                              struct json **ret_answer, void *context);
 
 /* The calls that an implementation provides. `call` takes the arena. `respond`
  * is NULL where the API server cannot ask its clients.
  */
 struct client_ops {
-    struct client_call *(*call)(struct client *client,
-                                struct arena *arena TAKES,
-                                const struct client_request *request,
-                                client_done_fn *done,
+    struct client_call *(*call)(struct client *client, struct arena *arena TAKES,
+                                const struct client_request *request, client_done_fn *done,
                                 void *context);
     void (*cancel)(struct client_call *call);
     bool (*waits)(struct client_call *call); /* NULL: no call waits */
     void (*abandon)(struct client *client);
-    struct client_watch *(*watch)(struct client *client,
-                                  const struct client_watch_request *request,
-                                  client_event_fn *event,
-                                  void *context);
+    struct client_watch *(*watch)(struct client *client, const struct client_watch_request *request,
+                                  client_event_fn *event, void *context);
     void (*stop)(struct client_watch *watch);
-    void (*respond)(struct client *client,
-                    client_respond_fn *respond,
-                    void *context);
+    void (*respond)(struct client *client, client_respond_fn *respond, void *context);
     void (*free)(struct client *client);
 };
 
@@ -191,10 +183,8 @@ DEFINE_CLEANUP(struct client, client_free)
  * every call under way is completed now without an answer (-ECANCELED); the
  * server may or may not have executed it.
  */
-struct client_call *client_call(struct client *client,
-                                struct arena *arena TAKES,
-                                const struct client_request *request,
-                                client_done_fn *done,
+struct client_call *client_call(struct client *client, struct arena *arena TAKES,
+                                const struct client_request *request, client_done_fn *done,
                                 void *context);
 void client_cancel(struct client_call *call);
 
@@ -208,10 +198,8 @@ void client_abandon(struct client *client);
  * one; the watch must be stopped after it too. Stop may be called inside the
  * event function.
  */
-struct client_watch *client_watch(struct client *client,
-                                  const struct client_watch_request *request,
-                                  client_event_fn *event,
-                                  void *context);
+struct client_watch *client_watch(struct client *client, const struct client_watch_request *request,
+                                  client_event_fn *event, void *context);
 void client_stop(struct client_watch *watch);
 
 /* From now on the client's owner answers the requests to pods/NAME/why and
@@ -219,9 +207,7 @@ void client_stop(struct client_watch *watch);
  * freed or another client takes over. This does nothing where the API server
  * cannot ask its clients.
  */
-void client_respond(struct client *client,
-                    client_respond_fn *respond,
-                    void *context);
+void client_respond(struct client *client, client_respond_fn *respond, void *context);
 
 /* Formats a failed reply for a person: "pods \"x\" not found". Returns the
  * errno for its code: -ENOENT for 404, -EEXIST or -ESTALE for 409, -EACCES for

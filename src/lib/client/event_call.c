@@ -39,20 +39,14 @@ event_call_format_name(const char *about, uint64_t number)
 }
 
 static void
-set_text(struct arena *arena,
-         struct json *object,
-         const char *name,
-         const char *text)
+set_text(struct arena *arena, struct json *object, const char *name, const char *text)
 {
     if (text != NULL)
         json_set_string(arena, object, name, text);
 }
 
 static void
-set_time(struct arena *arena,
-         struct json *object,
-         const char *name,
-         int64_t real_us)
+set_time(struct arena *arena, struct json *object, const char *name, int64_t real_us)
 {
     char text[TIME_TEXT_SIZE];
 
@@ -68,20 +62,12 @@ set_message(struct arena *arena, struct json *body, const char *message)
     if (message == NULL || strlen(message) <= MESSAGE_LENGTH)
         set_text(arena, body, "message", message);
     else
-        json_set(arena,
-                 body,
-                 "message",
-                 json_stringf(arena,
-                              "%.*s%s",
-                              (int)(MESSAGE_LENGTH - strlen(end)),
-                              message,
-                              end));
+        json_set(arena, body, "message",
+                 json_stringf(arena, "%.*s%s", (int)(MESSAGE_LENGTH - strlen(end)), message, end));
 }
 
 static void
-set_reference(struct arena *arena,
-              struct json *body,
-              const struct object_reference *to)
+set_reference(struct arena *arena, struct json *body, const struct object_reference *to)
 {
     struct json *o = json_make_object(arena, body, "involvedObject");
 
@@ -96,8 +82,7 @@ set_reference(struct arena *arena,
 static const char *
 namespace_of(const struct event *event)
 {
-    return event->involved.namespace != NULL ? event->involved.namespace
-                                             : "default";
+    return event->involved.namespace != NULL ? event->involved.namespace : "default";
 }
 
 struct client_call *
@@ -122,16 +107,14 @@ event_call_create(const struct event_call_target *to, const struct event *event)
     json_set_string(arena, source, "component", event->component);
     set_text(arena, source, "host", event->host);
     json_set_string(arena, body, "reportingComponent", event->component);
-    return client_call(to->client,
-                       arena,
+    return client_call(to->client, arena,
                        &(struct client_request){
                            .verb = CLIENT_CREATE,
                            .kind = &event_kind,
                            .namespace = namespace_of(event),
                            .body = body,
                        },
-                       to->done,
-                       to->context);
+                       to->done, to->context);
 }
 
 struct client_call *
@@ -143,8 +126,7 @@ event_call_update(const struct event_call_target *to, const struct event *event)
     json_set_int(arena, body, "count", event->count);
     set_message(arena, body, event->message);
     set_time(arena, body, "lastTimestamp", event->last_at_us);
-    return client_call(to->client,
-                       arena,
+    return client_call(to->client, arena,
                        &(struct client_request){
                            .verb = CLIENT_MERGE_PATCH,
                            .kind = &event_kind,
@@ -152,6 +134,5 @@ event_call_update(const struct event_call_target *to, const struct event *event)
                            .name = event->meta.name,
                            .body = body,
                        },
-                       to->done,
-                       to->context);
+                       to->done, to->context);
 }

@@ -65,9 +65,7 @@ forget_said(struct event_recorder *a)
 }
 
 struct event_recorder *
-event_recorder_new(struct client *client,
-                   struct clock *clock,
-                   const char *component,
+event_recorder_new(struct client *client, struct clock *clock, const char *component,
                    const char *host)
 {
     struct event_recorder *a = xnew(struct event_recorder);
@@ -131,10 +129,8 @@ on_said(const struct client_reply *reply, void *context)
 }
 
 static void
-send(struct event_recorder *a,
-     const struct event *event,
-     struct client_call *call(const struct event_call_target *,
-                              const struct event *))
+send(struct event_recorder *a, const struct event *event,
+     struct client_call *call(const struct event_call_target *, const struct event *))
 {
     struct saying *s = xnew(struct saying);
 
@@ -159,11 +155,8 @@ remember(struct event_recorder *a, const char *key)
 }
 
 void
-event_recorder_record(struct event_recorder *a,
-                      const struct object *object,
-                      enum recorded_event_kind kind,
-                      const char *reason,
-                      const char *message)
+event_recorder_record(struct event_recorder *a, const struct object *object,
+                      enum recorded_event_kind kind, const char *reason, const char *message)
 {
     CLEANUP_FREE char *key = NULL;
     int64_t now = clock_monotonic_us(a->clock);

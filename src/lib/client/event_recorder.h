@@ -27,17 +27,12 @@ enum recorded_event_kind {
 
 /* Life. Calls under way are cancelled. */
 void event_recorder_free(struct event_recorder *a);
-struct event_recorder *event_recorder_new(struct client *client,
-                                          struct clock *clock,
-                                          const char *component,
-                                          const char *host)
+struct event_recorder *event_recorder_new(struct client *client, struct clock *clock,
+                                          const char *component, const char *host)
     OWNED_BY(event_recorder_free);
 DEFINE_CLEANUP(struct event_recorder, event_recorder_free)
 
 /* Record: `reason` is one word for programs, `message` a sentence for people.
  */
-void event_recorder_record(struct event_recorder *a,
-                           const struct object *object,
-                           enum recorded_event_kind kind,
-                           const char *reason,
-                           const char *message);
+void event_recorder_record(struct event_recorder *a, const struct object *object,
+                           enum recorded_event_kind kind, const char *reason, const char *message);

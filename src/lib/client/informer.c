@@ -80,9 +80,7 @@ set_text(char **text, const char *value)
 }
 
 static void
-notify(const struct informer *in,
-       const struct object *old_object,
-       const struct object *new_object)
+notify(const struct informer *in, const struct object *old_object, const struct object *new_object)
 {
     in->settings.changed(old_object, new_object, in->settings.context);
 }
@@ -93,16 +91,14 @@ notify(const struct informer *in,
 static bool
 is_same_life(const struct object *a, const struct object *b)
 {
-    return a->meta->uid == NULL || b->meta->uid == NULL
-           || strcmp(a->meta->uid, b->meta->uid) == 0;
+    return a->meta->uid == NULL || b->meta->uid == NULL || strcmp(a->meta->uid, b->meta->uid) == 0;
 }
 
 static void
 take_object(struct informer *in, const struct object *object)
 {
     CLEANUP(object_unrefp)
-    const struct object *old_object =
-        object_map_put(in->objects, object_ref(object));
+    const struct object *old_object = object_map_put(in->objects, object_ref(object));
 
     if (old_object != NULL && !is_same_life(old_object, object)) {
         notify(in, old_object, NULL);
@@ -158,9 +154,7 @@ retry_later(struct informer *in, bool is_answered)
         in->retry_ms = RETRY_FIRST_MS;
     in->was_answered = is_answered;
     part = in->retry_ms / 3;
-    retry_in(in,
-             in->retry_ms - part
-                 + (int64_t)random_below(&in->random, (uint64_t)part + 1));
+    retry_in(in, in->retry_ms - part + (int64_t)random_below(&in->random, (uint64_t)part + 1));
     in->retry_ms *= 2;
     if (in->retry_ms > RETRY_MOST_MS)
         in->retry_ms = RETRY_MOST_MS;
@@ -230,9 +224,7 @@ list_done(const struct client_reply *reply, void *context)
 
     in->call = NULL;
     if (client_reply_error(reply, &err) < 0) {
-        log_debug("Cannot list %s: %s, trying again.",
-                  in->settings.kind->plural,
-                  err.text);
+        log_debug("Cannot list %s: %s, trying again.", in->settings.kind->plural, err.text);
         list_forget(in);
         retry_later(in, is_answer(reply->code));
         return;
@@ -240,9 +232,7 @@ list_done(const struct client_reply *reply, void *context)
     for (size_t i = 0; i < reply->n_objects; i++)
         object_unref(object_map_put(in->listed, object_ref(reply->objects[i])));
     if (in->list_version == NULL)
-        set_text(&in->list_version,
-                 reply->resource_version != NULL ? reply->resource_version
-                                                 : "");
+        set_text(&in->list_version, reply->resource_version != NULL ? reply->resource_version : "");
     if (reply->continue_token != NULL && reply->continue_token[0] != '\0')
         list_start(in, reply->continue_token);
     else
@@ -291,8 +281,7 @@ watch_lost(struct informer *in, const struct client_event *event)
     if (event->status != NULL)
         set_text(&in->version, NULL);
     if (is_too_old(event))
-        log_debug("The watch of %s is too old, listing again.",
-                  in->settings.kind->plural);
+        log_debug("The watch of %s is too old, listing again.", in->settings.kind->plural);
     retry_later(in, event->status != NULL && is_answer(event->status->code));
 }
 
@@ -304,20 +293,17 @@ static bool
 has_gone_back(struct informer *in, const struct client_event *event)
 {
     const char *text = event->resource_version != NULL ? event->resource_version
-                       : event->object != NULL
-                           ? event->object->meta->resource_version
-                           : NULL;
+                       : event->object != NULL         ? event->object->meta->resource_version
+                                                       : NULL;
     const int64_t revision = text != NULL ? strtoll(text, NULL, 10) : 0;
 
     if (revision == 0 || revision >= in->newest) {
         in->newest = revision != 0 ? revision : in->newest;
         return false;
     }
-    log_warning("the watch of %s has gone back from revision %" PRId64
-                " to %" PRId64 ", listing again",
-                in->settings.kind->plural,
-                in->newest,
-                revision);
+    log_warning("the watch of %s has gone back from revision %" PRId64 " to %" PRId64
+                ", listing again",
+                in->settings.kind->plural, in->newest, revision);
     client_stop(in->watch);
     in->watch = NULL;
     set_text(&in->version, NULL);
@@ -437,9 +423,7 @@ informer_has_synced(const struct informer *in)
 }
 
 const struct object *
-informer_find(const struct informer *in,
-              const char *namespace,
-              const char *name)
+informer_find(const struct informer *in, const char *namespace, const char *name)
 {
     return object_map_find(in->objects, namespace, name);
 }
@@ -451,9 +435,7 @@ informer_count(const struct informer *in)
 }
 
 void
-informer_visit(const struct informer *in,
-               informer_visit_fn *visit,
-               void *context)
+informer_visit(const struct informer *in, informer_visit_fn *visit, void *context)
 {
     const struct object *object = NULL;
     size_t at = 0;

@@ -21,8 +21,7 @@ struct informer;
 struct object;
 
 /* Added: old is NULL. Deleted: new is NULL. Both borrowed. */
-typedef void informer_change_fn(const struct object *old_object,
-                                const struct object *new_object,
+typedef void informer_change_fn(const struct object *old_object, const struct object *new_object,
                                 void *context);
 typedef void informer_synced_fn(void *context);
 
@@ -39,8 +38,7 @@ struct informer_settings {
 
 /* Life. Starts at once. */
 void informer_free(struct informer *informer);
-struct informer *informer_new(const struct informer_settings *settings)
-    OWNED_BY(informer_free);
+struct informer *informer_new(const struct informer_settings *settings) OWNED_BY(informer_free);
 DEFINE_CLEANUP(struct informer, informer_free)
 
 /* Call this when the server is known to answer again: a pending retry is moved
@@ -55,11 +53,8 @@ informer_is_disconnected(const struct informer *informer);
 bool informer_has_synced(const struct informer *informer);
 /* Whether the change being reported was found by a list, not by a watch. */
 bool informer_is_listing(const struct informer *informer);
-const struct object *informer_find(const struct informer *informer,
-                                   const char *namespace,
+const struct object *informer_find(const struct informer *informer, const char *namespace,
                                    const char *name);
 size_t informer_count(const struct informer *informer);
 typedef void informer_visit_fn(const struct object *object, void *context);
-void informer_visit(const struct informer *informer,
-                    informer_visit_fn *visit,
-                    void *context);
+void informer_visit(const struct informer *informer, informer_visit_fn *visit, void *context);

@@ -66,8 +66,7 @@ leader_election_free(struct leader_election *l)
 static bool
 is_held_by_me(const struct leader_election *l)
 {
-    const char *holder =
-        l->seen != NULL ? lease_of(l->seen)->spec.holder : NULL;
+    const char *holder = l->seen != NULL ? lease_of(l->seen)->spec.holder : NULL;
 
     return holder != NULL && strcmp(holder, l->settings.identity) == 0;
 }
@@ -183,8 +182,7 @@ static struct json *
 make_lease(const struct leader_election *l, struct arena *arena)
 {
     struct json *body = json_object(arena), *meta, *spec;
-    const struct lease_spec *old =
-        l->seen != NULL ? &lease_of(l->seen)->spec : NULL;
+    const struct lease_spec *old = l->seen != NULL ? &lease_of(l->seen)->spec : NULL;
     bool is_same = is_held_by_me(l);
     char now[TIME_TEXT_SIZE], acquired[TIME_TEXT_SIZE];
 
@@ -199,22 +197,13 @@ make_lease(const struct leader_election *l, struct arena *arena)
     json_set_string(arena, meta, "name", l->settings.name);
     json_set_string(arena, meta, "namespace", l->settings.namespace);
     if (l->seen != NULL)
-        json_set_string(arena,
-                        meta,
-                        "resourceVersion",
-                        l->seen->meta->resource_version);
+        json_set_string(arena, meta, "resourceVersion", l->seen->meta->resource_version);
     spec = json_make_object(arena, body, "spec");
     json_set_string(arena, spec, "holderIdentity", l->settings.identity);
-    json_set_int(arena,
-                 spec,
-                 "leaseDurationSeconds",
-                 l->settings.lease_us / SECOND_US);
+    json_set_int(arena, spec, "leaseDurationSeconds", l->settings.lease_us / SECOND_US);
     json_set_string(arena, spec, "acquireTime", acquired);
     json_set_string(arena, spec, "renewTime", now);
-    json_set_int(arena,
-                 spec,
-                 "leaseTransitions",
-                 old == NULL ? 0 : old->transitions + !is_same);
+    json_set_int(arena, spec, "leaseTransitions", old == NULL ? 0 : old->transitions + !is_same);
     return body;
 }
 
@@ -264,16 +253,14 @@ looked(const struct client_reply *reply, void *context)
 static void
 get_lease(struct leader_election *l)
 {
-    l->call = client_call(l->settings.client,
-                          NULL,
+    l->call = client_call(l->settings.client, NULL,
                           &(struct client_request){
                               .verb = CLIENT_GET,
                               .kind = &lease_kind,
                               .namespace = l->settings.namespace,
                               .name = l->settings.name,
                           },
-                          looked,
-                          l);
+                          looked, l);
 }
 
 void
@@ -283,9 +270,7 @@ leader_election_tick(struct leader_election *l)
 
     if (l->is_mine && now - l->renewed_us >= l->settings.renew_us) {
         tell_failing(l, true);
-        lose(l,
-             l->failure.text[0] != '\0' ? l->failure.text
-                                        : "it was not renewed in time");
+        lose(l, l->failure.text[0] != '\0' ? l->failure.text : "it was not renewed in time");
     }
     if (l->call != NULL || now < l->next_us)
         return;

@@ -47,8 +47,7 @@ struct leader_election_settings {
 
 /* Life. Texts are copied. Free does not release the lease, which expires. */
 void leader_election_free(struct leader_election *l);
-struct leader_election *
-leader_election_new(const struct leader_election_settings *settings)
+struct leader_election *leader_election_new(const struct leader_election_settings *settings)
     OWNED_BY(leader_election_free);
 DEFINE_CLEANUP(struct leader_election, leader_election_free)
 

@@ -61,16 +61,13 @@ end(const struct client_reply *reply, void *context)
 }
 
 static void
-call(struct pod_removal *removal,
-     struct arena *arena TAKES,
-     struct client_request request,
+call(struct pod_removal *removal, struct arena *arena TAKES, struct client_request request,
      client_done_fn *next)
 {
     request.kind = &pod_kind;
     request.namespace = removal->namespace;
     request.name = removal->name;
-    removal->call =
-        client_call(removal->client, arena, &request, next, removal);
+    removal->call = client_call(removal->client, arena, &request, next, removal);
 }
 
 static void
@@ -84,14 +81,8 @@ delete_pod(struct pod_removal *removal)
     if (removal->grace_s > 0)
         json_set_int(arena, body, "gracePeriodSeconds", removal->grace_s);
     if (removal->uid != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, body, "preconditions"),
-                        "uid",
-                        removal->uid);
-    call(removal,
-         arena,
-         (struct client_request){.verb = CLIENT_DELETE, .body = body},
-         end);
+        json_set_string(arena, json_make_object(arena, body, "preconditions"), "uid", removal->uid);
+    call(removal, arena, (struct client_request){.verb = CLIENT_DELETE, .body = body}, end);
 }
 
 static void
@@ -104,9 +95,7 @@ told(const struct client_reply *reply, void *context)
 }
 
 static void
-tell_pod(struct pod_removal *removal,
-         struct clock *clock,
-         const struct pod_removal_order *order)
+tell_pod(struct pod_removal *removal, struct clock *clock, const struct pod_removal_order *order)
 {
     struct arena *arena = arena_new(1024);
     struct json *body = json_object(arena), *list = json_array(arena);
@@ -115,10 +104,7 @@ tell_pod(struct pod_removal *removal,
 
     time_format(clock_real_us(clock), false, now);
     if (removal->uid != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, body, "metadata"),
-                        "uid",
-                        removal->uid);
+        json_set_string(arena, json_make_object(arena, body, "metadata"), "uid", removal->uid);
     json_set_string(arena, condition, "type", "DisruptionTarget");
     json_set_string(arena, condition, "status", "True");
     json_set_string(arena, condition, "reason", order->reason);
@@ -134,8 +120,7 @@ tell_pod(struct pod_removal *removal,
         if (order->cause->is_final)
             json_set_bool(arena, cause, "final", true);
     }
-    call(removal,
-         arena,
+    call(removal, arena,
          (struct client_request){
              .verb = CLIENT_STRATEGIC_PATCH,
              .subresource = "status",
@@ -145,11 +130,8 @@ tell_pod(struct pod_removal *removal,
 }
 
 struct pod_removal *
-pod_removal_begin(struct client *client,
-                  struct clock *clock,
-                  const struct pod_removal_order *order,
-                  client_done_fn *done,
-                  void *context)
+pod_removal_begin(struct client *client, struct clock *clock, const struct pod_removal_order *order,
+                  client_done_fn *done, void *context)
 {
     struct pod_removal *removal = xnew(struct pod_removal);
 

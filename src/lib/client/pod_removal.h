@@ -22,9 +22,9 @@ struct pod_removal;
 struct pod_removal_order {
     const char *namespace;
     const char *name;
-    const char *uid;     /* NULL: any pod with this name */
-    const char *reason;  /* of the condition: "PreemptionByScheduler" */
-    const char *message; /* of the condition, for people */
+    const char *uid;               /* NULL: any pod with this name */
+    const char *reason;            /* of the condition: "PreemptionByScheduler" */
+    const char *message;           /* of the condition, for people */
     const struct pod_cause *cause; /* Kiln's own reason for the owner; or
                                     * NULL */
     int64_t grace_s;               /* 0: the pod's own */
@@ -33,10 +33,8 @@ struct pod_removal_order {
 /* `done` runs once, later, with the reply that ended the removal; after `done`
  * the removal frees itself. Pod_removal_error tells what the reply means.
  */
-struct pod_removal *pod_removal_begin(struct client *client,
-                                      struct clock *clock,
-                                      const struct pod_removal_order *order,
-                                      client_done_fn *done,
+struct pod_removal *pod_removal_begin(struct client *client, struct clock *clock,
+                                      const struct pod_removal_order *order, client_done_fn *done,
                                       void *context) MUST_USE;
 /* Cancels a removal before `done`, which then does not run. NULL is ignored. */
 void pod_removal_cancel(struct pod_removal *removal);

@@ -152,11 +152,7 @@ call_answered(struct remote_call *call, const struct http_response *answer)
     int r = 0;
 
     if (is_json(answer) && !(call->is_raw && succeeded)) {
-        r = answer_reader_read(call->kind,
-                               answer->body,
-                               answer->length,
-                               &reading,
-                               &err);
+        r = answer_reader_read(call->kind, answer->body, answer->length, &reading, &err);
         if (r == 0)
             fill_reply(&reply, &reading);
     }
@@ -175,9 +171,7 @@ call_free(struct remote_call *call)
 }
 
 static void
-call_done(const struct http_response *answer,
-          const struct error *err,
-          void *arg)
+call_done(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct remote_call *call = arg;
 
@@ -208,9 +202,7 @@ report_answered(const struct client_reply *reply, void *arg)
 /* Calls */
 
 static struct remote_call *
-call_new(struct remote *remote,
-         const struct client_request *request,
-         client_done_fn *done,
+call_new(struct remote *remote, const struct client_request *request, client_done_fn *done,
          void *context)
 {
     struct remote_call *call = xnew(struct remote_call);
@@ -227,33 +219,26 @@ call_new(struct remote *remote,
 }
 
 static struct client_call *
-call_as_report(struct remote *remote,
-               struct remote_call *call,
-               struct arena *arena TAKES,
+call_as_report(struct remote *remote, struct remote_call *call, struct arena *arena TAKES,
                const struct client_request *request)
 {
     if (remote->reports == NULL)
         remote->reports = remote_reports_new(remote->http);
-    call->report =
-        remote_reports_send(remote->reports, request, report_answered, call);
+    call->report = remote_reports_send(remote->reports, request, report_answered, call);
     arena_free(arena);
     return &call->base;
 }
 
 static struct client_call *
-remote_call(struct client *client,
-            struct arena *arena TAKES,
-            const struct client_request *request,
-            client_done_fn *done,
-            void *context)
+remote_call(struct client *client, struct arena *arena TAKES, const struct client_request *request,
+            client_done_fn *done, void *context)
 {
     struct remote *remote = remote_of(client);
     struct remote_call *call = call_new(remote, request, done, context);
     CLEANUP_STRBUF struct strbuf target = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
     const struct http_header headers[] = {
-        {"Accept",
-         request->accept != NULL ? request->accept : "application/json"},
+        {"Accept", request->accept != NULL ? request->accept : "application/json"},
         {"Idempotency-Key", request->submission_key},
     };
     struct http_client_request question = {
@@ -302,8 +287,7 @@ remote_cancel(struct client_call *base)
 static bool
 remote_waits(struct client_call *base)
 {
-    const struct remote_call *call =
-        container_of(base, struct remote_call, base);
+    const struct remote_call *call = container_of(base, struct remote_call, base);
 
     return call->report != NULL && remote_report_waits(call->report);
 }
@@ -318,8 +302,7 @@ remote_abandon(struct client *client)
     error_set(&err, -ECANCELED, "the client is closing");
     list_take_over(&calls, &remote->calls);
     while (!list_is_empty(&calls)) {
-        struct remote_call *call =
-            container_of(calls.next, struct remote_call, place);
+        struct remote_call *call = container_of(calls.next, struct remote_call, place);
 
         list_remove(&call->place);
         end_request(call);

@@ -17,5 +17,4 @@ struct http_client;
 struct loop;
 
 /* Life. The http_client is borrowed: it is freed after the client. */
-struct client *remote_client_new(struct loop *loop, struct http_client *http)
-    OWNED_BY(client_free);
+struct client *remote_client_new(struct loop *loop, struct http_client *http) OWNED_BY(client_free);

@@ -73,8 +73,7 @@ finish(struct remote_report *report, const struct client_reply *reply)
  * Status.
  */
 static void
-finish_with(struct remote_report *report,
-            const struct http_response *answer,
+finish_with(struct remote_report *report, const struct http_response *answer,
             const struct error *err)
 {
     CLEANUP_ANSWER_READER struct answer_reader reading = {0};
@@ -86,14 +85,8 @@ finish_with(struct remote_report *report,
             .text = answer->body,
             .length = answer->length,
         };
-        if (answer->status >= 300
-            && strncasecmp(answer->content_type, "application/json", 16) == 0
-            && answer_reader_read(&pod_kind,
-                                  answer->body,
-                                  answer->length,
-                                  &reading,
-                                  NULL)
-                   == 0
+        if (answer->status >= 300 && strncasecmp(answer->content_type, "application/json", 16) == 0
+            && answer_reader_read(&pod_kind, answer->body, answer->length, &reading, NULL) == 0
             && reading.has_status)
             reply.status = &reading.status;
     }
@@ -103,9 +96,7 @@ finish_with(struct remote_report *report,
 /* ---- One report per request ---- */
 
 static void
-alone_answered(const struct http_response *answer,
-               const struct error *err,
-               void *arg)
+alone_answered(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct remote_report *report = arg;
 
@@ -120,19 +111,18 @@ send_alone(struct remote_report *report)
 
     list_remove(&report->place);
     list_add_last(&report->all->alone, &report->place);
-    report->call = http_client_call(
-        report->all->http,
-        &(struct http_client_request){
-            .method = HTTP_PATCH,
-            .target = report->target.text,
-            .headers = &accept,
-            .n_headers = 1,
-            .content_type = "application/strategic-merge-patch+json",
-            .body = report->text.text + report->patch,
-            .length = report->patch_length,
-            .done = alone_answered,
-            .arg = report,
-        });
+    report->call = http_client_call(report->all->http,
+                                    &(struct http_client_request){
+                                        .method = HTTP_PATCH,
+                                        .target = report->target.text,
+                                        .headers = &accept,
+                                        .n_headers = 1,
+                                        .content_type = "application/strategic-merge-patch+json",
+                                        .body = report->text.text + report->patch,
+                                        .length = report->patch_length,
+                                        .done = alone_answered,
+                                        .arg = report,
+                                    });
 }
 
 /* ---- Several reports per request ---- */
@@ -156,8 +146,7 @@ tell_each(struct remote_reports *r, const struct http_response *answer)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *list =
-        json_get(json_parse(arena, answer->body, answer->length, NULL, NULL),
-                 "reports");
+        json_get(json_parse(arena, answer->body, answer->length, NULL, NULL), "reports");
 
     if (!json_is(list, JSON_ARRAY) || json_count(list) != r->n_sent)
         return false;
@@ -172,12 +161,11 @@ tell_each(struct remote_reports *r, const struct http_response *answer)
         };
 
         if (report != NULL)
-            finish(report,
-                   &(struct client_reply){
-                       .code = (int)status.code,
-                       .status = status.code >= 300 ? &status : NULL,
-                       .text = "",
-                   });
+            finish(report, &(struct client_reply){
+                               .code = (int)status.code,
+                               .status = status.code >= 300 ? &status : NULL,
+                               .text = "",
+                           });
     }
     return true;
 }
@@ -188,9 +176,8 @@ tell_each(struct remote_reports *r, const struct http_response *answer)
 static bool
 is_to_repeat_alone(const struct http_response *answer)
 {
-    return answer != NULL && answer->status >= 400 && answer->status < 500
-           && answer->status != 401 && answer->status != 408
-           && answer->status != 429;
+    return answer != NULL && answer->status >= 400 && answer->status < 500 && answer->status != 401
+           && answer->status != 408 && answer->status != 429;
 }
 
 static void
@@ -228,12 +215,9 @@ take_waiting(struct remote_reports *r, struct strbuf *body)
     strbuf_add_text(body, "{\"reports\":[");
     list_foreach_safe(place, &r->waiting)
     {
-        struct remote_report *report =
-            container_of(place, struct remote_report, place);
+        struct remote_report *report = container_of(place, struct remote_report, place);
 
-        if (r->n_sent == MOST
-            || (r->n_sent > 0
-                && body->length + report->text.length > MOST_BYTES))
+        if (r->n_sent == MOST || (r->n_sent > 0 && body->length + report->text.length > MOST_BYTES))
             break;
         if (r->n_sent > 0)
             strbuf_add_char(body, ',');
@@ -253,18 +237,17 @@ send_together(struct remote_reports *r)
 
     take_waiting(r, &body);
     r->is_busy = true;
-    r->call = http_client_call(r->http,
-                               &(struct http_client_request){
-                                   .method = HTTP_POST,
-                                   .target = TARGET,
-                                   .headers = &accept,
-                                   .n_headers = 1,
-                                   .content_type = "application/json",
-                                   .body = body.text,
-                                   .length = body.length,
-                                   .done = answered,
-                                   .arg = r,
-                               });
+    r->call = http_client_call(r->http, &(struct http_client_request){
+                                            .method = HTTP_POST,
+                                            .target = TARGET,
+                                            .headers = &accept,
+                                            .n_headers = 1,
+                                            .content_type = "application/json",
+                                            .body = body.text,
+                                            .length = body.length,
+                                            .done = answered,
+                                            .arg = r,
+                                        });
 }
 
 static void
@@ -290,10 +273,8 @@ add_member(struct strbuf *out, const char *name, const char *value)
 }
 
 struct remote_report *
-remote_reports_send(struct remote_reports *r,
-                    const struct client_request *request,
-                    remote_report_done_fn *done,
-                    void *context)
+remote_reports_send(struct remote_reports *r, const struct client_request *request,
+                    remote_report_done_fn *done, void *context)
 {
     struct remote_report *report = xnew(struct remote_report);
 
@@ -333,8 +314,7 @@ remote_report_waits(const struct remote_report *report)
 static void
 free_all(struct list *reports)
 {
-    list_foreach_safe(place, reports)
-        report_free(container_of(place, struct remote_report, place));
+    list_foreach_safe(place, reports) report_free(container_of(place, struct remote_report, place));
 }
 
 void

@@ -27,19 +27,16 @@ struct remote_reports;
 /* The answer to one report, like that of a client_call; the report is freed
  * after it.
  */
-typedef void remote_report_done_fn(const struct client_reply *reply,
-                                   void *context);
+typedef void remote_report_done_fn(const struct client_reply *reply, void *context);
 
 /* Life. Free drops the reports without running their `done`. */
 void remote_reports_free(struct remote_reports *r);
-struct remote_reports *remote_reports_new(struct http_client *http)
-    OWNED_BY(remote_reports_free);
+struct remote_reports *remote_reports_new(struct http_client *http) OWNED_BY(remote_reports_free);
 
 /* The report belongs to `r` until its `done` has run or it is cancelled. */
 struct remote_report *remote_reports_send(struct remote_reports *r,
                                           const struct client_request *request,
-                                          remote_report_done_fn *done,
-                                          void *context);
+                                          remote_report_done_fn *done, void *context);
 void remote_report_cancel(struct remote_report *report);
 
 /* Whether the report was not sent yet. */

@@ -47,18 +47,14 @@ deliver(struct remote_watch *watch, const struct client_event *event)
  * can follow.
  */
 static bool
-tell_end(struct remote_watch *watch,
-         const struct status *status,
-         const struct error *err)
+tell_end(struct remote_watch *watch, const struct status *status, const struct error *err)
 {
     if (watch->http != NULL)
         http_call_cancel(watch->http);
     watch->http = NULL;
     watch->is_over = true;
     return deliver(watch,
-                   &(struct client_event){.type = CLIENT_ERROR,
-                                          .status = status,
-                                          .error = err});
+                   &(struct client_event){.type = CLIENT_ERROR, .status = status, .error = err});
 }
 
 static bool
@@ -68,11 +64,8 @@ event_type_of(const char *name, enum client_event_type *ret_type)
         const char *name;
         enum client_event_type type;
     } types[] = {
-        {"ADDED", CLIENT_ADDED},
-        {"MODIFIED", CLIENT_MODIFIED},
-        {"DELETED", CLIENT_DELETED},
-        {"BOOKMARK", CLIENT_BOOKMARK},
-        {"ERROR", CLIENT_ERROR},
+        {"ADDED", CLIENT_ADDED},       {"MODIFIED", CLIENT_MODIFIED}, {"DELETED", CLIENT_DELETED},
+        {"BOOKMARK", CLIENT_BOOKMARK}, {"ERROR", CLIENT_ERROR},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++)
@@ -84,11 +77,8 @@ event_type_of(const char *name, enum client_event_type *ret_type)
 }
 
 static bool
-take_event(struct remote_watch *watch,
-           const struct answer_reader *reading,
-           const char *type_name,
-           const char *text,
-           size_t length)
+take_event(struct remote_watch *watch, const struct answer_reader *reading, const char *type_name,
+           const char *text, size_t length)
 {
     struct client_event event = {
         .object = reading->object,
@@ -98,9 +88,7 @@ take_event(struct remote_watch *watch,
     if (!event_type_of(type_name, &event.type))
         return true; /* unknown type, from a newer server: ignore it */
     if (event.type == CLIENT_ERROR)
-        return tell_end(watch,
-                        reading->has_status ? &reading->status : NULL,
-                        NULL);
+        return tell_end(watch, reading->has_status ? &reading->status : NULL, NULL);
     if (watch->is_text) {
         event.text = text;
         event.length = length;
@@ -120,12 +108,7 @@ take_line(struct remote_watch *watch, const char *text, size_t length)
 
     if (length == 0)
         return true;
-    r = answer_reader_read_frame(watch->kind,
-                                 text,
-                                 length,
-                                 &reading,
-                                 &type,
-                                 &err);
+    r = answer_reader_read_frame(watch->kind, text, length, &reading, &type, &err);
     if (r < 0) {
         error_wrap(&err, r, "the server's watch cannot be read");
         return tell_end(watch, NULL, &err);
@@ -164,17 +147,13 @@ watch_data(const void *bytes, size_t length, void *arg)
     if (watch->line.length > MAX_LINE && !watch->is_over) {
         struct error err = {0};
 
-        error_set(&err,
-                  -EPROTO,
-                  "the server's watch contains a line that is too long");
+        error_set(&err, -EPROTO, "the server's watch contains a line that is too long");
         tell_end(watch, NULL, &err);
     }
 }
 
 static void
-watch_done(const struct http_response *answer,
-           const struct error *err,
-           void *arg)
+watch_done(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct remote_watch *watch = arg;
     CLEANUP_ANSWER_READER struct answer_reader reading = {0};
@@ -190,11 +169,7 @@ watch_done(const struct http_response *answer,
         tell_end(watch, NULL, &lost);
         return;
     }
-    answer_reader_read(watch->kind,
-                       answer->body,
-                       answer->length,
-                       &reading,
-                       NULL);
+    answer_reader_read(watch->kind, answer->body, answer->length, &reading, NULL);
     if (!reading.has_status) {
         reading.status.code = answer->status;
         reading.status.reason = reading.status.message = NULL;
@@ -203,17 +178,14 @@ watch_done(const struct http_response *answer,
 }
 
 struct client_watch *
-remote_watch_start(struct client *client,
-                   const struct client_watch_request *request,
-                   client_event_fn *event,
-                   void *context)
+remote_watch_start(struct client *client, const struct client_watch_request *request,
+                   client_event_fn *event, void *context)
 {
     struct remote *remote = remote_of(client);
     struct remote_watch *watch = xnew(struct remote_watch);
     CLEANUP_STRBUF struct strbuf target = STRBUF_INIT;
     const struct http_header headers[] = {
-        {"Accept",
-         request->accept != NULL ? request->accept : "application/json"},
+        {"Accept", request->accept != NULL ? request->accept : "application/json"},
     };
     const struct http_client_request question = {
         .method = HTTP_GET,
@@ -255,6 +227,6 @@ remote_watch_stop(struct client_watch *base)
 void
 remote_watch_stop_all(struct remote *remote)
 {
-    list_foreach_safe(place, &remote->watches) remote_watch_stop(
-        &container_of(place, struct remote_watch, place)->base);
+    list_foreach_safe(place, &remote->watches)
+        remote_watch_stop(&container_of(place, struct remote_watch, place)->base);
 }

@@ -27,10 +27,8 @@ remote_of(struct client *client)
     return container_of(client, struct remote, base);
 }
 
-struct client_watch *
-remote_watch_start(struct client *client,
-                   const struct client_watch_request *request,
-                   client_event_fn *event,
-                   void *context);
+struct client_watch *remote_watch_start(struct client *client,
+                                        const struct client_watch_request *request,
+                                        client_event_fn *event, void *context);
 void remote_watch_stop(struct client_watch *base);
 void remote_watch_stop_all(struct remote *remote);

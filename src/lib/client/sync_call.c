@@ -63,11 +63,8 @@ sync_call_done(const struct client_reply *reply, void *context)
 }
 
 int
-sync_call_run(struct client *client,
-              struct arena *arena TAKES,
-              const struct client_request *request,
-              struct sync_call *ret_call,
-              struct error *err)
+sync_call_run(struct client *client, struct arena *arena TAKES,
+              const struct client_request *request, struct sync_call *ret_call, struct error *err)
 {
     struct waiting waiting = {
         .client = client,

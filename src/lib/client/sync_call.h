@@ -33,8 +33,6 @@ void sync_call_fini(struct sync_call *sync_call);
 /* Runs the call: 0, or the result of client_reply_error. `ret_call` is set in
  * both cases.
  */
-int sync_call_run(struct client *client,
-                  struct arena *arena TAKES,
-                  const struct client_request *request,
-                  struct sync_call *ret_call,
+int sync_call_run(struct client *client, struct arena *arena TAKES,
+                  const struct client_request *request, struct sync_call *ret_call,
                   struct error *err);

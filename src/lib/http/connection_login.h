@@ -25,21 +25,18 @@ struct strbuf;
  */
 typedef void (*login_ready_fn)(const struct error *err, void *arg);
 void connection_login_free(struct connection_login *l);
-struct connection_login *
-connection_login_new(struct http_login *login, login_ready_fn ready, void *arg)
-    OWNED_BY(connection_login_free);
+struct connection_login *connection_login_new(struct http_login *login, login_ready_fn ready,
+                                              void *arg) OWNED_BY(connection_login_free);
 
 /* Opens a session: hello, then POST its Authorization to
  * PROTOCOL_SESSION_TARGET, then welcome with the credential of the answer.
  */
 void connection_login_hello(struct connection_login *l);
 const char *connection_login_authorization(const struct connection_login *l);
-void connection_login_welcome(struct connection_login *l,
-                              const char *credential);
+void connection_login_welcome(struct connection_login *l, const char *credential);
 
 /* Look. A session is stale when most of its lifetime has passed. */
-bool connection_login_needs_session(const struct connection_login *l,
-                                    bool is_stream);
+bool connection_login_needs_session(const struct connection_login *l, bool is_stream);
 bool connection_login_has_session(const struct connection_login *l);
 bool connection_login_is_stale(const struct connection_login *l);
 
@@ -49,17 +46,12 @@ struct login_ticket {
     uint64_t seq;
     char nonce[PROTOCOL_NONCE_SIZE];
 };
-int connection_login_sign(struct connection_login *l,
-                          const struct http_client_request *q,
-                          struct login_ticket *ret_ticket,
-                          struct strbuf *ret_authorization,
+int connection_login_sign(struct connection_login *l, const struct http_client_request *q,
+                          struct login_ticket *ret_ticket, struct strbuf *ret_authorization,
                           struct error *err);
-int connection_login_check(struct connection_login *l,
-                           const struct login_ticket *ticket,
-                           const struct http_response *answer,
-                           struct error *err);
-struct auth_frames *
-connection_login_frames(struct connection_login *l,
-                        const struct login_ticket *ticket,
-                        void (*fn)(const void *bytes, size_t length, void *arg),
-                        void *arg);
+int connection_login_check(struct connection_login *l, const struct login_ticket *ticket,
+                           const struct http_response *answer, struct error *err);
+struct auth_frames *connection_login_frames(struct connection_login *l,
+                                            const struct login_ticket *ticket,
+                                            void (*fn)(const void *bytes, size_t length, void *arg),
+                                            void *arg);

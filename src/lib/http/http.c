@@ -4,12 +4,8 @@
 #include "lib/base/macro.h"
 
 static const char *const method_names[] = {
-    [HTTP_GET] = "GET",
-    [HTTP_HEAD] = "HEAD",
-    [HTTP_POST] = "POST",
-    [HTTP_PUT] = "PUT",
-    [HTTP_PATCH] = "PATCH",
-    [HTTP_DELETE] = "DELETE",
+    [HTTP_GET] = "GET",         [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
+    [HTTP_PUT] = "PUT",         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
     [HTTP_OPTIONS] = "OPTIONS",
 };
 

@@ -39,12 +39,10 @@ has_scheme(const char *url, const char *scheme)
 static int
 bad_url(const char *url, const char *why, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "controller URL '%s': %s (expected 'http://HOST:PORT' or "
                      "'http+unix:///PATH')",
-                     url,
-                     why);
+                     url, why);
 }
 
 static int
@@ -63,10 +61,7 @@ parse_unix(const char *url, struct http_address *a, struct error *err)
 }
 
 static int
-parse_tcp(const char *url,
-          const char *host,
-          struct http_address *a,
-          struct error *err)
+parse_tcp(const char *url, const char *host, struct http_address *a, struct error *err)
 {
     size_t length = strcspn(host, "/?#");
     const char *rest = host + length;
@@ -81,8 +76,7 @@ parse_tcp(const char *url,
         return bad_url(url, "no port", err);
     host_length = (size_t)(colon - host);
     port_length = length - host_length - 1;
-    if (port_length == 0 || port_length > 5
-        || strspn(colon + 1, "0123456789") != port_length
+    if (port_length == 0 || port_length > 5 || strspn(colon + 1, "0123456789") != port_length
         || strtoul(colon + 1, NULL, 10) > 65535)
         return bad_url(url, "a malformed port", err);
     a->host_header = xstrndup(host, length);
@@ -98,9 +92,7 @@ parse_tcp(const char *url,
 }
 
 int
-http_address_parse(const char *url,
-                   bool knows_tls,
-                   struct http_address *ret_address,
+http_address_parse(const char *url, bool knows_tls, struct http_address *ret_address,
                    struct error *err)
 {
     struct http_address a = {0};
@@ -127,20 +119,16 @@ http_address_parse(const char *url,
 }
 
 int
-http_address_resolve(const struct http_address *a,
-                     http_resolve_fn *resolve,
-                     struct http_endpoints *places,
-                     struct error *err)
+http_address_resolve(const struct http_address *a, http_resolve_fn *resolve,
+                     struct http_endpoints *places, struct error *err)
 {
     in_port_t port = htons((uint16_t)strtoul(a->port, NULL, 10));
     int r = 0;
 
     if (!http_endpoints_add(places, a->host))
-        r = resolve != NULL ? resolve(a->host, places, err)
-                            : error_set(err,
-                                        -EHOSTUNREACH,
-                                        "host '%s': not a numeric address",
-                                        a->host);
+        r = resolve != NULL
+                ? resolve(a->host, places, err)
+                : error_set(err, -EHOSTUNREACH, "host '%s': not a numeric address", a->host);
     for (size_t i = 0; i < places->count; i++)
         if (places->items[i].at.any.sa_family == AF_INET6)
             places->items[i].at.v6.sin6_port = port;

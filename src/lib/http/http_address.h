@@ -28,9 +28,7 @@ struct http_address {
 
 /* Life. Parse: 0, or -EINVAL with a text. */
 void http_address_fini(struct http_address *a);
-int http_address_parse(const char *url,
-                       bool knows_tls,
-                       struct http_address *ret_address,
+int http_address_parse(const char *url, bool knows_tls, struct http_address *ret_address,
                        struct error *err);
 
 /* Resolve appends the endpoints to try in turn. It may block and may run on any
@@ -38,9 +36,7 @@ int http_address_parse(const char *url,
  * `resolve` only numeric addresses are accepted. Connect starts connecting and
  * returns the socket, or a negative errno.
  */
-int http_address_resolve(const struct http_address *a,
-                         http_resolve_fn *resolve,
-                         struct http_endpoints *places,
-                         struct error *err);
+int http_address_resolve(const struct http_address *a, http_resolve_fn *resolve,
+                         struct http_endpoints *places, struct error *err);
 int http_address_connect_tcp(const struct http_endpoint *at, int *ret_fd);
 int http_address_connect_unix(const struct http_address *a, int *ret_fd);

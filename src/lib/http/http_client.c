@@ -44,17 +44,14 @@ call_at(struct list *at)
  * occupies.
  */
 static struct http_client_connection *
-find_ready(struct http_client *client,
-           unsigned *ret_links,
-           unsigned *ret_connecting)
+find_ready(struct http_client *client, unsigned *ret_links, unsigned *ret_connecting)
 {
     struct http_client_connection *ready = NULL;
 
     *ret_links = *ret_connecting = 0;
     list_foreach(at, &client->links)
     {
-        struct http_client_connection *l =
-            container_of(at, struct http_client_connection, place);
+        struct http_client_connection *l = container_of(at, struct http_client_connection, place);
 
         if (l->call != NULL && l->call->question.data != NULL)
             continue;
@@ -71,11 +68,9 @@ close_stale(struct http_client *client)
 {
     list_foreach_safe(at, &client->links)
     {
-        struct http_client_connection *l =
-            container_of(at, struct http_client_connection, place);
+        struct http_client_connection *l = container_of(at, struct http_client_connection, place);
 
-        if (l->state == HTTP_CLIENT_CONNECTION_READY
-            && !http_client_connection_is_usable(l))
+        if (l->state == HTTP_CLIENT_CONNECTION_READY && !http_client_connection_is_usable(l))
             http_client_connection_free(l);
     }
 }
@@ -100,8 +95,7 @@ serve_waiting(evutil_socket_t fd, short events, void *arg)
     (void)events;
     close_stale(client);
     while (!list_is_empty(&client->waiting)) {
-        struct http_client_connection *ready =
-            find_ready(client, &n_links, &n_connecting);
+        struct http_client_connection *ready = find_ready(client, &n_links, &n_connecting);
 
         if (ready != NULL) {
             struct http_call *call = call_at(client->waiting.next);
@@ -124,11 +118,8 @@ http_client_schedule(struct http_client *client)
 }
 
 int
-http_client_new(struct loop *loop,
-                const char *url,
-                const struct http_client_settings *settings,
-                struct http_client **ret_client,
-                struct error *err)
+http_client_new(struct loop *loop, const char *url, const struct http_client_settings *settings,
+                struct http_client **ret_client, struct error *err)
 {
     struct http_address address;
     struct http_client *client;
@@ -145,12 +136,7 @@ http_client_new(struct loop *loop,
     client->settings.server_program = client->server_program;
     list_init(&client->links);
     list_init(&client->waiting);
-    event_assign(&client->deferred,
-                 loop_base(loop),
-                 -1,
-                 0,
-                 serve_waiting,
-                 client);
+    event_assign(&client->deferred, loop_base(loop), -1, 0, serve_waiting, client);
     *ret_client = client;
     return 0;
 }
@@ -175,9 +161,7 @@ http_client_free(struct http_client *client)
         call_free(call_at(client->waiting.next));
     while (!list_is_empty(&client->links)) {
         struct http_client_connection *l =
-            container_of(client->links.next,
-                         struct http_client_connection,
-                         place);
+            container_of(client->links.next, struct http_client_connection, place);
         struct http_call *call = l->call;
 
         l->call = NULL;
@@ -198,27 +182,22 @@ keep(struct arena *arena, const char *text)
 }
 
 static void
-keep_headers(struct arena *arena,
-             struct http_client_request *mine,
-             const struct http_client_request *given,
-             const char *as_user)
+keep_headers(struct arena *arena, struct http_client_request *mine,
+             const struct http_client_request *given, const char *as_user)
 {
-    struct http_header *headers =
-        arena_new_array(arena, struct http_header, given->n_headers + 1);
+    struct http_header *headers = arena_new_array(arena, struct http_header, given->n_headers + 1);
 
     for (size_t i = 0; i < given->n_headers; i++) {
         headers[i].name = keep(arena, given->headers[i].name);
         headers[i].value = keep(arena, given->headers[i].value);
     }
     if (as_user != NULL)
-        headers[mine->n_headers++] =
-            (struct http_header){"Impersonate-User", keep(arena, as_user)};
+        headers[mine->n_headers++] = (struct http_header){"Impersonate-User", keep(arena, as_user)};
     mine->headers = headers;
 }
 
 struct http_call *
-http_client_call(struct http_client *client,
-                 const struct http_client_request *question)
+http_client_call(struct http_client *client, const struct http_client_request *question)
 {
     struct arena *arena = arena_new(1024 + question->length);
     struct http_call *call = arena_alloc(arena, sizeof(*call));
@@ -231,9 +210,7 @@ http_client_call(struct http_client *client,
     q->target = keep(arena, q->target);
     q->content_type = keep(arena, q->content_type);
     keep_headers(arena, q, question, client->settings.as_user);
-    q->body = arena_memdup(arena,
-                           question->length > 0 ? question->body : "",
-                           question->length);
+    q->body = arena_memdup(arena, question->length > 0 ? question->body : "", question->length);
     list_add_last(&client->waiting, &call->place);
     http_client_schedule(client);
     return call;
@@ -250,9 +227,7 @@ http_call_cancel(struct http_call *call)
 }
 
 void
-http_call_done(struct http_call *call,
-               const struct http_response *answer,
-               const struct error *err)
+http_call_done(struct http_call *call, const struct http_response *answer, const struct error *err)
 {
     call->link = NULL;
     list_remove(&call->place);
@@ -287,18 +262,10 @@ http_client_fail_waiting(struct http_client *client, const struct error *err)
 }
 
 int
-http_client_unreachable(struct http_client *client,
-                        int r,
-                        const char *why,
-                        struct error *err)
+http_client_unreachable(struct http_client *client, int r, const char *why, struct error *err)
 {
-    return error_set(err,
-                     r,
-                     "cannot reach the %s at '%s': %s; is %s running?",
-                     client->settings.server,
-                     client->address.url,
-                     why,
-                     client->server_program);
+    return error_set(err, r, "cannot reach the %s at '%s': %s; is %s running?",
+                     client->settings.server, client->address.url, why, client->server_program);
 }
 
 const char *

@@ -36,12 +36,8 @@ struct workers;
  * errno with a text that names the host. Http_resolve uses the C library, as
  * nsswitch.conf(5) configures it.
  */
-typedef int http_resolve_fn(const char *host,
-                            struct http_endpoints *places,
-                            struct error *err);
-int http_resolve(const char *host,
-                 struct http_endpoints *places,
-                 struct error *err);
+typedef int http_resolve_fn(const char *host, struct http_endpoints *places, struct error *err);
+int http_resolve(const char *host, struct http_endpoints *places, struct error *err);
 
 /* The layer between a connected socket and HTTP, for "https://"
  * (lib/tls/tls_client.h). Make begins the handshake with the host; the
@@ -49,25 +45,22 @@ int http_resolve(const char *host,
  * NULL. Why returns the reason of a failed handshake, as a static text.
  */
 struct http_client_layer {
-    struct bufferevent *(*make)(struct event_base *base,
-                                int fd,
-                                const char *host,
-                                void *arg);
+    struct bufferevent *(*make)(struct event_base *base, int fd, const char *host, void *arg);
     const char *(*why)(struct bufferevent *bev);
     void *arg;
 };
 
 struct http_client_settings {
-    unsigned connections;       /* 0: 8 */
-    int64_t connect_ms;         /* 0: 10,000 */
-    int64_t answer_ms;          /* 0: 60,000 without a byte; not for streams */
-    size_t body_bytes;          /* 0: 256 MiB; a larger answer is an error */
-    const char *server;         /* for messages, not copied: "controller" */
-    const char *server_program; /* for messages; NULL: "kiln-controller" */
-    struct http_login *login;   /* http_login.h; NULL: none */
-    http_resolve_fn *resolve;   /* resolves names; NULL: only addresses */
-    struct workers *workers;    /* call `resolve`; NULL: it blocks the loop */
-    const char *as_user;        /* not copied; the value of the header
+    unsigned connections;                  /* 0: 8 */
+    int64_t connect_ms;                    /* 0: 10,000 */
+    int64_t answer_ms;                     /* 0: 60,000 without a byte; not for streams */
+    size_t body_bytes;                     /* 0: 256 MiB; a larger answer is an error */
+    const char *server;                    /* for messages, not copied: "controller" */
+    const char *server_program;            /* for messages; NULL: "kiln-controller" */
+    struct http_login *login;              /* http_login.h; NULL: none */
+    http_resolve_fn *resolve;              /* resolves names; NULL: only addresses */
+    struct workers *workers;               /* call `resolve`; NULL: it blocks the loop */
+    const char *as_user;                   /* not copied; the value of the header
                                  * Impersonate-User; NULL: no header */
     const struct http_client_layer *layer; /* not copied; NULL: no TLS */
 };
@@ -84,8 +77,7 @@ struct http_response {
     const struct http_header *headers;
     size_t n_headers;
 };
-const char *http_response_header(const struct http_response *answer,
-                                 const char *name);
+const char *http_response_header(const struct http_response *answer, const char *name);
 
 /* The request; all of it is copied. `done` runs once, later, and not after a
  * cancel; `answer` is NULL when there is none, and `err` then gives the reason.
@@ -104,9 +96,7 @@ struct http_client_request {
     bool is_repeatable;
     void (*started)(const struct http_response *answer, void *arg);
     void (*data)(const void *bytes, size_t length, void *arg);
-    void (*done)(const struct http_response *answer,
-                 const struct error *err,
-                 void *arg);
+    void (*done)(const struct http_response *answer, const struct error *err, void *arg);
     void *arg;
 };
 
@@ -115,11 +105,8 @@ struct http_client_request {
  * layer is refused). New does not connect. `settings` may be NULL.
  */
 void http_client_free(struct http_client *client);
-int http_client_new(struct loop *loop,
-                    const char *url,
-                    const struct http_client_settings *settings,
-                    struct http_client **ret_client,
-                    struct error *err);
+int http_client_new(struct loop *loop, const char *url, const struct http_client_settings *settings,
+                    struct http_client **ret_client, struct error *err);
 DEFINE_CLEANUP(struct http_client, http_client_free)
 
 /* Call. The handle is valid until `done` or cancel; any callback may cancel. */

@@ -85,13 +85,11 @@ may_repeat(const struct http_client_connection *l)
 {
     const struct http_call *call = l->call;
 
-    return call != NULL && l->state == HTTP_CLIENT_CONNECTION_BUSY
-           && l->n_answers > 0 && l->reader.state == HTTP_READER_HEAD
-           && !call->was_repeated
+    return call != NULL && l->state == HTTP_CLIENT_CONNECTION_BUSY && l->n_answers > 0
+           && l->reader.state == HTTP_READER_HEAD && !call->was_repeated
            && evbuffer_get_length(bufferevent_get_input(l->bev)) == 0
            && (call->question.is_repeatable || call->question.method == HTTP_GET
-               || call->question.method == HTTP_HEAD
-               || call->question.method == HTTP_OPTIONS);
+               || call->question.method == HTTP_HEAD || call->question.method == HTTP_OPTIONS);
 }
 
 static void
@@ -108,20 +106,13 @@ lose(struct http_client_connection *l, int r)
         return;
     }
     if (l->call != NULL && l->call->is_streaming)
-        error_set(&err,
-                  r,
-                  "the connection to the %s at '%s' was lost (%s)",
-                  l->client->settings.server,
-                  l->client->address.url,
-                  strerror(-r));
+        error_set(&err, r, "the connection to the %s at '%s' was lost (%s)",
+                  l->client->settings.server, l->client->address.url, strerror(-r));
     else
-        error_set(&err,
-                  r,
+        error_set(&err, r,
                   "the connection to the %s at '%s' was lost before the "
                   "answer came (%s)",
-                  l->client->settings.server,
-                  l->client->address.url,
-                  strerror(-r));
+                  l->client->settings.server, l->client->address.url, strerror(-r));
     fail_call(l, &err);
 }
 
@@ -148,8 +139,7 @@ start_stream(struct http_client_connection *l, struct error *err)
         r = connection_login_check(l->login, &call->ticket, &head, err);
         if (r < 0)
             return r;
-        call->frames =
-            connection_login_frames(l->login, &call->ticket, frame_came, l);
+        call->frames = connection_login_frames(l->login, &call->ticket, frame_came, l);
     }
     call->is_streaming = true;
     event_del(&l->timer);
@@ -186,8 +176,7 @@ feed_stream(struct http_client_connection *l, const void *bytes, size_t length)
 
     if (call->frames == NULL)
         call->question.data(bytes, length, call->question.arg);
-    else if (auth_frames_feed(call->frames, bytes, length, &err) < 0
-             && l->call == call)
+    else if (auth_frames_feed(call->frames, bytes, length, &err) < 0 && l->call == call)
         fail_call(l, &err);
     return l->closes_later ? -ECANCELED : 0;
 }
@@ -205,8 +194,7 @@ on_body(const void *bytes, size_t length, void *arg)
         body = &l->call->body;
     }
     if (body->length + length > l->client->settings.body_bytes) {
-        error_set(&err,
-                  -EFBIG,
+        error_set(&err, -EFBIG,
                   "the answer is longer than %zu bytes; ask for less at a "
                   "time",
                   l->client->settings.body_bytes);
@@ -232,8 +220,7 @@ conclude(struct http_client_connection *l, struct http_call *call)
         r = auth_frames_finish(call->frames, &err);
     else if (l->login != NULL && !call->is_streaming)
         r = connection_login_check(l->login, &call->ticket, &answer, &err);
-    if (r == 0 && q->data != NULL && !call->is_streaming
-        && answer.status / 100 == 2) {
+    if (r == 0 && q->data != NULL && !call->is_streaming && answer.status / 100 == 2) {
         if (q->started != NULL)
             q->started(&answer, q->arg);
         if (l->call == call)
@@ -272,9 +259,8 @@ conclude_hello(struct http_client_connection *l)
     struct http_response answer = answer_of(l, &l->login_body);
 
     if (answer.status / 100 == 2 && !l->reader.closes) {
-        connection_login_welcome(
-            l->login,
-            http_response_header(&answer, PROTOCOL_CREDENTIAL_HEADER));
+        connection_login_welcome(l->login,
+                                 http_response_header(&answer, PROTOCOL_CREDENTIAL_HEADER));
         return;
     }
     if (answer.status / 100 == 2) {
@@ -337,8 +323,7 @@ on_error(struct bufferevent *bev, short what, void *arg)
     int r = (what & BEV_EVENT_EOF) != 0 ? -ECONNRESET : -errno;
 
     (void)bev;
-    if ((what & BEV_EVENT_EOF) != 0 && l->is_awaiting
-        && http_reader_close(&l->reader) == 0) {
+    if ((what & BEV_EVENT_EOF) != 0 && l->is_awaiting && http_reader_close(&l->reader) == 0) {
         l->is_reading = true;
         answer_complete(l);
         l->is_reading = false;
@@ -360,38 +345,27 @@ on_time(evutil_socket_t fd, short events, void *arg)
         fail_connect(l, -ETIMEDOUT, "it does not answer");
         return;
     }
-    error_set(&err,
-              -ETIMEDOUT,
-              "the %s at '%s' has not answered within %" PRId64 " seconds",
-              l->client->settings.server,
-              l->client->address.url,
+    error_set(&err, -ETIMEDOUT, "the %s at '%s' has not answered within %" PRId64 " seconds",
+              l->client->settings.server, l->client->address.url,
               l->client->settings.answer_ms / 1000);
     fail_call(l, &err);
 }
 
 static void
-write_request(struct http_client_connection *l,
-              const struct http_client_request *q,
+write_request(struct http_client_connection *l, const struct http_client_request *q,
               const char *authorization)
 {
     struct evbuffer *out = bufferevent_get_output(l->bev);
 
-    evbuffer_add_printf(out,
-                        "%s %s HTTP/1.1\r\nHost: %s\r\n",
-                        http_method_name(q->method),
-                        q->target,
-                        l->client->address.host_header);
+    evbuffer_add_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n", http_method_name(q->method),
+                        q->target, l->client->address.host_header);
     for (size_t i = 0; i < q->n_headers; i++)
-        evbuffer_add_printf(out,
-                            "%s: %s\r\n",
-                            q->headers[i].name,
-                            q->headers[i].value);
+        evbuffer_add_printf(out, "%s: %s\r\n", q->headers[i].name, q->headers[i].value);
     if (authorization != NULL)
         evbuffer_add_printf(out, "Authorization: %s\r\n", authorization);
     if (q->content_type != NULL)
         evbuffer_add_printf(out, "Content-Type: %s\r\n", q->content_type);
-    if (q->length > 0 || q->method == HTTP_POST || q->method == HTTP_PUT
-        || q->method == HTTP_PATCH)
+    if (q->length > 0 || q->method == HTTP_POST || q->method == HTTP_PUT || q->method == HTTP_PATCH)
         evbuffer_add_printf(out, "Content-Length: %zu\r\n", q->length);
     evbuffer_add(out, "\r\n", 2);
     evbuffer_add(out, q->body, q->length);
@@ -434,19 +408,11 @@ send_call(struct http_client_connection *l)
 
     l->state = HTTP_CLIENT_CONNECTION_BUSY;
     if (!is_well_formed(&call->question))
-        r = error_set(&err,
-                      -EINVAL,
-                      "the request contains a space or a control character");
+        r = error_set(&err, -EINVAL, "the request contains a space or a control character");
     else if (l->login != NULL)
-        r = connection_login_sign(l->login,
-                                  &call->question,
-                                  &call->ticket,
-                                  &authorization,
-                                  &err);
+        r = connection_login_sign(l->login, &call->question, &call->ticket, &authorization, &err);
     if (r == 0)
-        write_request(l,
-                      &call->question,
-                      l->login != NULL ? authorization.text : NULL);
+        write_request(l, &call->question, l->login != NULL ? authorization.text : NULL);
     strbuf_fini(&authorization);
     if (r < 0)
         fail_call(l, &err);
@@ -493,8 +459,7 @@ begin_call(struct http_client_connection *l)
 }
 
 void
-http_client_connection_take(struct http_client_connection *l,
-                            struct http_call *call)
+http_client_connection_take(struct http_client_connection *l, struct http_call *call)
 {
     l->call = call;
     call->link = l;
@@ -558,11 +523,7 @@ http_client_connection_open(struct http_client *client)
         l->login = connection_login_new(client->settings.login, login_ready, l);
     event_assign(&l->timer, loop_base(client->loop), -1, 0, on_time, l);
     allow(l, client->settings.connect_ms);
-    l->dial = http_dial_new(client->loop,
-                            &client->settings,
-                            &client->address,
-                            dialled,
-                            l);
+    l->dial = http_dial_new(client->loop, &client->settings, &client->address, dialled, l);
 }
 
 void

@@ -41,7 +41,7 @@ struct http_client {
 struct http_call {
     struct http_client *client;
     struct http_client_connection *link; /* NULL while the call waits */
-    struct arena *arena; /* memory of `question` and of this struct */
+    struct arena *arena;                 /* memory of `question` and of this struct */
     struct list place;
     struct http_client_request question;
     struct login_ticket ticket;
@@ -70,10 +70,9 @@ struct http_client_connection {
     struct http_call *call;
     struct strbuf login_body;
     uint64_t n_answers;
-    bool is_awaiting; /* for an answer */
-    bool is_reading;  /* the reader is running: do not free the link */
-    struct auth_frames
-        *unfreed_frames; /* of a call cancelled by its own callback */
+    bool is_awaiting;                   /* for an answer */
+    bool is_reading;                    /* the reader is running: do not free the link */
+    struct auth_frames *unfreed_frames; /* of a call cancelled by its own callback */
     bool closes_later;
 };
 
@@ -84,22 +83,16 @@ void http_client_connection_free(struct http_client_connection *l);
 void http_client_connection_open(struct http_client *client);
 
 /* Assigns a call to a READY link. Drop removes the call without `done`. */
-void http_client_connection_take(struct http_client_connection *l,
-                                 struct http_call *call);
+void http_client_connection_take(struct http_client_connection *l, struct http_call *call);
 void http_client_connection_drop(struct http_client_connection *l);
 bool http_client_connection_is_usable(const struct http_client_connection *l);
 
 /* In http_client.c. Done runs `done` and frees the call. Retry puts the call at
  * the front of the queue. Schedule assigns waiting calls later, from the loop.
  */
-void http_call_done(struct http_call *call,
-                    const struct http_response *answer,
+void http_call_done(struct http_call *call, const struct http_response *answer,
                     const struct error *err);
 void http_call_retry(struct http_call *call);
-void http_client_fail_waiting(struct http_client *client,
-                              const struct error *err);
+void http_client_fail_waiting(struct http_client *client, const struct error *err);
 void http_client_schedule(struct http_client *client);
-int http_client_unreachable(struct http_client *client,
-                            int r,
-                            const char *why,
-                            struct error *err);
+int http_client_unreachable(struct http_client *client, int r, const char *why, struct error *err);

@@ -56,8 +56,7 @@ count_peer(struct http_connection *c)
         snprintf(key, sizeof(key), "uid %u", c->peer.uid);
     } else {
         const char *colon = strrchr(c->peer.address, ':');
-        size_t length = colon != NULL ? (size_t)(colon - c->peer.address)
-                                      : strlen(c->peer.address);
+        size_t length = colon != NULL ? (size_t)(colon - c->peer.address) : strlen(c->peer.address);
 
         snprintf(key, sizeof(key), "%.*s", (int)length, c->peer.address);
     }
@@ -79,9 +78,7 @@ uncount_peer(struct http_connection *c)
 }
 
 bool
-http_connection_charge(struct http_connection *c,
-                       const char *account,
-                       unsigned most)
+http_connection_charge(struct http_connection *c, const char *account, unsigned most)
 {
     struct http_peer_count *count;
     char key[330];
@@ -149,17 +146,10 @@ identify(struct http_connection *c)
     set_socket_options(c->fd);
     if (from.any.sa_family == AF_INET) {
         inet_ntop(AF_INET, &from.v4.sin_addr, text, sizeof(text));
-        snprintf(c->peer.address,
-                 sizeof(c->peer.address),
-                 "%s:%u",
-                 text,
-                 ntohs(from.v4.sin_port));
+        snprintf(c->peer.address, sizeof(c->peer.address), "%s:%u", text, ntohs(from.v4.sin_port));
     } else {
         inet_ntop(AF_INET6, &from.v6.sin6_addr, text, sizeof(text));
-        snprintf(c->peer.address,
-                 sizeof(c->peer.address),
-                 "[%s]:%u",
-                 text,
+        snprintf(c->peer.address, sizeof(c->peer.address), "[%s]:%u", text,
                  ntohs(from.v6.sin6_port));
     }
 }
@@ -212,13 +202,10 @@ remember_fd(struct http_connection *c)
     size_t wanted = (size_t)c->fd + 1;
 
     if (wanted > server->n_by_fd) {
-        size_t count =
-            server->n_by_fd * 2 > wanted ? server->n_by_fd * 2 : wanted + 64;
+        size_t count = server->n_by_fd * 2 > wanted ? server->n_by_fd * 2 : wanted + 64;
 
-        server->by_fd =
-            xrealloc_array(server->by_fd, count, sizeof(server->by_fd[0]));
-        memset(server->by_fd + server->n_by_fd,
-               0,
+        server->by_fd = xrealloc_array(server->by_fd, count, sizeof(server->by_fd[0]));
+        memset(server->by_fd + server->n_by_fd, 0,
                (count - server->n_by_fd) * sizeof(server->by_fd[0]));
         server->n_by_fd = count;
     }
@@ -234,10 +221,9 @@ find_idle(const struct list *unproven, bool is_of_peer)
 {
     list_foreach(at, unproven)
     {
-        struct http_connection *c =
-            is_of_peer
-                ? container_of(at, struct http_connection, of_peer_place)
-                : container_of(at, struct http_connection, unproven_place);
+        struct http_connection *c = is_of_peer
+                                        ? container_of(at, struct http_connection, of_peer_place)
+                                        : container_of(at, struct http_connection, unproven_place);
 
         if (c->phase == HTTP_IDLE || c->phase == HTTP_RECEIVING)
             return c;
@@ -257,8 +243,7 @@ say_too_many(int64_t *said_at_ms, const char *who, unsigned most)
     log_warning("%s has more than %u unauthenticated connections: the oldest "
                 "idle ones are closed, and if none is idle, new ones are "
                 "refused",
-                who,
-                most);
+                who, most);
 }
 
 /* Makes room for the connection that was just accepted, or closes it. */
@@ -301,9 +286,7 @@ adopt(struct http_connection *c)
     list_add_last(&server->phases[HTTP_IDLE], &c->place);
     evhttp_connection_set_closecb(c->ev, close_done, c);
     evbuffer_add_cb(bufferevent_get_input(c->bev), http_connection_on_input, c);
-    evbuffer_add_cb(bufferevent_get_output(c->bev),
-                    http_connection_on_output,
-                    c);
+    evbuffer_add_cb(bufferevent_get_output(c->bev), http_connection_on_output, c);
     http_connection_limit_input(c);
     bufferevent_set_max_single_write(c->bev, WRITTEN_AT_ONCE);
     keep_limits(c);
@@ -312,8 +295,7 @@ adopt(struct http_connection *c)
 void
 http_connection_adopt_all(struct http_server *server)
 {
-    list_foreach_safe(at, &server->fresh)
-        adopt(container_of(at, struct http_connection, place));
+    list_foreach_safe(at, &server->fresh) adopt(container_of(at, struct http_connection, place));
 }
 
 void
@@ -328,8 +310,7 @@ reason_of(const struct http_connection *c)
 {
     if (c->close_cause == HTTP_TOO_SLOW)
         return HTTP_STREAM_TOO_SLOW;
-    return c->server->is_ending ? HTTP_STREAM_SERVER_ENDS
-                                : HTTP_STREAM_PEER_GONE;
+    return c->server->is_ending ? HTTP_STREAM_SERVER_ENDS : HTTP_STREAM_PEER_GONE;
 }
 
 /* evhttp's last callback for a connection, whoever closed it. The request or
@@ -346,12 +327,8 @@ close_done(struct evhttp_connection *ev, void *arg)
     enum http_stream_end_reason reason = reason_of(c);
 
     (void)ev;
-    evbuffer_remove_cb(bufferevent_get_input(c->bev),
-                       http_connection_on_input,
-                       c);
-    evbuffer_remove_cb(bufferevent_get_output(c->bev),
-                       http_connection_on_output,
-                       c);
+    evbuffer_remove_cb(bufferevent_get_input(c->bev), http_connection_on_input, c);
+    evbuffer_remove_cb(bufferevent_get_output(c->bev), http_connection_on_output, c);
     http_connection_release_input(c);
     uncount_peer(c);
     list_remove(&c->place);
@@ -381,9 +358,7 @@ http_connection_of(struct http_server *server, struct evhttp_request *ev)
 }
 
 void
-http_connection_set_data(struct http_connection *c,
-                         void *data,
-                         void (*free_data)(void *data))
+http_connection_set_data(struct http_connection *c, void *data, void (*free_data)(void *data))
 {
     if (c->data != NULL && c->free_data != NULL)
         c->free_data(c->data);
@@ -401,8 +376,7 @@ http_connection_enter(struct http_connection *c, enum http_phase phase)
 }
 
 void
-http_connection_close_later(struct http_connection *c,
-                            enum http_close_cause close_cause)
+http_connection_close_later(struct http_connection *c, enum http_close_cause close_cause)
 {
     if (c->close_cause != HTTP_NOT_CLOSING)
         return;
@@ -442,9 +416,7 @@ send_refusal(const struct http_connection *c)
 
     if (c->peer.is_secure) /* cannot bypass the layer */
         return;
-    http_refusal_write(c->server,
-                       c->close_cause == HTTP_TOO_LARGE ? 413 : 503,
-                       &text);
+    http_refusal_write(c->server, c->close_cause == HTTP_TOO_LARGE ? 413 : 503, &text);
     ignored = send(c->fd, text.text, text.length, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)ignored;
 }
@@ -460,10 +432,8 @@ send_rest(const struct http_connection *c)
     int n = evbuffer_peek(output, -1, NULL, pieces, ARRAY_SIZE(pieces));
 
     for (int i = 0; i < n && i < (int)ARRAY_SIZE(pieces); i++) {
-        ssize_t sent = send(c->fd,
-                            pieces[i].iov_base,
-                            pieces[i].iov_len,
-                            MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent =
+            send(c->fd, pieces[i].iov_base, pieces[i].iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (sent != (ssize_t)pieces[i].iov_len)
             break;
@@ -475,9 +445,8 @@ void
 http_connection_close_marked(struct http_server *server)
 {
     while (!list_is_empty(&server->closing)) {
-        struct http_connection *c = container_of(server->closing.next,
-                                                 struct http_connection,
-                                                 closing_place);
+        struct http_connection *c =
+            container_of(server->closing.next, struct http_connection, closing_place);
 
         if (c->close_cause == HTTP_TOO_SLOW)
             server->counts.dropped_streams++;
@@ -497,8 +466,7 @@ cut_older(struct http_server *server, enum http_phase phase, int64_t before_ms)
     struct list *head = &server->phases[phase];
 
     while (!list_is_empty(head)) {
-        struct http_connection *c =
-            container_of(head->next, struct http_connection, place);
+        struct http_connection *c = container_of(head->next, struct http_connection, place);
 
         if (c->since_ms > before_ms)
             return;
@@ -516,8 +484,7 @@ cut_idle_unproven(struct http_server *server, int64_t before_ms)
 {
     list_foreach_safe(at, &server->unproven)
     {
-        struct http_connection *c =
-            container_of(at, struct http_connection, unproven_place);
+        struct http_connection *c = container_of(at, struct http_connection, unproven_place);
 
         if (c->phase == HTTP_IDLE && c->since_ms <= before_ms)
             http_connection_close(c);
@@ -532,11 +499,9 @@ drop_stalled_streams(struct http_server *server, int64_t before_ms)
 {
     list_foreach(at, &server->phases[HTTP_STREAMING])
     {
-        struct http_connection *c =
-            container_of(at, struct http_connection, place);
+        struct http_connection *c = container_of(at, struct http_connection, place);
 
-        if (c->since_ms <= before_ms
-            && evbuffer_get_length(bufferevent_get_output(c->bev)) > 0)
+        if (c->since_ms <= before_ms && evbuffer_get_length(bufferevent_get_output(c->bev)) > 0)
             http_connection_close_later(c, HTTP_TOO_SLOW);
     }
 }
@@ -553,7 +518,7 @@ http_connection_sweep(struct http_server *server)
     cut_older(server, HTTP_SENDING, now - limits->send_ms);
     /* A long request behind another one: its reading was stopped, so resume it.
      */
-    list_foreach(at, &server->phases[HTTP_RECEIVING]) http_connection_read_on(
-        container_of(at, struct http_connection, place));
+    list_foreach(at, &server->phases[HTTP_RECEIVING])
+        http_connection_read_on(container_of(at, struct http_connection, place));
     drop_stalled_streams(server, now - limits->send_ms);
 }

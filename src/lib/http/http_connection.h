@@ -159,34 +159,25 @@ struct http_server {
  * close_later instead.
  */
 struct bufferevent *http_connection_make(struct event_base *base, void *server);
-struct bufferevent *http_connection_make_layered(struct event_base *base,
-                                                 void *server);
+struct bufferevent *http_connection_make_layered(struct event_base *base, void *server);
 void http_connection_adopt_all(struct http_server *server);
-void http_connection_set_data(struct http_connection *c,
-                              void *data,
-                              void (*free_data)(void *data));
-bool http_connection_charge(struct http_connection *c,
-                            const char *account,
-                            unsigned most);
+void http_connection_set_data(struct http_connection *c, void *data, void (*free_data)(void *data));
+bool http_connection_charge(struct http_connection *c, const char *account, unsigned most);
 void http_connection_enter(struct http_connection *c, enum http_phase phase);
-void http_connection_close_later(struct http_connection *c,
-                                 enum http_close_cause close_cause);
+void http_connection_close_later(struct http_connection *c, enum http_close_cause close_cause);
 void http_connection_close(struct http_connection *c);
 void http_connection_close_marked(struct http_server *server);
 void http_connection_sweep(struct http_server *server);
 void http_connection_unref(struct http_connection *c);
-struct http_connection *http_connection_of(struct http_server *server,
-                                           struct evhttp_request *ev);
+struct http_connection *http_connection_of(struct http_server *server, struct evhttp_request *ev);
 
 /* In http_connection_input.c. On_input and on_output: callbacks of evbuffers,
  * with the connection as argument. Read_on: reads beyond READ_AHEAD_BYTES, for
  * a request that is longer.
  */
-void http_connection_on_input(struct evbuffer *buffer,
-                              const struct evbuffer_cb_info *info,
+void http_connection_on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *info,
                               void *connection);
-void http_connection_on_output(struct evbuffer *buffer,
-                               const struct evbuffer_cb_info *info,
+void http_connection_on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *info,
                                void *connection);
 void http_connection_read_on(struct http_connection *c);
 void http_connection_limit_input(struct http_connection *c);
@@ -198,14 +189,11 @@ void http_connection_watch_for_close(struct http_connection *c);
  */
 void http_request_handle(struct evhttp_request *ev, void *server);
 void http_request_closed(struct http_request *r);
-void http_stream_closed(struct http_stream *s,
-                        enum http_stream_end_reason reason);
+void http_stream_closed(struct http_stream *s, enum http_stream_end_reason reason);
 
 /* Appends pieces to `out`, the server's scratch buffer. */
-void http_request_add_pieces(struct evbuffer *out,
-                             const struct http_piece *pieces,
+void http_request_add_pieces(struct evbuffer *out, const struct http_piece *pieces,
                              size_t n_pieces);
 
 /* Frees a request that evhttp left to the server. */
-void http_request_free_orphan(struct http_connection *c,
-                              struct evhttp_request *ev);
+void http_request_free_orphan(struct http_connection *c, struct evhttp_request *ev);

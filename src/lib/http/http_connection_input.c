@@ -49,8 +49,7 @@ http_connection_read_on(struct http_connection *c)
 {
     struct evbuffer *input = bufferevent_get_input(c->bev);
 
-    if (c->phase == HTTP_RECEIVING
-        && evbuffer_get_length(input) >= READ_AHEAD_BYTES)
+    if (c->phase == HTTP_RECEIVING && evbuffer_get_length(input) >= READ_AHEAD_BYTES)
         bufferevent_setwatermark(c->bev, EV_READ, 0, 0);
 }
 
@@ -70,16 +69,14 @@ announces_too_much(const struct http_connection *c, struct evbuffer *buffer)
 
     if (evbuffer_peek(buffer, 1, NULL, &head, 1) < 1
         || *(const char *)head.iov_base != 'P' /* POST, PUT, PATCH */
-        || memmem(head.iov_base, head.iov_len, expect, sizeof(expect) - 1)
-               == NULL)
+        || memmem(head.iov_base, head.iov_len, expect, sizeof(expect) - 1) == NULL)
         return false;
     n = head.iov_len < sizeof(text) - 1 ? head.iov_len : sizeof(text) - 1;
     memcpy(text, head.iov_base, n);
     text[n] = '\0';
     field = strcasestr(text, length);
     return field != NULL
-           && strtoull(field + sizeof(length) - 1, NULL, 10)
-                  > c->server->limits.body_bytes;
+           && strtoull(field + sizeof(length) - 1, NULL, 10) > c->server->limits.body_bytes;
 }
 
 /* Checks the newest bytes before evhttp reads them. A request with a fault is
@@ -102,13 +99,8 @@ check_syntax(struct http_connection *c, struct evbuffer *buffer, size_t added)
             return;
         }
         evbuffer_ptr_set(buffer, &at, length - added, EVBUFFER_PTR_SET);
-        n = evbuffer_peek(buffer,
-                          (ev_ssize_t)added,
-                          &at,
-                          pieces,
-                          (int)ARRAY_SIZE(pieces));
-        for (int i = 0; i < n && i < (int)ARRAY_SIZE(pieces) && added > 0;
-             i++) {
+        n = evbuffer_peek(buffer, (ev_ssize_t)added, &at, pieces, (int)ARRAY_SIZE(pieces));
+        for (int i = 0; i < n && i < (int)ARRAY_SIZE(pieces) && added > 0; i++) {
             size_t take = pieces[i].iov_len < added ? pieces[i].iov_len : added;
 
             http_syntax_feed(&c->syntax, pieces[i].iov_base, take);
@@ -120,9 +112,7 @@ check_syntax(struct http_connection *c, struct evbuffer *buffer, size_t added)
 }
 
 void
-http_connection_on_input(struct evbuffer *buffer,
-                         const struct evbuffer_cb_info *info,
-                         void *arg)
+http_connection_on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *info, void *arg)
 {
     struct http_connection *c = arg;
 
@@ -139,9 +129,7 @@ http_connection_on_input(struct evbuffer *buffer,
 }
 
 void
-http_connection_on_output(struct evbuffer *buffer,
-                          const struct evbuffer_cb_info *info,
-                          void *arg)
+http_connection_on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *info, void *arg)
 {
     struct http_connection *c = arg;
 
@@ -152,8 +140,7 @@ http_connection_on_output(struct evbuffer *buffer,
         http_refusal_note(c);
     if (c->phase == HTTP_SENDING && info->n_deleted > 0)
         http_connection_enter(c, HTTP_SENDING);
-    else if (c->phase == HTTP_STREAMING
-             && (info->n_deleted > 0 || info->orig_size == 0))
+    else if (c->phase == HTTP_STREAMING && (info->n_deleted > 0 || info->orig_size == 0))
         c->since_ms = loop_now_ms();
 }
 

@@ -35,7 +35,7 @@ struct http_dial {
     void *arg;
     struct host_lookup *lookup; /* or NULL */
     struct http_endpoints found;
-    size_t next; /* index in `found`, to try if the current one fails */
+    size_t next;                           /* index in `found`, to try if the current one fails */
     const struct http_client_layer *layer; /* or NULL */
     char *host;                            /* the name to verify, for the
                                             * layer */
@@ -113,8 +113,7 @@ on_event(struct bufferevent *bev, short what, void *arg)
 static void
 watch(struct http_dial *d, int fd)
 {
-    d->bev =
-        bufferevent_socket_new(loop_base(d->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+    d->bev = bufferevent_socket_new(loop_base(d->loop), fd, BEV_OPT_CLOSE_ON_FREE);
     if (d->bev == NULL)
         abort();
     bufferevent_setcb(d->bev, NULL, NULL, on_event, d);
@@ -183,11 +182,8 @@ looked_up(void *arg)
 }
 
 struct http_dial *
-http_dial_new(struct loop *loop,
-              const struct http_client_settings *settings,
-              const struct http_address *address,
-              http_dial_fn fn,
-              void *arg)
+http_dial_new(struct loop *loop, const struct http_client_settings *settings,
+              const struct http_address *address, http_dial_fn fn, void *arg)
 {
     struct http_dial *d = xnew(struct http_dial);
     struct host_lookup *l = xnew(struct host_lookup);

@@ -22,14 +22,9 @@ struct loop;
  * negative errno and a text. The dial must still be freed; this callback may do
  * so. Freeing an unfinished dial stops it.
  */
-typedef void (*http_dial_fn)(struct bufferevent *bev TAKES,
-                             int r,
-                             const char *why,
-                             void *arg);
+typedef void (*http_dial_fn)(struct bufferevent *bev TAKES, int r, const char *why, void *arg);
 
 void http_dial_free(struct http_dial *d);
-struct http_dial *http_dial_new(struct loop *loop,
-                                const struct http_client_settings *settings,
-                                const struct http_address *address,
-                                http_dial_fn fn,
-                                void *arg) OWNED_BY(http_dial_free);
+struct http_dial *http_dial_new(struct loop *loop, const struct http_client_settings *settings,
+                                const struct http_address *address, http_dial_fn fn, void *arg)
+    OWNED_BY(http_dial_free);

@@ -42,11 +42,7 @@ rest(struct evconnlistener *listener, void *arg)
 }
 
 static int
-start(struct loop *loop,
-      struct evhttp *evhttp,
-      struct list *listeners,
-      int fd,
-      const char *path)
+start(struct loop *loop, struct evhttp *evhttp, struct list *listeners, int fd, const char *path)
 {
     struct http_listener *l;
 
@@ -54,13 +50,8 @@ start(struct loop *loop,
         return -errno;
     l = xnew(struct http_listener);
     l->evhttp = evhttp;
-    l->listener =
-        evconnlistener_new(loop_base(loop),
-                           NULL,
-                           NULL,
-                           LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-                           0,
-                           fd);
+    l->listener = evconnlistener_new(loop_base(loop), NULL, NULL,
+                                     LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
     if (l->listener == NULL || fd_set_nonblocking(fd, true) < 0)
         abort();
     l->bound = evhttp_bind_listener(evhttp, l->listener);
@@ -76,8 +67,7 @@ is_port(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
 
-    return digits > 0 && digits <= 5 && text[digits] == '\0'
-           && atoi(text) <= UINT16_MAX;
+    return digits > 0 && digits <= 5 && text[digits] == '\0' && atoi(text) <= UINT16_MAX;
 }
 
 /* Splits "HOST:PORT", "[V6]:PORT" or "*:PORT"; the host is NULL for "*". */
@@ -89,16 +79,12 @@ split(const char *address, char **ret_host, char **ret_port, struct error *err)
     const char *host = address;
 
     if (length == 0 || colon[1] == '\0')
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "address '%s' is not HOST:PORT (as in "
                          "'127.0.0.1:6820', '[::]:6820' or '*:6820')",
                          address);
     if (!is_port(colon + 1))
-        return error_set(err,
-                         -EINVAL,
-                         "address '%s': '%s' is not a port from 0 to 65535",
-                         address,
+        return error_set(err, -EINVAL, "address '%s': '%s' is not a port from 0 to 65535", address,
                          colon + 1);
     if (host[0] == '[' && host[length - 1] == ']') {
         host++;
@@ -132,10 +118,7 @@ bind_one(const struct addrinfo *at, bool takes_both, int *ret_fd)
 }
 
 static int
-resolve(const char *host,
-        const char *port,
-        struct addrinfo **ret_found,
-        struct error *err)
+resolve(const char *host, const char *port, struct addrinfo **ret_found, struct error *err)
 {
     struct addrinfo hints = {
         .ai_flags = AI_PASSIVE,
@@ -146,11 +129,7 @@ resolve(const char *host,
 
     if (r == 0)
         return 0;
-    return error_set(err,
-                     -EADDRNOTAVAIL,
-                     "address '%s:%s': %s",
-                     host != NULL ? host : "*",
-                     port,
+    return error_set(err, -EADDRNOTAVAIL, "address '%s:%s': %s", host != NULL ? host : "*", port,
                      gai_strerror(r));
 }
 
@@ -210,8 +189,8 @@ http_listener_is_loopback(const char *address)
     struct error ignored = {0};
     char *host = NULL;
     char *port = NULL;
-    bool is_loopback = split(address, &host, &port, &ignored) == 0
-                       && host != NULL && is_loopback_host(host);
+    bool is_loopback =
+        split(address, &host, &port, &ignored) == 0 && host != NULL && is_loopback_host(host);
 
     free(host);
     free(port);
@@ -228,11 +207,8 @@ http_listener_check(const char *address, struct error *err)
 }
 
 int
-http_listener_open(struct loop *loop,
-                   struct evhttp *evhttp,
-                   struct list *listeners,
-                   const char *address,
-                   struct error *err)
+http_listener_open(struct loop *loop, struct evhttp *evhttp, struct list *listeners,
+                   const char *address, struct error *err)
 {
     CLEANUP_FREE char *host = NULL;
     CLEANUP_FREE char *port = NULL;
@@ -242,8 +218,7 @@ http_listener_open(struct loop *loop,
 
     if (r < 0)
         return r;
-    r = host == NULL ? bind_any(port, &fd, &why)
-                     : bind_named(host, port, &fd, &why);
+    r = host == NULL ? bind_any(port, &fd, &why) : bind_named(host, port, &fd, &why);
     if (r == 0)
         r = start(loop, evhttp, listeners, fd, NULL);
     if (r == 0)
@@ -252,11 +227,7 @@ http_listener_open(struct loop *loop,
         close(fd);
     if (why.code != 0)
         return error_set(err, r, "%s", why.text);
-    return error_set(err,
-                     r,
-                     "cannot listen on '%s': %s%s",
-                     address,
-                     strerror(-r),
+    return error_set(err, r, "cannot listen on '%s': %s%s", address, strerror(-r),
                      r == -EADDRINUSE ? " (is another one running?)" : "");
 }
 
@@ -314,22 +285,15 @@ bind_unix(const struct sockaddr_un *at, mode_t mode, int *ret_fd)
 }
 
 int
-http_listener_open_unix(struct loop *loop,
-                        struct evhttp *evhttp,
-                        struct list *listeners,
-                        const char *path,
-                        mode_t mode,
-                        struct error *err)
+http_listener_open_unix(struct loop *loop, struct evhttp *evhttp, struct list *listeners,
+                        const char *path, mode_t mode, struct error *err)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     int fd = -1;
     int r;
 
     if (strlen(path) >= sizeof(at.sun_path))
-        return error_set(err,
-                         -ENAMETOOLONG,
-                         "socket path '%s' is longer than %zu characters",
-                         path,
+        return error_set(err, -ENAMETOOLONG, "socket path '%s' is longer than %zu characters", path,
                          sizeof(at.sun_path) - 1);
     strcpy(at.sun_path, path);
     r = bind_unix(&at, mode, &fd);
@@ -339,19 +303,15 @@ http_listener_open_unix(struct loop *loop,
         return 0;
     if (fd >= 0)
         close(fd);
-    return error_set(err,
-                     r,
-                     "cannot listen on socket '%s': %s%s",
-                     path,
-                     strerror(-r),
+    return error_set(err, r, "cannot listen on socket '%s': %s%s", path, strerror(-r),
                      r == -EADDRINUSE ? " (is another one running?)" : "");
 }
 
 void
 http_listener_resume_all(struct list *listeners)
 {
-    list_foreach(at, listeners) evconnlistener_enable(
-        container_of(at, struct http_listener, place)->listener);
+    list_foreach(at, listeners)
+        evconnlistener_enable(container_of(at, struct http_listener, place)->listener);
 }
 
 void
@@ -387,8 +347,7 @@ http_listener_port(const struct list *listeners)
         if (l->path != NULL)
             continue;
         getsockname(evconnlistener_get_fd(l->listener), &bound.any, &length);
-        return ntohs(bound.any.sa_family == AF_INET ? bound.v4.sin_port
-                                                    : bound.v6.sin6_port);
+        return ntohs(bound.any.sa_family == AF_INET ? bound.v4.sin_port : bound.v6.sin6_port);
     }
     return 0;
 }

@@ -21,17 +21,10 @@ struct evhttp;
 struct loop;
 
 /* Life. Both append to `listeners`, which owns them; 0 or a negative errno. */
-int http_listener_open(struct loop *loop,
-                       struct evhttp *evhttp,
-                       struct list *listeners,
-                       const char *address,
-                       struct error *err);
-int http_listener_open_unix(struct loop *loop,
-                            struct evhttp *evhttp,
-                            struct list *listeners,
-                            const char *path,
-                            mode_t mode,
-                            struct error *err);
+int http_listener_open(struct loop *loop, struct evhttp *evhttp, struct list *listeners,
+                       const char *address, struct error *err);
+int http_listener_open_unix(struct loop *loop, struct evhttp *evhttp, struct list *listeners,
+                            const char *path, mode_t mode, struct error *err);
 int http_listener_check(const char *address, struct error *err);
 void http_listener_resume_all(struct list *listeners);
 void http_listener_close_all(struct list *listeners);

@@ -53,10 +53,8 @@ http_login_free(struct http_login *login)
 }
 
 struct http_login *
-http_login_new(struct loop *loop,
-               struct workers *workers,
-               const struct auth_client_settings *settings,
-               enum http_login_mode mode)
+http_login_new(struct loop *loop, struct workers *workers,
+               const struct auth_client_settings *settings, enum http_login_mode mode)
 {
     struct http_login *login = xnew(struct http_login);
 
@@ -97,15 +95,9 @@ sync_call_do(void *arg)
     struct login_call *e = arg;
 
     if (e->is_welcome)
-        e->r = auth_client_welcome(e->client,
-                                   &e->session,
-                                   e->credential,
-                                   &e->error);
+        e->r = auth_client_welcome(e->client, &e->session, e->credential, &e->error);
     else
-        e->r = auth_client_hello(e->client,
-                                 &e->session,
-                                 &e->authorization,
-                                 &e->error);
+        e->r = auth_client_hello(e->client, &e->session, &e->authorization, &e->error);
 }
 
 static void
@@ -121,9 +113,7 @@ sync_call_done(void *arg)
         l->session = e->session;
         l->opened_ms = loop_now_ms();
         strbuf_truncate(&l->authorization, 0);
-        strbuf_add(&l->authorization,
-                   e->authorization.text,
-                   e->authorization.length);
+        strbuf_add(&l->authorization, e->authorization.text, e->authorization.length);
     }
     explicit_bzero(&e->session, sizeof(e->session));
     strbuf_fini(&e->authorization);
@@ -146,11 +136,7 @@ send_login(struct connection_login *l, const char *credential, bool is_welcome)
     strbuf_init(&e->authorization);
     l->sync_call = e;
     if (l->login->workers != NULL) {
-        workers_submit(l->login->workers,
-                       l->login->loop,
-                       sync_call_do,
-                       sync_call_done,
-                       e);
+        workers_submit(l->login->workers, l->login->loop, sync_call_do, sync_call_done, e);
         return;
     }
     sync_call_do(e);
@@ -190,15 +176,12 @@ connection_login_has_session(const struct connection_login *l)
 bool
 connection_login_is_stale(const struct connection_login *l)
 {
-    return l->session.is_open
-           && loop_now_ms() - l->opened_ms > l->session.lifetime_s * 800;
+    return l->session.is_open && loop_now_ms() - l->opened_ms > l->session.lifetime_s * 800;
 }
 
 int
-connection_login_sign(struct connection_login *l,
-                      const struct http_client_request *q,
-                      struct login_ticket *ret_ticket,
-                      struct strbuf *ret_authorization,
+connection_login_sign(struct connection_login *l, const struct http_client_request *q,
+                      struct login_ticket *ret_ticket, struct strbuf *ret_authorization,
                       struct error *err)
 {
     CLEANUP_STRBUF struct strbuf sealed = STRBUF_INIT;
@@ -208,23 +191,10 @@ connection_login_sign(struct connection_login *l,
         protocol_add_sealed(&sealed, q->headers[i].name, q->headers[i].value);
     ret_ticket->is_once = !l->session.is_open;
     if (ret_ticket->is_once)
-        return auth_client_sign_once(l->login->client,
-                                     method,
-                                     q->target,
-                                     q->content_type,
-                                     q->body,
-                                     q->length,
-                                     sealed.text,
-                                     ret_ticket->nonce,
-                                     ret_authorization,
+        return auth_client_sign_once(l->login->client, method, q->target, q->content_type, q->body,
+                                     q->length, sealed.text, ret_ticket->nonce, ret_authorization,
                                      err);
-    auth_line_sign(&l->session,
-                   method,
-                   q->target,
-                   q->content_type,
-                   q->body,
-                   q->length,
-                   sealed.text,
+    auth_line_sign(&l->session, method, q->target, q->content_type, q->body, q->length, sealed.text,
                    ret_authorization);
     ret_ticket->seq = l->session.seq;
     return 0;
@@ -253,41 +223,24 @@ may_be_unproven(int status)
 }
 
 int
-connection_login_check(struct connection_login *l,
-                       const struct login_ticket *ticket,
-                       const struct http_response *answer,
-                       struct error *err)
+connection_login_check(struct connection_login *l, const struct login_ticket *ticket,
+                       const struct http_response *answer, struct error *err)
 {
-    const char *seal = http_response_header(
-        answer,
-        ticket->is_once ? PROTOCOL_CREDENTIAL_HEADER : PROTOCOL_MAC_HEADER);
+    const char *seal = http_response_header(answer, ticket->is_once ? PROTOCOL_CREDENTIAL_HEADER
+                                                                    : PROTOCOL_MAC_HEADER);
 
     if (seal == NULL && may_be_unproven(answer->status))
         return 0;
     if (ticket->is_once)
-        return auth_client_check_once(l->login->client,
-                                      ticket->nonce,
-                                      seal,
-                                      answer->status,
-                                      answer->content_type,
-                                      answer->body,
-                                      answer->length,
-                                      err);
-    return auth_line_check(&l->session,
-                           ticket->seq,
-                           seal,
-                           answer->status,
-                           answer->content_type,
-                           answer->body,
-                           answer->length,
-                           err);
+        return auth_client_check_once(l->login->client, ticket->nonce, seal, answer->status,
+                                      answer->content_type, answer->body, answer->length, err);
+    return auth_line_check(&l->session, ticket->seq, seal, answer->status, answer->content_type,
+                           answer->body, answer->length, err);
 }
 
 struct auth_frames *
-connection_login_frames(struct connection_login *l,
-                        const struct login_ticket *ticket,
-                        void (*fn)(const void *bytes, size_t length, void *arg),
-                        void *arg)
+connection_login_frames(struct connection_login *l, const struct login_ticket *ticket,
+                        void (*fn)(const void *bytes, size_t length, void *arg), void *arg)
 {
     return auth_frames_new(&l->session, ticket->seq, fn, arg);
 }

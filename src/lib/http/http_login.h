@@ -28,9 +28,7 @@ enum http_login_mode {
 
 /* Life. Free it after the clients that use it, and after its workers. */
 void http_login_free(struct http_login *login);
-struct http_login *http_login_new(struct loop *loop,
-                                  struct workers *workers,
+struct http_login *http_login_new(struct loop *loop, struct workers *workers,
                                   const struct auth_client_settings *settings,
-                                  enum http_login_mode mode)
-    OWNED_BY(http_login_free);
+                                  enum http_login_mode mode) OWNED_BY(http_login_free);
 DEFINE_CLEANUP(struct http_login, http_login_free)

@@ -73,9 +73,8 @@ parse_status(struct http_reader *r, const char *line, struct error *err)
 {
     static const char version[] = "HTTP/1.";
 
-    if (strncmp(line, version, sizeof(version) - 1) != 0
-        || strspn(line + 9, "0123456789") != 3 || line[8] != ' '
-        || (line[12] != ' ' && line[12] != '\0'))
+    if (strncmp(line, version, sizeof(version) - 1) != 0 || strspn(line + 9, "0123456789") != 3
+        || line[8] != ' ' || (line[12] != ' ' && line[12] != '\0'))
         return malformed(err, "no status line");
     r->status = (line[9] - '0') * 100 + (line[10] - '0') * 10 + line[11] - '0';
     r->closes = line[7] == '0';
@@ -83,16 +82,12 @@ parse_status(struct http_reader *r, const char *line, struct error *err)
 }
 
 static int
-parse_header(struct http_reader *r,
-             char *line,
-             size_t *capacity,
-             struct error *err)
+parse_header(struct http_reader *r, char *line, size_t *capacity, struct error *err)
 {
     char *colon = strchr(line, ':');
     char *value, *end;
 
-    if (colon == NULL || colon == line
-        || strcspn(line, " \t") < (size_t)(colon - line))
+    if (colon == NULL || colon == line || strcspn(line, " \t") < (size_t)(colon - line))
         return malformed(err, "a malformed header");
     *colon = '\0';
     value = colon + 1 + strspn(colon + 1, " \t");
@@ -140,8 +135,7 @@ choose_body(struct http_reader *r, struct error *err)
         r->closes = true;
     if (connection != NULL && strcasecmp(connection, "keep-alive") == 0)
         r->closes = false;
-    if (count_headers(r, "Content-Length") > 1
-        || count_headers(r, "Transfer-Encoding") > 1
+    if (count_headers(r, "Content-Length") > 1 || count_headers(r, "Transfer-Encoding") > 1
         || (coding != NULL && length != NULL))
         return malformed(err, "contradicting lengths");
     if (coding != NULL && strcasecmp(coding, "chunked") != 0)
@@ -149,8 +143,7 @@ choose_body(struct http_reader *r, struct error *err)
     if (length != NULL && parse_length(length, &r->left) < 0)
         return malformed(err, "a malformed length");
     r->is_chunked = coding != NULL;
-    if (r->is_to_head || r->status == 204 || r->status == 304
-        || (length != NULL && r->left == 0))
+    if (r->is_to_head || r->status == 204 || r->status == 304 || (length != NULL && r->left == 0))
         r->state = HTTP_READER_DONE;
     else if (coding != NULL)
         r->state = HTTP_READER_CHUNK;
@@ -185,9 +178,8 @@ take_head(struct http_reader *r, struct evbuffer *input, struct error *err)
     int res;
 
     if (end.pos < 0)
-        return evbuffer_get_length(input) > LARGEST_HEAD
-                   ? malformed(err, "its header does not end")
-                   : 0;
+        return evbuffer_get_length(input) > LARGEST_HEAD ? malformed(err, "its header does not end")
+                                                         : 0;
     length = (size_t)end.pos + 4;
     if (length > LARGEST_HEAD)
         return malformed(err, "its header is too long");
@@ -246,11 +238,9 @@ take_body(struct http_reader *r, struct evbuffer *input)
 static int
 take_line(struct evbuffer *input, char out[LONGEST_LINE], struct error *err)
 {
-    struct evbuffer_ptr end =
-        evbuffer_search_eol(input, NULL, NULL, EVBUFFER_EOL_CRLF_STRICT);
+    struct evbuffer_ptr end = evbuffer_search_eol(input, NULL, NULL, EVBUFFER_EOL_CRLF_STRICT);
 
-    if (end.pos >= LONGEST_LINE
-        || (end.pos < 0 && evbuffer_get_length(input) > LONGEST_LINE))
+    if (end.pos >= LONGEST_LINE || (end.pos < 0 && evbuffer_get_length(input) > LONGEST_LINE))
         return malformed(err, "a chunk header that is too long");
     if (end.pos < 0)
         return 0;
@@ -273,9 +263,7 @@ parse_chunk_size(const char *line, uint64_t *ret_size)
 }
 
 static int
-take_chunk_line(struct http_reader *r,
-                struct evbuffer *input,
-                struct error *err)
+take_chunk_line(struct http_reader *r, struct evbuffer *input, struct error *err)
 {
     char line[LONGEST_LINE];
     int res = take_line(input, line, err);
@@ -301,9 +289,7 @@ take_chunk_line(struct http_reader *r,
 }
 
 int
-http_reader_read(struct http_reader *r,
-                 struct evbuffer *input,
-                 struct error *err)
+http_reader_read(struct http_reader *r, struct evbuffer *input, struct error *err)
 {
     int res = 1;
 

@@ -54,9 +54,7 @@ void http_reader_begin(struct http_reader *r, bool is_to_head);
 /* Consumes the bytes in `input`: 0, also when the answer is incomplete (see the
  * state), or a negative errno with a text.
  */
-int http_reader_read(struct http_reader *r,
-                     struct evbuffer *input,
-                     struct error *err);
+int http_reader_read(struct http_reader *r, struct evbuffer *input, struct error *err);
 
 /* Call this when the peer has closed: 0 if that completes the answer. */
 int http_reader_close(struct http_reader *r);

@@ -18,14 +18,11 @@ explain(const struct http_server *server, int status, struct strbuf *out)
 
     switch (status) {
     case 413:
-        strbuf_printf(out,
-                      "the request body is larger than %zu MiB",
-                      l->body_bytes >> 20);
+        strbuf_printf(out, "the request body is larger than %zu MiB", l->body_bytes >> 20);
         return;
     case 501:
-        strbuf_add_text(out,
-                        "the request method is not one of GET, HEAD, POST, "
-                        "PUT, PATCH, DELETE and OPTIONS");
+        strbuf_add_text(out, "the request method is not one of GET, HEAD, POST, "
+                             "PUT, PATCH, DELETE and OPTIONS");
         return;
     case 503:
         strbuf_printf(out,
@@ -43,10 +40,7 @@ explain(const struct http_server *server, int status, struct strbuf *out)
 }
 
 const char *
-http_refusal_body(struct http_server *server,
-                  int status,
-                  const char *why,
-                  struct strbuf *out)
+http_refusal_body(struct http_server *server, int status, const char *why, struct strbuf *out)
 {
     if (server->refusal != NULL)
         return server->refusal(status, why, out, server->arg);
@@ -69,11 +63,8 @@ http_refusal_write(struct http_server *server, int status, struct strbuf *out)
                   "Content-Type: %s\r\n"
                   "Content-Length: %zu\r\n"
                   "Connection: close\r\n\r\n",
-                  status,
-                  http_status_phrase(status),
-                  status == 503 ? "Retry-After: 1\r\n" : "",
-                  type,
-                  body.length);
+                  status, http_status_phrase(status), status == 503 ? "Retry-After: 1\r\n" : "",
+                  type, body.length);
     strbuf_add(out, body.text, body.length);
 }
 
@@ -121,9 +112,8 @@ void
 http_refusal_replace_all(struct http_server *server)
 {
     while (!list_is_empty(&server->refused)) {
-        struct http_connection *c = container_of(server->refused.next,
-                                                 struct http_connection,
-                                                 refused_place);
+        struct http_connection *c =
+            container_of(server->refused.next, struct http_connection, refused_place);
 
         list_remove(&c->refused_place);
         replace(c);

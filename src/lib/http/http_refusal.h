@@ -17,13 +17,10 @@ struct http_server;
 struct strbuf;
 
 /* Writes a complete answer, head and body, that ends the connection. */
-void
-http_refusal_write(struct http_server *server, int status, struct strbuf *out);
+void http_refusal_write(struct http_server *server, int status, struct strbuf *out);
 
 /* Writes only the body. Returns its content type. */
-const char *http_refusal_body(struct http_server *server,
-                              int status,
-                              const char *why,
+const char *http_refusal_body(struct http_server *server, int status, const char *why,
                               struct strbuf *out);
 
 /* Call this when evhttp has written to the output of a connection whose request

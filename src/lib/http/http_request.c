@@ -56,8 +56,7 @@ framing_of(struct evhttp_request *ev)
     struct framing f = {0};
     struct evkeyval *header;
 
-    for (header = evhttp_request_get_input_headers(ev)->tqh_first;
-         header != NULL;
+    for (header = evhttp_request_get_input_headers(ev)->tqh_first; header != NULL;
          header = header->next.tqe_next) {
         if (strcasecmp(header->key, "Content-Length") == 0) {
             f.lengths++;
@@ -76,8 +75,7 @@ framing_of(struct evhttp_request *ev)
 static bool
 is_well_framed(const struct framing *f)
 {
-    return f->lengths <= 1 && !(f->is_encoded && f->lengths > 0)
-           && f->is_encoded == f->is_chunked;
+    return f->lengths <= 1 && !(f->is_encoded && f->lengths > 0) && f->is_encoded == f->is_chunked;
 }
 
 static struct http_request *
@@ -107,8 +105,7 @@ static void
 refuse(struct http_request *r, const char *why)
 {
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
-    const char *type =
-        http_refusal_body(r->connection->server, 400, why, &body);
+    const char *type = http_refusal_body(r->connection->server, 400, why, &body);
 
     r->closes_after = true;
     http_request_reply(r, 400, type, body.text, body.length);
@@ -119,9 +116,7 @@ refuse_syntax(struct http_request *r)
 {
     CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
 
-    strbuf_printf(&why,
-                  "the request cannot be read: %s",
-                  r->connection->syntax.fault);
+    strbuf_printf(&why, "the request cannot be read: %s", r->connection->syntax.fault);
     refuse(r, why.text);
 }
 
@@ -154,8 +149,7 @@ dispatch(struct http_request *r, struct http_server *server)
         return;
     }
     /* evhttp may read the body of a GET as the next request. */
-    if (r->method == HTTP_GET || r->method == HTTP_HEAD
-        || r->method == HTTP_OPTIONS)
+    if (r->method == HTTP_GET || r->method == HTTP_HEAD || r->method == HTTP_OPTIONS)
         r->closes_after = framing.has_length || framing.is_encoded;
     if (target_parse(evhttp_request_get_uri(r->ev), &r->target) < 0) {
         refuse(r, "malformed request target");
@@ -172,9 +166,7 @@ sent(struct evhttp_request *ev, void *arg)
     struct evbuffer *input = bufferevent_get_input(c->bev);
 
     (void)ev;
-    http_connection_enter(c,
-                          evbuffer_get_length(input) > 0 ? HTTP_RECEIVING
-                                                         : HTTP_IDLE);
+    http_connection_enter(c, evbuffer_get_length(input) > 0 ? HTTP_RECEIVING : HTTP_IDLE);
 }
 
 void
@@ -243,9 +235,7 @@ http_request_query(const struct http_request *r, const char *name)
 }
 
 bool
-http_request_query_next(const struct http_request *r,
-                        size_t *at,
-                        const char **ret_name,
+http_request_query_next(const struct http_request *r, size_t *at, const char **ret_name,
                         const char **ret_value)
 {
     const struct target_parameter *parameter;
@@ -284,9 +274,7 @@ http_request_connection_data(const struct http_request *r)
 }
 
 void
-http_request_set_connection_data(struct http_request *r,
-                                 void *data,
-                                 void (*free_data)(void *data))
+http_request_set_connection_data(struct http_request *r, void *data, void (*free_data)(void *data))
 {
     struct http_connection *c = r->connection;
 
@@ -299,8 +287,7 @@ http_request_set_connection_data(struct http_request *r,
 }
 
 void
-http_request_on_close(struct http_request *r,
-                      void (*fn)(struct http_request *r, void *arg),
+http_request_on_close(struct http_request *r, void (*fn)(struct http_request *r, void *arg),
                       void *arg)
 {
     r->on_close = fn;
@@ -308,15 +295,12 @@ http_request_on_close(struct http_request *r,
 }
 
 bool
-http_request_header_next(const struct http_request *r,
-                         const void **at,
-                         const char **ret_name,
+http_request_header_next(const struct http_request *r, const void **at, const char **ret_name,
                          const char **ret_value)
 {
     const struct evkeyval *before = *at;
     const struct evkeyval *header =
-        before != NULL ? before->next.tqe_next
-                       : evhttp_request_get_input_headers(r->ev)->tqh_first;
+        before != NULL ? before->next.tqe_next : evhttp_request_get_input_headers(r->ev)->tqh_first;
 
     if (header == NULL)
         return false;
@@ -341,9 +325,7 @@ http_request_is_closed(const struct http_request *r)
 /* Reply */
 
 void
-http_request_add_header(struct http_request *r,
-                        const char *name,
-                        const char *value)
+http_request_add_header(struct http_request *r, const char *name, const char *value)
 {
     /* evhttp would accept a folded line. */
     if (strpbrk(value, "\r\n") != NULL)
@@ -358,9 +340,7 @@ http_request_close_after(struct http_request *r)
 }
 
 void
-http_request_add_pieces(struct evbuffer *out,
-                        const struct http_piece *pieces,
-                        size_t n_pieces)
+http_request_add_pieces(struct evbuffer *out, const struct http_piece *pieces, size_t n_pieces)
 {
     bool is_behind_lent = false;
 
@@ -368,12 +348,7 @@ http_request_add_pieces(struct evbuffer *out,
         const struct http_piece *p = &pieces[i];
 
         if (p->release != NULL && p->length > COPIED_BYTES
-            && evbuffer_add_reference(out,
-                                      p->bytes,
-                                      p->length,
-                                      p->release,
-                                      p->arg)
-                   == 0) {
+            && evbuffer_add_reference(out, p->bytes, p->length, p->release, p->arg) == 0) {
             is_behind_lent = true;
             continue;
         }
@@ -410,10 +385,7 @@ date_of(struct http_server *server)
     if (now != server->date_s) {
         server->date_s = now;
         gmtime_r(&now, &tm);
-        strftime(server->date,
-                 sizeof(server->date),
-                 "%a, %d %b %Y %H:%M:%S GMT",
-                 &tm);
+        strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
     }
     return server->date;
 }
@@ -451,9 +423,7 @@ add_length(struct http_request *r, size_t length)
     char text[24];
 
     snprintf(text, sizeof(text), "%zu", length);
-    evhttp_add_header(evhttp_request_get_output_headers(r->ev),
-                      "Content-Length",
-                      text);
+    evhttp_add_header(evhttp_request_get_output_headers(r->ev), "Content-Length", text);
 }
 
 static bool
@@ -481,11 +451,8 @@ write_through(struct http_connection *c)
 }
 
 void
-http_request_reply_pieces(struct http_request *r,
-                          int status,
-                          const char *content_type,
-                          const struct http_piece *pieces,
-                          size_t n_pieces)
+http_request_reply_pieces(struct http_request *r, int status, const char *content_type,
+                          const struct http_piece *pieces, size_t n_pieces)
 {
     struct http_connection *c = r->connection;
     bool is_first; /* nothing, such as 100 Continue, is queued before it */
@@ -506,20 +473,14 @@ http_request_reply_pieces(struct http_request *r,
     }
     http_connection_enter(c, HTTP_SENDING);
     is_first = evbuffer_get_length(bufferevent_get_output(c->bev)) == 0;
-    evhttp_send_reply(r->ev,
-                      status,
-                      http_status_phrase(status),
-                      c->server->scratch);
+    evhttp_send_reply(r->ev, status, http_status_phrase(status), c->server->scratch);
     if (is_first)
         write_through(c);
     request_free(r);
 }
 
 void
-http_request_reply(struct http_request *r,
-                   int status,
-                   const char *content_type,
-                   const void *body,
+http_request_reply(struct http_request *r, int status, const char *content_type, const void *body,
                    size_t length)
 {
     struct http_piece piece = {.bytes = body, .length = length};
@@ -528,9 +489,7 @@ http_request_reply(struct http_request *r,
 }
 
 struct http_stream *
-http_request_stream(struct http_request *r,
-                    int status,
-                    const char *content_type)
+http_request_stream(struct http_request *r, int status, const char *content_type)
 {
     struct http_connection *c = r->connection;
     struct http_stream *s = xnew(struct http_stream);

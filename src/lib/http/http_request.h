@@ -40,15 +40,12 @@ enum http_method http_request_method(const struct http_request *r);
 const char *http_request_target(const struct http_request *r);
 const char *http_request_path(const struct http_request *r);
 const char *http_request_query(const struct http_request *r, const char *name);
-bool http_request_query_next(const struct http_request *r,
-                             size_t *at,
-                             const char **ret_name,
+bool http_request_query_next(const struct http_request *r, size_t *at, const char **ret_name,
                              const char **ret_value);
 const char *http_request_header(const struct http_request *r, const char *name);
 bool http_request_header_next(const struct http_request *r,
                               const void **at, /* *at is NULL at first */
-                              const char **ret_name,
-                              const char **ret_value);
+                              const char **ret_name, const char **ret_value);
 const char *http_request_body(const struct http_request *r, size_t *ret_length);
 const struct http_peer *http_request_peer(const struct http_request *r);
 
@@ -58,8 +55,7 @@ const struct http_peer *http_request_peer(const struct http_request *r);
  * has disconnected, Set only frees the new data.
  */
 void *http_request_connection_data(const struct http_request *r);
-void http_request_set_connection_data(struct http_request *r,
-                                      void *data,
+void http_request_set_connection_data(struct http_request *r, void *data,
                                       void (*free_data)(void *data));
 
 /* Sets the account of the connection, which from now on counts for the account
@@ -68,14 +64,12 @@ void http_request_set_connection_data(struct http_request *r,
  * connection stays among those that the server closes first when it has too
  * many.
  */
-bool
-http_request_charge(struct http_request *r, const char *account, unsigned most);
+bool http_request_charge(struct http_request *r, const char *account, unsigned most);
 
 /* `fn` is called once if the client disconnects before the answer, never after
  * the answer. One function at a time; NULL removes it.
  */
-void http_request_on_close(struct http_request *r,
-                           void (*fn)(struct http_request *r, void *arg),
+void http_request_on_close(struct http_request *r, void (*fn)(struct http_request *r, void *arg),
                            void *arg);
 bool http_request_is_closed(const struct http_request *r);
 
@@ -84,24 +78,15 @@ bool http_request_is_closed(const struct http_request *r);
  * NULL when there is no body. A HEAD gets only the headers. Close_after: the
  * connection ends with this answer.
  */
-void http_request_add_header(struct http_request *r,
-                             const char *name,
-                             const char *value);
+void http_request_add_header(struct http_request *r, const char *name, const char *value);
 void http_request_close_after(struct http_request *r);
-void http_request_reply(struct http_request *r TAKES,
-                        int status,
-                        const char *content_type,
-                        const void *body,
-                        size_t length);
-void http_request_reply_pieces(struct http_request *r TAKES,
-                               int status,
-                               const char *content_type,
-                               const struct http_piece *pieces,
-                               size_t n_pieces);
+void http_request_reply(struct http_request *r TAKES, int status, const char *content_type,
+                        const void *body, size_t length);
+void http_request_reply_pieces(struct http_request *r TAKES, int status, const char *content_type,
+                               const struct http_piece *pieces, size_t n_pieces);
 
 /* Starts a stream instead of a reply: sends the headers at once. See
  * http_stream.h.
  */
-struct http_stream *http_request_stream(struct http_request *r TAKES,
-                                        int status,
+struct http_stream *http_request_stream(struct http_request *r TAKES, int status,
                                         const char *content_type);

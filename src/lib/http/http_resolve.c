@@ -31,11 +31,7 @@ http_resolve(const char *host, struct http_endpoints *places, struct error *err)
     int r = getaddrinfo(host, NULL, &hints, &found);
 
     if (r != 0)
-        return error_set(err,
-                         -EHOSTUNREACH,
-                         "host '%s': %s",
-                         host,
-                         gai_strerror(r));
+        return error_set(err, -EHOSTUNREACH, "host '%s': %s", host, gai_strerror(r));
     for (const struct addrinfo *a = found; a != NULL; a = a->ai_next)
         add(places, a);
     freeaddrinfo(found);

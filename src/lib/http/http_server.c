@@ -89,19 +89,12 @@ static void
 start_sweep(struct http_server *server)
 {
     const struct http_limits *l = &server->limits;
-    int64_t ms = least(least(l->receive_ms, l->unproven_ms),
-                       least(l->idle_ms, l->send_ms))
-                 / 4;
+    int64_t ms = least(least(l->receive_ms, l->unproven_ms), least(l->idle_ms, l->send_ms)) / 4;
     struct timeval tv;
 
     ms = least(ms < 10 ? 10 : ms, 1000);
     tv = (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    event_assign(&server->sweep,
-                 loop_base(server->loop),
-                 -1,
-                 EV_PERSIST,
-                 do_sweep,
-                 server);
+    event_assign(&server->sweep, loop_base(server->loop), -1, EV_PERSIST, do_sweep, server);
     event_add(&server->sweep, &tv);
 }
 
@@ -113,27 +106,23 @@ new_evhttp(struct http_server *server,
 
     if (evhttp == NULL)
         abort();
-    evhttp_set_max_headers_size(evhttp,
-                                (ev_ssize_t)server->limits.header_bytes);
+    evhttp_set_max_headers_size(evhttp, (ev_ssize_t)server->limits.header_bytes);
     evhttp_set_max_body_size(evhttp, (ev_ssize_t)server->limits.body_bytes);
     /* After refusing a body that is too long, go on reading it and discard it:
      * a client that is still sending would see a reset instead of the 413.
      */
     evhttp_set_flags(evhttp, EVHTTP_SERVER_LINGERING_CLOSE);
     evhttp_set_default_content_type(evhttp, NULL);
-    evhttp_set_allowed_methods(
-        evhttp,
-        EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT
-            | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH);
+    evhttp_set_allowed_methods(evhttp, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD
+                                           | EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS
+                                           | EVHTTP_REQ_PATCH);
     evhttp_set_bevcb(evhttp, make, server);
     evhttp_set_gencb(evhttp, http_request_handle, server);
     return evhttp;
 }
 
 struct http_server *
-http_server_new(struct loop *loop,
-                const struct http_limits *limits,
-                http_server_fn handler,
+http_server_new(struct loop *loop, const struct http_limits *limits, http_server_fn handler,
                 void *arg)
 {
     struct http_server *server = xnew(struct http_server);
@@ -151,12 +140,7 @@ http_server_new(struct loop *loop,
     list_init(&server->layered_listeners);
     for (size_t i = 0; i < HTTP_PHASES; i++)
         list_init(&server->phases[i]);
-    event_assign(&server->deferred,
-                 loop_base(loop),
-                 -1,
-                 0,
-                 run_deferred,
-                 server);
+    event_assign(&server->deferred, loop_base(loop), -1, 0, run_deferred, server);
     server->scratch = evbuffer_new();
     if (server->scratch == NULL)
         abort();
@@ -182,9 +166,8 @@ http_server_free(struct http_server *server)
     http_connection_adopt_all(server);
     for (size_t i = 0; i < HTTP_PHASES; i++)
         while (!list_is_empty(&server->phases[i]))
-            http_connection_close(container_of(server->phases[i].next,
-                                               struct http_connection,
-                                               place));
+            http_connection_close(
+                container_of(server->phases[i].next, struct http_connection, place));
     event_del(&server->deferred);
     event_del(&server->sweep);
     evhttp_free(server->evhttp);
@@ -209,44 +192,27 @@ http_server_is_loopback(const char *address)
 }
 
 int
-http_server_listen(struct http_server *server,
-                   const char *address,
-                   struct error *err)
+http_server_listen(struct http_server *server, const char *address, struct error *err)
 {
-    return http_listener_open(server->loop,
-                              server->evhttp,
-                              &server->listeners,
-                              address,
-                              err);
+    return http_listener_open(server->loop, server->evhttp, &server->listeners, address, err);
 }
 
 int
-http_server_listen_layered(struct http_server *server,
-                           const char *address,
-                           const struct http_layer *layer,
-                           struct error *err)
+http_server_listen_layered(struct http_server *server, const char *address,
+                           const struct http_layer *layer, struct error *err)
 {
     server->layer = *layer;
     if (server->layered == NULL)
         server->layered = new_evhttp(server, http_connection_make_layered);
-    return http_listener_open(server->loop,
-                              server->layered,
-                              &server->layered_listeners,
-                              address,
+    return http_listener_open(server->loop, server->layered, &server->layered_listeners, address,
                               err);
 }
 
 int
-http_server_listen_unix(struct http_server *server,
-                        const char *path,
-                        mode_t mode,
+http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
                         struct error *err)
 {
-    return http_listener_open_unix(server->loop,
-                                   server->evhttp,
-                                   &server->listeners,
-                                   path,
-                                   mode,
+    return http_listener_open_unix(server->loop, server->evhttp, &server->listeners, path, mode,
                                    err);
 }
 

@@ -30,18 +30,18 @@ struct strbuf;
  * with each member.
  */
 struct http_limits {
-    size_t header_bytes;   /* 64 KiB; more is 400 */
-    size_t body_bytes;     /* 16 MiB; more is 413 */
-    size_t inflight_bytes; /* 256 MiB: bodies of all connections; above: 503 */
-    size_t queued_bytes;   /* 8 MiB: unread part of a stream; above: dropped */
-    unsigned connections;  /* 20,000 */
+    size_t header_bytes;       /* 64 KiB; more is 400 */
+    size_t body_bytes;         /* 16 MiB; more is 413 */
+    size_t inflight_bytes;     /* 256 MiB: bodies of all connections; above: 503 */
+    size_t queued_bytes;       /* 8 MiB: unread part of a stream; above: dropped */
+    unsigned connections;      /* 20,000 */
     unsigned peer_connections; /* 4,096 without an account (see
                                 * http_request_charge), of one address, or of
                                 * one uid if local */
     int64_t receive_ms;        /* 30,000: first byte to the end of a request */
     int64_t idle_ms;           /* 120,000: between requests; not for streams */
     int64_t unproven_ms;       /* 10,000: the same, without an account */
-    int64_t send_ms; /* 30,000: without the peer reading any of an answer */
+    int64_t send_ms;           /* 30,000: without the peer reading any of an answer */
 };
 
 typedef void (*http_server_fn)(struct http_request *request, void *arg);
@@ -51,10 +51,8 @@ typedef void (*http_server_fn)(struct http_request *request, void *arg);
  * `closed` is called for streams.
  */
 void http_server_free(struct http_server *server);
-struct http_server *http_server_new(struct loop *loop,
-                                    const struct http_limits *limits,
-                                    http_server_fn handler,
-                                    void *arg) OWNED_BY(http_server_free);
+struct http_server *http_server_new(struct loop *loop, const struct http_limits *limits,
+                                    http_server_fn handler, void *arg) OWNED_BY(http_server_free);
 DEFINE_CLEANUP(struct http_server, http_server_free)
 
 /* Writes the body of the answer to a request that never reaches the handler,
@@ -62,12 +60,8 @@ DEFINE_CLEANUP(struct http_server, http_server_free)
  * type. Without such a function the body is `why` as plain text. `arg` is the
  * handler's.
  */
-typedef const char *(*http_refusal_fn)(int status,
-                                       const char *why,
-                                       struct strbuf *body,
-                                       void *arg);
-void http_server_set_refusal_text(struct http_server *server,
-                                  http_refusal_fn fn);
+typedef const char *(*http_refusal_fn)(int status, const char *why, struct strbuf *body, void *arg);
+void http_server_set_refusal_text(struct http_server *server, http_refusal_fn fn);
 
 /* Change. Listen on "127.0.0.1:6820", "[::]:6820", "*:6820" (both families),
  * port 0 for any free one; or on a Unix socket with the given mode, which
@@ -78,9 +72,7 @@ void http_server_set_refusal_text(struct http_server *server,
  */
 int http_server_check_address(const char *address, struct error *err);
 bool http_server_is_loopback(const char *address);
-int http_server_listen(struct http_server *server,
-                       const char *address,
-                       struct error *err);
+int http_server_listen(struct http_server *server, const char *address, struct error *err);
 /* Listens under another layer, such as TLS: `make` makes the bufferevent of
  * each connection, which closes its descriptor when it is freed. A server has
  * at most one such layer. Its peers are secure.
@@ -89,13 +81,9 @@ struct http_layer {
     struct bufferevent *(*make)(struct event_base *base, void *arg);
     void *arg;
 };
-int http_server_listen_layered(struct http_server *server,
-                               const char *address,
-                               const struct http_layer *layer,
-                               struct error *err);
-int http_server_listen_unix(struct http_server *server,
-                            const char *path,
-                            mode_t mode,
+int http_server_listen_layered(struct http_server *server, const char *address,
+                               const struct http_layer *layer, struct error *err);
+int http_server_listen_unix(struct http_server *server, const char *path, mode_t mode,
                             struct error *err);
 void http_server_pause(struct http_server *server);
 

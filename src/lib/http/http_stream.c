@@ -29,8 +29,7 @@ output_of(const struct http_stream *s)
 static bool
 is_open(const struct http_stream *s)
 {
-    return s->connection != NULL
-           && s->connection->close_cause == HTTP_NOT_CLOSING;
+    return s->connection != NULL && s->connection->close_cause == HTTP_NOT_CLOSING;
 }
 
 static void
@@ -56,8 +55,7 @@ tell_closed(void *arg)
 
 /* The client may have disconnected before its stream began. */
 void
-http_stream_set_callbacks(struct http_stream *s,
-                          const struct http_stream_callbacks *callbacks)
+http_stream_set_callbacks(struct http_stream *s, const struct http_stream_callbacks *callbacks)
 {
     s->callbacks = *callbacks;
     if (s->connection != NULL || s->callbacks.closed == NULL || s->is_telling)
@@ -79,9 +77,7 @@ release(const struct http_piece *pieces, size_t n_pieces)
  * HEAD).
  */
 static void
-send_by_evhttp(struct http_stream *s,
-               const struct http_piece *pieces,
-               size_t n_pieces)
+send_by_evhttp(struct http_stream *s, const struct http_piece *pieces, size_t n_pieces)
 {
     struct evbuffer *scratch = s->connection->server->scratch;
 
@@ -89,9 +85,8 @@ send_by_evhttp(struct http_stream *s,
     evhttp_send_reply_chunk_with_cb(s->ev, scratch, on_drained, s->connection);
     /* Drops a body, which an answer to HEAD must not have. */
     evbuffer_drain(scratch, evbuffer_get_length(scratch));
-    s->is_framed = evhttp_find_header(evhttp_request_get_output_headers(s->ev),
-                                      "Transfer-Encoding")
-                   != NULL;
+    s->is_framed =
+        evhttp_find_header(evhttp_request_get_output_headers(s->ev), "Transfer-Encoding") != NULL;
 }
 
 /* Writes to the socket directly while the bufferevent is empty: for a peer that
@@ -115,10 +110,7 @@ write_through(const struct http_stream *s, struct iovec *vectors, size_t n)
  * allocate as much as the piece.
  */
 static void
-queue(struct http_stream *s,
-      const char *head,
-      const struct http_piece *pieces,
-      size_t n_pieces,
+queue(struct http_stream *s, const char *head, const struct http_piece *pieces, size_t n_pieces,
       size_t sent)
 {
     struct evbuffer *scratch = s->connection->server->scratch;
@@ -131,9 +123,7 @@ queue(struct http_stream *s,
 }
 
 static void
-send_chunk(struct http_stream *s,
-           const struct http_piece *pieces,
-           size_t n_pieces)
+send_chunk(struct http_stream *s, const struct http_piece *pieces, size_t n_pieces)
 {
     struct iovec vectors[VECTORS];
     size_t n = 0, length = 0, sent = 0;
@@ -145,10 +135,8 @@ send_chunk(struct http_stream *s,
     if (length > 0 && n_pieces + 2 <= VECTORS) {
         vectors[n++] = (struct iovec){head, strlen(head)};
         for (size_t i = 0; i < n_pieces; i++)
-            vectors[n++] = (struct iovec){(void *)(uintptr_t)pieces[i].bytes,
-                                          pieces[i].length};
-        vectors[n++] =
-            (struct iovec){(void *)(uintptr_t)CHUNK_END, strlen(CHUNK_END)};
+            vectors[n++] = (struct iovec){(void *)(uintptr_t)pieces[i].bytes, pieces[i].length};
+        vectors[n++] = (struct iovec){(void *)(uintptr_t)CHUNK_END, strlen(CHUNK_END)};
         sent = write_through(s, vectors, n);
     }
     if (length == 0 || sent == strlen(head) + length + strlen(CHUNK_END))
@@ -158,9 +146,7 @@ send_chunk(struct http_stream *s,
 }
 
 int
-http_stream_send(struct http_stream *s,
-                 const struct http_piece *pieces,
-                 size_t n_pieces)
+http_stream_send(struct http_stream *s, const struct http_piece *pieces, size_t n_pieces)
 {
     struct http_connection *c = s->connection;
 

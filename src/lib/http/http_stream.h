@@ -28,9 +28,7 @@ struct http_stream_callbacks {
      * returns. If NULL, sends after the peer has disconnected are discarded
      * until http_stream_end.
      */
-    void (*closed)(struct http_stream *s,
-                   enum http_stream_end_reason reason,
-                   void *arg);
+    void (*closed)(struct http_stream *s, enum http_stream_end_reason reason, void *arg);
     /* Called when the peer has received the bytes that a send left queued, for
      * producers that should not be faster than the peer (logs). May be NULL.
      */
@@ -47,11 +45,8 @@ struct http_stream_callbacks {
  */
 void http_stream_set_callbacks(struct http_stream *s,
                                const struct http_stream_callbacks *callbacks);
-int http_stream_send(struct http_stream *s,
-                     const struct http_piece *pieces,
-                     size_t n_pieces);
-int
-http_stream_send_text(struct http_stream *s, const void *text, size_t length);
+int http_stream_send(struct http_stream *s, const struct http_piece *pieces, size_t n_pieces);
+int http_stream_send_text(struct http_stream *s, const void *text, size_t length);
 void http_stream_end(struct http_stream *s TAKES);
 void http_stream_cut(struct http_stream *s TAKES);
 

@@ -10,9 +10,7 @@
 static bool
 is_name_character(char c)
 {
-    return c != '\0'
-           && (isalnum((unsigned char)c)
-               || strchr("!#$%&'*+-.^_`|~", c) != NULL);
+    return c != '\0' && (isalnum((unsigned char)c) || strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
 static bool
@@ -201,9 +199,7 @@ http_syntax_passes(const struct http_syntax *s)
 {
     if (s->fault != NULL)
         return UINT64_MAX;
-    return s->state == HTTP_SYNTAX_BODY || s->state == HTTP_SYNTAX_CHUNK
-               ? s->left
-               : 0;
+    return s->state == HTTP_SYNTAX_BODY || s->state == HTTP_SYNTAX_CHUNK ? s->left : 0;
 }
 
 void
@@ -214,8 +210,7 @@ http_syntax_pass(struct http_syntax *s, uint64_t length)
     s->left -= length;
     if (s->left > 0)
         return;
-    s->state = s->state == HTTP_SYNTAX_CHUNK ? HTTP_SYNTAX_CHUNK_END
-                                             : HTTP_SYNTAX_BEFORE;
+    s->state = s->state == HTTP_SYNTAX_CHUNK ? HTTP_SYNTAX_CHUNK_END : HTTP_SYNTAX_BEFORE;
 }
 
 void
@@ -233,8 +228,7 @@ http_syntax_feed(struct http_syntax *s, const char *bytes, size_t length)
         }
         i++;
         if (s->has_cr != (c == '\n')) {
-            s->fault =
-                s->has_cr ? "a bare CR" : "a line that ends in a bare LF";
+            s->fault = s->has_cr ? "a bare CR" : "a line that ends in a bare LF";
         } else if (c == '\n') {
             s->has_cr = false;
             end_line(s);

@@ -59,10 +59,7 @@ count_parameters(const char *query, const char *end)
 }
 
 static int
-decode_parameter(const char *text,
-                 const char *end,
-                 struct target_parameter *parameter,
-                 char **out)
+decode_parameter(const char *text, const char *end, struct target_parameter *parameter, char **out)
 {
     const char *equals = memchr(text, '=', (size_t)(end - text));
     const char *name_end = equals != NULL ? equals : end;
@@ -78,11 +75,8 @@ decode_parameter(const char *text,
 }
 
 static int
-decode_query(const char *query,
-             const char *end,
-             struct target_parameter *parameters,
-             size_t *ret_count,
-             char **out)
+decode_query(const char *query, const char *end, struct target_parameter *parameters,
+             size_t *ret_count, char **out)
 {
     size_t count = 0;
 
@@ -146,10 +140,7 @@ target_parse(const char *text, struct target *ret_target)
     t.parameters = (struct target_parameter *)(void *)t.memory;
     r = decode(path, path_length, false, &out);
     if (r == 0)
-        r = decode_query(query,
-                         end,
-                         (struct target_parameter *)(void *)t.memory,
-                         &t.n_parameters,
+        r = decode_query(query, end, (struct target_parameter *)(void *)t.memory, &t.n_parameters,
                          &out);
     if (r < 0) {
         free(t.memory);
@@ -171,9 +162,8 @@ target_find(const struct target *t, const char *name)
 static bool
 is_unreserved(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-           || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_'
-           || c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-'
+           || c == '.' || c == '_' || c == '~';
 }
 
 void

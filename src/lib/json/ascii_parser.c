@@ -37,9 +37,7 @@ static struct json *read_value(struct quick *q);
 static void
 skip_blanks(struct quick *q)
 {
-    while (q->at < q->end
-           && (*q->at == ' ' || *q->at == '\n' || *q->at == '\r'
-               || *q->at == '\t'))
+    while (q->at < q->end && (*q->at == ' ' || *q->at == '\n' || *q->at == '\r' || *q->at == '\t'))
         q->at++;
 }
 
@@ -63,8 +61,8 @@ are_plain(const char *p)
     uint64_t bytes;
 
     memcpy(&bytes, p, sizeof(bytes));
-    return (octet_beyond_ascii(bytes) | octet_below(bytes, 0x20)
-            | octet_equal(bytes, '"') | octet_equal(bytes, '\\'))
+    return (octet_beyond_ascii(bytes) | octet_below(bytes, 0x20) | octet_equal(bytes, '"')
+            | octet_equal(bytes, '\\'))
            == 0;
 }
 
@@ -193,10 +191,7 @@ read_text(struct quick *q, size_t *ret_length)
 }
 
 static struct json *
-text_value(struct quick *q,
-           enum json_type type,
-           const char *text,
-           size_t length)
+text_value(struct quick *q, enum json_type type, const char *text, size_t length)
 {
     struct json *v = arena_alloc(q->arena, sizeof(*v));
 
@@ -291,8 +286,7 @@ static bool
 is_new(const struct quick *q, size_t first, const char *name)
 {
     for (size_t i = first; i < q->n_stack; i++)
-        if (q->stack[i].name[0] == name[0]
-            && strcmp(q->stack[i].name, name) == 0)
+        if (q->stack[i].name[0] == name[0] && strcmp(q->stack[i].name, name) == 0)
             return false;
     return q->n_stack - first < MOST_MEMBERS;
 }
@@ -365,8 +359,7 @@ read_container(struct quick *q, enum json_type type, char last)
         return NULL;
     q->at++;
     skip_blanks(q);
-    return read_inside(q, type, first, last) ? close_container(q, type, first)
-                                             : NULL;
+    return read_inside(q, type, first, last) ? close_container(q, type, first) : NULL;
 }
 
 static struct json *
@@ -394,10 +387,7 @@ read_value(struct quick *q)
 }
 
 struct json *
-json_parse_ascii(struct arena *arena,
-                 const char *text,
-                 size_t length,
-                 size_t most)
+json_parse_ascii(struct arena *arena, const char *text, size_t length, size_t most)
 {
     struct quick q;
     struct json *root;

@@ -20,15 +20,8 @@ struct json;
 struct json_notes;
 
 /* NULL: this parser does not support the text. */
-struct json *json_parse_ascii(struct arena *arena,
-                              const char *text,
-                              size_t length,
-                              size_t most);
+struct json *json_parse_ascii(struct arena *arena, const char *text, size_t length, size_t most);
 
 /* The other parser, in parse.c: json_parse() of any text. */
-struct json *json_parse_by_events(struct arena *arena,
-                                  const char *text,
-                                  size_t length,
-                                  size_t most,
-                                  struct json_notes *notes,
-                                  struct error *err);
+struct json *json_parse_by_events(struct arena *arena, const char *text, size_t length, size_t most,
+                                  struct json_notes *notes, struct error *err);

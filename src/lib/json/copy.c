@@ -25,8 +25,7 @@ is_kept(const struct copying *c, const void *p)
 {
     const uintptr_t first = (uintptr_t)c->kept.bytes;
 
-    return p == NULL
-           || ((uintptr_t)p >= first && (uintptr_t)p - first < c->kept.size);
+    return p == NULL || ((uintptr_t)p >= first && (uintptr_t)p - first < c->kept.size);
 }
 
 static void *
@@ -45,10 +44,7 @@ move(struct copying *c, const void *from, size_t size)
 
 /* Copies a text under the same rules as decode.c, so each text is held once. */
 static const char *
-move_text(struct copying *c,
-          const struct field *f,
-          const char *text,
-          size_t length)
+move_text(struct copying *c, const struct field *f, const char *text, size_t length)
 {
     const char *known = seen_texts_known(f, text, length);
     const char *to = text;
@@ -99,8 +95,7 @@ move_tree(struct copying *c, const struct field *f, const struct json *from)
             to->text = text;
         break;
     case JSON_ARRAY: {
-        struct json **items =
-            move(c, from->items, from->count * sizeof(*items));
+        struct json **items = move(c, from->items, from->count * sizeof(*items));
 
         for (uint32_t i = 0; i < from->count; i++) {
             struct json *item = move_tree(c, f, from->items[i]);
@@ -113,8 +108,7 @@ move_tree(struct copying *c, const struct field *f, const struct json *from)
         break;
     }
     case JSON_OBJECT: {
-        struct json_member *members =
-            move(c, from->members, from->count * sizeof(*members));
+        struct json_member *members = move(c, from->members, from->count * sizeof(*members));
 
         for (uint32_t i = 0; i < from->count; i++) {
             const char *name = from->members[i].name;
@@ -135,19 +129,12 @@ move_tree(struct copying *c, const struct field *f, const struct json *from)
     return to;
 }
 
-static void
-copy_record(struct copying *c, const struct record *record, char *at);
+static void copy_record(struct copying *c, const struct record *record, char *at);
 
-static void copy_value(struct copying *c,
-                       const struct field *f,
-                       enum field_type type,
-                       char *at);
+static void copy_value(struct copying *c, const struct field *f, enum field_type type, char *at);
 
 static void
-copy_items(struct copying *c,
-           const struct field *f,
-           struct any_list *list,
-           size_t size,
+copy_items(struct copying *c, const struct field *f, struct any_list *list, size_t size,
            bool is_map)
 {
     char *item;
@@ -165,10 +152,7 @@ copy_items(struct copying *c,
 }
 
 static void
-copy_value(struct copying *c,
-           const struct field *f,
-           enum field_type type,
-           char *at)
+copy_value(struct copying *c, const struct field *f, enum field_type type, char *at)
 {
     const struct json **tree;
     struct json *moved;
@@ -236,9 +220,7 @@ copy_record(struct copying *c, const struct record *record, char *at)
 }
 
 struct record_space
-record_measure_copy(const struct record *record,
-                    const void *from,
-                    struct record_kept kept)
+record_measure_copy(const struct record *record, const void *from, struct record_kept kept)
 {
     struct copying c = {.kept = kept};
 
@@ -247,10 +229,7 @@ record_measure_copy(const struct record *record,
 }
 
 void
-record_copy_into(const struct record *record,
-                 struct record_kept kept,
-                 void *aligned,
-                 void *packed,
+record_copy_into(const struct record *record, struct record_kept kept, void *aligned, void *packed,
                  void *copy)
 {
     struct copying c = {.aligned = aligned, .packed = packed, .kept = kept};

@@ -40,15 +40,11 @@ next_is_shared(struct filler *from)
 {
     unsigned note = from->n_notes++;
 
-    return note < RECORD_NOTES
-           && (from->space->shared[note / 64] >> note % 64 & 1) != 0;
+    return note < RECORD_NOTES && (from->space->shared[note / 64] >> note % 64 & 1) != 0;
 }
 
 static const char *
-take_text(struct filler *to,
-          const struct field *f,
-          const char *text,
-          size_t length,
+take_text(struct filler *to, const struct field *f, const char *text, size_t length,
           const char *like)
 {
     bool remembers;
@@ -75,11 +71,8 @@ take_text(struct filler *to,
     return p;
 }
 
-static void fill_object(const struct record *record,
-                        const struct json *object,
-                        const void *like,
-                        struct filler *from,
-                        void *to);
+static void fill_object(const struct record *record, const struct json *object, const void *like,
+                        struct filler *from, void *to);
 
 static struct json *
 fill_tree(const struct field *f, const struct json *v, struct filler *from)
@@ -104,8 +97,7 @@ fill_tree(const struct field *f, const struct json *v, struct filler *from)
         for (uint32_t i = 0; i < v->count; i++) {
             const char *name = v->members[i].name;
 
-            copy->members[i].name =
-                take_text(from, f, name, strlen(name), NULL);
+            copy->members[i].name = take_text(from, f, name, strlen(name), NULL);
             copy->members[i].value = fill_tree(f, v->members[i].value, from);
         }
         break;
@@ -116,19 +108,12 @@ fill_tree(const struct field *f, const struct json *v, struct filler *from)
     return copy;
 }
 
-static void fill_value(const struct field *f,
-                       enum field_type type,
-                       const struct json *v,
-                       const void *like,
-                       struct filler *from,
-                       void *to);
+static void fill_value(const struct field *f, enum field_type type, const struct json *v,
+                       const void *like, struct filler *from, void *to);
 
 static void
-fill_list(const struct field *f,
-          const struct json *v,
-          const struct any_list *like,
-          struct filler *from,
-          struct any_list *to)
+fill_list(const struct field *f, const struct json *v, const struct any_list *like,
+          struct filler *from, struct any_list *to)
 {
     size_t size = field_element_size(f);
     char *item;
@@ -140,20 +125,12 @@ fill_list(const struct field *f,
     }
     to->items = item = take(from, size * v->count);
     for (uint32_t i = 0; i < v->count; i++, item += size)
-        fill_value(f,
-                   f->element,
-                   v->items[i],
-                   field_item(like, size, i),
-                   from,
-                   item);
+        fill_value(f, f->element, v->items[i], field_item(like, size, i), from, item);
 }
 
 static void
-fill_map(const struct field *f,
-         const struct json *v,
-         const struct any_list *like,
-         struct filler *from,
-         struct any_list *to)
+fill_map(const struct field *f, const struct json *v, const struct any_list *like,
+         struct filler *from, struct any_list *to)
 {
     size_t size = field_entry_size(f);
     char *entry;
@@ -170,22 +147,14 @@ fill_map(const struct field *f,
 
         *(const char **)(void *)entry =
             take_text(from, f, key, strlen(key), field_entry_key(other));
-        fill_value(f,
-                   f->element,
-                   v->members[i].value,
-                   field_entry_value(other),
-                   from,
+        fill_value(f, f->element, v->members[i].value, field_entry_value(other), from,
                    entry + sizeof(char *));
     }
 }
 
 static void
-fill_value(const struct field *f,
-           enum field_type type,
-           const struct json *v,
-           const void *like,
-           struct filler *from,
-           void *to)
+fill_value(const struct field *f, enum field_type type, const struct json *v, const void *like,
+           struct filler *from, void *to)
 {
     switch (type) {
     case FIELD_STRING:
@@ -193,12 +162,8 @@ fill_value(const struct field *f,
     case FIELD_INT_OR_STRING:
     case FIELD_BYTES:
         if (v->type == JSON_STRING || v->type == JSON_NUMBER)
-            *(const char **)to =
-                take_text(from,
-                          f,
-                          v->text,
-                          v->count,
-                          like != NULL ? *(const char *const *)like : NULL);
+            *(const char **)to = take_text(from, f, v->text, v->count,
+                                           like != NULL ? *(const char *const *)like : NULL);
         break;
     case FIELD_BOOL:
         *(bool *)to = json_is_true(v);
@@ -228,18 +193,14 @@ fill_value(const struct field *f,
             fill_map(f, v, like, from, to);
         break;
     case FIELD_ANY:
-        *(const struct json **)to = next_is_shared(from)
-                                        ? *(const struct json *const *)like
-                                        : fill_tree(f, v, from);
+        *(const struct json **)to =
+            next_is_shared(from) ? *(const struct json *const *)like : fill_tree(f, v, from);
         break;
     }
 }
 
 static void
-fill_member(const struct field *f,
-            const struct json *v,
-            const void *like,
-            struct filler *from,
+fill_member(const struct field *f, const struct json *v, const void *like, struct filler *from,
             void *to)
 {
     if (field_is_pointed(f)) {
@@ -255,11 +216,8 @@ fill_member(const struct field *f,
 }
 
 static void
-fill_object(const struct record *record,
-            const struct json *object,
-            const void *like,
-            struct filler *from,
-            void *to)
+fill_object(const struct record *record, const struct json *object, const void *like,
+            struct filler *from, void *to)
 {
     unsigned guess = 0;
 
@@ -270,21 +228,13 @@ fill_object(const struct record *record,
         const struct field *f = field_bound(record, m, &guess);
 
         if (f != NULL)
-            fill_member(f,
-                        m->value,
-                        field_in(f, like),
-                        from,
-                        (char *)to + f->offset);
+            fill_member(f, m->value, field_in(f, like), from, (char *)to + f->offset);
     }
 }
 
 void
-record_decode_into(const struct record *record,
-                   const struct json *object,
-                   const void *like,
-                   const struct record_space *space,
-                   void *block,
-                   void *ret_struct)
+record_decode_into(const struct record *record, const struct json *object, const void *like,
+                   const struct record_space *space, void *block, void *ret_struct)
 {
     struct filler from;
 
@@ -298,9 +248,7 @@ record_decode_into(const struct record *record,
 }
 
 void
-record_decode(const struct record *record,
-              struct arena *arena,
-              const struct json *object,
+record_decode(const struct record *record, struct arena *arena, const struct json *object,
               void *ret_struct)
 {
     struct record_space space = record_measure(record, object, NULL);

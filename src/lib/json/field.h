@@ -21,8 +21,7 @@ struct any_list {
 /* The field of that name, or NULL. The search starts at `guess`, where a walk
  * in the table's order expects the field.
  */
-const struct field *
-field_find(const struct record *record, const char *name, unsigned guess);
+const struct field *field_find(const struct record *record, const char *name, unsigned guess);
 
 /* Bytes of one value in a list, and of one key with its value in a map. */
 size_t field_element_size(const struct field *f);
@@ -33,8 +32,7 @@ bool field_is_pointed(const struct field *f);
 size_t field_pointed_size(const struct field *f);
 
 /* The field of a member that has a value, if the struct binds it. */
-const struct field *field_bound(const struct record *record,
-                                const struct json_member *m,
+const struct field *field_bound(const struct record *record, const struct json_member *m,
                                 unsigned *guess);
 enum field_type field_bound_type(const struct field *f);
 
@@ -62,9 +60,7 @@ field_pointed(const void *like)
 static inline const void *
 field_item(const struct any_list *like, size_t size, uint32_t i)
 {
-    return like != NULL && i < like->count
-               ? (const char *)like->items + i * size
-               : NULL;
+    return like != NULL && i < like->count ? (const char *)like->items + i * size : NULL;
 }
 
 static inline const char *
@@ -82,8 +78,7 @@ field_entry_value(const char *entry)
 static inline bool
 field_text_is(const char *like, const char *text, size_t length)
 {
-    return like != NULL && strlen(like) == length
-           && memcmp(like, text, length) == 0;
+    return like != NULL && strlen(like) == length && memcmp(like, text, length) == 0;
 }
 
 static inline bool

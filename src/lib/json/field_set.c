@@ -44,23 +44,18 @@ place_of(const struct field_set *set, const char *element, bool *ret_found)
 }
 
 static void
-put(struct arena *arena,
-    struct field_set *set,
-    unsigned at,
-    struct field_set *child)
+put(struct arena *arena, struct field_set *set, unsigned at, struct field_set *child)
 {
     if (set->count == set->capacity) {
         unsigned capacity = set->capacity ? set->capacity * 2 : 4;
-        struct field_set **longer =
-            arena_new_array(arena, struct field_set *, capacity);
+        struct field_set **longer = arena_new_array(arena, struct field_set *, capacity);
 
         if (set->count > 0)
             memcpy(longer, set->children, set->count * sizeof(*longer));
         set->children = longer;
         set->capacity = capacity;
     }
-    memmove(&set->children[at + 1],
-            &set->children[at],
+    memmove(&set->children[at + 1], &set->children[at],
             (set->count - at) * sizeof(struct field_set *));
     set->children[at] = child;
     set->count++;
@@ -82,10 +77,7 @@ field_set_make(struct arena *arena, struct field_set *set, const char *element)
 }
 
 void
-field_set_insert(struct arena *arena,
-                 struct field_set *set,
-                 const char *const *path,
-                 unsigned n)
+field_set_insert(struct arena *arena, struct field_set *set, const char *const *path, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         set = field_set_make(arena, set, path[i]);
@@ -119,16 +111,11 @@ enum set_operation {
     WITHOUT,
 };
 
-static struct field_set *combine(struct arena *arena,
-                                 enum set_operation operation,
-                                 const struct field_set *a,
-                                 const struct field_set *b);
+static struct field_set *combine(struct arena *arena, enum set_operation operation,
+                                 const struct field_set *a, const struct field_set *b);
 
 static void
-add_child(struct arena *arena,
-          struct field_set *set,
-          const char *element,
-          struct field_set *child)
+add_child(struct arena *arena, struct field_set *set, const char *element, struct field_set *child)
 {
     if (field_set_is_empty(child))
         return;
@@ -151,11 +138,8 @@ is_in(enum set_operation operation, bool in_a, bool in_b)
 
 /* Both lists are sorted, and so is the result. */
 static void
-combine_children(struct arena *arena,
-                 enum set_operation operation,
-                 const struct field_set *a,
-                 const struct field_set *b,
-                 struct field_set *result)
+combine_children(struct arena *arena, enum set_operation operation, const struct field_set *a,
+                 const struct field_set *b, struct field_set *result)
 {
     unsigned n_a = a != NULL ? a->count : 0;
     unsigned n_b = b != NULL ? b->count : 0;
@@ -163,26 +147,17 @@ combine_children(struct arena *arena,
     for (unsigned i = 0, k = 0; i < n_a || k < n_b;) {
         const struct field_set *x = i < n_a ? a->children[i] : NULL;
         const struct field_set *y = k < n_b ? b->children[k] : NULL;
-        int order = x == NULL   ? 1
-                    : y == NULL ? -1
-                                : strcmp(x->element, y->element);
+        int order = x == NULL ? 1 : y == NULL ? -1 : strcmp(x->element, y->element);
 
         i += order <= 0;
         k += order >= 0;
-        add_child(arena,
-                  result,
-                  order <= 0 ? x->element : y->element,
-                  combine(arena,
-                          operation,
-                          order <= 0 ? x : NULL,
-                          order >= 0 ? y : NULL));
+        add_child(arena, result, order <= 0 ? x->element : y->element,
+                  combine(arena, operation, order <= 0 ? x : NULL, order >= 0 ? y : NULL));
     }
 }
 
 static struct field_set *
-combine(struct arena *arena,
-        enum set_operation operation,
-        const struct field_set *a,
+combine(struct arena *arena, enum set_operation operation, const struct field_set *a,
         const struct field_set *b)
 {
     struct field_set *result = field_set_new(arena);
@@ -197,33 +172,25 @@ combine(struct arena *arena,
 }
 
 struct field_set *
-field_set_union(struct arena *arena,
-                const struct field_set *a,
-                const struct field_set *b)
+field_set_union(struct arena *arena, const struct field_set *a, const struct field_set *b)
 {
     return combine(arena, UNION, a, b);
 }
 
 struct field_set *
-field_set_intersection(struct arena *arena,
-                       const struct field_set *a,
-                       const struct field_set *b)
+field_set_intersection(struct arena *arena, const struct field_set *a, const struct field_set *b)
 {
     return combine(arena, INTERSECTION, a, b);
 }
 
 struct field_set *
-field_set_difference(struct arena *arena,
-                     const struct field_set *a,
-                     const struct field_set *b)
+field_set_difference(struct arena *arena, const struct field_set *a, const struct field_set *b)
 {
     return combine(arena, DIFFERENCE, a, b);
 }
 
 struct field_set *
-field_set_without(struct arena *arena,
-                  const struct field_set *a,
-                  const struct field_set *b)
+field_set_without(struct arena *arena, const struct field_set *a, const struct field_set *b)
 {
     return combine(arena, WITHOUT, a, b);
 }
@@ -231,10 +198,7 @@ field_set_without(struct arena *arena,
 /* --- FieldsV1 ------------------------------------------------------------- */
 
 static int
-decode(struct arena *arena,
-       const struct json *fields,
-       struct field_set *set,
-       struct error *err)
+decode(struct arena *arena, const struct json *fields, struct field_set *set, struct error *err)
 {
     if (!json_is(fields, JSON_OBJECT))
         return error_set(err, -EINVAL, "fieldsV1: not an object");
@@ -247,12 +211,8 @@ decode(struct arena *arena,
             set->is_member = true;
             continue;
         }
-        if (name[0] == '\0' || strchr("fkvi", name[0]) == NULL
-            || name[1] != ':')
-            return error_set(err,
-                             -EINVAL,
-                             "fieldsV1: '%s' is not a path element",
-                             name);
+        if (name[0] == '\0' || strchr("fkvi", name[0]) == NULL || name[1] != ':')
+            return error_set(err, -EINVAL, "fieldsV1: '%s' is not a path element", name);
         child = field_set_make(arena, set, name);
         r = decode(arena, fields->members[i].value, child, err);
         if (r < 0)
@@ -264,9 +224,7 @@ decode(struct arena *arena,
 }
 
 int
-field_set_decode(struct arena *arena,
-                 const struct json *fields,
-                 struct field_set **ret_set,
+field_set_decode(struct arena *arena, const struct json *fields, struct field_set **ret_set,
                  struct error *err)
 {
     struct field_set *set = field_set_new(arena);
@@ -286,9 +244,7 @@ field_set_encode(struct arena *arena, const struct field_set *set)
     if (set->is_member && set->count > 0)
         json_set(arena, fields, SELF, json_object(arena));
     for (unsigned i = 0; i < set->count; i++)
-        json_set(arena,
-                 fields,
-                 set->children[i]->element,
+        json_set(arena, fields, set->children[i]->element,
                  field_set_encode(arena, set->children[i]));
     return fields;
 }
@@ -334,9 +290,7 @@ add_element(struct strbuf *path, const char *element)
 }
 
 static void
-visit_below(const struct field_set *set,
-            struct strbuf *path,
-            field_set_visit_fn *visit,
+visit_below(const struct field_set *set, struct strbuf *path, field_set_visit_fn *visit,
             void *context)
 {
     if (set->is_member)
@@ -351,9 +305,7 @@ visit_below(const struct field_set *set,
 }
 
 void
-field_set_visit(const struct field_set *set,
-                field_set_visit_fn *visit,
-                void *context)
+field_set_visit(const struct field_set *set, field_set_visit_fn *visit, void *context)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
 

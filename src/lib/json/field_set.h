@@ -29,38 +29,28 @@ struct field_set {
  * path of elements.
  */
 struct field_set *field_set_new(struct arena *arena);
-struct field_set *
-field_set_make(struct arena *arena, struct field_set *set, const char *element);
-void field_set_insert(struct arena *arena,
-                      struct field_set *set,
-                      const char *const *path,
+struct field_set *field_set_make(struct arena *arena, struct field_set *set, const char *element);
+void field_set_insert(struct arena *arena, struct field_set *set, const char *const *path,
                       unsigned n);
 
 /* Look. Both accept NULL. */
-const struct field_set *field_set_find(const struct field_set *set,
-                                       const char *element);
+const struct field_set *field_set_find(const struct field_set *set, const char *element);
 bool field_set_is_empty(const struct field_set *set);
 
 /* Combine. Difference removes the fields of `b`; without also removes the
  * fields below them.
  */
-struct field_set *field_set_union(struct arena *arena,
-                                  const struct field_set *a,
+struct field_set *field_set_union(struct arena *arena, const struct field_set *a,
                                   const struct field_set *b);
-struct field_set *field_set_intersection(struct arena *arena,
-                                         const struct field_set *a,
+struct field_set *field_set_intersection(struct arena *arena, const struct field_set *a,
                                          const struct field_set *b);
-struct field_set *field_set_difference(struct arena *arena,
-                                       const struct field_set *a,
+struct field_set *field_set_difference(struct arena *arena, const struct field_set *a,
                                        const struct field_set *b);
-struct field_set *field_set_without(struct arena *arena,
-                                    const struct field_set *a,
+struct field_set *field_set_without(struct arena *arena, const struct field_set *a,
                                     const struct field_set *b);
 
 /* FieldsV1. Decode: -EINVAL for a value that is not FieldsV1. */
-int field_set_decode(struct arena *arena,
-                     const struct json *fields,
-                     struct field_set **ret_set,
+int field_set_decode(struct arena *arena, const struct json *fields, struct field_set **ret_set,
                      struct error *err);
 struct json *field_set_encode(struct arena *arena, const struct field_set *set);
 
@@ -68,6 +58,4 @@ struct json *field_set_encode(struct arena *arena, const struct field_set *set);
  * `.spec.containers[name="a"].image`.
  */
 typedef void field_set_visit_fn(const char *path, void *context);
-void field_set_visit(const struct field_set *set,
-                     field_set_visit_fn *visit,
-                     void *context);
+void field_set_visit(const struct field_set *set, field_set_visit_fn *visit, void *context);

@@ -20,8 +20,7 @@ find_slot(const struct item_index *x, const struct json *value, uint64_t hash)
     for (; x->slots[at] != 0; at = (at + 1) & x->mask) {
         uint32_t i = x->slots[at] - 1;
 
-        if (x->hashes[i] == hash
-            && json_equals(value_of(x, x->list->items[i]), value))
+        if (x->hashes[i] == hash && json_equals(value_of(x, x->list->items[i]), value))
             break;
     }
     return &x->slots[at];
@@ -43,10 +42,7 @@ put(struct item_index *x, uint32_t i)
 }
 
 void
-item_index_init(struct item_index *x,
-                struct arena *arena,
-                const struct json *list,
-                const char *key,
+item_index_init(struct item_index *x, struct arena *arena, const struct json *list, const char *key,
                 uint32_t growth)
 {
     uint32_t count = json_is(list, JSON_ARRAY) ? list->count : 0;
@@ -75,8 +71,7 @@ item_index_find(const struct item_index *x, const struct json *item)
 {
     const struct json *value = value_of(x, item);
 
-    return value != NULL ? (int64_t)*find_slot(x, value, json_hash(value)) - 1
-                         : -1;
+    return value != NULL ? (int64_t)*find_slot(x, value, json_hash(value)) - 1 : -1;
 }
 
 int64_t

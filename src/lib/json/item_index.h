@@ -24,11 +24,8 @@ struct item_index {
 };
 
 /* `growth` is the number of items that may be added. */
-void item_index_init(struct item_index *x,
-                     struct arena *arena,
-                     const struct json *list,
-                     const char *key,
-                     uint32_t growth);
+void item_index_init(struct item_index *x, struct arena *arena, const struct json *list,
+                     const char *key, uint32_t growth);
 
 /* Adds the last item of the list, which must differ from all before it. */
 void item_index_add(struct item_index *x);

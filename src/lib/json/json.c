@@ -129,8 +129,7 @@ find_slot(const struct json *object, const char *name)
     uint32_t mask = count_slots(object->capacity) - 1;
     uint32_t at = (uint32_t)map_hash(name, strlen(name)) & mask;
 
-    while (slots[at] != 0
-           && strcmp(object->members[slots[at] - 1].name, name) != 0)
+    while (slots[at] != 0 && strcmp(object->members[slots[at] - 1].name, name) != 0)
         at = (at + 1) & mask;
     return &slots[at];
 }
@@ -147,9 +146,7 @@ index_member(struct json *object, uint32_t i)
 static void
 index_all(struct json *object)
 {
-    memset(slots_of(object),
-           0,
-           count_slots(object->capacity) * sizeof(uint32_t));
+    memset(slots_of(object), 0, count_slots(object->capacity) * sizeof(uint32_t));
     for (uint32_t i = 0; i < object->count; i++)
         index_member(object, i);
 }
@@ -170,11 +167,9 @@ unindex_member(struct json *object, uint32_t i)
 {
     uint32_t *slots = slots_of(object);
     uint32_t n = count_slots(object->capacity), mask = n - 1;
-    uint32_t hole =
-        (uint32_t)(find_slot(object, object->members[i].name) - slots);
+    uint32_t hole = (uint32_t)(find_slot(object, object->members[i].name) - slots);
 
-    for (uint32_t at = (hole + 1) & mask; slots[at] != 0;
-         at = (at + 1) & mask) {
+    for (uint32_t at = (hole + 1) & mask; slots[at] != 0; at = (at + 1) & mask) {
         uint32_t home = home_of(object, slots[at], mask);
 
         if (((at - home) & mask) < ((at - hole) & mask))
@@ -208,9 +203,7 @@ set_capacity(struct arena *arena, struct json *object, uint32_t capacity)
 }
 
 struct json *
-json_object_of(struct arena *arena,
-               const struct json_member *members,
-               uint32_t count)
+json_object_of(struct arena *arena, const struct json_member *members, uint32_t count)
 {
     struct json *v = make(arena, JSON_OBJECT);
 
@@ -294,8 +287,7 @@ is_named(const struct json_member *m, const char *name)
         return true;
     if (its[0] != name[0])
         return false;
-    return its[0] == '\0'
-           || (its[1] == name[1] && strcmp(its + 1, name + 1) == 0);
+    return its[0] == '\0' || (its[1] == name[1] && strcmp(its + 1, name + 1) == 0);
 }
 
 static struct json_member *
@@ -315,10 +307,7 @@ find_member(const struct json *object, const char *name)
 }
 
 void
-json_set(struct arena *arena,
-         struct json *object,
-         const char *name,
-         struct json *value)
+json_set(struct arena *arena, struct json *object, const char *name, struct json *value)
 {
     struct json_member *m = find_member(object, name);
 
@@ -329,10 +318,7 @@ json_set(struct arena *arena,
 }
 
 void
-json_add(struct arena *arena,
-         struct json *object,
-         const char *name,
-         struct json *value)
+json_add(struct arena *arena, struct json *object, const char *name, struct json *value)
 {
     struct json_member *m;
 
@@ -346,28 +332,19 @@ json_add(struct arena *arena,
 }
 
 void
-json_set_string(struct arena *arena,
-                struct json *object,
-                const char *name,
-                const char *text)
+json_set_string(struct arena *arena, struct json *object, const char *name, const char *text)
 {
     json_set(arena, object, name, json_string(arena, text));
 }
 
 void
-json_set_int(struct arena *arena,
-             struct json *object,
-             const char *name,
-             int64_t value)
+json_set_int(struct arena *arena, struct json *object, const char *name, int64_t value)
 {
     json_set(arena, object, name, json_int(arena, value));
 }
 
 void
-json_set_bool(struct arena *arena,
-              struct json *object,
-              const char *name,
-              bool value)
+json_set_bool(struct arena *arena, struct json *object, const char *name, bool value)
 {
     json_set(arena, object, name, json_bool(arena, value));
 }
@@ -428,10 +405,7 @@ json_append(struct arena *arena, struct json *array, struct json *value)
 }
 
 void
-json_insert(struct arena *arena,
-            struct json *array,
-            uint32_t at,
-            struct json *value)
+json_insert(struct arena *arena, struct json *array, uint32_t at, struct json *value)
 {
     if (array->count == array->capacity) {
         uint32_t capacity = larger_capacity(array);
@@ -442,9 +416,7 @@ json_insert(struct arena *arena,
         array->items = items;
         array->capacity = capacity;
     }
-    memmove(array->items + at + 1,
-            array->items + at,
-            (array->count - at) * sizeof(*array->items));
+    memmove(array->items + at + 1, array->items + at, (array->count - at) * sizeof(*array->items));
     array->items[at] = value;
     array->count++;
 }
@@ -452,8 +424,7 @@ json_insert(struct arena *arena,
 void
 json_remove_at(struct json *array, uint32_t at)
 {
-    memmove(array->items + at,
-            array->items + at + 1,
+    memmove(array->items + at, array->items + at + 1,
             (array->count - at - 1) * sizeof(*array->items));
     array->count--;
 }
@@ -501,9 +472,7 @@ json_text(const struct json *value)
 uint32_t
 json_count(const struct json *value)
 {
-    return json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT)
-               ? value->count
-               : 0;
+    return json_is(value, JSON_ARRAY) || json_is(value, JSON_OBJECT) ? value->count : 0;
 }
 
 bool
@@ -537,8 +506,7 @@ json_size(const struct json *value)
         break;
     case JSON_OBJECT:
         for (uint32_t i = 0; i < value->count; i++)
-            bytes += strlen(value->members[i].name) + 4
-                     + json_size(value->members[i].value);
+            bytes += strlen(value->members[i].name) + 4 + json_size(value->members[i].value);
         break;
     }
     return bytes;
@@ -548,12 +516,8 @@ const char *
 json_type_name(enum json_type type)
 {
     static const char *const names[] = {
-        [JSON_NULL] = "null",
-        [JSON_BOOL] = "boolean",
-        [JSON_NUMBER] = "number",
-        [JSON_STRING] = "string",
-        [JSON_ARRAY] = "array",
-        [JSON_OBJECT] = "object",
+        [JSON_NULL] = "null",     [JSON_BOOL] = "boolean", [JSON_NUMBER] = "number",
+        [JSON_STRING] = "string", [JSON_ARRAY] = "array",  [JSON_OBJECT] = "object",
     };
 
     return names[type];

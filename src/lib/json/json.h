@@ -72,21 +72,14 @@ struct json_notes {
  * JSON_MAX_DEPTH and trailing bytes; -EINVAL, with the offset in `err`. The
  * result is borrowed from the arena. `notes` may be NULL.
  */
-struct json *json_parse(struct arena *arena,
-                        const char *text,
-                        size_t length,
-                        struct json_notes *notes,
-                        struct error *err);
+struct json *json_parse(struct arena *arena, const char *text, size_t length,
+                        struct json_notes *notes, struct error *err);
 
 /* The same for a text of an untrusted client: a text with more values than
  * `most` is refused with -E2BIG before the values use memory.
  */
-struct json *json_parse_bounded(struct arena *arena,
-                                const char *text,
-                                size_t length,
-                                size_t most,
-                                struct json_notes *notes,
-                                struct error *err);
+struct json *json_parse_bounded(struct arena *arena, const char *text, size_t length, size_t most,
+                                struct json_notes *notes, struct error *err);
 void json_print(const struct json *value, struct strbuf *out);
 void json_print_indented(const struct json *value, struct strbuf *out);
 
@@ -99,8 +92,7 @@ struct json *json_bool(struct arena *arena, bool value);
 struct json *json_int(struct arena *arena, int64_t value);
 struct json *json_number(struct arena *arena, const char *text);
 struct json *json_string(struct arena *arena, const char *text);
-struct json *json_stringf(struct arena *arena, const char *format, ...)
-    PRINTF(2, 3);
+struct json *json_stringf(struct arena *arena, const char *format, ...) PRINTF(2, 3);
 struct json *json_string_n(struct arena *arena, const char *text, size_t n);
 struct json *json_array(struct arena *arena);
 struct json *json_object(struct arena *arena);
@@ -110,34 +102,17 @@ struct json *json_dup(struct arena *arena, const struct json *value);
 struct json *json_copy(struct arena *arena, const struct json *value);
 
 /* An object of those members; their names are borrowed and must be distinct. */
-struct json *json_object_of(struct arena *arena,
-                            const struct json_member *members,
-                            uint32_t count);
+struct json *json_object_of(struct arena *arena, const struct json_member *members, uint32_t count);
 
 /* Change. Set replaces a member in place or appends it; names are copied. Add
  * appends a member that is known to be missing. Remove returns whether the
  * member existed. Insert moves the items from `at` on.
  */
-void json_set(struct arena *arena,
-              struct json *object,
-              const char *name,
-              struct json *value);
-void json_add(struct arena *arena,
-              struct json *object,
-              const char *name,
-              struct json *value);
-void json_set_string(struct arena *arena,
-                     struct json *object,
-                     const char *name,
-                     const char *text);
-void json_set_int(struct arena *arena,
-                  struct json *object,
-                  const char *name,
-                  int64_t value);
-void json_set_bool(struct arena *arena,
-                   struct json *object,
-                   const char *name,
-                   bool value);
+void json_set(struct arena *arena, struct json *object, const char *name, struct json *value);
+void json_add(struct arena *arena, struct json *object, const char *name, struct json *value);
+void json_set_string(struct arena *arena, struct json *object, const char *name, const char *text);
+void json_set_int(struct arena *arena, struct json *object, const char *name, int64_t value);
+void json_set_bool(struct arena *arena, struct json *object, const char *name, bool value);
 bool json_remove(struct json *object, const char *name);
 void json_clear(struct json *value); /* removes all members or items */
 
@@ -149,16 +124,12 @@ void json_keep_first(struct json *value, uint32_t count);
 /* Removes the members or items that have a mark, in one pass. */
 void json_remove_marked(struct json *value, const bool *marks);
 void json_append(struct arena *arena, struct json *array, struct json *value);
-void json_insert(struct arena *arena,
-                 struct json *array,
-                 uint32_t at,
-                 struct json *value);
+void json_insert(struct arena *arena, struct json *array, uint32_t at, struct json *value);
 void json_remove_at(struct json *array, uint32_t at);
 
 /* The member; replaced by an empty object if it is missing, null or no object.
  */
-struct json *
-json_make_object(struct arena *arena, struct json *object, const char *name);
+struct json *json_make_object(struct arena *arena, struct json *object, const char *name);
 
 /* Look. All accept a NULL value or a value of another type, and then find
  * nothing. Path: names separated by dots, as in "spec.nodeName".
@@ -175,8 +146,7 @@ bool json_is_true(const struct json *value);
 
 /* -EINVAL: it is no number in the form of an integer; -ERANGE: too large. */
 int json_to_int(const struct json *value, int64_t *ret_value);
-int64_t
-json_get_int(const struct json *object, const char *name, int64_t fallback);
+int64_t json_get_int(const struct json *object, const char *name, int64_t fallback);
 
 /* The approximate size of its text, without blanks and escapes. */
 size_t json_size(const struct json *value);

@@ -15,8 +15,7 @@ members_equal(const struct json *a, const struct json *b)
         const struct json_member *m = &a->members[i];
         /* The order is usually the same, so try the same position first. */
         const struct json *other =
-            b->members[i].name == m->name
-                    || strcmp(b->members[i].name, m->name) == 0
+            b->members[i].name == m->name || strcmp(b->members[i].name, m->name) == 0
                 ? b->members[i].value
                 : json_get(b, m->name);
 
@@ -97,8 +96,7 @@ json_hash(const struct json *value)
     case JSON_OBJECT: /* independent of the order */
         for (uint32_t i = 0; i < value->count; i++) {
             const struct json_member *m = &value->members[i];
-            uint64_t pair[2] = {map_hash(m->name, strlen(m->name)),
-                                json_hash(m->value)};
+            uint64_t pair[2] = {map_hash(m->name, strlen(m->name)), json_hash(m->value)};
 
             parts[1] += map_hash(pair, sizeof(pair));
         }

@@ -96,9 +96,7 @@ child(const struct json *container, const char *name)
 }
 
 static int
-find_place(struct patch_state *c,
-           const char *path,
-           struct patch_location *ret_place)
+find_place(struct patch_state *c, const char *path, struct patch_location *ret_place)
 {
     struct json *at = *c->root;
     char *rest, *token;
@@ -120,8 +118,7 @@ find_place(struct patch_state *c,
     ret_place->container = at;
     ret_place->name = token;
     if (json_is(at, JSON_ARRAY))
-        return parse_index(at, token, &ret_place->index) ? 0
-                                                         : no_place(c, path);
+        return parse_index(at, token, &ret_place->index) ? 0 : no_place(c, path);
     return json_is(at, JSON_OBJECT) ? 0 : no_place(c, path);
 }
 
@@ -132,10 +129,7 @@ count_shift(struct patch_state *c, const struct json *container, uint32_t at)
     c->shifted += json_count(container) - at;
     if (c->shifted <= MAX_SHIFTED)
         return 0;
-    return error_set(c->err,
-                     -EFBIG,
-                     "the patch moves more than %u list items",
-                     MAX_SHIFTED);
+    return error_set(c->err, -EFBIG, "the patch moves more than %u list items", MAX_SHIFTED);
 }
 
 static struct json *
@@ -244,12 +238,10 @@ op_copy(struct patch_state *c, const char *from, const char *path)
         return r;
     c->copied += json_size(value);
     if (c->copied > MAX_COPIED)
-        return error_set(c->err,
-                         -EFBIG,
+        return error_set(c->err, -EFBIG,
                          "Unable to complete the copy, the accumulated size "
                          "increase of copy is %zu, exceeding the limit %u",
-                         c->copied,
-                         MAX_COPIED);
+                         c->copied, MAX_COPIED);
     return op_add(c, path, json_dup(c->arena, value));
 }
 
@@ -277,9 +269,7 @@ apply_one(struct patch_state *c, const struct json *operation)
     struct json *value;
 
     if (op == NULL || path == NULL)
-        return error_set(c->err,
-                         -EINVAL,
-                         "an operation requires 'op' and 'path'");
+        return error_set(c->err, -EINVAL, "an operation requires 'op' and 'path'");
     if (strcmp(op, "remove") == 0)
         return op_remove(c, path);
     if (strcmp(op, "move") == 0 || strcmp(op, "copy") == 0) {
@@ -298,20 +288,16 @@ apply_one(struct patch_state *c, const struct json *operation)
 }
 
 int
-json_patch_apply(struct arena *arena,
-                 struct json **tree,
-                 const struct json *operations,
+json_patch_apply(struct arena *arena, struct json **tree, const struct json *operations,
                  struct error *err)
 {
     struct patch_state change = {.arena = arena, .root = tree, .err = err};
 
     if (json_count(operations) > MAX_OPERATIONS)
-        return error_set(err,
-                         -EFBIG,
+        return error_set(err, -EFBIG,
                          "The allowed maximum operations in a JSON patch is "
                          "%d, got %u",
-                         MAX_OPERATIONS,
-                         json_count(operations));
+                         MAX_OPERATIONS, json_count(operations));
     for (uint32_t i = 0; i < json_count(operations); i++) {
         int r = apply_one(&change, json_at(operations, i));
 

@@ -16,7 +16,5 @@ struct json;
  * -ENOENT: its target does not exist; -EBADMSG: a test failed. On failure the
  * tree may be partly changed, so pass a copy.
  */
-int json_patch_apply(struct arena *arena,
-                     struct json **tree,
-                     const struct json *operations,
+int json_patch_apply(struct arena *arena, struct json **tree, const struct json *operations,
                      struct error *err);

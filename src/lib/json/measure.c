@@ -26,9 +26,7 @@ struct measure_mark {
 };
 
 /* Each function below returns whether `like` (which may be NULL) is equal. */
-static bool measure_object(const struct record *record,
-                           const struct json *object,
-                           const void *like,
+static bool measure_object(const struct record *record, const struct json *object, const void *like,
                            struct counter *c);
 
 static struct measure_mark
@@ -60,10 +58,7 @@ share_if_same(struct counter *c, struct measure_mark m, bool is_same)
 }
 
 static bool
-measure_text(struct counter *c,
-             const struct field *f,
-             const char *text,
-             size_t length,
+measure_text(struct counter *c, const struct field *f, const char *text, size_t length,
              const char *like)
 {
     unsigned at;
@@ -112,10 +107,7 @@ measure_tree(const struct field *f, const struct json *v, struct counter *c)
 }
 
 static bool
-measure_any(const struct field *f,
-            const struct json *v,
-            const struct json *like,
-            struct counter *c)
+measure_any(const struct field *f, const struct json *v, const struct json *like, struct counter *c)
 {
     struct measure_mark m = begin(c, 0);
 
@@ -148,16 +140,11 @@ is_same_scalar(enum field_type type, const struct json *v, const void *like)
     }
 }
 
-static bool measure_value(const struct field *f,
-                          enum field_type type,
-                          const struct json *v,
-                          const void *like,
-                          struct counter *c);
+static bool measure_value(const struct field *f, enum field_type type, const struct json *v,
+                          const void *like, struct counter *c);
 
 static bool
-measure_list(const struct field *f,
-             const struct json *v,
-             const struct any_list *like,
+measure_list(const struct field *f, const struct json *v, const struct any_list *like,
              struct counter *c)
 {
     size_t size = field_element_size(f);
@@ -165,19 +152,13 @@ measure_list(const struct field *f,
     struct measure_mark m = begin(c, size * v->count);
 
     for (uint32_t i = 0; i < v->count; i++)
-        if (!measure_value(f,
-                           f->element,
-                           v->items[i],
-                           field_item(like, size, i),
-                           c))
+        if (!measure_value(f, f->element, v->items[i], field_item(like, size, i), c))
             is_same = false;
     return share_if_same(c, m, is_same);
 }
 
 static bool
-measure_map(const struct field *f,
-            const struct json *v,
-            const struct any_list *like,
+measure_map(const struct field *f, const struct json *v, const struct any_list *like,
             struct counter *c)
 {
     size_t size = field_entry_size(f);
@@ -190,21 +171,14 @@ measure_map(const struct field *f,
 
         if (!measure_text(c, f, key, strlen(key), field_entry_key(entry)))
             is_same = false;
-        if (!measure_value(f,
-                           f->element,
-                           v->members[i].value,
-                           field_entry_value(entry),
-                           c))
+        if (!measure_value(f, f->element, v->members[i].value, field_entry_value(entry), c))
             is_same = false;
     }
     return share_if_same(c, m, is_same);
 }
 
 static bool
-measure_value(const struct field *f,
-              enum field_type type,
-              const struct json *v,
-              const void *like,
+measure_value(const struct field *f, enum field_type type, const struct json *v, const void *like,
               struct counter *c)
 {
     switch (type) {
@@ -214,10 +188,7 @@ measure_value(const struct field *f,
     case FIELD_BYTES:
         if (v->type != JSON_STRING && v->type != JSON_NUMBER)
             return false;
-        return measure_text(c,
-                            f,
-                            v->text,
-                            v->count,
+        return measure_text(c, f, v->text, v->count,
                             like != NULL ? *(const char *const *)like : NULL);
     case FIELD_OBJECT:
         return measure_object(f->of, v, like, c);
@@ -226,11 +197,7 @@ measure_value(const struct field *f,
     case FIELD_MAP:
         return field_is_filled(v, JSON_OBJECT) && measure_map(f, v, like, c);
     case FIELD_ANY:
-        return measure_any(f,
-                           v,
-                           like != NULL ? *(const struct json *const *)like
-                                        : NULL,
-                           c);
+        return measure_any(f, v, like != NULL ? *(const struct json *const *)like : NULL, c);
     case FIELD_BOOL:
     case FIELD_INT:
     case FIELD_INT64:
@@ -243,20 +210,14 @@ measure_value(const struct field *f,
 }
 
 static bool
-measure_member(const struct field *f,
-               const struct json *v,
-               const void *like,
-               struct counter *c)
+measure_member(const struct field *f, const struct json *v, const void *like, struct counter *c)
 {
     struct measure_mark m;
 
     if (!field_is_pointed(f))
         return measure_value(f, field_bound_type(f), v, like, c);
     m = begin(c, field_pointed_size(f));
-    return share_if_same(
-        c,
-        m,
-        measure_value(f, field_bound_type(f), v, field_pointed(like), c));
+    return share_if_same(c, m, measure_value(f, field_bound_type(f), v, field_pointed(like), c));
 }
 
 /* Whether the fields of `like` that were not seen are all empty. */
@@ -274,9 +235,7 @@ says_no_more(const struct record *record, const char *like, uint64_t seen)
 }
 
 static bool
-measure_object(const struct record *record,
-               const struct json *object,
-               const void *like,
+measure_object(const struct record *record, const struct json *object, const void *like,
                struct counter *c)
 {
     bool is_same = like != NULL;
@@ -299,9 +258,7 @@ measure_object(const struct record *record,
 }
 
 struct record_space
-record_measure(const struct record *record,
-               const struct json *object,
-               const void *like)
+record_measure(const struct record *record, const struct json *object, const void *like)
 {
     struct counter c;
 

@@ -33,9 +33,7 @@ json_merge(struct arena *arena, struct json *target, const struct json *patch)
         if (m->value->type == JSON_NULL)
             nulls++;
         else
-            json_set(arena,
-                     target,
-                     m->name,
+            json_set(arena, target, m->name,
                      json_merge(arena, json_get(target, m->name), m->value));
     }
     if (nulls > 0)
@@ -44,9 +42,7 @@ json_merge(struct arena *arena, struct json *target, const struct json *patch)
 }
 
 static void
-diff_members(struct arena *arena,
-             const struct json *from,
-             const struct json *to,
+diff_members(struct arena *arena, const struct json *from, const struct json *to,
              struct json *patch)
 {
     for (uint32_t i = 0; i < to->count; i++) {
@@ -70,9 +66,7 @@ diff_members(struct arena *arena,
 }
 
 struct json *
-json_merge_diff(struct arena *arena,
-                const struct json *from,
-                const struct json *to)
+json_merge_diff(struct arena *arena, const struct json *from, const struct json *to)
 {
     struct json *patch;
 

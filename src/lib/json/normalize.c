@@ -55,39 +55,25 @@ note_unknown(struct normalize_walk *w, const struct path_step *at)
     add_path(at, &path);
     if (path.length > JSON_NOTE_SIZE)
         strbuf_truncate(&path, JSON_NOTE_SIZE);
-    notes->unknown[notes->n_unknown++] =
-        arena_strndup(w->arena, path.text, path.length);
+    notes->unknown[notes->n_unknown++] = arena_strndup(w->arena, path.text, path.length);
 }
 
 static int
-wrong_type(struct normalize_walk *w,
-           const struct path_step *at,
-           const struct json *v,
+wrong_type(struct normalize_walk *w, const struct path_step *at, const struct json *v,
            const char *wanted)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
 
     add_path(at, &path);
-    return error_set(w->err,
-                     -EINVAL,
-                     "%s: expected %s, not %s",
-                     path.length ? path.text : "body",
-                     wanted,
-                     v->type == JSON_NUMBER ? v->text
-                                            : json_type_name(v->type));
+    return error_set(w->err, -EINVAL, "%s: expected %s, not %s", path.length ? path.text : "body",
+                     wanted, v->type == JSON_NUMBER ? v->text : json_type_name(v->type));
 }
 
-static int check_object(struct normalize_walk *w,
-                        const struct record *record,
-                        const struct path_step *at,
-                        struct json *object,
-                        const struct json *normal);
+static int check_object(struct normalize_walk *w, const struct record *record,
+                        const struct path_step *at, struct json *object, const struct json *normal);
 
 static int
-check_int(struct normalize_walk *w,
-          const struct path_step *at,
-          const struct json *v,
-          bool wide)
+check_int(struct normalize_walk *w, const struct path_step *at, const struct json *v, bool wide)
 {
     int64_t n;
     int r = json_to_int(v, &n);
@@ -95,10 +81,7 @@ check_int(struct normalize_walk *w,
     if (r == 0 && !wide && (n > INT32_MAX || n < INT32_MIN))
         r = -ERANGE;
     if (r == -ERANGE)
-        return wrong_type(w,
-                          at,
-                          v,
-                          wide ? "a 64-bit integer" : "a 32-bit integer");
+        return wrong_type(w, at, v, wide ? "a 64-bit integer" : "a 32-bit integer");
     return r < 0 ? wrong_type(w, at, v, "an integer") : 0;
 }
 
@@ -115,17 +98,14 @@ has_micros(const char *text)
 static bool
 is_canonical(const struct json *v, bool micro)
 {
-    size_t length = micro ? sizeof("2006-01-02T15:04:05.000000Z") - 1
-                          : sizeof("2006-01-02T15:04:05Z") - 1;
+    size_t length =
+        micro ? sizeof("2006-01-02T15:04:05.000000Z") - 1 : sizeof("2006-01-02T15:04:05Z") - 1;
 
     return v->count == length && v->text[length - 1] == 'Z';
 }
 
 static int
-check_time(struct normalize_walk *w,
-           const struct path_step *at,
-           struct json *v,
-           bool micro)
+check_time(struct normalize_walk *w, const struct path_step *at, struct json *v, bool micro)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
     char text[TIME_TEXT_SIZE];
@@ -143,25 +123,15 @@ check_time(struct normalize_walk *w,
         return 0;
     }
     add_path(at, &path);
-    return error_set(w->err,
-                     -EINVAL,
-                     "%s: '%s' is not a time such as 2006-01-02T15:04:05%sZ",
-                     path.text,
-                     v->text,
-                     micro ? ".000000" : "");
+    return error_set(w->err, -EINVAL, "%s: '%s' is not a time such as 2006-01-02T15:04:05%sZ",
+                     path.text, v->text, micro ? ".000000" : "");
 }
 
-static int check_value(struct normalize_walk *w,
-                       const struct field *f,
-                       enum field_type type,
-                       const struct path_step *at,
-                       struct json *v,
-                       const struct json *normal);
+static int check_value(struct normalize_walk *w, const struct field *f, enum field_type type,
+                       const struct path_step *at, struct json *v, const struct json *normal);
 
 static int
-check_list(struct normalize_walk *w,
-           const struct field *f,
-           const struct path_step *at,
+check_list(struct normalize_walk *w, const struct field *f, const struct path_step *at,
            struct json *v)
 {
     int r;
@@ -181,9 +151,7 @@ check_list(struct normalize_walk *w,
 }
 
 static int
-check_map(struct normalize_walk *w,
-          const struct field *f,
-          const struct path_step *at,
+check_map(struct normalize_walk *w, const struct field *f, const struct path_step *at,
           struct json *v)
 {
     int r;
@@ -207,22 +175,14 @@ refuse_nul(struct normalize_walk *w, const struct path_step *at)
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
 
     add_path(at, &path);
-    return error_set(w->err,
-                     -EINVAL,
-                     "%s: contains a NUL character (\\u0000)",
-                     path.text);
+    return error_set(w->err, -EINVAL, "%s: contains a NUL character (\\u0000)", path.text);
 }
 
 static int
-check_type(struct normalize_walk *w,
-           const struct field *f,
-           enum field_type type,
-           const struct path_step *at,
-           struct json *v,
-           const struct json *normal)
+check_type(struct normalize_walk *w, const struct field *f, enum field_type type,
+           const struct path_step *at, struct json *v, const struct json *normal)
 {
-    if (type != FIELD_ANY && v->type == JSON_STRING
-        && strlen(v->text) != v->count)
+    if (type != FIELD_ANY && v->type == JSON_STRING && strlen(v->text) != v->count)
         return refuse_nul(w, at);
     switch (type) {
     case FIELD_STRING:
@@ -297,12 +257,8 @@ wrong_value(struct normalize_walk *w, const struct path_step *at, int r)
 }
 
 static int
-check_value(struct normalize_walk *w,
-            const struct field *f,
-            enum field_type type,
-            const struct path_step *at,
-            struct json *v,
-            const struct json *normal)
+check_value(struct normalize_walk *w, const struct field *f, enum field_type type,
+            const struct path_step *at, struct json *v, const struct json *normal)
 {
     int r;
 
@@ -310,8 +266,7 @@ check_value(struct normalize_walk *w,
     if (v->type == JSON_NULL && type != FIELD_OBJECT)
         *v = *empty_value(w, type);
     r = check_type(w, f, type, at, v, normal);
-    if (r < 0 || f->canonicalize == NULL || type == FIELD_LIST
-        || type == FIELD_MAP)
+    if (r < 0 || f->canonicalize == NULL || type == FIELD_LIST || type == FIELD_MAP)
         return r;
     r = f->canonicalize(w->arena, v, w->err);
     return r < 0 ? wrong_value(w, at, r) : 0;
@@ -334,15 +289,13 @@ is_left_out(const struct field *f, const struct json *v)
 {
     if (v->type == JSON_NULL)
         return true;
-    if ((f->flags & (FIELD_ALWAYS | FIELD_OPTIONAL | FIELD_KEPT)) != 0
-        && v->type != JSON_ARRAY)
+    if ((f->flags & (FIELD_ALWAYS | FIELD_OPTIONAL | FIELD_KEPT)) != 0 && v->type != JSON_ARRAY)
         return false;
     switch (v->type) {
     case JSON_BOOL:
         return !v->boolean;
     case JSON_NUMBER:
-        return (f->type == FIELD_INT || f->type == FIELD_INT64)
-               && strcmp(v->text, "0") == 0;
+        return (f->type == FIELD_INT || f->type == FIELD_INT64) && strcmp(v->text, "0") == 0;
     case JSON_STRING:
         return v->count == 0 && f->type == FIELD_STRING;
     case JSON_ARRAY:
@@ -403,10 +356,7 @@ is_missing_before(const struct sorting *s, unsigned field)
 }
 
 static void
-keep_member(struct sorting *s,
-            uint32_t i,
-            const struct field *f,
-            struct json *value)
+keep_member(struct sorting *s, uint32_t i, const struct field *f, struct json *value)
 {
     unsigned field = (unsigned)(f - s->record->fields);
 
@@ -449,16 +399,12 @@ set_members(struct normalize_walk *w, struct sorting *s)
     object->is_indexed = false;
     for (unsigned i = 0; i < s->record->n_fields; i++)
         if (s->values[i] != NULL)
-            object->members[object->count++] =
-                (struct json_member){fields[i].name, s->values[i]};
+            object->members[object->count++] = (struct json_member){fields[i].name, s->values[i]};
 }
 
 static int
-check_object(struct normalize_walk *w,
-             const struct record *record,
-             const struct path_step *at,
-             struct json *object,
-             const struct json *normal)
+check_object(struct normalize_walk *w, const struct record *record, const struct path_step *at,
+             struct json *object, const struct json *normal)
 {
     const struct json *known = NULL;
     struct sorting s;
@@ -488,8 +434,7 @@ check_object(struct normalize_walk *w,
         }
         if (normal != NULL)
             known = find_normal(normal, m.name, i);
-        r = m.value != known ? check_value(w, f, f->type, &here, m.value, known)
-                             : 0;
+        r = m.value != known ? check_value(w, f, f->type, &here, m.value, known) : 0;
         if (r < 0)
             return r;
         if (is_left_out(f, m.value))
@@ -505,12 +450,8 @@ check_object(struct normalize_walk *w,
 }
 
 int
-record_normalize_change(const struct record *record,
-                        struct arena *arena,
-                        struct json *object,
-                        const struct json *normal,
-                        struct record_notes *notes,
-                        struct error *err)
+record_normalize_change(const struct record *record, struct arena *arena, struct json *object,
+                        const struct json *normal, struct record_notes *notes, struct error *err)
 {
     struct normalize_walk w = {.arena = arena, .notes = notes, .err = err};
 
@@ -520,11 +461,8 @@ record_normalize_change(const struct record *record,
 }
 
 int
-record_normalize(const struct record *record,
-                 struct arena *arena,
-                 struct json *object,
-                 struct record_notes *notes,
-                 struct error *err)
+record_normalize(const struct record *record, struct arena *arena, struct json *object,
+                 struct record_notes *notes, struct error *err)
 {
     return record_normalize_change(record, arena, object, NULL, notes, err);
 }

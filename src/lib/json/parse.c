@@ -77,9 +77,7 @@ note_duplicate(struct parser *p, const char *name)
         p->cap_duplicates = p->cap_duplicates ? p->cap_duplicates * 2 : 4;
         longer = arena_new_array(p->arena, char *, p->cap_duplicates);
         if (notes->n_duplicates > 0)
-            memcpy(longer,
-                   notes->duplicates,
-                   notes->n_duplicates * sizeof(*longer));
+            memcpy(longer, notes->duplicates, notes->n_duplicates * sizeof(*longer));
         notes->duplicates = longer;
     }
     notes->duplicates[notes->n_duplicates++] = path_of(p, name);
@@ -117,10 +115,7 @@ combine(struct parser *p, struct json *earlier, struct json *later)
     if (earlier->type != JSON_OBJECT || later->type != JSON_OBJECT)
         return later;
     for (uint32_t i = 0; i < later->count; i++)
-        json_set(p->arena,
-                 earlier,
-                 later->members[i].name,
-                 later->members[i].value);
+        json_set(p->arena, earlier, later->members[i].name, later->members[i].value);
     return earlier;
 }
 
@@ -225,8 +220,7 @@ on_name(void *context, const unsigned char *text, size_t length)
     p->nul_in_name = memchr(text, '\0', length) != NULL;
     if (p->nul_in_name)
         return 0;
-    p->open[p->depth - 1].name =
-        arena_strndup(p->arena, (const char *)text, length);
+    p->open[p->depth - 1].name = arena_strndup(p->arena, (const char *)text, length);
     return 1;
 }
 
@@ -235,14 +229,11 @@ close_container(void *context)
 {
     struct parser *p = context;
     struct open_container *c = &p->open[--p->depth];
-    const struct json_member *values =
-        p->n_stack > c->first ? p->stack + c->first : NULL;
+    const struct json_member *values = p->n_stack > c->first ? p->stack + c->first : NULL;
     struct json *v = c->value;
 
     if (v->type == JSON_OBJECT) {
-        *v = *json_object_of(p->arena,
-                             values,
-                             (uint32_t)(p->n_stack - c->first));
+        *v = *json_object_of(p->arena, values, (uint32_t)(p->n_stack - c->first));
     } else if (values != NULL) {
         v->count = v->capacity = (uint32_t)(p->n_stack - c->first);
         v->items = arena_new_array(p->arena, struct json *, v->count);
@@ -267,11 +258,7 @@ static const yajl_callbacks callbacks = {
 };
 
 static int
-explain(struct parser *p,
-        yajl_handle handle,
-        yajl_status status,
-        const char *text,
-        size_t length,
+explain(struct parser *p, yajl_handle handle, yajl_status status, const char *text, size_t length,
         struct error *err)
 {
     size_t at = yajl_get_bytes_consumed(handle);
@@ -279,45 +266,27 @@ explain(struct parser *p,
     size_t n;
 
     if (p->too_deep)
-        return error_set(err,
-                         -EINVAL,
-                         "nested deeper than %d levels at byte %zu",
-                         JSON_MAX_DEPTH,
+        return error_set(err, -EINVAL, "nested deeper than %d levels at byte %zu", JSON_MAX_DEPTH,
                          at);
     if (p->too_many)
         return error_set(err, -E2BIG, "more than %zu values", p->most_values);
     if (p->nul_in_name)
-        return error_set(err,
-                         -EINVAL,
-                         "a member's name contains a NUL (\\u0000) at byte %zu",
-                         at);
+        return error_set(err, -EINVAL, "a member's name contains a NUL (\\u0000) at byte %zu", at);
     if (length == 0)
         return error_set(err, -EINVAL, "empty: expected a JSON value");
     said = yajl_get_error(handle, 0, (const unsigned char *)text, length);
     n = strcspn((char *)said, "\n");
     if (status == yajl_status_ok || p->root == NULL)
-        error_set(err,
-                  -EINVAL,
-                  "not valid JSON at byte %zu: %.*s",
-                  at,
-                  (int)n,
-                  (const char *)said);
+        error_set(err, -EINVAL, "not valid JSON at byte %zu: %.*s", at, (int)n, (const char *)said);
     else
-        error_set(err,
-                  -EINVAL,
-                  "not valid JSON: unexpected data after the value at byte %zu",
-                  at);
+        error_set(err, -EINVAL, "not valid JSON: unexpected data after the value at byte %zu", at);
     yajl_free_error(handle, said);
     return -EINVAL;
 }
 
 struct json *
-json_parse_by_events(struct arena *arena,
-                     const char *text,
-                     size_t length,
-                     size_t most,
-                     struct json_notes *notes,
-                     struct error *err)
+json_parse_by_events(struct arena *arena, const char *text, size_t length, size_t most,
+                     struct json_notes *notes, struct error *err)
 {
     struct parser p;
     yajl_handle handle;
@@ -350,12 +319,8 @@ json_parse_by_events(struct arena *arena,
 }
 
 struct json *
-json_parse_bounded(struct arena *arena,
-                   const char *text,
-                   size_t length,
-                   size_t most,
-                   struct json_notes *notes,
-                   struct error *err)
+json_parse_bounded(struct arena *arena, const char *text, size_t length, size_t most,
+                   struct json_notes *notes, struct error *err)
 {
     struct json *root;
 
@@ -366,16 +331,11 @@ json_parse_bounded(struct arena *arena,
     if (notes != NULL)
         *notes = (struct json_notes){0};
     root = json_parse_ascii(arena, text, length, most);
-    return root != NULL
-               ? root
-               : json_parse_by_events(arena, text, length, most, notes, err);
+    return root != NULL ? root : json_parse_by_events(arena, text, length, most, notes, err);
 }
 
 struct json *
-json_parse(struct arena *arena,
-           const char *text,
-           size_t length,
-           struct json_notes *notes,
+json_parse(struct arena *arena, const char *text, size_t length, struct json_notes *notes,
            struct error *err)
 {
     return json_parse_bounded(arena, text, length, SIZE_MAX, notes, err);

@@ -99,9 +99,7 @@ find_holes(struct parse_template *m, struct json *value, size_t at)
         return value->count > 0 ? at + 1 : at + strlen("[]");
     case JSON_OBJECT:
         for (uint32_t i = 0; i < value->count; i++)
-            at = find_holes(m,
-                            value->members[i].value,
-                            skip_string(m, at + 1) + 1);
+            at = find_holes(m, value->members[i].value, skip_string(m, at + 1) + 1);
         return value->count > 0 ? at + 1 : at + strlen("{}");
     }
     return at;
@@ -185,10 +183,7 @@ measure_string(const char *p, size_t length, size_t *ret_n)
 }
 
 static bool
-measure_word(const struct hole *hole,
-             const char *p,
-             size_t length,
-             size_t *ret_n)
+measure_word(const struct hole *hole, const char *p, size_t length, size_t *ret_n)
 {
     if (hole->value->type == JSON_STRING)
         return measure_string(p, length, ret_n);
@@ -197,11 +192,7 @@ measure_word(const struct hole *hole,
 }
 
 static void
-fill(struct parse_template *m,
-     size_t hole,
-     const char *word,
-     size_t n,
-     char **to)
+fill(struct parse_template *m, size_t hole, const char *word, size_t n, char **to)
 {
     struct json *value = m->holes[hole].value;
 
@@ -239,8 +230,7 @@ make_room(struct parse_template *m, size_t size)
 static bool
 find_hole(const struct parse_template *m, size_t at, size_t *hole)
 {
-    while (*hole < m->n_holes
-           && m->holes[*hole].at + m->holes[*hole].length < at)
+    while (*hole < m->n_holes && m->holes[*hole].at + m->holes[*hole].length < at)
         ++*hole;
     return *hole < m->n_holes && m->holes[*hole].at <= at;
 }

@@ -29,5 +29,4 @@ DEFINE_CLEANUP(struct parse_template, parse_template_free)
  * (json_dup). NULL: parse the text instead, because it has another form or
  * values that only the parser can check.
  */
-const struct json *
-parse_template_apply(struct parse_template *m, const char *text, size_t length);
+const struct json *parse_template_apply(struct parse_template *m, const char *text, size_t length);

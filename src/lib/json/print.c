@@ -20,9 +20,7 @@ needs_escape(unsigned char c)
 static bool
 any_needs_escape(uint64_t bytes)
 {
-    return (octet_below(bytes, 0x20) | octet_equal(bytes, '"')
-            | octet_equal(bytes, '\\'))
-           != 0;
+    return (octet_below(bytes, 0x20) | octet_equal(bytes, '"') | octet_equal(bytes, '\\')) != 0;
 }
 
 static bool
@@ -45,8 +43,7 @@ is_short_and_plain(const char *text, size_t length)
         few[0] = (unsigned char)text[0];
         few[1] = (unsigned char)text[length / 2];
         few[2] = (unsigned char)text[length - 1];
-        return !needs_escape(few[0]) && !needs_escape(few[1])
-               && !needs_escape(few[2]);
+        return !needs_escape(few[0]) && !needs_escape(few[1]) && !needs_escape(few[2]);
     }
     memcpy(&first, text, sizeof(first));
     memcpy(&last, text + length - sizeof(last), sizeof(last));
@@ -74,13 +71,8 @@ static void
 print_escaped(unsigned char c, struct strbuf *out)
 {
     static const char letters[] = {
-        ['\b'] = 'b',
-        ['\t'] = 't',
-        ['\n'] = 'n',
-        ['\f'] = 'f',
-        ['\r'] = 'r',
-        ['"'] = '"',
-        ['\\'] = '\\',
+        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n',  ['\f'] = 'f',
+        ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\',
     };
 
     strbuf_add_char(out, '\\');

@@ -26,8 +26,7 @@ string_map_find(const struct string_map *map, const char *key)
 static bool
 is_named(const struct field *f, const char *name)
 {
-    return f->name == name
-           || (f->name[0] == name[0] && strcmp(f->name, name) == 0);
+    return f->name == name || (f->name[0] == name[0] && strcmp(f->name, name) == 0);
 }
 
 const struct field *
@@ -119,9 +118,7 @@ field_bound_type(const struct field *f)
 }
 
 const struct field *
-field_bound(const struct record *record,
-            const struct json_member *m,
-            unsigned *guess)
+field_bound(const struct record *record, const struct json_member *m, unsigned *guess)
 {
     const struct field *f = field_find(record, m->name, *guess);
 
@@ -173,24 +170,18 @@ field_is_zero(const struct field *f, const void *member)
     return *(const void *const *)member == NULL;
 }
 
-static struct json *encode_value(const struct field *f,
-                                 enum field_type type,
-                                 struct arena *arena,
+static struct json *encode_value(const struct field *f, enum field_type type, struct arena *arena,
                                  const void *from);
 
 static struct json *
-encode_list(const struct field *f,
-            struct arena *arena,
-            const struct any_list *from)
+encode_list(const struct field *f, struct arena *arena, const struct any_list *from)
 {
     struct json *v = json_array(arena);
     size_t size = field_element_size(f);
 
     for (unsigned i = 0; i < from->count; i++) {
-        struct json *item = encode_value(f,
-                                         f->element,
-                                         arena,
-                                         (const char *)from->items + i * size);
+        struct json *item =
+            encode_value(f, f->element, arena, (const char *)from->items + i * size);
 
         json_append(arena, v, item != NULL ? item : json_null(arena));
     }
@@ -198,20 +189,15 @@ encode_list(const struct field *f,
 }
 
 static struct json *
-encode_map(const struct field *f,
-           struct arena *arena,
-           const struct any_list *from)
+encode_map(const struct field *f, struct arena *arena, const struct any_list *from)
 {
     struct json *v = json_object(arena);
     const char *entry = from->items;
 
     for (unsigned i = 0; i < from->count; i++, entry += field_entry_size(f)) {
-        struct json *item =
-            encode_value(f, f->element, arena, entry + sizeof(char *));
+        struct json *item = encode_value(f, f->element, arena, entry + sizeof(char *));
 
-        json_set(arena,
-                 v,
-                 *(const char *const *)(const void *)entry,
+        json_set(arena, v, *(const char *const *)(const void *)entry,
                  item != NULL ? item : json_null(arena));
     }
     return v;
@@ -232,16 +218,12 @@ encode_int_or_string(struct arena *arena, const char *text)
     char *end;
 
     (void)strtol(text, &end, 10);
-    return *text != '\0' && *end == '\0' ? json_number(arena, text)
-                                         : json_string(arena, text);
+    return *text != '\0' && *end == '\0' ? json_number(arena, text) : json_string(arena, text);
 }
 
 /* NULL for a missing string. */
 static struct json *
-encode_value(const struct field *f,
-             enum field_type type,
-             struct arena *arena,
-             const void *from)
+encode_value(const struct field *f, enum field_type type, struct arena *arena, const void *from)
 {
     const char *text;
 
@@ -305,14 +287,11 @@ is_zero(const struct json *v)
 static bool
 is_zero_time(const struct field *f, const void *from)
 {
-    return (f->type == FIELD_TIME || f->type == FIELD_MICRO_TIME)
-           && *(const int64_t *)from == 0;
+    return (f->type == FIELD_TIME || f->type == FIELD_MICRO_TIME) && *(const int64_t *)from == 0;
 }
 
 struct json *
-record_encode(const struct record *record,
-              struct arena *arena,
-              const void *source)
+record_encode(const struct record *record, struct arena *arena, const void *source)
 {
     struct json *object = json_object(arena);
 
@@ -333,10 +312,7 @@ record_encode(const struct record *record,
         } else if (is_zero_time(f, from)) {
             continue;
         }
-        v = encode_value(f,
-                         (f->flags & FIELD_TREE) != 0 ? FIELD_ANY : f->type,
-                         arena,
-                         from);
+        v = encode_value(f, (f->flags & FIELD_TREE) != 0 ? FIELD_ANY : f->type, arena, from);
         if (v != NULL && (always || !is_zero(v)))
             json_set(arena, object, f->name, v);
     }

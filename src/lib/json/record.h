@@ -99,9 +99,7 @@ struct field {
     /* Checks a value, or each value of a list or map, beyond its JSON type and
      * changes it to its canonical form in place; -EINVAL. May be NULL.
      */
-    int (*canonicalize)(struct arena *arena,
-                        struct json *value,
-                        struct error *err);
+    int (*canonicalize)(struct arena *arena, struct json *value, struct error *err);
 };
 
 struct record {
@@ -160,33 +158,23 @@ struct record_notes {
  * times, and texts with FIELD_KEPT: null), and members are put in the table's
  * order. -EINVAL when a value has the wrong type, with its path in `err`.
  */
-int record_normalize(const struct record *record,
-                     struct arena *arena,
-                     struct json *object,
-                     struct record_notes *notes,
-                     struct error *err);
+int record_normalize(const struct record *record, struct arena *arena, struct json *object,
+                     struct record_notes *notes, struct error *err);
 
 /* The same for an object that shares its unchanged parts with `normal`, a
  * normalized tree: those parts are not checked again. NULL: nothing is shared.
  */
-int record_normalize_change(const struct record *record,
-                            struct arena *arena,
-                            struct json *object,
-                            const struct json *normal,
-                            struct record_notes *notes,
+int record_normalize_change(const struct record *record, struct arena *arena, struct json *object,
+                            const struct json *normal, struct record_notes *notes,
                             struct error *err);
 
 /* Converts a normalized tree to a zeroed struct of record->size, and back.
  * Decode copies every string, so the struct outlives the tree. Encode skips
  * values that are absent or zero, unless they have FIELD_ALWAYS.
  */
-void record_decode(const struct record *record,
-                   struct arena *arena,
-                   const struct json *object,
+void record_decode(const struct record *record, struct arena *arena, const struct json *object,
                    void *ret_struct);
-struct json *record_encode(const struct record *record,
-                           struct arena *arena,
-                           const void *source);
+struct json *record_encode(const struct record *record, struct arena *arena, const void *source);
 
 /* Decode in two steps, for memory of an exact size: everything that the struct
  * points to goes into one block, aligned for any type. A value that another
@@ -202,15 +190,10 @@ struct record_space {
                                          * shared with `like`, in order of the
                                          * walk */
 };
-struct record_space record_measure(const struct record *record,
-                                   const struct json *object,
+struct record_space record_measure(const struct record *record, const struct json *object,
                                    const void *like);
-void record_decode_into(const struct record *record,
-                        const struct json *object,
-                        const void *like,
-                        const struct record_space *space,
-                        void *block,
-                        void *ret_struct);
+void record_decode_into(const struct record *record, const struct json *object, const void *like,
+                        const struct record_space *space, void *block, void *ret_struct);
 
 /* Copies a decoded struct and all that it points to, except what is in the
  * `kept` memory, which must live as long as the copy (size 0: none). Measure
@@ -222,14 +205,10 @@ struct record_kept {
     const void *bytes;
     size_t size;
 };
-struct record_space record_measure_copy(const struct record *record,
-                                        const void *from,
+struct record_space record_measure_copy(const struct record *record, const void *from,
                                         struct record_kept kept);
-void record_copy_into(const struct record *record,
-                      struct record_kept kept,
-                      void *aligned,
-                      void *packed,
-                      void *copy);
+void record_copy_into(const struct record *record, struct record_kept kept, void *aligned,
+                      void *packed, void *copy);
 
 /* The field of that name, or NULL. */
 const struct field *record_find(const struct record *record, const char *name);

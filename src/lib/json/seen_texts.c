@@ -19,8 +19,7 @@ hash_of(const char *text, size_t length)
 
     memcpy(&first, text, n);
     memcpy(&last, text + length - n, n);
-    first = (first ^ (last << 17 | last >> 47) ^ length)
-            * UINT64_C(0x9e3779b97f4a7c15);
+    first = (first ^ (last << 17 | last >> 47) ^ length) * UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(first >> 40);
 }
 
@@ -29,18 +28,14 @@ seen_texts_find(const struct seen_texts *w, const char *text, size_t length)
 {
     unsigned i = hash_of(text, length) % SEEN_TEXTS;
 
-    while (
-        w->texts[i] != NULL
-        && (w->lengths[i] != length || memcmp(w->texts[i], text, length) != 0))
+    while (w->texts[i] != NULL
+           && (w->lengths[i] != length || memcmp(w->texts[i], text, length) != 0))
         i = (i + 1) % SEEN_TEXTS;
     return i;
 }
 
 void
-seen_texts_remember(struct seen_texts *w,
-                    unsigned at,
-                    const char *text,
-                    size_t length)
+seen_texts_remember(struct seen_texts *w, unsigned at, const char *text, size_t length)
 {
     w->texts[at] = text;
     w->lengths[at] = (uint8_t)length;
@@ -51,8 +46,7 @@ static const char *
 find_known(const char *const *list, const char *text, size_t length)
 {
     for (; list != NULL && *list != NULL; list++)
-        if ((*list)[0] == text[0] && strncmp(*list, text, length) == 0
-            && (*list)[length] == '\0')
+        if ((*list)[0] == text[0] && strncmp(*list, text, length) == 0 && (*list)[length] == '\0')
             return *list;
     return NULL;
 }

@@ -31,15 +31,10 @@ struct seen_texts {
 bool seen_texts_may_hold(const struct seen_texts *w, size_t length);
 
 /* The slot of that text, or the free slot where it would be. */
-unsigned
-seen_texts_find(const struct seen_texts *w, const char *text, size_t length);
-void seen_texts_remember(struct seen_texts *w,
-                         unsigned at,
-                         const char *text,
-                         size_t length);
+unsigned seen_texts_find(const struct seen_texts *w, const char *text, size_t length);
+void seen_texts_remember(struct seen_texts *w, unsigned at, const char *text, size_t length);
 
 /* The same text as a constant of the program (the field's `values` and
  * `common`), or NULL.
  */
-const char *
-seen_texts_known(const struct field *f, const char *text, size_t length);
+const char *seen_texts_known(const struct field *f, const char *text, size_t length);

@@ -18,9 +18,7 @@ struct strategic {
     struct error *err;
 };
 
-static int merge_object(struct strategic *s,
-                        const struct record *record,
-                        struct json *target,
+static int merge_object(struct strategic *s, const struct record *record, struct json *target,
                         const struct json *patch);
 
 static bool
@@ -55,10 +53,7 @@ copy_without(struct strategic *s, const struct json *value, bool is_atomic)
             const struct json_member *m = &value->members[i];
 
             if (!is_directive(m->name) && m->value->type != JSON_NULL)
-                json_set(s->arena,
-                         copy,
-                         m->name,
-                         copy_without(s, m->value, is_atomic));
+                json_set(s->arena, copy, m->name, copy_without(s, m->value, is_atomic));
         }
         return copy;
     }
@@ -66,9 +61,7 @@ copy_without(struct strategic *s, const struct json *value, bool is_atomic)
         copy = json_array(s->arena);
         for (uint32_t i = 0; i < value->count; i++)
             if (is_atomic || !says(value->items[i], "delete"))
-                json_append(s->arena,
-                            copy,
-                            copy_without(s, value->items[i], is_atomic));
+                json_append(s->arena, copy, copy_without(s, value->items[i], is_atomic));
         return copy;
     }
     return json_dup(s->arena, value);
@@ -131,11 +124,8 @@ places_add(struct places *p, struct json *item)
  * ports with one number.
  */
 static void
-sort_list(struct strategic *s,
-          struct json *list,
-          const struct json *before,
-          const struct json *order,
-          const char *key)
+sort_list(struct strategic *s, struct json *list, const struct json *before,
+          const struct json *order, const char *key)
 {
     struct json *named = json_array(s->arena);
     struct json *others = json_array(s->arena);
@@ -172,24 +162,19 @@ sort_list(struct strategic *s,
 static int
 no_key(struct strategic *s, const char *name, const char *key)
 {
-    return error_set(s->err,
-                     -EINVAL,
+    return error_set(s->err, -EINVAL,
                      "an element of '%s' does not contain declared merge "
                      "key: %s",
-                     name,
-                     key);
+                     name, key);
 }
 
 static int
-check_key(struct strategic *s,
-          const struct field *field,
-          const struct json *item)
+check_key(struct strategic *s, const struct field *field, const struct json *item)
 {
     const char *key = key_of(field);
 
-    return json_is(item, JSON_OBJECT) && json_get(item, key) != NULL
-               ? 0
-               : no_key(s, field->name, key);
+    return json_is(item, JSON_OBJECT) && json_get(item, key) != NULL ? 0
+                                                                     : no_key(s, field->name, key);
 }
 
 /* The list without its directive, if a directive says that it replaces the
@@ -214,9 +199,7 @@ find_replacement(struct strategic *s, const struct json *patch)
 
 /* The items that the patch lists must be in the order that it specifies. */
 static int
-check_order(struct strategic *s,
-            const struct json *patch,
-            const struct json *order,
+check_order(struct strategic *s, const struct json *patch, const struct json *order,
             const char *key)
 {
     uint32_t at = 0;
@@ -229,8 +212,7 @@ check_order(struct strategic *s,
         while (at < json_count(order) && !is_same(order->items[at], item, key))
             at++;
         if (at++ == json_count(order))
-            return error_set(s->err,
-                             -EINVAL,
+            return error_set(s->err, -EINVAL,
                              "the order in the patch list does not match its "
                              "$setElementOrder list");
     }
@@ -239,11 +221,8 @@ check_order(struct strategic *s,
 
 /* Removes all elements with a directive to delete them, in one pass. */
 static int
-delete_elements(struct strategic *s,
-                const struct field *field,
-                struct json *list,
-                const struct json *patch,
-                struct places *places)
+delete_elements(struct strategic *s, const struct field *field, struct json *list,
+                const struct json *patch, struct places *places)
 {
     bool *marks = arena_new_array(s->arena, bool, json_count(list) + 1);
     struct item_index stands;
@@ -273,11 +252,8 @@ delete_elements(struct strategic *s,
 
 /* Deletions are applied first, wherever they are in the patch. */
 static int
-merge_elements(struct strategic *s,
-               const struct field *field,
-               struct json *list,
-               const struct json *patch,
-               struct places *places)
+merge_elements(struct strategic *s, const struct field *field, struct json *list,
+               const struct json *patch, struct places *places)
 {
     struct item_index stands;
     int r = delete_elements(s, field, list, patch, places);
@@ -320,11 +296,8 @@ add_values(struct strategic *s, struct json *list, const struct json *patch)
 }
 
 static int
-merge_list(struct strategic *s,
-           const struct field *field,
-           struct json *target,
-           const struct json *patch,
-           const struct json *order)
+merge_list(struct strategic *s, const struct field *field, struct json *target,
+           const struct json *patch, const struct json *order)
 {
     struct json *list = json_get(target, field->name);
     bool by_key = field->patch == MERGE_BY_KEY && field->of != NULL;
@@ -342,22 +315,15 @@ merge_list(struct strategic *s,
         return 0;
     }
     if (patch != NULL && (field->patch == MERGE_ATOMIC || list == NULL)) {
-        json_set(s->arena,
-                 target,
-                 field->name,
+        json_set(s->arena, target, field->name,
                  copy_without(s, patch, field->patch == MERGE_ATOMIC));
         list = json_get(target, field->name);
         patch = NULL;
     } else if (patch != NULL && find_replacement(s, patch) != NULL) {
-        json_set(s->arena,
-                 target,
-                 field->name,
-                 json_dup(s->arena, find_replacement(s, patch)));
+        json_set(s->arena, target, field->name, json_dup(s->arena, find_replacement(s, patch)));
         return 0;
     }
-    places.seen =
-        json_dup(s->arena,
-                 json_is(list, JSON_ARRAY) ? list : json_array(s->arena));
+    places.seen = json_dup(s->arena, json_is(list, JSON_ARRAY) ? list : json_array(s->arena));
     places.count = places.seen->count;
     places.is_edited = order != NULL;
     if (by_key && json_count(patch) > 0) {
@@ -399,9 +365,7 @@ holds(const struct item_index *names, const char *name)
 }
 
 static void
-retain_keys(struct strategic *s,
-            struct json *target,
-            const struct item_index *retained)
+retain_keys(struct strategic *s, struct json *target, const struct item_index *retained)
 {
     bool *marks = arena_new_array(s->arena, bool, target->count + 1);
 
@@ -412,29 +376,20 @@ retain_keys(struct strategic *s,
 
 /* The patch may only set members that it retains. */
 static int
-check_retained(struct strategic *s,
-               const struct json *patch,
-               const struct item_index *retained)
+check_retained(struct strategic *s, const struct json *patch, const struct item_index *retained)
 {
     for (uint32_t i = 0; i < patch->count; i++) {
         const struct json_member *m = &patch->members[i];
 
-        if (!is_directive(m->name) && m->value->type != JSON_NULL
-            && !holds(retained, m->name))
-            return error_set(s->err,
-                             -EINVAL,
-                             "invalid patch format of retainKeys");
+        if (!is_directive(m->name) && m->value->type != JSON_NULL && !holds(retained, m->name))
+            return error_set(s->err, -EINVAL, "invalid patch format of retainKeys");
     }
     return 0;
 }
 
 static int
-merge_member(struct strategic *s,
-             const struct field *field,
-             struct json *target,
-             const char *name,
-             const struct json *value,
-             const struct json *order)
+merge_member(struct strategic *s, const struct field *field, struct json *target, const char *name,
+             const struct json *value, const struct json *order)
 {
     struct json *is = json_get(target, name);
     bool is_map = field == NULL || field->type != FIELD_OBJECT;
@@ -454,10 +409,7 @@ merge_member(struct strategic *s,
 
 /* The member of the patch named prefix + name. */
 static const struct json *
-find_directive(struct strategic *s,
-               const struct json *patch,
-               const char *prefix,
-               const char *name)
+find_directive(struct strategic *s, const struct json *patch, const char *prefix, const char *name)
 {
     return json_get(patch, arena_concat(s->arena, prefix, name));
 }
@@ -465,11 +417,8 @@ find_directive(struct strategic *s,
 /* Applies orders and deletions of lists that the patch itself does not contain.
  */
 static int
-apply_directive(struct strategic *s,
-                const struct record *record,
-                struct json *target,
-                const struct json *patch,
-                const struct json_member *m)
+apply_directive(struct strategic *s, const struct record *record, struct json *target,
+                const struct json *patch, const struct json_member *m)
 {
     const char *name;
 
@@ -490,9 +439,7 @@ apply_directive(struct strategic *s,
 }
 
 static int
-merge_object(struct strategic *s,
-             const struct record *record,
-             struct json *target,
+merge_object(struct strategic *s, const struct record *record, struct json *target,
              const struct json *patch)
 {
     const struct json *retained = json_get(patch, "$retainKeys");
@@ -531,14 +478,9 @@ merge_object(struct strategic *s,
 
         if (is_directive(m->name))
             continue;
-        r = merge_member(s,
-                         record != NULL ? record_find(record, m->name) : NULL,
-                         target,
-                         m->name,
+        r = merge_member(s, record != NULL ? record_find(record, m->name) : NULL, target, m->name,
                          m->value,
-                         has_directives
-                             ? find_directive(s, patch, ORDER_PREFIX, m->name)
-                             : NULL);
+                         has_directives ? find_directive(s, patch, ORDER_PREFIX, m->name) : NULL);
         if (r < 0)
             return r;
     }
@@ -546,11 +488,8 @@ merge_object(struct strategic *s,
 }
 
 int
-strategic_merge(struct arena *arena,
-                const struct record *record,
-                struct json *target,
-                const struct json *patch,
-                struct error *err)
+strategic_merge(struct arena *arena, const struct record *record, struct json *target,
+                const struct json *patch, struct error *err)
 {
     struct strategic s = {.arena = arena, .err = err};
 

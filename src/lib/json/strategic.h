@@ -18,8 +18,5 @@ struct record;
 /* Changes the target in place; it may then share parts of the patch. -EINVAL
  * with a text for the client; the target may be partly changed.
  */
-int strategic_merge(struct arena *arena,
-                    const struct record *record,
-                    struct json *target,
-                    const struct json *patch,
-                    struct error *err);
+int strategic_merge(struct arena *arena, const struct record *record, struct json *target,
+                    const struct json *patch, struct error *err);

@@ -130,20 +130,14 @@ add_before(struct text_patching *p, int before)
     return true;
 }
 
-static const char *patch_object(const struct record *record,
-                                const char *at,
-                                const struct json *patch,
-                                const char *whole,
-                                struct strbuf *out);
+static const char *patch_object(const struct record *record, const char *at,
+                                const struct json *patch, const char *whole, struct strbuf *out);
 
 /* Writes a member that both have; returns the position after its value, or
  * NULL.
  */
 static const char *
-patch_member(struct text_patching *p,
-             int place,
-             const char *value,
-             const struct json_member *m)
+patch_member(struct text_patching *p, int place, const char *value, const struct json_member *m)
 {
     const struct field *f = &p->record->fields[place];
 
@@ -161,11 +155,8 @@ patch_member(struct text_patching *p,
 
 /* `at` is at the brace; returns the position after the closing one, or NULL. */
 static const char *
-patch_object(const struct record *record,
-             const char *at,
-             const struct json *patch,
-             const char *whole,
-             struct strbuf *out)
+patch_object(const struct record *record, const char *at, const struct json *patch,
+             const char *whole, struct strbuf *out)
 {
     struct text_patching p = {record, patch, whole, 0, 0, out, true};
 
@@ -204,24 +195,17 @@ patch_object(const struct record *record,
 }
 
 bool
-text_patch(const struct record *record,
-           const char *text,
-           const struct json *patch,
+text_patch(const struct record *record, const char *text, const struct json *patch,
            struct strbuf *out)
 {
-    return json_is(patch, JSON_OBJECT)
-           && patch_object(record, text, patch, NULL, out) != NULL;
+    return json_is(patch, JSON_OBJECT) && patch_object(record, text, patch, NULL, out) != NULL;
 }
 
 bool
-text_replace(const struct record *record,
-             const char *text,
-             const struct json *patch,
-             const char *name,
-             struct strbuf *out)
+text_replace(const struct record *record, const char *text, const struct json *patch,
+             const char *name, struct strbuf *out)
 {
-    return json_is(patch, JSON_OBJECT)
-           && patch_object(record, text, patch, name, out) != NULL;
+    return json_is(patch, JSON_OBJECT) && patch_object(record, text, patch, name, out) != NULL;
 }
 
 const char *
@@ -232,8 +216,7 @@ text_find_member(const char *text, const char *name, size_t *ret_length)
     for (const char *at = text + 1; *at != '}';) {
         const char *end = skip_string(at) - 1, *value = end + 2;
 
-        if ((size_t)(end - at) == length + 1
-            && memcmp(at + 1, name, length) == 0) {
+        if ((size_t)(end - at) == length + 1 && memcmp(at + 1, name, length) == 0) {
             *ret_length = (size_t)(skip_value(value) - value);
             return value;
         }

@@ -22,22 +22,16 @@ struct strbuf;
  * that the struct points to. The caller must then make the object from its
  * tree.
  */
-bool text_patch(const struct record *record,
-                const char *text,
-                const struct json *patch,
+bool text_patch(const struct record *record, const char *text, const struct json *patch,
                 struct strbuf *out);
 
 /* The same, but the patch's top-level member `name` replaces the whole value
  * that the object has.
  */
-bool text_replace(const struct record *record,
-                  const char *text,
-                  const struct json *patch,
-                  const char *name,
-                  struct strbuf *out);
+bool text_replace(const struct record *record, const char *text, const struct json *patch,
+                  const char *name, struct strbuf *out);
 
 /* The text of the object's member of that name, and its length; NULL: no such
  * member.
  */
-const char *
-text_find_member(const char *text, const char *name, size_t *ret_length);
+const char *text_find_member(const char *text, const char *name, size_t *ret_length);

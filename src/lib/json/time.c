@@ -21,8 +21,8 @@ days_from_date(int64_t year, int month, int day)
     year -= month <= 2;
     era = (year >= 0 ? year : year - 399) / 400;
     year -= era * 400;
-    of_era = year * 365 + year / 4 - year / 100
-             + (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    of_era = year * 365 + year / 4 - year / 100 + (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5
+             + day - 1;
     return era * 146097 + of_era - 719468;
 }
 
@@ -135,8 +135,8 @@ take_zone(const char **p, int64_t *ret_east)
     if (**p != '+' && **p != '-')
         return -EINVAL;
     (*p)++;
-    if (take_number(p, 2, &hours) < 0 || take_char(p, ':') < 0
-        || take_number(p, 2, &minutes) < 0 || hours > 23 || minutes > 59)
+    if (take_number(p, 2, &hours) < 0 || take_char(p, ':') < 0 || take_number(p, 2, &minutes) < 0
+        || hours > 23 || minutes > 59)
         return -EINVAL;
     *ret_east = (hours * 60 + minutes) * (west ? -60 : 60);
     return 0;
@@ -145,8 +145,7 @@ take_zone(const char **p, int64_t *ret_east)
 int
 time_parse(const char *text, int64_t *ret_us)
 {
-    static const int month_days[] =
-        {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    static const int month_days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int year, month, day, hour, minute, second;
     int64_t fraction, east, us;
     bool leap;
@@ -156,17 +155,15 @@ time_parse(const char *text, int64_t *ret_us)
         || take_number(&text, 2, &day) < 0 || take_char(&text, 'T') < 0
         || take_number(&text, 2, &hour) < 0 || take_char(&text, ':') < 0
         || take_number(&text, 2, &minute) < 0 || take_char(&text, ':') < 0
-        || take_number(&text, 2, &second) < 0
-        || take_fraction(&text, &fraction) < 0 || take_zone(&text, &east) < 0
-        || *text != '\0')
+        || take_number(&text, 2, &second) < 0 || take_fraction(&text, &fraction) < 0
+        || take_zone(&text, &east) < 0 || *text != '\0')
         return -EINVAL;
     if (month < 1 || month > 12 || hour > 23 || minute > 59 || second > 59)
         return -EINVAL;
     leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     if (day < 1 || day > month_days[month - 1] + (leap && month == 2 ? 1 : 0))
         return -EINVAL;
-    us = (days_from_date(year, month, day) * 86400 + hour * 3600 + minute * 60
-          + second - east)
+    us = (days_from_date(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - east)
              * 1000000
          + fraction;
     if (us < FIRST_US || us > LAST_US)

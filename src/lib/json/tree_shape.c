@@ -68,8 +68,7 @@ tree_shape_is_list(const struct tree_shape *shape)
 const struct json *
 tree_shape_fit(const struct tree_shape *shape, const struct json *value)
 {
-    enum json_type wanted =
-        tree_shape_is_list(shape) ? JSON_ARRAY : JSON_OBJECT;
+    enum json_type wanted = tree_shape_is_list(shape) ? JSON_ARRAY : JSON_OBJECT;
 
     return json_is(value, wanted) ? value : NULL;
 }
@@ -84,10 +83,7 @@ tree_element_of_member(struct arena *arena, const char *name)
 
 /* The value of the key, or the value that its absence means. */
 static void
-print_key(struct strbuf *text,
-          const struct record *of,
-          const struct json *item,
-          const char *key)
+print_key(struct strbuf *text, const struct record *of, const struct json *item, const char *key)
 {
     const struct json *value = json_get(item, key);
     const struct field *f = record_find(of, key);
@@ -104,9 +100,7 @@ print_key(struct strbuf *text,
 }
 
 const char *
-tree_element_of_item(struct arena *arena,
-                     const struct tree_shape *shape,
-                     const struct json *item)
+tree_element_of_item(struct arena *arena, const struct tree_shape *shape, const struct json *item)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char *keys = shape->keys;
@@ -139,9 +133,7 @@ compare_stands(const void *a, const void *b)
 }
 
 struct tree_elements
-tree_elements_of(struct arena *arena,
-                 const struct tree_shape *shape,
-                 const struct json *list)
+tree_elements_of(struct arena *arena, const struct tree_shape *shape, const struct json *list)
 {
     struct tree_elements e = {.count = json_count(list)};
 

@@ -29,23 +29,19 @@ struct tree_shape {
 };
 
 /* The field of a struct, or NULL. */
-const struct field *tree_shape_field(const struct tree_shape *shape,
-                                     const char *name);
-struct tree_shape tree_shape_of_member(const struct tree_shape *shape,
-                                       const char *name);
+const struct field *tree_shape_field(const struct tree_shape *shape, const char *name);
+struct tree_shape tree_shape_of_member(const struct tree_shape *shape, const char *name);
 struct tree_shape tree_shape_of_element(const struct tree_shape *shape);
 bool tree_shape_is_list(const struct tree_shape *shape);
 
 /* The value if it has the JSON type of the shape; otherwise NULL, which counts
  * as empty.
  */
-const struct json *tree_shape_fit(const struct tree_shape *shape,
-                                  const struct json *value);
+const struct json *tree_shape_fit(const struct tree_shape *shape, const struct json *value);
 
 /* Path elements, in the arena: "f:name"; "v:1", "k:{...}". */
 const char *tree_element_of_member(struct arena *arena, const char *name);
-const char *tree_element_of_item(struct arena *arena,
-                                 const struct tree_shape *shape,
+const char *tree_element_of_item(struct arena *arena, const struct tree_shape *shape,
                                  const struct json *item);
 
 /* The path elements of a list, and the index of each item. */
@@ -58,8 +54,7 @@ struct tree_elements {
     uint32_t count;
 };
 
-struct tree_elements tree_elements_of(struct arena *arena,
-                                      const struct tree_shape *shape,
+struct tree_elements tree_elements_of(struct arena *arena, const struct tree_shape *shape,
                                       const struct json *list);
 
 /* The index of the first item with that element, or -1. */

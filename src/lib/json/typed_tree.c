@@ -11,9 +11,7 @@
 /* --- the fields of a tree ------------------------------------------------- */
 
 static void
-add_places(struct arena *arena,
-           const struct tree_shape *shape,
-           const struct json *value,
+add_places(struct arena *arena, const struct tree_shape *shape, const struct json *value,
            struct field_set *set)
 {
     const struct json *fits = tree_shape_fit(shape, value);
@@ -30,19 +28,15 @@ add_places(struct arena *arena,
         if (tree_shape_is_list(shape)) {
             item = fits->items[i];
             inner = tree_shape_of_element(shape);
-            child = field_set_make(arena,
-                                   set,
-                                   tree_element_of_item(arena, shape, item));
+            child = field_set_make(arena, set, tree_element_of_item(arena, shape, item));
             child->is_member = true;
         } else {
             const char *name = fits->members[i].name;
 
             item = fits->members[i].value;
             inner = tree_shape_of_member(shape, name);
-            child =
-                field_set_make(arena, set, tree_element_of_member(arena, name));
-            if (item->type == JSON_NULL
-                || (item->type == JSON_OBJECT && item->count == 0)
+            child = field_set_make(arena, set, tree_element_of_member(arena, name));
+            if (item->type == JSON_NULL || (item->type == JSON_OBJECT && item->count == 0)
                 || tree_shape_field(shape, name) == NULL)
                 child->is_member = true;
         }
@@ -58,9 +52,7 @@ pruned(struct arena *arena, const struct field_set *set)
 }
 
 struct field_set *
-typed_tree_places(struct arena *arena,
-                  const struct record *record,
-                  const struct json *tree)
+typed_tree_places(struct arena *arena, const struct record *record, const struct json *tree)
 {
     struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
     struct field_set *set = field_set_new(arena);
@@ -78,10 +70,8 @@ struct tree_comparison {
     unsigned depth;
 };
 
-static void compare(struct tree_comparison *c,
-                    const struct tree_shape *shape,
-                    const struct json *was,
-                    const struct json *is);
+static void compare(struct tree_comparison *c, const struct tree_shape *shape,
+                    const struct json *was, const struct json *is);
 
 static void
 note(struct tree_comparison *c, struct field_set *set)
@@ -90,9 +80,7 @@ note(struct tree_comparison *c, struct field_set *set)
 }
 
 static void
-note_leaf(struct tree_comparison *c,
-          const struct json *was,
-          const struct json *is)
+note_leaf(struct tree_comparison *c, const struct json *was, const struct json *is)
 {
     if (was == NULL)
         note(c, c->difference->added);
@@ -103,11 +91,8 @@ note_leaf(struct tree_comparison *c,
 }
 
 static void
-compare_child(struct tree_comparison *c,
-              const struct tree_shape *shape,
-              const char *element,
-              const struct json *was,
-              const struct json *is)
+compare_child(struct tree_comparison *c, const struct tree_shape *shape, const char *element,
+              const struct json *was, const struct json *is)
 {
     if (c->depth == DEPTH_MAX)
         return;
@@ -117,19 +102,14 @@ compare_child(struct tree_comparison *c,
 }
 
 static void
-compare_members(struct tree_comparison *c,
-                const struct tree_shape *shape,
-                const struct json *was,
+compare_members(struct tree_comparison *c, const struct tree_shape *shape, const struct json *was,
                 const struct json *is)
 {
     for (uint32_t i = 0; i < json_count(was); i++) {
         const char *name = was->members[i].name;
         struct tree_shape inner = tree_shape_of_member(shape, name);
 
-        compare_child(c,
-                      &inner,
-                      tree_element_of_member(c->arena, name),
-                      was->members[i].value,
+        compare_child(c, &inner, tree_element_of_member(c->arena, name), was->members[i].value,
                       json_get(is, name));
     }
     for (uint32_t i = 0; i < json_count(is); i++) {
@@ -137,18 +117,13 @@ compare_members(struct tree_comparison *c,
         struct tree_shape inner = tree_shape_of_member(shape, name);
 
         if (json_get(was, name) == NULL)
-            compare_child(c,
-                          &inner,
-                          tree_element_of_member(c->arena, name),
-                          NULL,
+            compare_child(c, &inner, tree_element_of_member(c->arena, name), NULL,
                           is->members[i].value);
     }
 }
 
 static void
-compare_items(struct tree_comparison *c,
-              const struct tree_shape *shape,
-              const struct json *was,
+compare_items(struct tree_comparison *c, const struct tree_shape *shape, const struct json *was,
               const struct json *is)
 {
     struct tree_shape inner = tree_shape_of_element(shape);
@@ -158,11 +133,7 @@ compare_items(struct tree_comparison *c,
     for (uint32_t i = 0; i < before.count; i++) {
         int64_t at = tree_elements_find(&after, before.names[i]);
 
-        compare_child(c,
-                      &inner,
-                      before.names[i],
-                      was->items[i],
-                      at >= 0 ? is->items[at] : NULL);
+        compare_child(c, &inner, before.names[i], was->items[i], at >= 0 ? is->items[at] : NULL);
     }
     for (uint32_t i = 0; i < after.count; i++)
         if (tree_elements_find(&before, after.names[i]) < 0)
@@ -170,16 +141,13 @@ compare_items(struct tree_comparison *c,
 }
 
 static void
-compare(struct tree_comparison *c,
-        const struct tree_shape *shape,
-        const struct json *was,
+compare(struct tree_comparison *c, const struct tree_shape *shape, const struct json *was,
         const struct json *is)
 {
     const struct json *old_fits = tree_shape_fit(shape, was);
     const struct json *fits = tree_shape_fit(shape, is);
 
-    if (shape->form == SHAPE_LEAF
-        || (json_count(old_fits) == 0 && json_count(fits) == 0)) {
+    if (shape->form == SHAPE_LEAF || (json_count(old_fits) == 0 && json_count(fits) == 0)) {
         note_leaf(c, was, is);
         return;
     }
@@ -194,11 +162,8 @@ compare(struct tree_comparison *c,
 }
 
 void
-typed_tree_compare(struct arena *arena,
-                   const struct record *record,
-                   const struct json *was,
-                   const struct json *is,
-                   struct typed_difference *ret_difference)
+typed_tree_compare(struct arena *arena, const struct record *record, const struct json *was,
+                   const struct json *is, struct typed_difference *ret_difference)
 {
     struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
     struct tree_comparison c = {.arena = arena, .difference = ret_difference};
@@ -211,15 +176,11 @@ typed_tree_compare(struct arena *arena,
 
 /* --- merging -------------------------------------------------------------- */
 
-static struct json *lay(struct arena *arena,
-                        const struct tree_shape *shape,
-                        const struct json *below,
-                        const struct json *above);
+static struct json *lay(struct arena *arena, const struct tree_shape *shape,
+                        const struct json *below, const struct json *above);
 
 static struct json *
-lay_members(struct arena *arena,
-            const struct tree_shape *shape,
-            const struct json *below,
+lay_members(struct arena *arena, const struct tree_shape *shape, const struct json *below,
             const struct json *above)
 {
     struct json *result = json_object(arena);
@@ -228,17 +189,12 @@ lay_members(struct arena *arena,
         const char *name = below->members[i].name;
         struct tree_shape inner = tree_shape_of_member(shape, name);
 
-        json_set(
-            arena,
-            result,
-            name,
-            lay(arena, &inner, below->members[i].value, json_get(above, name)));
+        json_set(arena, result, name,
+                 lay(arena, &inner, below->members[i].value, json_get(above, name)));
     }
     for (uint32_t i = 0; i < json_count(above); i++)
         if (json_get(below, above->members[i].name) == NULL)
-            json_set(arena,
-                     result,
-                     above->members[i].name,
+            json_set(arena, result, above->members[i].name,
                      json_dup(arena, above->members[i].value));
     return result;
 }
@@ -264,12 +220,8 @@ take_above(struct weave *w, uint32_t k)
     int64_t at = tree_elements_find(&w->low, w->high.names[k]);
 
     w->is_done[k] = true;
-    json_append(w->arena,
-                w->result,
-                lay(w->arena,
-                    &inner,
-                    at >= 0 ? w->below->items[at] : NULL,
-                    w->above->items[k]));
+    json_append(w->arena, w->result,
+                lay(w->arena, &inner, at >= 0 ? w->below->items[at] : NULL, w->above->items[k]));
 }
 
 /* The next item from `k` on that both lists have; the count when there is none.
@@ -277,8 +229,7 @@ take_above(struct weave *w, uint32_t k)
 static uint32_t
 next_shared(const struct weave *w, uint32_t k)
 {
-    while (k < w->high.count
-           && tree_elements_find(&w->low, w->high.names[k]) < 0)
+    while (k < w->high.count && tree_elements_find(&w->low, w->high.names[k]) < 0)
         k++;
     return k;
 }
@@ -287,9 +238,7 @@ next_shared(const struct weave *w, uint32_t k)
  * lists have, which are in the order of `above`.
  */
 static struct json *
-lay_items(struct arena *arena,
-          const struct tree_shape *shape,
-          const struct json *below,
+lay_items(struct arena *arena, const struct tree_shape *shape, const struct json *below,
           const struct json *above)
 {
     uint32_t n_below = json_count(below), n_above = json_count(above);
@@ -307,8 +256,7 @@ lay_items(struct arena *arena,
 
     for (uint32_t i = 0, k = 0; i < n_below || k < n_above;) {
         const char *element = i < n_below ? w.low.names[i] : NULL;
-        int64_t at =
-            element != NULL ? tree_elements_find(&w.high, element) : -1;
+        int64_t at = element != NULL ? tree_elements_find(&w.high, element) : -1;
 
         if (element != NULL && at < 0) {
             json_append(arena, w.result, json_dup(arena, below->items[i++]));
@@ -330,9 +278,7 @@ lay_items(struct arena *arena,
 }
 
 static struct json *
-lay(struct arena *arena,
-    const struct tree_shape *shape,
-    const struct json *below,
+lay(struct arena *arena, const struct tree_shape *shape, const struct json *below,
     const struct json *above)
 {
     const struct json *low = tree_shape_fit(shape, below);
@@ -340,8 +286,7 @@ lay(struct arena *arena,
 
     if (above == NULL)
         return json_dup(arena, below);
-    if (shape->form == SHAPE_LEAF
-        || (json_count(low) == 0 && json_count(high) == 0))
+    if (shape->form == SHAPE_LEAF || (json_count(low) == 0 && json_count(high) == 0))
         return json_dup(arena, above);
     if (tree_shape_is_list(shape))
         return lay_items(arena, shape, low, high);
@@ -349,9 +294,7 @@ lay(struct arena *arena,
 }
 
 struct json *
-typed_tree_merge(struct arena *arena,
-                 const struct record *record,
-                 const struct json *below,
+typed_tree_merge(struct arena *arena, const struct record *record, const struct json *below,
                  const struct json *above)
 {
     struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
@@ -362,50 +305,38 @@ typed_tree_merge(struct arena *arena,
 /* --- removing fields ------------------------------------------------------ */
 
 static struct json *
-cut(struct arena *arena,
-    const struct tree_shape *shape,
-    const struct json *value,
+cut(struct arena *arena, const struct tree_shape *shape, const struct json *value,
     const struct field_set *places)
 {
     struct json *result;
 
-    if (shape->form == SHAPE_LEAF || tree_shape_fit(shape, value) == NULL
-        || value->count == 0)
+    if (shape->form == SHAPE_LEAF || tree_shape_fit(shape, value) == NULL || value->count == 0)
         return json_dup(arena, value);
     result = tree_shape_is_list(shape) ? json_array(arena) : json_object(arena);
     for (uint32_t i = 0; i < value->count; i++) {
         bool is_list = tree_shape_is_list(shape);
         const char *name = is_list ? NULL : value->members[i].name;
-        const struct json *part =
-            is_list ? value->items[i] : value->members[i].value;
-        struct tree_shape inner = is_list ? tree_shape_of_element(shape)
-                                          : tree_shape_of_member(shape, name);
+        const struct json *part = is_list ? value->items[i] : value->members[i].value;
+        struct tree_shape inner =
+            is_list ? tree_shape_of_element(shape) : tree_shape_of_member(shape, name);
         const struct field_set *below =
-            field_set_find(places,
-                           is_list ? tree_element_of_item(arena, shape, part)
-                                   : tree_element_of_member(arena, name));
+            field_set_find(places, is_list ? tree_element_of_item(arena, shape, part)
+                                           : tree_element_of_member(arena, name));
 
         if (below != NULL && below->is_member)
             continue;
         if (is_list)
-            json_append(arena,
-                        result,
-                        below != NULL ? cut(arena, &inner, part, below)
-                                      : json_dup(arena, part));
+            json_append(arena, result,
+                        below != NULL ? cut(arena, &inner, part, below) : json_dup(arena, part));
         else
-            json_set(arena,
-                     result,
-                     name,
-                     below != NULL ? cut(arena, &inner, part, below)
-                                   : json_dup(arena, part));
+            json_set(arena, result, name,
+                     below != NULL ? cut(arena, &inner, part, below) : json_dup(arena, part));
     }
     return result->count > 0 ? result : json_null(arena);
 }
 
 struct json *
-typed_tree_remove(struct arena *arena,
-                  const struct record *record,
-                  const struct json *tree,
+typed_tree_remove(struct arena *arena, const struct record *record, const struct json *tree,
                   const struct field_set *places)
 {
     struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
@@ -417,9 +348,7 @@ typed_tree_remove(struct arena *arena,
 /* --- adding the structs on the path --------------------------------------- */
 
 static struct field_set *
-complete(struct arena *arena,
-         const struct tree_shape *shape,
-         const struct field_set *set)
+complete(struct arena *arena, const struct tree_shape *shape, const struct field_set *set)
 {
     struct field_set *result = field_set_new(arena);
 
@@ -428,23 +357,19 @@ complete(struct arena *arena,
     for (unsigned i = 0; i < set->count; i++) {
         const struct field_set *child = set->children[i];
         bool is_name = child->element[0] == 'f';
-        struct tree_shape inner =
-            is_name ? tree_shape_of_member(shape, child->element + 2)
-                    : tree_shape_of_element(shape);
+        struct tree_shape inner = is_name ? tree_shape_of_member(shape, child->element + 2)
+                                          : tree_shape_of_element(shape);
         struct field_set *made = field_set_make(arena, result, child->element);
 
         *made = *complete(arena, &inner, child);
-        if (child->count > 0 && is_name
-            && tree_shape_field(shape, child->element + 2) != NULL)
+        if (child->count > 0 && is_name && tree_shape_field(shape, child->element + 2) != NULL)
             made->is_member = true;
     }
     return result;
 }
 
 struct field_set *
-typed_tree_complete(struct arena *arena,
-                    const struct record *record,
-                    const struct field_set *set)
+typed_tree_complete(struct arena *arena, const struct record *record, const struct field_set *set)
 {
     struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
 

@@ -56,11 +56,7 @@ child_free(struct child *c)
 }
 
 static int
-watch(struct loop *loop,
-      pid_t pid,
-      child_fn fn,
-      void *arg,
-      struct child **ret_child,
+watch(struct loop *loop, pid_t pid, child_fn fn, void *arg, struct child **ret_child,
       struct error *err)
 {
     int fd = pidfd_of(pid);
@@ -98,11 +94,7 @@ plan_actions(posix_spawn_file_actions_t *actions, const struct child_plan *plan)
 {
     for (int i = 0; i < 3; i++)
         if (plan->fds[i] < 0)
-            posix_spawn_file_actions_addopen(actions,
-                                             i,
-                                             "/dev/null",
-                                             O_RDWR,
-                                             0);
+            posix_spawn_file_actions_addopen(actions, i, "/dev/null", O_RDWR, 0);
         else
             posix_spawn_file_actions_adddup2(actions, plan->fds[i], i);
     if (plan->directory != NULL)
@@ -120,11 +112,7 @@ start(const struct child_plan *plan, pid_t *ret_pid)
     posix_spawnattr_init(&attributes);
     plan_actions(&actions, plan);
     plan_attributes(&attributes, plan);
-    r = posix_spawn(ret_pid,
-                    plan->path,
-                    &actions,
-                    &attributes,
-                    plan->argv,
+    r = posix_spawn(ret_pid, plan->path, &actions, &attributes, plan->argv,
                     plan->envp != NULL ? plan->envp : environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -132,12 +120,8 @@ start(const struct child_plan *plan, pid_t *ret_pid)
 }
 
 int
-child_spawn(struct loop *loop,
-            const struct child_plan *plan,
-            child_fn fn,
-            void *arg,
-            struct child **ret_child,
-            struct error *err)
+child_spawn(struct loop *loop, const struct child_plan *plan, child_fn fn, void *arg,
+            struct child **ret_child, struct error *err)
 {
     pid_t pid = 0;
     int r = start(plan, &pid);

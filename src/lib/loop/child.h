@@ -48,12 +48,8 @@ struct child_plan {
  * free.
  */
 void child_free(struct child *c);
-int child_spawn(struct loop *loop,
-                const struct child_plan *plan,
-                child_fn fn,
-                void *arg,
-                struct child **ret_child,
-                struct error *err);
+int child_spawn(struct loop *loop, const struct child_plan *plan, child_fn fn, void *arg,
+                struct child **ret_child, struct error *err);
 DEFINE_CLEANUP(struct child, child_free)
 
 /* Change. Kill never signals another process that got the same pid: 0, or

@@ -37,11 +37,7 @@ fdwatch_free(struct fdwatch *w)
 }
 
 struct fdwatch *
-fdwatch_new(struct loop *loop,
-            int fd,
-            unsigned wanted,
-            fdwatch_fn fn,
-            void *arg)
+fdwatch_new(struct loop *loop, int fd, unsigned wanted, fdwatch_fn fn, void *arg)
 {
     struct fdwatch *w = xnew(struct fdwatch);
 

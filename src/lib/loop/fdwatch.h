@@ -19,11 +19,8 @@ typedef void (*fdwatch_fn)(int fd, unsigned ready, void *arg);
 
 /* Life. `wanted` is any of the two flags, or 0 for a paused watch. */
 void fdwatch_free(struct fdwatch *w);
-struct fdwatch *fdwatch_new(struct loop *loop,
-                            int fd,
-                            unsigned wanted,
-                            fdwatch_fn fn,
-                            void *arg) OWNED_BY(fdwatch_free);
+struct fdwatch *fdwatch_new(struct loop *loop, int fd, unsigned wanted, fdwatch_fn fn, void *arg)
+    OWNED_BY(fdwatch_free);
 DEFINE_CLEANUP(struct fdwatch, fdwatch_free)
 
 /* Change */

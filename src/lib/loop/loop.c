@@ -117,8 +117,7 @@ run_mailbox(struct loop *loop, int64_t until_us)
         letter->fn(letter->arg);
         free(letter);
         if (loop->unread != NULL
-            && (loop->stopped
-                || clock_monotonic_us(&clock_system) >= until_us)) {
+            && (loop->stopped || clock_monotonic_us(&clock_system) >= until_us)) {
             ring(loop);
             break;
         }
@@ -170,8 +169,7 @@ on_wake(evutil_socket_t fd, short events, void *arg)
      */
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_debug("reading a loop's eventfd failed: %m");
-    (void)run_mailbox(arg,
-                      clock_monotonic_us(&clock_system) + ANSWER_READER_US);
+    (void)run_mailbox(arg, clock_monotonic_us(&clock_system) + ANSWER_READER_US);
 }
 
 static void
@@ -226,12 +224,7 @@ loop_new(void)
     }
     loop->deferred_end = &loop->deferred;
     loop->unread_end = &loop->unread;
-    event_assign(&loop->wake,
-                 loop->base,
-                 loop->wake_fd,
-                 EV_READ | EV_PERSIST,
-                 on_wake,
-                 loop);
+    event_assign(&loop->wake, loop->base, loop->wake_fd, EV_READ | EV_PERSIST, on_wake, loop);
     event_add(&loop->wake, NULL);
     event_assign(&loop->deferred_run, loop->base, -1, 0, on_deferred, loop);
     return loop;

@@ -18,7 +18,6 @@ typedef void (*sigwatch_fn)(int signal_number, void *arg);
 
 /* Life */
 void sigwatch_free(struct sigwatch *s);
-struct sigwatch *
-sigwatch_new(struct loop *loop, int signal_number, sigwatch_fn fn, void *arg)
+struct sigwatch *sigwatch_new(struct loop *loop, int signal_number, sigwatch_fn fn, void *arg)
     OWNED_BY(sigwatch_free);
 DEFINE_CLEANUP(struct sigwatch, sigwatch_free)

@@ -19,8 +19,7 @@ struct timer;
 
 /* Life. A new timer is not running; freeing a timer stops it. */
 void timer_free(struct timer *t);
-struct timer *timer_new(struct loop *loop, loop_fn fn, void *arg)
-    OWNED_BY(timer_free);
+struct timer *timer_new(struct loop *loop, loop_fn fn, void *arg) OWNED_BY(timer_free);
 DEFINE_CLEANUP(struct timer, timer_free)
 
 /* Change. Negative times count as 0. */

@@ -115,11 +115,7 @@ workers_free(struct workers *w)
 }
 
 void
-workers_submit(struct workers *w,
-               struct loop *loop,
-               loop_fn work,
-               loop_fn done,
-               void *arg)
+workers_submit(struct workers *w, struct loop *loop, loop_fn work, loop_fn done, void *arg)
 {
     struct task *task = xnew(struct task);
     bool has_idle;

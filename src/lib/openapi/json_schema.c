@@ -26,16 +26,9 @@ static const struct simple_schema {
     {FIELD_INT, NULL, "integer", "int32", false},
     {FIELD_INT64, NULL, "integer", "int64", false},
     {FIELD_NUMBER, NULL, "number", "double", false},
-    {FIELD_QUANTITY,
-     "io.k8s.apimachinery.pkg.api.resource.Quantity",
-     "string",
-     NULL,
-     false},
-    {FIELD_INT_OR_STRING,
-     "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
-     "string",
-     "int-or-string",
-     true},
+    {FIELD_QUANTITY, "io.k8s.apimachinery.pkg.api.resource.Quantity", "string", NULL, false},
+    {FIELD_INT_OR_STRING, "io.k8s.apimachinery.pkg.util.intstr.IntOrString", "string",
+     "int-or-string", true},
     {FIELD_TIME, META "Time", "string", "date-time", false},
     {FIELD_MICRO_TIME, META "MicroTime", "string", "date-time", false},
     {FIELD_BYTES, NULL, "string", "byte", false},
@@ -56,10 +49,7 @@ json_schema_reference(struct arena *arena, const char *name)
 {
     struct json *reference = json_object(arena);
 
-    json_set(arena,
-             reference,
-             "$ref",
-             json_stringf(arena, "#/components/schemas/%s", name));
+    json_set(arena, reference, "$ref", json_stringf(arena, "#/components/schemas/%s", name));
     return reference;
 }
 
@@ -102,10 +92,7 @@ static struct json *
 fields_schema(struct arena *arena, struct json *schemas)
 {
     if (json_get(schemas, FIELDS_V1) == NULL)
-        json_set(arena,
-                 schemas,
-                 FIELDS_V1,
-                 simple_schema(arena, find_simple(FIELD_ANY)));
+        json_set(arena, schemas, FIELDS_V1, simple_schema(arena, find_simple(FIELD_ANY)));
     return all_of(arena, FIELDS_V1);
 }
 
@@ -113,9 +100,7 @@ fields_schema(struct arena *arena, struct json *schemas)
  * map.
  */
 static struct json *
-value_schema(struct arena *arena,
-             struct json *schemas,
-             enum field_type type,
+value_schema(struct arena *arena, struct json *schemas, enum field_type type,
              const struct record *of)
 {
     const struct simple_schema *s;
@@ -137,8 +122,7 @@ add_map_keys(struct arena *arena, struct json *schema, const char *keys)
 {
     struct json *list = json_array(arena);
 
-    for (size_t n; keys != NULL && *keys != '\0';
-         keys += n + (keys[n] == ',')) {
+    for (size_t n; keys != NULL && *keys != '\0'; keys += n + (keys[n] == ',')) {
         n = strcspn(keys, ",");
         json_append(arena, list, json_string_n(arena, keys, n));
     }
@@ -146,9 +130,7 @@ add_map_keys(struct arena *arena, struct json *schema, const char *keys)
 }
 
 static void
-add_list_type(struct arena *arena,
-              struct json *schema,
-              const struct field *field)
+add_list_type(struct arena *arena, struct json *schema, const struct field *field)
 {
     static const char *const names[] = {
         [MERGE_ATOMIC] = "atomic",
@@ -156,19 +138,13 @@ add_list_type(struct arena *arena,
         [MERGE_BY_KEY] = "map",
         [MERGE_REPLACE] = "atomic",
     };
-    const char *key =
-        field->patch_key != NULL ? field->patch_key : field->merge_keys;
+    const char *key = field->patch_key != NULL ? field->patch_key : field->merge_keys;
 
     if (field->merge == MERGE_BY_KEY)
         add_map_keys(arena, schema, field->merge_keys);
-    json_set_string(arena,
-                    schema,
-                    "x-kubernetes-list-type",
-                    names[field->merge]);
+    json_set_string(arena, schema, "x-kubernetes-list-type", names[field->merge]);
     if (field->patch == MERGE_BY_KEY && key != NULL)
-        json_set(arena,
-                 schema,
-                 "x-kubernetes-patch-merge-key",
+        json_set(arena, schema, "x-kubernetes-patch-merge-key",
                  json_string_n(arena, key, strcspn(key, ",")));
     if (field->patch == MERGE_BY_KEY || field->patch == MERGE_SET)
         json_set_string(arena, schema, "x-kubernetes-patch-strategy", "merge");
@@ -187,9 +163,7 @@ add_values(struct arena *arena, struct json *schema, const struct field *field)
 }
 
 static struct json *
-field_schema(struct arena *arena,
-             struct json *schemas,
-             const struct field *field)
+field_schema(struct arena *arena, struct json *schemas, const struct field *field)
 {
     struct json *schema;
 
@@ -197,19 +171,14 @@ field_schema(struct arena *arena,
     case FIELD_LIST:
         schema = json_object(arena);
         json_set_string(arena, schema, "type", "array");
-        json_set(arena,
-                 schema,
-                 "items",
-                 value_schema(arena, schemas, field->element, field->of));
+        json_set(arena, schema, "items", value_schema(arena, schemas, field->element, field->of));
         add_values(arena, json_get(schema, "items"), field);
         add_list_type(arena, schema, field);
         break;
     case FIELD_MAP:
         schema = json_object(arena);
         json_set_string(arena, schema, "type", "object");
-        json_set(arena,
-                 schema,
-                 "additionalProperties",
+        json_set(arena, schema, "additionalProperties",
                  value_schema(arena, schemas, field->element, field->of));
         if (field->merge == MERGE_ATOMIC)
             json_set_string(arena, schema, "x-kubernetes-map-type", "atomic");
@@ -226,9 +195,7 @@ field_schema(struct arena *arena,
 }
 
 void
-json_schema_add_record(struct arena *arena,
-                       struct json *schemas,
-                       const struct record *record)
+json_schema_add_record(struct arena *arena, struct json *schemas, const struct record *record)
 {
     struct json *schema, *properties, *required;
 
@@ -245,10 +212,7 @@ json_schema_add_record(struct arena *arena,
     for (unsigned i = 0; i < record->n_fields; i++) {
         const struct field *field = &record->fields[i];
 
-        json_set(arena,
-                 properties,
-                 field->name,
-                 field_schema(arena, schemas, field));
+        json_set(arena, properties, field->name, field_schema(arena, schemas, field));
         if (field->flags & FIELD_REQUIRED)
             json_append(arena, required, json_string(arena, field->name));
     }
@@ -260,9 +224,7 @@ json_schema_add_record(struct arena *arena,
 }
 
 struct json *
-json_schema_group_version_kind(struct arena *arena,
-                               const struct kind *kind,
-                               const char *name)
+json_schema_group_version_kind(struct arena *arena, const struct kind *kind, const char *name)
 {
     struct json *entry = json_object(arena);
 
@@ -273,10 +235,7 @@ json_schema_group_version_kind(struct arena *arena,
 }
 
 static void
-mark(struct arena *arena,
-     struct json *schema,
-     const struct kind *kind,
-     const char *name)
+mark(struct arena *arena, struct json *schema, const struct kind *kind, const char *name)
 {
     struct json *list = json_array(arena);
 
@@ -299,22 +258,15 @@ json_schema_reference_list(struct arena *arena, const struct kind *kind)
 static void
 add_list_meta(struct arena *arena, struct json *schemas)
 {
-    static const char *const names[] = {"continue",
-                                        "resourceVersion",
-                                        "selfLink"};
+    static const char *const names[] = {"continue", "resourceVersion", "selfLink"};
     struct json *schema = json_object(arena);
     struct json *properties = json_object(arena);
 
     if (json_get(schemas, LIST_META) != NULL)
         return;
     for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-        json_set(arena,
-                 properties,
-                 names[i],
-                 simple_schema(arena, find_simple(FIELD_STRING)));
-    json_set(arena,
-             properties,
-             "remainingItemCount",
+        json_set(arena, properties, names[i], simple_schema(arena, find_simple(FIELD_STRING)));
+    json_set(arena, properties, "remainingItemCount",
              simple_schema(arena, find_simple(FIELD_INT64)));
     json_set_string(arena, schema, "type", "object");
     json_set(arena, schema, "properties", properties);
@@ -332,15 +284,9 @@ add_list(struct arena *arena, struct json *schemas, const struct kind *kind)
     add_list_meta(arena, schemas);
     json_set_string(arena, items, "type", "array");
     json_set(arena, items, "items", all_of(arena, kind->record->name));
-    json_set(arena,
-             properties,
-             "apiVersion",
-             simple_schema(arena, find_simple(FIELD_STRING)));
+    json_set(arena, properties, "apiVersion", simple_schema(arena, find_simple(FIELD_STRING)));
     json_set(arena, properties, "items", items);
-    json_set(arena,
-             properties,
-             "kind",
-             simple_schema(arena, find_simple(FIELD_STRING)));
+    json_set(arena, properties, "kind", simple_schema(arena, find_simple(FIELD_STRING)));
     json_set(arena, properties, "metadata", all_of(arena, LIST_META));
     json_set_string(arena, schema, "type", "object");
     json_append(arena, required, json_string(arena, "items"));
@@ -351,9 +297,7 @@ add_list(struct arena *arena, struct json *schemas, const struct kind *kind)
 }
 
 void
-json_schema_add_kind(struct arena *arena,
-                     struct json *schemas,
-                     const struct kind *kind)
+json_schema_add_kind(struct arena *arena, struct json *schemas, const struct kind *kind)
 {
     struct json *schema;
 

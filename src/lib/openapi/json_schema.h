@@ -17,23 +17,17 @@ struct record;
 /* Adds the record and all records it refers to, each once, to
  * "components.schemas".
  */
-void json_schema_add_record(struct arena *arena,
-                            struct json *schemas,
-                            const struct record *record);
+void json_schema_add_record(struct arena *arena, struct json *schemas, const struct record *record);
 
 /* Adds the record of a kind, marked with its group, version and kind, and its
  * list if it has one.
  */
-void json_schema_add_kind(struct arena *arena,
-                          struct json *schemas,
-                          const struct kind *kind);
+void json_schema_add_kind(struct arena *arena, struct json *schemas, const struct kind *kind);
 
 /* {"$ref": "#/components/schemas/NAME"}, for a record or for a kind's list. */
 struct json *json_schema_reference(struct arena *arena, const char *name);
-struct json *json_schema_reference_list(struct arena *arena,
-                                        const struct kind *kind);
+struct json *json_schema_reference_list(struct arena *arena, const struct kind *kind);
 
 /* {"group": ..., "version": ..., "kind": ...} */
-struct json *json_schema_group_version_kind(struct arena *arena,
-                                            const struct kind *kind,
+struct json *json_schema_group_version_kind(struct arena *arena, const struct kind *kind,
                                             const char *name);

@@ -44,9 +44,7 @@ given_fini(struct given *g)
 }
 
 static int
-keep_override(const struct option_spec *option,
-              const char *value,
-              void *target,
+keep_override(const struct option_spec *option, const char *value, void *target,
               UNUSED struct error *err)
 {
     struct given *g = target;
@@ -58,10 +56,7 @@ keep_override(const struct option_spec *option,
 
 /* Handles an option of the daemon's own table, which has another target. */
 static int
-pass_on(const struct option_spec *option,
-        const char *value,
-        void *target,
-        struct error *err)
+pass_on(const struct option_spec *option, const char *value, void *target, struct error *err)
 {
     const struct option_spec *own = option->data;
     struct given *g = target;
@@ -70,24 +65,12 @@ pass_on(const struct option_spec *option,
 }
 
 static const struct option_spec common_rows[] = {
-    {"config",
-     0,
-     "FILE",
-     "read the configuration from FILE",
-     OPTION_TEXT,
+    {"config", 0, "FILE", "read the configuration from FILE", OPTION_TEXT,
      .offset = offsetof(struct given, file)},
-    {"check-config",
-     0,
-     NULL,
-     "report errors in the configuration, and exit",
-     OPTION_FLAG,
+    {"check-config", 0, NULL, "report errors in the configuration, and exit", OPTION_FLAG,
      .offset = offsetof(struct given, checks)},
-    {"print-config",
-     0,
-     NULL,
-     "print the whole configuration with explanations, and exit",
-     OPTION_FLAG,
-     .offset = offsetof(struct given, prints)},
+    {"print-config", 0, NULL, "print the whole configuration with explanations, and exit",
+     OPTION_FLAG, .offset = offsetof(struct given, prints)},
 };
 
 static void
@@ -96,8 +79,7 @@ make_table(struct given *g, const struct configuration *c)
     size_t n = 0;
 
     g->rows = xnew_array(struct option_spec,
-                         c->settings->n_settings + c->options->n_options
-                             + ARRAY_SIZE(common_rows));
+                         c->settings->n_settings + c->options->n_options + ARRAY_SIZE(common_rows));
     for (size_t i = 0; i < ARRAY_SIZE(common_rows); i++)
         g->rows[n++] = common_rows[i];
     for (size_t i = 0; i < c->options->n_options; i++) {
@@ -141,10 +123,8 @@ apply_overrides(const struct given *g, void *target, struct error *err)
 {
     for (size_t i = 0; i < g->n_overrides; i++) {
         const struct setting *s = g->overrides[i].setting;
-        int r =
-            (is_given_before(g, i)
-                 ? setting_add
-                 : setting_set)(s, g->arena, g->overrides[i].text, target, err);
+        int r = (is_given_before(g, i) ? setting_add : setting_set)(
+            s, g->arena, g->overrides[i].text, target, err);
 
         if (r < 0)
             return error_wrap(err, r, "--%s", s->option);
@@ -153,9 +133,7 @@ apply_overrides(const struct given *g, void *target, struct error *err)
 }
 
 static int
-read_file(const struct configuration *c,
-          const struct given *g,
-          void *target,
+read_file(const struct configuration *c, const struct given *g, void *target,
           struct strbuf *mistakes)
 {
     const char *path = g->file;
@@ -169,17 +147,12 @@ read_file(const struct configuration *c,
 }
 
 static void NORETURN
-end_with_mistakes(const struct option_table *table,
-                  const struct strbuf *mistakes)
+end_with_mistakes(const struct option_table *table, const struct strbuf *mistakes)
 {
     const char *line = mistakes->text;
 
     for (; *line != '\0'; line += strcspn(line, "\n") + 1)
-        fprintf(stderr,
-                "%s: %.*s\n",
-                table->name,
-                (int)strcspn(line, "\n"),
-                line);
+        fprintf(stderr, "%s: %.*s\n", table->name, (int)strcspn(line, "\n"), line);
     exit(EXIT_STATUS_CONFIG);
 }
 
@@ -197,10 +170,7 @@ end_well(const struct configuration *c, const struct given *g)
 }
 
 int
-configuration_begin(const struct configuration *c,
-                    int argc,
-                    char **argv,
-                    struct arena *arena,
+configuration_begin(const struct configuration *c, int argc, char **argv, struct arena *arena,
                     void *target)
 {
     CLEANUP(given_fini)
@@ -226,12 +196,8 @@ configuration_begin(const struct configuration *c,
 }
 
 int
-configuration_read(const struct configuration *c,
-                   int argc,
-                   char **argv,
-                   struct arena *arena,
-                   void *target,
-                   struct strbuf *mistakes)
+configuration_read(const struct configuration *c, int argc, char **argv, struct arena *arena,
+                   void *target, struct strbuf *mistakes)
 {
     CLEANUP(given_fini)
     struct given g = {.target = target, .arena = arena};

@@ -34,18 +34,11 @@ struct configuration {
  * operand; exits after --help and the like, and with status USAGE or CONFIG
  * after mistakes.
  */
-int configuration_begin(const struct configuration *configuration,
-                        int argc,
-                        char **argv,
-                        struct arena *arena,
-                        void *target);
+int configuration_begin(const struct configuration *configuration, int argc, char **argv,
+                        struct arena *arena, void *target);
 
 /* Reads everything again, for a reload: the same command line and the current
  * file, into another target. Returns -EINVAL with one line per mistake.
  */
-int configuration_read(const struct configuration *configuration,
-                       int argc,
-                       char **argv,
-                       struct arena *arena,
-                       void *target,
-                       struct strbuf *mistakes);
+int configuration_read(const struct configuration *configuration, int argc, char **argv,
+                       struct arena *arena, void *target, struct strbuf *mistakes);

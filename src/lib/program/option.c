@@ -53,8 +53,7 @@ is_optional(const struct option_spec *o)
 static struct grammar
 grammar_of(const struct option_table *table)
 {
-    struct grammar g = {.longs =
-                            xnew_array(struct option, table->n_options + 3)};
+    struct grammar g = {.longs = xnew_array(struct option, table->n_options + 3)};
     struct strbuf shorts = STRBUF_INIT;
     size_t n = 0;
 
@@ -65,20 +64,16 @@ grammar_of(const struct option_table *table)
                     : is_optional(o)    ? optional_argument
                                         : required_argument;
 
-        g.longs[n++] =
-            (struct option){o->name, takes, NULL, FIRST_ROW + (int)i};
+        g.longs[n++] = (struct option){o->name, takes, NULL, FIRST_ROW + (int)i};
         if (o->letter != 0)
-            strbuf_printf(&shorts,
-                          "%c%s",
-                          o->letter,
+            strbuf_printf(&shorts, "%c%s", o->letter,
                           o->argument == NULL ? ""
                           : is_optional(o)    ? "::"
                                               : ":");
     }
     g.longs[n++] = (struct option){"help", no_argument, NULL, ASKED_HELP};
     if (table->has_version)
-        g.longs[n++] =
-            (struct option){"version", no_argument, NULL, ASKED_VERSION};
+        g.longs[n++] = (struct option){"version", no_argument, NULL, ASKED_VERSION};
     g.shorts = strbuf_take(&shorts);
     return g;
 }
@@ -95,33 +90,22 @@ row_of(const struct option_table *table, int found)
 }
 
 static int
-set_int(const struct option_spec *o,
-        const char *value,
-        int64_t *ret_number,
-        struct error *err)
+set_int(const struct option_spec *o, const char *value, int64_t *ret_number, struct error *err)
 {
     char *end;
     long long number;
 
     errno = 0;
     number = strtoll(value, &end, 10);
-    if (errno != 0 || end == value || *end != '\0' || number < o->min
-        || number > o->max)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not a number from %lld to %lld",
-                         value,
-                         (long long)o->min,
-                         (long long)o->max);
+    if (errno != 0 || end == value || *end != '\0' || number < o->min || number > o->max)
+        return error_set(err, -EINVAL, "'%s' is not a number from %lld to %lld", value,
+                         (long long)o->min, (long long)o->max);
     *ret_number = number;
     return 0;
 }
 
 int
-option_set(const struct option_spec *o,
-           const char *value,
-           void *target,
-           struct error *err)
+option_set(const struct option_spec *o, const char *value, void *target, struct error *err)
 {
     void *place = (char *)target + o->offset;
     struct option_texts *texts = place;
@@ -147,14 +131,11 @@ option_set(const struct option_spec *o,
 
 /* Reports an unknown long option, with the options that were possibly meant. */
 static int
-refuse_long(const struct option_table *table,
-            const char *given,
-            struct error *err)
+refuse_long(const struct option_table *table, const char *given, struct error *err)
 {
     size_t length = strcspn(given, "=");
     CLEANUP_FREE char *word = xstrndup(given, length);
-    CLEANUP_FREE const char **names =
-        xnew_array(const char *, table->n_options + 2);
+    CLEANUP_FREE const char **names = xnew_array(const char *, table->n_options + 2);
     const char *near;
     size_t n = 0;
     size_t matches = 0;
@@ -170,11 +151,7 @@ refuse_long(const struct option_table *table,
         return error_set(err, -EINVAL, "--%s could mean several options", word);
     near = spelling_nearest(word, names, n);
     if (near != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "unknown option '--%s' (did you mean '--%s'?)",
-                         word,
-                         near);
+        return error_set(err, -EINVAL, "unknown option '--%s' (did you mean '--%s'?)", word, near);
     return error_set(err, -EINVAL, "unknown option '--%s'", word);
 }
 
@@ -189,10 +166,7 @@ refuse(const struct option_table *table, const char *given, struct error *err)
     if (optopt == ASKED_HELP || optopt == ASKED_VERSION)
         return error_set(err, -EINVAL, "%s takes no value", given);
     if (optopt >= FIRST_ROW)
-        return error_set(err,
-                         -EINVAL,
-                         "--%s takes no value",
-                         row_of(table, optopt)->name);
+        return error_set(err, -EINVAL, "--%s takes no value", row_of(table, optopt)->name);
     return refuse_long(table, given + 2, err);
 }
 
@@ -201,19 +175,12 @@ refuse_without_value(const struct option_table *table, struct error *err)
 {
     if (optopt < FIRST_ROW)
         return error_set(err, -EINVAL, "-%c needs a value", optopt);
-    return error_set(err,
-                     -EINVAL,
-                     "--%s needs a value",
-                     row_of(table, optopt)->name);
+    return error_set(err, -EINVAL, "--%s needs a value", row_of(table, optopt)->name);
 }
 
 int
-option_parse(const struct option_table *table,
-             int argc,
-             char **argv,
-             void *target,
-             int *ret_operands,
-             struct error *err)
+option_parse(const struct option_table *table, int argc, char **argv, void *target,
+             int *ret_operands, struct error *err)
 {
     CLEANUP(grammar_fini) struct grammar g = grammar_of(table);
     int found;
@@ -318,8 +285,7 @@ column_of_help(const struct option_table *table)
     for (size_t i = 0; i < table->n_options; i++) {
         size_t width = add_names(&scratch, &table->options[i]);
 
-        if (width > widest && width <= MAX_OPTIONS
-            && table->options[i].help != NULL)
+        if (width > widest && width <= MAX_OPTIONS && table->options[i].help != NULL)
             widest = width;
     }
     return widest + 2;
@@ -334,12 +300,7 @@ add_usage(struct strbuf *out, const struct option_table *table)
     while (line != NULL && *line != '\0') {
         size_t length = strcspn(line, "\n");
 
-        strbuf_printf(out,
-                      "%s %s %.*s\n",
-                      label,
-                      table->name,
-                      (int)length,
-                      line);
+        strbuf_printf(out, "%s %s %.*s\n", label, table->name, (int)length, line);
         line += length + (line[length] == '\n');
         label = "      ";
     }

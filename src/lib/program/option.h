@@ -37,9 +37,7 @@ struct option_texts {
  * negative errno with a text that need not name the option.
  */
 struct option_spec;
-typedef int (*option_set_fn)(const struct option_spec *option,
-                             const char *value,
-                             void *target,
+typedef int (*option_set_fn)(const struct option_spec *option, const char *value, void *target,
                              struct error *err);
 
 struct option_spec {
@@ -80,19 +78,13 @@ enum option_answer {
  * with a text such as "--topology needs a value"; the unread rest of argv then
  * starts at *ret_operands.
  */
-int option_parse(const struct option_table *table,
-                 int argc,
-                 char **argv,
-                 void *target,
-                 int *ret_operands,
-                 struct error *err);
+int option_parse(const struct option_table *table, int argc, char **argv, void *target,
+                 int *ret_operands, struct error *err);
 
 /* Puts one value into the target; the text of an error does not name the
  * option.
  */
-int option_set(const struct option_spec *option,
-               const char *value,
-               void *target,
+int option_set(const struct option_spec *option, const char *value, void *target,
                struct error *err);
 
 /* Formats the text of --help. */

@@ -82,9 +82,7 @@ read_free(void *context)
 {
     struct statvfs fs;
 
-    return statvfs(context, &fs) < 0
-               ? 0
-               : (double)fs.f_bavail * (double)fs.f_frsize;
+    return statvfs(context, &fs) < 0 ? 0 : (double)fs.f_bavail * (double)fs.f_frsize;
 }
 
 static double
@@ -92,9 +90,7 @@ read_size(void *context)
 {
     struct statvfs fs;
 
-    return statvfs(context, &fs) < 0
-               ? 0
-               : (double)fs.f_blocks * (double)fs.f_frsize;
+    return statvfs(context, &fs) < 0 ? 0 : (double)fs.f_blocks * (double)fs.f_frsize;
 }
 
 static const struct {
@@ -117,43 +113,30 @@ process_metrics_add(struct metric_registry *registry, const char *state_dir)
     } dir = {.in = state_dir};
 
     for (size_t i = 0; i < ARRAY_SIZE(gauges); i++)
-        metric_read(
-            metric_series(
-                metric_gauge(registry, gauges[i].name, gauges[i].help, NULL)),
-            gauges[i].read,
-            NULL);
-    metric_read(
-        metric_series(metric_counter(registry,
-                                     "process_cpu_seconds_total",
-                                     "CPU time in user and system mode.",
-                                     NULL)),
-        read_cpu,
-        NULL);
-    metric_set(metric_series(metric_gauge(registry,
-                                          "process_start_time_seconds",
+        metric_read(metric_series(metric_gauge(registry, gauges[i].name, gauges[i].help, NULL)),
+                    gauges[i].read, NULL);
+    metric_read(metric_series(metric_counter(registry, "process_cpu_seconds_total",
+                                             "CPU time in user and system mode.", NULL)),
+                read_cpu, NULL);
+    metric_set(metric_series(metric_gauge(registry, "process_start_time_seconds",
                                           "When this process started, in "
                                           "seconds since 1970.",
                                           NULL)),
                (double)time(NULL));
-    metric_set(metric_series(metric_gauge(registry,
-                                          "kiln_build_info",
+    metric_set(metric_series(metric_gauge(registry, "kiln_build_info",
                                           "Always 1; the labels identify the "
                                           "build.",
                                           "version"),
                              PACKAGE_VERSION),
                1);
-    metric_read(metric_series(metric_gauge(registry,
-                                           "kiln_state_free_bytes",
+    metric_read(metric_series(metric_gauge(registry, "kiln_state_free_bytes",
                                            "Free space of the file system of "
                                            "the state directory.",
                                            NULL)),
-                read_free,
-                dir.out);
-    metric_read(metric_series(metric_gauge(registry,
-                                           "kiln_state_size_bytes",
+                read_free, dir.out);
+    metric_read(metric_series(metric_gauge(registry, "kiln_state_size_bytes",
                                            "Size of the file system of the "
                                            "state directory.",
                                            NULL)),
-                read_size,
-                dir.out);
+                read_size, dir.out);
 }

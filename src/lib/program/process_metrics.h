@@ -12,5 +12,4 @@
 struct metric_registry;
 
 /* Adds them. `state_dir` is borrowed and must outlive the registry. */
-void process_metrics_add(struct metric_registry *registry,
-                         const char *state_dir);
+void process_metrics_add(struct metric_registry *registry, const char *state_dir);

@@ -51,8 +51,7 @@ program_refuse(const struct option_table *table, const char *format, ...)
     exit(EXIT_STATUS_USAGE);
 }
 
-static void __attribute__((noreturn))
-print_and_exit(const struct option_table *table, int answer)
+static void __attribute__((noreturn)) print_and_exit(const struct option_table *table, int answer)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -65,10 +64,7 @@ print_and_exit(const struct option_table *table, int answer)
 }
 
 int
-program_begin(const struct option_table *table,
-              int argc,
-              char **argv,
-              void *target)
+program_begin(const struct option_table *table, int argc, char **argv, void *target)
 {
     struct error err = {0};
     int operands = argc;

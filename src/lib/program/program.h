@@ -26,10 +26,7 @@ struct option_table;
  * 'kiln-agent --help'". It also opens /dev/null on closed standard descriptors,
  * so that no other file gets their numbers.
  */
-int program_begin(const struct option_table *table,
-                  int argc,
-                  char **argv,
-                  void *target);
+int program_begin(const struct option_table *table, int argc, char **argv, void *target);
 
 /* Exits with a usage error: "NAME: WORDS; see 'NAME --help'". */
 void program_refuse(const struct option_table *table, const char *format, ...)

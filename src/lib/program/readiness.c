@@ -32,9 +32,7 @@ readiness_reloading(void)
 {
     char state[80];
 
-    snprintf(state,
-             sizeof(state),
-             "RELOADING=1\nMONOTONIC_USEC=%lld",
+    snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
              (long long)clock_monotonic_us(&clock_system));
     notify(state);
 }

@@ -23,10 +23,7 @@ const char *const setting_log_levels[] = {
 };
 
 static int
-set_bool(const struct setting *s,
-         const char *text,
-         void *target,
-         struct error *err)
+set_bool(const struct setting *s, const char *text, void *target, struct error *err)
 {
     if (text == NULL || strcmp(text, "true") == 0) {
         *(bool *)setting_place(s, target) = true;
@@ -40,33 +37,22 @@ set_bool(const struct setting *s,
 }
 
 static int
-set_int(const struct setting *s,
-        const char *text,
-        void *target,
-        struct error *err)
+set_int(const struct setting *s, const char *text, void *target, struct error *err)
 {
     char *end;
     long long number;
 
     errno = 0;
     number = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || number < s->min
-        || number > s->max)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not a number from %lld to %lld",
-                         text,
-                         (long long)s->min,
-                         (long long)s->max);
+    if (errno != 0 || end == text || *end != '\0' || number < s->min || number > s->max)
+        return error_set(err, -EINVAL, "'%s' is not a number from %lld to %lld", text,
+                         (long long)s->min, (long long)s->max);
     *(int64_t *)setting_place(s, target) = number;
     return 0;
 }
 
 static int
-set_timespan(const struct setting *s,
-             const char *text,
-             void *target,
-             struct error *err)
+set_timespan(const struct setting *s, const char *text, void *target, struct error *err)
 {
     char least[TIMESPAN_TEXT_SIZE];
     char most[TIMESPAN_TEXT_SIZE];
@@ -78,25 +64,14 @@ set_timespan(const struct setting *s,
         return 0;
     }
     if (r == -EINVAL)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not a time, such as 500ms, 10s or 1h30m",
-                         text);
+        return error_set(err, -EINVAL, "'%s' is not a time, such as 500ms, 10s or 1h30m", text);
     timespan_format(s->min, least);
     timespan_format(s->max, most);
-    return error_set(err,
-                     -EINVAL,
-                     "'%s' is not a time from %s to %s",
-                     text,
-                     least,
-                     most);
+    return error_set(err, -EINVAL, "'%s' is not a time from %s to %s", text, least, most);
 }
 
 static int
-set_bytes(const struct setting *s,
-          const char *text,
-          void *target,
-          struct error *err)
+set_bytes(const struct setting *s, const char *text, void *target, struct error *err)
 {
     char least[QUANTITY_TEXT_SIZE];
     char most[QUANTITY_TEXT_SIZE];
@@ -104,33 +79,21 @@ set_bytes(const struct setting *s,
     struct quantity q;
     int r = quantity_parse(text, &q);
 
-    if (r == 0 && quantity_value(&q) >= s->min
-        && quantity_value(&q) <= s->max) {
+    if (r == 0 && quantity_value(&q) >= s->min && quantity_value(&q) <= s->max) {
         *(int64_t *)setting_place(s, target) = quantity_value(&q);
         return 0;
     }
     if (r == -EINVAL)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not a size in bytes, such as 4096 or 64Mi",
-                         text);
+        return error_set(err, -EINVAL, "'%s' is not a size in bytes, such as 4096 or 64Mi", text);
     limit = quantity_of(s->min, QUANTITY_BINARY_SI);
     quantity_format(&limit, least);
     limit = quantity_of(s->max, QUANTITY_BINARY_SI);
     quantity_format(&limit, most);
-    return error_set(err,
-                     -EINVAL,
-                     "'%s' is not a size from %s to %s",
-                     text,
-                     least,
-                     most);
+    return error_set(err, -EINVAL, "'%s' is not a size from %s to %s", text, least, most);
 }
 
 static int
-set_choice(const struct setting *s,
-           const char *text,
-           void *target,
-           struct error *err)
+set_choice(const struct setting *s, const char *text, void *target, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
 
@@ -148,20 +111,14 @@ int
 setting_check(const struct setting *s, const char *text, struct error *err)
 {
     if (s->type == SETTING_PAIRS && strchr(text, '=') == NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not of the form KEY=VALUE",
-                         text);
+        return error_set(err, -EINVAL, "'%s' is not of the form KEY=VALUE", text);
     if (text == s->initial || s->check == NULL)
         return 0;
     return s->check(text, err);
 }
 
 static int
-set_text(const struct setting *s,
-         struct arena *arena,
-         const char *text,
-         void *target,
+set_text(const struct setting *s, struct arena *arena, const char *text, void *target,
          struct error *err)
 {
     const char **place = setting_place(s, target);
@@ -181,10 +138,7 @@ set_text(const struct setting *s,
 
 /* "a,b": a list on a command line. */
 static int
-add_texts(const struct setting *s,
-          struct arena *arena,
-          const char *text,
-          void *target,
+add_texts(const struct setting *s, struct arena *arena, const char *text, void *target,
           struct error *err)
 {
     struct setting_texts *texts = setting_place(s, target);
@@ -217,10 +171,7 @@ setting_is_list(const struct setting *s)
 }
 
 int
-setting_add(const struct setting *s,
-            struct arena *arena,
-            const char *text,
-            void *target,
+setting_add(const struct setting *s, struct arena *arena, const char *text, void *target,
             struct error *err)
 {
     return setting_is_list(s) ? add_texts(s, arena, text, target, err)
@@ -228,10 +179,7 @@ setting_add(const struct setting *s,
 }
 
 int
-setting_set(const struct setting *s,
-            struct arena *arena,
-            const char *text,
-            void *target,
+setting_set(const struct setting *s, struct arena *arena, const char *text, void *target,
             struct error *err)
 {
     switch (s->type) {
@@ -249,8 +197,7 @@ setting_set(const struct setting *s,
         return set_text(s, arena, text, target, err);
     case SETTING_TEXTS:
     case SETTING_PAIRS:
-        *(struct setting_texts *)setting_place(s, target) =
-            (struct setting_texts){NULL, 0};
+        *(struct setting_texts *)setting_place(s, target) = (struct setting_texts){NULL, 0};
         return add_texts(s, arena, text, target, err);
     case SETTING_TREE:
         break;
@@ -303,9 +250,7 @@ setting_reset_one(const struct setting *s, struct arena *arena, void *target)
 }
 
 void
-setting_reset(const struct setting_table *table,
-              struct arena *arena,
-              void *target)
+setting_reset(const struct setting_table *table, struct arena *arena, void *target)
 {
     for (size_t i = 0; i < table->n_settings; i++)
         setting_reset_one(&table->settings[i], arena, target);

@@ -82,33 +82,21 @@ setting_place(const struct setting *setting, void *target)
 bool setting_is_list(const struct setting *setting);
 
 /* Checks one text of `setting`, or one element of its list. */
-int setting_check(const struct setting *setting,
-                  const char *text,
-                  struct error *err);
+int setting_check(const struct setting *setting, const char *text, struct error *err);
 
 /* Sets all members of the table, or one, to their initial values; the rest of
  * the target is unchanged.
  */
-void setting_reset_one(const struct setting *setting,
-                       struct arena *arena,
-                       void *target);
-void setting_reset(const struct setting_table *table,
-                   struct arena *arena,
-                   void *target);
+void setting_reset_one(const struct setting *setting, struct arena *arena, void *target);
+void setting_reset(const struct setting_table *table, struct arena *arena, void *target);
 
 /* Reads one setting from a command line: a list is separated by commas, the
  * text of a flag is NULL. Add appends to a list instead of replacing it.
  * -EINVAL with a text that does not name the setting.
  */
-int setting_add(const struct setting *setting,
-                struct arena *arena,
-                const char *text,
-                void *target,
+int setting_add(const struct setting *setting, struct arena *arena, const char *text, void *target,
                 struct error *err);
-int setting_set(const struct setting *setting,
-                struct arena *arena,
-                const char *text,
-                void *target,
+int setting_set(const struct setting *setting, struct arena *arena, const char *text, void *target,
                 struct error *err);
 
 /* Reads the settings of a file over the values in the target. Every mistake is
@@ -116,19 +104,12 @@ int setting_set(const struct setting *setting,
  * and then the target may be partly changed. Another -errno and a line in
  * `mistakes` if the file cannot be read.
  */
-int setting_read_file(const struct setting_table *table,
-                      struct arena *arena,
-                      const char *path,
-                      void *target,
-                      struct strbuf *mistakes);
+int setting_read_file(const struct setting_table *table, struct arena *arena, const char *path,
+                      void *target, struct strbuf *mistakes);
 
 /* Whether the setting has the same value in both targets. */
-bool setting_is_same(const struct setting *setting,
-                     const void *one,
-                     const void *other);
+bool setting_is_same(const struct setting *setting, const void *one, const void *other);
 
 /* Appends the configuration in the form of the file, with each key explained.
  */
-void setting_print(const struct setting_table *table,
-                   const void *target,
-                   struct strbuf *out);
+void setting_print(const struct setting_table *table, const void *target, struct strbuf *out);

@@ -18,11 +18,8 @@ tree_of_pairs(struct arena *arena, const struct setting_texts *pairs)
     for (size_t i = 0; i < pairs->count; i++) {
         const char *equals = strchr(pairs->items[i], '=');
 
-        json_set_string(arena,
-                        object,
-                        arena_strndup(arena,
-                                      pairs->items[i],
-                                      (size_t)(equals - pairs->items[i])),
+        json_set_string(arena, object,
+                        arena_strndup(arena, pairs->items[i], (size_t)(equals - pairs->items[i])),
                         equals + 1);
     }
     return object;
@@ -53,9 +50,8 @@ value_of(const struct setting *s, struct arena *arena, const void *target)
         quantity_format(&q, text);
         return json_string(arena, text);
     case SETTING_TEXT:
-        return *(const char *const *)place != NULL
-                   ? json_string(arena, *(const char *const *)place)
-                   : NULL;
+        return *(const char *const *)place != NULL ? json_string(arena, *(const char *const *)place)
+                                                   : NULL;
     case SETTING_TREE:
         return *(const struct json *const *)place != NULL
                    ? json_dup(arena, *(const struct json *const *)place)
@@ -90,11 +86,7 @@ print_help(struct strbuf *out, const char *text, unsigned indent)
         size_t length = strcspn(text, " ");
 
         if (column == 0 || indent + 2 + column + 1 + length > 79) {
-            strbuf_printf(out,
-                          "%s%*s#",
-                          column > 0 ? "\n" : "",
-                          (int)indent,
-                          "");
+            strbuf_printf(out, "%s%*s#", column > 0 ? "\n" : "", (int)indent, "");
             column = 0;
         }
         strbuf_printf(out, " %.*s", (int)length, text);
@@ -140,21 +132,14 @@ print_groups(struct strbuf *out, const char *before, const char *key)
         if (key[i] == '\0')
             break;
         if (i >= common)
-            strbuf_printf(out,
-                          "%*s%.*s:\n",
-                          (int)indent,
-                          "",
-                          (int)(i - start),
-                          key + start);
+            strbuf_printf(out, "%*s%.*s:\n", (int)indent, "", (int)(i - start), key + start);
         indent += 2;
     }
     return indent;
 }
 
 void
-setting_print(const struct setting_table *table,
-              const void *target,
-              struct strbuf *out)
+setting_print(const struct setting_table *table, const void *target, struct strbuf *out)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char *before = "";
@@ -169,11 +154,7 @@ setting_print(const struct setting_table *table,
             strbuf_add_char(out, '\n');
         indent = print_groups(out, before, s->key);
         print_help(out, s->help, indent);
-        strbuf_printf(out,
-                      "%*s%s%s:",
-                      (int)indent,
-                      "",
-                      value == NULL ? "#" : "",
+        strbuf_printf(out, "%*s%s%s:", (int)indent, "", value == NULL ? "#" : "",
                       last != NULL ? last + 1 : s->key);
         if (value != NULL) {
             strbuf_add_char(out, ' ');

@@ -27,11 +27,8 @@ struct setting_reader {
     bool has_mistake;
 };
 
-static void PRINTF(4, 5) add_mistake(struct setting_reader *r,
-                                     const struct json *at,
-                                     const char *key,
-                                     const char *format,
-                                     ...)
+static void PRINTF(4, 5) add_mistake(struct setting_reader *r, const struct json *at,
+                                     const char *key, const char *format, ...)
 {
     unsigned line = yaml_reader_line(r->yaml, at);
     va_list args;
@@ -48,9 +45,7 @@ static void PRINTF(4, 5) add_mistake(struct setting_reader *r,
 }
 
 static void
-read_list(struct setting_reader *r,
-          const struct setting *s,
-          const struct json *value)
+read_list(struct setting_reader *r, const struct setting *s, const struct json *value)
 {
     struct error err = {0};
     const char **items;
@@ -64,10 +59,7 @@ read_list(struct setting_reader *r,
         const char *text = json_text(value->items[i]);
 
         if (text == NULL) {
-            add_mistake(r,
-                        value->items[i],
-                        s->key,
-                        "must be a list of strings");
+            add_mistake(r, value->items[i], s->key, "must be a list of strings");
             return;
         }
         items[i] = arena_strdup(r->arena, text);
@@ -80,9 +72,7 @@ read_list(struct setting_reader *r,
 
 /* Stores a mapping of texts as a list of "key=value". */
 static void
-read_pairs(struct setting_reader *r,
-           const struct setting *s,
-           const struct json *value)
+read_pairs(struct setting_reader *r, const struct setting *s, const struct json *value)
 {
     struct error err = {0};
     const char **items;
@@ -96,15 +86,10 @@ read_pairs(struct setting_reader *r,
         const struct json_member *m = &value->members[i];
 
         if (json_text(m->value) == NULL) {
-            add_mistake(r,
-                        m->value,
-                        s->key,
-                        "'%s' must have a string",
-                        m->name);
+            add_mistake(r, m->value, s->key, "'%s' must have a string", m->name);
             return;
         }
-        items[i] =
-            arena_printf(r->arena, "%s=%s", m->name, json_text(m->value));
+        items[i] = arena_printf(r->arena, "%s=%s", m->name, json_text(m->value));
         if (setting_check(s, items[i], &err) < 0)
             add_mistake(r, m->value, s->key, "%s", err.text);
     }
@@ -113,9 +98,7 @@ read_pairs(struct setting_reader *r,
 }
 
 static void
-read_setting(struct setting_reader *r,
-             const struct setting *s,
-             const struct json *value)
+read_setting(struct setting_reader *r, const struct setting *s, const struct json *value)
 {
     struct error err = {0};
     const char *text = NULL;
@@ -142,12 +125,9 @@ read_setting(struct setting_reader *r,
     if (text == NULL)
         add_mistake(r, value, s->key, "must be a single value");
     else if (json_is(value, JSON_BOOL) != (s->type == SETTING_BOOL))
-        add_mistake(r,
-                    value,
-                    s->key,
-                    s->type == SETTING_BOOL
-                        ? "must be true or false"
-                        : "'%s' must be a string; put it in quotes",
+        add_mistake(r, value, s->key,
+                    s->type == SETTING_BOOL ? "must be true or false"
+                                            : "'%s' must be a string; put it in quotes",
                     text);
     else if (setting_set(s, r->arena, text, r->target, &err) < 0)
         add_mistake(r, value, s->key, "%s", err.text);
@@ -178,9 +158,7 @@ is_group(const struct setting_table *table, const char *key)
  * keys.
  */
 static void
-refuse_unknown(struct setting_reader *r,
-               const struct json *value,
-               const char *key)
+refuse_unknown(struct setting_reader *r, const struct json *value, const char *key)
 {
     size_t n = r->table->n_settings;
     CLEANUP_FREE const char **keys = xnew_array(const char *, n);
@@ -202,14 +180,11 @@ refuse_unknown(struct setting_reader *r,
 }
 
 static void
-read_group(struct setting_reader *r,
-           const char *prefix,
-           const struct json *object)
+read_group(struct setting_reader *r, const char *prefix, const struct json *object)
 {
     for (uint32_t i = 0; i < object->count; i++) {
         const struct json *value = object->members[i].value;
-        CLEANUP_FREE char *key =
-            xasprintf("%s%s", prefix, object->members[i].name);
+        CLEANUP_FREE char *key = xasprintf("%s%s", prefix, object->members[i].name);
         const struct setting *s = find_setting(r->table, key);
 
         if (s != NULL) {
@@ -227,13 +202,8 @@ read_group(struct setting_reader *r,
 }
 
 static int
-read_text(const struct setting_table *table,
-          struct arena *arena,
-          const char *name,
-          const char *text,
-          size_t length,
-          void *target,
-          struct strbuf *mistakes)
+read_text(const struct setting_table *table, struct arena *arena, const char *name,
+          const char *text, size_t length, void *target, struct strbuf *mistakes)
 {
     CLEANUP(yaml_reader_freep)
     struct yaml_reader *yaml = yaml_reader_new(text, length);
@@ -261,11 +231,8 @@ read_text(const struct setting_table *table,
 }
 
 int
-setting_read_file(const struct setting_table *table,
-                  struct arena *arena,
-                  const char *path,
-                  void *target,
-                  struct strbuf *mistakes)
+setting_read_file(const struct setting_table *table, struct arena *arena, const char *path,
+                  void *target, struct strbuf *mistakes)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct error err = {0};
@@ -275,11 +242,5 @@ setting_read_file(const struct setting_table *table,
         strbuf_printf(mistakes, "%s\n", err.text);
         return r;
     }
-    return read_text(table,
-                     arena,
-                     path,
-                     text.text,
-                     text.length,
-                     target,
-                     mistakes);
+    return read_text(table, arena, path, text.text, text.length, target, mistakes);
 }

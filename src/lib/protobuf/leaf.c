@@ -27,15 +27,9 @@ character_length(const unsigned char *s, size_t left)
         unsigned char second_first, second_last;
         unsigned char length;
     } forms[] = {
-        {0x01, 0x7f, 0, 0, 1},
-        {0xc2, 0xdf, 0x80, 0xbf, 2},
-        {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3},
-        {0xed, 0xed, 0x80, 0x9f, 3},
-        {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4},
-        {0xf1, 0xf3, 0x80, 0xbf, 4},
-        {0xf4, 0xf4, 0x80, 0x8f, 4},
+        {0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(forms); i++) {
@@ -45,8 +39,7 @@ character_length(const unsigned char *s, size_t left)
             continue;
         if (left < n)
             return 0;
-        if (n > 1
-            && (s[1] < forms[i].second_first || s[1] > forms[i].second_last))
+        if (n > 1 && (s[1] < forms[i].second_first || s[1] > forms[i].second_last))
             return 0;
         for (size_t k = 2; k < n; k++)
             if ((s[k] & 0xc0) != 0x80)
@@ -74,9 +67,7 @@ is_text(struct wire_reader bytes)
 static struct json *
 new_text(const struct leaf *l, struct wire_reader bytes)
 {
-    return json_string_n(l->arena,
-                         (const char *)bytes.at,
-                         wire_reader_left(&bytes));
+    return json_string_n(l->arena, (const char *)bytes.at, wire_reader_left(&bytes));
 }
 
 static struct json *
@@ -90,9 +81,7 @@ new_base64(const struct leaf *l, struct wire_reader bytes)
 
 /* Quantity: {1: text} */
 static int
-decode_quantity(const struct leaf *l,
-                struct wire_reader bytes,
-                struct json **ret)
+decode_quantity(const struct leaf *l, struct wire_reader bytes, struct json **ret)
 {
     struct wire_field fields[3];
     bool found[3];
@@ -112,9 +101,7 @@ decode_quantity(const struct leaf *l,
 
 /* IntOrString: {1: 0 for a number, 1 for text; 2: number; 3: text} */
 static int
-decode_int_or_string(const struct leaf *l,
-                     struct wire_reader bytes,
-                     struct json **ret)
+decode_int_or_string(const struct leaf *l, struct wire_reader bytes, struct json **ret)
 {
     struct wire_field fields[3];
     bool found[3];
@@ -137,10 +124,7 @@ decode_int_or_string(const struct leaf *l,
 
 /* Time: {1: seconds since 1970; 2: nanoseconds}; a zero time becomes null. */
 static int
-decode_time(const struct leaf *l,
-            bool is_micro,
-            struct wire_reader bytes,
-            struct json **ret)
+decode_time(const struct leaf *l, bool is_micro, struct wire_reader bytes, struct json **ret)
 {
     static const int64_t first_s = -62135596800, last_s = 253402300799;
     char text[TIME_TEXT_SIZE];
@@ -157,8 +141,7 @@ decode_time(const struct leaf *l,
         *ret = json_null(l->arena);
         return 0;
     }
-    if (seconds < first_s || seconds > last_s || nanos < 0
-        || nanos >= 1000000000)
+    if (seconds < first_s || seconds > last_s || nanos < 0 || nanos >= 1000000000)
         return refuse(l, "is not a time in the years 1 to 9999");
     time_format(seconds * 1000000 + nanos / 1000, is_micro, text);
     *ret = json_string(l->arena, text);
@@ -179,19 +162,13 @@ decode_raw(const struct leaf *l, struct wire_reader bytes, struct json **ret)
         *ret = json_null(l->arena);
         return 0;
     }
-    *ret = json_parse_bounded(l->arena,
-                              (const char *)fields[0].bytes.at,
-                              wire_reader_left(&fields[0].bytes),
-                              l->most_values,
-                              NULL,
-                              l->err);
+    *ret = json_parse_bounded(l->arena, (const char *)fields[0].bytes.at,
+                              wire_reader_left(&fields[0].bytes), l->most_values, NULL, l->err);
     return *ret != NULL ? 0 : refuse(l, "contains no JSON");
 }
 
 int
-leaf_of_bytes(const struct leaf *l,
-              enum field_type type,
-              struct wire_reader bytes,
+leaf_of_bytes(const struct leaf *l, enum field_type type, struct wire_reader bytes,
               struct json **ret)
 {
     switch (type) {
@@ -219,10 +196,7 @@ leaf_of_bytes(const struct leaf *l,
 }
 
 int
-leaf_of_number(const struct leaf *l,
-               enum field_type type,
-               uint64_t varint,
-               struct json **ret)
+leaf_of_number(const struct leaf *l, enum field_type type, uint64_t varint, struct json **ret)
 {
     switch (type) {
     case FIELD_BOOL:

@@ -28,14 +28,9 @@ struct leaf {
 /* -EINVAL: the value has another type on the wire, is no UTF-8, or is out of
  * range.
  */
-int leaf_of_bytes(const struct leaf *l,
-                  enum field_type type,
-                  struct wire_reader bytes,
+int leaf_of_bytes(const struct leaf *l, enum field_type type, struct wire_reader bytes,
                   struct json **ret);
-int leaf_of_number(const struct leaf *l,
-                   enum field_type type,
-                   uint64_t varint,
-                   struct json **ret);
+int leaf_of_number(const struct leaf *l, enum field_type type, uint64_t varint, struct json **ret);
 
 /* The value of a map's entry that omits its value. */
 struct json *leaf_zero(const struct leaf *l, enum field_type type);

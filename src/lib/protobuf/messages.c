@@ -33,9 +33,7 @@ next_word(const char **at, const char **ret_word, size_t *ret_length)
 }
 
 bool
-message_find_field(const char *message,
-                   uint32_t number,
-                   struct message_field *ret_field)
+message_find_field(const char *message, uint32_t number, struct message_field *ret_field)
 {
     const char *at = message, *word;
     uint32_t next = 1;

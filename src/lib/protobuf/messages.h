@@ -24,6 +24,4 @@ struct message_field {
                           * the record's */
 };
 
-bool message_find_field(const char *message,
-                        uint32_t number,
-                        struct message_field *ret_field);
+bool message_find_field(const char *message, uint32_t number, struct message_field *ret_field);

@@ -21,11 +21,8 @@ struct decoder {
     struct error *err;
 };
 
-static int decode_message(struct decoder *d,
-                          const struct record *record,
-                          const char *message,
-                          struct wire_reader bytes,
-                          struct json *into);
+static int decode_message(struct decoder *d, const struct record *record, const char *message,
+                          struct wire_reader bytes, struct json *into);
 
 static int
 refuse(struct decoder *d, const struct field *f, const char *why)
@@ -46,9 +43,7 @@ leaf_of(const struct decoder *d, const struct field *f)
 }
 
 static int
-read_text(const struct decoder *d,
-          const char *what,
-          const struct wire_field *w,
+read_text(const struct decoder *d, const char *what, const struct wire_field *w,
           const char **ret_text)
 {
     struct leaf leaf = {.arena = d->arena, .name = what, .err = d->err};
@@ -64,11 +59,8 @@ read_text(const struct decoder *d,
 }
 
 static int
-decode_object(struct decoder *d,
-              const struct field *f,
-              struct wire_reader bytes,
-              struct json *earlier,
-              struct json **ret)
+decode_object(struct decoder *d, const struct field *f, struct wire_reader bytes,
+              struct json *earlier, struct json **ret)
 {
     *ret = json_is(earlier, JSON_OBJECT) ? earlier : json_object(d->arena);
     if (f->of->message == NULL)
@@ -80,12 +72,8 @@ decode_object(struct decoder *d,
  * message is merged into it.
  */
 static int
-decode_value(struct decoder *d,
-             const struct field *f,
-             enum field_type type,
-             const struct wire_field *w,
-             struct json *earlier,
-             struct json **ret)
+decode_value(struct decoder *d, const struct field *f, enum field_type type,
+             const struct wire_field *w, struct json *earlier, struct json **ret)
 {
     struct leaf leaf = leaf_of(d, f);
 
@@ -106,15 +94,13 @@ decode_value(struct decoder *d,
 
 /* A list: one element, or several packed numbers. */
 static int
-decode_element(struct decoder *d,
-               const struct field *f,
-               const struct wire_field *w,
+decode_element(struct decoder *d, const struct field *f, const struct wire_field *w,
                struct json *list)
 {
     struct leaf leaf = leaf_of(d, f);
     struct wire_reader packed = w->bytes;
-    bool is_number = f->element == FIELD_BOOL || f->element == FIELD_INT
-                     || f->element == FIELD_INT64;
+    bool is_number =
+        f->element == FIELD_BOOL || f->element == FIELD_INT || f->element == FIELD_INT64;
     struct json *value;
     int r;
 
@@ -128,9 +114,8 @@ decode_element(struct decoder *d,
     while (r == 0 && wire_reader_left(&packed) > 0) {
         uint64_t varint;
 
-        r = ++d->n_values <= d->most_values
-                ? wire_reader_varint(&packed, &varint, d->err)
-                : refuse_more(d);
+        r = ++d->n_values <= d->most_values ? wire_reader_varint(&packed, &varint, d->err)
+                                            : refuse_more(d);
         if (r == 0)
             r = leaf_of_number(&leaf, f->element, varint, &value);
         if (r == 0)
@@ -141,9 +126,7 @@ decode_element(struct decoder *d,
 
 /* A map: {1: key; 2: value}. The last value of a key counts. */
 static int
-decode_entry(struct decoder *d,
-             const struct field *f,
-             const struct wire_field *w,
+decode_entry(struct decoder *d, const struct field *f, const struct wire_field *w,
              struct json *object)
 {
     struct leaf leaf = leaf_of(d, f);
@@ -169,10 +152,7 @@ decode_entry(struct decoder *d,
 }
 
 static struct json *
-make(struct decoder *d,
-     struct json *into,
-     const struct field *f,
-     enum json_type type)
+make(struct decoder *d, struct json *into, const struct field *f, enum json_type type)
 {
     struct json *value = json_get(into, f->name);
 
@@ -184,9 +164,7 @@ make(struct decoder *d,
 }
 
 static int
-decode_field(struct decoder *d,
-             const struct field *f,
-             const struct wire_field *w,
+decode_field(struct decoder *d, const struct field *f, const struct wire_field *w,
              struct json *into)
 {
     struct json *value;
@@ -216,20 +194,14 @@ find_field(const struct record *record, const struct message_field *named)
 }
 
 static int
-decode_known(struct decoder *d,
-             const struct record *record,
-             const struct message_field *named,
-             const struct wire_field *w,
-             struct json *into)
+decode_known(struct decoder *d, const struct record *record, const struct message_field *named,
+             const struct wire_field *w, struct json *into)
 {
     const struct field *f;
 
     if (named->inlined != NULL) {
         if (w->type != WIRE_BYTES)
-            return error_set(d->err,
-                             -EINVAL,
-                             "a part of '%s' is not a message",
-                             record->name);
+            return error_set(d->err, -EINVAL, "a part of '%s' is not a message", record->name);
         return decode_message(d, record, named->inlined, w->bytes, into);
     }
     f = find_field(record, named);
@@ -237,11 +209,8 @@ decode_known(struct decoder *d,
 }
 
 static int
-decode_message(struct decoder *d,
-               const struct record *record,
-               const char *message,
-               struct wire_reader bytes,
-               struct json *into)
+decode_message(struct decoder *d, const struct record *record, const char *message,
+               struct wire_reader bytes, struct json *into)
 {
     struct wire_field w;
     int r = 0, next;
@@ -258,12 +227,8 @@ decode_message(struct decoder *d,
 }
 
 struct json *
-protobuf_decode(struct arena *arena,
-                const struct record *record,
-                const void *message,
-                size_t length,
-                size_t most_values,
-                struct error *err)
+protobuf_decode(struct arena *arena, const struct record *record, const void *message,
+                size_t length, size_t most_values, struct error *err)
 {
     struct decoder d = {
         .arena = arena,
@@ -285,9 +250,7 @@ protobuf_decode(struct arena *arena,
 
 /* TypeMeta: {1: apiVersion; 2: kind} */
 static int
-read_type(const struct decoder *d,
-          struct wire_reader bytes,
-          struct protobuf_envelope *envelope)
+read_type(const struct decoder *d, struct wire_reader bytes, struct protobuf_envelope *envelope)
 {
     struct wire_field fields[WIRE_SMALL];
     bool found[WIRE_SMALL];
@@ -302,9 +265,7 @@ read_type(const struct decoder *d,
 
 /* Unknown: {1: TypeMeta; 2: the message} */
 static int
-read_unknown(const struct decoder *d,
-             struct wire_reader bytes,
-             struct protobuf_envelope *envelope)
+read_unknown(const struct decoder *d, struct wire_reader bytes, struct protobuf_envelope *envelope)
 {
     struct wire_field fields[WIRE_SMALL];
     bool found[WIRE_SMALL];
@@ -320,11 +281,8 @@ read_unknown(const struct decoder *d,
 }
 
 int
-protobuf_open(struct arena *arena,
-              const void *body,
-              size_t length,
-              struct protobuf_envelope *ret_envelope,
-              struct error *err)
+protobuf_open(struct arena *arena, const void *body, size_t length,
+              struct protobuf_envelope *ret_envelope, struct error *err)
 {
     struct decoder d = {.arena = arena, .err = err};
     struct protobuf_envelope envelope = {
@@ -338,13 +296,10 @@ protobuf_open(struct arena *arena,
     if (length == 0)
         return error_set(err, -EINVAL, "empty data");
     if (length < sizeof(magic) || memcmp(body, magic, sizeof(magic)) != 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "provided data does not appear to be a protobuf "
                          "message, expected prefix [107 56 115 0]");
-    wire_reader_init(&bytes,
-                     (const char *)body + sizeof(magic),
-                     length - sizeof(magic));
+    wire_reader_init(&bytes, (const char *)body + sizeof(magic), length - sizeof(magic));
     r = read_unknown(&d, bytes, &envelope);
     if (r == 0)
         *ret_envelope = envelope;

@@ -26,19 +26,12 @@ struct protobuf_envelope {
 };
 
 /* -EINVAL: the body is no envelope, or contains no valid protobuf. */
-int protobuf_open(struct arena *arena,
-                  const void *body,
-                  size_t length,
-                  struct protobuf_envelope *ret_envelope,
-                  struct error *err);
+int protobuf_open(struct arena *arena, const void *body, size_t length,
+                  struct protobuf_envelope *ret_envelope, struct error *err);
 
 /* The object, without apiVersion and kind. NULL: `err` has -EINVAL (truncated,
  * text that is no UTF-8 or contains a NUL, numbers and times out of range), or
  * -E2BIG (more values than `most_values`).
  */
-struct json *protobuf_decode(struct arena *arena,
-                             const struct record *record,
-                             const void *message,
-                             size_t length,
-                             size_t most_values,
-                             struct error *err);
+struct json *protobuf_decode(struct arena *arena, const struct record *record, const void *message,
+                             size_t length, size_t most_values, struct error *err);

@@ -28,9 +28,7 @@ wire_reader_left(const struct wire_reader *r)
 }
 
 int
-wire_reader_varint(struct wire_reader *r,
-                   uint64_t *ret_value,
-                   struct error *err)
+wire_reader_varint(struct wire_reader *r, uint64_t *ret_value, struct error *err)
 {
     uint64_t value = 0;
 
@@ -86,16 +84,11 @@ read_value(struct wire_reader *r, struct wire_field *f, struct error *err)
     case WIRE_FIXED32:
         return skip(r, 4, err);
     }
-    return error_set(err,
-                     -EINVAL,
-                     "proto: illegal wireType %u",
-                     (unsigned)f->type);
+    return error_set(err, -EINVAL, "proto: illegal wireType %u", (unsigned)f->type);
 }
 
 int
-wire_reader_next(struct wire_reader *r,
-                 struct wire_field *ret_field,
-                 struct error *err)
+wire_reader_next(struct wire_reader *r, struct wire_field *ret_field, struct error *err)
 {
     struct wire_field f = {0};
     uint64_t tag;
@@ -118,10 +111,8 @@ wire_reader_next(struct wire_reader *r,
 }
 
 int
-wire_reader_small(struct wire_reader bytes,
-                  struct wire_field fields[WIRE_SMALL],
-                  bool found[WIRE_SMALL],
-                  struct error *err)
+wire_reader_small(struct wire_reader bytes, struct wire_field fields[WIRE_SMALL],
+                  bool found[WIRE_SMALL], struct error *err)
 {
     struct wire_field f;
     int r;

@@ -37,20 +37,14 @@ void wire_reader_init(struct wire_reader *r, const void *bytes, size_t length);
  * than 64 bits, a number is 0, or a type is none of the above (groups are not
  * supported).
  */
-int wire_reader_next(struct wire_reader *r,
-                     struct wire_field *ret_field,
-                     struct error *err);
-int wire_reader_varint(struct wire_reader *r,
-                       uint64_t *ret_value,
-                       struct error *err);
+int wire_reader_next(struct wire_reader *r, struct wire_field *ret_field, struct error *err);
+int wire_reader_varint(struct wire_reader *r, uint64_t *ret_value, struct error *err);
 
 /* Reads a whole message of at most three fields, numbered from 1; the last
  * value of each field counts.
  */
 #define WIRE_SMALL 3
-int wire_reader_small(struct wire_reader bytes,
-                      struct wire_field fields[WIRE_SMALL],
-                      bool found[WIRE_SMALL],
-                      struct error *err);
+int wire_reader_small(struct wire_reader bytes, struct wire_field fields[WIRE_SMALL],
+                      bool found[WIRE_SMALL], struct error *err);
 
 size_t wire_reader_left(const struct wire_reader *r);

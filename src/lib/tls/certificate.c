@@ -37,8 +37,7 @@ is_address(const char *name)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
 
-    return inet_pton(AF_INET, name, bytes) == 1
-           || inet_pton(AF_INET6, name, bytes) == 1;
+    return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
 }
 
 static bool
@@ -48,18 +47,12 @@ add_extensions(X509 *x, const char *const *names, size_t n_names)
     X509V3_CTX context;
 
     for (size_t i = 0; i < n_names; i++)
-        strbuf_printf(&all,
-                      "%s%s:%s",
-                      i > 0 ? "," : "",
-                      is_address(names[i]) ? "IP" : "DNS",
+        strbuf_printf(&all, "%s%s:%s", i > 0 ? "," : "", is_address(names[i]) ? "IP" : "DNS",
                       names[i]);
     X509V3_set_ctx_nodb(&context);
     X509V3_set_ctx(&context, x, x, NULL, NULL, 0);
     return add_extension(x, &context, NID_basic_constraints, "critical,CA:TRUE")
-           && add_extension(x,
-                            &context,
-                            NID_key_usage,
-                            "critical,digitalSignature,keyCertSign")
+           && add_extension(x, &context, NID_key_usage, "critical,digitalSignature,keyCertSign")
            && add_extension(x, &context, NID_ext_key_usage, "serverAuth")
            && add_extension(x, &context, NID_subject_key_identifier, "hash")
            && add_extension(x, &context, NID_subject_alt_name, all.text);
@@ -76,8 +69,7 @@ set_serial(X509 *x)
         return false;
     bytes[0] &= 0x7f;
     number = BN_bin2bn(bytes, sizeof(bytes), NULL);
-    done = number != NULL
-           && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x)) != NULL;
+    done = number != NULL && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x)) != NULL;
     BN_free(number);
     return done;
 }
@@ -89,21 +81,11 @@ set_subject(X509 *x, const char *name)
     char common[SUBJECT_MOST + 1];
 
     snprintf(common, sizeof(common), "%s", name);
-    return X509_NAME_add_entry_by_txt(subject,
-                                      "O",
-                                      MBSTRING_ASC,
-                                      (const unsigned char *)"Kiln",
-                                      -1,
-                                      -1,
-                                      0)
+    return X509_NAME_add_entry_by_txt(subject, "O", MBSTRING_ASC, (const unsigned char *)"Kiln", -1,
+                                      -1, 0)
                == 1
-           && X509_NAME_add_entry_by_txt(subject,
-                                         "CN",
-                                         MBSTRING_UTF8,
-                                         (const unsigned char *)common,
-                                         -1,
-                                         -1,
-                                         0)
+           && X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+                                         (const unsigned char *)common, -1, -1, 0)
                   == 1
            && X509_set_issuer_name(x, subject) == 1;
 }
@@ -115,8 +97,7 @@ fill_in(X509 *x, EVP_PKEY *key, const char *const *names, size_t n_names)
            && X509_gmtime_adj(X509_getm_notBefore(x), -EARLIER_S) != NULL
            && X509_gmtime_adj(X509_getm_notAfter(x), (long)DAYS * DAY_S) != NULL
            && set_subject(x, names[0]) && X509_set_pubkey(x, key) == 1
-           && add_extensions(x, names, n_names)
-           && X509_sign(x, key, EVP_sha256()) > 0;
+           && add_extensions(x, names, n_names) && X509_sign(x, key, EVP_sha256()) > 0;
 }
 
 static int
@@ -129,10 +110,7 @@ write_out(const char *path, mode_t mode, BIO *pem, struct error *err)
 }
 
 static int
-write_both(const char *certificate_path,
-           const char *key_path,
-           X509 *x,
-           EVP_PKEY *key,
+write_both(const char *certificate_path, const char *key_path, X509 *x, EVP_PKEY *key,
            struct error *err)
 {
     BIO *certificate_pem = BIO_new(BIO_s_mem());
@@ -140,8 +118,7 @@ write_both(const char *certificate_path,
     int r = 0;
 
     if (PEM_write_bio_X509(certificate_pem, x) != 1
-        || PEM_write_bio_PrivateKey(key_pem, key, NULL, NULL, 0, NULL, NULL)
-               != 1)
+        || PEM_write_bio_PrivateKey(key_pem, key, NULL, NULL, 0, NULL, NULL) != 1)
         r = error_set(err, -EIO, "cannot write a certificate");
     /* Write the key first, so that a certificate that exists has its key. */
     if (r == 0)
@@ -154,21 +131,15 @@ write_both(const char *certificate_path,
 }
 
 int
-certificate_make(const char *certificate_path,
-                 const char *key_path,
-                 const char *const *names,
-                 size_t n_names,
-                 struct error *err)
+certificate_make(const char *certificate_path, const char *key_path, const char *const *names,
+                 size_t n_names, struct error *err)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *x = X509_new();
     int r;
 
     if (key == NULL || x == NULL || !fill_in(x, key, names, n_names))
-        r = error_set(err,
-                      -EINVAL,
-                      "cannot create a certificate for '%s'",
-                      names[0]);
+        r = error_set(err, -EINVAL, "cannot create a certificate for '%s'", names[0]);
     else
         r = write_both(certificate_path, key_path, x, key, err);
     X509_free(x);

@@ -17,8 +17,5 @@ struct error;
  * Names are those by which clients reach the server, DNS names and addresses
  * ("::1"); the first is the subject.
  */
-int certificate_make(const char *certificate_path,
-                     const char *key_path,
-                     const char *const *names,
-                     size_t n_names,
-                     struct error *err);
+int certificate_make(const char *certificate_path, const char *key_path, const char *const *names,
+                     size_t n_names, struct error *err);

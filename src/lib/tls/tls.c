@@ -23,12 +23,7 @@ refuse(struct error *err, const char *what, const char *path)
     const char *why = ERR_reason_error_string(ERR_get_error());
 
     ERR_clear_error();
-    return error_set(err,
-                     -EINVAL,
-                     "%s '%s': %s",
-                     what,
-                     path,
-                     why != NULL ? why : "cannot be used");
+    return error_set(err, -EINVAL, "%s '%s': %s", what, path, why != NULL ? why : "cannot be used");
 }
 
 void
@@ -41,10 +36,7 @@ tls_free(struct tls *tls)
 }
 
 static int
-set_up(struct tls *tls,
-       const char *certificate_path,
-       const char *key_path,
-       struct error *err)
+set_up(struct tls *tls, const char *certificate_path, const char *key_path, struct error *err)
 {
     SSL_CTX *c = tls->context;
 
@@ -61,9 +53,7 @@ set_up(struct tls *tls,
 }
 
 int
-tls_open(const char *certificate_path,
-         const char *key_path,
-         struct tls **ret_tls,
+tls_open(const char *certificate_path, const char *key_path, struct tls **ret_tls,
          struct error *err)
 {
     struct tls *tls = xnew(struct tls);
@@ -90,10 +80,7 @@ tls_make_connection(struct event_base *base, void *arg)
 
     if (ssl == NULL)
         return NULL;
-    bev = bufferevent_openssl_socket_new(base,
-                                         -1,
-                                         ssl,
-                                         BUFFEREVENT_SSL_ACCEPTING,
+    bev = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
                                          BEV_OPT_CLOSE_ON_FREE);
     if (bev == NULL) {
         SSL_free(ssl);

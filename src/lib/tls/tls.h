@@ -19,9 +19,7 @@ struct tls;
  * to the certificate. Free it after the connections.
  */
 void tls_free(struct tls *tls);
-int tls_open(const char *certificate_path,
-             const char *key_path,
-             struct tls **ret_tls,
+int tls_open(const char *certificate_path, const char *key_path, struct tls **ret_tls,
              struct error *err);
 DEFINE_CLEANUP(struct tls, tls_free)
 

@@ -85,14 +85,12 @@ static int
 open_source(const struct source *s, BIO **ret_pem, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf pem = STRBUF_INIT;
-    int r = is_given(s->data) ? decode(s, &pem, err)
-                              : file_read(s->file, PEM_MOST, &pem, err);
+    int r = is_given(s->data) ? decode(s, &pem, err) : file_read(s->file, PEM_MOST, &pem, err);
 
     if (r < 0)
         return is_given(s->data) ? r : error_wrap(err, r, "%sFile", s->what);
     *ret_pem = BIO_new(BIO_s_mem());
-    if (*ret_pem == NULL
-        || BIO_write(*ret_pem, pem.text, (int)pem.length) < (int)pem.length)
+    if (*ret_pem == NULL || BIO_write(*ret_pem, pem.text, (int)pem.length) < (int)pem.length)
         abort();
     explicit_bzero(pem.text, pem.length); /* it may contain a key */
     return 0;
@@ -103,8 +101,7 @@ open_source(const struct source *s, BIO **ret_pem, struct error *err)
  */
 static int
 read_certificates(const struct source *s,
-                  int (*add)(SSL_CTX *context, X509 *certificate, unsigned nth),
-                  SSL_CTX *context,
+                  int (*add)(SSL_CTX *context, X509 *certificate, unsigned nth), SSL_CTX *context,
                   struct error *err)
 {
     unsigned count = 0;
@@ -114,9 +111,7 @@ read_certificates(const struct source *s,
 
     if (r < 0)
         return r;
-    while (r == 0
-           && (certificate = PEM_read_bio_X509(pem, NULL, NULL, NULL))
-                  != NULL) {
+    while (r == 0 && (certificate = PEM_read_bio_X509(pem, NULL, NULL, NULL)) != NULL) {
         if (add(context, certificate, count++) != 1)
             r = refuse_by_openssl(s, "it cannot be used", err);
         X509_free(certificate);
@@ -155,9 +150,7 @@ read_key(const struct source *s, SSL_CTX *context, struct error *err)
     key = PEM_read_bio_PrivateKey(pem, NULL, NULL, (void *)(uintptr_t) "");
     BIO_free(pem);
     if (key == NULL)
-        return refuse(s,
-                      "contains no PEM key that can be read without a password",
-                      err);
+        return refuse(s, "contains no PEM key that can be read without a password", err);
     if (SSL_CTX_use_PrivateKey(context, key) != 1)
         r = refuse_by_openssl(s, "does not belong to the certificate", err);
     EVP_PKEY_free(key);
@@ -165,18 +158,11 @@ read_key(const struct source *s, SSL_CTX *context, struct error *err)
 }
 
 static int
-trust(SSL_CTX *context,
-      const struct source *authority,
-      bool is_insecure,
-      struct error *err)
+trust(SSL_CTX *context, const struct source *authority, bool is_insecure, struct error *err)
 {
     if (is_insecure && has_source(authority))
-        return error_set(err,
-                         -EINVAL,
-                         "an authority with the insecure flag is not allowed");
-    SSL_CTX_set_verify(context,
-                       is_insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
-                       NULL);
+        return error_set(err, -EINVAL, "an authority with the insecure flag is not allowed");
+    SSL_CTX_set_verify(context, is_insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     if (has_source(authority))
         return read_certificates(authority, add_authority, context, err);
     SSL_CTX_set_default_verify_paths(context);
@@ -186,21 +172,15 @@ trust(SSL_CTX *context,
 static int
 set_up(SSL_CTX *context, const struct tls_client_settings *s, struct error *err)
 {
-    const struct source authority = {"ca",
-                                     s->authority_file,
-                                     s->authority_data};
-    const struct source certificate = {"cert",
-                                       s->certificate_file,
-                                       s->certificate_data};
+    const struct source authority = {"ca", s->authority_file, s->authority_data};
+    const struct source certificate = {"cert", s->certificate_file, s->certificate_data};
     const struct source key = {"key", s->key_file, s->key_data};
     int r;
 
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-    SSL_CTX_set_options(context,
-                        SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     if (has_source(&certificate) != has_source(&key))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "a certificate requires its key, and a key its "
                          "certificate; one of them is missing");
     r = trust(context, &authority, s->is_insecure, err);
@@ -222,8 +202,7 @@ tls_client_free(struct tls_client *t)
 }
 
 int
-tls_client_open(const struct tls_client_settings *settings,
-                struct tls_client **ret_client,
+tls_client_open(const struct tls_client_settings *settings, struct tls_client **ret_client,
                 struct error *err)
 {
     struct tls_client *t = xnew(struct tls_client);
@@ -266,10 +245,7 @@ tls_client_make(struct event_base *base, int fd, const char *host, void *arg)
     struct bufferevent *bev = NULL;
 
     if (ssl != NULL && expect(ssl, name))
-        bev = bufferevent_openssl_socket_new(base,
-                                             fd,
-                                             ssl,
-                                             BUFFEREVENT_SSL_CONNECTING,
+        bev = bufferevent_openssl_socket_new(base, fd, ssl, BUFFEREVENT_SSL_CONNECTING,
                                              BEV_OPT_CLOSE_ON_FREE);
     if (bev == NULL) {
         SSL_free(ssl);
@@ -292,6 +268,5 @@ tls_client_why(struct bufferevent *bev)
     if (verdict != X509_V_OK && SSL_get_verify_mode(ssl) != SSL_VERIFY_NONE)
         return X509_verify_cert_error_string(verdict);
     why = ERR_reason_error_string(bufferevent_get_openssl_error(bev));
-    return why != NULL ? why
-                       : "the server ended the connection in the TLS handshake";
+    return why != NULL ? why : "the server ended the connection in the TLS handshake";
 }

@@ -36,16 +36,13 @@ struct tls_client_settings {
  * text. Free it after the connections.
  */
 void tls_client_free(struct tls_client *t);
-int tls_client_open(const struct tls_client_settings *settings,
-                    struct tls_client **ret_client,
+int tls_client_open(const struct tls_client_settings *settings, struct tls_client **ret_client,
                     struct error *err);
 DEFINE_CLEANUP(struct tls_client, tls_client_free)
 
 /* For http_client_layer: makes one connection, whose handshake starts when it
  * is enabled, and gives the reason of a failed handshake.
  */
-struct bufferevent *tls_client_make(struct event_base *base,
-                                    int fd,
-                                    const char *host,
+struct bufferevent *tls_client_make(struct event_base *base, int fd, const char *host,
                                     void *tls_client);
 const char *tls_client_why(struct bufferevent *bev);

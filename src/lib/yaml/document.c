@@ -32,11 +32,7 @@ note_line(struct yaml_document *d, const struct json *value, yaml_mark_t mark)
 static int
 refuse(struct yaml_document *d, yaml_mark_t mark, const char *what)
 {
-    return error_set(d->err,
-                     -EINVAL,
-                     "line %zu, column %zu: %s",
-                     mark.line + 1,
-                     mark.column + 1,
+    return error_set(d->err, -EINVAL, "line %zu, column %zu: %s", mark.line + 1, mark.column + 1,
                      what);
 }
 
@@ -66,11 +62,7 @@ refuse_as_parser(struct yaml_document *d)
     if (p->error == YAML_MEMORY_ERROR)
         abort();
     if (p->error == YAML_READER_ERROR)
-        return error_set(d->err,
-                         -EINVAL,
-                         "byte %zu: %s",
-                         p->problem_offset,
-                         p->problem);
+        return error_set(d->err, -EINVAL, "byte %zu: %s", p->problem_offset, p->problem);
     if (is_indented_with_tab(d, mark.line))
         return refuse(d, mark, "indented with a tab, but YAML requires spaces");
     return refuse(d, mark, p->problem);
@@ -97,10 +89,7 @@ size_of(struct yaml_document *d, const struct json *v, unsigned *ret_depth)
 
         if (v->type == JSON_OBJECT)
             bytes += sizeof(v->members[i]) + strlen(v->members[i].name);
-        bytes +=
-            size_of(d,
-                    v->type == JSON_OBJECT ? v->members[i].value : v->items[i],
-                    &depth);
+        bytes += size_of(d, v->type == JSON_OBJECT ? v->members[i].value : v->items[i], &depth);
         if (depth > deepest)
             deepest = depth;
     }
@@ -117,9 +106,7 @@ refuse_more(struct yaml_document *d)
 }
 
 static int
-read_alias(struct yaml_document *d,
-           const yaml_event_t *event,
-           unsigned depth,
+read_alias(struct yaml_document *d, const yaml_event_t *event, unsigned depth,
            struct json **ret_value)
 {
     const char *name = (const char *)event->data.alias.anchor;
@@ -172,9 +159,7 @@ fits_tag(const char *tag, enum scalar_type type)
  * match.
  */
 static int
-type_of(struct yaml_document *d,
-        const yaml_event_t *event,
-        enum scalar_type *ret_type)
+type_of(struct yaml_document *d, const yaml_event_t *event, enum scalar_type *ret_type)
 {
     const char *tag = (const char *)event->data.scalar.tag;
     const char *text = (const char *)event->data.scalar.value;
@@ -188,16 +173,12 @@ type_of(struct yaml_document *d,
     if (*ret_type == SCALAR_NOT_JSON)
         return refuse(d, event->start_mark, "this number is not valid in JSON");
     if (tag != NULL && !fits_tag(tag, *ret_type))
-        return refuse(d,
-                      event->start_mark,
-                      "this tag does not match its value");
+        return refuse(d, event->start_mark, "this tag does not match its value");
     return 0;
 }
 
 static int
-read_scalar(struct yaml_document *d,
-            const yaml_event_t *event,
-            struct json **ret_value)
+read_scalar(struct yaml_document *d, const yaml_event_t *event, struct json **ret_value)
 {
     enum scalar_type type;
     int status = type_of(d, event, &type);
@@ -217,8 +198,7 @@ read_scalar(struct yaml_document *d,
         *ret_value = json_number(d->arena, d->number.text);
         break;
     default:
-        *ret_value = json_string_n(d->arena,
-                                   (const char *)event->data.scalar.value,
+        *ret_value = json_string_n(d->arena, (const char *)event->data.scalar.value,
                                    event->data.scalar.length);
     }
     return 0;
@@ -226,9 +206,7 @@ read_scalar(struct yaml_document *d,
 
 /* A key of another scalar type becomes its text. */
 static int
-read_key(struct yaml_document *d,
-         const yaml_event_t *event,
-         const char **ret_key)
+read_key(struct yaml_document *d, const yaml_event_t *event, const char **ret_key)
 {
     struct json *value = NULL;
     int status;
@@ -257,15 +235,11 @@ read_key(struct yaml_document *d,
     return refuse(d, event->start_mark, "this cannot be a key");
 }
 
-static int read_value(struct yaml_document *d,
-                      const yaml_event_t *event,
-                      unsigned depth,
+static int read_value(struct yaml_document *d, const yaml_event_t *event, unsigned depth,
                       struct json **ret_value);
 
 static int
-read_next_value(struct yaml_document *d,
-                unsigned depth,
-                struct json **ret_value)
+read_next_value(struct yaml_document *d, unsigned depth, struct json **ret_value)
 {
     yaml_event_t event;
     int status = next_event(d, &event);
@@ -320,21 +294,14 @@ note_duplicate(struct yaml_document *d, const char *path)
         return;
     longer = arena_new_array(d->arena, char *, notes->n_duplicates + 1);
     if (notes->n_duplicates > 0)
-        memcpy(longer,
-               notes->duplicates,
-               notes->n_duplicates * sizeof(*longer));
+        memcpy(longer, notes->duplicates, notes->n_duplicates * sizeof(*longer));
     longer[notes->n_duplicates++] =
-        arena_strndup(d->arena,
-                      path,
-                      length < JSON_NOTE_SIZE ? length : JSON_NOTE_SIZE);
+        arena_strndup(d->arena, path, length < JSON_NOTE_SIZE ? length : JSON_NOTE_SIZE);
     notes->duplicates = longer;
 }
 
 static int
-set_member(struct yaml_document *d,
-           struct mapping *m,
-           yaml_mark_t mark,
-           const char *name,
+set_member(struct yaml_document *d, struct mapping *m, yaml_mark_t mark, const char *name,
            struct json *value)
 {
     struct json_member *earlier = mapping_find(m, name);
@@ -363,9 +330,7 @@ is_merge_key(const yaml_event_t *event)
 
 /* The value of a merge key (<<) must be a mapping or a list of mappings. */
 static int
-keep_for_merge(struct yaml_document *d,
-               struct mapping *m,
-               yaml_mark_t mark,
+keep_for_merge(struct yaml_document *d, struct mapping *m, yaml_mark_t mark,
                const struct json *value)
 {
     bool is_fit = value->type == JSON_OBJECT || value->type == JSON_ARRAY;
@@ -382,9 +347,7 @@ keep_for_merge(struct yaml_document *d,
 }
 
 static int
-read_member(struct yaml_document *d,
-            const yaml_event_t *key_event,
-            unsigned depth,
+read_member(struct yaml_document *d, const yaml_event_t *key_event, unsigned depth,
             struct mapping *m)
 {
     struct json *value = NULL;
@@ -434,9 +397,7 @@ read_mapping(struct yaml_document *d, unsigned depth, struct json **ret_value)
 }
 
 static int
-read_container(struct yaml_document *d,
-               const yaml_event_t *event,
-               unsigned depth,
+read_container(struct yaml_document *d, const yaml_event_t *event, unsigned depth,
                struct json **ret_value)
 {
     bool is_mapping = event->type == YAML_MAPPING_START_EVENT;
@@ -445,11 +406,8 @@ read_container(struct yaml_document *d,
 
     if (depth >= JSON_MAX_DEPTH)
         return refuse(d, event->start_mark, "nested too deeply");
-    if (tag != NULL && strcmp(tag, "!") != 0
-        && !is_tag(tag, is_mapping ? "map" : "seq"))
-        return refuse(d,
-                      event->start_mark,
-                      "this tag does not match its value");
+    if (tag != NULL && strcmp(tag, "!") != 0 && !is_tag(tag, is_mapping ? "map" : "seq"))
+        return refuse(d, event->start_mark, "this tag does not match its value");
     return is_mapping ? read_mapping(d, depth + 1, ret_value)
                       : read_sequence(d, depth + 1, ret_value);
 }
@@ -470,9 +428,7 @@ anchor_of(const yaml_event_t *event)
 }
 
 static int
-read_value(struct yaml_document *d,
-           const yaml_event_t *event,
-           unsigned depth,
+read_value(struct yaml_document *d, const yaml_event_t *event, unsigned depth,
            struct json **ret_value)
 {
     const char *anchor = anchor_of(event);

@@ -29,30 +29,19 @@ emit(yaml_emitter_t *emitter, yaml_event_t *event, int is_made)
 {
     if (is_made && yaml_emitter_emit(emitter, event))
         return;
-    fprintf(stderr,
-            "printing YAML: %s\n",
+    fprintf(stderr, "printing YAML: %s\n",
             emitter->problem != NULL ? emitter->problem : "out of memory");
     abort();
 }
 
 static void
-emit_scalar(yaml_emitter_t *emitter,
-            const char *text,
-            size_t length,
-            yaml_scalar_style_t style)
+emit_scalar(yaml_emitter_t *emitter, const char *text, size_t length, yaml_scalar_style_t style)
 {
     yaml_event_t event;
 
-    emit(emitter,
-         &event,
-         yaml_scalar_event_initialize(&event,
-                                      NULL,
-                                      NULL,
-                                      (const yaml_char_t *)text,
-                                      (int)length,
-                                      1,
-                                      1,
-                                      style));
+    emit(emitter, &event,
+         yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text, (int)length, 1,
+                                      1, style));
 }
 
 static void
@@ -79,8 +68,7 @@ number_at(const char *text, size_t from, size_t *ret_end, int64_t start)
 {
     size_t end = from;
 
-    for (; isdigit((unsigned char)text[end]) && start < INT64_MAX / 10 - 1;
-         end++)
+    for (; isdigit((unsigned char)text[end]) && start < INT64_MAX / 10 - 1; end++)
         start = start * 10 + (text[end] - '0');
     *ret_end = end;
     return start;
@@ -143,13 +131,8 @@ emit_object(yaml_emitter_t *emitter, const struct json *object)
     yaml_event_t event;
 
     qsort(sorted, object->count, sizeof(*sorted), compare_members);
-    emit(emitter,
-         &event,
-         yaml_mapping_start_event_initialize(&event,
-                                             NULL,
-                                             NULL,
-                                             1,
-                                             YAML_BLOCK_MAPPING_STYLE));
+    emit(emitter, &event,
+         yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
     for (uint32_t i = 0; i < object->count; i++) {
         emit_string(emitter, sorted[i].name, strlen(sorted[i].name));
         emit_value(emitter, sorted[i].value);
@@ -162,13 +145,8 @@ emit_array(yaml_emitter_t *emitter, const struct json *array)
 {
     yaml_event_t event;
 
-    emit(emitter,
-         &event,
-         yaml_sequence_start_event_initialize(&event,
-                                              NULL,
-                                              NULL,
-                                              1,
-                                              YAML_BLOCK_SEQUENCE_STYLE));
+    emit(emitter, &event,
+         yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE));
     for (uint32_t i = 0; i < array->count; i++)
         emit_value(emitter, array->items[i]);
     emit(emitter, &event, yaml_sequence_end_event_initialize(&event));
@@ -211,12 +189,8 @@ yaml_print(const struct json *value, struct strbuf *out)
         abort();
     yaml_emitter_set_output(&emitter, append, out);
     yaml_emitter_set_unicode(&emitter, 1);
-    emit(&emitter,
-         &event,
-         yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
-    emit(&emitter,
-         &event,
-         yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1));
+    emit(&emitter, &event, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
+    emit(&emitter, &event, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1));
     emit_value(&emitter, value);
     emit(&emitter, &event, yaml_document_end_event_initialize(&event, 1));
     emitter.open_ended = 0; /* no "..." after a text that ends in newlines */

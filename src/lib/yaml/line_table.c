@@ -50,7 +50,6 @@ line_table_find(struct line_table *t, const struct json *value)
     if (!t->is_sorted)
         qsort(t->entries, t->count, sizeof(*t->entries), compare);
     t->is_sorted = true;
-    found =
-        bsearch(&wanted, t->entries, t->count, sizeof(*t->entries), compare);
+    found = bsearch(&wanted, t->entries, t->count, sizeof(*t->entries), compare);
     return found != NULL ? found->line : 0;
 }

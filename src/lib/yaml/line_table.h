@@ -23,8 +23,7 @@ struct line_table {
 
 void line_table_fini(struct line_table *t);
 
-void
-line_table_add(struct line_table *t, const struct json *value, unsigned line);
+void line_table_add(struct line_table *t, const struct json *value, unsigned line);
 void line_table_clear(struct line_table *t);
 
 /* 0 when the value is unknown. The first call after an addition sorts the

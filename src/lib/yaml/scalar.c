@@ -15,26 +15,19 @@ static const struct {
     const char *text;
     enum scalar_type type;
 } words[] = {
-    {"", SCALAR_NULL},          {"~", SCALAR_NULL},
-    {"null", SCALAR_NULL},      {"Null", SCALAR_NULL},
-    {"NULL", SCALAR_NULL},      {"y", SCALAR_TRUE},
-    {"Y", SCALAR_TRUE},         {"yes", SCALAR_TRUE},
-    {"Yes", SCALAR_TRUE},       {"YES", SCALAR_TRUE},
-    {"true", SCALAR_TRUE},      {"True", SCALAR_TRUE},
-    {"TRUE", SCALAR_TRUE},      {"on", SCALAR_TRUE},
-    {"On", SCALAR_TRUE},        {"ON", SCALAR_TRUE},
-    {"n", SCALAR_FALSE},        {"N", SCALAR_FALSE},
-    {"no", SCALAR_FALSE},       {"No", SCALAR_FALSE},
-    {"NO", SCALAR_FALSE},       {"false", SCALAR_FALSE},
-    {"False", SCALAR_FALSE},    {"FALSE", SCALAR_FALSE},
-    {"off", SCALAR_FALSE},      {"Off", SCALAR_FALSE},
-    {"OFF", SCALAR_FALSE},      {".nan", SCALAR_NOT_JSON},
-    {".NaN", SCALAR_NOT_JSON},  {".NAN", SCALAR_NOT_JSON},
-    {".inf", SCALAR_NOT_JSON},  {".Inf", SCALAR_NOT_JSON},
-    {".INF", SCALAR_NOT_JSON},  {"+.inf", SCALAR_NOT_JSON},
-    {"+.Inf", SCALAR_NOT_JSON}, {"+.INF", SCALAR_NOT_JSON},
-    {"-.inf", SCALAR_NOT_JSON}, {"-.Inf", SCALAR_NOT_JSON},
-    {"-.INF", SCALAR_NOT_JSON},
+    {"", SCALAR_NULL},          {"~", SCALAR_NULL},         {"null", SCALAR_NULL},
+    {"Null", SCALAR_NULL},      {"NULL", SCALAR_NULL},      {"y", SCALAR_TRUE},
+    {"Y", SCALAR_TRUE},         {"yes", SCALAR_TRUE},       {"Yes", SCALAR_TRUE},
+    {"YES", SCALAR_TRUE},       {"true", SCALAR_TRUE},      {"True", SCALAR_TRUE},
+    {"TRUE", SCALAR_TRUE},      {"on", SCALAR_TRUE},        {"On", SCALAR_TRUE},
+    {"ON", SCALAR_TRUE},        {"n", SCALAR_FALSE},        {"N", SCALAR_FALSE},
+    {"no", SCALAR_FALSE},       {"No", SCALAR_FALSE},       {"NO", SCALAR_FALSE},
+    {"false", SCALAR_FALSE},    {"False", SCALAR_FALSE},    {"FALSE", SCALAR_FALSE},
+    {"off", SCALAR_FALSE},      {"Off", SCALAR_FALSE},      {"OFF", SCALAR_FALSE},
+    {".nan", SCALAR_NOT_JSON},  {".NaN", SCALAR_NOT_JSON},  {".NAN", SCALAR_NOT_JSON},
+    {".inf", SCALAR_NOT_JSON},  {".Inf", SCALAR_NOT_JSON},  {".INF", SCALAR_NOT_JSON},
+    {"+.inf", SCALAR_NOT_JSON}, {"+.Inf", SCALAR_NOT_JSON}, {"+.INF", SCALAR_NOT_JSON},
+    {"-.inf", SCALAR_NOT_JSON}, {"-.Inf", SCALAR_NOT_JSON}, {"-.INF", SCALAR_NOT_JSON},
 };
 
 static size_t
@@ -113,10 +106,7 @@ read_int(const char *p, struct strbuf *number)
     }
     if (is_negative && value > (uint64_t)INT64_MAX + 1)
         return false;
-    strbuf_printf(number,
-                  "%s%" PRIu64,
-                  is_negative && value != 0 ? "-" : "",
-                  value);
+    strbuf_printf(number, "%s%" PRIu64, is_negative && value != 0 ? "-" : "", value);
     return true;
 }
 
@@ -139,9 +129,7 @@ read_float(const char *text, struct strbuf *number)
 
         text += is_negative;
         text += strspn(text, "0");
-        strbuf_printf(number,
-                      "%s%s",
-                      is_negative && *text != '\0' ? "-" : "",
+        strbuf_printf(number, "%s%s", is_negative && *text != '\0' ? "-" : "",
                       *text != '\0' ? text : "0");
         return true;
     }
@@ -152,8 +140,7 @@ read_float(const char *text, struct strbuf *number)
     for (int precision = 15; precision <= 17; precision++) {
         strbuf_truncate(number, 0);
         strbuf_printf(number, "%.*g", precision, value);
-        if (!(strtod(number->text, NULL) < value)
-            && !(strtod(number->text, NULL) > value))
+        if (!(strtod(number->text, NULL) < value) && !(strtod(number->text, NULL) > value))
             break;
     }
     return true;
@@ -181,8 +168,7 @@ scalar_resolve(const char *text, size_t length, struct strbuf *number)
     if (memchr(text, '\0', length) != NULL)
         return SCALAR_STRING;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strlen(words[i].text) == length
-            && memcmp(words[i].text, text, length) == 0)
+        if (strlen(words[i].text) == length && memcmp(words[i].text, text, length) == 0)
             return words[i].type;
     if (isdigit((unsigned char)*text) || is_sign(*text) || *text == '.')
         return resolve_number(text, length, number);
@@ -196,10 +182,9 @@ read_part(const char *p, unsigned least, unsigned most, const char *after)
     size_t n = digits(p);
     unsigned value = n == 0 || n > 2 ? UINT32_MAX
                      : n == 1        ? (unsigned)(p[0] - '0')
-                              : (unsigned)((p[0] - '0') * 10 + p[1] - '0');
+                                     : (unsigned)((p[0] - '0') * 10 + p[1] - '0');
 
-    if (value < least || value > most
-        || strncmp(p + n, after, strlen(after)) != 0)
+    if (value < least || value > most || strncmp(p + n, after, strlen(after)) != 0)
         return NULL;
     return p + n + strlen(after);
 }
@@ -267,6 +252,6 @@ scalar_is_plain_string(const char *text, size_t length)
 {
     CLEANUP_STRBUF struct strbuf number = STRBUF_INIT;
 
-    return scalar_resolve(text, length, &number) == SCALAR_STRING
-           && !is_time(text) && !is_base60(text) && strcmp(text, "<<") != 0;
+    return scalar_resolve(text, length, &number) == SCALAR_STRING && !is_time(text)
+           && !is_base60(text) && strcmp(text, "<<") != 0;
 }

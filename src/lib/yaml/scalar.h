@@ -24,8 +24,7 @@ enum scalar_type {
 };
 
 /* Replaces the contents of `number` with the JSON text of an int or float. */
-enum scalar_type
-scalar_resolve(const char *text, size_t length, struct strbuf *number);
+enum scalar_type scalar_resolve(const char *text, size_t length, struct strbuf *number);
 
 /* Whether every YAML parser reads the text, printed without quotes, as a
  * string. Times and base 60 numbers are not read as strings.

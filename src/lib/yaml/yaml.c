@@ -35,9 +35,7 @@ yaml_reader_new(const char *text, size_t length)
     reader->most_values = SIZE_MAX;
     if (!yaml_parser_initialize(&reader->parser))
         abort();
-    yaml_parser_set_input_string(&reader->parser,
-                                 (const unsigned char *)text,
-                                 length);
+    yaml_parser_set_input_string(&reader->parser, (const unsigned char *)text, length);
     return reader;
 }
 
@@ -80,9 +78,7 @@ has_vast_number(const struct json *v)
 
 /* JSON is almost a subset of YAML, except for its surrogate pairs and tabs. */
 static bool
-read_as_json(struct yaml_reader *reader,
-             struct arena *arena,
-             struct json **ret_document,
+read_as_json(struct yaml_reader *reader, struct arena *arena, struct json **ret_document,
              struct json_notes *notes)
 {
     struct json_notes own = {0};
@@ -91,17 +87,11 @@ read_as_json(struct yaml_reader *reader,
 
     while (at < reader->length && strchr(" \t\r\n", reader->text[at]) != NULL)
         at++;
-    if (at == reader->length
-        || (reader->text[at] != '{' && reader->text[at] != '['))
+    if (at == reader->length || (reader->text[at] != '{' && reader->text[at] != '['))
         return false;
-    document = json_parse_bounded(arena,
-                                  reader->text,
-                                  reader->length,
-                                  reader->most_values,
-                                  &own,
-                                  NULL);
-    if (document == NULL || has_vast_number(document)
-        || (own.n_duplicates > 0 && notes == NULL))
+    document =
+        json_parse_bounded(arena, reader->text, reader->length, reader->most_values, &own, NULL);
+    if (document == NULL || has_vast_number(document) || (own.n_duplicates > 0 && notes == NULL))
         return false;
     if (notes != NULL)
         *notes = own;
@@ -110,11 +100,8 @@ read_as_json(struct yaml_reader *reader,
 }
 
 int
-yaml_reader_next(struct yaml_reader *reader,
-                 struct arena *arena,
-                 struct json **ret_document,
-                 struct json_notes *notes,
-                 struct error *err)
+yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct json **ret_document,
+                 struct json_notes *notes, struct error *err)
 {
     struct yaml_document d = {
         .parser = &reader->parser,
@@ -132,8 +119,7 @@ yaml_reader_next(struct yaml_reader *reader,
 
     if (reader->is_done)
         return 0;
-    if (!reader->has_begun
-        && read_as_json(reader, arena, ret_document, notes)) {
+    if (!reader->has_begun && read_as_json(reader, arena, ret_document, notes)) {
         reader->is_done = true;
         return 1;
     }
@@ -151,10 +137,7 @@ yaml_reader_next(struct yaml_reader *reader,
 }
 
 int
-yaml_parse(struct arena *arena,
-           const char *text,
-           size_t length,
-           struct json **ret_document,
+yaml_parse(struct arena *arena, const char *text, size_t length, struct json **ret_document,
            struct error *err)
 {
     CLEANUP(yaml_reader_freep)

@@ -28,8 +28,7 @@ struct yaml_reader;
  * JSON is read as JSON.
  */
 void yaml_reader_free(struct yaml_reader *reader);
-struct yaml_reader *yaml_reader_new(const char *text, size_t length)
-    OWNED_BY(yaml_reader_free);
+struct yaml_reader *yaml_reader_new(const char *text, size_t length) OWNED_BY(yaml_reader_free);
 DEFINE_CLEANUP(struct yaml_reader, yaml_reader_free)
 
 /* For a text of an untrusted client: a document with more values, including
@@ -42,11 +41,8 @@ void yaml_reader_bound(struct yaml_reader *reader, size_t most_values);
  * `notes` (which may be NULL) a duplicate key is noted, and its last value
  * counts; without, it is an error.
  */
-int yaml_reader_next(struct yaml_reader *reader,
-                     struct arena *arena,
-                     struct json **ret_document,
-                     struct json_notes *notes,
-                     struct error *err);
+int yaml_reader_next(struct yaml_reader *reader, struct arena *arena, struct json **ret_document,
+                     struct json_notes *notes, struct error *err);
 
 /* The line of a value of the last document, or of its key, from 1; 0 when it is
  * unknown (JSON, and values copied by an alias).
@@ -56,10 +52,7 @@ unsigned yaml_reader_line(struct yaml_reader *reader, const struct json *value);
 /* The only document of a text; null when there is none, -EINVAL when there are
  * more.
  */
-int yaml_parse(struct arena *arena,
-               const char *text,
-               size_t length,
-               struct json **ret_document,
+int yaml_parse(struct arena *arena, const char *text, size_t length, struct json **ret_document,
                struct error *err);
 
 /* Appends one document as kubectl prints it: block style, keys sorted, no "---"

@@ -47,30 +47,15 @@ struct bench {
 static void
 heading(void)
 {
-    printf("%-34s %10s %9s %9s %8s %8s  %s\n",
-           "",
-           "/s",
-           "p50 us",
-           "p99 us",
-           "CPU us",
-           "of bare",
+    printf("%-34s %10s %9s %9s %8s %8s  %s\n", "", "/s", "p50 us", "p99 us", "CPU us", "of bare",
            "target");
 }
 
 static void
-row(const struct bench *b,
-    const char *name,
-    const struct asker_answers *a,
-    const char *target)
+row(const struct bench *b, const char *name, const struct asker_answers *a, const char *target)
 {
-    printf("%-34s %10.0f %9.0f %9.0f %8.1f %8.2f  %s\n",
-           name,
-           a->per_second,
-           a->p50_us,
-           a->p99_us,
-           a->cpu_us,
-           a->per_second / b->bare_rate,
-           target);
+    printf("%-34s %10.0f %9.0f %9.0f %8.1f %8.2f  %s\n", name, a->per_second, a->p50_us, a->p99_us,
+           a->cpu_us, a->per_second / b->bare_rate, target);
     fflush(stdout);
 }
 
@@ -78,10 +63,7 @@ static void
 ask_get(struct strbuf *out, unsigned long n, const void *arg)
 {
     (void)arg;
-    population_add_head(out,
-                        "GET",
-                        "/api/v1/namespaces/bench/pods/pod-%lu",
-                        n * 7919 % FEW);
+    population_add_head(out, "GET", "/api/v1/namespaces/bench/pods/pod-%lu", n * 7919 % FEW);
     strbuf_add_text(out, "\r\n");
 }
 
@@ -90,10 +72,7 @@ ask_page(struct strbuf *out, unsigned long n, const void *arg)
 {
     (void)n;
     (void)arg;
-    population_add_head(out,
-                        "GET",
-                        "/api/v1/namespaces/bench/pods?limit=%d",
-                        PAGE);
+    population_add_head(out, "GET", "/api/v1/namespaces/bench/pods?limit=%d", PAGE);
     strbuf_add_text(out, "\r\n");
 }
 
@@ -108,8 +87,7 @@ ask_create(struct strbuf *out, unsigned long n, const void *arg)
     strbuf_printf(out,
                   "Content-Type: application/json\r\n"
                   "Content-Length: %zu\r\n\r\n%s",
-                  body.length,
-                  body.text);
+                  body.length, body.text);
 }
 
 static void
@@ -119,24 +97,16 @@ ask_patch(struct strbuf *out, unsigned long n, const void *arg)
 
     /* The value is always new, because a change without an effect is no event.
      */
-    strbuf_printf(&body,
-                  "{\"metadata\":{\"labels\":{\"turn\":\"%s-%lu\"}}}",
-                  (const char *)arg,
-                  n);
-    population_add_head(out,
-                        "PATCH",
-                        "/api/v1/namespaces/bench/pods/pod-%lu",
-                        n * 7919 % FEW);
+    strbuf_printf(&body, "{\"metadata\":{\"labels\":{\"turn\":\"%s-%lu\"}}}", (const char *)arg, n);
+    population_add_head(out, "PATCH", "/api/v1/namespaces/bench/pods/pod-%lu", n * 7919 % FEW);
     strbuf_printf(out,
                   "Content-Type: application/merge-patch+json\r\n"
                   "Content-Length: %zu\r\n\r\n%s",
-                  body.length,
-                  body.text);
+                  body.length, body.text);
 }
 
 static struct asker_plan
-plan_of(const struct bench *b,
-        void (*ask)(struct strbuf *out, unsigned long n, const void *arg),
+plan_of(const struct bench *b, void (*ask)(struct strbuf *out, unsigned long n, const void *arg),
         int status)
 {
     return (struct asker_plan){
@@ -162,10 +132,8 @@ measure_bare(struct bench *b)
 }
 
 static void
-measure_one(const struct bench *b,
-            const char *name,
-            void (*ask)(struct strbuf *out, unsigned long n, const void *arg),
-            int status,
+measure_one(const struct bench *b, const char *name,
+            void (*ask)(struct strbuf *out, unsigned long n, const void *arg), int status,
             const char *target)
 {
     struct asker_plan plan = plan_of(b, ask, status);
@@ -184,12 +152,8 @@ measure_list(const struct bench *b)
     plan.connections = 4;
     asker_run(&plan, &answers);
     row(b, "LIST 500 of 10,000", &answers, "");
-    printf("  %-32s %10.0f %47s\n",
-           "MB/s",
-           answers.bytes / answers.seconds / 1e6,
-           ">= 200");
-    printf("  %-32s %10.0f\n",
-           "MB/s of the server's own CPU",
+    printf("  %-32s %10.0f %47s\n", "MB/s", answers.bytes / answers.seconds / 1e6, ">= 200");
+    printf("  %-32s %10.0f\n", "MB/s of the server's own CPU",
            answers.bytes / (answers.cpu_us * (double)answers.count));
 }
 
@@ -202,21 +166,14 @@ measure_all_pages(const struct bench *b)
     population_walk_all(&b->api, PAGE, &walk);
     printf("%-34s %10.0f objects/s, %.0f MB/s, %lu objects, %lu pages, "
            "%.2f s, CPU %.2f us each\n",
-           "LIST of all, pages of 500",
-           (double)walk.objects / walk.seconds,
-           walk.bytes / walk.seconds / 1e6,
-           walk.objects,
-           walk.pages,
-           walk.seconds,
+           "LIST of all, pages of 500", (double)walk.objects / walk.seconds,
+           walk.bytes / walk.seconds / 1e6, walk.objects, walk.pages, walk.seconds,
            (served_cpu_us(&b->api) - cpu_us) / (double)walk.objects);
 }
 
 /* Sends patches at that rate; 0: as fast as possible. */
 static void
-measure_watches(const struct bench *b,
-                unsigned watchers,
-                unsigned long events,
-                double per_second)
+measure_watches(const struct bench *b, unsigned watchers, unsigned long events, double per_second)
 {
     struct asker_plan plan = plan_of(b, ask_patch, 200);
     struct asker_answers answers;
@@ -238,17 +195,10 @@ measure_watches(const struct bench *b,
     else
         printf("%u watchers, events as fast as they go\n", watchers);
     row(b, "  PATCH beside them", &answers, "");
-    printf("  %-32s %10.0f %47s\n",
-           "events/s",
-           (double)events / seconds,
+    printf("  %-32s %10.0f %47s\n", "events/s", (double)events / seconds,
            per_second > 0 ? "1000" : "");
-    printf("  %-32s %10.2f\n",
-           "CPU us/delivery",
-           cpu_us / ((double)watchers * (double)events));
-    printf("  %-32s %10.3f %47s\n",
-           "encodings/event",
-           made / (double)events,
-           "1");
+    printf("  %-32s %10.2f\n", "CPU us/delivery", cpu_us / ((double)watchers * (double)events));
+    printf("  %-32s %10.3f %47s\n", "encodings/event", made / (double)events, "1");
     audience_free(audience);
 }
 
@@ -270,24 +220,17 @@ ask_page_locally(struct strbuf *out, unsigned long n, const void *arg)
 static void
 row_of_pass(const char *name, const struct asker_answers *a)
 {
-    printf("  %-32s %10.0f %9.0f %9.0f %8.1f\n",
-           name,
-           a->per_second,
-           a->p50_us,
-           a->p99_us,
+    printf("  %-32s %10.0f %9.0f %9.0f %8.1f\n", name, a->per_second, a->p50_us, a->p99_us,
            a->cpu_us);
     fflush(stdout);
 }
 
 static void
 measure_beside_pass(const char *name,
-                    void (*ask)(struct strbuf *out,
-                                unsigned long n,
-                                const void *arg),
+                    void (*ask)(struct strbuf *out, unsigned long n, const void *arg),
                     double per_second)
 {
-    CLEANUP_FREE char *directory =
-        xasprintf("%s/%.3s", getenv(POPULATION_DIRECTORY), name);
+    CLEANUP_FREE char *directory = xasprintf("%s/%.3s", getenv(POPULATION_DIRECTORY), name);
     struct served server = {0};
     struct asker_plan plan = {
         .server = &server,
@@ -307,10 +250,7 @@ measure_beside_pass(const char *name,
     pass_wait(&server, PASS_PODS);
     asker_run(&plan, &idle);
     pass_stop(&server);
-    printf("%s beside the scheduler, %d pods, %d nodes\n",
-           name,
-           PASS_PODS,
-           PASS_NODES);
+    printf("%s beside the scheduler, %d pods, %d nodes\n", name, PASS_PODS, PASS_NODES);
     row_of_pass("idle", &idle);
     row_of_pass("in a pass", &during);
     printf("  %-32s %10.0f\n", "pods decided/s", decided / during.seconds);
@@ -347,10 +287,8 @@ run(int argc, char **argv)
     measure_one(&b, "PATCH a label", ask_patch, 200, "");
     measure_watches(&b, watchers, events, 1000);
     measure_watches(&b, watchers, events, 0);
-    printf("%-34s %10.0f bytes, %.0f of them its JSON\n",
-           "resident per object",
-           (double)(full - empty) / (double)b.objects,
-           population_object_bytes(&b.api));
+    printf("%-34s %10.0f bytes, %.0f of them its JSON\n", "resident per object",
+           (double)(full - empty) / (double)b.objects, population_object_bytes(&b.api));
     population_stop(&b.api);
     measure_beside_pass("GET one", ask_get_locally, 1000);
     measure_beside_pass("LIST 500", ask_page_locally, 50);
@@ -359,10 +297,7 @@ run(int argc, char **argv)
 }
 
 static int
-remove_one(const char *path,
-           const struct stat *status,
-           int type,
-           struct FTW *where)
+remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
 {
     (void)status;
     (void)type;
@@ -386,8 +321,7 @@ main(int argc, char **argv)
     sigaddset(&heard, SIGHUP);
     sigaddset(&heard, SIGINT);
     sigaddset(&heard, SIGTERM);
-    if (mkdtemp(directory) == NULL
-        || setenv(POPULATION_DIRECTORY, directory, 1) < 0
+    if (mkdtemp(directory) == NULL || setenv(POPULATION_DIRECTORY, directory, 1) < 0
         || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
         perror("api");
         return 1;

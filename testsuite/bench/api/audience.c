@@ -61,8 +61,7 @@ count_events(struct audience *a, struct watcher *w, const char *bytes, size_t n)
     while ((stop = memchr(at, '\n', (size_t)(end - at))) != NULL) {
         if ((stop > bytes ? stop[-1] : w->last) == '}') {
             atomic_fetch_add(&a->counted, 1);
-            atomic_fetch_add(&a->counted_bytes,
-                             w->line + (size_t)(stop + 1 - at));
+            atomic_fetch_add(&a->counted_bytes, w->line + (size_t)(stop + 1 - at));
         }
         at = stop + 1;
         w->line = 0;
@@ -74,10 +73,8 @@ count_events(struct audience *a, struct watcher *w, const char *bytes, size_t n)
 static void
 hear(struct audience *a, struct watcher *w, char *piece)
 {
-    ssize_t n = w->counts ? recv(w->fd, piece, PIECE, 0)
-                          : recv(w->fd, NULL, INT_MAX, MSG_TRUNC);
-    unsigned long long now =
-        (unsigned long long)clock_monotonic_us(&clock_system);
+    ssize_t n = w->counts ? recv(w->fd, piece, PIECE, 0) : recv(w->fd, NULL, INT_MAX, MSG_TRUNC);
+    unsigned long long now = (unsigned long long)clock_monotonic_us(&clock_system);
 
     if (n <= 0) {
         fprintf(stderr, "api: a watch ended\n");
@@ -143,8 +140,7 @@ allow_files(unsigned watchers)
     struct rlimit limit;
 
     getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur =
-        watchers + 256 < limit.rlim_max ? watchers + 256 : limit.rlim_max;
+    limit.rlim_cur = watchers + 256 < limit.rlim_max ? watchers + 256 : limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -158,8 +154,7 @@ audience_new(const struct served *server, unsigned watchers)
     a->n_watchers = watchers;
     a->watchers = xnew_array(struct watcher, watchers);
     a->poll_fd = epoll_create1(0);
-    population_add_head(&request,
-                        "GET",
+    population_add_head(&request, "GET",
                         "/api/v1/namespaces/bench/pods?watch=true"
                         "&resourceVersion=%.0f",
                         population_metric(server, "kiln_store_revision"));
@@ -199,8 +194,7 @@ has_all(const struct audience *a, unsigned long events)
 {
     return atomic_load(&a->counted) >= events * a->n_counting
            && atomic_load(&a->thrown_bytes) * a->n_counting
-                  >= atomic_load(&a->counted_bytes)
-                         * (a->n_watchers - a->n_counting);
+                  >= atomic_load(&a->counted_bytes) * (a->n_watchers - a->n_counting);
 }
 
 double
@@ -216,10 +210,7 @@ audience_wait(struct audience *a, unsigned long events)
             before = atomic_load(&a->counted);
             since = now;
         } else if (now - since > STUCK_S * 1000000LL) {
-            fprintf(stderr,
-                    "api: %lu events of %lu came\n",
-                    before / a->n_counting,
-                    events);
+            fprintf(stderr, "api: %lu events of %lu came\n", before / a->n_counting, events);
             exit(1);
         }
         usleep(REST_US);

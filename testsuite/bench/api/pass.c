@@ -43,12 +43,7 @@ initialize(const char *program, const char *directory)
     pid_t pid = fork();
 
     if (pid == 0) {
-        execl(program,
-              program,
-              "--state-dir",
-              directory,
-              "--init",
-              (char *)NULL);
+        execl(program, program, "--state-dir", directory, "--init", (char *)NULL);
         perror(program);
         _exit(1);
     }
@@ -60,8 +55,7 @@ serve(int port_pipe)
 {
     const char *build = getenv("top_builddir");
     const char *directory = getenv(POPULATION_DIRECTORY);
-    char *program =
-        xasprintf("%s/kiln-controller", build != NULL ? build : "build");
+    char *program = xasprintf("%s/kiln-controller", build != NULL ? build : "build");
     char *path = path_of_socket(directory);
     const struct passwd *user = getpwuid(getuid());
 
@@ -73,35 +67,18 @@ serve(int port_pipe)
     }
     close(port_pipe);
     initialize(program, directory);
-    execl(program,
-          program,
-          "--state-dir",
-          directory,
-          "--socket",
-          path,
-          "--listen",
-          "127.0.0.1:0",
-          "--cluster",
-          "bench",
-          "--administrators",
-          user != NULL ? user->pw_name : "root",
-          "--node-grace",
-          "1h",
-          "--log-level",
-          "error",
-          (char *)NULL);
+    execl(program, program, "--state-dir", directory, "--socket", path, "--listen", "127.0.0.1:0",
+          "--cluster", "bench", "--administrators", user != NULL ? user->pw_name : "root",
+          "--node-grace", "1h", "--log-level", "error", (char *)NULL);
     perror(program);
     _exit(1);
 }
 
 void
-pass_start(struct served *ret_server,
-           const char *directory,
-           unsigned long nodes,
+pass_start(struct served *ret_server, const char *directory, unsigned long nodes,
            unsigned long pods)
 {
-    if (mkdir(directory, 0700) < 0
-        || setenv(POPULATION_DIRECTORY, directory, 1) < 0) {
+    if (mkdir(directory, 0700) < 0 || setenv(POPULATION_DIRECTORY, directory, 1) < 0) {
         perror(directory);
         exit(1);
     }

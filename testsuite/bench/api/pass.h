@@ -11,9 +11,7 @@
 #include "testsuite/bench/http/served.h"
 
 /* Life. Its state is below that directory. pass_stop removes nothing. */
-void pass_start(struct served *ret_server,
-                const char *directory,
-                unsigned long nodes,
+void pass_start(struct served *ret_server, const char *directory, unsigned long nodes,
                 unsigned long pods);
 void pass_stop(struct served *server);
 

@@ -21,10 +21,9 @@
 #define AT_ONCE 1000 /* objects per load */
 
 /* Defaults that the server would add to a pod, so that a patch adds no more. */
-static const char container_defaults[] =
-    ",\"imagePullPolicy\":\"IfNotPresent\","
-    "\"terminationMessagePath\":\"/dev/termination-log\","
-    "\"terminationMessagePolicy\":\"File\"";
+static const char container_defaults[] = ",\"imagePullPolicy\":\"IfNotPresent\","
+                                         "\"terminationMessagePath\":\"/dev/termination-log\","
+                                         "\"terminationMessagePolicy\":\"File\"";
 static const char pod_defaults[] =
     ",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
     "\"schedulerName\":\"default-scheduler\",\"securityContext\":{},"
@@ -76,8 +75,7 @@ population_serve(int port_pipe)
 {
     const char *build = getenv("top_builddir");
     const char *directory = getenv(POPULATION_DIRECTORY);
-    char *program =
-        xasprintf("%s/kiln-controller", build != NULL ? build : "build");
+    char *program = xasprintf("%s/kiln-controller", build != NULL ? build : "build");
     int port = free_port();
     char *listen = xasprintf("127.0.0.1:%d", port);
 
@@ -88,16 +86,8 @@ population_serve(int port_pipe)
         _exit(0);
     }
     close(port_pipe);
-    execl(program,
-          program,
-          "--conformance",
-          "--state-dir",
-          directory,
-          "--listen",
-          listen,
-          "--log-level",
-          "error",
-          (char *)NULL);
+    execl(program, program, "--conformance", "--state-dir", directory, "--listen", listen,
+          "--log-level", "error", (char *)NULL);
     perror(program);
     _exit(1);
 }
@@ -110,10 +100,7 @@ population_stop(struct served *server)
 }
 
 void
-population_add_head(struct strbuf *out,
-                    const char *method,
-                    const char *target,
-                    ...)
+population_add_head(struct strbuf *out, const char *method, const char *target, ...)
 {
     va_list args;
 
@@ -121,24 +108,17 @@ population_add_head(struct strbuf *out,
     va_start(args, target);
     strbuf_vprintf(out, target, args);
     va_end(args);
-    strbuf_add_text(out,
-                    " HTTP/1.1\r\n"
-                    "Host: localhost\r\n"
-                    "Authorization: Bearer conformance\r\n"
-                    "Accept: application/json\r\n"
-                    "User-Agent: bench\r\n");
+    strbuf_add_text(out, " HTTP/1.1\r\n"
+                         "Host: localhost\r\n"
+                         "Authorization: Bearer conformance\r\n"
+                         "Accept: application/json\r\n"
+                         "User-Agent: bench\r\n");
 }
 
 static void
-add_metadata(struct strbuf *out,
-             const char *namespace,
-             unsigned long n,
-             enum population_form form)
+add_metadata(struct strbuf *out, const char *namespace, unsigned long n, enum population_form form)
 {
-    strbuf_printf(out,
-                  "\"metadata\":{\"name\":\"pod-%lu\",\"namespace\":\"%s\",",
-                  n,
-                  namespace);
+    strbuf_printf(out, "\"metadata\":{\"name\":\"pod-%lu\",\"namespace\":\"%s\",", n, namespace);
     if (form == POPULATION_AS_KEPT)
         strbuf_printf(out,
                       "\"uid\":\"00000000-0000-4000-8000-%012lu\","
@@ -149,42 +129,33 @@ add_metadata(struct strbuf *out,
                   "\"team\":\"t%lu\",\"turn\":\"none\"},"
                   "\"annotations\":{\"example.org/note\":\"a pod of a sweep "
                   "over parameters, number %lu\"}}",
-                  n,
-                  n % 17,
-                  n);
+                  n, n % 17, n);
 }
 
 void
-population_add_pod(struct strbuf *out,
-                   const char *namespace,
-                   unsigned long n,
+population_add_pod(struct strbuf *out, const char *namespace, unsigned long n,
                    enum population_form form)
 {
     strbuf_add_text(out, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",");
     add_metadata(out, namespace, n, form);
-    strbuf_printf(
-        out,
-        ",\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\","
-        "\"command\":[\"/usr/bin/solve\",\"--case\",\"%lu\"],\"env\":["
-        "{\"name\":\"OMP_NUM_THREADS\",\"value\":\"8\"},"
-        "{\"name\":\"CASE\",\"value\":\"%lu\"}],\"resources\":{"
-        "\"requests\":{\"cpu\":\"8\",\"memory\":\"16Gi\"},"
-        "\"limits\":{\"cpu\":\"8\",\"memory\":\"16Gi\"}}%s}],"
-        "\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"
-        "\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\","
-        "\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]%s}",
-        n,
-        n,
-        form == POPULATION_AS_KEPT ? container_defaults : "",
-        form == POPULATION_AS_KEPT ? pod_defaults : "");
+    strbuf_printf(out,
+                  ",\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\","
+                  "\"command\":[\"/usr/bin/solve\",\"--case\",\"%lu\"],\"env\":["
+                  "{\"name\":\"OMP_NUM_THREADS\",\"value\":\"8\"},"
+                  "{\"name\":\"CASE\",\"value\":\"%lu\"}],\"resources\":{"
+                  "\"requests\":{\"cpu\":\"8\",\"memory\":\"16Gi\"},"
+                  "\"limits\":{\"cpu\":\"8\",\"memory\":\"16Gi\"}}%s}],"
+                  "\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"
+                  "\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\","
+                  "\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]%s}",
+                  n, n, form == POPULATION_AS_KEPT ? container_defaults : "",
+                  form == POPULATION_AS_KEPT ? pod_defaults : "");
     if (form == POPULATION_AS_KEPT)
-        strbuf_add_text(
-            out,
-            ",\"status\":{\"phase\":\"Pending\",\"qosClass\":\"Guaranteed\","
-            "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
-            "\"reason\":\"Unschedulable\",\"message\":\"0/100 nodes are "
-            "available: 100 Insufficient cpu.\",\"lastTransitionTime\":"
-            "\"2026-01-01T00:00:01Z\"}]}");
+        strbuf_add_text(out, ",\"status\":{\"phase\":\"Pending\",\"qosClass\":\"Guaranteed\","
+                             "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+                             "\"reason\":\"Unschedulable\",\"message\":\"0/100 nodes are "
+                             "available: 100 Insufficient cpu.\",\"lastTransitionTime\":"
+                             "\"2026-01-01T00:00:01Z\"}]}");
     strbuf_add_text(out, "}");
 }
 
@@ -206,10 +177,7 @@ post(const struct served *server, const char *target, const struct strbuf *body)
 }
 
 static void
-load_pods(const struct served *server,
-          const char *namespace,
-          unsigned long from,
-          unsigned long to)
+load_pods(const struct served *server, const char *namespace, unsigned long from, unsigned long to)
 {
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
 
@@ -224,9 +192,7 @@ load_pods(const struct served *server,
 }
 
 void
-population_load(const struct served *server,
-                const char *namespace,
-                unsigned long count)
+population_load(const struct served *server, const char *namespace, unsigned long count)
 {
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
 
@@ -238,17 +204,13 @@ population_load(const struct served *server,
                   namespace);
     post(server, "/conformance/load", &body);
     for (unsigned long n = 0; n < count; n += AT_ONCE)
-        load_pods(server,
-                  namespace,
-                  n,
-                  n + AT_ONCE < count ? n + AT_ONCE : count);
+        load_pods(server, namespace, n, n + AT_ONCE < count ? n + AT_ONCE : count);
 }
 
 static void
 add_node(struct strbuf *out, unsigned long n)
 {
-    static const char resources[] =
-        "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"}";
+    static const char resources[] = "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\"}";
 
     strbuf_printf(out,
                   "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
@@ -256,10 +218,7 @@ add_node(struct strbuf *out, unsigned long n)
                   "\"00000000-0000-4000-9000-%012lu\"},\"status\":{"
                   "\"capacity\":%s,\"allocatable\":%s,\"conditions\":[{"
                   "\"type\":\"Ready\",\"status\":\"True\"}]}}",
-                  n,
-                  n,
-                  resources,
-                  resources);
+                  n, n, resources, resources);
 }
 
 void
@@ -328,9 +287,7 @@ count_items(const char *text)
 }
 
 void
-population_walk_all(const struct served *server,
-                    int page,
-                    struct population_walk *ret_walk)
+population_walk_all(const struct served *server, int page, struct population_walk *ret_walk)
 {
     CLEANUP_STRBUF struct strbuf request = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
@@ -344,12 +301,8 @@ population_walk_all(const struct served *server,
 
         strbuf_truncate(&request, 0);
         strbuf_truncate(&body, 0);
-        population_add_head(&request,
-                            "GET",
-                            "/api/v1/pods?limit=%d%s%s",
-                            page,
-                            token[0] != '\0' ? "&continue=" : "",
-                            token);
+        population_add_head(&request, "GET", "/api/v1/pods?limit=%d%s%s", page,
+                            token[0] != '\0' ? "&continue=" : "", token);
         strbuf_add_text(&request, "\r\n");
         if (asker_ask_once(server, &request, &body) != 200) {
             fprintf(stderr, "api: %s\n", body.text);
@@ -366,6 +319,5 @@ population_walk_all(const struct served *server,
             token = xstrndup(found, strcspn(found, "\""));
         }
     } while (token != NULL);
-    ret_walk->seconds =
-        (double)(clock_monotonic_us(&clock_system) - began) / 1e6;
+    ret_walk->seconds = (double)(clock_monotonic_us(&clock_system) - began) / 1e6;
 }

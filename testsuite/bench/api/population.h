@@ -26,9 +26,7 @@ void population_stop(struct served *server);
 /* Change: creates a namespace with that many pods, pod-0 and so on, stored as
  * they are.
  */
-void population_load(const struct served *server,
-                     const char *namespace,
-                     unsigned long count);
+void population_load(const struct served *server, const char *namespace, unsigned long count);
 
 /* Change: creates that many nodes with 64 CPUs, each with room for eight such
  * pods.
@@ -43,14 +41,10 @@ enum population_form {
     POPULATION_AS_SENT,
     POPULATION_AS_KEPT,
 };
-void population_add_pod(struct strbuf *out,
-                        const char *namespace,
-                        unsigned long n,
+void population_add_pod(struct strbuf *out, const char *namespace, unsigned long n,
                         enum population_form form);
-void population_add_head(struct strbuf *out,
-                         const char *method,
-                         const char *target,
-                         ...) PRINTF(3, 4);
+void population_add_head(struct strbuf *out, const char *method, const char *target, ...)
+    PRINTF(3, 4);
 
 /* Look: a counter of /metrics; the length of one pod; all pods, listed in
  * pages.
@@ -64,6 +58,4 @@ struct population_walk {
     double bytes;
     double seconds;
 };
-void population_walk_all(const struct served *server,
-                         int page,
-                         struct population_walk *ret_walk);
+void population_walk_all(const struct served *server, int page, struct population_walk *ret_walk);

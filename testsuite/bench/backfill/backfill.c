@@ -34,8 +34,7 @@
 #define CORES    10u /* of a NUMA node, two PUs each */
 #define TURN     64u /* cycles per turn of the scheduler's loop */
 
-#define ON_CORES \
-    ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"%s}"
+#define ON_CORES ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"%s}"
 
 enum mode {
     WITHOUT,
@@ -80,10 +79,7 @@ add_node(struct cluster *c, unsigned i)
                   "\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"64Gi\","
                   "\"pods\":\"256\"},\"topology\":{\"cpus\":\"0-%u\","
                   "\"packages\":[\"0-%u\"],\"cores\":[",
-                  i,
-                  2 * n,
-                  2 * n - 1,
-                  2 * n - 1);
+                  i, 2 * n, 2 * n - 1, 2 * n - 1);
     for (unsigned core = 0; core < n; core++)
         strbuf_printf(&s, "%s\"%u,%u\"", core > 0 ? "," : "", core, core + n);
     strbuf_add_text(&s, "],\"numaNodes\":[");
@@ -91,22 +87,14 @@ add_node(struct cluster *c, unsigned i)
         strbuf_printf(&s,
                       "%s{\"node\":%u,\"cpus\":\"%u-%u,%u-%u\",\"memory\":"
                       "\"32Gi\"}",
-                      m > 0 ? "," : "",
-                      m,
-                      m * CORES,
-                      (m + 1) * CORES - 1,
-                      n + m * CORES,
+                      m > 0 ? "," : "", m, m * CORES, (m + 1) * CORES - 1, n + m * CORES,
                       n + (m + 1) * CORES - 1);
     strbuf_add_text(&s, "]}}}");
     fake_client_put(c->api, &node_kind, s.text);
 }
 
 static void
-add_pod(struct cluster *c,
-        const char *prefix,
-        unsigned number,
-        unsigned cpus,
-        unsigned mib,
+add_pod(struct cluster *c, const char *prefix, unsigned number, unsigned cpus, unsigned mib,
         unsigned limit_s)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
@@ -117,12 +105,7 @@ add_pod(struct cluster *c,
                   "\"activeDeadlineSeconds\":%u,\"containers\":[{\"name\":"
                   "\"c\",\"resources\":{\"requests\":{\"cpu\":\"%u\","
                   "\"memory\":\"%uMi\"}}}]" ON_CORES "}}",
-                  prefix,
-                  number,
-                  number + 1,
-                  limit_s,
-                  cpus,
-                  mib,
+                  prefix, number, number + 1, limit_s, cpus, mib,
                   number % 3 == 0 ? "single-numa-node" : "best-effort",
                   c->mode == NAMED ? ",\"reservation\":\"m\"" : "");
     fake_client_put(c->api, &pod_kind, s.text);
@@ -142,12 +125,7 @@ static void
 fill(struct cluster *c)
 {
     for (unsigned i = 0; i < c->nodes * PER_NODE; i++) {
-        add_pod(c,
-                "r",
-                i,
-                NUMA * CORES * 2 / PER_NODE,
-                1024,
-                60 + i * 7919 % 604800);
+        add_pod(c, "r", i, NUMA * CORES * 2 / PER_NODE, 1024, 60 + i * 7919 % 604800);
         if (i % 1000 == 999)
             work(c);
     }
@@ -162,11 +140,7 @@ make_wait(struct cluster *c)
     for (unsigned i = 0; i < c->waiting; i++) {
         unsigned mixed = i * 2654435761u >> 8;
 
-        add_pod(c,
-                "w",
-                i,
-                i == 0 ? 40 : 2 + 2 * (mixed % 20),
-                1024 * (1 + mixed / 20 % 10),
+        add_pod(c, "w", i, i == 0 ? 40 : 2 + 2 * (mixed % 20), 1024 * (1 + mixed / 20 % 10),
                 3600 * (1 + mixed / 200 % 24));
     }
     fake_client_run(c->api);
@@ -217,16 +191,11 @@ measure_pass(struct cluster *c, const char *name)
     took = thread_cpu_ns() - began;
     after = mallinfo2().uordblks;
     counts = scheduler_count(c->scheduler);
-    printf(
-        "%-9s full pass of %llu cycles %6.0f ms, %5.2f us each, longest turn "
-        "%6.2f ms, %4zu + %zu bytes a job\n",
-        name,
-        (unsigned long long)(counts.attempts - attempts),
-        (double)took / 1e6,
-        (double)took / 1e3 / (double)(counts.attempts - attempts),
-        (double)longest / 1e6,
-        after > before ? (after - before) / c->waiting : 0,
-        sizeof(struct queued_pod));
+    printf("%-9s full pass of %llu cycles %6.0f ms, %5.2f us each, longest turn "
+           "%6.2f ms, %4zu + %zu bytes a job\n",
+           name, (unsigned long long)(counts.attempts - attempts), (double)took / 1e6,
+           (double)took / 1e3 / (double)(counts.attempts - attempts), (double)longest / 1e6,
+           after > before ? (after - before) / c->waiting : 0, sizeof(struct queued_pod));
     work(c);
 }
 
@@ -265,14 +234,9 @@ measure_ends(struct cluster *c, const char *name)
     }
     printf("%-9s %u ends: the room is taken after %5.2f ms (most %5.2f, %u "
            "times); until all are tried %5.2f ms, %.0f cycles\n",
-           name,
-           c->ends,
-           taken > 0 ? (double)first_sum / taken / 1e6 : 0.0,
-           (double)first_most / 1e6,
-           taken,
-           (double)all_sum / c->ends / 1e6,
-           (double)(scheduler_count(c->scheduler).attempts - attempts)
-               / c->ends);
+           name, c->ends, taken > 0 ? (double)first_sum / taken / 1e6 : 0.0,
+           (double)first_most / 1e6, taken, (double)all_sum / c->ends / 1e6,
+           (double)(scheduler_count(c->scheduler).attempts - attempts) / c->ends);
 }
 
 static void
@@ -305,16 +269,14 @@ run(const struct cluster *asked, enum mode mode)
                 .initial_backoff_us = 1,
                 .max_backoff_us = 1,
             },
-            &c.scheduler,
-            &err)
+            &c.scheduler, &err)
         < 0) {
         fprintf(stderr, "backfill: %s\n", err.text);
         exit(EXIT_FAILURE);
     }
     for (unsigned i = 0; i < c.nodes; i++)
         add_node(&c, i);
-    c.informers =
-        informers_new(c.scheduler, fake_client_client(c.api), NULL, NULL);
+    c.informers = informers_new(c.scheduler, fake_client_client(c.api), NULL, NULL);
     fake_client_run(c.api);
     scheduler_start(c.scheduler);
     if (is_empty)

@@ -104,10 +104,7 @@ struct running {
 };
 
 static void
-patch_status(struct running *r,
-             struct arena *arena TAKES,
-             struct json *body,
-             client_done_fn *done)
+patch_status(struct running *r, struct arena *arena TAKES, struct json *body, client_done_fn *done)
 {
     struct client_request request = {
         .verb = CLIENT_STRATEGIC_PATCH,
@@ -169,13 +166,9 @@ end(void *context)
         .started_at_us = r->started_at_us,
         .ended_at_us = now,
     };
-    struct status_patch_end report = {.exit_record = &exit_record,
-                                      .now_us = now};
+    struct status_patch_end report = {.exit_record = &exit_record, .now_us = now};
 
-    patch_status(r,
-                 arena,
-                 status_patch_make_end(arena, r->pod, &report),
-                 on_ended);
+    patch_status(r, arena, status_patch_make_end(arena, r->pod, &report), on_ended);
 }
 
 static void
@@ -207,10 +200,7 @@ run(struct hollow *node, const struct object *pod)
         .boot_id = node->pool->machine->boot_id,
         .started_at_us = r->started_at_us,
     };
-    patch_status(r,
-                 arena,
-                 status_patch_make_running(arena, pod, &report),
-                 on_running);
+    patch_status(r, arena, status_patch_make_running(arena, pod, &report), on_running);
 }
 
 static void
@@ -235,9 +225,7 @@ confirm_deletion(struct hollow *node, const struct object *pod)
 }
 
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct hollow *node = context;
 
@@ -344,15 +332,9 @@ connect_node(struct hollow *node)
         && registration_read_secret(node->secret_path, &secret, &err) == 0)
         auth.secret = &secret;
     node->pods = NULL;
-    node->login =
-        http_login_new(p->loop, p->workers, &auth, HTTP_LOGIN_SESSION);
+    node->login = http_login_new(p->loop, p->workers, &auth, HTTP_LOGIN_SESSION);
     http.login = node->login;
-    if (http_client_new(p->loop,
-                        p->options.controller,
-                        &http,
-                        &node->http,
-                        &err)
-        < 0) {
+    if (http_client_new(p->loop, p->options.controller, &http, &node->http, &err) < 0) {
         fprintf(stderr, "kiln-hollow: %s\n", err.text);
         exit(EXIT_FAILURE);
     }
@@ -377,8 +359,7 @@ start_node(struct pool *p, unsigned i)
 
     node->pool = p;
     node->name = xasprintf("%s%u", p->options.prefix, i);
-    node->secret_path =
-        xasprintf("%s/%s.secret", p->options.state_dir, node->name);
+    node->secret_path = xasprintf("%s/%s.secret", p->options.state_dir, node->name);
     node->facts = (struct node_facts){
         .name = node->name,
         .machine = p->machine,
@@ -391,8 +372,7 @@ start_node(struct pool *p, unsigned i)
 static void
 start_more(struct pool *p)
 {
-    while (p->n_started < p->options.nodes
-           && p->n_started < p->n_ready + STARTING_AT_ONCE)
+    while (p->n_started < p->options.nodes && p->n_started < p->n_ready + STARTING_AT_ONCE)
         start_node(p, p->n_started++);
 }
 
@@ -407,10 +387,10 @@ on_stop(int signal_number, void *context)
 
 /* ---- The program ---- */
 
-#define TEXT(long_name, field, arg, words)                              \
-    {                                                                   \
-        .name = long_name, .argument = arg, .help = words,              \
-        .type = OPTION_TEXT, .offset = offsetof(struct options, field), \
+#define TEXT(long_name, field, arg, words)                                      \
+    {                                                                           \
+        .name = long_name, .argument = arg, .help = words, .type = OPTION_TEXT, \
+        .offset = offsetof(struct options, field),                              \
     }
 
 static const struct option_spec option_specs[] = {
@@ -418,10 +398,7 @@ static const struct option_spec option_specs[] = {
     TEXT("cluster", cluster, "NAME", "the cluster's name (kiln)"),
     TEXT("munge-socket", munge_socket, "PATH", "munged's socket"),
     TEXT("state-dir", state_dir, "DIR", "where the nodes' secrets are kept"),
-    TEXT("topology",
-         topology,
-         "TOPOLOGY",
-         "of every node (pack:2 numa:2 core:16 pu:1)"),
+    TEXT("topology", topology, "TOPOLOGY", "of every node (pack:2 numa:2 core:16 pu:1)"),
     TEXT("prefix", prefix, "TEXT", "of the nodes' names (hollow-)"),
     {.name = "nodes",
      .argument = "N",
@@ -476,8 +453,7 @@ main(int argc, char **argv)
 
     program_begin(&option_table, argc, argv, &p.options);
     if (p.options.controller == NULL || p.options.state_dir == NULL)
-        program_refuse(&option_table,
-                       "--controller and --state-dir are needed");
+        program_refuse(&option_table, "--controller and --state-dir are needed");
     raise_file_limit();
     log_set_level(LOG_LEVEL_WARNING);
     request.given = p.options.topology;

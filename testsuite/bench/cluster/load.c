@@ -112,33 +112,23 @@ make_environment(int64_t bytes)
 }
 
 /* The job that ksub sends for one task: its program, its CPUs, its owner. */
-#define TEMPLATE                                                         \
-    "{\"spec\":{\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"  \
-    "\"kiln.hpc/virtual\",\"operator\":\"Exists\"}],\"containers\":[{%s" \
-    "\"name\":\"main\",\"image\":\"host\",\"workingDir\":\"/tmp\","      \
-    "\"resources\":{\"requests\":{\"cpu\":\"%" PRId64                    \
-    "\",\"memory\":\"64Mi\"},\"limits\":{\"cpu\":\"%" PRId64             \
-    "\",\"memory\":\"64Mi\"}}}],%s"                                      \
+#define TEMPLATE                                                                             \
+    "{\"spec\":{\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"                      \
+    "\"kiln.hpc/virtual\",\"operator\":\"Exists\"}],\"containers\":[{%s"                     \
+    "\"name\":\"main\",\"image\":\"host\",\"workingDir\":\"/tmp\","                          \
+    "\"resources\":{\"requests\":{\"cpu\":\"%" PRId64                                        \
+    "\",\"memory\":\"64Mi\"},\"limits\":{\"cpu\":\"%" PRId64 "\",\"memory\":\"64Mi\"}}}],%s" \
     "\"execution\":{\"stdoutPath\":\"/dev/null\"}}}"
 #define EXCLUSIVE "\"placement\":{\"cpuPolicy\":\"exclusive\"},"
 
 static void
-add_contents(const struct load *l,
-             struct arena *arena,
-             struct json *spec,
-             int64_t number)
+add_contents(const struct load *l, struct arena *arena, struct json *spec, int64_t number)
 {
-    json_set_string(
-        arena,
-        json_make_object(arena, spec, "script"),
-        "text",
-        l->options.shared_script
-            ? l->script
-            : arena_printf(arena, "%s# %" PRId64 "\n", l->script, number));
-    json_set_string(arena,
-                    json_make_object(arena, spec, "environment"),
-                    "data",
-                    l->environment);
+    json_set_string(arena, json_make_object(arena, spec, "script"), "text",
+                    l->options.shared_script
+                        ? l->script
+                        : arena_printf(arena, "%s# %" PRId64 "\n", l->script, number));
+    json_set_string(arena, json_make_object(arena, spec, "environment"), "data", l->environment);
 }
 
 static struct json *
@@ -147,26 +137,16 @@ make_job(const struct load *l, struct arena *arena, int64_t number)
     struct json *body = json_object(arena);
     struct json *spec = json_make_object(arena, body, "spec");
     const char *template =
-        arena_printf(arena,
-                     TEMPLATE,
-                     l->options.run_true ? "\"command\":[\"/bin/true\"]," : "",
-                     l->options.cpus,
-                     l->options.cpus,
-                     l->options.run_true ? EXCLUSIVE : "");
+        arena_printf(arena, TEMPLATE, l->options.run_true ? "\"command\":[\"/bin/true\"]," : "",
+                     l->options.cpus, l->options.cpus, l->options.run_true ? EXCLUSIVE : "");
 
     json_set_string(arena, body, "apiVersion", "batch/v1");
     json_set_string(arena, body, "kind", "Job");
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "generateName",
-                    "job-");
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "generateName", "job-");
     json_set_int(arena, spec, "backoffLimit", 0);
     if (l->options.hold)
         json_set_bool(arena, spec, "suspend", true);
-    json_set(arena,
-             spec,
-             "template",
-             json_parse(arena, template, strlen(template), NULL, NULL));
+    json_set(arena, spec, "template", json_parse(arena, template, strlen(template), NULL, NULL));
     if (!l->options.run_true)
         add_contents(l, arena, spec, number);
     return body;
@@ -232,8 +212,7 @@ static void
 submit_what_is_due(void *context)
 {
     struct load *l = context;
-    int64_t due =
-        (now_us() - l->began_us) * l->options.per_second / 1000000 + 1;
+    int64_t due = (now_us() - l->began_us) * l->options.per_second / 1000000 + 1;
 
     while (l->n_sent < due && l->n_sent < l->options.jobs)
         submit(l);
@@ -266,9 +245,7 @@ phase_is(const struct object *pod, const char *phase)
 }
 
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct load *l = context;
     const struct owner_reference *owner;
@@ -289,8 +266,7 @@ on_pod(const struct object *old_object,
     }
     /* For a short job, possibly only the end is reported. */
     if (s->running_us == 0
-        && (phase_is(new_object, "Running")
-            || pod_is_finished(pod_of(new_object))))
+        && (phase_is(new_object, "Running") || pod_is_finished(pod_of(new_object))))
         s->running_us = now;
     if (s->done_us == 0 && pod_is_finished(pod_of(new_object))) {
         s->done_us = now;
@@ -314,11 +290,8 @@ on_limit(void *context)
     struct load *l = context;
 
     fprintf(stderr,
-            "kiln-load: gave up waiting: %" PRId64 " bound, %" PRId64
-            " done of %" PRId64 "\n",
-            l->n_bound,
-            l->n_done,
-            l->options.jobs);
+            "kiln-load: gave up waiting: %" PRId64 " bound, %" PRId64 " done of %" PRId64 "\n",
+            l->n_bound, l->n_done, l->options.jobs);
     loop_stop(l->loop);
 }
 
@@ -351,9 +324,7 @@ tell_latency(const struct load *l, const char *name, size_t offset)
     if (n > 0) {
         qsort(values, n, sizeof(*values), by_value);
         printf("%s_p50 %.3f ms\n", name, (double)values[n / 2] / 1000);
-        printf("%s_p99 %.3f ms\n",
-               name,
-               (double)values[n - 1 - n / 100] / 1000);
+        printf("%s_p99 %.3f ms\n", name, (double)values[n - 1 - n / 100] / 1000);
     }
     free(values);
 }
@@ -362,9 +333,7 @@ static void
 tell_rate(const char *name, int64_t count, int64_t from_us, int64_t to_us)
 {
     if (count > 0 && to_us > from_us)
-        printf("%s %.0f /s\n",
-               name,
-               (double)count * 1e6 / (double)(to_us - from_us));
+        printf("%s %.0f /s\n", name, (double)count * 1e6 / (double)(to_us - from_us));
 }
 
 static void
@@ -376,23 +345,21 @@ tell(const struct load *l)
     tell_rate("completed", l->n_done, l->began_us, l->all_done_us);
     tell_latency(l, "submit_to_ack", offsetof(struct submission, acked_us));
     tell_latency(l, "submit_to_bound", offsetof(struct submission, bound_us));
-    tell_latency(l,
-                 "submit_to_running",
-                 offsetof(struct submission, running_us));
+    tell_latency(l, "submit_to_running", offsetof(struct submission, running_us));
     tell_latency(l, "submit_to_done", offsetof(struct submission, done_us));
 }
 
 /* ---- The program ---- */
 
-#define TEXT(long_name, field, arg, words)                              \
-    {                                                                   \
-        .name = long_name, .argument = arg, .help = words,              \
-        .type = OPTION_TEXT, .offset = offsetof(struct options, field), \
+#define TEXT(long_name, field, arg, words)                                      \
+    {                                                                           \
+        .name = long_name, .argument = arg, .help = words, .type = OPTION_TEXT, \
+        .offset = offsetof(struct options, field),                              \
     }
-#define NUMBER(long_name, field, low, high, words)                             \
-    {                                                                          \
-        .name = long_name, .argument = "N", .help = words, .type = OPTION_INT, \
-        .min = low, .max = high, .offset = offsetof(struct options, field),    \
+#define NUMBER(long_name, field, low, high, words)                                         \
+    {                                                                                      \
+        .name = long_name, .argument = "N", .help = words, .type = OPTION_INT, .min = low, \
+        .max = high, .offset = offsetof(struct options, field),                            \
     }
 
 static const struct option_spec option_specs[] = {
@@ -433,8 +400,7 @@ static struct client *
 open_client(struct load *l, struct workers *workers, unsigned connections)
 {
     struct auth_client_settings auth = {
-        .credential_backend =
-            credential_backend_new_munge(l->options.munge_socket),
+        .credential_backend = credential_backend_new_munge(l->options.munge_socket),
         .cluster = l->options.cluster,
         .service_uid = (uid_t)l->options.service_uid,
     };
@@ -443,10 +409,8 @@ open_client(struct load *l, struct workers *workers, unsigned connections)
     struct error err = {0};
 
     if (strncmp(l->options.controller, "http+unix:", 10) != 0)
-        settings.login =
-            http_login_new(l->loop, workers, &auth, HTTP_LOGIN_SESSION);
-    if (http_client_new(l->loop, l->options.controller, &settings, &http, &err)
-        < 0)
+        settings.login = http_login_new(l->loop, workers, &auth, HTTP_LOGIN_SESSION);
+    if (http_client_new(l->loop, l->options.controller, &settings, &http, &err) < 0)
         exit(program_end("kiln-load", err.code, &err));
     return remote_client_new(l->loop, http);
 }

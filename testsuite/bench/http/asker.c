@@ -82,8 +82,7 @@ asker_connect_from(const struct served *server, unsigned host)
     if (server->path != NULL)
         return connect_unix(server->path);
     fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd < 0
-        || (host > 0 && bind(fd, (struct sockaddr *)&from, sizeof(from)) < 0)
+    if (fd < 0 || (host > 0 && bind(fd, (struct sockaddr *)&from, sizeof(from)) < 0)
         || connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
         give_up(strerror(errno));
     return fd;
@@ -173,8 +172,7 @@ may_ask(const struct asker *a)
 
     if (p->most > 0 && a->asked >= p->most)
         return false;
-    return p->per_second <= 0
-           || (double)a->asked < (double)since_us / 1e6 * p->per_second;
+    return p->per_second <= 0 || (double)a->asked < (double)since_us / 1e6 * p->per_second;
 }
 
 static void
@@ -193,8 +191,7 @@ hear(struct asker *a, struct line *l)
         return;
     check_status(l, a->plan->status, piece + n, body);
     xgrow(a->took_us, a->n_took, a->capacity);
-    a->took_us[a->n_took++] =
-        (float)(clock_monotonic_us(&clock_system) - l->asked_us);
+    a->took_us[a->n_took++] = (float)(clock_monotonic_us(&clock_system) - l->asked_us);
     l->is_asking = false;
     if (may_ask(a))
         ask(a, l);
@@ -216,8 +213,7 @@ is_done(const struct asker *a)
     if (p->most > 0 && a->n_took >= p->most)
         return true;
     return p->seconds > 0
-           && clock_monotonic_us(&clock_system) - a->began_us
-                  > (int64_t)(p->seconds * 1e6);
+           && clock_monotonic_us(&clock_system) - a->began_us > (int64_t)(p->seconds * 1e6);
 }
 
 static void
@@ -293,9 +289,7 @@ asker_run(const struct asker_plan *plan, struct asker_answers *ret_answers)
 }
 
 int
-asker_ask_once(const struct served *server,
-               const struct strbuf *request,
-               struct strbuf *body)
+asker_ask_once(const struct served *server, const struct strbuf *request, struct strbuf *body)
 {
     static char piece[PIECE];
     struct line l = {.fd = asker_connect(server)};

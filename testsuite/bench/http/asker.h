@@ -32,15 +32,12 @@ struct asker_answers {
     double bytes;  /* of bodies */
 };
 
-void asker_run(const struct asker_plan *plan,
-               struct asker_answers *ret_answers);
+void asker_run(const struct asker_plan *plan, struct asker_answers *ret_answers);
 
 /* Sends one request over a connection of its own; the body is added to `body`,
  * which may be NULL. Returns the status.
  */
-int asker_ask_once(const struct served *server,
-                   const struct strbuf *request,
-                   struct strbuf *body);
+int asker_ask_once(const struct served *server, const struct strbuf *request, struct strbuf *body);
 
 /* For callers with their own HTTP code. asker_send writes all bytes.
  * asker_connect_from connects from 127.0.0.1 plus `host`, because a server

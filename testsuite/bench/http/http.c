@@ -58,12 +58,10 @@ ask(struct strbuf *out, unsigned long n, const void *arg)
 {
     (void)n;
     (void)arg;
-    strbuf_add_text(
-        out,
-        "GET /api/v1/namespaces/default/pods/a?pretty=false HTTP/1.1\r\n"
-        "Host: localhost:6820\r\n"
-        "Accept: application/json\r\n"
-        "User-Agent: bench\r\n\r\n");
+    strbuf_add_text(out, "GET /api/v1/namespaces/default/pods/a?pretty=false HTTP/1.1\r\n"
+                         "Host: localhost:6820\r\n"
+                         "Accept: application/json\r\n"
+                         "User-Agent: bench\r\n\r\n");
 }
 
 int
@@ -89,10 +87,7 @@ main(int argc, char **argv)
                 },
                 &answers);
             served_stop(&server);
-            printf("%-14s %12.0f %16.1f\n",
-                   servers[i].name,
-                   answers.per_second,
-                   answers.cpu_us);
+            printf("%-14s %12.0f %16.1f\n", servers[i].name, answers.per_second, answers.cpu_us);
             fflush(stdout);
         }
     return 0;

@@ -87,9 +87,7 @@ bare_handle(struct evhttp_request *r, void *arg)
     static const char body[1024] = "{\"kind\":\"Status\"}";
     struct evbuffer *out = arg;
 
-    evhttp_add_header(evhttp_request_get_output_headers(r),
-                      "Content-Type",
-                      "application/json");
+    evhttp_add_header(evhttp_request_get_output_headers(r), "Content-Type", "application/json");
     evbuffer_add(out, body, sizeof(body));
     evhttp_send_reply(r, 200, "OK", out);
 }
@@ -99,15 +97,12 @@ served_bare_run(int port_pipe)
 {
     struct event_base *base = event_base_new();
     struct evhttp *evhttp = evhttp_new(base);
-    struct evhttp_bound_socket *bound =
-        evhttp_bind_socket_with_handle(evhttp, "127.0.0.1", 0);
+    struct evhttp_bound_socket *bound = evhttp_bind_socket_with_handle(evhttp, "127.0.0.1", 0);
     struct sockaddr_in at;
     socklen_t length = sizeof(at);
 
     evhttp_set_gencb(evhttp, bare_handle, evbuffer_new());
-    getsockname(evhttp_bound_socket_get_fd(bound),
-                (struct sockaddr *)&at,
-                &length);
+    getsockname(evhttp_bound_socket_get_fd(bound), (struct sockaddr *)&at, &length);
     served_tell_port(port_pipe, ntohs(at.sin_port));
     event_base_dispatch(base);
 }

@@ -65,8 +65,7 @@ find_node(const struct blind *b, const struct blind_job *job, bool spreads)
             continue;
         if (!spreads)
             return i;
-        if (best == b->count
-            || free_cores(&b->nodes[i]) > free_cores(&b->nodes[best]))
+        if (best == b->count || free_cores(&b->nodes[i]) > free_cores(&b->nodes[best]))
             best = i;
     }
     return best;
@@ -87,10 +86,7 @@ take_lowest(uint64_t *free_bits, unsigned count)
 }
 
 unsigned
-blind_put(struct blind *b,
-          const struct blind_job *job,
-          bool spreads,
-          struct blind_place *ret_place)
+blind_put(struct blind *b, const struct blind_job *job, bool spreads, struct blind_place *ret_place)
 {
     unsigned at = find_node(b, job, spreads), width = 0;
     uint64_t gpus, mask = (UINT64_C(1) << b->cores_each) - 1;
@@ -114,9 +110,7 @@ blind_put(struct blind *b,
 }
 
 void
-blind_take_away(struct blind *b,
-                const struct blind_job *job,
-                const struct blind_place *place)
+blind_take_away(struct blind *b, const struct blind_job *job, const struct blind_place *place)
 {
     struct blind_node *n = &b->nodes[place->node];
 

@@ -25,17 +25,12 @@ struct blind_place {
 };
 
 void blind_free(struct blind *b);
-struct blind *
-blind_new(unsigned numa, unsigned cores, unsigned gib, unsigned nodes)
+struct blind *blind_new(unsigned numa, unsigned cores, unsigned gib, unsigned nodes)
     OWNED_BY(blind_free);
 
 /* Returns the number of NUMA nodes with its cores and GPUs; 0: no node has
  * enough free.
  */
-unsigned blind_put(struct blind *b,
-                   const struct blind_job *job,
-                   bool spreads,
+unsigned blind_put(struct blind *b, const struct blind_job *job, bool spreads,
                    struct blind_place *ret_place);
-void blind_take_away(struct blind *b,
-                     const struct blind_job *job,
-                     const struct blind_place *place);
+void blind_take_away(struct blind *b, const struct blind_job *job, const struct blind_place *place);

@@ -38,13 +38,12 @@ make_pod(struct yard *y, unsigned kind)
 {
     unsigned cpus = sizes[kind % ARRAY_SIZE(sizes)];
 
-    return yard_pod(y,
-                    &(struct yard_request){
-                        .cpus = cpus,
-                        .gib = cpus / 2,
-                        .mib = kind / ARRAY_SIZE(sizes),
-                        .numa_policy = "single-numa-node",
-                    });
+    return yard_pod(y, &(struct yard_request){
+                           .cpus = cpus,
+                           .gib = cpus / 2,
+                           .mib = kind / ARRAY_SIZE(sizes),
+                           .numa_policy = "single-numa-node",
+                       });
 }
 
 /* Adds pods of all sizes until they have half of the CPUs. */
@@ -112,17 +111,15 @@ decisions_run_large(unsigned cpus, const char *numa_policy)
         else
             pod_view_unref(pod);
     }
-    pod = yard_pod(y,
-                   &(struct yard_request){
-                       .cpus = cpus,
-                       .gib = cpus / 2,
-                       .numa_policy = numa_policy,
-                   });
+    pod = yard_pod(y, &(struct yard_request){
+                          .cpus = cpus,
+                          .gib = cpus / 2,
+                          .numa_policy = numa_policy,
+                      });
     began_us = now_us();
     for (unsigned i = 0; i < LARGE_ROUNDS; i++)
         yard_look(y, pod);
-    result.look_ns =
-        (double)(now_us() - began_us) * 1000 / (LARGE_ROUNDS * LARGE_NODES);
+    result.look_ns = (double)(now_us() - began_us) * 1000 / (LARGE_ROUNDS * LARGE_NODES);
     began_us = now_us();
     for (unsigned i = 0; i < LARGE_ROUNDS; i++) {
         if (yard_place(y, pod) == NULL)

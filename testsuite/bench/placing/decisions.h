@@ -15,11 +15,9 @@ struct decisions_large {
     double look_ns;     /* filter and score, per node */
     double decision_us; /* a whole one among four nodes, and its undoing */
 };
-struct decisions_large decisions_run_large(unsigned cpus,
-                                           const char *numa_policy);
+struct decisions_large decisions_run_large(unsigned cpus, const char *numa_policy);
 
 /* Pods of `kinds` shapes in turn; with as many kinds as pods each has its own
  * shape.
  */
-struct decisions_result
-decisions_run(unsigned nodes, unsigned pods, unsigned kinds);
+struct decisions_result decisions_run(unsigned nodes, unsigned pods, unsigned kinds);

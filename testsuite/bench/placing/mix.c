@@ -39,10 +39,8 @@ static const struct yard_shape shape = {
 };
 
 const char *const mix_names[MIX_STRATEGIES] = {
-    [MIX_FIRST_FIT] = "blind first fit",
-    [MIX_SPREAD] = "blind spread",
-    [MIX_REJECTED] = "blind, node refuses",
-    [MIX_KILN_BEST_EFFORT] = "Kiln, best-effort",
+    [MIX_FIRST_FIT] = "blind first fit",        [MIX_SPREAD] = "blind spread",
+    [MIX_REJECTED] = "blind, node refuses",     [MIX_KILN_BEST_EFFORT] = "Kiln, best-effort",
     [MIX_KILN_RESTRICTED] = "Kiln, restricted",
 };
 
@@ -88,18 +86,8 @@ exponential(struct pod_run *r, double mean)
 
 /* Cores, and how many of a hundred jobs request that number. */
 static const unsigned popular[][2] = {
-    {1, 18},
-    {2, 14},
-    {3, 4},
-    {4, 16},
-    {6, 5},
-    {8, 16},
-    {12, 5},
-    {16, 10},
-    {24, 3},
-    {32, 6},
-    {48, 1},
-    {64, 2},
+    {1, 18}, {2, 14},  {3, 4},  {4, 16}, {6, 5},  {8, 16},
+    {12, 5}, {16, 10}, {24, 3}, {32, 6}, {48, 1}, {64, 2},
 };
 
 static double
@@ -138,8 +126,7 @@ draw_job(struct pod_run *r)
     j->ask.gib = j->ask.cores * memory;
     if (has_gpus)
         j->ask.gpus = (j->ask.cores + CORES - 1) / CORES;
-    j->kind = ((j->ask.cores - 1) * 4 + (unsigned)__builtin_ctz(memory)) * 2
-              + has_gpus;
+    j->kind = ((j->ask.cores - 1) * 4 + (unsigned)__builtin_ctz(memory)) * 2 + has_gpus;
     j->seconds = exponential(r, MEAN_S);
     list_init(&j->link);
     j->place_in_heap = HEAP_NOWHERE;
@@ -166,9 +153,7 @@ width_of(const struct job *j, const struct node_view *node)
     uint64_t nodes = 0;
 
     for (unsigned i = 0; i < h->n_cores; i++)
-        nodes |=
-            UINT64_C(1)
-            << node->ledger.occupancy->topology_index->cores[h->cores[i]].numa;
+        nodes |= UINT64_C(1) << node->ledger.occupancy->topology_index->cores[h->cores[i]].numa;
     for (unsigned i = 0; i < h->n_devices; i++)
         nodes |= UINT64_C(1) << h->devices[i]; /* one on each NUMA node */
     for (unsigned i = 0; i < h->n_memory; i++)
@@ -183,15 +168,14 @@ place_by_kiln(struct pod_run *r, struct job *j)
     struct node_view *node;
 
     if (j->pod == NULL)
-        j->pod = yard_pod(r->yard,
-                          &(struct yard_request){
-                              .cpus = j->ask.cores,
-                              .gib = j->ask.gib,
-                              .gpus = j->ask.gpus,
-                              .numa_policy = r->strategy == MIX_KILN_RESTRICTED
-                                                 ? "restricted"
-                                                 : "best-effort",
-                          });
+        j->pod =
+            yard_pod(r->yard, &(struct yard_request){
+                                  .cpus = j->ask.cores,
+                                  .gib = j->ask.gib,
+                                  .gpus = j->ask.gpus,
+                                  .numa_policy = r->strategy == MIX_KILN_RESTRICTED ? "restricted"
+                                                                                    : "best-effort",
+                              });
     node = yard_place(r->yard, j->pod);
     return node != NULL ? width_of(j, node) : 0;
 }
@@ -300,8 +284,7 @@ simulate(struct pod_run *r)
     double next = exponential(r, gap);
 
     while (r->now < HORIZON) {
-        struct job *exit_record =
-            heap_count(r->running) > 0 ? heap_top(r->running) : NULL;
+        struct job *exit_record = heap_count(r->running) > 0 ? heap_top(r->running) : NULL;
 
         if (exit_record != NULL && exit_record->end <= next) {
             heap_pop(r->running);
@@ -344,14 +327,10 @@ clean_up(struct pod_run *r)
 struct mix_result
 mix_run(enum mix_strategy strategy, enum mix_sizes sizes, unsigned nodes)
 {
-    struct pod_run r = {.strategy = strategy,
-                        .sizes = sizes,
-                        .dice = {7},
-                        .n_nodes = nodes};
+    struct pod_run r = {.strategy = strategy, .sizes = sizes, .dice = {7}, .n_nodes = nodes};
 
     list_init(&r.waiting);
-    r.running =
-        heap_new(ends_before, NULL, offsetof(struct job, place_in_heap));
+    r.running = heap_new(ends_before, NULL, offsetof(struct job, place_in_heap));
     if (strategy >= MIX_KILN_BEST_EFFORT)
         r.yard = yard_new(&shape, nodes);
     else
@@ -360,8 +339,7 @@ mix_run(enum mix_strategy strategy, enum mix_sizes sizes, unsigned nodes)
     r.result.aligned = (double)r.aligned / r.result.placed;
     r.result.width_1 = (double)r.single / r.result.placed;
     r.result.mean_cores = (double)r.cores / r.result.placed;
-    r.result.utilization =
-        r.core_seconds / ((HORIZON - WARM_UP) * nodes * NUMA * CORES);
+    r.result.utilization = r.core_seconds / ((HORIZON - WARM_UP) * nodes * NUMA * CORES);
     if (r.yard != NULL)
         r.result.refused = yard_refusals(r.yard);
     clean_up(&r);

@@ -34,5 +34,4 @@ enum mix_sizes {
     MIX_POPULAR,
 };
 
-struct mix_result
-mix_run(enum mix_strategy strategy, enum mix_sizes sizes, unsigned nodes);
+struct mix_result mix_run(enum mix_strategy strategy, enum mix_sizes sizes, unsigned nodes);

@@ -61,12 +61,8 @@ work(void *context)
 static double *
 map_array(void)
 {
-    void *p = mmap(NULL,
-                   DOUBLES * sizeof(double),
-                   PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS,
-                   -1,
-                   0);
+    void *p = mmap(NULL, DOUBLES * sizeof(double), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (p == MAP_FAILED)
         exit(EXIT_FAILURE);
@@ -119,16 +115,14 @@ bind_memory(const struct grant *g, const struct topology_index *s)
 
     for (unsigned i = 0; i < s->n_numa; i++)
         if ((g->memory_nodes >> i & 1) != 0)
-            nodes[s->topology->numa[i].os_index / bits] |=
-                1ul << s->topology->numa[i].os_index % bits;
+            nodes[s->topology->numa[i].os_index / bits] |= 1ul
+                                                           << s->topology->numa[i].os_index % bits;
     set_mempolicy(MPOL_BIND, nodes, BITSET_BITS);
 }
 
 /* Measures in a child process, so that the binding stays there. */
 static double
-measure_apart(unsigned threads,
-              const struct grant *g,
-              const struct topology_index *s)
+measure_apart(unsigned threads, const struct grant *g, const struct topology_index *s)
 {
     double result = 0;
     int ends[2];
@@ -153,18 +147,13 @@ measure_apart(unsigned threads,
 
 /* An index of its own, by the form that nodes report. */
 static int
-find_index(const struct topology *t,
-           struct topology_index **ret_index,
-           struct error *err)
+find_index(const struct topology *t, struct topology_index **ret_index, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(topology_cache_freep)
     struct topology_cache *cache = topology_cache_new();
 
-    return topology_cache_find(cache,
-                               topology_encode(t, arena),
-                               ret_index,
-                               err);
+    return topology_cache_find(cache, topology_encode(t, arena), ret_index, err);
 }
 
 int
@@ -186,8 +175,7 @@ stream_run(struct stream_result *ret_result, struct error *err)
         return r;
     if (t->n_numa < 2) {
         topology_free(t);
-        return error_set(err,
-                         -EOPNOTSUPP,
+        return error_set(err, -EOPNOTSUPP,
                          "this machine has one NUMA node: memory is equally "
                          "far from all cores");
     }

@@ -41,10 +41,7 @@ find_nothing(void *owner, const char *kind, const char *key)
 }
 
 static void
-visit_nothing(void *owner,
-              const char *kind,
-              const char *namespace,
-              handle_visit_fn *visit,
+visit_nothing(void *owner, const char *kind, const char *namespace, handle_visit_fn *visit,
               void *context)
 {
     (void)owner, (void)kind, (void)namespace, (void)visit, (void)context;
@@ -52,10 +49,7 @@ visit_nothing(void *owner,
 
 /* Counts an overlap, which the agent would refuse after the binding. */
 static void
-hold(void *owner,
-     struct pod_view *pod,
-     const struct node_view *node,
-     struct holding *holding)
+hold(void *owner, struct pod_view *pod, const struct node_view *node, struct holding *holding)
 {
     struct yard *y = owner;
 
@@ -79,28 +73,18 @@ parse(const struct kind *kind, const struct strbuf *text)
 
 /* Adds `count` cores from `first` on: their PUs and the siblings of these. */
 static void
-add_range(struct strbuf *s,
-          const struct yard_shape *shape,
-          unsigned first,
-          unsigned count)
+add_range(struct strbuf *s, const struct yard_shape *shape, unsigned first, unsigned count)
 {
     unsigned n = shape->numa * shape->cores;
 
     strbuf_add_char(s, '"');
     for (unsigned t = 0; t < shape->threads; t++)
-        strbuf_printf(s,
-                      "%s%u-%u",
-                      t > 0 ? "," : "",
-                      t * n + first,
-                      t * n + first + count - 1);
+        strbuf_printf(s, "%s%u-%u", t > 0 ? "," : "", t * n + first, t * n + first + count - 1);
     strbuf_add_char(s, '"');
 }
 
 static void
-add_ranges(struct strbuf *s,
-           const struct yard_shape *shape,
-           const char *name,
-           unsigned size)
+add_ranges(struct strbuf *s, const struct yard_shape *shape, const char *name, unsigned size)
 {
     unsigned n = shape->numa * shape->cores;
 
@@ -123,9 +107,7 @@ add_numa(struct strbuf *s, const struct yard_shape *shape, unsigned numa)
     add_range(s, shape, numa * shape->cores, shape->cores);
     strbuf_printf(s, ",\"memory\":\"%uGi\",\"distances\":[", shape->gib);
     for (unsigned i = 0; i < shape->numa; i++)
-        strbuf_printf(s,
-                      "%s%u",
-                      i > 0 ? "," : "",
+        strbuf_printf(s, "%s%u", i > 0 ? "," : "",
                       i == numa                               ? 10
                       : i / per_package == numa / per_package ? 12
                                                               : 32);
@@ -147,10 +129,7 @@ add_topology(struct strbuf *s, const struct yard_shape *shape)
         add_numa(s, shape, i);
     strbuf_add_text(s, "],\"devices\":[");
     for (unsigned i = 0; shape->has_gpus && i < shape->numa; i++)
-        strbuf_printf(s,
-                      "%s{\"name\":\"gpu%u\",\"type\":\"gpu\",\"node\":%u}",
-                      i > 0 ? "," : "",
-                      i,
+        strbuf_printf(s, "%s{\"name\":\"gpu%u\",\"type\":\"gpu\",\"node\":%u}", i > 0 ? "," : "", i,
                       i);
     strbuf_add_text(s, "]}");
 }
@@ -165,9 +144,7 @@ add_node(struct yard *y, const struct yard_shape *shape, unsigned number)
                   "{\"metadata\":{\"name\":\"n%u\"},\"status\":{"
                   "\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"%uGi\","
                   "\"kiln.hpc/gpu\":\"%u\",\"pods\":\"1000\"},",
-                  number,
-                  shape->numa * shape->cores * shape->threads,
-                  shape->numa * shape->gib,
+                  number, shape->numa * shape->cores * shape->threads, shape->numa * shape->gib,
                   shape->has_gpus ? shape->numa : 0);
     add_topology(&s, shape);
     strbuf_add_text(&s, "}}");
@@ -203,8 +180,7 @@ yard_new(const struct yard_shape *shape, unsigned nodes)
                 .percentage_of_nodes = 100,
                 .handle = &y->handle,
             },
-            &y->profile,
-            &err)
+            &y->profile, &err)
         < 0) {
         fprintf(stderr, "%s\n", err.text);
         abort();
@@ -252,11 +228,7 @@ yard_pod(struct yard *y, const struct yard_request *r)
                   "\"exclusive\",\"numaPolicy\":\"%s\"},\"containers\":[{"
                   "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%u\","
                   "\"memory\":\"%uMi\"",
-                  number,
-                  number,
-                  r->numa_policy,
-                  r->cpus,
-                  r->gib * 1024 + r->mib);
+                  number, number, r->numa_policy, r->cpus, r->gib * 1024 + r->mib);
     if (r->gpus > 0)
         strbuf_printf(&s, ",\"kiln.hpc/gpu\":\"%u\"", r->gpus);
     strbuf_add_text(&s, "}}}]}}");

@@ -30,8 +30,7 @@ struct yard_request {
 };
 
 void yard_free(struct yard *y);
-struct yard *yard_new(const struct yard_shape *shape, unsigned nodes)
-    OWNED_BY(yard_free);
+struct yard *yard_new(const struct yard_shape *shape, unsigned nodes) OWNED_BY(yard_free);
 DEFINE_CLEANUP(struct yard, yard_free)
 
 struct pod_view *yard_pod(struct yard *y, const struct yard_request *request);

@@ -40,13 +40,11 @@ static const struct sort {
 } sorts[] = {
     {"of one shape", "64", ""},
     {"each of its own", NULL, ""},
-    {"unevenly spread",
-     "1",
+    {"unevenly spread", "1",
      ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"rack\","
      "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":"
      "{\"matchLabels\":{\"a\":\"b\"}}}]"},
-    {"without their like",
-     "1",
+    {"without their like", "1",
      ",\"affinity\":{\"podAffinity\":{"
      "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
      "\"rack\",\"labelSelector\":{\"matchLabels\":{\"a\":\"b\"}}}]}}"},
@@ -90,23 +88,20 @@ cluster_init(struct cluster *c, const struct sort *sort, unsigned pods)
                 .clock = &clock_system,
                 .seed = 1,
             },
-            &c->scheduler,
-            &err)
+            &c->scheduler, &err)
         < 0) {
         fprintf(stderr, "asleep: %s\n", err.text);
         exit(EXIT_FAILURE);
     }
     for (unsigned i = 0; i < NODES; i++) {
-        CLEANUP_FREE char *json =
-            xasprintf("{\"metadata\":{\"name\":\"n%u\"},\"status\":{"
-                      "\"allocatable\":{\"cpu\":\"32\",\"pods\":\"99\"}}}",
-                      i);
+        CLEANUP_FREE char *json = xasprintf("{\"metadata\":{\"name\":\"n%u\"},\"status\":{"
+                                            "\"allocatable\":{\"cpu\":\"32\",\"pods\":\"99\"}}}",
+                                            i);
 
         fake_client_put(c->api, &node_kind, json);
     }
     add_pods(c, sort, pods);
-    c->informers =
-        informers_new(c->scheduler, fake_client_client(c->api), NULL, NULL);
+    c->informers = informers_new(c->scheduler, fake_client_client(c->api), NULL, NULL);
     fake_client_run(c->api);
     scheduler_start(c->scheduler);
     while (scheduler_work(c->scheduler, 1000))
@@ -133,22 +128,18 @@ us_per_event(int64_t began_ns, unsigned events)
 static double
 relabel(struct cluster *c, unsigned events)
 {
-    const struct object *a =
-        object_ref(fake_client_find(c->api, &node_kind, NULL, "n0"));
-    const struct object *b = object_ref(fake_client_put(
-        c->api,
-        &node_kind,
-        "{\"metadata\":{\"name\":\"n0\",\"labels\":{\"color\":\"red\"}},"
-        "\"status\":{\"allocatable\":{\"cpu\":\"32\",\"pods\":\"99\"}}}"));
+    const struct object *a = object_ref(fake_client_find(c->api, &node_kind, NULL, "n0"));
+    const struct object *b = object_ref(
+        fake_client_put(c->api, &node_kind,
+                        "{\"metadata\":{\"name\":\"n0\",\"labels\":{\"color\":\"red\"}},"
+                        "\"status\":{\"allocatable\":{\"cpu\":\"32\",\"pods\":\"99\"}}}"));
     int64_t began_ns;
     double us;
 
     fake_client_run(c->api);
     began_ns = thread_cpu_ns();
     for (unsigned i = 0; i < events; i++)
-        scheduler_node_changed(c->scheduler,
-                               i % 2 == 0 ? b : a,
-                               i % 2 == 0 ? a : b);
+        scheduler_node_changed(c->scheduler, i % 2 == 0 ? b : a, i % 2 == 0 ? a : b);
     us = us_per_event(began_ns, events);
     object_unref(a);
     object_unref(b);
@@ -159,11 +150,10 @@ relabel(struct cluster *c, unsigned events)
 static double
 come_and_go(struct cluster *c, unsigned events)
 {
-    const struct object *pod = object_ref(fake_client_put(
-        c->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"x\",\"namespace\":\"other\"},\"spec\":{"
-        "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\"}]}}"));
+    const struct object *pod = object_ref(
+        fake_client_put(c->api, &pod_kind,
+                        "{\"metadata\":{\"name\":\"x\",\"namespace\":\"other\"},\"spec\":{"
+                        "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\"}]}}"));
     int64_t began_ns;
     double us;
 
@@ -180,8 +170,7 @@ come_and_go(struct cluster *c, unsigned events)
 static void
 help(struct cluster *c)
 {
-    fake_client_put(c->api,
-                    &pod_kind,
+    fake_client_put(c->api, &pod_kind,
                     "{\"metadata\":{\"name\":\"y\",\"namespace\":\"d\","
                     "\"labels\":{\"a\":\"b\"}},\"spec\":{\"nodeName\":\"n1\","
                     "\"containers\":[{\"name\":\"c\"}]}}");
@@ -201,14 +190,8 @@ run(const struct sort *sort, unsigned pods, unsigned events)
     sleeping = scheduler_count(c.scheduler).unschedulable_pods;
     help(&c);
     awake_us = relabel(&c, events);
-    printf("%-20s %9zu %18.2f %16.2f %18.2f %9zu\n",
-           sort->name,
-           sleeping,
-           labels_us,
-           pods_us,
-           awake_us,
-           scheduler_count(c.scheduler).active
-               + scheduler_count(c.scheduler).backoff);
+    printf("%-20s %9zu %18.2f %16.2f %18.2f %9zu\n", sort->name, sleeping, labels_us, pods_us,
+           awake_us, scheduler_count(c.scheduler).active + scheduler_count(c.scheduler).backoff);
     fflush(stdout);
     cluster_fini(&c);
 }
@@ -219,13 +202,8 @@ main(int argc, char **argv)
     unsigned pods = argc > 1 ? (unsigned)atoi(argv[1]) : 100000;
     unsigned events = argc > 2 ? (unsigned)atoi(argv[2]) : 1000;
 
-    printf("%-20s %9s %18s %16s %18s %9s\n",
-           "unschedulable pods",
-           "asleep",
-           "us/node relabelled",
-           "us/pod elsewhere",
-           "after one helped",
-           "woken");
+    printf("%-20s %9s %18s %16s %18s %9s\n", "unschedulable pods", "asleep", "us/node relabelled",
+           "us/pod elsewhere", "after one helped", "woken");
     for (size_t i = 0; i < ARRAY_SIZE(sorts); i++)
         run(&sorts[i], pods, events);
     return EXIT_SUCCESS;

@@ -112,16 +112,11 @@ put(void *context, const struct kind *kind, const char *text)
         failed(&err, NULL);
     meta = json_make_object(arena, tree, "metadata");
     json_set(arena, meta, "uid", json_stringf(arena, "uid-%u", r->uid++));
-    json_set(
-        arena,
-        meta,
-        "resourceVersion",
-        json_stringf(arena, "%lld", (long long)store_txn_revision(r->txn)));
+    json_set(arena, meta, "resourceVersion",
+             json_stringf(arena, "%lld", (long long)store_txn_revision(r->txn)));
     if (record_normalize(kind->record, arena, tree, NULL, &err) < 0)
         failed(&err, NULL);
-    store_txn_put(r->txn,
-                  object_new_packed(kind, tree, store_txn_patterns(r->txn)),
-                  NULL);
+    store_txn_put(r->txn, object_new_packed(kind, tree, store_txn_patterns(r->txn)), NULL);
     if (++r->n_in_txn == TXN_MOST)
         commit(r);
 }
@@ -158,16 +153,14 @@ open_cluster(struct pod_run *r, const char *below)
                                             .clock = &clock_system,
                                             .directory = r->directory,
                                             .failed = failed},
-                   &r->store,
-                   &err)
+                   &r->store, &err)
         < 0)
         failed(&err, NULL);
-    r->server =
-        apiserver_new(&(struct apiserver_settings){.loop = r->loop,
-                                                   .clock = &clock_system,
-                                                   .store = r->store,
-                                                   .workers = r->workers,
-                                                   .policy = &r->policy});
+    r->server = apiserver_new(&(struct apiserver_settings){.loop = r->loop,
+                                                           .clock = &clock_system,
+                                                           .store = r->store,
+                                                           .workers = r->workers,
+                                                           .policy = &r->policy});
     loop_drain(r->loop);
 }
 
@@ -211,8 +204,7 @@ look(struct pod_run *r)
         r->moved_us = now;
     r->seen = placed;
     sampling_look(&r->sampling, now * 1000, placed);
-    if (placed - r->before >= r->wanted
-        || now - r->moved_us > INT64_C(1000000) * PATIENCE_S)
+    if (placed - r->before >= r->wanted || now - r->moved_us > INT64_C(1000000) * PATIENCE_S)
         end(r);
 }
 
@@ -297,8 +289,7 @@ schedule(void *arg)
                                                    .seed = 1,
                                                    .ready = ready,
                                                    .context = r},
-                      &r->scheduler,
-                      &err)
+                      &r->scheduler, &err)
         < 0)
         failed(&err, NULL);
     r->informers = informers_new(r->scheduler, r->client, NULL, NULL);
@@ -343,18 +334,10 @@ report(struct pod_run *r)
 {
     struct sampling_figures f = sampling_figures(&r->sampling);
 
-    printf("%-34s %6u %6u %6llu %9.0f %9.0f %9.0f %7.0f %7.0f %5ld\n",
-           r->workload->name,
-           r->nodes,
-           r->pods,
-           (unsigned long long)(r->seen - r->before),
-           (double)(r->seen - r->before) * 1e6
-               / (double)(r->ended_us - r->began_us),
-           f.p50_rate,
-           f.p99_rate,
-           f.p50_us,
-           f.p99_us,
-           resident_mib());
+    printf("%-34s %6u %6u %6llu %9.0f %9.0f %9.0f %7.0f %7.0f %5ld\n", r->workload->name, r->nodes,
+           r->pods, (unsigned long long)(r->seen - r->before),
+           (double)(r->seen - r->before) * 1e6 / (double)(r->ended_us - r->began_us), f.p50_rate,
+           f.p99_rate, f.p50_us, f.p99_us, resident_mib());
     fflush(stdout);
 }
 
@@ -394,8 +377,8 @@ run(const struct workload *w, unsigned nodes, unsigned pods, const char *below)
 static bool
 is_steady(const struct workload *w)
 {
-    return w->pods != &high && !w->has_churn && !w->has_unschedulable
-           && !w->has_preemptors && !w->is_hopeless;
+    return w->pods != &high && !w->has_churn && !w->has_unschedulable && !w->has_preemptors
+           && !w->is_hopeless;
 }
 
 int
@@ -411,23 +394,11 @@ main(int argc, char **argv)
     printf("# %s %s; all nodes looked at; real API server and durable store in "
            "%s; pods/s by the clock, p50 and p99 of spans of 100 ms; cycles by "
            "the processor's time\n",
-           machine.sysname,
-           machine.release,
-           below);
-    printf("%-34s %6s %6s %6s %9s %9s %9s %7s %7s %5s\n",
-           "workload",
-           "nodes",
-           "pods",
-           "placed",
-           "pods/s",
-           "p50/s",
-           "p99/s",
-           "p50 us",
-           "p99 us",
-           "MiB");
+           machine.sysname, machine.release, below);
+    printf("%-34s %6s %6s %6s %9s %9s %9s %7s %7s %5s\n", "workload", "nodes", "pods", "placed",
+           "pods/s", "p50/s", "p99/s", "p50 us", "p99 us", "MiB");
     for (unsigned i = 0; i < n_workloads; i++)
-        if (argc > 3 ? strcmp(argv[3], workloads[i].name) == 0
-                     : is_steady(&workloads[i]))
+        if (argc > 3 ? strcmp(argv[3], workloads[i].name) == 0 : is_steady(&workloads[i]))
             run(&workloads[i], nodes, pods, below);
     return EXIT_SUCCESS;
 }

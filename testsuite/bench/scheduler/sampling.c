@@ -53,8 +53,7 @@ sampling_look(struct sampling *s, int64_t now_ns, uint64_t placed)
     if (span < s->span_ns)
         return;
     xgrow(s->spans, s->n_spans, s->span_capacity);
-    s->spans[s->n_spans++] =
-        (double)(placed - s->began_placed) * 1e9 / (double)span;
+    s->spans[s->n_spans++] = (double)(placed - s->began_placed) * 1e9 / (double)span;
     s->began_ns = now_ns;
     s->began_placed = placed;
 }

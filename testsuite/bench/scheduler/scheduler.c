@@ -49,28 +49,16 @@ put(void *context, const struct kind *kind, const char *json)
 }
 
 static void
-report(const struct workload *w,
-       struct pod_run *r,
-       uint64_t placed,
-       int64_t all_us)
+report(const struct workload *w, struct pod_run *r, uint64_t placed, int64_t all_us)
 {
     double done = w->is_hopeless ? r->sampling.n_cycles : (double)placed;
     struct sampling_figures f = sampling_figures(&r->sampling);
 
     printf("%-34s %6u %6u %6llu %9.0f %9.0f %9.0f %9.0f %9.0f %7.0f %7.0f "
            "%5ld\n",
-           w->name,
-           r->nodes,
-           r->pods,
-           (unsigned long long)placed,
-           done * 1e9 / (double)r->cpu_ns,
-           f.p50_rate,
-           f.p99_rate,
-           done * 1e6 / (double)r->scheduler_us,
-           done * 1e6 / (double)all_us,
-           f.p50_us,
-           f.p99_us,
-           resident_mib());
+           w->name, r->nodes, r->pods, (unsigned long long)placed, done * 1e9 / (double)r->cpu_ns,
+           f.p50_rate, f.p99_rate, done * 1e6 / (double)r->scheduler_us,
+           done * 1e6 / (double)all_us, f.p50_us, f.p99_us, resident_mib());
     fflush(stdout);
 }
 
@@ -110,8 +98,7 @@ churn(struct pod_run *r, const struct workload *w)
     CLEANUP_FREE char *name = xasprintf("churn-%u", r->churned++);
 
     if (w->has_churn && r->churned % 2 == 1)
-        fake_client_put(r->api,
-                        &node_kind,
+        fake_client_put(r->api, &node_kind,
                         "{\"metadata\":{\"name\":\"churn\"},\"spec\":{"
                         "\"unschedulable\":true}}");
     else if (w->has_churn)
@@ -126,10 +113,7 @@ churn(struct pod_run *r, const struct workload *w)
 
 /* Runs until that many pods are placed, or no more can be. */
 static void
-drive(struct pod_run *r,
-      const struct workload *w,
-      uint64_t wanted,
-      bool is_init)
+drive(struct pod_run *r, const struct workload *w, uint64_t wanted, bool is_init)
 {
     uint64_t before = scheduler_count(r->scheduler).scheduled;
     unsigned idle = 0;
@@ -141,14 +125,12 @@ drive(struct pod_run *r,
         more = work(r);
         if (more && r->sampling.n_cycles % 256 != 0)
             continue;
-        if (!is_init
-            && (w->has_churn || w->has_unschedulable || w->has_preemptors))
+        if (!is_init && (w->has_churn || w->has_unschedulable || w->has_preemptors))
             churn(r, w);
         tick(r);
         counts = scheduler_count(r->scheduler);
         sampling_look(&r->sampling, r->cpu_ns, counts.scheduled);
-        if (counts.scheduled - before >= wanted
-            || (w->is_hopeless && counts.active == 0))
+        if (counts.scheduled - before >= wanted || (w->is_hopeless && counts.active == 0))
             break;
         idle = counts.active + counts.in_flight > 0 ? 0 : idle + 1;
         if (idle > 0)
@@ -189,11 +171,9 @@ run(const struct workload *w, unsigned nodes, unsigned pods)
     r.stage = (struct stage){put, r.api};
     r.nodes = workload_nodes(w, nodes);
     r.pods = workload_pods(w, r.nodes, pods);
-    if (scheduler_new(&(struct scheduler_settings){.client = client,
-                                                   .clock = &clock_system,
-                                                   .seed = 1},
-                      &r.scheduler,
-                      &err)
+    if (scheduler_new(
+            &(struct scheduler_settings){.client = client, .clock = &clock_system, .seed = 1},
+            &r.scheduler, &err)
         < 0) {
         fprintf(stderr, "scheduler: %s\n", err.text);
         exit(EXIT_FAILURE);
@@ -210,10 +190,7 @@ run(const struct workload *w, unsigned nodes, unsigned pods)
     sampling_reset(&r.sampling, 0, before);
     began_us = now_us();
     drive(&r, w, r.pods, false);
-    report(w,
-           &r,
-           scheduler_count(r.scheduler).scheduled - before,
-           now_us() - began_us);
+    report(w, &r, scheduler_count(r.scheduler).scheduled - before, now_us() - began_us);
     informers_free(informers);
     scheduler_free(r.scheduler);
     fake_client_free(r.api);
@@ -232,21 +209,9 @@ main(int argc, char **argv)
            "of the processor's time it had, p50 and p99 of spans of 10 ms of "
            "it; \"pods/s\" by the clock, \"with API\" with the fake API in the "
            "same thread; cycles by the processor's time\n",
-           machine.sysname,
-           machine.release);
-    printf("%-34s %6s %6s %6s %9s %9s %9s %9s %9s %7s %7s %5s\n",
-           "workload",
-           "nodes",
-           "pods",
-           "placed",
-           "by CPU/s",
-           "p50/s",
-           "p99/s",
-           "pods/s",
-           "with API",
-           "p50 us",
-           "p99 us",
-           "MiB");
+           machine.sysname, machine.release);
+    printf("%-34s %6s %6s %6s %9s %9s %9s %9s %9s %7s %7s %5s\n", "workload", "nodes", "pods",
+           "placed", "by CPU/s", "p50/s", "p99/s", "pods/s", "with API", "p50 us", "p99 us", "MiB");
     for (unsigned i = 0; i < n_workloads; i++)
         if (argc <= 3 || strcmp(argv[3], workloads[i].name) == 0)
             run(&workloads[i], nodes, pods);

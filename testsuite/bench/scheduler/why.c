@@ -28,8 +28,7 @@
 #define NUMA     2u
 #define CORES    10u /* of a NUMA node, two PUs each */
 
-#define ON_CORES \
-    ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"}"
+#define ON_CORES ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"}"
 
 static int64_t
 thread_cpu_ns(void)
@@ -53,17 +52,12 @@ add_node(struct cluster *c, unsigned i)
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
     unsigned n = NUMA * CORES;
 
-    strbuf_printf(
-        &s,
-        "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"rack\":\"r%u\"}"
-        "},\"status\":{\"allocatable\":{\"cpu\":\"%u\",\"memory\":"
-        "\"64Gi\",\"pods\":\"256\"},\"topology\":{\"cpus\":\"0-%u\","
-        "\"packages\":[\"0-%u\"],\"cores\":[",
-        i,
-        i / 40,
-        2 * n,
-        2 * n - 1,
-        2 * n - 1);
+    strbuf_printf(&s,
+                  "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"rack\":\"r%u\"}"
+                  "},\"status\":{\"allocatable\":{\"cpu\":\"%u\",\"memory\":"
+                  "\"64Gi\",\"pods\":\"256\"},\"topology\":{\"cpus\":\"0-%u\","
+                  "\"packages\":[\"0-%u\"],\"cores\":[",
+                  i, i / 40, 2 * n, 2 * n - 1, 2 * n - 1);
     for (unsigned core = 0; core < n; core++)
         strbuf_printf(&s, "%s\"%u,%u\"", core > 0 ? "," : "", core, core + n);
     strbuf_add_text(&s, "],\"numaNodes\":[");
@@ -71,11 +65,7 @@ add_node(struct cluster *c, unsigned i)
         strbuf_printf(&s,
                       "%s{\"node\":%u,\"cpus\":\"%u-%u,%u-%u\",\"memory\":"
                       "\"32Gi\"}",
-                      m > 0 ? "," : "",
-                      m,
-                      m * CORES,
-                      (m + 1) * CORES - 1,
-                      n + m * CORES,
+                      m > 0 ? "," : "", m, m * CORES, (m + 1) * CORES - 1, n + m * CORES,
                       n + (m + 1) * CORES - 1);
     strbuf_add_text(&s, "]}}}");
     fake_client_put(c->api, &node_kind, s.text);
@@ -83,11 +73,7 @@ add_node(struct cluster *c, unsigned i)
 
 /* `spec` has further members of the spec, each after a comma. */
 static const struct object *
-add_pod(struct fake_client *api,
-        const char *name,
-        unsigned job,
-        unsigned cpus,
-        unsigned more_mib,
+add_pod(struct fake_client *api, const char *name, unsigned job, unsigned cpus, unsigned more_mib,
         const char *spec)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
@@ -97,22 +83,17 @@ add_pod(struct fake_client *api,
                   "\"labels\":{\"batch.kubernetes.io/job-name\":\"%s\","
                   "\"batch.kubernetes.io/job-completion-index\":\"0\","
                   "\"job-name\":\"%s\"}",
-                  name,
-                  name,
-                  name);
+                  name, name, name);
     if (job > 0)
         strbuf_printf(&s,
                       ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
                       "\"kind\":\"Job\",\"name\":\"job-%u\",\"uid\":\"%u\","
                       "\"controller\":true}]",
-                      job,
-                      job);
+                      job, job);
     strbuf_printf(&s,
                   "},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
                   "\"requests\":{\"cpu\":\"%u\",\"memory\":\"%uMi\"}}}]%s}}",
-                  cpus,
-                  1024 + more_mib,
-                  spec);
+                  cpus, 1024 + more_mib, spec);
     return fake_client_put(api, &pod_kind, s.text);
 }
 
@@ -137,11 +118,8 @@ fill(struct cluster *c)
         if (i % 10 == 9)
             snprintf(spec, sizeof(spec), ON_CORES, "best-effort");
         else
-            snprintf(spec,
-                     sizeof(spec),
-                     ",\"activeDeadlineSeconds\":%u" ON_CORES,
-                     60 + i * 7919 % 604800,
-                     "best-effort");
+            snprintf(spec, sizeof(spec), ",\"activeDeadlineSeconds\":%u" ON_CORES,
+                     60 + i * 7919 % 604800, "best-effort");
         add_pod(c->api, name, 0, 2, 0, spec);
         if (i % 1000 == 999)
             work(c);
@@ -155,11 +133,7 @@ make_wait(struct cluster *c)
     for (unsigned i = 0; i < c->waiting; i++) {
         char name[32], spec[160];
 
-        snprintf(name,
-                 sizeof(name),
-                 "job-%u-%u",
-                 1 + i / ELEMENTS,
-                 i % ELEMENTS);
+        snprintf(name, sizeof(name), "job-%u-%u", 1 + i / ELEMENTS, i % ELEMENTS);
         snprintf(spec, sizeof(spec), ON_CORES, "best-effort");
         add_pod(c->api, name, 1 + i / ELEMENTS, 4, 0, spec);
     }
@@ -178,16 +152,14 @@ cluster_init(struct cluster *c)
                 .clock = &clock_system,
                 .seed = 1,
             },
-            &c->scheduler,
-            &err)
+            &c->scheduler, &err)
         < 0) {
         fprintf(stderr, "why: %s\n", err.text);
         exit(EXIT_FAILURE);
     }
     for (unsigned i = 0; i < c->nodes; i++)
         add_node(c, i);
-    c->informers =
-        informers_new(c->scheduler, fake_client_client(c->api), NULL, NULL);
+    c->informers = informers_new(c->scheduler, fake_client_client(c->api), NULL, NULL);
     fake_client_run(c->api);
     scheduler_start(c->scheduler);
     fill(c);
@@ -224,32 +196,18 @@ static const struct sort sorts[] = {
     {"a whole node", 40, 0, "best-effort", "", OF_NEW},
     {"too large for all", 4000, 1, NULL, "", OF_NEW},
     {"no such label", 1, 0, NULL, ",\"nodeSelector\":{\"a\":\"b\"}", OF_NEW},
-    {"one rack",
-     4,
-     0,
-     "best-effort",
-     ",\"nodeSelector\":{\"rack\":\"r7\"}",
-     OF_NEW},
-    {"spread over racks",
-     1,
-     0,
-     NULL,
+    {"one rack", 4, 0, "best-effort", ",\"nodeSelector\":{\"rack\":\"r7\"}", OF_NEW},
+    {"spread over racks", 1, 0, NULL,
      ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"rack\","
      "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":"
      "{\"matchLabels\":{\"a\":\"b\"}}}]",
      OF_NEW},
-    {"spread, new each",
-     1,
-     0,
-     NULL,
+    {"spread, new each", 1, 0, NULL,
      ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"rack\","
      "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":"
      "{\"matchLabels\":{\"a\":\"b@\"}}}]",
      OF_NEW},
-    {"apart, new each",
-     1,
-     0,
-     NULL,
+    {"apart, new each", 1, 0, NULL,
      ",\"affinity\":{\"podAntiAffinity\":{"
      "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
      "\"rack\",\"labelSelector\":{\"matchLabels\":{\"a\":\"b@\"}}}]}}",
@@ -257,30 +215,21 @@ static const struct sort sorts[] = {
 };
 
 static const struct object *
-make_question(struct cluster *c,
-              struct fake_client *other,
-              unsigned i,
-              const struct sort *sort)
+make_question(struct cluster *c, struct fake_client *other, unsigned i, const struct sort *sort)
 {
     unsigned n = i * 7919 % c->waiting;
     CLEANUP_STRBUF struct strbuf spec = STRBUF_INIT;
     char text[160];
 
     if (sort->about == OF_POD) {
-        snprintf(text,
-                 sizeof(text),
-                 "job-%u-%u",
-                 1 + n / ELEMENTS,
-                 n % ELEMENTS);
+        snprintf(text, sizeof(text), "job-%u-%u", 1 + n / ELEMENTS, n % ELEMENTS);
         return object_ref(fake_client_find(c->api, &pod_kind, "default", text));
     }
     if (sort->about == OF_JOB) {
-        snprintf(text,
-                 sizeof(text),
+        snprintf(text, sizeof(text),
                  "{\"metadata\":{\"name\":\"job-%u\",\"namespace\":\"default\","
                  "\"uid\":\"%u\"},\"spec\":{}}",
-                 1 + n / ELEMENTS,
-                 1 + n / ELEMENTS);
+                 1 + n / ELEMENTS, 1 + n / ELEMENTS);
         return object_ref(fake_client_put(other, &job_kind, text));
     }
     for (const char *at = sort->spec; *at != '\0'; at++)
@@ -290,12 +239,8 @@ make_question(struct cluster *c,
             strbuf_add(&spec, at, 1);
     if (sort->numa_policy != NULL)
         strbuf_printf(&spec, ON_CORES, sort->numa_policy);
-    return object_ref(add_pod(other,
-                              "new",
-                              0,
-                              sort->cpus + i % 18 * sort->more_cpus,
-                              sort->more_cpus > 0 ? i : 0,
-                              spec.text != NULL ? spec.text : ""));
+    return object_ref(add_pod(other, "new", 0, sort->cpus + i % 18 * sort->more_cpus,
+                              sort->more_cpus > 0 ? i : 0, spec.text != NULL ? spec.text : ""));
 }
 
 static int
@@ -325,26 +270,19 @@ ask(struct cluster *c, const struct sort *sort, unsigned questions)
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
         const struct object *o = make_question(c, other, i, sort);
         int64_t began_ns = thread_cpu_ns();
-        const struct json *why =
-            scheduler_explain(c->scheduler, o, sort->about == OF_NEW, arena);
+        const struct json *why = scheduler_explain(c->scheduler, o, sort->about == OF_NEW, arena);
 
         ns[i] = thread_cpu_ns() - began_ns;
         json_print(why, &text);
         bytes = text.length > bytes ? text.length : bytes;
         ends = number_of(why, "ends") > ends ? number_of(why, "ends") : ends;
-        trials = number_of(why, "trials") > trials ? number_of(why, "trials")
-                                                   : trials;
+        trials = number_of(why, "trials") > trials ? number_of(why, "trials") : trials;
         object_unref(o);
     }
     qsort(ns, questions, sizeof(*ns), compare);
-    printf("%-22s %8.2f %8.2f %8.2f %7zu %6lld %6lld\n",
-           sort->name,
-           (double)ns[questions / 2] / 1e6,
-           (double)ns[questions * 99 / 100] / 1e6,
-           (double)ns[questions - 1] / 1e6,
-           bytes,
-           (long long)ends,
-           (long long)trials);
+    printf("%-22s %8.2f %8.2f %8.2f %7zu %6lld %6lld\n", sort->name,
+           (double)ns[questions / 2] / 1e6, (double)ns[questions * 99 / 100] / 1e6,
+           (double)ns[questions - 1] / 1e6, bytes, (long long)ends, (long long)trials);
     fflush(stdout);
     fake_client_free(other);
 }
@@ -361,21 +299,11 @@ main(int argc, char **argv)
 
     cluster_init(&c);
     counts = scheduler_count(c.scheduler);
-    printf("%u nodes, %llu pods run, %u wait (%zu asleep)\n",
-           c.nodes,
-           (unsigned long long)counts.scheduled,
-           c.waiting,
-           counts.unschedulable_pods);
-    printf("%-22s %8s %8s %8s %7s %6s %6s\n",
-           "ms of CPU an answer",
-           "p50",
-           "p99",
-           "max",
-           "bytes",
-           "ends",
-           "trials");
-    for (size_t i = argc > 4 ? (size_t)atoi(argv[4]) : 0; i < ARRAY_SIZE(sorts);
-         i++)
+    printf("%u nodes, %llu pods run, %u wait (%zu asleep)\n", c.nodes,
+           (unsigned long long)counts.scheduled, c.waiting, counts.unschedulable_pods);
+    printf("%-22s %8s %8s %8s %7s %6s %6s\n", "ms of CPU an answer", "p50", "p99", "max", "bytes",
+           "ends", "trials");
+    for (size_t i = argc > 4 ? (size_t)atoi(argv[4]) : 0; i < ARRAY_SIZE(sorts); i++)
         ask(&c, &sorts[i], questions);
     cluster_fini(&c);
     return EXIT_SUCCESS;

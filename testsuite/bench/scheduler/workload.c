@@ -7,14 +7,12 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-#define MATCHES(color) \
-    "\"labelSelector\":{\"matchLabels\":{\"color\":\"" color "\"}}"
-#define COLOR(color) ",\"labels\":{\"color\":\"" color "\"}"
-#define ZONE         "topology.kubernetes.io/zone"
-#define HOST         "kubernetes.io/hostname"
-#define NEAR(kind, color, key)                                           \
-    ",\"affinity\":{\"" kind                                             \
-    "\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{" MATCHES( \
+#define MATCHES(color) "\"labelSelector\":{\"matchLabels\":{\"color\":\"" color "\"}}"
+#define COLOR(color)   ",\"labels\":{\"color\":\"" color "\"}"
+#define ZONE           "topology.kubernetes.io/zone"
+#define HOST           "kubernetes.io/hostname"
+#define NEAR(kind, color, key)                                                                    \
+    ",\"affinity\":{\"" kind "\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{" MATCHES( \
         color) ",\"topologyKey\":\"" key "\"}]}}"
 #define PREFER(kind, color, key)                                              \
     ",\"affinity\":{\"" kind                                                  \
@@ -94,10 +92,7 @@ const struct pod_kind_of high = {
 };
 
 const struct workload workloads[] = {
-    {.name = "SchedulingBasic",
-     .pods = &basic,
-     .init = {&basic},
-     .init_percent_of_nodes = 20},
+    {.name = "SchedulingBasic", .pods = &basic, .init = {&basic}, .init_percent_of_nodes = 20},
     {.name = "SchedulingNodeAffinity",
      .pods = &by_node,
      .init = {&by_node},
@@ -140,8 +135,7 @@ const struct workload workloads[] = {
     {.name = "MixedSchedulingBasePod",
      .pods = &basic,
      .percent = 50,
-     .init =
-         {&basic, &together, &apart, &preferring_together, &preferring_apart},
+     .init = {&basic, &together, &apart, &preferring_together, &preferring_apart},
      .init_percent_of_nodes = 40},
     {.name = "Unschedulable", .pods = &basic, .has_unschedulable = true},
     {.name = "SchedulingWithMixedChurn", .pods = &basic, .has_churn = true},
@@ -164,9 +158,8 @@ const unsigned n_workloads = ARRAY_SIZE(workloads);
 static void
 add_topology(struct strbuf *s)
 {
-    strbuf_add_text(s,
-                    ",\"topology\":{\"cpus\":\"0-255\",\"packages\":"
-                    "[\"0-63,128-191\",\"64-127,192-255\"],\"cores\":[");
+    strbuf_add_text(s, ",\"topology\":{\"cpus\":\"0-255\",\"packages\":"
+                       "[\"0-63,128-191\",\"64-127,192-255\"],\"cores\":[");
     for (unsigned c = 0; c < 128; c++)
         strbuf_printf(s, "%s\"%u,%u\"", c > 0 ? "," : "", c, c + 128);
     strbuf_add_text(s, "],\"numaNodes\":[");
@@ -174,12 +167,7 @@ add_topology(struct strbuf *s)
         strbuf_printf(s,
                       "%s{\"node\":%u,\"cpus\":\"%u-%u,%u-%u\",\"memory\":"
                       "\"64Gi\"}",
-                      n > 0 ? "," : "",
-                      n,
-                      n * 16,
-                      n * 16 + 15,
-                      128 + n * 16,
-                      128 + n * 16 + 15);
+                      n > 0 ? "," : "", n, n * 16, n * 16 + 15, 128 + n * 16, 128 + n * 16 + 15);
     strbuf_add_text(s, "]}");
 }
 
@@ -189,18 +177,14 @@ add_nodes(const struct stage *stage, const struct workload *w, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
 
-        strbuf_printf(
-            &s,
-            "{\"metadata\":{\"name\":\"node-%u\",\"labels\":{"
-            "\"kubernetes.io/hostname\":\"node-%u\","
-            "\"topology.kubernetes.io/zone\":\"zone%u\"}},\"status\":{"
-            "\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\",\"pods\":"
-            "\"110\"}",
-            i,
-            i,
-            i % 3 + 1,
-            w->has_topology ? "256" : "4",
-            w->has_topology ? "512Gi" : "32Gi");
+        strbuf_printf(&s,
+                      "{\"metadata\":{\"name\":\"node-%u\",\"labels\":{"
+                      "\"kubernetes.io/hostname\":\"node-%u\","
+                      "\"topology.kubernetes.io/zone\":\"zone%u\"}},\"status\":{"
+                      "\"allocatable\":{\"cpu\":\"%s\",\"memory\":\"%s\",\"pods\":"
+                      "\"110\"}",
+                      i, i, i % 3 + 1, w->has_topology ? "256" : "4",
+                      w->has_topology ? "512Gi" : "32Gi");
         if (w->has_topology)
             add_topology(&s);
         strbuf_add_text(&s, "}}");
@@ -209,27 +193,20 @@ add_nodes(const struct stage *stage, const struct workload *w, unsigned count)
 }
 
 void
-add_pods(const struct stage *stage,
-         const struct pod_kind_of *kind,
-         const char *prefix,
+add_pods(const struct stage *stage, const struct pod_kind_of *kind, const char *prefix,
          unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
 
-        strbuf_printf(
-            &s,
-            "{\"metadata\":{\"name\":\"%s-%u\",\"namespace\":\"bench\"%s},"
-            "\"spec\":{\"schedulerName\":\"default-scheduler\","
-            "\"containers\":[{\"name\":\"pause\",\"image\":\"host\","
-            "\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]"
-            "%s}}",
-            prefix,
-            i,
-            kind->labels != NULL ? kind->labels : "",
-            kind->cpu,
-            kind->memory,
-            kind->spec != NULL ? kind->spec : "");
+        strbuf_printf(&s,
+                      "{\"metadata\":{\"name\":\"%s-%u\",\"namespace\":\"bench\"%s},"
+                      "\"spec\":{\"schedulerName\":\"default-scheduler\","
+                      "\"containers\":[{\"name\":\"pause\",\"image\":\"host\","
+                      "\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"}}}]"
+                      "%s}}",
+                      prefix, i, kind->labels != NULL ? kind->labels : "", kind->cpu, kind->memory,
+                      kind->spec != NULL ? kind->spec : "");
         stage->put(stage->context, &pod_kind, s.text);
     }
 }

@@ -31,11 +31,11 @@ struct workload {
     const struct pod_kind_of *init[MAX_INIT];
     unsigned init_percent_of_nodes; /* of each kind, placed before the run */
     unsigned nodes_percent;         /* of NODES; 0: all */
-    bool has_topology;      /* nodes of 8 NUMA nodes, 16 cores and 2 PUs each */
-    bool has_unschedulable; /* pods that fit nowhere are added meanwhile */
-    bool has_churn;         /* nodes and pods are added and deleted meanwhile */
-    bool has_preemptors;    /* preempting pods are added meanwhile */
-    bool is_hopeless;       /* no pod can be placed */
+    bool has_topology;              /* nodes of 8 NUMA nodes, 16 cores and 2 PUs each */
+    bool has_unschedulable;         /* pods that fit nowhere are added meanwhile */
+    bool has_churn;                 /* nodes and pods are added and deleted meanwhile */
+    bool has_preemptors;            /* preempting pods are added meanwhile */
+    bool is_hopeless;               /* no pod can be placed */
 };
 
 extern const struct workload workloads[];
@@ -49,11 +49,8 @@ struct stage {
     void *context;
 };
 
-void
-add_nodes(const struct stage *stage, const struct workload *w, unsigned count);
-void add_pods(const struct stage *stage,
-              const struct pod_kind_of *kind,
-              const char *prefix,
+void add_nodes(const struct stage *stage, const struct workload *w, unsigned count);
+void add_pods(const struct stage *stage, const struct pod_kind_of *kind, const char *prefix,
               unsigned count);
 
 /* The number of nodes and pods for that argument. */

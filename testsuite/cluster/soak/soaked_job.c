@@ -41,10 +41,7 @@ said_of(const char *name)
 
 /* Writes one line by one write, so that lines of many jobs do not mix. */
 static void
-note(const struct soaked *soaked,
-     const char *file,
-     const char *verb,
-     const char *what)
+note(const struct soaked *soaked, const char *file, const char *verb, const char *what)
 {
     char path[512];
     char line[1024];
@@ -54,25 +51,12 @@ note(const struct soaked *soaked,
 
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(path, sizeof path, "%s/%s", soaked->ledger, file);
-    length = snprintf(line,
-                      sizeof line,
-                      "%s %s %s %s %s %s %s %s %lld.%03ld\n",
-                      verb,
-                      soaked->token,
-                      soaked->job,
-                      soaked->index,
-                      soaked->pod,
-                      soaked->node,
-                      soaked->cpus,
-                      what,
-                      (long long)now.tv_sec,
-                      now.tv_nsec / 1000000);
+    length = snprintf(line, sizeof line, "%s %s %s %s %s %s %s %s %lld.%03ld\n", verb,
+                      soaked->token, soaked->job, soaked->index, soaked->pod, soaked->node,
+                      soaked->cpus, what, (long long)now.tv_sec, now.tv_nsec / 1000000);
     fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0 || write(fd, line, (size_t)length) != length) {
-        fprintf(stderr,
-                "soaked_job: cannot write %s: %s\n",
-                path,
-                strerror(errno));
+        fprintf(stderr, "soaked_job: cannot write %s: %s\n", path, strerror(errno));
         _exit(99);
     }
     close(fd);
@@ -104,12 +88,7 @@ lock(const struct soaked *soaked, const char *what, const char *name)
         return;
     }
     if (ftruncate(fd, 0) == 0)
-        dprintf(fd,
-                "%s %s %s process %d",
-                name,
-                soaked->token,
-                soaked->pod,
-                (int)getpid());
+        dprintf(fd, "%s %s %s process %d", name, soaked->token, soaked->pod, (int)getpid());
 }
 
 /* KILN_CPUS is like "0-3,8"; the node's file tells how many CPUs a core has. */
@@ -181,9 +160,8 @@ main(int argc, char **argv)
     char process[64];
 
     if (argc < 5) {
-        fprintf(stderr,
-                "usage: soaked_job LEDGER TOKEN MILLISECONDS END "
-                "[brood] [stubborn]\n");
+        fprintf(stderr, "usage: soaked_job LEDGER TOKEN MILLISECONDS END "
+                        "[brood] [stubborn]\n");
         return 64;
     }
     soaked = (struct soaked){

@@ -53,44 +53,29 @@ void trial_skip(struct trial *t, const char *why);
 void mismatch(struct trial *t, const char *format, ...) PRINTF(2, 3);
 
 /* Checks; the wanted values come from the case. A list is compared as a set. */
-void want_text(struct trial *t,
-               const char *what,
-               const char *wanted,
-               const char *got);
-void
-want_number(struct trial *t, const char *what, int64_t wanted, int64_t got);
-void want_names(struct trial *t,
-                const char *what,
-                const struct json *wanted,
-                const char *const *got,
-                unsigned count);
+void want_text(struct trial *t, const char *what, const char *wanted, const char *got);
+void want_number(struct trial *t, const char *what, int64_t wanted, int64_t got);
+void want_names(struct trial *t, const char *what, const struct json *wanted,
+                const char *const *got, unsigned count);
 
 /* Compares an answer with a status of the case ({"code","reasons","plugin"};
  * NULL: Success).
  */
 struct sandbox;
-void want_answer(struct trial *t,
-                 const struct sandbox *s,
-                 const char *what,
-                 const struct json *wanted,
-                 struct answer got);
+void want_answer(struct trial *t, const struct sandbox *s, const char *what,
+                 const struct json *wanted, struct answer got);
 
 /* Compare the result of the case's node_finder with `expect` (of the case, or
  * of a step of it), and the reasons for the rejected nodes.
  */
-void want_feasible(struct trial *t,
-                   const struct json *expect,
+void want_feasible(struct trial *t, const struct json *expect,
                    const struct node_finder_facts *facts);
-void want_diagnosis(struct trial *t,
-                    const struct sandbox *s,
-                    const struct json *rejected);
+void want_diagnosis(struct trial *t, const struct sandbox *s, const struct json *rejected);
 
 /* Checks that results shared among equal pods are the same: feasible, best and
  * message of `expect`.
  */
-void want_shared(struct trial *t,
-                 struct sandbox *s,
-                 struct pod_view *pod,
+void want_shared(struct trial *t, struct sandbox *s, struct pod_view *pod,
                  const struct json *expect);
 
 /* The cluster of a case, with upstream's profile and the case's pluginConfig.
@@ -123,14 +108,11 @@ DEFINE_CLEANUP(struct sandbox, sandbox_free)
 /* A pod of the case as a view; `node_name` is the node that it is bound to, or
  * NULL.
  */
-struct pod_view *sandbox_pod(struct sandbox *s,
-                             const struct json *pod,
-                             const char *node_name) OWNED_BY(pod_view_unref);
-const struct object *sandbox_object(struct trial *t,
-                                    const struct kind *kind,
+struct pod_view *sandbox_pod(struct sandbox *s, const struct json *pod, const char *node_name)
+    OWNED_BY(pod_view_unref);
+const struct object *sandbox_object(struct trial *t, const struct kind *kind,
                                     const struct json *tree);
-void
-sandbox_bind(struct sandbox *s, const struct json *pod, const char *node_name);
+void sandbox_bind(struct sandbox *s, const struct json *pod, const char *node_name);
 
 /* Whether Kiln has the plugin. */
 bool sandbox_has(const struct sandbox *s, const char *plugin);

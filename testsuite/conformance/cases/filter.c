@@ -10,35 +10,24 @@
 #include "testsuite/conformance/cases/cases.h"
 
 static void
-want_nodes(struct trial *t,
-           struct sandbox *s,
-           unsigned plugin,
-           const struct cycle *c,
+want_nodes(struct trial *t, struct sandbox *s, unsigned plugin, const struct cycle *c,
            const struct json *wanted)
 {
-    const struct node_view *const *nodes =
-        (const struct node_view *const *)s->snapshot.nodes;
+    const struct node_view *const *nodes = (const struct node_view *const *)s->snapshot.nodes;
     unsigned n = s->snapshot.n_nodes;
     CLEANUP_FREE struct answer *answers = xnew_array(struct answer, n + 1);
 
     profile_filter(s->profile, PLUGIN_BIT(plugin), c, nodes, n, answers);
     for (unsigned i = 0; i < n; i++)
-        want_answer(t,
-                    s,
-                    arena_printf(t->arena,
-                                 "%s on %s",
-                                 s->profile->entries[plugin].plugin->name,
+        want_answer(t, s,
+                    arena_printf(t->arena, "%s on %s", s->profile->entries[plugin].plugin->name,
                                  nodes[i]->name),
-                    json_get(wanted, nodes[i]->name),
-                    answers[i]);
+                    json_get(wanted, nodes[i]->name), answers[i]);
 }
 
 /* Checks one plugin, with a cycle state of its own. */
 static void
-want_plugin(struct trial *t,
-            struct sandbox *s,
-            struct pod_view *pod,
-            const char *name,
+want_plugin(struct trial *t, struct sandbox *s, struct pod_view *pod, const char *name,
             const struct json *wanted)
 {
     unsigned plugin = profile_find(s->profile, name);
@@ -50,10 +39,7 @@ want_plugin(struct trial *t,
 
     cycle_init(&c, pod, &s->snapshot);
     if (e->plugin->prefilter != NULL) {
-        answer.verdict = (uint8_t)e->plugin->prefilter(e->self,
-                                                       &c,
-                                                       &prefilter_result,
-                                                       &reason);
+        answer.verdict = (uint8_t)e->plugin->prefilter(e->self, &c, &prefilter_result, &reason);
         answer.reason = reason;
     }
     if (json_get(wanted, "prefilter") != NULL) {
@@ -64,12 +50,8 @@ want_plugin(struct trial *t,
             json_set(t->arena, status, "reasons", json_get(wanted, "reasons"));
         want_answer(t, s, name, status, answer);
     }
-    if (json_get(wanted, "prefilterNodes") != NULL
-        || prefilter_result.has_names)
-        want_names(t,
-                   name,
-                   json_get(wanted, "prefilterNodes"),
-                   prefilter_result.names,
+    if (json_get(wanted, "prefilterNodes") != NULL || prefilter_result.has_names)
+        want_names(t, name, json_get(wanted, "prefilterNodes"), prefilter_result.names,
                    prefilter_result.count);
     if (json_get(wanted, "nodes") != NULL && answer.verdict == VERDICT_OK)
         want_nodes(t, s, plugin, &c, json_get(wanted, "nodes"));
@@ -78,9 +60,7 @@ want_plugin(struct trial *t,
 }
 
 void
-want_diagnosis(struct trial *t,
-               const struct sandbox *s,
-               const struct json *rejected)
+want_diagnosis(struct trial *t, const struct sandbox *s, const struct json *rejected)
 {
     const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
     const char *plugins[PROFILE_MAX_PLUGINS];
@@ -94,11 +74,7 @@ want_diagnosis(struct trial *t,
         want_answer(t, s, node->name, status, d->answers[node->slot]);
     }
     if (json_get(t->expect, "absentNodes") != NULL)
-        want_answer(t,
-                    s,
-                    "absent nodes",
-                    json_get(t->expect, "absentNodes"),
-                    d->absent);
+        want_answer(t, s, "absent nodes", json_get(t->expect, "absentNodes"), d->absent);
     if (node_finder_facts(s->node_finder).feasible > 0)
         return;
     diagnosis_format(d, s->handle.reasons, &message);
@@ -106,11 +82,7 @@ want_diagnosis(struct trial *t,
     for (unsigned i = 0; i < s->profile->n_entries; i++)
         if ((d->unschedulable & PLUGIN_BIT(i)) != 0)
             plugins[n++] = s->profile->entries[i].plugin->name;
-    want_names(t,
-               "unschedulablePlugins",
-               json_get(t->expect, "unschedulablePlugins"),
-               plugins,
-               n);
+    want_names(t, "unschedulablePlugins", json_get(t->expect, "unschedulablePlugins"), plugins, n);
 }
 
 static void
@@ -134,9 +106,7 @@ want_order(struct trial *t, const struct sandbox *s)
     const struct json *order = json_get(t->expect, "order");
 
     for (uint32_t i = 0; i < json_count(order); i++)
-        want_text(t,
-                  "order",
-                  json_text(json_at(order, i)),
+        want_text(t, "order", json_text(json_at(order, i)),
                   i < s->snapshot.n_nodes ? s->snapshot.nodes[i]->name : "");
 }
 
@@ -173,38 +143,26 @@ nominated_case(struct trial *t)
     plugin_set narrowers;
     struct cycle c;
 
-    if (!sandbox_has(s, "InterPodAffinity")
-        && strstr(t->name, "-resources-") == NULL
+    if (!sandbox_has(s, "InterPodAffinity") && strstr(t->name, "-resources-") == NULL
         && strstr(t->name, "-ports-") == NULL) {
         trial_skip(t, "InterPodAffinity, PodTopologySpread");
         return;
     }
     want_choice(t, s, pod);
     cycle_init(&c, pod, &s->snapshot);
-    if (profile_prefilter(s->profile, &c, &prefilter_result, &narrowers).verdict
-        == VERDICT_OK)
+    if (profile_prefilter(s->profile, &c, &prefilter_result, &narrowers).verdict == VERDICT_OK)
         for (unsigned i = 0; i < s->snapshot.n_nodes; i++) {
             struct node_view *node = s->snapshot.nodes[i];
             const struct node_view *one = node;
-            const struct json *alone =
-                json_get(json_get(t->expect, "alone"), node->name);
-            const struct json *with =
-                json_get(json_get(t->expect, "withNominated"), node->name);
+            const struct json *alone = json_get(json_get(t->expect, "alone"), node->name);
+            const struct json *with = json_get(json_get(t->expect, "withNominated"), node->name);
             struct answer answer;
 
-            profile_filter(s->profile,
-                           s->profile->filters,
-                           &c,
-                           &one,
-                           1,
-                           &answer);
+            profile_filter(s->profile, s->profile->filters, &c, &one, 1, &answer);
             if (alone != NULL)
                 want_answer(t, s, "alone", alone, answer);
             if (with != NULL)
-                want_answer(t,
-                            s,
-                            "withNominated",
-                            with,
+                want_answer(t, s, "withNominated", with,
                             profile_filter_nominated(s->profile, &c, node));
         }
     free((void *)prefilter_result.names);

@@ -16,9 +16,7 @@ starts_with(const char *text, const char *start)
 
 /* The event as the scheduler passes it to plugins: one or several, in order. */
 static unsigned
-make_events(const char *kind,
-            const struct object *old_object,
-            const struct object *new_object,
+make_events(const char *kind, const struct object *old_object, const struct object *new_object,
             struct cluster_event out[EVENTS_OF_UPDATE])
 {
     static const struct cluster_event *const plain[] = {
@@ -35,18 +33,12 @@ make_events(const char *kind,
         }
     if (strcmp(kind, "NodeUpdate") == 0)
         return events_of_node_update(old_object, new_object, out);
-    return events_of_pod_update(old_object,
-                                new_object,
-                                starts_with(kind, "Assigned"),
-                                out);
+    return events_of_pod_update(old_object, new_object, starts_with(kind, "Assigned"), out);
 }
 
 static const char *
-ask(const struct profile_entry *e,
-    const struct pod_view *pod,
-    const struct cluster_event *event,
-    const struct object *old_object,
-    const struct object *new_object)
+ask(const struct profile_entry *e, const struct pod_view *pod, const struct cluster_event *event,
+    const struct object *old_object, const struct object *new_object)
 {
     const char *answer = "NotRegistered";
 
@@ -95,14 +87,9 @@ run_hint(struct trial *t)
                 trial_skip(t, name);
                 continue;
             }
-            want_text(t,
-                      arena_printf(t->arena, "%s on %s", name, events[i].label),
+            want_text(t, arena_printf(t->arena, "%s on %s", name, events[i].label),
                       json_text(plugins->members[p].value),
-                      ask(&s->profile->entries[plugin],
-                          pod,
-                          &events[i],
-                          old_object,
-                          new_object));
+                      ask(&s->profile->entries[plugin], pod, &events[i], old_object, new_object));
         }
     }
     object_unref(old_object);
@@ -116,20 +103,14 @@ static const struct action_name {
 } action_names[] = {
     {EVENT_NODE, ACTION_ADD, "Node", "Add"},
     {EVENT_NODE, ACTION_DELETE, "Node", "Delete"},
-    {EVENT_NODE,
-     ACTION_UPDATE_NODE_ALLOCATABLE,
-     "Node",
-     "UpdateNodeAllocatable"},
+    {EVENT_NODE, ACTION_UPDATE_NODE_ALLOCATABLE, "Node", "UpdateNodeAllocatable"},
     {EVENT_NODE, ACTION_UPDATE_NODE_LABEL, "Node", "UpdateNodeLabel"},
     {EVENT_NODE, ACTION_UPDATE_NODE_TAINT, "Node", "UpdateNodeTaint"},
     {EVENT_POD, ACTION_ADD, "Pod", "Add"},
     {EVENT_POD, ACTION_DELETE, "Pod", "Delete"},
     {EVENT_POD, ACTION_UPDATE_POD_LABEL, "Pod", "UpdatePodLabel"},
     {EVENT_POD, ACTION_UPDATE_POD_TOLERATIONS, "Pod", "UpdatePodTolerations"},
-    {EVENT_POD,
-     ACTION_UPDATE_POD_GATES_ELIMINATED,
-     "Pod",
-     "UpdatePodSchedulingGatesEliminated"},
+    {EVENT_POD, ACTION_UPDATE_POD_GATES_ELIMINATED, "Pod", "UpdatePodSchedulingGatesEliminated"},
 };
 
 static bool
@@ -161,21 +142,15 @@ run_registrations(struct trial *t)
 
             for (unsigned w = 0; w < plugin->n_wakes; w++) {
                 const struct cluster_event event = {action_names[a].resource,
-                                                    action_names[a].action,
-                                                    ""};
+                                                    action_names[a].action, ""};
 
-                is_registered |= event_is_covered(plugin->wakes[w].resource,
-                                                  plugin->wakes[w].actions,
-                                                  &event);
+                is_registered |=
+                    event_is_covered(plugin->wakes[w].resource, plugin->wakes[w].actions, &event);
             }
             want_number(t,
-                        arena_printf(t->arena,
-                                     "%s %s/%s",
-                                     m->name,
-                                     action_names[a].resource_name,
+                        arena_printf(t->arena, "%s %s/%s", m->name, action_names[a].resource_name,
                                      action_names[a].name),
-                        wants_action(m->value, &action_names[a]),
-                        is_registered);
+                        wants_action(m->value, &action_names[a]), is_registered);
         }
     }
 }

@@ -18,8 +18,7 @@ run_wanted(struct trial *t)
         const struct json *e = json_at(t->expect, i);
         int64_t nodes = json_get_int(e, "nodes", 0);
 
-        want_number(t,
-                    arena_printf(t->arena, "of %lld", (long long)nodes),
+        want_number(t, arena_printf(t->arena, "of %lld", (long long)nodes),
                     json_get_int(e, "find", -1),
                     feasible_wanted((unsigned)percentage, (uint32_t)nodes));
     }
@@ -53,9 +52,7 @@ add_nodes(struct trial *t, struct sandbox *s)
 
             json_to_int(json_at(cordoned, c), &number);
             if (number == i)
-                json_set_bool(t->arena,
-                              json_make_object(t->arena, node, "spec"),
-                              "unschedulable",
+                json_set_bool(t->arena, json_make_object(t->arena, node, "spec"), "unschedulable",
                               true);
         }
         object = sandbox_object(t, &node_kind, node);
@@ -66,18 +63,13 @@ add_nodes(struct trial *t, struct sandbox *s)
 }
 
 static void
-run_round(struct trial *t,
-          struct sandbox *s,
-          struct pod_view *pod,
-          const struct json *round)
+run_round(struct trial *t, struct sandbox *s, struct pod_view *pod, const struct json *round)
 {
     const struct json *feasible = json_get(round, "feasible");
     struct node_finder_facts facts;
     struct cycle c;
 
-    want_number(t,
-                "start",
-                json_get_int(round, "start", -1),
+    want_number(t, "start", json_get_int(round, "start", -1),
                 node_finder_place(s->node_finder).next_start);
     cycle_init(&c, pod, &s->snapshot);
     node_finder_find(s->node_finder, s->profile, &c, NULL);
@@ -87,18 +79,12 @@ run_round(struct trial *t,
         int64_t number = -1;
 
         json_to_int(json_at(feasible, i), &number);
-        want_text(t,
-                  "order of discovery",
-                  arena_printf(t->arena, "n%lld", (long long)number),
+        want_text(t, "order of discovery", arena_printf(t->arena, "n%lld", (long long)number),
                   facts.nodes[i]->name);
     }
-    want_number(t,
-                "rejected",
-                json_get_int(round, "rejected", -1),
+    want_number(t, "rejected", json_get_int(round, "rejected", -1),
                 facts.evaluated - facts.feasible);
-    want_number(t,
-                "nextStart",
-                json_get_int(round, "nextStart", -1),
+    want_number(t, "nextStart", json_get_int(round, "nextStart", -1),
                 node_finder_place(s->node_finder).next_start);
     cycle_fini(&c);
 }
@@ -110,10 +96,7 @@ run_rotation(struct trial *t)
     struct json *pod = json_object(t->arena);
     CLEANUP(pod_view_unrefp) struct pod_view *view = NULL;
 
-    json_set_string(t->arena,
-                    json_make_object(t->arena, pod, "metadata"),
-                    "name",
-                    "p");
+    json_set_string(t->arena, json_make_object(t->arena, pod, "metadata"), "name", "p");
     view = sandbox_pod(s, pod, NULL);
     add_nodes(t, s);
     s->profile->percentage_of_nodes =
@@ -133,8 +116,7 @@ run_order(struct trial *t)
         const struct json *order = json_get(step, "order");
 
         if (json_get(step, "node") != NULL) {
-            const struct object *node =
-                sandbox_object(t, &node_kind, json_get(step, "node"));
+            const struct object *node = sandbox_object(t, &node_kind, json_get(step, "node"));
 
             cache_set_node(s->cache, node);
             object_unref(node);
@@ -144,10 +126,7 @@ run_order(struct trial *t)
         cache_update_snapshot(s->cache, &s->snapshot);
         want_number(t, "nodes", json_count(order), s->snapshot.n_nodes);
         for (uint32_t n = 0; n < json_count(order) && t->mismatches == 0; n++)
-            want_text(t,
-                      "order",
-                      json_text(json_at(order, n)),
-                      s->snapshot.nodes[n]->name);
+            want_text(t, "order", json_text(json_at(order, n)), s->snapshot.nodes[n]->name);
     }
 }
 

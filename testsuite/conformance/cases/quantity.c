@@ -48,10 +48,7 @@ want_numbers(struct trial *t, const struct quantity *q)
         want_value(t, "milliValue", quantity_milli_value(q));
     if (json_get(t->expect, "asInt64") != NULL)
         want_value(t, "asInt64", quantity_value(q));
-    want_number(t,
-                "sign",
-                json_get_int(t->expect, "sign", 0),
-                quantity_sign(q));
+    want_number(t, "sign", json_get_int(t->expect, "sign", 0), quantity_sign(q));
 }
 
 static void
@@ -65,20 +62,13 @@ run_parse(struct trial *t)
 
     if (json_get(t->expect, "error") != NULL) {
         want_number(t, "error", -EINVAL, r);
-    } else if (r == -ERANGE
-               && json_is_true(json_get(t->expect, "valueOverflows"))) {
+    } else if (r == -ERANGE && json_is_true(json_get(t->expect, "valueOverflows"))) {
         return; /* Kiln's own limit, well beyond 64 bits */
     } else if (r < 0 || quantity_canonicalize(t->arena, value, &err) < 0) {
         mismatch(t, "'%s' should be read", in);
     } else {
-        want_text(t,
-                  "canonical",
-                  json_get_text(t->expect, "canonical"),
-                  value->text);
-        want_text(t,
-                  "format",
-                  json_get_text(t->expect, "format"),
-                  formats[q.format]);
+        want_text(t, "canonical", json_get_text(t->expect, "canonical"), value->text);
+        want_text(t, "format", json_get_text(t->expect, "format"), formats[q.format]);
         want_numbers(t, &q);
     }
 }
@@ -105,10 +95,7 @@ run_pair(struct trial *t)
     sum = difference = a;
     quantity_add(&sum, &b);
     quantity_subtract(&difference, &b);
-    want_number(t,
-                "cmp",
-                json_get_int(t->expect, "cmp", 0),
-                quantity_compare(&a, &b));
+    want_number(t, "cmp", json_get_int(t->expect, "cmp", 0), quantity_compare(&a, &b));
     want_quantity(t, "sum", &sum);
     want_quantity(t, "difference", &difference);
 }

@@ -16,9 +16,7 @@
 #include "testsuite/conformance/cases/cases.h"
 
 static bool
-hint_yes(void *self,
-         const struct pod_view *pod,
-         const struct object *old_object,
+hint_yes(void *self, const struct pod_view *pod, const struct object *old_object,
          const struct object *new_object)
 {
     (void)self, (void)pod, (void)old_object, (void)new_object;
@@ -26,9 +24,7 @@ hint_yes(void *self,
 }
 
 static bool
-hint_no(void *self,
-        const struct pod_view *pod,
-        const struct object *old_object,
+hint_no(void *self, const struct pod_view *pod, const struct object *old_object,
         const struct object *new_object)
 {
     (void)self, (void)pod, (void)old_object, (void)new_object;
@@ -40,19 +36,15 @@ static const struct named_event {
     struct cluster_event event;
 } named_events[] = {
     {"AssignedPodAdd", {EVENT_POD, ACTION_ADD, "AssignedPodAdd"}},
-    {"AssignedPodUpdate",
-     {EVENT_POD, ACTION_UPDATE_POD_LABEL, "AssignedPodUpdate"}},
+    {"AssignedPodUpdate", {EVENT_POD, ACTION_UPDATE_POD_LABEL, "AssignedPodUpdate"}},
     {"AssignedPodDelete", {EVENT_POD, ACTION_DELETE, "AssignedPodDelete"}},
     {"NodeAdd", {EVENT_NODE, ACTION_ADD, "NodeAdd"}},
     {"NodeDelete", {EVENT_NODE, ACTION_DELETE, "NodeDelete"}},
     {"NodeUpdateAllocatable",
      {EVENT_NODE, ACTION_UPDATE_NODE_ALLOCATABLE, "NodeUpdateAllocatable"}},
-    {"NodeUpdateCondition",
-     {EVENT_NODE, ACTION_UPDATE_NODE_CONDITION, "NodeUpdateCondition"}},
-    {"NodeUpdateLabel",
-     {EVENT_NODE, ACTION_UPDATE_NODE_LABEL, "NodeUpdateLabel"}},
-    {"NodeUpdateTaint",
-     {EVENT_NODE, ACTION_UPDATE_NODE_TAINT, "NodeUpdateTaint"}},
+    {"NodeUpdateCondition", {EVENT_NODE, ACTION_UPDATE_NODE_CONDITION, "NodeUpdateCondition"}},
+    {"NodeUpdateLabel", {EVENT_NODE, ACTION_UPDATE_NODE_LABEL, "NodeUpdateLabel"}},
+    {"NodeUpdateTaint", {EVENT_NODE, ACTION_UPDATE_NODE_TAINT, "NodeUpdateTaint"}},
 };
 
 #define MAX_ACTORS 24
@@ -82,9 +74,7 @@ struct stage {
 static void
 give_up(const struct stage *s, const char *what)
 {
-    printf("Bail out! %s: more than the runner has room for: %s\n",
-           s->trial->name,
-           what);
+    printf("Bail out! %s: more than the runner has room for: %s\n", s->trial->name, what);
     exit(EXIT_FAILURE);
 }
 
@@ -129,10 +119,7 @@ find_event(struct stage *s, const char *name)
 
 /* Every answer except QueueSkip, errors included, means Queue. */
 static void
-add_wake(struct stage *s,
-         const char *plugin,
-         const struct cluster_event *event,
-         const char *answer)
+add_wake(struct stage *s, const char *plugin, const struct cluster_event *event, const char *answer)
 {
     struct plugin *actor = find_actor(s, plugin);
 
@@ -155,10 +142,7 @@ read_hints(struct stage *s, const struct json *hints)
         struct cluster_event event = find_event(s, hints->members[i].name);
 
         for (uint32_t p = 0; p < json_count(plugins); p++)
-            add_wake(s,
-                     plugins->members[p].name,
-                     &event,
-                     json_text(plugins->members[p].value));
+            add_wake(s, plugins->members[p].name, &event, json_text(plugins->members[p].value));
     }
 }
 
@@ -198,18 +182,14 @@ stage_init(struct stage *s, struct trial *t)
     };
     read_hints(s, json_get(t->line, "hints"));
     read_rejectors(s, json_get(t->line, "steps"));
-    plugins[n++] =
-        (struct profile_plugin){.plugin = plugin_find("SchedulingGates")};
-    plugins[n++] =
-        (struct profile_plugin){.plugin = plugin_find("PrioritySort")};
+    plugins[n++] = (struct profile_plugin){.plugin = plugin_find("SchedulingGates")};
+    plugins[n++] = (struct profile_plugin){.plugin = plugin_find("PrioritySort")};
     for (unsigned i = 0; i < s->n_actors; i++)
         plugins[n++] = (struct profile_plugin){.plugin = &s->actors[i]};
-    profile_new(&(struct profile_settings){.scheduler_name = "x",
-                                           .plugins = plugins,
-                                           .n_plugins = n,
-                                           .handle = &s->handle},
-                &s->profile,
-                NULL);
+    profile_new(
+        &(struct profile_settings){
+            .scheduler_name = "x", .plugins = plugins, .n_plugins = n, .handle = &s->handle},
+        &s->profile, NULL);
     s->queue = queue_new(&(struct queue_settings){
         .clock = &s->time.clock,
         .nominator = s->handle.nominator,
@@ -238,10 +218,7 @@ stage_fini(struct stage *s)
 }
 
 static struct json *
-make_pod(struct trial *t,
-         const char *name,
-         const struct json *priority,
-         bool is_gated)
+make_pod(struct trial *t, const char *name, const struct json *priority, bool is_gated)
 {
     struct json *pod = json_object(t->arena);
     struct json *meta = json_make_object(t->arena, pod, "metadata");
@@ -276,10 +253,8 @@ view_of(struct stage *s, const struct json *pod)
 static void
 add(struct stage *s, const struct json *step, const char *name)
 {
-    struct json *pod = make_pod(s->trial,
-                                name,
-                                json_get(step, "priority"),
-                                json_is_true(json_get(step, "gated")));
+    struct json *pod =
+        make_pod(s->trial, name, json_get(step, "priority"), json_is_true(json_get(step, "gated")));
     CLEANUP(pod_view_unrefp) struct pod_view *view = view_of(s, pod);
 
     map_put(s->pods, name, pod);
@@ -290,12 +265,8 @@ static void
 ungate(struct stage *s, const char *name)
 {
     struct json *old_pod = map_find(s->pods, name);
-    struct json *new_pod = make_pod(s->trial,
-                                    name,
-                                    json_get_path(old_pod, "spec.priority"),
-                                    false);
-    const struct object *old_object =
-        sandbox_object(s->trial, &pod_kind, old_pod);
+    struct json *new_pod = make_pod(s->trial, name, json_get_path(old_pod, "spec.priority"), false);
+    const struct object *old_object = sandbox_object(s->trial, &pod_kind, old_pod);
     CLEANUP(pod_view_unrefp) struct pod_view *view = view_of(s, new_pod);
 
     map_put(s->pods, name, new_pod);
@@ -308,16 +279,10 @@ pop(struct stage *s, const struct json *step)
 {
     struct queued_pod *p = queue_pop(s->queue);
 
-    want_text(s->trial,
-              "popped",
-              json_get_text(step, "popped"),
-              p != NULL ? p->pod->name : "");
+    want_text(s->trial, "popped", json_get_text(step, "popped"), p != NULL ? p->pod->name : "");
     if (p == NULL)
         return;
-    want_number(s->trial,
-                "attempts",
-                json_get_int(step, "attempts", 0),
-                p->attempts);
+    want_number(s->trial, "attempts", json_get_int(step, "attempts", 0), p->attempts);
     map_put(s->flights, p->pod->name, p);
 }
 
@@ -327,8 +292,7 @@ plugins_of(struct stage *s, const struct json *names)
     plugin_set set = 0;
 
     for (uint32_t i = 0; i < json_count(names); i++)
-        set |=
-            PLUGIN_BIT(profile_find(s->profile, json_text(json_at(names, i))));
+        set |= PLUGIN_BIT(profile_find(s->profile, json_text(json_at(names, i))));
     return set;
 }
 
@@ -359,9 +323,7 @@ static void
 event(struct stage *s, const char *name)
 {
     const struct object *any =
-        sandbox_object(s->trial,
-                       &pod_kind,
-                       make_pod(s->trial, "any", NULL, false));
+        sandbox_object(s->trial, &pod_kind, make_pod(s->trial, "any", NULL, false));
     struct cluster_event happened = find_event(s, name);
 
     /* The hints of these plugins ignore the object. */
@@ -377,10 +339,7 @@ drain(struct stage *s, const struct json *step)
     uint32_t i = 0;
 
     while ((p = queue_pop(s->queue)) != NULL) {
-        want_text(s->trial,
-                  "drained",
-                  json_text(json_at(wanted, i++)),
-                  p->pod->name);
+        want_text(s->trial, "drained", json_text(json_at(wanted, i++)), p->pod->name);
         map_put(s->flights, p->pod->name, p);
     }
     want_number(s->trial, "drained", json_count(wanted), i);
@@ -417,11 +376,7 @@ want_state(struct stage *s, const struct json *state)
         return;
     queue_visit(s->queue, list_pod, &l);
     for (unsigned i = 0; i < 3; i++)
-        want_names(s->trial,
-                   names[i],
-                   json_get(state, names[i]),
-                   l.names[i],
-                   l.counts[i]);
+        want_names(s->trial, names[i], json_get(state, names[i]), l.names[i], l.counts[i]);
 }
 
 static void
@@ -468,10 +423,7 @@ run_trace(struct trial *t)
     for (uint32_t i = 0; i < json_count(steps) && t->mismatches == 0; i++) {
         run_step(&s, json_at(steps, i));
         if (t->mismatches > 0)
-            mismatch(t,
-                     "at step %u (%s)",
-                     i,
-                     json_get_text(json_at(steps, i), "op"));
+            mismatch(t, "at step %u (%s)", i, json_get_text(json_at(steps, i), "op"));
     }
     stage_fini(&s);
 }
@@ -493,10 +445,7 @@ run_sort(struct trial *t)
     for (uint32_t i = 0; i < json_count(pops); i++) {
         struct queued_pod *p = queue_pop(s.queue);
 
-        want_text(t,
-                  "pop",
-                  json_text(json_at(pops, i)),
-                  p != NULL ? p->pod->name : "");
+        want_text(t, "pop", json_text(json_at(pops, i)), p != NULL ? p->pod->name : "");
         if (p != NULL)
             map_put(s.flights, p->pod->name, p);
     }
@@ -514,9 +463,7 @@ run_backoff(struct trial *t)
         int64_t ms = 0;
 
         json_to_int(json_at(wanted, i), &ms);
-        want_number(t,
-                    arena_printf(t->arena, "after %u attempts", i),
-                    ms * 1000,
+        want_number(t, arena_printf(t->arena, "after %u attempts", i), ms * 1000,
                     backoff_us(first * 1000, most * 1000, i));
     }
 }

@@ -55,17 +55,12 @@ find_kind(const char *name)
 }
 
 const struct object *
-sandbox_object(struct trial *t,
-               const struct kind *kind,
-               const struct json *tree)
+sandbox_object(struct trial *t, const struct kind *kind, const struct json *tree)
 {
     struct json *copy = json_dup(t->arena, tree);
     struct error err = {0};
 
-    json_set_string(t->arena,
-                    json_make_object(t->arena, copy, "metadata"),
-                    "resourceVersion",
-                    "1");
+    json_set_string(t->arena, json_make_object(t->arena, copy, "metadata"), "resourceVersion", "1");
     if (record_normalize(kind->record, t->arena, copy, NULL, &err) < 0) {
         printf("Bail out! %s: %s\n", t->name, err.text);
         exit(EXIT_FAILURE);
@@ -82,12 +77,8 @@ sandbox_pod(struct sandbox *s, const struct json *pod, const char *node_name)
     struct pod_view *view;
 
     if (node_name != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, copy, "spec"),
-                        "nodeName",
-                        node_name);
-    object =
-        sandbox_object((struct trial *)(uintptr_t)s->trial, &pod_kind, copy);
+        json_set_string(arena, json_make_object(arena, copy, "spec"), "nodeName", node_name);
+    object = sandbox_object((struct trial *)(uintptr_t)s->trial, &pod_kind, copy);
     view = pod_view_new(object, s->handle.resources);
     object_unref(object);
     return view;
@@ -115,10 +106,7 @@ find_object(void *owner, const char *kind, const char *key)
 }
 
 static void
-visit_objects(void *owner,
-              const char *kind,
-              const char *namespace,
-              handle_visit_fn *visit,
+visit_objects(void *owner, const char *kind, const char *namespace, handle_visit_fn *visit,
               void *context)
 {
     const struct sandbox *s = owner;
@@ -129,8 +117,7 @@ visit_objects(void *owner,
         const struct object *object = value;
 
         if (strcmp(object->kind->name, kind) != 0
-            || (namespace != NULL
-                && strcmp(object->meta->namespace, namespace) != 0))
+            || (namespace != NULL && strcmp(object->meta->namespace, namespace) != 0))
             continue;
         if (!visit(object, context))
             return;
@@ -144,10 +131,7 @@ pod_key(const struct sandbox *s, const struct pod_view *pod)
 }
 
 static void
-evict(void *owner,
-      struct pod_view *victim,
-      struct pod_view *preemptor,
-      const char *node_name)
+evict(void *owner, struct pod_view *victim, struct pod_view *preemptor, const char *node_name)
 {
     struct sandbox *s = owner;
 
@@ -175,10 +159,7 @@ profile_of(void *owner, const struct pod_view *pod)
 }
 
 static void
-add_objects(struct sandbox *s,
-            struct trial *t,
-            const char *list_name,
-            const char *kind_name)
+add_objects(struct sandbox *s, struct trial *t, const char *list_name, const char *kind_name)
 {
     const struct json *list = json_get(t->line, list_name);
     const struct kind *kind = find_kind(kind_name);
@@ -187,10 +168,7 @@ add_objects(struct sandbox *s,
         const struct object *o = sandbox_object(t, kind, json_at(list, i));
         CLEANUP_FREE char *key =
             o->meta->namespace != NULL
-                ? xasprintf("%s/%s/%s",
-                            kind_name,
-                            o->meta->namespace,
-                            o->meta->name)
+                ? xasprintf("%s/%s/%s", kind_name, o->meta->namespace, o->meta->name)
                 : xasprintf("%s/%s", kind_name, o->meta->name);
 
         object_unref(map_put(s->objects, key, (void *)(uintptr_t)o));
@@ -208,8 +186,7 @@ try_profile(struct sandbox *s, struct error *err)
             .percentage_of_nodes = 100,
             .handle = &s->handle,
         },
-        &s->profile,
-        err);
+        &s->profile, err);
 }
 
 /* Builds upstream's profile with the case's arguments. If these are refused the
@@ -242,16 +219,13 @@ add_cluster(struct sandbox *s, struct trial *t)
     const struct json *pods = json_get(t->line, "pods");
 
     for (uint32_t i = 0; i < json_count(nodes); i++) {
-        const struct object *node =
-            sandbox_object(t, &node_kind, json_at(nodes, i));
+        const struct object *node = sandbox_object(t, &node_kind, json_at(nodes, i));
 
         cache_set_node(s->cache, node);
         object_unref(node);
     }
     for (uint32_t i = 0; i < json_count(pods); i++)
-        sandbox_bind(s,
-                     json_at(pods, i),
-                     json_path_text(json_at(pods, i), "spec.nodeName"));
+        sandbox_bind(s, json_at(pods, i), json_path_text(json_at(pods, i), "spec.nodeName"));
     cache_update_snapshot(s->cache, &s->snapshot);
 }
 
@@ -266,21 +240,16 @@ add_nominated(struct sandbox *s, struct trial *t)
         CLEANUP(pod_view_unrefp)
         struct pod_view *view = sandbox_pod(s, json_at(pods, i), NULL);
 
-        nominator_add(
-            s->handle.nominator,
-            view,
-            cache_make_node(
-                s->cache,
-                json_path_text(json_at(pods, i), "status.nominatedNodeName")));
+        nominator_add(s->handle.nominator, view,
+                      cache_make_node(
+                          s->cache, json_path_text(json_at(pods, i), "status.nominatedNodeName")));
     }
     node = json_path_text(own, "status.nominatedNodeName");
     if (node != NULL) {
         CLEANUP(pod_view_unrefp)
         struct pod_view *view = sandbox_pod(s, own, NULL);
 
-        nominator_add(s->handle.nominator,
-                      view,
-                      cache_make_node(s->cache, node));
+        nominator_add(s->handle.nominator, view, cache_make_node(s->cache, node));
     }
 }
 

@@ -10,88 +10,50 @@
 #include "testsuite/conformance/cases/cases.h"
 
 static void
-want_scores(struct trial *t,
-            const char *plugin,
-            const char *what,
-            const struct json *wanted,
-            const struct node_finder_facts *facts,
-            const int64_t *scores)
+want_scores(struct trial *t, const char *plugin, const char *what, const struct json *wanted,
+            const struct node_finder_facts *facts, const int64_t *scores)
 {
     for (unsigned i = 0; i < facts->feasible; i++) {
         int64_t number = INT64_MIN;
 
         json_to_int(json_get(wanted, facts->nodes[i]->name), &number);
-        want_number(t,
-                    arena_printf(t->arena,
-                                 "%s %s %s",
-                                 plugin,
-                                 what,
-                                 facts->nodes[i]->name),
-                    number,
-                    scores[i]);
+        want_number(t, arena_printf(t->arena, "%s %s %s", plugin, what, facts->nodes[i]->name),
+                    number, scores[i]);
     }
 }
 
 static void
-want_plugin(struct trial *t,
-            const struct sandbox *s,
-            const struct cycle *c,
-            const char *name,
-            const struct json *wanted,
-            const struct node_finder_facts *facts)
+want_plugin(struct trial *t, const struct sandbox *s, const struct cycle *c, const char *name,
+            const struct json *wanted, const struct node_finder_facts *facts)
 {
     unsigned plugin = profile_find(s->profile, name);
     bool is_skipped = (c->skipped_scores & PLUGIN_BIT(plugin)) != 0;
     const char *prescore = json_get_text(wanted, "prescore");
-    const struct node_view *const *nodes =
-        (const struct node_view *const *)facts->nodes;
+    const struct node_view *const *nodes = (const struct node_view *const *)facts->nodes;
     CLEANUP_FREE int64_t *scores = xnew_array(int64_t, facts->feasible + 1);
 
-    want_number(t,
-                name,
-                json_get_int(wanted, "weight", 0),
-                s->profile->entries[plugin].weight);
+    want_number(t, name, json_get_int(wanted, "weight", 0), s->profile->entries[plugin].weight);
     if (prescore != NULL)
-        want_number(t,
-                    arena_printf(t->arena, "%s prescore skips", name),
-                    strcmp(prescore, "Skip") == 0,
-                    is_skipped);
+        want_number(t, arena_printf(t->arena, "%s prescore skips", name),
+                    strcmp(prescore, "Skip") == 0, is_skipped);
     if (json_get(wanted, "raw") == NULL)
         return;
     if (!is_skipped)
         profile_score(s->profile, plugin, c, nodes, facts->feasible, scores);
     want_scores(t, name, "raw", json_get(wanted, "raw"), facts, scores);
     if (!is_skipped)
-        profile_normalize(s->profile,
-                          plugin,
-                          c,
-                          nodes,
-                          facts->feasible,
-                          scores);
-    want_scores(t,
-                name,
-                "normalized",
-                json_get(wanted, "normalized"),
-                facts,
-                scores);
+        profile_normalize(s->profile, plugin, c, nodes, facts->feasible, scores);
+    want_scores(t, name, "normalized", json_get(wanted, "normalized"), facts, scores);
 }
 
 /* Compares the totals, and the nodes with the best total. */
 static void
-want_totals(struct trial *t,
-            const struct json *expect,
-            const struct node_finder_facts *facts)
+want_totals(struct trial *t, const struct json *expect, const struct node_finder_facts *facts)
 {
-    CLEANUP_FREE const char **best =
-        xnew_array(const char *, facts->n_totals + 1);
+    CLEANUP_FREE const char **best = xnew_array(const char *, facts->n_totals + 1);
     unsigned n = 0;
 
-    want_scores(t,
-                "total",
-                "",
-                json_get(expect, "total"),
-                facts,
-                facts->totals);
+    want_scores(t, "total", "", json_get(expect, "total"), facts, facts->totals);
     for (unsigned i = 0; i < facts->n_totals; i++)
         if (facts->totals[i] == facts->total)
             best[n++] = facts->nodes[i]->name;
@@ -99,20 +61,13 @@ want_totals(struct trial *t,
 }
 
 void
-want_feasible(struct trial *t,
-              const struct json *expect,
-              const struct node_finder_facts *facts)
+want_feasible(struct trial *t, const struct json *expect, const struct node_finder_facts *facts)
 {
-    CLEANUP_FREE const char **names =
-        xnew_array(const char *, facts->feasible + 1);
+    CLEANUP_FREE const char **names = xnew_array(const char *, facts->feasible + 1);
 
     for (unsigned i = 0; i < facts->feasible; i++)
         names[i] = facts->nodes[i]->name;
-    want_names(t,
-               "feasible",
-               json_get(expect, "feasible"),
-               names,
-               facts->feasible);
+    want_names(t, "feasible", json_get(expect, "feasible"), names, facts->feasible);
 }
 
 void
@@ -145,10 +100,7 @@ score_case(struct trial *t)
 }
 
 void
-want_shared(struct trial *t,
-            struct sandbox *s,
-            struct pod_view *pod,
-            const struct json *expect)
+want_shared(struct trial *t, struct sandbox *s, struct pod_view *pod, const struct json *expect)
 {
     const struct json *best = json_get(expect, "best");
     const struct json *feasible = json_get(expect, "feasible");
@@ -162,31 +114,20 @@ want_shared(struct trial *t,
     node = node_finder_find(s->sharing, s->profile, &c, NULL);
     for (uint32_t i = 0; node != NULL && i < json_count(good); i++)
         is_good |= strcmp(json_text(json_at(good, i)), node->name) == 0;
-    want_number(t,
-                "feasible with sharing",
-                json_count(feasible),
+    want_number(t, "feasible with sharing", json_count(feasible),
                 node_finder_facts(s->sharing).feasible);
     if (json_count(feasible) > 0 && !is_good)
-        mismatch(t,
-                 "with sharing '%s' is chosen, which is not among the best",
+        mismatch(t, "with sharing '%s' is chosen, which is not among the best",
                  node != NULL ? node->name : "");
     if (node == NULL && json_get_text(expect, "message") != NULL) {
-        diagnosis_format(node_finder_diagnosis(s->sharing),
-                         s->handle.reasons,
-                         &message);
-        want_text(t,
-                  "message with sharing",
-                  json_get_text(expect, "message"),
-                  message.text);
+        diagnosis_format(node_finder_diagnosis(s->sharing), s->handle.reasons, &message);
+        want_text(t, "message with sharing", json_get_text(expect, "message"), message.text);
     }
     cycle_fini(&c);
 }
 
 static bool
-run_step(struct trial *t,
-         struct sandbox *s,
-         const struct json *pod_json,
-         const struct json *step)
+run_step(struct trial *t, struct sandbox *s, const struct json *pod_json, const struct json *step)
 {
     CLEANUP(pod_view_unrefp)
     struct pod_view *pod = sandbox_pod(s, pod_json, NULL);
@@ -201,9 +142,7 @@ run_step(struct trial *t,
     if (json_get(step, "total") != NULL && t->mismatches == 0)
         want_totals(t, step, &facts);
     if (facts.feasible == 0) {
-        diagnosis_format(node_finder_diagnosis(s->node_finder),
-                         s->handle.reasons,
-                         &message);
+        diagnosis_format(node_finder_diagnosis(s->node_finder), s->handle.reasons, &message);
         want_text(t, "message", json_get_text(step, "message"), message.text);
     }
     cycle_fini(&c);
@@ -220,8 +159,7 @@ sequence_case(struct trial *t)
     const struct json *queue = json_get(t->line, "queue");
     const struct json *steps = json_get(t->expect, "steps");
 
-    if (!sandbox_has(s, "InterPodAffinity")
-        || !sandbox_has(s, "PodTopologySpread")) {
+    if (!sandbox_has(s, "InterPodAffinity") || !sandbox_has(s, "PodTopologySpread")) {
         trial_skip(t, "InterPodAffinity, PodTopologySpread");
         return;
     }

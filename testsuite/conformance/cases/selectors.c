@@ -88,10 +88,7 @@ keep_field_sets(struct arena *arena, const struct json *sets)
             const char *dot = strchr(path, '.');
             char *part = arena_strndup(arena, path, (size_t)(dot - path));
 
-            json_set(arena,
-                     json_make_object(arena, pod, part),
-                     dot + 1,
-                     set->members[j].value);
+            json_set(arena, json_make_object(arena, pod, part), dot + 1, set->members[j].value);
         }
         field_sets[n_field_sets++] = make_object(&pod_kind, arena, pod);
     }
@@ -223,8 +220,7 @@ check_label_selector(struct trial *t)
     if (json_is(tree, JSON_OBJECT))
         record_decode(&label_selector_record, t->arena, tree, &selector);
     for (unsigned i = 0; i < n_label_sets; i++)
-        if (label_selector_matches(json_is(tree, JSON_OBJECT) ? &selector
-                                                              : NULL,
+        if (label_selector_matches(json_is(tree, JSON_OBJECT) ? &selector : NULL,
                                    &label_sets[i].labels)
             != is_listed(json_get(expect, "matches"), i)) {
             mismatch(t, "set %u", i);
@@ -239,14 +235,9 @@ check_node_selector(struct trial *t)
     const struct json *expect = t->expect;
     struct node_selector selector = {0};
 
-    record_decode(&node_selector_record,
-                  t->arena,
-                  json_get(t->line, "selector"),
-                  &selector);
+    record_decode(&node_selector_record, t->arena, json_get(t->line, "selector"), &selector);
     for (unsigned i = 0; i < n_nodes; i++)
-        if (node_selector_matches(&selector,
-                                  &nodes[i]->meta->labels,
-                                  nodes[i]->meta->name)
+        if (node_selector_matches(&selector, &nodes[i]->meta->labels, nodes[i]->meta->name)
             != is_named(json_get(expect, "matches"), nodes[i]->meta->name)) {
             mismatch(t, "node %s", nodes[i]->meta->name);
             return;
@@ -259,10 +250,7 @@ check_toleration(struct trial *t)
     const struct json *expect = t->expect;
     struct toleration toleration = {0};
 
-    record_decode(&toleration_record,
-                  t->arena,
-                  json_get(t->line, "toleration"),
-                  &toleration);
+    record_decode(&toleration_record, t->arena, json_get(t->line, "toleration"), &toleration);
     for (unsigned i = 0; i < tainted.spec.taints.count; i++)
         if (toleration_tolerates(&toleration, &tainted.spec.taints.items[i])
             != is_listed(json_get(expect, "tolerates"), i)) {
@@ -287,8 +275,7 @@ check_name(struct trial *t)
     const char *in = json_get_text(t->line, "in");
 
     for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-        if (name_is_valid(forms[i].form, in)
-            != json_is_true(json_get(expect, forms[i].name))) {
+        if (name_is_valid(forms[i].form, in) != json_is_true(json_get(expect, forms[i].name))) {
             mismatch(t, "'%s' as %s", in, forms[i].name);
             return;
         }
@@ -318,12 +305,9 @@ selectors_case(struct trial *t)
         const char *kind;
         case_fn *check;
     } checks[] = {
-        {"labelSelectorString", check_label_query},
-        {"fieldSelectorString", check_field_query},
-        {"labelSelector", check_label_selector},
-        {"nodeSelector", check_node_selector},
-        {"toleration", check_toleration},
-        {"name", check_name},
+        {"labelSelectorString", check_label_query}, {"fieldSelectorString", check_field_query},
+        {"labelSelector", check_label_selector},    {"nodeSelector", check_node_selector},
+        {"toleration", check_toleration},           {"name", check_name},
     };
     const char *kind = json_get_text(t->line, "kind");
 

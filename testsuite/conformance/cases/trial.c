@@ -25,11 +25,8 @@ mismatch(struct trial *t, const char *format, ...)
     if (++t->mismatches > SHOWN || !t->is_loud)
         return;
     if (t->mismatches == 1)
-        printf("# %s: %s\n",
-               t->name,
-               json_get_text(t->line, "note") != NULL
-                   ? json_get_text(t->line, "note")
-                   : "");
+        printf("# %s: %s\n", t->name,
+               json_get_text(t->line, "note") != NULL ? json_get_text(t->line, "note") : "");
     printf("#   ");
     va_start(args, format);
     vprintf(format, args);
@@ -38,10 +35,7 @@ mismatch(struct trial *t, const char *format, ...)
 }
 
 void
-want_text(struct trial *t,
-          const char *what,
-          const char *wanted,
-          const char *got)
+want_text(struct trial *t, const char *what, const char *wanted, const char *got)
 {
     if (strcmp(wanted != NULL ? wanted : "", got != NULL ? got : "") != 0)
         mismatch(t, "%s: want '%s', got '%s'", what, wanted, got);
@@ -51,11 +45,7 @@ void
 want_number(struct trial *t, const char *what, int64_t wanted, int64_t got)
 {
     if (wanted != got)
-        mismatch(t,
-                 "%s: want %lld, got %lld",
-                 what,
-                 (long long)wanted,
-                 (long long)got);
+        mismatch(t, "%s: want %lld, got %lld", what, (long long)wanted, (long long)got);
 }
 
 static int
@@ -79,10 +69,7 @@ sorted(const char *const *names, unsigned count)
 }
 
 void
-want_names(struct trial *t,
-           const char *what,
-           const struct json *wanted,
-           const char *const *got,
+want_names(struct trial *t, const char *what, const struct json *wanted, const char *const *got,
            unsigned count)
 {
     unsigned n = json_count(wanted);
@@ -97,14 +84,10 @@ want_names(struct trial *t,
 }
 
 void
-want_answer(struct trial *t,
-            const struct sandbox *s,
-            const char *what,
-            const struct json *wanted,
+want_answer(struct trial *t, const struct sandbox *s, const char *what, const struct json *wanted,
             struct answer got)
 {
-    const char *code =
-        wanted != NULL ? json_get_text(wanted, "code") : "Success";
+    const char *code = wanted != NULL ? json_get_text(wanted, "code") : "Success";
     const char *plugin = json_get_text(wanted, "plugin");
     const char *reasons[16];
     CLEANUP_FREE char *text = NULL;
@@ -112,12 +95,8 @@ want_answer(struct trial *t,
 
     want_text(t, what, code, verdict_name(got.verdict));
     if (plugin != NULL)
-        want_text(t,
-                  what,
-                  plugin,
-                  got.plugin == PLUGIN_NONE
-                      ? ""
-                      : s->profile->entries[got.plugin].plugin->name);
+        want_text(t, what, plugin,
+                  got.plugin == PLUGIN_NONE ? "" : s->profile->entries[got.plugin].plugin->name);
     if (got.reason != STRING_ID_NONE) {
         char *save = NULL;
 

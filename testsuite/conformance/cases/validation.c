@@ -21,15 +21,11 @@ kind_of(const struct json *object)
     const char *api_version = json_get_text(object, "apiVersion");
     const char *name = json_get_text(object, "kind");
 
-    return api_version != NULL && name != NULL
-               ? kind_find_by_name(api_version, name)
-               : NULL;
+    return api_version != NULL && name != NULL ? kind_find_by_name(api_version, name) : NULL;
 }
 
 static void
-compare_causes(struct trial *t,
-               const struct json *is,
-               const struct json *wanted)
+compare_causes(struct trial *t, const struct json *is, const struct json *wanted)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -63,8 +59,7 @@ drop_empty(struct json *value)
         if (m->value->type == JSON_NULL
             || (json_is(m->value, JSON_OBJECT) && m->value->count == 0
                 && (!was_empty || strcmp(m->name, "status") == 0
-                    || strcmp(m->name, "resources") == 0
-                    || strcmp(m->name, "spec") == 0)))
+                    || strcmp(m->name, "resources") == 0 || strcmp(m->name, "spec") == 0)))
             json_remove(value, m->name);
     }
 }
@@ -73,8 +68,7 @@ drop_empty(struct json *value)
 static bool
 is_looked_at(const struct kind *kind, const struct cause *cause)
 {
-    return kind != &pod_disruption_budget_kind
-           || strncmp(cause->field, "metadata", 8) != 0;
+    return kind != &pod_disruption_budget_kind || strncmp(cause->field, "metadata", 8) != 0;
 }
 
 static void
@@ -101,10 +95,7 @@ want_defaults(struct trial *t, struct json *object)
 }
 
 static void
-run_rules(struct trial *t,
-          const struct kind *kind,
-          struct json *object,
-          struct json *old)
+run_rules(struct trial *t, const struct kind *kind, struct json *object, struct json *old)
 {
     struct causes c;
 

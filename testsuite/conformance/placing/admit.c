@@ -64,9 +64,7 @@ read_devices(struct sequence *s, const struct json *list)
 }
 
 static void
-read_container(struct sequence *s,
-               const struct json *from,
-               struct kubelet_container *c)
+read_container(struct sequence *s, const struct json *from, struct kubelet_container *c)
 {
     const struct json *devices = json_get(from, "devices");
     int64_t huge = json_get_int(from, "hugepages_2mi", 0);
@@ -78,14 +76,11 @@ read_container(struct sequence *s,
     c->memory.bytes[0] = (uint64_t)json_get_int(from, "memory", 0);
     c->memory.is_asked[1] = huge > 0;
     c->memory.bytes[1] = (uint64_t)huge;
-    for (uint32_t i = 0;
-         i < json_count(devices) && c->n_devices < KUBELET_DEVICES;
-         i++) {
+    for (uint32_t i = 0; i < json_count(devices) && c->n_devices < KUBELET_DEVICES; i++) {
         int64_t count = 0;
 
         json_to_int(devices->members[i].value, &count);
-        c->devices[c->n_devices].resource =
-            resource_number(s, devices->members[i].name);
+        c->devices[c->n_devices].resource = resource_number(s, devices->members[i].name);
         c->devices[c->n_devices++].count = (unsigned)count;
     }
 }
@@ -103,9 +98,7 @@ read_pod(struct sequence *s, const struct json *from, struct kubelet_pod *pod)
 }
 
 static void
-check_devices(struct sequence *s,
-              const char *what,
-              const struct json *wanted,
+check_devices(struct sequence *s, const char *what, const struct json *wanted,
               const struct bitset *devices)
 {
     struct bitset expected = {0};
@@ -123,9 +116,7 @@ check_devices(struct sequence *s,
 }
 
 static void
-check_hint(struct sequence *s,
-           const char *name,
-           const struct json *wanted,
+check_hint(struct sequence *s, const char *name, const struct json *wanted,
            const struct numa_hint *hint)
 {
     const struct json *mask = json_get(wanted, "mask");
@@ -135,19 +126,12 @@ check_hint(struct sequence *s,
     if (hint->is_any == json_is(mask, JSON_NUMBER)
         || (!hint->is_any && hint->nodes != (uint64_t)nodes)
         || hint->is_preferred != json_is_true(json_get(wanted, "preferred")))
-        placing_differs(s->p,
-                        "step %u: %s: hint %llu %d, not %lld",
-                        s->step,
-                        name,
-                        (unsigned long long)hint->nodes,
-                        hint->is_preferred,
-                        (long long)nodes);
+        placing_differs(s->p, "step %u: %s: hint %llu %d, not %lld", s->step, name,
+                        (unsigned long long)hint->nodes, hint->is_preferred, (long long)nodes);
 }
 
 static void
-check_blocks(struct sequence *s,
-             const char *name,
-             const struct json *wanted,
+check_blocks(struct sequence *s, const char *name, const struct json *wanted,
              const struct kubelet_container *c)
 {
     if (json_count(wanted) != c->n_blocks)
@@ -159,22 +143,15 @@ check_blocks(struct sequence *s,
         for (unsigned b = 0; b < c->n_blocks; b++)
             if (c->blocks[b].type == type
                 && (c->blocks[b].bytes != placing_int(w, "size")
-                    || c->blocks[b].nodes
-                           != placing_mask(json_get(w, "nodes"))))
-                placing_differs(s->p,
-                                "step %u: %s: %s of %llu on %llu",
-                                s->step,
-                                name,
-                                placing_memory_name(type),
-                                (unsigned long long)c->blocks[b].bytes,
+                    || c->blocks[b].nodes != placing_mask(json_get(w, "nodes"))))
+                placing_differs(s->p, "step %u: %s: %s of %llu on %llu", s->step, name,
+                                placing_memory_name(type), (unsigned long long)c->blocks[b].bytes,
                                 (unsigned long long)c->blocks[b].nodes);
     }
 }
 
 static void
-check_placed(struct sequence *s,
-             const struct json *placed,
-             const struct kubelet_pod *pod)
+check_placed(struct sequence *s, const struct json *placed, const struct kubelet_pod *pod)
 {
     for (unsigned i = 0; i < pod->count; i++) {
         const struct json *wanted = json_at(placed, i);
@@ -214,16 +191,12 @@ check_node(struct sequence *s, const struct json *step)
 {
     const struct json *memory = json_get(step, "memory_after");
 
-    placing_check_cpus(s->p,
-                       "shared_cpus",
-                       json_get(step, "shared_cpus"),
-                       &s->node.cpus.shared);
+    placing_check_cpus(s->p, "shared_cpus", json_get(step, "shared_cpus"), &s->node.cpus.shared);
     for (uint32_t i = 0; i < json_count(memory); i++) {
         const struct json *w = json_at(memory, i);
         const struct json *free_of = json_get(w, "free");
         const struct memory_node *n =
-            memory_manager_find(&s->node.memory,
-                                (uint16_t)placing_int(w, "id"));
+            memory_manager_find(&s->node.memory, (uint16_t)placing_int(w, "id"));
 
         if (n->assignments != placing_int(w, "assignments")
             || n->group != placing_mask(json_get(w, "cells")))
@@ -231,19 +204,11 @@ check_node(struct sequence *s, const struct json *step)
         for (uint32_t k = 0; k < json_count(free_of); k++) {
             const char *type = free_of->members[k].name;
 
-            if (n->cells[placing_memory_type(type)].free
-                != placing_int(free_of, type))
-                placing_differs(s->p,
-                                "step %u: node %u: free %s",
-                                s->step,
-                                n->id,
-                                type);
+            if (n->cells[placing_memory_type(type)].free != placing_int(free_of, type))
+                placing_differs(s->p, "step %u: node %u: free %s", s->step, n->id, type);
         }
     }
-    check_devices(s,
-                  "devices_used",
-                  json_get(step, "devices_used"),
-                  &s->node.devices.used);
+    check_devices(s, "devices_used", json_get(step, "devices_used"), &s->node.devices.used);
 }
 
 static void
@@ -261,13 +226,9 @@ admit(struct sequence *s, const struct json *step)
 
     read_pod(s, json_get(step, "pod"), &pod);
     reason = kubelet_node_admit(&s->node, &pod, &detail);
-    placing_check_text(s->p,
-                       "reason",
-                       json_get_text(step, "reason"),
-                       reasons[reason]);
+    placing_check_text(s->p, "reason", json_get_text(step, "reason"), reasons[reason]);
     placing_check_text(s->p, "detail", json_get_text(step, "detail"), detail);
-    if ((reason == KUBELET_ADMITTED)
-        != json_is_true(json_get(step, "admitted")))
+    if ((reason == KUBELET_ADMITTED) != json_is_true(json_get(step, "admitted")))
         placing_differs(s->p, "step %u: admitted: %s", s->step, detail);
     if (reason != KUBELET_ADMITTED || s->n_pods == MOST_PODS) {
         free(pod.containers);
@@ -303,14 +264,11 @@ prepare(struct sequence *s)
     cpu_manager_init(&s->node.cpus, s->p->machine->layout, &options, &reserved);
     s->node.merge = (struct hint_merge){
         .policy = placing_policy(json_get_text(line, "policy")),
-        .prefers_closest =
-            json_is_true(json_get(line, "prefer_closest_numa_nodes")),
+        .prefers_closest = json_is_true(json_get(line, "prefer_closest_numa_nodes")),
         .nodes = s->p->machine->nodes,
         .distances = s->p->machine->distances,
     };
-    s->node.scope = scope != NULL && strcmp(scope, "pod") == 0
-                        ? SCOPE_POD
-                        : SCOPE_CONTAINER;
+    s->node.scope = scope != NULL && strcmp(scope, "pod") == 0 ? SCOPE_POD : SCOPE_CONTAINER;
     placing_memory_nodes(json_get(line, "memory_nodes"), &s->node.memory);
     read_devices(s, json_get(line, "devices"));
 }
@@ -334,8 +292,7 @@ admit_case(struct placing *p)
         if (is_given_twice(s, step)) {
             printf("# %s: ends at step %u, where the kubelet's shared pool "
                    "has CPUs of a container\n",
-                   p->id,
-                   i);
+                   p->id, i);
             break;
         }
         check_node(s, step);

@@ -26,11 +26,8 @@ run_taker(const struct placing *p, const char *level, struct assign_result *out)
     struct bitset available;
 
     placing_cpus(p->line, "available", &available);
-    if (cpu_accumulator_take(p->machine->layout,
-                             &available,
-                             (unsigned)placing_int(p->line, "request"),
-                             &style,
-                             &out->cpus)
+    if (cpu_accumulator_take(p->machine->layout, &available,
+                             (unsigned)placing_int(p->line, "request"), &style, &out->cpus)
         < 0)
         out->error = "not-enough-cpus";
 }
@@ -78,14 +75,9 @@ run_allocate(const struct placing *p, struct assign_result *out)
     if (!options.strict_reservation)
         bitset_or(&m.shared, &reserved);
     if (json_is(json_get(p->line, "numa_mask"), JSON_NUMBER))
-        affinity =
-            (struct numa_hint){.nodes = placing_int(p->line, "numa_mask")};
-    out->error =
-        errors[cpu_manager_allocate(&m,
-                                    (unsigned)placing_int(p->line, "request"),
-                                    &affinity,
-                                    &reusable,
-                                    &out->cpus)];
+        affinity = (struct numa_hint){.nodes = placing_int(p->line, "numa_mask")};
+    out->error = errors[cpu_manager_allocate(&m, (unsigned)placing_int(p->line, "request"),
+                                             &affinity, &reusable, &out->cpus)];
     out->shared = m.shared;
     out->has_shared = true;
 }
@@ -107,11 +99,9 @@ check_defect(struct placing *p, const struct assign_result *out)
         placing_check_cpus(p, "result", right, &out->cpus);
     else if (*out->error == '\0'
              && (!bitset_contains(&available, &out->cpus)
-                 || bitset_count(&out->cpus)
-                        != placing_int(p->line, "request")))
-        placing_differs(p,
-                        "result: not within what is available, or not as "
-                        "many as asked for");
+                 || bitset_count(&out->cpus) != placing_int(p->line, "request")))
+        placing_differs(p, "result: not within what is available, or not as "
+                           "many as asked for");
 }
 
 void
@@ -134,10 +124,7 @@ assign_case(struct placing *p)
     if (*out.error == '\0')
         placing_check_cpus(p, "result", json_get(p->line, "result"), &out.cpus);
     if (out.has_shared)
-        placing_check_cpus(p,
-                           "shared_after",
-                           json_get(p->line, "shared_after"),
-                           &out.shared);
+        placing_check_cpus(p, "shared_after", json_get(p->line, "shared_after"), &out.shared);
 }
 
 void
@@ -155,8 +142,7 @@ hints_case(struct placing *p)
     placing_cpus(p->line, "reusable", &reusable);
     placing_cpus(p->line, "allocated", &allocated);
     cpu_manager_init(&m, p->machine->layout, &options, &reserved);
-    if (!json_is_true(json_get(p->line, "guaranteed")) || milli % 1000 != 0
-        || wanted == 0) {
+    if (!json_is_true(json_get(p->line, "guaranteed")) || milli % 1000 != 0 || wanted == 0) {
         hints.is_anything = true;
     } else if (!bitset_is_empty(&allocated)) {
         struct bitset none = {0};

@@ -46,11 +46,8 @@ check_best(struct placing *p, const struct numa_hint *best)
     json_to_int(mask, &nodes);
     if (best->is_any != json_is(mask, JSON_NULL)
         || (!best->is_any && best->nodes != (uint64_t)nodes))
-        placing_differs(p,
-                        "best mask: %llu%s, not %lld",
-                        (unsigned long long)best->nodes,
-                        best->is_any ? " (any)" : "",
-                        (long long)nodes);
+        placing_differs(p, "best mask: %llu%s, not %lld", (unsigned long long)best->nodes,
+                        best->is_any ? " (any)" : "", (long long)nodes);
     if (best->is_preferred != json_is_true(json_get(wanted, "preferred")))
         placing_differs(p, "preferred: %d", best->is_preferred);
 }
@@ -61,8 +58,7 @@ merge_case(struct placing *p)
     uint16_t *distances = placing_distances(json_get(p->line, "distances"));
     struct hint_merge m = {
         .policy = placing_policy(json_get_text(p->line, "policy")),
-        .prefers_closest =
-            json_is_true(json_get(p->line, "prefer_closest_numa_nodes")),
+        .prefers_closest = json_is_true(json_get(p->line, "prefer_closest_numa_nodes")),
         .nodes = placing_mask(json_get(p->line, "numa_nodes")),
         .distances = distances,
     };
@@ -122,10 +118,7 @@ check_state(struct placing *p, const struct memory_manager *l)
         for (unsigned t = 0; t < MEMORY_TYPES; t++)
             if (a->cells[t].free != b->cells[t].free
                 || a->cells[t].reserved != b->cells[t].reserved)
-                placing_differs(p,
-                                "node %u: %s free %llu, not %llu",
-                                a->id,
-                                placing_memory_name(t),
+                placing_differs(p, "node %u: %s free %llu, not %llu", a->id, placing_memory_name(t),
                                 (unsigned long long)a->cells[t].free,
                                 (unsigned long long)b->cells[t].free);
     }
@@ -133,9 +126,7 @@ check_state(struct placing *p, const struct memory_manager *l)
 
 /* Every type has the same hints; no hints are an empty object. */
 static void
-check_hints(struct placing *p,
-            const struct memory_manager *l,
-            const struct memory_request *request)
+check_hints(struct placing *p, const struct memory_manager *l, const struct memory_request *request)
 {
     const struct json *wanted = json_get(p->line, "hints");
     CLEANUP(numa_hints_fini) struct numa_hints hints = {0};
@@ -145,16 +136,12 @@ check_hints(struct placing *p,
         placing_differs(p, "hints: none");
     for (unsigned t = 0; t < MEMORY_TYPES && hints.count > 0; t++)
         if (request->is_asked[t])
-            placing_check_hints(p,
-                                placing_memory_name(t),
-                                json_get(wanted, placing_memory_name(t)),
+            placing_check_hints(p, placing_memory_name(t), json_get(wanted, placing_memory_name(t)),
                                 &hints);
 }
 
 static void
-check_blocks(struct placing *p,
-             const struct memory_request *request,
-             uint64_t nodes)
+check_blocks(struct placing *p, const struct memory_request *request, uint64_t nodes)
 {
     const struct json *blocks = json_get(p->line, "blocks");
 
@@ -176,8 +163,7 @@ memory_case(struct placing *p)
     const struct json *mask = json_get_path(p->line, "affinity.mask");
     struct numa_hint affinity = {
         .is_any = !json_is(mask, JSON_NUMBER),
-        .is_preferred =
-            json_is_true(json_get_path(p->line, "affinity.preferred")),
+        .is_preferred = json_is_true(json_get_path(p->line, "affinity.preferred")),
     };
     struct memory_request request = {0};
     struct memory_manager l = {0};
@@ -199,12 +185,8 @@ memory_case(struct placing *p)
     read_state(json_get(p->line, "state_before"), &l);
     check_hints(p, &l, &request);
     answer = memory_manager_allocate(&l, &request, NULL, &affinity, &nodes);
-    placing_check_text(p,
-                       "error",
-                       json_get_text(p->line, "error"),
-                       answer == MEMORY_OK
-                           ? ""
-                           : memory_answer_name(answer) + sizeof("memory"));
+    placing_check_text(p, "error", json_get_text(p->line, "error"),
+                       answer == MEMORY_OK ? "" : memory_answer_name(answer) + sizeof("memory"));
     if (answer != MEMORY_OK)
         return;
     check_blocks(p, &request, nodes);

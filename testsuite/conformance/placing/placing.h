@@ -37,9 +37,7 @@ void placing_differs(struct placing *p, const char *format, ...) PRINTF(2, 3);
 /* The values of lines. These functions end the program on values that cannot be
  * read.
  */
-void placing_cpus(const struct json *object,
-                  const char *name,
-                  struct bitset *ret_cpus);
+void placing_cpus(const struct json *object, const char *name, struct bitset *ret_cpus);
 uint64_t placing_int(const struct json *object, const char *name);
 struct cpu_options placing_options(const struct json *list);
 void placing_hints(const struct json *list, struct numa_hints *ret_hints);
@@ -50,17 +48,11 @@ const char *placing_memory_name(unsigned type);
 void placing_memory_nodes(const struct json *list, struct memory_manager *l);
 uint64_t placing_mask(const struct json *list);
 
-void placing_check_cpus(struct placing *p,
-                        const char *what,
-                        const struct json *expected,
+void placing_check_cpus(struct placing *p, const char *what, const struct json *expected,
                         const struct bitset *cpus);
-void placing_check_hints(struct placing *p,
-                         const char *what,
-                         const struct json *expected,
+void placing_check_hints(struct placing *p, const char *what, const struct json *expected,
                          const struct numa_hints *hints);
-void placing_check_text(struct placing *p,
-                        const char *what,
-                        const char *expected,
+void placing_check_text(struct placing *p, const char *what, const char *expected,
                         const char *found);
 
 /* The runners. */

@@ -34,9 +34,7 @@ placing_differs(struct placing *p, const char *format, ...)
 }
 
 void
-placing_cpus(const struct json *object,
-             const char *name,
-             struct bitset *ret_cpus)
+placing_cpus(const struct json *object, const char *name, struct bitset *ret_cpus)
 {
     const char *text = json_get_text(object, name);
 
@@ -147,22 +145,18 @@ placing_memory_nodes(const struct json *list, struct memory_manager *l)
         const struct json *node = json_at(list, i);
         const struct json *huge = json_get(node, "hugepages");
         uint16_t id = (uint16_t)placing_int(node, "id");
-        uint64_t plain =
-            placing_int(node, "total") - placing_int(node, "reserved");
+        uint64_t plain = placing_int(node, "total") - placing_int(node, "reserved");
         struct memory_node *n;
 
         memory_manager_add_node(l, id);
         n = memory_manager_find(l, id);
         for (uint32_t k = 0; k < json_count(huge); k++) {
             const struct json *h = json_at(huge, k);
-            uint64_t bytes =
-                placing_int(h, "page_kib") * 1024 * placing_int(h, "pages");
-            struct memory_cell *cell =
-                &n->cells[placing_memory_type(json_get_text(h, "type"))];
+            uint64_t bytes = placing_int(h, "page_kib") * 1024 * placing_int(h, "pages");
+            struct memory_cell *cell = &n->cells[placing_memory_type(json_get_text(h, "type"))];
 
             plain -= bytes;
-            cell->allocatable =
-                bytes - (uint64_t)json_get_int(h, "reserved", 0);
+            cell->allocatable = bytes - (uint64_t)json_get_int(h, "reserved", 0);
             cell->free = cell->allocatable;
         }
         n->cells[0] = (struct memory_cell){.allocatable = plain, .free = plain};
@@ -184,9 +178,7 @@ placing_mask(const struct json *list)
 }
 
 void
-placing_check_cpus(struct placing *p,
-                   const char *what,
-                   const struct json *expected,
+placing_check_cpus(struct placing *p, const char *what, const struct json *expected,
                    const struct bitset *cpus)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -198,40 +190,26 @@ placing_check_cpus(struct placing *p,
     if (bitset_equals(&wanted, cpus))
         return;
     cpuset_format(cpus, &text);
-    placing_differs(p,
-                    "%s: %s, not %s",
-                    what,
-                    text.text != NULL ? text.text : "none",
+    placing_differs(p, "%s: %s, not %s", what, text.text != NULL ? text.text : "none",
                     list != NULL ? list : "none");
 }
 
 void
-placing_check_hints(struct placing *p,
-                    const char *what,
-                    const struct json *expected,
+placing_check_hints(struct placing *p, const char *what, const struct json *expected,
                     const struct numa_hints *hints)
 {
     CLEANUP(numa_hints_fini) struct numa_hints wanted = {0};
 
     placing_hints(expected, &wanted);
-    if (wanted.is_anything != hints->is_anything
-        || wanted.count != hints->count) {
-        placing_differs(p,
-                        "%s: %u hints, not %u",
-                        what,
-                        hints->count,
-                        wanted.count);
+    if (wanted.is_anything != hints->is_anything || wanted.count != hints->count) {
+        placing_differs(p, "%s: %u hints, not %u", what, hints->count, wanted.count);
         return;
     }
     for (unsigned i = 0; i < wanted.count; i++)
         if (wanted.items[i].nodes != hints->items[i].nodes
             || wanted.items[i].is_preferred != hints->items[i].is_preferred) {
-            placing_differs(p,
-                            "%s: hint %u is [%llu, %d], not [%llu, %d]",
-                            what,
-                            i,
-                            (unsigned long long)hints->items[i].nodes,
-                            hints->items[i].is_preferred,
+            placing_differs(p, "%s: hint %u is [%llu, %d], not [%llu, %d]", what, i,
+                            (unsigned long long)hints->items[i].nodes, hints->items[i].is_preferred,
                             (unsigned long long)wanted.items[i].nodes,
                             wanted.items[i].is_preferred);
             return;
@@ -239,10 +217,7 @@ placing_check_hints(struct placing *p,
 }
 
 void
-placing_check_text(struct placing *p,
-                   const char *what,
-                   const char *expected,
-                   const char *found)
+placing_check_text(struct placing *p, const char *what, const char *expected, const char *found)
 {
     const char *wanted = expected != NULL ? expected : "";
 

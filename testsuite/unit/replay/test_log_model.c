@@ -38,16 +38,15 @@ make_source(void)
     struct job_log log = {0};
 
     for (int64_t i = 0; i < 30; i++)
-        job_log_add(&log,
-                    &(struct log_job){
-                        .id = i + 1,
-                        .submit_s = i * WEEK_S / 10,
-                        .run_s = 100,
-                        .limit_s = 200,
-                        .user = 3 + i % 2,
-                        .procs = (unsigned)(1 + i % 4),
-                        .start_s = -1,
-                    });
+        job_log_add(&log, &(struct log_job){
+                              .id = i + 1,
+                              .submit_s = i * WEEK_S / 10,
+                              .run_s = 100,
+                              .limit_s = 200,
+                              .user = 3 + i % 2,
+                              .procs = (unsigned)(1 + i % 4),
+                              .start_s = -1,
+                          });
     return log;
 }
 
@@ -132,9 +131,6 @@ START_TEST(widths_are_scaled_up_to_the_machine)
 }
 END_TEST
 
-SUITE("log_model",
-      the_model_makes_jobs_that_can_run_at_the_load_asked_for,
-      the_same_seed_makes_the_same_log,
-      users_are_drawn_with_all_their_jobs,
-      weeks_follow_one_another,
-      widths_are_scaled_up_to_the_machine)
+SUITE("log_model", the_model_makes_jobs_that_can_run_at_the_load_asked_for,
+      the_same_seed_makes_the_same_log, users_are_drawn_with_all_their_jobs,
+      weeks_follow_one_another, widths_are_scaled_up_to_the_machine)

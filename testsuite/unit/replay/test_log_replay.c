@@ -16,8 +16,7 @@ tiny_path(void)
 {
     const char *top = getenv("top_srcdir");
 
-    return xasprintf("%s/testsuite/data/replay/tiny.swf",
-                     top != NULL ? top : ".");
+    return xasprintf("%s/testsuite/data/replay/tiny.swf", top != NULL ? top : ".");
 }
 
 static void
@@ -42,11 +41,9 @@ replay(struct job_log *log, unsigned nodes, unsigned cores)
                                      .seed = 1,
                                      .predicts = true,
                                  },
-                                 &figures,
-                                 &err)
+                                 &figures, &err)
                       == 0,
-                  "%s",
-                  err.text);
+                  "%s", err.text);
     return figures;
 }
 
@@ -227,8 +224,7 @@ START_TEST(a_job_wider_than_a_group_can_be_is_refused)
                                .nodes = 1000,
                                .cores_per_node = 1,
                            },
-                           &figures,
-                           &err);
+                           &figures, &err);
 
     ck_assert_int_eq(r, -EINVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "job 12 needs 513 nodes"));
@@ -256,13 +252,8 @@ START_TEST(a_schedule_is_scored_as_in_the_literature)
 }
 END_TEST
 
-SUITE("log_replay",
-      a_log_is_read_without_what_cannot_run,
-      a_job_runs_to_its_limit_at_the_most,
-      a_compressed_log_reads_the_same,
-      what_is_no_log_is_refused_with_its_line,
-      a_wide_job_has_all_its_nodes_or_none,
-      jobs_share_a_node_of_several_cores,
-      a_replay_can_be_repeated,
-      a_job_wider_than_a_group_can_be_is_refused,
+SUITE("log_replay", a_log_is_read_without_what_cannot_run, a_job_runs_to_its_limit_at_the_most,
+      a_compressed_log_reads_the_same, what_is_no_log_is_refused_with_its_line,
+      a_wide_job_has_all_its_nodes_or_none, jobs_share_a_node_of_several_cores,
+      a_replay_can_be_repeated, a_job_wider_than_a_group_can_be_is_refused,
       a_schedule_is_scored_as_in_the_literature)

@@ -106,8 +106,7 @@ blobs_free(struct blobs *b)
 {
     if (b == NULL)
         return;
-    list_foreach_safe(pos, &b->fetches)
-        cancel_fetch(container_of(pos, struct fetch, link));
+    list_foreach_safe(pos, &b->fetches) cancel_fetch(container_of(pos, struct fetch, link));
     list_foreach_safe(pos, &b->order)
     {
         struct blob *blob = container_of(pos, struct blob, link);
@@ -185,10 +184,7 @@ ask_later(struct fetch *f, const struct client_reply *reply)
     if (f->again_ms == 0)
         log_info("cannot fetch the %s of job '%s/%s' yet: %s; asking until "
                  "the controller answers",
-                 f->what,
-                 f->namespace,
-                 f->job,
-                 err.text);
+                 f->what, f->namespace, f->job, err.text);
     f->again_ms = f->again_ms == 0 ? AGAIN_FIRST_MS : f->again_ms * 2;
     if (f->again_ms > AGAIN_MOST_MS)
         f->again_ms = AGAIN_MOST_MS;
@@ -210,9 +206,7 @@ on_fetched(const struct client_reply *reply, void *context)
     if (reply->code != 200)
         client_reply_error(reply, &err);
     else if (!is_content_of(f->digest, reply->text, reply->length))
-        error_set(&err,
-                  -EBADMSG,
-                  "the content that the controller sent does not match '%s'",
+        error_set(&err, -EBADMSG, "the content that the controller sent does not match '%s'",
                   f->digest);
     else
         blob = keep(f->blobs, f->digest, reply->text, reply->length);
@@ -236,13 +230,8 @@ ask(void *context)
 }
 
 void
-blobs_get(struct blobs *b,
-          const char *namespace,
-          const char *job,
-          const char *what,
-          const char *digest,
-          blobs_got_fn *got,
-          void *context)
+blobs_get(struct blobs *b, const char *namespace, const char *job, const char *what,
+          const char *digest, blobs_got_fn *got, void *context)
 {
     struct blob *kept = map_find(b->kept, digest);
     struct fetch *f;

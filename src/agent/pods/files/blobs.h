@@ -30,15 +30,9 @@ DEFINE_CLEANUP(struct blobs, blobs_free)
  * repeated until the controller answers. `what` is "script" or "environment",
  * the subresource of the job that serves it.
  */
-typedef void
-blobs_got_fn(const struct blob *blob, const struct error *err, void *context);
-void blobs_get(struct blobs *blobs,
-               const char *namespace,
-               const char *job,
-               const char *what,
-               const char *digest,
-               blobs_got_fn *got,
-               void *context);
+typedef void blobs_got_fn(const struct blob *blob, const struct error *err, void *context);
+void blobs_get(struct blobs *blobs, const char *namespace, const char *job, const char *what,
+               const char *digest, blobs_got_fn *got, void *context);
 
 const char *blob_bytes(const struct blob *blob);
 size_t blob_length(const struct blob *blob);

@@ -45,8 +45,7 @@ add_part(const char *text, struct strbuf *out)
 }
 
 void
-filename_pattern_expand(const char *pattern,
-                        const struct filename_pattern_values *values,
+filename_pattern_expand(const char *pattern, const struct filename_pattern_values *values,
                         struct strbuf *out)
 {
     for (const char *p = pattern; *p != '\0'; p++) {

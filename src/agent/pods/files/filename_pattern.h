@@ -20,6 +20,5 @@ struct filename_pattern_values {
     const char *node;
 };
 
-void filename_pattern_expand(const char *pattern,
-                             const struct filename_pattern_values *values,
+void filename_pattern_expand(const char *pattern, const struct filename_pattern_values *values,
                              struct strbuf *out);

@@ -19,8 +19,7 @@ struct spare_dirs;
 /* Life. spare_dirs_new also keeps the directories that an earlier agent left.
  */
 void spare_dirs_free(struct spare_dirs *s);
-struct spare_dirs *spare_dirs_new(const char *state_dir)
-    OWNED_BY(spare_dirs_free);
+struct spare_dirs *spare_dirs_new(const char *state_dir) OWNED_BY(spare_dirs_free);
 DEFINE_CLEANUP(struct spare_dirs, spare_dirs_free)
 
 /* spare_dirs_take renames one of them to that path; -ENOENT when there is none,

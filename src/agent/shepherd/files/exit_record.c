@@ -28,10 +28,9 @@ struct exit_record_field {
     size_t offset;
 };
 
-#define FIELD(k, member)                               \
-    {                                                  \
-        .name = #member, .kind = k,                    \
-        .offset = offsetof(struct exit_record, member) \
+#define FIELD(k, member)                                                           \
+    {                                                                              \
+        .name = #member, .kind = k, .offset = offsetof(struct exit_record, member) \
     }
 
 static const struct exit_record_field fields[] = {
@@ -140,9 +139,7 @@ write_once(const char *directory, const struct strbuf *text)
 }
 
 int
-exit_record_write(const struct exit_record *e,
-                  const char *state_dir,
-                  const char *run_dir,
+exit_record_write(const struct exit_record *e, const char *state_dir, const char *run_dir,
                   struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -156,11 +153,7 @@ exit_record_write(const struct exit_record *e,
     if (r < 0 && r != -EEXIST && write_once(run_dir, &text) == 0)
         return 0;
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "writing '%s/exit': %s",
-                         state_dir,
-                         strerror(-r));
+        return error_set(err, r, "writing '%s/exit': %s", state_dir, strerror(-r));
     return 0;
 }
 
@@ -213,9 +206,7 @@ decode(struct strbuf *text, struct exit_record **ret_record, struct error *err)
 }
 
 static int
-read_at(const char *directory,
-        struct exit_record **ret_record,
-        struct error *err)
+read_at(const char *directory, struct exit_record **ret_record, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/exit", directory);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -231,15 +222,13 @@ read_at(const char *directory,
  * directory before.
  */
 static int
-read_reused(const char *directory,
-            const char *pod_uid,
-            struct exit_record **ret_record)
+read_reused(const char *directory, const char *pod_uid, struct exit_record **ret_record)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP(exit_record_freep) struct exit_record *e = NULL;
 
-    if (reused_file_read(directory, EXIT_RECORD_FILE, &text) < 0
-        || decode(&text, &e, NULL) < 0 || strcmp(e->pod_uid, pod_uid) != 0)
+    if (reused_file_read(directory, EXIT_RECORD_FILE, &text) < 0 || decode(&text, &e, NULL) < 0
+        || strcmp(e->pod_uid, pod_uid) != 0)
         return -ENOENT;
     *ret_record = e;
     e = NULL;
@@ -247,11 +236,8 @@ read_reused(const char *directory,
 }
 
 int
-exit_record_read(const char *state_dir,
-                 const char *run_dir,
-                 const char *pod_uid,
-                 struct exit_record **ret_record,
-                 struct error *err)
+exit_record_read(const char *state_dir, const char *run_dir, const char *pod_uid,
+                 struct exit_record **ret_record, struct error *err)
 {
     int r;
 
@@ -271,21 +257,9 @@ bool
 exit_record_is_nodes_fault(const struct exit_record *e)
 {
     static const char *const steps[] = {
-        "shepherd",
-        "shepherd cgroup",
-        "signals",
-        "spool",
-        "live state",
-        "fork",
-        "cgroup",
-        "session",
-        "oom score",
-        "cpu affinity",
-        "memory policy",
-        "keyring",
-        "groups",
-        "gid",
-        "uid",
+        "shepherd",      "shepherd cgroup", "signals", "spool",     "live state",
+        "fork",          "cgroup",          "session", "oom score", "cpu affinity",
+        "memory policy", "keyring",         "groups",  "gid",       "uid",
         "identity",
     };
 

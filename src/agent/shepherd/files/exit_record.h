@@ -79,15 +79,10 @@ struct exit_record {
  * for another pod.
  */
 void exit_record_free(struct exit_record *e);
-int exit_record_write(const struct exit_record *e,
-                      const char *state_dir,
-                      const char *run_dir,
+int exit_record_write(const struct exit_record *e, const char *state_dir, const char *run_dir,
                       struct error *err);
-int exit_record_read(const char *state_dir,
-                     const char *run_dir,
-                     const char *pod_uid,
-                     struct exit_record **ret_record,
-                     struct error *err);
+int exit_record_read(const char *state_dir, const char *run_dir, const char *pod_uid,
+                     struct exit_record **ret_record, struct error *err);
 int exit_record_blank(const char *state_dir);
 DEFINE_CLEANUP(struct exit_record, exit_record_free)
 

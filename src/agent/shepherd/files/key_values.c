@@ -58,14 +58,12 @@ cut(char *at, const char *end, const char **ret_name, char **ret_value)
     char *colon;
     unsigned long length;
 
-    if (equals == NULL || equals == at || equals + 1 == end || equals[1] < '0'
-        || equals[1] > '9')
+    if (equals == NULL || equals == at || equals + 1 == end || equals[1] < '0' || equals[1] > '9')
         return NULL;
     errno = 0;
     length = strtoul(equals + 1, &colon, 10);
-    if (errno != 0 || colon >= end || *colon != ':'
-        || length >= (size_t)(end - colon - 1) || colon[1 + length] != '\n'
-        || memchr(colon + 1, '\0', length) != NULL)
+    if (errno != 0 || colon >= end || *colon != ':' || length >= (size_t)(end - colon - 1)
+        || colon[1 + length] != '\n' || memchr(colon + 1, '\0', length) != NULL)
         return NULL;
     *equals = '\0';
     colon[1 + length] = '\0';
@@ -77,10 +75,7 @@ cut(char *at, const char *end, const char **ret_name, char **ret_value)
 static int
 malformed(struct error *err, const char *title)
 {
-    return error_set(err,
-                     -EBADMSG,
-                     "the record '%s' is incomplete or malformed",
-                     title);
+    return error_set(err, -EBADMSG, "the record '%s' is incomplete or malformed", title);
 }
 
 /* Splits all entries once; key_values_next then walks over them. */
@@ -101,10 +96,7 @@ check(char *at, const char *end, const char *title, struct error *err)
 }
 
 int
-key_values_open(struct key_values *s,
-                char *bytes,
-                size_t length,
-                const char *title,
+key_values_open(struct key_values *s, char *bytes, size_t length, const char *title,
                 struct error *err)
 {
     size_t title_length = strlen(title);
@@ -112,10 +104,7 @@ key_values_open(struct key_values *s,
 
     if (length <= title_length || bytes[title_length] != '\n'
         || memcmp(bytes, title, title_length) != 0)
-        return error_set(err,
-                         -EPROTO,
-                         "this is not a record '%s', or of another version",
-                         title);
+        return error_set(err, -EPROTO, "this is not a record '%s', or of another version", title);
     r = check(bytes + title_length + 1, bytes + length, title, err);
     if (r == 0)
         s->at = bytes + title_length + 1;

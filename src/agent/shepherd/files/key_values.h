@@ -23,10 +23,8 @@ struct strbuf;
 
 /* Write. A NULL text is left out. */
 void key_values_begin(struct strbuf *out, const char *title);
-void
-key_values_put_text(struct strbuf *out, const char *name, const char *text);
-void
-key_values_put_number(struct strbuf *out, const char *name, int64_t number);
+void key_values_put_text(struct strbuf *out, const char *name, const char *text);
+void key_values_put_number(struct strbuf *out, const char *name, int64_t number);
 void key_values_end(struct strbuf *out);
 
 /* Read. key_values_open changes the bytes: names and values are terminated by
@@ -37,11 +35,7 @@ void key_values_end(struct strbuf *out);
 struct key_values {
     char *at;
 };
-int key_values_open(struct key_values *s,
-                    char *bytes,
-                    size_t length,
-                    const char *title,
+int key_values_open(struct key_values *s, char *bytes, size_t length, const char *title,
                     struct error *err);
-bool
-key_values_next(struct key_values *s, const char **ret_name, char **ret_value);
+bool key_values_next(struct key_values *s, const char **ret_name, char **ret_value);
 int key_values_parse_number(const char *value, int64_t *ret_number);

@@ -91,9 +91,7 @@ format(const struct live_record *l, struct strbuf *out)
 }
 
 int
-live_record_write(const struct live_record *l,
-                  const char *run_dir,
-                  struct error *err)
+live_record_write(const struct live_record *l, const char *run_dir, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/live", run_dir);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -161,9 +159,7 @@ take(struct live_record *l, const char *name, const char *value)
 }
 
 int
-live_record_read(const char *run_dir,
-                 struct live_record **ret_live,
-                 struct error *err)
+live_record_read(const char *run_dir, struct live_record **ret_live, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/live", run_dir);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;

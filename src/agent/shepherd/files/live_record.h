@@ -50,12 +50,8 @@ struct live_record {
 
 /* Life. live_record_read returns -ENOENT when there is none. */
 void live_record_free(struct live_record *l);
-int live_record_write(const struct live_record *l,
-                      const char *run_dir,
-                      struct error *err);
-int live_record_read(const char *run_dir,
-                     struct live_record **ret_live,
-                     struct error *err);
+int live_record_write(const struct live_record *l, const char *run_dir, struct error *err);
+int live_record_read(const char *run_dir, struct live_record **ret_live, struct error *err);
 DEFINE_CLEANUP(struct live_record, live_record_free)
 
 /* Opens a pidfd of the shepherd if it still runs, which is readable once it

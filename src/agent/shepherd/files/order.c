@@ -103,16 +103,9 @@ order_fini(struct order *o)
 /* A mount is "rw 8 /scratch/target", with the length of the source. */
 
 const char *
-order_mount(struct arena *arena,
-            const char *source,
-            const char *target,
-            bool read_only)
+order_mount(struct arena *arena, const char *source, const char *target, bool read_only)
 {
-    return arena_printf(arena,
-                        "%s %zu %s%s",
-                        read_only ? "ro" : "rw",
-                        strlen(source),
-                        source,
+    return arena_printf(arena, "%s %zu %s%s", read_only ? "ro" : "rw", strlen(source), source,
                         target);
 }
 
@@ -128,8 +121,8 @@ order_mount_parse(const char *text, struct order_mount *m)
         return -EINVAL;
     errno = 0;
     length = strtoul(text + 3, &end, 10);
-    if (errno != 0 || *end != ' ' || length >= sizeof(m->source)
-        || strlen(end + 1) <= length || end[1] != '/' || end[1 + length] != '/')
+    if (errno != 0 || *end != ' ' || length >= sizeof(m->source) || strlen(end + 1) <= length
+        || end[1] != '/' || end[1 + length] != '/')
         return -EINVAL;
     memcpy(m->source, end + 1, length);
     m->source[length] = '\0';
@@ -154,9 +147,7 @@ put_list(struct strbuf *out, const char *name, const struct order_list *list)
 }
 
 static void
-put_field(struct strbuf *out,
-          const struct order *o,
-          const struct order_field *f)
+put_field(struct strbuf *out, const struct order *o, const struct order_field *f)
 {
     const void *value = value_at(o, f);
 
@@ -207,9 +198,7 @@ static void
 add_item(struct order_list *list, const char *item)
 {
     if ((list->count & (list->count + 1)) == 0)
-        list->items = xrealloc_array(list->items,
-                                     (list->count + 1) * 2 + 1,
-                                     sizeof(*list->items));
+        list->items = xrealloc_array(list->items, (list->count + 1) * 2 + 1, sizeof(*list->items));
     list->items[list->count++] = item;
     list->items[list->count] = NULL;
 }
@@ -274,11 +263,7 @@ take_entry(struct order *o, const char *name, char *value, struct error *err)
         if (strcmp(name, fields[i].name) != 0)
             continue;
         if (take_field(o, &fields[i], value) < 0)
-            return error_set(err,
-                             -EINVAL,
-                             "the order's %s must not be '%.80s'",
-                             name,
-                             value);
+            return error_set(err, -EINVAL, "the order's %s must not be '%.80s'", name, value);
         return 0;
     }
     return error_set(err, -EINVAL, "the order has an unknown '%s'", name);
@@ -308,10 +293,7 @@ check_required(const struct order *o, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         if (fields[i].is_required && is_missing(o, &fields[i]))
-            return error_set(err,
-                             -EINVAL,
-                             "the order has no %s",
-                             fields[i].name);
+            return error_set(err, -EINVAL, "the order has no %s", fields[i].name);
     return 0;
 }
 
@@ -324,24 +306,15 @@ check_ranges(const struct order *o, struct error *err)
     for (size_t i = 0; !is_policy && i < ARRAY_SIZE(policies); i++)
         is_policy = strcmp(o->memory_policy, policies[i]) == 0;
     if (!is_policy)
-        return error_set(err,
-                         -EINVAL,
-                         "there is no memory policy '%s'",
-                         o->memory_policy);
+        return error_set(err, -EINVAL, "there is no memory policy '%s'", o->memory_policy);
     if (o->uid >= UINT32_MAX || o->gid >= UINT32_MAX || o->gid < -1)
-        return error_set(err,
-                         -ERANGE,
-                         "the order's uid or gid is out of range");
+        return error_set(err, -ERANGE, "the order's uid or gid is out of range");
     if (o->script_bytes > (int64_t)ORDER_SCRIPT_BYTES)
-        return error_set(err,
-                         -EFBIG,
-                         "the script is larger than %u bytes",
-                         ORDER_SCRIPT_BYTES);
+        return error_set(err, -EFBIG, "the script is larger than %u bytes", ORDER_SCRIPT_BYTES);
     if (o->script_bytes < 0 && o->arguments.count == 0)
         return error_set(err, -EINVAL, "the order contains nothing to run");
-    if (o->umask < 0 || o->umask > 0777 || o->oom_score_adj < -1000
-        || o->oom_score_adj > 1000 || o->groups_timeout_ms < 1
-        || o->kill_wait_ms < 0 || o->fence_after_ms < 0
+    if (o->umask < 0 || o->umask > 0777 || o->oom_score_adj < -1000 || o->oom_score_adj > 1000
+        || o->groups_timeout_ms < 1 || o->kill_wait_ms < 0 || o->fence_after_ms < 0
         || (o->fence_after_ms > 0 && o->heard_path == NULL))
         return error_set(err, -ERANGE, "a number of the order is out of range");
     return 0;
@@ -363,8 +336,7 @@ check_lists(const struct order *o, struct error *err)
     }
     for (size_t i = 0; i < o->environment.count; i++)
         if (strchr(o->environment.items[i], '=') == NULL)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "'%.80s' is not a NAME=value entry of an "
                              "environment",
                              o->environment.items[i]);
@@ -391,10 +363,7 @@ take_all(struct order *o, size_t length, struct error *err)
 }
 
 int
-order_decode(char *bytes TAKES,
-             size_t length,
-             struct order *ret_order,
-             struct error *err)
+order_decode(char *bytes TAKES, size_t length, struct order *ret_order, struct error *err)
 {
     struct order o;
     int r;

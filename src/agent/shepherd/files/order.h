@@ -114,9 +114,7 @@ struct order_mount {
     const char *target;
     bool read_only;
 };
-const char *order_mount(struct arena *arena,
-                        const char *source,
-                        const char *target,
+const char *order_mount(struct arena *arena, const char *source, const char *target,
                         bool read_only);
 int order_mount_parse(const char *text, struct order_mount *ret_mount);
 
@@ -128,7 +126,4 @@ void order_fini(struct order *o);
  * absolute paths, complete lists, a program to run.
  */
 void order_encode(const struct order *o, struct strbuf *out);
-int order_decode(char *bytes TAKES,
-                 size_t length,
-                 struct order *ret_order,
-                 struct error *err);
+int order_decode(char *bytes TAKES, size_t length, struct order *ret_order, struct error *err);

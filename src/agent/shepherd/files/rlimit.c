@@ -15,21 +15,11 @@ static const struct {
     const char *name;
     int resource;
 } names[] = {
-    {"as", RLIMIT_AS},
-    {"core", RLIMIT_CORE},
-    {"cpu", RLIMIT_CPU},
-    {"data", RLIMIT_DATA},
-    {"fsize", RLIMIT_FSIZE},
-    {"locks", RLIMIT_LOCKS},
-    {"memlock", RLIMIT_MEMLOCK},
-    {"msgqueue", RLIMIT_MSGQUEUE},
-    {"nice", RLIMIT_NICE},
-    {"nofile", RLIMIT_NOFILE},
-    {"nproc", RLIMIT_NPROC},
-    {"rss", RLIMIT_RSS},
-    {"rtprio", RLIMIT_RTPRIO},
-    {"rttime", RLIMIT_RTTIME},
-    {"sigpending", RLIMIT_SIGPENDING},
+    {"as", RLIMIT_AS},           {"core", RLIMIT_CORE},         {"cpu", RLIMIT_CPU},
+    {"data", RLIMIT_DATA},       {"fsize", RLIMIT_FSIZE},       {"locks", RLIMIT_LOCKS},
+    {"memlock", RLIMIT_MEMLOCK}, {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},
+    {"nofile", RLIMIT_NOFILE},   {"nproc", RLIMIT_NPROC},       {"rss", RLIMIT_RSS},
+    {"rtprio", RLIMIT_RTPRIO},   {"rttime", RLIMIT_RTTIME},     {"sigpending", RLIMIT_SIGPENDING},
     {"stack", RLIMIT_STACK},
 };
 
@@ -55,20 +45,14 @@ parse_value(const char *text, rlim_t *ret_value, struct error *err)
     errno = 0;
     value = strtoull(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end != '\0' || errno != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is neither a number nor 'unlimited'",
-                         text);
+        return error_set(err, -EINVAL, "'%s' is neither a number nor 'unlimited'", text);
     *ret_value = value;
     return 0;
 }
 
 int
-rlimit_parse(const char *name,
-             const char *soft,
-             const char *hard,
-             struct rlimit_setting *ret_setting,
-             struct error *err)
+rlimit_parse(const char *name, const char *soft, const char *hard,
+             struct rlimit_setting *ret_setting, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         struct rlimit_setting s = {.resource = names[i].resource};
@@ -80,11 +64,7 @@ rlimit_parse(const char *name,
         if (r == 0)
             r = parse_value(hard, &s.hard, err);
         if (r == 0 && s.soft > s.hard)
-            r = error_set(err,
-                          -EINVAL,
-                          "soft limit %s is above the hard limit %s",
-                          soft,
-                          hard);
+            r = error_set(err, -EINVAL, "soft limit %s is above the hard limit %s", soft, hard);
         if (r < 0)
             return error_wrap(err, r, "resource limit '%s'", name);
         *ret_setting = s;

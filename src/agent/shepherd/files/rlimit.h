@@ -22,10 +22,7 @@ struct rlimit_setting {
 /* Parses "nofile", "1024", "unlimited". Refuses unknown names, values that are
  * no numbers, and a soft limit above the hard one.
  */
-int rlimit_parse(const char *name,
-                 const char *soft,
-                 const char *hard,
-                 struct rlimit_setting *ret_setting,
-                 struct error *err);
+int rlimit_parse(const char *name, const char *soft, const char *hard,
+                 struct rlimit_setting *ret_setting, struct error *err);
 const char *rlimit_name(int resource);
 void rlimit_format_value(rlim_t value, struct strbuf *out);

@@ -26,40 +26,40 @@ struct common_options {
     bool utc;
 };
 
-#define COMMON_OPTIONS                                                       \
-    {.name = "as",                                                           \
-     .argument = "USER",                                                     \
-     .help = "ask with the rights of this user (administrators)",            \
-     .type = OPTION_TEXT,                                                    \
-     .offset = offsetof(struct common_options, as_user)},                    \
-        {.name = "color",                                                    \
-         .argument = "WHEN",                                                 \
-         .help = "auto, always or never (auto: on a terminal)",              \
-         .type = OPTION_TEXT,                                                \
-         .offset = offsetof(struct common_options, colour)},                 \
-        {.name = "namespace",                                                \
-         .letter = 'n',                                                      \
-         .argument = "NAME",                                                 \
-         .help = "in this namespace (account) (default)",                    \
-         .type = OPTION_TEXT,                                                \
-         .offset = offsetof(struct common_options, namespace)},              \
-        {.name = "server",                                                   \
-         .letter = 's',                                                      \
-         .argument = "URL",                                                  \
-         .help = "address of kiln-controller",                               \
-         .type = OPTION_TEXT,                                                \
-         .offset = offsetof(struct common_options, server)},                 \
-    {                                                                        \
-        .name = "utc", .help = "times in UTC, not in local time",            \
-        .type = OPTION_FLAG, .offset = offsetof(struct common_options, utc), \
+#define COMMON_OPTIONS                                                                 \
+    {.name = "as",                                                                     \
+     .argument = "USER",                                                               \
+     .help = "ask with the rights of this user (administrators)",                      \
+     .type = OPTION_TEXT,                                                              \
+     .offset = offsetof(struct common_options, as_user)},                              \
+        {.name = "color",                                                              \
+         .argument = "WHEN",                                                           \
+         .help = "auto, always or never (auto: on a terminal)",                        \
+         .type = OPTION_TEXT,                                                          \
+         .offset = offsetof(struct common_options, colour)},                           \
+        {.name = "namespace",                                                          \
+         .letter = 'n',                                                                \
+         .argument = "NAME",                                                           \
+         .help = "in this namespace (account) (default)",                              \
+         .type = OPTION_TEXT,                                                          \
+         .offset = offsetof(struct common_options, namespace)},                        \
+        {.name = "server",                                                             \
+         .letter = 's',                                                                \
+         .argument = "URL",                                                            \
+         .help = "address of kiln-controller",                                         \
+         .type = OPTION_TEXT,                                                          \
+         .offset = offsetof(struct common_options, server)},                           \
+    {                                                                                  \
+        .name = "utc", .help = "times in UTC, not in local time", .type = OPTION_FLAG, \
+        .offset = offsetof(struct common_options, utc),                                \
     }
 
 /* For verbs that print a table; sets the bool `no_headings` of their options.
  */
-#define NO_HEADERS_OPTION(options)                                     \
-    {                                                                  \
-        .name = "no-headers", .help = "leave the headings out",        \
-        .type = OPTION_FLAG, .offset = offsetof(options, no_headings), \
+#define NO_HEADERS_OPTION(options)                                                   \
+    {                                                                                \
+        .name = "no-headers", .help = "leave the headings out", .type = OPTION_FLAG, \
+        .offset = offsetof(options, no_headings),                                    \
     }
 
 /* Run: 0, or a negative errno with a text. `options` has the values of the
@@ -69,10 +69,7 @@ struct command {
     const char *name;
     const struct option_table *options;
     size_t options_size;
-    int (*run)(struct kctl *kctl,
-               const void *options,
-               int n_operands,
-               char **operands,
+    int (*run)(struct kctl *kctl, const void *options, int n_operands, char **operands,
                struct error *err);
 };
 

@@ -27,11 +27,8 @@ keep_node(const struct json *row, void *context)
 }
 
 int
-gone_task_explain(struct kctl *kctl,
-                  const struct target_object *target,
-                  const char *why,
-                  struct arena *arena,
-                  struct error *err)
+gone_task_explain(struct kctl *kctl, const struct target_object *target, const char *why,
+                  struct arena *arena, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     const char *task = target->task, *path, *directory;
@@ -42,36 +39,22 @@ gone_task_explain(struct kctl *kctl,
     if (r < 0)
         return r;
     if (history_query_add_job(&query, task, NULL) < 0
-        || history_pages_visit(kctl, query.text, keep_node, node, NULL) < 0
-        || node[0] == '\0')
-        return error_set(err,
-                         -EAGAIN,
+        || history_pages_visit(kctl, query.text, keep_node, node, NULL) < 0 || node[0] == '\0')
+        return error_set(err, -EAGAIN,
                          "task %s has not been started; 'kctl why %s' says "
                          "more",
-                         task,
-                         task);
+                         task, task);
     spec = json_get_path(job, "spec.template.spec");
     path = json_path_text(spec, "execution.stdoutPath");
-    directory =
-        json_get_text(json_at(json_get(spec, "containers"), 0), "workingDir");
+    directory = json_get_text(json_at(json_get(spec, "containers"), 0), "workingDir");
     if (path == NULL || directory == NULL)
-        return error_set(err,
-                         -ENOENT,
-                         "task %s has ended, and its pod is gone",
-                         task);
-    path = job_array_path(arena,
-                          path,
-                          strtoll(task, NULL, 10),
+        return error_set(err, -ENOENT, "task %s has ended, and its pod is gone", task);
+    path = job_array_path(arena, path, strtoll(task, NULL, 10),
                           strtoll(strchr(task, '_') + 1, NULL, 10));
-    return error_set(err,
-                     -ENOENT,
+    return error_set(err, -ENOENT,
                      "task %s has ended, and its pod is gone; its output is "
                      "the file %s%s%s as node %s sees it "
                      "(%s)",
-                     task,
-                     path[0] == '/' ? "" : directory,
-                     path[0] == '/' ? "" : "/",
-                     path,
-                     node,
+                     task, path[0] == '/' ? "" : directory, path[0] == '/' ? "" : "/", path, node,
                      why);
 }

@@ -15,8 +15,5 @@ struct target_object;
  * be shown, or says that the task has not been started. The target is the Job,
  * with its task.
  */
-int gone_task_explain(struct kctl *kctl,
-                      const struct target_object *target,
-                      const char *why,
-                      struct arena *arena,
-                      struct error *err);
+int gone_task_explain(struct kctl *kctl, const struct target_object *target, const char *why,
+                      struct arena *arena, struct error *err);

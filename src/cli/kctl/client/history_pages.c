@@ -65,8 +65,7 @@ history_query_add_job(struct strbuf *query, const char *job, struct error *err)
         return 0;
     arena = arena_new(0);
     if (job_elements_parse(arena, job, &meant, NULL) < 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is neither a job id nor a list of array tasks "
                          "(1041_7, 1041_[3-9] or 1041_[1-100:2])",
                          job);
@@ -105,30 +104,16 @@ visit_some(void *context)
  * user.
  */
 static int
-ask(struct kctl *kctl,
-    const char *target,
-    struct page_visit *before,
-    struct page_visit *page,
+ask(struct kctl *kctl, const char *target, struct page_visit *before, struct page_visit *page,
     struct error *err)
 {
     const struct timespec moment = {.tv_nsec = 250000000};
-    int r = inquiry_run_beside(kctl->connection,
-                               target,
-                               visit_some,
-                               before,
-                               page->arena,
-                               &page->tree,
-                               err);
+    int r = inquiry_run_beside(kctl->connection, target, visit_some, before, page->arena,
+                               &page->tree, err);
 
     for (unsigned i = 1; r == -EAGAIN && i < PATIENCE; i++) {
         nanosleep(&moment, NULL);
-        r = inquiry_run(kctl->connection,
-                        HTTP_GET,
-                        target,
-                        NULL,
-                        page->arena,
-                        &page->tree,
-                        err);
+        r = inquiry_run(kctl->connection, HTTP_GET, target, NULL, page->arena, &page->tree, err);
     }
     return r;
 }
@@ -137,9 +122,8 @@ static void
 begin(struct page_visit *page, struct page_visit *after)
 {
     *after = *page;
-    *page = (struct page_visit){.arena = arena_new(0),
-                                .visit = after->visit,
-                                .context = after->context};
+    *page = (struct page_visit){
+        .arena = arena_new(0), .visit = after->visit, .context = after->context};
 }
 
 /* Visits the rows of a page while the server makes the next page. The first
@@ -147,10 +131,7 @@ begin(struct page_visit *page, struct page_visit *after)
  * wants only a few can stop there.
  */
 int
-history_pages_visit(struct kctl *kctl,
-                    const char *query,
-                    history_row_fn *visit,
-                    void *context,
+history_pages_visit(struct kctl *kctl, const char *query, history_row_fn *visit, void *context,
                     struct error *err)
 {
     CLEANUP_STRBUF struct strbuf target = STRBUF_INIT;
@@ -172,11 +153,8 @@ history_pages_visit(struct kctl *kctl,
         if (page.is_stopped)
             break;
         strbuf_truncate(&target, 0);
-        strbuf_printf(&target,
-                      "/kiln/v1/history%s%ccontinue=%s",
-                      query,
-                      query[0] != '\0' ? '&' : '?',
-                      next != NULL ? next : "");
+        strbuf_printf(&target, "/kiln/v1/history%s%ccontinue=%s", query,
+                      query[0] != '\0' ? '&' : '?', next != NULL ? next : "");
     }
     arena_free(page.arena);
     return r;

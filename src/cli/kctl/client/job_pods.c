@@ -42,15 +42,10 @@ compare(const void *a, const void *b)
 }
 
 static int
-list(struct kctl *kctl,
-     const struct target_object *job,
-     const char *labels,
-     struct arena *arena,
-     struct json **ret_pods,
-     struct error *err)
+list(struct kctl *kctl, const struct target_object *job, const char *labels, struct arena *arena,
+     struct json **ret_pods, struct error *err)
 {
-    const struct target_object pods = {.kind = &pod_kind,
-                                       .namespace = job->namespace};
+    const struct target_object pods = {.kind = &pod_kind, .namespace = job->namespace};
     struct json *items = NULL;
     int r = kctl_list(kctl, &pods, labels, NULL, arena, &items, err);
 
@@ -63,35 +58,19 @@ list(struct kctl *kctl,
 }
 
 int
-job_pods(struct kctl *kctl,
-         const struct target_object *job,
-         struct arena *arena,
-         struct json **ret_pods,
-         struct error *err)
+job_pods(struct kctl *kctl, const struct target_object *job, struct arena *arena,
+         struct json **ret_pods, struct error *err)
 {
-    return list(kctl,
-                job,
-                arena_printf(arena, LABEL_JOB_NAME "=%s", job->name),
-                arena,
-                ret_pods,
+    return list(kctl, job, arena_printf(arena, LABEL_JOB_NAME "=%s", job->name), arena, ret_pods,
                 err);
 }
 
 int
-job_pods_of_index(struct kctl *kctl,
-                  const struct target_object *job,
-                  int64_t index,
-                  struct arena *arena,
-                  struct json **ret_pods,
-                  struct error *err)
+job_pods_of_index(struct kctl *kctl, const struct target_object *job, int64_t index,
+                  struct arena *arena, struct json **ret_pods, struct error *err)
 {
-    return list(kctl,
-                job,
-                arena_printf(arena,
-                             LABEL_JOB_NAME "=%s," ANNOTATION_INDEX "=%" PRId64,
-                             job->name,
-                             index),
-                arena,
-                ret_pods,
-                err);
+    return list(
+        kctl, job,
+        arena_printf(arena, LABEL_JOB_NAME "=%s," ANNOTATION_INDEX "=%" PRId64, job->name, index),
+        arena, ret_pods, err);
 }

@@ -16,14 +16,7 @@ struct target_object;
 /* An array in the arena; the newest attempt is last. Of_index: only the pods of
  * one index of an Indexed Job.
  */
-int job_pods(struct kctl *kctl,
-             const struct target_object *job,
-             struct arena *arena,
-             struct json **ret_pods,
-             struct error *err);
-int job_pods_of_index(struct kctl *kctl,
-                      const struct target_object *job,
-                      int64_t index,
-                      struct arena *arena,
-                      struct json **ret_pods,
-                      struct error *err);
+int job_pods(struct kctl *kctl, const struct target_object *job, struct arena *arena,
+             struct json **ret_pods, struct error *err);
+int job_pods_of_index(struct kctl *kctl, const struct target_object *job, int64_t index,
+                      struct arena *arena, struct json **ret_pods, struct error *err);

@@ -38,9 +38,7 @@ skip_type(const char *operand)
 {
     const char *slash = strchr(operand, '/');
 
-    return slash != NULL && is_jobs(operand, (size_t)(slash - operand))
-               ? slash + 1
-               : operand;
+    return slash != NULL && is_jobs(operand, (size_t)(slash - operand)) ? slash + 1 : operand;
 }
 
 bool
@@ -57,10 +55,7 @@ job_tasks_are_meant(int n_operands, char *const *operands)
 }
 
 static int
-find_job(struct kctl *kctl,
-         int64_t id,
-         struct arena *arena,
-         struct target_object *ret_job,
+find_job(struct kctl *kctl, int64_t id, struct arena *arena, struct target_object *ret_job,
          struct error *err)
 {
     const struct target_object everywhere = {.kind = &job_kind};
@@ -71,12 +66,10 @@ find_job(struct kctl *kctl,
     if (r < 0)
         return r;
     if (json_count(jobs) == 0)
-        return error_set(err,
-                         -ENOENT,
+        return error_set(err, -ENOENT,
                          "there is no job %" PRId64 "; 'kctl history "
                          "%" PRId64 "' shows whether it ended and was deleted",
-                         id,
-                         id);
+                         id, id);
     *ret_job = (struct target_object){
         .kind = &job_kind,
         .namespace = json_path_text(json_at(jobs, 0), "metadata.namespace"),
@@ -86,12 +79,8 @@ find_job(struct kctl *kctl,
 }
 
 static int
-fetch_pages(struct kctl *kctl,
-            const struct target_object *job,
-            const char *tasks,
-            struct arena *arena,
-            struct json *items,
-            struct error *err)
+fetch_pages(struct kctl *kctl, const struct target_object *job, const char *tasks,
+            struct arena *arena, struct json *items, struct error *err)
 {
     const char *next = "";
     int r = 0;
@@ -103,11 +92,8 @@ fetch_pages(struct kctl *kctl,
             .namespace = job->namespace,
             .name = job->name,
             .subresource = "elements",
-            .query = arena_printf(arena,
-                                  "tasks=%s&limit=1000%s%s",
-                                  tasks,
-                                  next[0] != '\0' ? "&continue=" : "",
-                                  next),
+            .query = arena_printf(arena, "tasks=%s&limit=1000%s%s", tasks,
+                                  next[0] != '\0' ? "&continue=" : "", next),
             .raw = true,
         };
         struct json *page = NULL;
@@ -121,11 +107,8 @@ fetch_pages(struct kctl *kctl,
 }
 
 int
-job_tasks_fetch(struct kctl *kctl,
-                const char *operand,
-                struct arena *arena,
-                struct json **ret_items,
-                struct error *err)
+job_tasks_fetch(struct kctl *kctl, const char *operand, struct arena *arena,
+                struct json **ret_items, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
     struct json *items = json_array(arena);
@@ -134,13 +117,10 @@ job_tasks_fetch(struct kctl *kctl,
     int r = job_elements_parse(arena, skip_type(operand), &meant, err);
 
     if (r == 0 && meant.tasks.total > MOST)
-        r = error_set(err,
-                      -EINVAL,
+        r = error_set(err, -EINVAL,
                       "'%s' means %" PRId64 " tasks; at most %d are allowed "
                       "at once",
-                      operand,
-                      meant.tasks.total,
-                      MOST);
+                      operand, meant.tasks.total, MOST);
     if (r == 0)
         r = find_job(kctl, meant.job, arena, &job, err);
     if (r < 0)
@@ -148,13 +128,10 @@ job_tasks_fetch(struct kctl *kctl,
     task_list_format(&meant.tasks, &tasks);
     r = fetch_pages(kctl, &job, tasks.text, arena, items, err);
     if (r == 0 && json_count(items) < meant.tasks.total)
-        r = error_set(err,
-                      -ENOENT,
+        r = error_set(err, -ENOENT,
                       "'%s': the array has %s of these tasks; 'kctl describe "
                       "job %" PRId64 "' lists its tasks",
-                      operand,
-                      json_count(items) == 0 ? "none" : "not all",
-                      meant.job);
+                      operand, json_count(items) == 0 ? "none" : "not all", meant.job);
     for (uint32_t i = 0; i < json_count(items); i++)
         json_set_int(arena, json_at(items, i), "job", meant.job);
     *ret_items = items;

@@ -22,11 +22,8 @@ bool job_tasks_are_meant(int n_operands, char *const *operands);
 /* The tasks of one operand, an array in the arena, as returned by
  * jobs/NAME/elements. -ENOENT: the array or one of the tasks does not exist.
  */
-int job_tasks_fetch(struct kctl *kctl,
-                    const char *operand,
-                    struct arena *arena,
-                    struct json **ret_items,
-                    struct error *err);
+int job_tasks_fetch(struct kctl *kctl, const char *operand, struct arena *arena,
+                    struct json **ret_items, struct error *err);
 
 /* Whether the operand is only the type ("job"). */
 bool job_tasks_is_type(const char *operand);

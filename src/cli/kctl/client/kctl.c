@@ -44,11 +44,7 @@ kctl_open(struct kctl *kctl, struct error *err)
 {
     if (kctl->connection != NULL)
         return 0;
-    return connection_open(kctl->server,
-                           kctl->as_user,
-                           CONNECTION_OFTEN,
-                           &kctl->connection,
-                           err);
+    return connection_open(kctl->server, kctl->as_user, CONNECTION_OFTEN, &kctl->connection, err);
 }
 
 struct client *
@@ -76,29 +72,21 @@ print_warnings(const struct sync_call *sync_call)
  * limit. An eviction that is refused for now is retried by the caller instead.
  */
 static bool
-is_throttled(const struct client_request *request,
-             const struct sync_call *sync_call)
+is_throttled(const struct client_request *request, const struct sync_call *sync_call)
 {
     return sync_call->code == 429 && sync_call->retry_after_s > 0
            && sync_call->retry_after_s <= MAX_REPEAT_S
-           && (request->subresource == NULL
-               || strcmp(request->subresource, "eviction") != 0);
+           && (request->subresource == NULL || strcmp(request->subresource, "eviction") != 0);
 }
 
 /* The client keeps no part of the body, so the body can be sent again. */
 static int
-call_patiently(struct kctl *kctl,
-               const struct client_request *request,
-               struct sync_call *sync_call,
+call_patiently(struct kctl *kctl, const struct client_request *request, struct sync_call *sync_call,
                struct error *err)
 {
     for (int repeats = 0;; repeats++) {
         struct error refusal = {0};
-        int r = sync_call_run(kctl_client(kctl),
-                              NULL,
-                              request,
-                              sync_call,
-                              &refusal);
+        int r = sync_call_run(kctl_client(kctl), NULL, request, sync_call, &refusal);
 
         if (repeats >= MAX_REPEATS || !is_throttled(request, sync_call)) {
             if (r < 0 && err != NULL)
@@ -114,12 +102,8 @@ call_patiently(struct kctl *kctl,
 }
 
 static int
-call(struct kctl *kctl,
-     const struct client_request *request,
-     struct arena *arena,
-     struct sync_call *sync_call,
-     struct json **ret_answer,
-     struct error *err)
+call(struct kctl *kctl, const struct client_request *request, struct arena *arena,
+     struct sync_call *sync_call, struct json **ret_answer, struct error *err)
 {
     struct client_request raw = *request;
     int r = kctl_open(kctl, err);
@@ -135,17 +119,14 @@ call(struct kctl *kctl,
         return 0;
     *ret_answer = NULL;
     if (sync_call->length > 0 && sync_call->text[0] == '{')
-        *ret_answer =
-            json_parse(arena, sync_call->text, sync_call->length, NULL, NULL);
+        *ret_answer = json_parse(arena, sync_call->text, sync_call->length, NULL, NULL);
     return 0;
 }
 
 static bool
-is_missing_name(const struct client_request *request,
-                const struct sync_call *sync_call)
+is_missing_name(const struct client_request *request, const struct sync_call *sync_call)
 {
-    return sync_call->code == 404 && request->name != NULL
-           && sync_call->reason != NULL
+    return sync_call->code == 404 && request->name != NULL && sync_call->reason != NULL
            && strcmp(sync_call->reason, "NotFound") == 0;
 }
 
@@ -153,9 +134,7 @@ is_missing_name(const struct client_request *request,
  * because the names only improve a message.
  */
 static size_t
-list_names(struct kctl *kctl,
-           const struct client_request *missing,
-           struct arena *arena,
+list_names(struct kctl *kctl, const struct client_request *missing, struct arena *arena,
            const char **names)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
@@ -189,14 +168,11 @@ is_numbered_job(const struct client_request *request)
 {
     return request->kind == &job_kind && strncmp(request->name, "job-", 4) == 0
            && request->name[4] != '\0'
-           && request->name[4 + strspn(request->name + 4, "0123456789")]
-                  == '\0';
+           && request->name[4 + strspn(request->name + 4, "0123456789")] == '\0';
 }
 
 static int
-refuse_missing(struct kctl *kctl,
-               const struct client_request *request,
-               struct error *err)
+refuse_missing(struct kctl *kctl, const struct client_request *request, struct error *err)
 {
     if (is_numbered_job(request))
         return error_set(err, -ENOENT, "job %s not found", request->name + 4);
@@ -207,25 +183,12 @@ refuse_missing(struct kctl *kctl,
     const char *near = spelling_nearest(request->name, names, n);
 
     if (near != NULL)
-        return error_set(err,
-                         -ENOENT,
-                         "%s \"%s\" not found (did you mean \"%s\"?)",
-                         request->kind->singular,
-                         request->name,
-                         near);
-    if ((request->kind->flags & KIND_NAMESPACED) != 0
-        && request->namespace != NULL)
-        return error_set(err,
-                         -ENOENT,
-                         "%s \"%s\" not found in namespace \"%s\"",
-                         request->kind->singular,
-                         request->name,
-                         request->namespace);
-    return error_set(err,
-                     -ENOENT,
-                     "%s \"%s\" not found",
-                     request->kind->singular,
-                     request->name);
+        return error_set(err, -ENOENT, "%s \"%s\" not found (did you mean \"%s\"?)",
+                         request->kind->singular, request->name, near);
+    if ((request->kind->flags & KIND_NAMESPACED) != 0 && request->namespace != NULL)
+        return error_set(err, -ENOENT, "%s \"%s\" not found in namespace \"%s\"",
+                         request->kind->singular, request->name, request->namespace);
+    return error_set(err, -ENOENT, "%s \"%s\" not found", request->kind->singular, request->name);
 }
 
 long
@@ -239,42 +202,26 @@ kctl_utc_offset(void)
 }
 
 int
-kctl_ask(struct kctl *kctl,
-         const char *path,
-         struct arena *arena,
-         struct json **ret_answer,
+kctl_ask(struct kctl *kctl, const char *path, struct arena *arena, struct json **ret_answer,
          struct error *err)
 {
     int r = kctl_open(kctl, err);
 
-    return r < 0 ? r
-                 : inquiry_run(kctl->connection,
-                               HTTP_GET,
-                               path,
-                               NULL,
-                               arena,
-                               ret_answer,
-                               err);
+    return r < 0 ? r : inquiry_run(kctl->connection, HTTP_GET, path, NULL, arena, ret_answer, err);
 }
 
 int
-kctl_call(struct kctl *kctl,
-          const struct client_request *request,
-          struct arena *arena,
-          struct json **ret_answer,
-          struct error *err)
+kctl_call(struct kctl *kctl, const struct client_request *request, struct arena *arena,
+          struct json **ret_answer, struct error *err)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct client_request local = *request;
     int r;
 
-    if (request->accept != NULL
-        && (request->verb == CLIENT_GET || request->verb == CLIENT_LIST))
-        local.query = arena_printf(arena,
-                                   "%s%skiln.hpc/utcOffset=%ld",
+    if (request->accept != NULL && (request->verb == CLIENT_GET || request->verb == CLIENT_LIST))
+        local.query = arena_printf(arena, "%s%skiln.hpc/utcOffset=%ld",
                                    request->query != NULL ? request->query : "",
-                                   request->query != NULL ? "&" : "",
-                                   kctl_utc_offset());
+                                   request->query != NULL ? "&" : "", kctl_utc_offset());
     r = call(kctl, &local, arena, &sync_call, ret_answer, err);
     if (r < 0 && is_missing_name(request, &sync_call))
         return refuse_missing(kctl, request, err);
@@ -282,11 +229,8 @@ kctl_call(struct kctl *kctl,
 }
 
 int
-kctl_get(struct kctl *kctl,
-         const struct target_object *object,
-         struct arena *arena,
-         struct json **ret_object,
-         struct error *err)
+kctl_get(struct kctl *kctl, const struct target_object *object, struct arena *arena,
+         struct json **ret_object, struct error *err)
 {
     const struct client_request request = {
         .verb = CLIENT_GET,
@@ -299,11 +243,8 @@ kctl_get(struct kctl *kctl,
 }
 
 int
-kctl_find(struct kctl *kctl,
-          const struct target_object *object,
-          struct arena *arena,
-          struct json **ret_object,
-          struct error *err)
+kctl_find(struct kctl *kctl, const struct target_object *object, struct arena *arena,
+          struct json **ret_object, struct error *err)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     const struct client_request request = {
@@ -322,12 +263,8 @@ kctl_find(struct kctl *kctl,
 }
 
 int
-kctl_list(struct kctl *kctl,
-          const struct target_object *collection,
-          const char *label_selector,
-          const char *field_selector,
-          struct arena *arena,
-          struct json **ret_items,
+kctl_list(struct kctl *kctl, const struct target_object *collection, const char *label_selector,
+          const char *field_selector, struct arena *arena, struct json **ret_items,
           struct error *err)
 {
     struct client_request request = {
@@ -351,19 +288,14 @@ kctl_list(struct kctl *kctl,
         for (uint32_t i = 0; i < json_count(more); i++)
             json_append(arena, items, json_at(more, i));
         request.continue_token = json_path_text(page, "metadata.continue");
-    } while (request.continue_token != NULL
-             && request.continue_token[0] != '\0');
+    } while (request.continue_token != NULL && request.continue_token[0] != '\0');
     *ret_items = items;
     return 0;
 }
 
 int
-kctl_patch(struct kctl *kctl,
-           const struct target_object *object,
-           struct json *patch,
-           struct arena *arena,
-           struct json **ret_object,
-           struct error *err)
+kctl_patch(struct kctl *kctl, const struct target_object *object, struct json *patch,
+           struct arena *arena, struct json **ret_object, struct error *err)
 {
     const struct client_request request = {
         .verb = CLIENT_MERGE_PATCH,

@@ -27,9 +27,8 @@ struct kctl {
     const char *namespace; /* of -n, or NULL */
     const char *as_user;   /* of --as, or NULL */
     struct connection *connection;
-    bool takes_tasks; /* tasks are valid where a job or a pod is expected */
-    const char
-        *for_tasks; /* for a verb that accepts no tasks: the command to use
+    bool takes_tasks;      /* tasks are valid where a job or a pod is expected */
+    const char *for_tasks; /* for a verb that accepts no tasks: the command to use
                      * instead */
     bool has_said_waiting; /* the message about throttling was printed */
 };
@@ -64,48 +63,28 @@ long kctl_utc_offset(void);
  * NULL if the answer is not needed. Warnings of the server are printed to
  * standard error.
  */
-int kctl_call(struct kctl *kctl,
-              const struct client_request *request,
-              struct arena *arena,
-              struct json **ret_answer,
-              struct error *err);
+int kctl_call(struct kctl *kctl, const struct client_request *request, struct arena *arena,
+              struct json **ret_answer, struct error *err);
 
 /* GET of a path outside the API's kinds ("/kiln/v1/nodes"); errors as for
  * inquiry_run (cli/connect/inquiry.h). Connects first.
  */
-int kctl_ask(struct kctl *kctl,
-             const char *path,
-             struct arena *arena,
-             struct json **ret_answer,
+int kctl_ask(struct kctl *kctl, const char *path, struct arena *arena, struct json **ret_answer,
              struct error *err);
 
 /* The calls that verbs make. Patch sends a merge patch. List joins all pages
  * into one array. Find: like get, but for an object that does not exist it
  * returns NULL and no error.
  */
-int kctl_find(struct kctl *kctl,
-              const struct target_object *object,
-              struct arena *arena,
-              struct json **ret_object,
+int kctl_find(struct kctl *kctl, const struct target_object *object, struct arena *arena,
+              struct json **ret_object, struct error *err);
+int kctl_get(struct kctl *kctl, const struct target_object *object, struct arena *arena,
+             struct json **ret_object, struct error *err);
+int kctl_list(struct kctl *kctl, const struct target_object *collection, const char *label_selector,
+              const char *field_selector, struct arena *arena, struct json **ret_items,
               struct error *err);
-int kctl_get(struct kctl *kctl,
-             const struct target_object *object,
-             struct arena *arena,
-             struct json **ret_object,
-             struct error *err);
-int kctl_list(struct kctl *kctl,
-              const struct target_object *collection,
-              const char *label_selector,
-              const char *field_selector,
-              struct arena *arena,
-              struct json **ret_items,
-              struct error *err);
-int kctl_patch(struct kctl *kctl,
-               const struct target_object *object,
-               struct json *patch,
-               struct arena *arena,
-               struct json **ret_object,
-               struct error *err);
+int kctl_patch(struct kctl *kctl, const struct target_object *object, struct json *patch,
+               struct arena *arena, struct json **ret_object, struct error *err);
 
 /* "node/n7" */
 const char *kctl_label(const struct target_object *object, struct arena *arena);

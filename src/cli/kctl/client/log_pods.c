@@ -21,32 +21,24 @@
 static int64_t
 attempt_of(const struct json *pod)
 {
-    const char *text = json_get_text(json_get_path(pod, "metadata.annotations"),
-                                     ANNOTATION_ATTEMPT);
+    const char *text =
+        json_get_text(json_get_path(pod, "metadata.annotations"), ANNOTATION_ATTEMPT);
 
     return text != NULL ? strtoll(text, NULL, 10) + 1 : 1;
 }
 
 int
-log_pods_refuse_attempt(const struct target_object *job,
-                        int64_t attempt,
-                        const struct json *newest,
-                        struct arena *arena,
-                        struct error *err)
+log_pods_refuse_attempt(const struct target_object *job, int64_t attempt, const struct json *newest,
+                        struct arena *arena, struct error *err)
 {
     if (newest != NULL && attempt_of(newest) > attempt)
-        return error_set(err,
-                         -ENOENT,
+        return error_set(err, -ENOENT,
                          "the output of attempt %" PRId64 " of %s can no "
                          "longer be found: its pod is gone; 'kctl history' "
                          "shows how it ended",
-                         attempt,
-                         kctl_label(job, arena));
-    return error_set(err,
-                     -ENOENT,
-                     "%s has no attempt %" PRId64 "; 'kctl history' lists them",
-                     kctl_label(job, arena),
-                     attempt);
+                         attempt, kctl_label(job, arena));
+    return error_set(err, -ENOENT, "%s has no attempt %" PRId64 "; 'kctl history' lists them",
+                     kctl_label(job, arena), attempt);
 }
 
 const struct json *
@@ -59,18 +51,15 @@ log_pods_find_attempt(const struct json *pods, int64_t attempt)
 }
 
 void
-log_pods_tell_of_others(const struct target_object *job,
-                        const struct json *pods,
+log_pods_tell_of_others(const struct target_object *job, const struct json *pods,
                         const struct json *chosen)
 {
-    const char *index =
-        json_get_text(json_get_path(chosen, "metadata.labels"), INDEX);
+    const char *index = json_get_text(json_get_path(chosen, "metadata.labels"), INDEX);
     unsigned others = 0;
 
     for (uint32_t i = 0; index != NULL && i < json_count(pods); i++) {
         const char *other =
-            json_get_text(json_get_path(json_at(pods, i), "metadata.labels"),
-                          INDEX);
+            json_get_text(json_get_path(json_at(pods, i), "metadata.labels"), INDEX);
 
         others += other != NULL && strcmp(other, index) != 0;
     }
@@ -79,7 +68,5 @@ log_pods_tell_of_others(const struct target_object *job,
                 "kctl: logs: this is %s of the %u pods of job/%s; 'kctl logs "
                 "pod NAME' shows another one (for a job array, 'kctl logs "
                 "JOB_TASK')\n",
-                json_path_text(chosen, "metadata.name"),
-                others + 1,
-                job->name);
+                json_path_text(chosen, "metadata.name"), others + 1, job->name);
 }

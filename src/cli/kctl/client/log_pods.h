@@ -13,21 +13,16 @@ struct json;
 struct target_object;
 
 /* The newest pod of that attempt, counted from 1; NULL: there is none. */
-const struct json *log_pods_find_attempt(const struct json *pods,
-                                         int64_t attempt);
+const struct json *log_pods_find_attempt(const struct json *pods, int64_t attempt);
 
 /* Always fails (-ENOENT); the error says whether the attempt is gone or never
  * existed. The newest pod may be NULL.
  */
-int log_pods_refuse_attempt(const struct target_object *job,
-                            int64_t attempt,
-                            const struct json *newest,
-                            struct arena *arena,
-                            struct error *err);
+int log_pods_refuse_attempt(const struct target_object *job, int64_t attempt,
+                            const struct json *newest, struct arena *arena, struct error *err);
 
 /* Prints to standard error how many other indexes have output, because the log
  * shown is that of one index.
  */
-void log_pods_tell_of_others(const struct target_object *job,
-                             const struct json *pods,
+void log_pods_tell_of_others(const struct target_object *job, const struct json *pods,
                              const struct json *chosen);

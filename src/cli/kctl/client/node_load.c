@@ -28,9 +28,7 @@ add_cpus(struct node_load *load, const char *list)
 }
 
 static void
-add_allocation(struct node_load *load,
-               struct arena *arena,
-               const struct json *allocation)
+add_allocation(struct node_load *load, struct arena *arena, const struct json *allocation)
 {
     const struct json *memory = json_get(allocation, "memory");
 
@@ -69,10 +67,8 @@ add_remnants(struct map *loads, struct arena *arena, const struct json *node)
     const struct json *remnants = json_get_path(node, "status.remnants");
 
     for (uint32_t i = 0; i < json_count(remnants); i++)
-        add_allocation(
-            load_of(loads, arena, json_path_text(node, "metadata.name")),
-            arena,
-            json_get(remnants->members[i].value, "allocation"));
+        add_allocation(load_of(loads, arena, json_path_text(node, "metadata.name")), arena,
+                       json_get(remnants->members[i].value, "allocation"));
 }
 
 static void
@@ -88,8 +84,7 @@ add_pod(struct map *loads, struct arena *arena, const struct json *pod)
     load->pods++;
     add_allocation(load, arena, json_get_path(pod, "status.allocation"));
     for (uint32_t i = 0; i < json_count(containers); i++) {
-        const struct json *requests =
-            json_get_path(json_at(containers, i), "resources.requests");
+        const struct json *requests = json_get_path(json_at(containers, i), "resources.requests");
 
         load->mcpu += amount(requests, "cpu", true);
         load->memory_bytes += amount(requests, "memory", false);
@@ -97,28 +92,19 @@ add_pod(struct map *loads, struct arena *arena, const struct json *pod)
 }
 
 int
-node_loads_collect(struct kctl *kctl,
-                   const char *label_selector,
-                   struct arena *arena,
-                   struct map *loads,
-                   struct json **ret_nodes,
-                   struct error *err)
+node_loads_collect(struct kctl *kctl, const char *label_selector, struct arena *arena,
+                   struct map *loads, struct json **ret_nodes, struct error *err)
 {
     const struct target_object nodes = {.kind = &node_kind};
     const struct target_object pods = {.kind = &pod_kind};
     struct json *items = NULL;
-    int r =
-        kctl_list(kctl, &nodes, label_selector, NULL, arena, ret_nodes, err);
+    int r = kctl_list(kctl, &nodes, label_selector, NULL, arena, ret_nodes, err);
 
     if (r == 0)
-        r = kctl_list(kctl,
-                      &pods,
-                      NULL,
+        r = kctl_list(kctl, &pods, NULL,
                       "spec.nodeName!=,status.phase!=Succeeded,"
                       "status.phase!=Failed",
-                      arena,
-                      &items,
-                      err);
+                      arena, &items, err);
     for (uint32_t i = 0; i < json_count(items); i++)
         add_pod(loads, arena, json_at(items, i));
     for (uint32_t i = 0; i < json_count(*ret_nodes); i++)
@@ -127,19 +113,14 @@ node_loads_collect(struct kctl *kctl,
 }
 
 static bool
-is_free(const struct node_load *load,
-        const struct topology *t,
-        unsigned numa,
-        unsigned core)
+is_free(const struct node_load *load, const struct topology *t, unsigned numa, unsigned core)
 {
     return bitset_contains(&t->numa[numa].pus, &t->cores[core].pus)
            && !bitset_intersects(&load->cpus, &t->cores[core].pus);
 }
 
 unsigned
-node_load_free_cores(const struct node_load *load,
-                     const struct topology *t,
-                     unsigned numa)
+node_load_free_cores(const struct node_load *load, const struct topology *t, unsigned numa)
 {
     unsigned count = 0;
 
@@ -149,9 +130,7 @@ node_load_free_cores(const struct node_load *load,
 }
 
 int64_t
-node_load_free_bytes(const struct node_load *load,
-                     const struct topology *t,
-                     unsigned numa)
+node_load_free_bytes(const struct node_load *load, const struct topology *t, unsigned numa)
 {
     int64_t bytes = (int64_t)t->numa[numa].memory_bytes;
 

@@ -36,17 +36,10 @@ struct node_load {
 /* Reads the nodes (label_selector may be NULL) and fills `loads`, a map by node
  * name; a node without pods is not in the map.
  */
-int node_loads_collect(struct kctl *kctl,
-                       const char *label_selector,
-                       struct arena *arena,
-                       struct map *loads,
-                       struct json **ret_nodes,
-                       struct error *err);
+int node_loads_collect(struct kctl *kctl, const char *label_selector, struct arena *arena,
+                       struct map *loads, struct json **ret_nodes, struct error *err);
 
 /* The free cores or bytes of the NUMA node with that index. */
-unsigned node_load_free_cores(const struct node_load *load,
-                              const struct topology *t,
+unsigned node_load_free_cores(const struct node_load *load, const struct topology *t,
                               unsigned numa);
-int64_t node_load_free_bytes(const struct node_load *load,
-                             const struct topology *t,
-                             unsigned numa);
+int64_t node_load_free_bytes(const struct node_load *load, const struct topology *t, unsigned numa);

@@ -33,14 +33,11 @@ finish(struct condition_wait *u)
 }
 
 static void
-object_changed(const struct object *old_object,
-               const struct object *new_object,
-               void *context)
+object_changed(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct condition_wait *u = context;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct json *tree =
-        new_object != NULL ? object_tree(new_object, arena) : NULL;
+    const struct json *tree = new_object != NULL ? object_tree(new_object, arena) : NULL;
 
     (void)old_object;
     if (!u->is_over && u->is_met(tree, u->context))
@@ -52,8 +49,7 @@ objects_listed(void *context)
 {
     struct condition_wait *u = context;
 
-    if (informer_count(u->informer) == 0 && !u->is_over
-        && u->is_met(NULL, u->context))
+    if (informer_count(u->informer) == 0 && !u->is_over && u->is_met(NULL, u->context))
         finish(u);
 }
 
@@ -67,12 +63,8 @@ time_is_up(void *context)
 }
 
 int
-wait_for_condition(struct kctl *kctl,
-                   const struct target_object *object,
-                   int64_t timeout_us,
-                   wait_condition_fn *is_met,
-                   void *context,
-                   struct error *err)
+wait_for_condition(struct kctl *kctl, const struct target_object *object, int64_t timeout_us,
+                   wait_condition_fn *is_met, void *context, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_FREE char *selector = xasprintf("metadata.name=%s", object->name);
@@ -103,10 +95,7 @@ wait_for_condition(struct kctl *kctl,
     outage_notice_free(outage);
     informer_free(u.informer);
     if (u.has_timed_out)
-        return error_set(err,
-                         -ETIMEDOUT,
-                         "timed out waiting for %s",
-                         kctl_label(object, arena));
+        return error_set(err, -ETIMEDOUT, "timed out waiting for %s", kctl_label(object, arena));
     return 0;
 }
 
@@ -118,9 +107,7 @@ is_gone(const struct json *object, void *context)
 }
 
 int
-wait_for_deletion(struct kctl *kctl,
-                  const struct target_object *object,
-                  int64_t timeout_us,
+wait_for_deletion(struct kctl *kctl, const struct target_object *object, int64_t timeout_us,
                   struct error *err)
 {
     return wait_for_condition(kctl, object, timeout_us, is_gone, NULL, err);

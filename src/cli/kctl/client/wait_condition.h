@@ -20,13 +20,7 @@ typedef bool wait_condition_fn(const struct json *object, void *context);
 
 /* 0 when `is_met` returns true; -ETIMEDOUT after timeout_us, unless that is 0.
  */
-int wait_for_condition(struct kctl *kctl,
-                       const struct target_object *object,
-                       int64_t timeout_us,
-                       wait_condition_fn *is_met,
-                       void *context,
-                       struct error *err);
-int wait_for_deletion(struct kctl *kctl,
-                      const struct target_object *object,
-                      int64_t timeout_us,
+int wait_for_condition(struct kctl *kctl, const struct target_object *object, int64_t timeout_us,
+                       wait_condition_fn *is_met, void *context, struct error *err);
+int wait_for_deletion(struct kctl *kctl, const struct target_object *object, int64_t timeout_us,
                       struct error *err);

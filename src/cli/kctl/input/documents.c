@@ -36,10 +36,7 @@ append(struct documents *all, struct arena *arena, const struct document *one)
 }
 
 static int
-refuse_kind(const char *source,
-            const char *version,
-            const char *name,
-            struct error *err)
+refuse_kind(const char *source, const char *version, const char *name, struct error *err)
 {
     const char *names[64];
     const char *near;
@@ -49,27 +46,14 @@ refuse_kind(const char *source,
         names[n++] = kinds[i]->name;
     near = spelling_nearest(name, names, n);
     if (near != NULL && strcmp(near, name) != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "%s: unknown kind '%s' (did you mean '%s'?)",
-                         source,
-                         name,
+        return error_set(err, -EINVAL, "%s: unknown kind '%s' (did you mean '%s'?)", source, name,
                          near);
-    return error_set(err,
-                     -EINVAL,
-                     "%s: unknown kind '%s' of version '%s'",
-                     source,
-                     name,
-                     version);
+    return error_set(err, -EINVAL, "%s: unknown kind '%s' of version '%s'", source, name, version);
 }
 
 static int
-take_object(struct kctl *kctl,
-            struct arena *arena,
-            struct documents *all,
-            struct json *object,
-            const char *source,
-            struct error *err)
+take_object(struct kctl *kctl, struct arena *arena, struct documents *all, struct json *object,
+            const char *source, struct error *err)
 {
     const char *version = json_get_text(object, "apiVersion");
     const char *name = json_get_text(object, "kind");
@@ -77,40 +61,26 @@ take_object(struct kctl *kctl,
     struct document one = {.object = object, .source = source};
 
     if (version == NULL || name == NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "%s: apiVersion and kind are required",
-                         source);
+        return error_set(err, -EINVAL, "%s: apiVersion and kind are required", source);
     one.target.kind = kind_find_by_name(version, name);
     if (one.target.kind == NULL)
         return refuse_kind(source, version, name, err);
     one.target.name = json_path_text(object, "metadata.name");
-    if (one.target.name == NULL
-        && json_path_text(object, "metadata.generateName") == NULL)
+    if (one.target.name == NULL && json_path_text(object, "metadata.generateName") == NULL)
         return error_set(err, -EINVAL, "%s: metadata.name is required", source);
     if ((one.target.kind->flags & KIND_NAMESPACED) != 0) {
-        if (namespace != NULL && kctl->namespace != NULL
-            && strcmp(namespace, kctl->namespace) != 0)
-            return error_set(err,
-                             -EINVAL,
-                             "%s: its namespace is '%s', but -n gives '%s'",
-                             source,
-                             namespace,
-                             kctl->namespace);
-        one.target.namespace =
-            namespace != NULL ? namespace : kctl_namespace(kctl);
+        if (namespace != NULL && kctl->namespace != NULL && strcmp(namespace, kctl->namespace) != 0)
+            return error_set(err, -EINVAL, "%s: its namespace is '%s', but -n gives '%s'", source,
+                             namespace, kctl->namespace);
+        one.target.namespace = namespace != NULL ? namespace : kctl_namespace(kctl);
     }
     append(all, arena, &one);
     return 0;
 }
 
 static int
-take_document(struct kctl *kctl,
-              struct arena *arena,
-              struct documents *all,
-              struct json *document,
-              const char *source,
-              struct error *err)
+take_document(struct kctl *kctl, struct arena *arena, struct documents *all, struct json *document,
+              const char *source, struct error *err)
 {
     const char *name = json_get_text(document, "kind");
     const struct json *items = json_get(document, "items");
@@ -124,22 +94,14 @@ take_document(struct kctl *kctl,
         || strcmp(name + strlen(name) - 4, "List") != 0)
         return take_object(kctl, arena, all, document, source, err);
     for (uint32_t i = 0; i < json_count(items) && r == 0; i++)
-        r = take_object(kctl,
-                        arena,
-                        all,
-                        json_at(items, i),
-                        arena_printf(arena, "%s, item %u", source, i + 1),
-                        err);
+        r = take_object(kctl, arena, all, json_at(items, i),
+                        arena_printf(arena, "%s, item %u", source, i + 1), err);
     return r;
 }
 
 static int
-take_text(struct kctl *kctl,
-          struct arena *arena,
-          struct documents *all,
-          const struct strbuf *text,
-          const char *file,
-          struct error *err)
+take_text(struct kctl *kctl, struct arena *arena, struct documents *all, const struct strbuf *text,
+          const char *file, struct error *err)
 {
     CLEANUP(yaml_reader_freep)
     struct yaml_reader *reader = yaml_reader_new(text->text, text->length);
@@ -174,10 +136,7 @@ read_file(const char *file, struct strbuf *text, struct error *err)
 }
 
 static int
-take_file(struct kctl *kctl,
-          struct arena *arena,
-          struct documents *all,
-          const char *file,
+take_file(struct kctl *kctl, struct arena *arena, struct documents *all, const char *file,
           struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -185,11 +144,7 @@ take_file(struct kctl *kctl,
 
     if (r < 0)
         return r;
-    return take_text(kctl,
-                     arena,
-                     all,
-                     &text,
-                     strcmp(file, "-") == 0 ? "standard input" : file,
+    return take_text(kctl, arena, all, &text, strcmp(file, "-") == 0 ? "standard input" : file,
                      err);
 }
 
@@ -213,15 +168,11 @@ is_directory(const char *file)
 {
     struct stat st;
 
-    return strcmp(file, "-") != 0 && stat(file, &st) == 0
-           && S_ISDIR(st.st_mode);
+    return strcmp(file, "-") != 0 && stat(file, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int
-take_directory(struct kctl *kctl,
-               struct arena *arena,
-               struct documents *all,
-               const char *directory,
+take_directory(struct kctl *kctl, struct arena *arena, struct documents *all, const char *directory,
                struct error *err)
 {
     struct dirent **entries = NULL;
@@ -233,18 +184,11 @@ take_directory(struct kctl *kctl,
         return error_wrap(err, r, "reading '%s'", directory);
     }
     if (n == 0)
-        r = error_set(err,
-                      -ENOENT,
-                      "'%s' contains no files *.yaml, *.yml or *.json",
-                      directory);
+        r = error_set(err, -ENOENT, "'%s' contains no files *.yaml, *.yml or *.json", directory);
     for (int i = 0; i < n; i++) {
         if (r == 0)
-            r = take_file(
-                kctl,
-                arena,
-                all,
-                arena_printf(arena, "%s/%s", directory, entries[i]->d_name),
-                err);
+            r = take_file(kctl, arena, all,
+                          arena_printf(arena, "%s/%s", directory, entries[i]->d_name), err);
         free(entries[i]);
     }
     free(entries);
@@ -252,26 +196,17 @@ take_directory(struct kctl *kctl,
 }
 
 int
-documents_read(struct kctl *kctl,
-               const struct option_texts *files,
-               struct arena *arena,
-               struct documents *ret_documents,
-               struct error *err)
+documents_read(struct kctl *kctl, const struct option_texts *files, struct arena *arena,
+               struct documents *ret_documents, struct error *err)
 {
     int r = 0;
 
     memset(ret_documents, 0, sizeof(*ret_documents));
     if (files->count == 0)
-        return error_set(err,
-                         -EINVAL,
-                         "-f FILE is required ('-' reads the standard input)");
+        return error_set(err, -EINVAL, "-f FILE is required ('-' reads the standard input)");
     for (size_t i = 0; i < files->count && r == 0; i++)
         r = is_directory(files->items[i])
-                ? take_directory(kctl,
-                                 arena,
-                                 ret_documents,
-                                 files->items[i],
-                                 err)
+                ? take_directory(kctl, arena, ret_documents, files->items[i], err)
                 : take_file(kctl, arena, ret_documents, files->items[i], err);
     if (r == 0 && ret_documents->count == 0)
         return error_set(err, -EINVAL, "the files contain no objects");

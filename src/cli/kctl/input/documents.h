@@ -28,8 +28,5 @@ struct documents {
 /* Reads all files before the caller acts on the first. Errors name the file and
  * the document.
  */
-int documents_read(struct kctl *kctl,
-                   const struct option_texts *files,
-                   struct arena *arena,
-                   struct documents *ret_documents,
-                   struct error *err);
+int documents_read(struct kctl *kctl, const struct option_texts *files, struct arena *arena,
+                   struct documents *ret_documents, struct error *err);

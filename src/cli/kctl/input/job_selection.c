@@ -39,13 +39,9 @@ refuse_state(const char *word, struct error *err)
         names[n++] = groups[i].word;
     near = spelling_nearest(word, names, n);
     if (near != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "--state: '%s' is not a state (did you mean '%s'?)",
-                         word,
+        return error_set(err, -EINVAL, "--state: '%s' is not a state (did you mean '%s'?)", word,
                          near);
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "--state: '%s' is not a state (such as Pending, Running, "
                      "Failed, active or ended)",
                      word);
@@ -74,11 +70,7 @@ check_text(const char *option, const char *text, struct error *err)
     if (text[0] == '\0')
         return error_set(err, -EINVAL, "%s is empty", option);
     if (strpbrk(text, ",=!\\") != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "%s: '%s' is not a valid name",
-                         option,
-                         text);
+        return error_set(err, -EINVAL, "%s: '%s' is not a valid name", option, text);
     return 0;
 }
 
@@ -94,10 +86,7 @@ check_node(const char *name, struct error *err)
         return error_set(err, -EINVAL, "--node is empty");
     for (const char *p = name; *p != '\0'; p++)
         if (!isalnum((unsigned char)*p) && *p != '-' && *p != '.')
-            return error_set(err,
-                             -EINVAL,
-                             "--node: '%.80s' is not a valid node name",
-                             name);
+            return error_set(err, -EINVAL, "--node: '%.80s' is not a valid node name", name);
     return 0;
 }
 
@@ -136,8 +125,8 @@ job_selection_check(struct job_selection *s, struct error *err)
 bool
 job_selection_is_empty(const struct job_selection *s)
 {
-    return s->account == NULL && s->name == NULL && s->node == NULL
-           && s->partition == NULL && s->state == NULL && s->user == NULL;
+    return s->account == NULL && s->name == NULL && s->node == NULL && s->partition == NULL
+           && s->state == NULL && s->user == NULL;
 }
 
 static void
@@ -158,20 +147,14 @@ add_states(struct strbuf *out, uint32_t states)
             add(out, "status.state", job_state_words(s)->name);
             return;
         }
-    for (enum job_state s = JOB_STATE_PENDING;
-         states != 0 && s < JOB_STATE_COUNT;
-         s++)
+    for (enum job_state s = JOB_STATE_PENDING; states != 0 && s < JOB_STATE_COUNT; s++)
         if ((states & JOB_STATE_BIT(s)) == 0)
-            strbuf_printf(out,
-                          "%sstatus.state!=%s",
-                          out->length > 0 ? "," : "",
+            strbuf_printf(out, "%sstatus.state!=%s", out->length > 0 ? "," : "",
                           job_state_words(s)->name);
 }
 
 int
-job_selection_find_own_user(const struct kctl *kctl,
-                            struct arena *arena,
-                            const char **ret_name,
+job_selection_find_own_user(const struct kctl *kctl, struct arena *arena, const char **ret_name,
                             struct error *err)
 {
     const struct passwd *user;
@@ -182,8 +165,7 @@ job_selection_find_own_user(const struct kctl *kctl,
     }
     user = getpwuid(getuid());
     if (user == NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "uid %u has no user name on this machine; use --user "
                          "to say whose jobs you mean",
                          (unsigned)getuid());
@@ -192,9 +174,7 @@ job_selection_find_own_user(const struct kctl *kctl,
 }
 
 const char *
-job_selection_fields(const struct job_selection *s,
-                     const char *more,
-                     struct arena *arena)
+job_selection_fields(const struct job_selection *s, const char *more, struct arena *arena)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
@@ -207,24 +187,18 @@ job_selection_fields(const struct job_selection *s,
 }
 
 const char *
-job_selection_query(const struct job_selection *s,
-                    const char *more,
-                    struct arena *arena)
+job_selection_query(const struct job_selection *s, const char *more, struct arena *arena)
 {
     if (s->node == NULL)
         return more;
-    return arena_printf(arena,
-                        "%s%skiln.hpc/node=%s",
-                        more != NULL ? more : "",
-                        more != NULL ? "&" : "",
-                        s->node);
+    return arena_printf(arena, "%s%skiln.hpc/node=%s", more != NULL ? more : "",
+                        more != NULL ? "&" : "", s->node);
 }
 
 const char *
 job_selection_namespace(const struct job_selection *s)
 {
-    return s->account != NULL && strchr(s->account, ',') == NULL ? s->account
-                                                                 : NULL;
+    return s->account != NULL && strchr(s->account, ',') == NULL ? s->account : NULL;
 }
 
 static bool
@@ -244,9 +218,7 @@ is_among(const char *list, const char *name)
 }
 
 bool
-job_selection_has(const struct job_selection *s,
-                  const char *namespace,
-                  const char *name,
+job_selection_has(const struct job_selection *s, const char *namespace, const char *name,
                   const char *state)
 {
     const enum job_state is = job_state_of_name(state);

@@ -30,35 +30,34 @@ struct job_selection {
     uint32_t states; /* parsed from `state`; 0: all */
 };
 
-#define JOB_SELECTION_OPTIONS(holder, at)                                  \
-    {.name = "account",                                                    \
-     .argument = "NAME",                                                   \
-     .help = "only jobs of this account (namespace), or of A,B",           \
-     .type = OPTION_TEXT,                                                  \
-     .offset = offsetof(holder, at.account)},                              \
-        {.name = "name",                                                   \
-         .argument = "PATTERN",                                            \
-         .help = "only jobs with this name; '*' is any text, "             \
-                 "'?' a character",                                        \
-         .type = OPTION_TEXT,                                              \
-         .offset = offsetof(holder, at.name)},                             \
-        {.name = "partition",                                              \
-         .letter = 'p',                                                    \
-         .argument = "NAME",                                               \
-         .help = "only jobs that asked for this partition",                \
-         .type = OPTION_TEXT,                                              \
-         .offset = offsetof(holder, at.partition)},                        \
-        {.name = "state",                                                  \
-         .letter = 't',                                                    \
-         .argument = "STATE",                                              \
-         .help = "only jobs in this state, or in one of A,B: "             \
-                 "Pending, Running, Failed, ...; Slurm's codes work, too", \
-         .type = OPTION_TEXT,                                              \
-         .offset = offsetof(holder, at.state)},                            \
-    {                                                                      \
-        .name = "user", .letter = 'u', .argument = "NAME",                 \
-        .help = "only jobs of this user", .type = OPTION_TEXT,             \
-        .offset = offsetof(holder, at.user),                               \
+#define JOB_SELECTION_OPTIONS(holder, at)                                                    \
+    {.name = "account",                                                                      \
+     .argument = "NAME",                                                                     \
+     .help = "only jobs of this account (namespace), or of A,B",                             \
+     .type = OPTION_TEXT,                                                                    \
+     .offset = offsetof(holder, at.account)},                                                \
+        {.name = "name",                                                                     \
+         .argument = "PATTERN",                                                              \
+         .help = "only jobs with this name; '*' is any text, "                               \
+                 "'?' a character",                                                          \
+         .type = OPTION_TEXT,                                                                \
+         .offset = offsetof(holder, at.name)},                                               \
+        {.name = "partition",                                                                \
+         .letter = 'p',                                                                      \
+         .argument = "NAME",                                                                 \
+         .help = "only jobs that asked for this partition",                                  \
+         .type = OPTION_TEXT,                                                                \
+         .offset = offsetof(holder, at.partition)},                                          \
+        {.name = "state",                                                                    \
+         .letter = 't',                                                                      \
+         .argument = "STATE",                                                                \
+         .help = "only jobs in this state, or in one of A,B: "                               \
+                 "Pending, Running, Failed, ...; Slurm's codes work, too",                   \
+         .type = OPTION_TEXT,                                                                \
+         .offset = offsetof(holder, at.state)},                                              \
+    {                                                                                        \
+        .name = "user", .letter = 'u', .argument = "NAME", .help = "only jobs of this user", \
+        .type = OPTION_TEXT, .offset = offsetof(holder, at.user),                            \
     }
 
 /* Parses the states; -EINVAL, with the nearest valid one. */
@@ -67,30 +66,24 @@ int job_selection_check(struct job_selection *selection, struct error *err);
 bool job_selection_is_empty(const struct job_selection *selection);
 
 /* The name of the user, or of --as. -EINVAL: the user has no name. */
-int job_selection_find_own_user(const struct kctl *kctl,
-                                struct arena *arena,
-                                const char **ret_name,
+int job_selection_find_own_user(const struct kctl *kctl, struct arena *arena, const char **ret_name,
                                 struct error *err);
 
 /* The field selector; `more` ("status.finished=false", or NULL) is added to it.
  * NULL: select everything.
  */
-const char *job_selection_fields(const struct job_selection *selection,
-                                 const char *more,
+const char *job_selection_fields(const struct job_selection *selection, const char *more,
                                  struct arena *arena);
 
 /* The query for a list of jobs: `more` ("includeObject=Object", or NULL) and
  * the node. NULL: no query.
  */
-const char *job_selection_query(const struct job_selection *selection,
-                                const char *more,
+const char *job_selection_query(const struct job_selection *selection, const char *more,
                                 struct arena *arena);
 
 /* The namespace if the selection has exactly one; NULL: several, or all. */
 const char *job_selection_namespace(const struct job_selection *selection);
 
 /* Whether a job meets the conditions that the server did not check. */
-bool job_selection_has(const struct job_selection *selection,
-                       const char *namespace,
-                       const char *name,
-                       const char *state);
+bool job_selection_has(const struct job_selection *selection, const char *namespace,
+                       const char *name, const char *state);

@@ -26,10 +26,7 @@ name_choice_has(const struct json *object, int n_names, char **names)
 }
 
 int
-name_choice_check(const struct json *objects,
-                  const char *what,
-                  int n_names,
-                  char **names,
+name_choice_check(const struct json *objects, const char *what, int n_names, char **names,
                   struct error *err)
 {
     for (int i = 0; i < n_names; i++) {
@@ -38,11 +35,7 @@ name_choice_check(const struct json *objects,
         for (uint32_t o = 0; o < json_count(objects) && !is_there; o++)
             is_there = is_named(json_at(objects, o), names[i]);
         if (!is_there)
-            return error_set(err,
-                             -ENOENT,
-                             "there is no %s '%s'",
-                             what,
-                             names[i]);
+            return error_set(err, -ENOENT, "there is no %s '%s'", what, names[i]);
     }
     return 0;
 }

@@ -16,8 +16,5 @@ bool name_choice_has(const struct json *object, int n_names, char **names);
 /* -ENOENT with a text for the first name that no object of the list has; `what`
  * is the noun in the text ("partition").
  */
-int name_choice_check(const struct json *objects,
-                      const char *what,
-                      int n_names,
-                      char **names,
+int name_choice_check(const struct json *objects, const char *what, int n_names, char **names,
                       struct error *err);

@@ -40,14 +40,9 @@ resource_kind(const char *name, struct error *err)
     }
     near = spelling_nearest(name, names, n);
     if (near != NULL)
-        error_set(err,
-                  -EINVAL,
-                  "unknown resource type '%s' (did you mean '%s'?)",
-                  name,
-                  near);
+        error_set(err, -EINVAL, "unknown resource type '%s' (did you mean '%s'?)", name, near);
     else
-        error_set(err,
-                  -EINVAL,
+        error_set(err, -EINVAL,
                   "unknown resource type '%s'; 'kctl api-resources' lists "
                   "them",
                   name);
@@ -62,9 +57,7 @@ is_number(const char *text)
 
 /* Finds the job with that id. The name made from the id is tried first. */
 static int
-find_job(struct resource_parser *p,
-         struct target_object *object,
-         struct error *err)
+find_job(struct resource_parser *p, struct target_object *object, struct error *err)
 {
     const char *id = object->name;
     struct json *jobs = NULL;
@@ -77,18 +70,12 @@ find_job(struct resource_parser *p,
     r = kctl_find(p->kctl, &usual, p->arena, &job, err);
     if (r < 0)
         return r;
-    if (json_get_int(json_get(job, "status"), "id", 0)
-        == strtoll(id, NULL, 10)) {
+    if (json_get_int(json_get(job, "status"), "id", 0) == strtoll(id, NULL, 10)) {
         *object = usual;
         return 0;
     }
-    r = kctl_list(p->kctl,
-                  &everywhere,
-                  NULL,
-                  arena_printf(p->arena, "status.id=%s", id),
-                  p->arena,
-                  &jobs,
-                  err);
+    r = kctl_list(p->kctl, &everywhere, NULL, arena_printf(p->arena, "status.id=%s", id), p->arena,
+                  &jobs, err);
     if (r < 0)
         return r;
     job = json_at(jobs, 0);
@@ -121,11 +108,8 @@ append(struct resource_parser *p, const struct target_object *object)
 /* Adds the newest pod of a task; if the task has no pod, its job represents it.
  */
 static int
-add_task(struct resource_parser *p,
-         const struct target_object *job,
-         int64_t index,
-         const char *task,
-         struct error *err)
+add_task(struct resource_parser *p, const struct target_object *job, int64_t index,
+         const char *task, struct error *err)
 {
     struct target_object object = *job;
     struct json *pods = NULL;
@@ -135,8 +119,7 @@ add_task(struct resource_parser *p,
         return r;
     if (json_count(pods) > 0) {
         object.kind = &pod_kind;
-        object.name = json_path_text(json_at(pods, json_count(pods) - 1),
-                                     "metadata.name");
+        object.name = json_path_text(json_at(pods, json_count(pods) - 1), "metadata.name");
     }
     object.task = task;
     append(p, &object);
@@ -145,13 +128,9 @@ add_task(struct resource_parser *p,
 
 /* Adds "1042_7" or "1042_[3-9]". */
 static int
-add_tasks(struct resource_parser *p,
-          const struct kind *kind,
-          const char *text,
-          struct error *err)
+add_tasks(struct resource_parser *p, const struct kind *kind, const char *text, struct error *err)
 {
-    struct target_object object = {.kind = &job_kind,
-                                   .namespace = kctl_namespace(p->kctl)};
+    struct target_object object = {.kind = &job_kind, .namespace = kctl_namespace(p->kctl)};
     struct job_elements meant;
     struct task_list all;
     struct json *job = NULL;
@@ -161,13 +140,10 @@ add_tasks(struct resource_parser *p,
     if (r < 0)
         return r;
     if (meant.tasks.total > MOST_TASKS)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' means %" PRId64 " tasks; at most %d can be "
                          "shown",
-                         text,
-                         meant.tasks.total,
-                         MOST_TASKS);
+                         text, meant.tasks.total, MOST_TASKS);
     object.name = arena_printf(p->arena, "%" PRId64, meant.job);
     r = find_job(p, &object, err);
     if (r == 0)
@@ -176,70 +152,45 @@ add_tasks(struct resource_parser *p,
         return r;
     tasks = json_path_text(job, "spec.array.tasks");
     if (tasks == NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s': job %" PRId64 " is not a job array",
-                         text,
-                         meant.job);
+        return error_set(err, -EINVAL, "'%s': job %" PRId64 " is not a job array", text, meant.job);
     r = task_list_parse(p->arena, tasks, &all, err);
     for (int64_t i = 0; r == 0 && i < meant.tasks.total; i++) {
         const int64_t id = task_list_at(&meant.tasks, i);
         const int64_t index = task_list_index(&all, id);
 
         if (index < 0)
-            return error_set(err,
-                             -ENOENT,
-                             "job %" PRId64 " has no task %" PRId64
-                             "; it has %.80s",
-                             meant.job,
-                             id,
-                             tasks);
-        r = add_task(
-            p,
-            &object,
-            index,
-            arena_printf(p->arena, "%" PRId64 "_%" PRId64, meant.job, id),
-            err);
-        if (r == 0 && kind == &pod_kind
-            && p->into->items[p->into->count - 1].kind != &pod_kind)
-            return error_set(err,
-                             -ENOENT,
+            return error_set(err, -ENOENT, "job %" PRId64 " has no task %" PRId64 "; it has %.80s",
+                             meant.job, id, tasks);
+        r = add_task(p, &object, index,
+                     arena_printf(p->arena, "%" PRId64 "_%" PRId64, meant.job, id), err);
+        if (r == 0 && kind == &pod_kind && p->into->items[p->into->count - 1].kind != &pod_kind)
+            return error_set(err, -ENOENT,
                              "task %" PRId64 "_%" PRId64 " has no pod: it has "
                              "not started, or has ended; 'kctl get job "
                              "%" PRId64 "_%" PRId64 "' shows which",
-                             meant.job,
-                             id,
-                             meant.job,
-                             id);
+                             meant.job, id, meant.job, id);
     }
     return r;
 }
 
 static int
-add(struct resource_parser *p,
-    const struct kind *kind,
-    const char *name,
-    struct error *err)
+add(struct resource_parser *p, const struct kind *kind, const char *name, struct error *err)
 {
     struct target_object object = {.kind = kind, .name = name};
     int r = 0;
 
     if ((kind->flags & KIND_NAMESPACED) != 0)
         object.namespace = kctl_namespace(p->kctl);
-    if ((kind == &job_kind || kind == &pod_kind) && name != NULL
-        && job_elements_looks_like(name))
-        return p->kctl->takes_tasks
-                   ? add_tasks(p, kind, name, err)
-                   : error_set(err,
-                               -EINVAL,
-                               "'%s' names tasks of a job array, but this "
-                               "command works on whole %s; %s",
-                               name,
-                               kind->plural,
-                               p->kctl->for_tasks != NULL
-                                   ? p->kctl->for_tasks
-                                   : "'kctl cancel', 'hold', 'release', "
-                                     "'requeue' and 'get' also accept tasks");
+    if ((kind == &job_kind || kind == &pod_kind) && name != NULL && job_elements_looks_like(name))
+        return p->kctl->takes_tasks ? add_tasks(p, kind, name, err)
+                                    : error_set(err, -EINVAL,
+                                                "'%s' names tasks of a job array, but this "
+                                                "command works on whole %s; %s",
+                                                name, kind->plural,
+                                                p->kctl->for_tasks != NULL
+                                                    ? p->kctl->for_tasks
+                                                    : "'kctl cancel', 'hold', 'release', "
+                                                      "'requeue' and 'get' also accept tasks");
     if (kind == &job_kind && name != NULL && is_number(name))
         r = find_job(p, &object, err);
     if (r == 0)
@@ -253,16 +204,12 @@ add_pair(struct resource_parser *p, const char *text, struct error *err)
 {
     const char *slash = strchr(text, '/');
     const struct kind *kind =
-        resource_kind(arena_strndup(p->arena, text, (size_t)(slash - text)),
-                      err);
+        resource_kind(arena_strndup(p->arena, text, (size_t)(slash - text)), err);
 
     if (kind == NULL)
         return -EINVAL;
     if (slash[1] == '\0')
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' has no name after the slash",
-                         text);
+        return error_set(err, -EINVAL, "'%s' has no name after the slash", text);
     return add(p, kind, slash + 1, err);
 }
 
@@ -273,9 +220,7 @@ add_category(struct resource_parser *p, const char *name)
     bool any = false;
 
     for (unsigned i = 0; i < n_kinds; i++)
-        for (const char *const *c = kinds[i]->categories;
-             c != NULL && *c != NULL;
-             c++)
+        for (const char *const *c = kinds[i]->categories; c != NULL && *c != NULL; c++)
             if (strcmp(*c, name) == 0)
                 any = add(p, kinds[i], NULL, NULL) == 0;
     return any;
@@ -283,11 +228,7 @@ add_category(struct resource_parser *p, const char *name)
 
 /* Adds "pods" or "nodes,pods", with or without names after it. */
 static int
-add_type(struct resource_parser *p,
-         const char *types,
-         int n_names,
-         char **names,
-         struct error *err)
+add_type(struct resource_parser *p, const char *types, int n_names, char **names, struct error *err)
 {
     char *copy = arena_strdup(p->arena, types);
     char *rest = NULL;
@@ -311,10 +252,7 @@ add_type(struct resource_parser *p,
 }
 
 static int
-add_default(struct resource_parser *p,
-            const struct kind *kind,
-            const char *text,
-            struct error *err)
+add_default(struct resource_parser *p, const struct kind *kind, const char *text, struct error *err)
 {
     if (strchr(text, '/') != NULL)
         return add_pair(p, text, err);
@@ -332,30 +270,21 @@ is_needless_type(const struct kind *kind, int n_operands, char **operands)
 }
 
 int
-resource_parse(struct kctl *kctl,
-               const struct kind *default_kind,
-               int n_operands,
-               char **operands,
-               struct arena *arena,
-               struct named_resources *ret_resources,
-               struct error *err)
+resource_parse(struct kctl *kctl, const struct kind *default_kind, int n_operands, char **operands,
+               struct arena *arena, struct named_resources *ret_resources, struct error *err)
 {
-    struct resource_parser p = {.kctl = kctl,
-                                .arena = arena,
-                                .into = ret_resources};
+    struct resource_parser p = {.kctl = kctl, .arena = arena, .into = ret_resources};
     int r = 0;
     int i = 0;
 
     memset(ret_resources, 0, sizeof(*ret_resources));
     if (n_operands == 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          default_kind != NULL ? "which %s?"
                                               : "a resource type is required, "
                                                 "such as nodes, pods or jobs",
                          default_kind != NULL ? default_kind->singular : "");
-    if (default_kind == NULL
-        && (is_number(operands[0]) || job_elements_looks_like(operands[0])))
+    if (default_kind == NULL && (is_number(operands[0]) || job_elements_looks_like(operands[0])))
         default_kind = &job_kind;
     if (default_kind != NULL) {
         if (is_needless_type(default_kind, n_operands, operands))
@@ -368,9 +297,7 @@ resource_parse(struct kctl *kctl,
         return add_type(&p, operands[0], n_operands - 1, operands + 1, err);
     for (; i < n_operands && r == 0; i++) {
         if (strchr(operands[i], '/') == NULL)
-            return error_set(err,
-                             -EINVAL,
-                             "'%s' is not TYPE/NAME like the other arguments",
+            return error_set(err, -EINVAL, "'%s' is not TYPE/NAME like the other arguments",
                              operands[i]);
         r = add_pair(&p, operands[i], err);
     }
@@ -378,22 +305,12 @@ resource_parse(struct kctl *kctl,
 }
 
 int
-resource_parse_one(struct kctl *kctl,
-                   const struct kind *default_kind,
-                   int n_operands,
-                   char **operands,
-                   struct arena *arena,
-                   struct target_object *ret_object,
+resource_parse_one(struct kctl *kctl, const struct kind *default_kind, int n_operands,
+                   char **operands, struct arena *arena, struct target_object *ret_object,
                    struct error *err)
 {
     struct named_resources resources;
-    int r = resource_parse(kctl,
-                           default_kind,
-                           n_operands,
-                           operands,
-                           arena,
-                           &resources,
-                           err);
+    int r = resource_parse(kctl, default_kind, n_operands, operands, arena, &resources, err);
 
     if (r < 0)
         return r;
@@ -404,19 +321,11 @@ resource_parse_one(struct kctl *kctl,
 }
 
 static int
-add_members(struct resource_parser *p,
-            const struct target_object *collection,
-            const char *label_selector,
-            struct error *err)
+add_members(struct resource_parser *p, const struct target_object *collection,
+            const char *label_selector, struct error *err)
 {
     struct json *items = NULL;
-    int r = kctl_list(p->kctl,
-                      collection,
-                      label_selector,
-                      NULL,
-                      p->arena,
-                      &items,
-                      err);
+    int r = kctl_list(p->kctl, collection, label_selector, NULL, p->arena, &items, err);
 
     for (uint32_t i = 0; i < json_count(items); i++) {
         struct target_object member = *collection;
@@ -428,56 +337,31 @@ add_members(struct resource_parser *p,
 }
 
 int
-resource_select(struct kctl *kctl,
-                const struct kind *default_kind,
-                int n_operands,
-                char **operands,
-                const char *label_selector,
-                bool all,
-                struct arena *arena,
-                struct named_resources *ret_resources,
-                struct error *err)
+resource_select(struct kctl *kctl, const struct kind *default_kind, int n_operands, char **operands,
+                const char *label_selector, bool all, struct arena *arena,
+                struct named_resources *ret_resources, struct error *err)
 {
     struct named_resources named = {0};
-    struct resource_parser p = {.kctl = kctl,
-                                .arena = arena,
-                                .into = ret_resources};
+    struct resource_parser p = {.kctl = kctl, .arena = arena, .into = ret_resources};
     char *whole[] = {NULL, NULL};
     int r;
 
     memset(ret_resources, 0, sizeof(*ret_resources));
-    if (n_operands == 0 && default_kind != NULL
-        && (label_selector != NULL || all)) {
+    if (n_operands == 0 && default_kind != NULL && (label_selector != NULL || all)) {
         whole[0] = arena_strdup(arena, default_kind->plural);
-        return resource_select(kctl,
-                               NULL,
-                               1,
-                               whole,
-                               label_selector,
-                               all,
-                               arena,
-                               ret_resources,
+        return resource_select(kctl, NULL, 1, whole, label_selector, all, arena, ret_resources,
                                err);
     }
-    r = resource_parse(kctl,
-                       default_kind,
-                       n_operands,
-                       operands,
-                       arena,
-                       &named,
-                       err);
+    r = resource_parse(kctl, default_kind, n_operands, operands, arena, &named, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < named.count && r == 0; i++) {
         const struct target_object *o = &named.items[i];
 
         if (o->name != NULL && label_selector != NULL)
-            return error_set(err,
-                             -EINVAL,
-                             "names cannot be combined with a selector");
+            return error_set(err, -EINVAL, "names cannot be combined with a selector");
         if (o->name == NULL && label_selector == NULL && !all)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "which %s? Give names, or select with -l "
                              "LABEL=VALUE or --all",
                              o->kind->plural);

@@ -27,32 +27,18 @@ const struct kind *resource_kind(const char *name, struct error *err);
  * "TYPE/NAME"; with one, plain names are of that kind. -EINVAL when there is no
  * operand at all.
  */
-int resource_parse(struct kctl *kctl,
-                   const struct kind *default_kind,
-                   int n_operands,
-                   char **operands,
-                   struct arena *arena,
-                   struct named_resources *ret_resources,
+int resource_parse(struct kctl *kctl, const struct kind *default_kind, int n_operands,
+                   char **operands, struct arena *arena, struct named_resources *ret_resources,
                    struct error *err);
 
 /* Parses operands for a verb that needs exactly one object. */
-int resource_parse_one(struct kctl *kctl,
-                       const struct kind *default_kind,
-                       int n_operands,
-                       char **operands,
-                       struct arena *arena,
-                       struct target_object *ret_object,
+int resource_parse_one(struct kctl *kctl, const struct kind *default_kind, int n_operands,
+                       char **operands, struct arena *arena, struct target_object *ret_object,
                        struct error *err);
 
 /* Like resource_parse, but a collection (no name) is replaced by the objects in
  * it that match the selector.
  */
-int resource_select(struct kctl *kctl,
-                    const struct kind *default_kind,
-                    int n_operands,
-                    char **operands,
-                    const char *label_selector,
-                    bool all,
-                    struct arena *arena,
-                    struct named_resources *ret_resources,
-                    struct error *err);
+int resource_select(struct kctl *kctl, const struct kind *default_kind, int n_operands,
+                    char **operands, const char *label_selector, bool all, struct arena *arena,
+                    struct named_resources *ret_resources, struct error *err);

@@ -12,8 +12,7 @@ bare(struct arena *arena, const struct json *file)
 {
     struct json *copy = json_dup(arena, file);
 
-    json_remove(json_get_path(copy, "metadata.annotations"),
-                THREE_WAY_ANNOTATION);
+    json_remove(json_get_path(copy, "metadata.annotations"), THREE_WAY_ANNOTATION);
     return copy;
 }
 
@@ -34,9 +33,7 @@ three_way_annotated(struct arena *arena, const struct json *file)
 
 /* The patch that adds to `current` everything in `wanted`. */
 static struct json *
-additions(struct arena *arena,
-          const struct json *current,
-          const struct json *wanted)
+additions(struct arena *arena, const struct json *current, const struct json *wanted)
 {
     struct json *patch = json_object(arena);
 
@@ -62,11 +59,8 @@ additions(struct arena *arena,
  * file does not.
  */
 static void
-add_removals(struct arena *arena,
-             struct json *patch,
-             const struct json *current,
-             const struct json *before,
-             const struct json *wanted)
+add_removals(struct arena *arena, struct json *patch, const struct json *current,
+             const struct json *before, const struct json *wanted)
 {
     for (uint32_t i = 0; i < before->count; i++) {
         const struct json_member *m = &before->members[i];
@@ -92,12 +86,9 @@ add_removals(struct arena *arena,
 }
 
 struct json *
-three_way_patch(struct arena *arena,
-                const struct json *current,
-                const struct json *file)
+three_way_patch(struct arena *arena, const struct json *current, const struct json *file)
 {
-    const struct json *annotations =
-        json_get_path(current, "metadata.annotations");
+    const struct json *annotations = json_get_path(current, "metadata.annotations");
     const char *text = json_get_text(annotations, THREE_WAY_ANNOTATION);
     struct json *wanted = three_way_annotated(arena, file);
     struct json *patch = additions(arena, current, wanted);

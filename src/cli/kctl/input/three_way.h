@@ -17,6 +17,5 @@ struct json;
 struct json *three_way_annotated(struct arena *arena, const struct json *file);
 
 /* The merge patch; NULL when there is nothing to change. */
-struct json *three_way_patch(struct arena *arena,
-                             const struct json *current,
+struct json *three_way_patch(struct arena *arena, const struct json *current,
                              const struct json *file);

@@ -10,11 +10,7 @@ static void
 add_names(const struct json *list, const char *mark, struct strbuf *out)
 {
     for (uint32_t i = 0; i < json_count(list); i++)
-        strbuf_printf(out,
-                      "%s%s%s",
-                      out->length > 0 ? "," : "",
-                      mark,
-                      json_text(json_at(list, i)));
+        strbuf_printf(out, "%s%s%s", out->length > 0 ? "," : "", mark, json_text(json_at(list, i)));
 }
 
 void

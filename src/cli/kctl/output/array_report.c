@@ -42,9 +42,7 @@ count_held(const struct json *job)
     const char *text = json_path_text(job, "spec.array.held");
     struct task_list held;
 
-    return text != NULL && task_list_parse(arena, text, &held, NULL) == 0
-               ? held.total
-               : 0;
+    return text != NULL && task_list_parse(arena, text, &held, NULL) == 0 ? held.total : 0;
 }
 
 static bool
@@ -70,8 +68,7 @@ add_counts(const struct json *job, struct strbuf *out)
     const struct json *status = json_get(job, "status");
     const int64_t all = json_get_int(json_get(job, "spec"), "completions", 0);
     const int64_t succeeded = json_get_int(status, "succeeded", 0);
-    const int64_t cancelled =
-        json_get_int(json_get(status, "array"), "cancelled", 0);
+    const int64_t cancelled = json_get_int(json_get(status, "array"), "cancelled", 0);
     const int64_t failed = json_get_int(status, "failed", 0);
     const int64_t held = count_held(job);
     const int64_t running = json_get_int(status, "ready", 0);
@@ -93,10 +90,7 @@ add_counts(const struct json *job, struct strbuf *out)
     for (size_t i = 0, n = 0; i < ARRAY_SIZE(parts); i++) {
         if (parts[i].count <= 0)
             continue;
-        strbuf_printf(&text,
-                      "%s%" PRId64 " %s",
-                      n++ > 0 ? ", " : "",
-                      parts[i].count,
+        strbuf_printf(&text, "%s%" PRId64 " %s", n++ > 0 ? ", " : "", parts[i].count,
                       parts[i].words);
         if (i == 0 && held > 0 && !has_ended)
             strbuf_printf(&text, " (%" PRId64 " of them held)", held);
@@ -123,16 +117,14 @@ add_id(struct failures *f, struct task_group *g, int64_t id)
 {
     if (g->count == g->capacity) {
         const size_t capacity = g->capacity > 0 ? 2 * g->capacity : 64;
-        struct task_range *ids =
-            arena_new_array(f->arena, struct task_range, capacity);
+        struct task_range *ids = arena_new_array(f->arena, struct task_range, capacity);
 
         if (g->count > 0)
             memcpy(ids, g->ids, g->count * sizeof(*ids));
         g->ids = ids;
         g->capacity = capacity;
     }
-    g->ids[g->count++] =
-        (struct task_range){.first = id, .last = id, .step = 1};
+    g->ids[g->count++] = (struct task_range){.first = id, .last = id, .step = 1};
 }
 
 static bool
@@ -153,9 +145,7 @@ take_row(const struct json *row, void *context)
     if (signal > 0)
         strbuf_printf(&words, ", signal %" PRId64, signal);
     else if (json_get_int(row, "exitCode", 0) != 0)
-        strbuf_printf(&words,
-                      ", exit code %" PRId64,
-                      json_get_int(row, "exitCode", 0));
+        strbuf_printf(&words, ", exit code %" PRId64, json_get_int(row, "exitCode", 0));
     group = find_group(f, words.text);
     if (group != NULL)
         add_id(f, group, json_get_int(row, "task", 0));
@@ -192,15 +182,8 @@ add_group(struct failures *f, struct task_group *g, struct strbuf *out)
     if (length > MOST_TEXT)
         for (length = MOST_TEXT; length > 1 && text.text[length] != ',';)
             length--;
-    describe_output_add(out,
-                        2,
-                        "Ended",
-                        "%" PRId64 " by %s: %.*s%s",
-                        list.total,
-                        g->words,
-                        (int)length,
-                        text.text,
-                        length < text.length ? ",..." : "");
+    describe_output_add(out, 2, "Ended", "%" PRId64 " by %s: %.*s%s", list.total, g->words,
+                        (int)length, text.text, length < text.length ? ",..." : "");
 }
 
 static void
@@ -211,24 +194,16 @@ add_failures(struct kctl *kctl, const struct json *job, struct strbuf *out)
     struct failures f = {.arena = arena};
 
     history_query_add(
-        &query,
-        "job",
-        arena_printf(arena,
-                     "%" PRId64,
-                     json_get_int(json_get(job, "status"), "id", 0)));
-    history_query_add(&query,
-                      "state",
-                      "Failed,TimedOut,OutOfMemory,NodeFailed,Deadline");
+        &query, "job",
+        arena_printf(arena, "%" PRId64, json_get_int(json_get(job, "status"), "id", 0)));
+    history_query_add(&query, "state", "Failed,TimedOut,OutOfMemory,NodeFailed,Deadline");
     history_query_add(&query, "limit", "5000");
     if (history_pages_visit(kctl, query.text, take_row, &f, NULL) < 0)
         return;
     for (size_t i = 0; i < f.n_groups; i++)
         add_group(&f, &f.groups[i], out);
     if (f.is_cut)
-        describe_output_add(out,
-                            2,
-                            "",
-                            "and more; kctl history shows all of them");
+        describe_output_add(out, 2, "", "and more; kctl history shows all of them");
 }
 
 void

@@ -13,5 +13,4 @@ struct strbuf;
 /* Adds lines for a Job's tree that has spec.array. Failures come from history,
  * which may have no rows.
  */
-void
-array_report_add(struct kctl *kctl, const struct json *job, struct strbuf *out);
+void array_report_add(struct kctl *kctl, const struct json *job, struct strbuf *out);

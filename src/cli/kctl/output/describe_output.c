@@ -56,25 +56,13 @@ add_name(struct strbuf *out, unsigned indent, const char *name)
     size_t before = out->length;
     size_t used;
 
-    strbuf_printf(out,
-                  "%*s%s%s",
-                  (int)indent,
-                  "",
-                  name,
-                  name[0] != '\0' ? ":" : "");
+    strbuf_printf(out, "%*s%s%s", (int)indent, "", name, name[0] != '\0' ? ":" : "");
     used = out->length - before;
-    strbuf_printf(out,
-                  "%*s",
-                  used < VALUE_COLUMN ? (int)(VALUE_COLUMN - used) : 1,
-                  "");
+    strbuf_printf(out, "%*s", used < VALUE_COLUMN ? (int)(VALUE_COLUMN - used) : 1, "");
 }
 
 void
-describe_output_add(struct strbuf *out,
-                    unsigned indent,
-                    const char *name,
-                    const char *format,
-                    ...)
+describe_output_add(struct strbuf *out, unsigned indent, const char *name, const char *format, ...)
 {
     CLEANUP_STRBUF struct strbuf value = STRBUF_INIT;
     va_list args;
@@ -152,10 +140,7 @@ add_flat_object(struct strbuf *out, const struct json *object)
         if (!is_scalar(object->members[i].value))
             return false;
     for (uint32_t i = 0; i < object->count; i++) {
-        strbuf_printf(out,
-                      "%s%s: ",
-                      i > 0 ? ", " : "",
-                      object->members[i].name);
+        strbuf_printf(out, "%s%s: ", i > 0 ? ", " : "", object->members[i].name);
         add_scalar(out, object->members[i].value);
     }
     strbuf_add_char(out, '\n');
@@ -176,10 +161,7 @@ add_items(struct strbuf *out, unsigned indent, const struct json *list)
 }
 
 static void
-add_member(struct strbuf *out,
-           unsigned indent,
-           const char *name,
-           const struct json *value)
+add_member(struct strbuf *out, unsigned indent, const char *name, const struct json *value)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     size_t before;
@@ -210,9 +192,7 @@ add_member(struct strbuf *out,
 }
 
 void
-describe_output_add_tree(struct strbuf *out,
-                         unsigned indent,
-                         const struct json *object)
+describe_output_add_tree(struct strbuf *out, unsigned indent, const struct json *object)
 {
     if (!json_is(object, JSON_OBJECT)) {
         strbuf_printf(out, "%*s", (int)indent, "");
@@ -221,10 +201,7 @@ describe_output_add_tree(struct strbuf *out,
         return;
     }
     for (uint32_t i = 0; i < object->count; i++)
-        add_member(out,
-                   indent,
-                   object->members[i].name,
-                   object->members[i].value);
+        add_member(out, indent, object->members[i].name, object->members[i].value);
 }
 
 /* ---- Tables ---- */
@@ -257,16 +234,11 @@ describe_output_add_grid(struct strbuf *out, struct grid *grid)
 }
 
 void
-describe_output_add_conditions(struct strbuf *out,
-                               const struct json *conditions)
+describe_output_add_conditions(struct strbuf *out, const struct json *conditions)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(grid_freep) struct grid *grid = grid_new(false);
-    static const char *const columns[] = {"Type",
-                                          "Status",
-                                          "Since",
-                                          "Reason",
-                                          "Message"};
+    static const char *const columns[] = {"Type", "Status", "Since", "Reason", "Message"};
 
     if (json_count(conditions) == 0)
         return;

@@ -50,11 +50,7 @@ static const struct column {
     {"name", "name", FORM_TEXT, {"Name", false, 8, 5, false}, true},
     {"user", "user", FORM_TEXT, {"User", false, 0, 4, false}, true},
     {"account", "account", FORM_TEXT, {"Account", false, 0, 3, false}, true},
-    {"partition",
-     "partition",
-     FORM_TEXT,
-     {"Partition", false, 0, 2, false},
-     true},
+    {"partition", "partition", FORM_TEXT, {"Partition", false, 0, 2, false}, true},
     {"state", "state", FORM_TEXT, {"State", false, 0, 0, false}, true},
     {"attempt", "attempt", FORM_NUMBER, {"Attempt", true, 0, 1, false}, true},
     {"ended", "endTime", FORM_TIME, {"Ended", false, 0, 0, false}, true},
@@ -66,36 +62,16 @@ static const struct column {
     {"uid", "uid", FORM_NUMBER, {"UID", true, 0, 0, false}, false},
     {"object", "object", FORM_TEXT, {"Object", false, 0, 0, false}, false},
     {"pod", "pod", FORM_TEXT, {"Pod", false, 0, 0, false}, false},
-    {"submitted",
-     "submitTime",
-     FORM_TIME,
-     {"Submitted", false, 0, 0, false},
-     false},
-    {"eligible",
-     "eligibleTime",
-     FORM_TIME,
-     {"Eligible", false, 0, 0, false},
-     false},
+    {"submitted", "submitTime", FORM_TIME, {"Submitted", false, 0, 0, false}, false},
+    {"eligible", "eligibleTime", FORM_TIME, {"Eligible", false, 0, 0, false}, false},
     {"started", "startTime", FORM_TIME, {"Started", false, 0, 0, false}, false},
     {"waited", NULL, FORM_WAITED, {"Waited", true, 0, 0, false}, false},
-    {"limit",
-     "timeLimitSeconds",
-     FORM_SECONDS,
-     {"Limit", true, 0, 0, false},
-     false},
+    {"limit", "timeLimitSeconds", FORM_SECONDS, {"Limit", true, 0, 0, false}, false},
     {"memory", "memoryBytes", FORM_BYTES, {"Memory", true, 0, 0, false}, false},
     {"peak", "peakMemoryBytes", FORM_BYTES, {"Peak", true, 0, 0, false}, false},
     {"read", "readBytes", FORM_BYTES, {"Read", true, 0, 0, false}, false},
-    {"written",
-     "writtenBytes",
-     FORM_BYTES,
-     {"Written", true, 0, 0, false},
-     false},
-    {"cputime",
-     "cpuTimeMicros",
-     FORM_MICROS,
-     {"CPU time", true, 0, 0, false},
-     false},
+    {"written", "writtenBytes", FORM_BYTES, {"Written", true, 0, 0, false}, false},
+    {"cputime", "cpuTimeMicros", FORM_MICROS, {"CPU time", true, 0, 0, false}, false},
     {"devices", "devices", FORM_TEXT, {"Devices", false, 0, 0, false}, false},
     {"signal", "signal", FORM_NUMBER, {"Signal", true, 0, 0, false}, false},
     {"by", "endedBy", FORM_TEXT, {"By", false, 0, 0, false}, false},
@@ -109,10 +85,7 @@ static const struct column {
 /* ---- Columns ---- */
 
 static int
-add_named(struct history_columns *c,
-          const char *name,
-          size_t length,
-          struct error *err)
+add_named(struct history_columns *c, const char *name, size_t length, struct error *err)
 {
     const char *names[ARRAY_SIZE(all)];
     CLEANUP_FREE char *word = xstrndup(name, length);
@@ -127,20 +100,14 @@ add_named(struct history_columns *c,
         }
     }
     near = spelling_nearest(word, names, ARRAY_SIZE(names));
-    return error_set(err,
-                     -EINVAL,
-                     "there is no column '%s'%s%s%s",
-                     word,
+    return error_set(err, -EINVAL, "there is no column '%s'%s%s%s", word,
                      near != NULL ? " (did you mean '" : "",
-                     near != NULL ? near
-                                  : "; 'kctl history --help' lists all columns",
+                     near != NULL ? near : "; 'kctl history --help' lists all columns",
                      near != NULL ? "'?)" : "");
 }
 
 int
-history_columns_parse(const char *text,
-                      struct history_columns *c,
-                      struct error *err)
+history_columns_parse(const char *text, struct history_columns *c, struct error *err)
 {
     const bool is_all = text != NULL && strcmp(text, "all") == 0;
 
@@ -182,8 +149,7 @@ history_columns_elapsed_us(const struct json *row)
 
     if (start <= 0)
         return -1;
-    elapsed = time_of(row, "endTime") - start
-              - json_get_int(row, "frozenMicroseconds", 0);
+    elapsed = time_of(row, "endTime") - start - json_get_int(row, "frozenMicroseconds", 0);
     return elapsed > 0 ? elapsed : 0; /* times have whole seconds there */
 }
 
@@ -208,10 +174,7 @@ add_length(int64_t us, struct strbuf *out)
         return;
     if (s >= 86400)
         strbuf_printf(out, "%" PRId64 "-", s / 86400);
-    strbuf_printf(out,
-                  "%02" PRId64 ":%02" PRId64 ":%02" PRId64,
-                  s / 3600 % 24,
-                  s / 60 % 60,
+    strbuf_printf(out, "%02" PRId64 ":%02" PRId64 ":%02" PRId64, s / 3600 % 24, s / 60 % 60,
                   s % 60);
 }
 
@@ -248,10 +211,7 @@ add_job(const struct json *row, size_t most, struct strbuf *out)
             while (length > 1 && tasks[length] != ',')
                 length--;
         }
-        strbuf_printf(out,
-                      tasks[length] != '\0' ? "_[%.*s,...]" : "_[%.*s]",
-                      (int)length,
-                      tasks);
+        strbuf_printf(out, tasks[length] != '\0' ? "_[%.*s,...]" : "_[%.*s]", (int)length, tasks);
     }
 }
 
@@ -265,12 +225,9 @@ add_text(const struct json *value, struct strbuf *out)
 }
 
 static void
-add_for_people(const struct column *c,
-               const struct json *row,
-               struct strbuf *out)
+add_for_people(const struct column *c, const struct json *row, struct strbuf *out)
 {
-    const struct json *value =
-        c->member != NULL ? json_get(row, c->member) : NULL;
+    const struct json *value = c->member != NULL ? json_get(row, c->member) : NULL;
     char text[HUMAN_TEXT_SIZE];
     char when[LOCAL_TIME_SIZE];
     int64_t n = 0;
@@ -328,12 +285,9 @@ add_for_people(const struct column *c,
 }
 
 static void
-add_for_programs(const struct column *c,
-                 const struct json *row,
-                 struct strbuf *out)
+add_for_programs(const struct column *c, const struct json *row, struct strbuf *out)
 {
-    const struct json *value =
-        c->member != NULL ? json_get(row, c->member) : NULL;
+    const struct json *value = c->member != NULL ? json_get(row, c->member) : NULL;
     int64_t n = 0;
 
     (void)json_to_int(value, &n);
@@ -370,9 +324,7 @@ add_for_programs(const struct column *c,
 }
 
 void
-history_columns_text(const char *name,
-                     const struct json *row,
-                     struct strbuf *out)
+history_columns_text(const char *name, const struct json *row, struct strbuf *out)
 {
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         if (strcmp(all[i].name, name) == 0)
@@ -401,10 +353,7 @@ void
 history_columns_add_members(const struct history_columns *c, struct strbuf *out)
 {
     for (size_t i = 0; i < c->count; i++)
-        strbuf_printf(out,
-                      "%s%s",
-                      i > 0 ? "," : "",
-                      members_of(&all[c->items[i]]));
+        strbuf_printf(out, "%s%s", i > 0 ? "," : "", members_of(&all[c->items[i]]));
 }
 
 void
@@ -415,9 +364,7 @@ history_columns_add_to(const struct history_columns *c, struct grid *grid)
 }
 
 void
-history_columns_add_row(const struct history_columns *c,
-                        const struct json *row,
-                        struct grid *grid)
+history_columns_add_row(const struct history_columns *c, const struct json *row, struct grid *grid)
 {
     struct strbuf cells[HISTORY_COLUMNS_MOST];
     const char *texts[HISTORY_COLUMNS_MOST];
@@ -449,9 +396,7 @@ add_csv_cell(const char *text, struct strbuf *out)
 }
 
 void
-history_columns_add_csv(const struct history_columns *c,
-                        const struct json *row,
-                        struct strbuf *out)
+history_columns_add_csv(const struct history_columns *c, const struct json *row, struct strbuf *out)
 {
     char room[256];
     struct strbuf cell;
@@ -498,10 +443,7 @@ history_swf_free(struct history_swf *swf)
 }
 
 static int64_t
-number_of(struct history_swf *swf,
-          unsigned which,
-          const struct json *row,
-          const char *member)
+number_of(struct history_swf *swf, unsigned which, const struct json *row, const char *member)
 {
     const char *word = json_get_text(row, member);
     CLEANUP_FREE char *key = NULL;
@@ -534,9 +476,7 @@ seconds_or_none(int64_t us)
 }
 
 void
-history_swf_add(struct history_swf *swf,
-                const struct json *row,
-                struct strbuf *out)
+history_swf_add(struct history_swf *swf, const struct json *row, struct strbuf *out)
 {
     const int64_t submit = time_of(row, "submitTime");
     const int64_t start = time_of(row, "startTime");
@@ -555,13 +495,10 @@ history_swf_add(struct history_swf *swf,
                       "rows in the order of their end\n",
                       submit / SECOND_US);
     }
-    strbuf_printf(out,
-                  "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
-                  json_get_int(row, "job", 0),
-                  (submit - swf->first_us) / SECOND_US,
+    strbuf_printf(out, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+                  json_get_int(row, "job", 0), (submit - swf->first_us) / SECOND_US,
                   start > 0 ? seconds_or_none(start - submit) : -1,
-                  seconds_or_none(history_columns_elapsed_us(row)),
-                  cpus);
+                  seconds_or_none(history_columns_elapsed_us(row)), cpus);
     if (used >= 0)
         strbuf_printf(out, " %.2f", (double)used / SECOND_US / (double)per);
     else
@@ -569,12 +506,8 @@ history_swf_add(struct history_swf *swf,
     strbuf_printf(out,
                   " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d"
                   " %" PRId64 " %" PRId64 " -1 -1 %" PRId64 " -1 -1\n",
-                  peak >= 0 ? peak / 1024 / per : -1,
-                  cpus,
-                  limit,
-                  memory > 0 ? memory / 1024 / per : -1,
-                  status_of(json_get_text(row, "state")),
-                  number_of(swf, 0, row, "user"),
-                  number_of(swf, 1, row, "account"),
+                  peak >= 0 ? peak / 1024 / per : -1, cpus, limit,
+                  memory > 0 ? memory / 1024 / per : -1, status_of(json_get_text(row, "state")),
+                  number_of(swf, 0, row, "user"), number_of(swf, 1, row, "account"),
                   number_of(swf, 2, row, "partition"));
 }

@@ -24,24 +24,17 @@ struct history_columns {
 /* Parses "id,name,state"; NULL: the default columns; "all". -EINVAL with the
  * nearest existing name.
  */
-int history_columns_parse(const char *text,
-                          struct history_columns *columns,
-                          struct error *err);
+int history_columns_parse(const char *text, struct history_columns *columns, struct error *err);
 
 /* Adds the members of a row that these columns need: "job,state". */
-void history_columns_add_members(const struct history_columns *columns,
-                                 struct strbuf *out);
+void history_columns_add_members(const struct history_columns *columns, struct strbuf *out);
 
-void history_columns_add_to(const struct history_columns *columns,
-                            struct grid *grid);
-void history_columns_add_row(const struct history_columns *columns,
-                             const struct json *row,
+void history_columns_add_to(const struct history_columns *columns, struct grid *grid);
+void history_columns_add_row(const struct history_columns *columns, const struct json *row,
                              struct grid *grid);
 
 /* The text of that column, for people; nothing if the value is unknown. */
-void history_columns_text(const char *name,
-                          const struct json *row,
-                          struct strbuf *out);
+void history_columns_text(const char *name, const struct json *row, struct strbuf *out);
 
 /* From start to end; -1: the job never started. */
 int64_t history_columns_elapsed_us(const struct json *row);
@@ -49,8 +42,7 @@ int64_t history_columns_elapsed_us(const struct json *row);
 /* A line of CSV (RFC 4180), with numbers and times for programs: bytes,
  * seconds, RFC 3339 in UTC. A NULL row prints the heading.
  */
-void history_columns_add_csv(const struct history_columns *columns,
-                             const struct json *row,
+void history_columns_add_csv(const struct history_columns *columns, const struct json *row,
                              struct strbuf *out);
 
 /* A line of the Standard Workload Format 2.2 (Feitelson): 18 numbers. Users,
@@ -59,6 +51,4 @@ void history_columns_add_csv(const struct history_columns *columns,
 struct history_swf;
 void history_swf_free(struct history_swf *swf);
 struct history_swf *history_swf_new(void);
-void history_swf_add(struct history_swf *swf,
-                     const struct json *row,
-                     struct strbuf *out);
+void history_swf_add(struct history_swf *swf, const struct json *row, struct strbuf *out);

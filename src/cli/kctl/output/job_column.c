@@ -21,26 +21,10 @@ static const struct job_column columns[] = {
     {"name", "NAME", "Name", JOB_COLUMN_NAME, false, false, true, 8, 0},
     {"user", "USER", "User", JOB_COLUMN_CELL, false, false, true, 0, 3},
     {"account", "ACCOUNT", NULL, JOB_COLUMN_ACCOUNT, false, true, false, 0, 0},
-    {"partition",
-     "PARTITION",
-     "Partition",
-     JOB_COLUMN_CELL,
-     false,
-     true,
-     false,
-     0,
-     0},
+    {"partition", "PARTITION", "Partition", JOB_COLUMN_CELL, false, true, false, 0, 0},
     {"state", "STATE", "State", JOB_COLUMN_CELL, false, false, true, 0, 0},
     {"code", "ST", "State", JOB_COLUMN_CODE, false, true, false, 0, 0},
-    {"timelimit",
-     "TIME/LIMIT",
-     "Time",
-     JOB_COLUMN_TIME_AND_LIMIT,
-     true,
-     false,
-     true,
-     0,
-     2},
+    {"timelimit", "TIME/LIMIT", "Time", JOB_COLUMN_TIME_AND_LIMIT, true, false, true, 0, 2},
     {"time", "TIME", "Time", JOB_COLUMN_CELL, true, false, false, 0, 0},
     {"limit", "LIMIT", "Limit", JOB_COLUMN_CELL, true, false, false, 0, 0},
     {"cpus", "CPUS", "CPUs", JOB_COLUMN_CELL, true, false, true, 0, 1},
@@ -48,44 +32,12 @@ static const struct job_column columns[] = {
     {"where", "WHERE/WHY", "Node", JOB_COLUMN_WHERE, false, false, true, 24, 4},
     {"node", "NODE", "Node", JOB_COLUMN_CELL, false, false, false, 0, 0},
     {"reason", "REASON", "Reason", JOB_COLUMN_CELL, false, false, false, 0, 0},
-    {"submitted",
-     "SUBMITTED",
-     NULL,
-     JOB_COLUMN_SUBMITTED,
-     false,
-     true,
-     false,
-     0,
-     0},
-    {"started",
-     "STARTED",
-     "Started",
-     JOB_COLUMN_POINT,
-     false,
-     true,
-     false,
-     0,
-     0},
+    {"submitted", "SUBMITTED", NULL, JOB_COLUMN_SUBMITTED, false, true, false, 0, 0},
+    {"started", "STARTED", "Started", JOB_COLUMN_POINT, false, true, false, 0, 0},
     {"ended", "ENDED", "Ended", JOB_COLUMN_POINT, false, true, false, 0, 0},
     {"exit", "EXIT", "Exit", JOB_COLUMN_CELL, true, true, false, 0, 0},
-    {"priority",
-     "PRIORITY",
-     "Priority",
-     JOB_COLUMN_CELL,
-     true,
-     false,
-     false,
-     0,
-     0},
-    {"attempts",
-     "ATTEMPTS",
-     "Attempts",
-     JOB_COLUMN_CELL,
-     true,
-     false,
-     false,
-     0,
-     0},
+    {"priority", "PRIORITY", "Priority", JOB_COLUMN_CELL, true, false, false, 0, 0},
+    {"attempts", "ATTEMPTS", "Attempts", JOB_COLUMN_CELL, true, false, false, 0, 0},
     {"age", "AGE", "Age", JOB_COLUMN_CELL, true, false, false, 0, 0},
     {"object", "OBJECT", "Object", JOB_COLUMN_CELL, false, false, false, 0, 0},
 };
@@ -113,13 +65,9 @@ refuse_column(const char *word, struct error *err)
         names[n++] = forms[i];
     near = spelling_nearest(word, names, n);
     if (near != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "-o: there is no column '%s' (did you mean '%s'?)",
-                         word,
+        return error_set(err, -EINVAL, "-o: there is no column '%s' (did you mean '%s'?)", word,
                          near);
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "-o: there is no column '%s'; use wide, json, yaml, "
                      "name, csv, or a list of columns such as id,name,state "
                      "('kctl jobs --help' lists all columns)",
@@ -137,8 +85,7 @@ read_columns(const char *text, struct job_list_style *style, struct error *err)
 
         memcpy(word, at, length < 63 ? length : 63);
         word[length < 63 ? length : 63] = '\0';
-        while (i < ARRAY_SIZE(columns)
-               && strcasecmp(columns[i].name, word) != 0)
+        while (i < ARRAY_SIZE(columns) && strcasecmp(columns[i].name, word) != 0)
             i++;
         if (i == ARRAY_SIZE(columns))
             return refuse_column(word, err);
@@ -152,9 +99,7 @@ read_columns(const char *text, struct job_list_style *style, struct error *err)
 }
 
 int
-job_list_style_parse(const char *text,
-                     struct job_list_style *style,
-                     struct error *err)
+job_list_style_parse(const char *text, struct job_list_style *style, struct error *err)
 {
     style->form = JOB_LIST_TABLE;
     style->is_cut = text == NULL;

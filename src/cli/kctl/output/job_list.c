@@ -25,8 +25,7 @@
 
 struct job_list {
     struct arena *arena;
-    int cells
-        [MAX_CELLS]; /* by column: the index in the server's table, or -1 */
+    int cells[MAX_CELLS]; /* by column: the index in the server's table, or -1 */
     struct job_row *rows;
     size_t count, capacity;
 };
@@ -66,8 +65,7 @@ find_cell(const struct json *definitions, const char *name)
 static const char *
 cell_text(const struct json *cells, int place, struct arena *arena)
 {
-    const struct json *cell =
-        place >= 0 ? json_at(cells, (uint32_t)place) : NULL;
+    const struct json *cell = place >= 0 ? json_at(cells, (uint32_t)place) : NULL;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     if (cell == NULL || json_is(cell, JSON_NULL))
@@ -95,13 +93,10 @@ time_of(const char *text)
 }
 
 static struct job_row
-read_row(const struct job_list *list,
-         const struct json *cells,
-         const struct json *object)
+read_row(const struct job_list *list, const struct json *cells, const struct json *object)
 {
     const char *id = text_of(list, cells, "id");
-    const struct json *annotations =
-        json_get_path(object, "metadata.annotations");
+    const struct json *annotations = json_get_path(object, "metadata.annotations");
     const char *name = json_get_text(annotations, ANNOTATION_JOB_NAME);
     const char *namespace = json_path_text(object, "metadata.namespace");
 
@@ -113,8 +108,7 @@ read_row(const struct job_list *list,
         .id = strtoll(id, NULL, 10),
         .tasks = strchr(id, '_') != NULL ? id : NULL,
         .first_task = -1,
-        .submitted_at_us =
-            time_of(json_path_text(object, "metadata.creationTimestamp")),
+        .submitted_at_us = time_of(json_path_text(object, "metadata.creationTimestamp")),
         .ended_at_us = time_of(text_of(list, cells, "ended")),
         .namespace = namespace != NULL ? namespace : "",
         .name = name != NULL ? name : "",
@@ -126,10 +120,7 @@ read_row(const struct job_list *list,
 }
 
 static void
-add_row(struct job_list *list,
-        const struct job_row *row,
-        job_row_fn *is_wanted,
-        void *context)
+add_row(struct job_list *list, const struct job_row *row, job_row_fn *is_wanted, void *context)
 {
     if (!is_wanted(row, context))
         return;
@@ -150,25 +141,19 @@ first_task_of(const char *tasks)
 }
 
 void
-job_list_add(struct job_list *list,
-             const struct json *table,
-             bool by_objects,
-             job_row_fn *is_wanted,
-             void *context)
+job_list_add(struct job_list *list, const struct json *table, bool by_objects,
+             job_row_fn *is_wanted, void *context)
 {
     const struct json *definitions = json_get(table, "columnDefinitions");
     const struct json *rows = json_get(table, "rows");
 
     /* Only the first page has definitions. */
-    for (unsigned i = 0;
-         job_column_at(i) != NULL && json_count(definitions) > 0;
-         i++)
+    for (unsigned i = 0; job_column_at(i) != NULL && json_count(definitions) > 0; i++)
         list->cells[i] = find_cell(definitions, job_column_at(i)->cell);
     for (uint32_t i = 0; i < json_count(rows); i++) {
         const struct json *object = json_get(json_at(rows, i), "object");
         const struct json *tasks = json_get(json_at(rows, i), "tasks");
-        struct job_row row =
-            read_row(list, json_get(json_at(rows, i), "cells"), object);
+        struct job_row row = read_row(list, json_get(json_at(rows, i), "cells"), object);
 
         if (by_objects || json_count(tasks) == 0 || row.tasks != NULL)
             add_row(list, &row, is_wanted, context);
@@ -208,9 +193,7 @@ job_list_keep_last(struct job_list *list, size_t count)
 {
     if (list->count <= count)
         return;
-    memmove(list->rows,
-            list->rows + (list->count - count),
-            count * sizeof(*list->rows));
+    memmove(list->rows, list->rows + (list->count - count), count * sizeof(*list->rows));
     list->count = count;
 }
 
@@ -241,27 +224,20 @@ format_point(const char *text, struct arena *arena)
 }
 
 static const char *
-format_time_and_limit(const struct job_list *list,
-                      const struct job_row *row,
-                      struct arena *arena)
+format_time_and_limit(const struct job_list *list, const struct job_row *row, struct arena *arena)
 {
     const char *time = text_of(list, row->cells, "time");
     const char *limit = text_of(list, row->cells, "limit");
 
-    return arena_printf(arena,
-                        "%s/%s",
-                        time[0] != '\0' ? time : "-",
-                        limit[0] != '\0' && strcmp(limit, "none") != 0 ? limit
-                                                                       : "-");
+    return arena_printf(arena, "%s/%s", time[0] != '\0' ? time : "-",
+                        limit[0] != '\0' && strcmp(limit, "none") != 0 ? limit : "-");
 }
 
 /* "15:17", "~Nov 24 08:00"; "-" for a waiting job without a known time. Outside
  * a table it is the complete time, or "".
  */
 static const char *
-format_start(const struct job_list *list,
-             const struct job_row *row,
-             bool is_brief,
+format_start(const struct job_list *list, const struct job_row *row, bool is_brief,
              struct arena *arena)
 {
     const char *text = text_of(list, row->cells, "start");
@@ -271,8 +247,7 @@ format_start(const struct job_list *list,
     char out[LOCAL_TIME_SIZE];
 
     if (us == 0)
-        return is_brief && state != JOB_STATE_NONE
-                       && list->cells[job_column_named("start")] >= 0
+        return is_brief && state != JOB_STATE_NONE && list->cells[job_column_named("start")] >= 0
                        && job_state_words(state)->class == JOB_STATE_WAITS
                    ? "-"
                    : "";
@@ -285,9 +260,7 @@ format_start(const struct job_list *list,
 
 /* A running job shows its node, a waiting one its reason, a failed one both. */
 static const char *
-format_where(const struct job_list *list,
-             const struct job_row *row,
-             struct arena *arena)
+format_where(const struct job_list *list, const struct job_row *row, struct arena *arena)
 {
     const enum job_state state = job_state_of_name(row->state);
     const char *reason = text_of(list, row->cells, "reason");
@@ -303,9 +276,7 @@ format_where(const struct job_list *list,
 }
 
 static const char *
-format_cell(const struct job_list *list,
-            const struct job_row *row,
-            unsigned column,
+format_cell(const struct job_list *list, const struct job_row *row, unsigned column,
             struct arena *arena)
 {
     const struct job_column *c = job_column_at(column);
@@ -342,10 +313,7 @@ job_list_signature(const struct job_list *list, size_t at, struct arena *arena)
 {
     const struct job_row *row = &list->rows[at];
 
-    return arena_printf(arena,
-                        "%s %s %s",
-                        row->state,
-                        row->node,
+    return arena_printf(arena, "%s %s %s", row->state, row->node,
                         text_of(list, row->cells, "reason"));
 }
 
@@ -355,9 +323,7 @@ without_from(const char *words, struct arena *arena)
 {
     const char *from = strstr(words, ", from about ");
 
-    return from != NULL
-               ? arena_printf(arena, "%.*s", (int)(from - words), words)
-               : words;
+    return from != NULL ? arena_printf(arena, "%.*s", (int)(from - words), words) : words;
 }
 
 static bool
@@ -372,9 +338,7 @@ has_start(const struct job_list_style *style)
 }
 
 static void
-add_table_row(const struct job_list *list,
-              size_t at,
-              const struct job_list_style *style,
+add_table_row(const struct job_list *list, size_t at, const struct job_list_style *style,
               struct grid *grid)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -382,12 +346,10 @@ add_table_row(const struct job_list *list,
     const char *texts[JOB_LIST_MAX_COLUMNS];
 
     for (size_t i = 0; i < style->n_columns; i++) {
-        const enum job_column_making making =
-            job_column_at(style->columns[i])->making;
+        const enum job_column_making making = job_column_at(style->columns[i])->making;
 
-        texts[i] = making == JOB_COLUMN_START
-                       ? format_start(list, row, true, arena)
-                       : format_cell(list, row, style->columns[i], arena);
+        texts[i] = making == JOB_COLUMN_START ? format_start(list, row, true, arena)
+                                              : format_cell(list, row, style->columns[i], arena);
         if (making == JOB_COLUMN_WHERE && has_start(style)
             && text_of(list, row->cells, "start")[0] != '\0')
             texts[i] = without_from(texts[i], arena);
@@ -403,15 +365,13 @@ make_grid(const struct job_list_style *style)
     for (size_t i = 0; i < style->n_columns; i++) {
         const struct job_column *c = job_column_at(style->columns[i]);
 
-        grid_add_styled(
-            grid,
-            &(struct grid_column){
-                .name = c->heading,
-                .is_right = c->is_right,
-                .least = style->is_cut ? c->least : 0,
-                .weight = style->is_cut ? c->weight : 0,
-                .is_spare = style->is_of_one && strcmp(c->name, "user") == 0,
-            });
+        grid_add_styled(grid, &(struct grid_column){
+                                  .name = c->heading,
+                                  .is_right = c->is_right,
+                                  .least = style->is_cut ? c->least : 0,
+                                  .weight = style->is_cut ? c->weight : 0,
+                                  .is_spare = style->is_of_one && strcmp(c->name, "user") == 0,
+                              });
     }
     grid_set_gap(grid, 2);
     if (style->is_cut)
@@ -426,8 +386,7 @@ static void
 add_csv_cell(const char *text, bool is_text, struct strbuf *out)
 {
     CLEANUP_FREE char *clean = sanitize_text_dup(text);
-    const bool is_formula =
-        is_text && strchr("=+-@", clean[0]) != NULL && clean[0] != '\0';
+    const bool is_formula = is_text && strchr("=+-@", clean[0]) != NULL && clean[0] != '\0';
 
     if (!is_formula && clean[strcspn(clean, ",\"")] == '\0') {
         strbuf_add_text(out, clean);
@@ -445,15 +404,11 @@ add_csv_cell(const char *text, bool is_text, struct strbuf *out)
 }
 
 static void
-print_csv(const struct job_list *list,
-          const struct job_list_style *style,
-          struct strbuf *out)
+print_csv(const struct job_list *list, const struct job_list_style *style, struct strbuf *out)
 {
     if (!style->no_headings)
         for (size_t i = 0; i < style->n_columns; i++)
-            strbuf_printf(out,
-                          "%s%s",
-                          job_column_at(style->columns[i])->name,
+            strbuf_printf(out, "%s%s", job_column_at(style->columns[i])->name,
                           i + 1 < style->n_columns ? "," : "\n");
     for (size_t at = 0; at < list->count; at++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -464,17 +419,14 @@ print_csv(const struct job_list *list,
             if (i > 0)
                 strbuf_add_char(out, ',');
             add_csv_cell(format_cell(list, &list->rows[at], column, arena),
-                         job_column_at(column)->making == JOB_COLUMN_NAME,
-                         out);
+                         job_column_at(column)->making == JOB_COLUMN_NAME, out);
         }
         strbuf_add_char(out, '\n');
     }
 }
 
 static void
-print_tree(const struct job_list *list,
-           enum job_list_form form,
-           struct strbuf *out)
+print_tree(const struct job_list *list, enum job_list_form form, struct strbuf *out)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *tree = json_object(arena), *items = json_array(arena);
@@ -489,10 +441,7 @@ print_tree(const struct job_list *list,
         json_set_string(arena, whole, "apiVersion", "batch/v1");
         json_set_string(arena, whole, "kind", "Job");
         for (uint32_t m = 0; m < json_count(object); m++)
-            json_set(arena,
-                     whole,
-                     object->members[m].name,
-                     object->members[m].value);
+            json_set(arena, whole, object->members[m].name, object->members[m].value);
         json_append(arena, items, whole);
     }
     if (form == JOB_LIST_YAML) {
@@ -520,9 +469,7 @@ print_names(const struct job_list *list, struct strbuf *out)
 }
 
 void
-job_list_print(const struct job_list *list,
-               const struct job_list_style *style,
-               struct strbuf *out)
+job_list_print(const struct job_list *list, const struct job_list_style *style, struct strbuf *out)
 {
     if (style->form == JOB_LIST_TABLE) {
         CLEANUP(grid_freep) struct grid *grid = make_grid(style);
@@ -539,9 +486,7 @@ job_list_print(const struct job_list *list,
 }
 
 void
-job_list_print_row(const struct job_list *list,
-                   size_t at,
-                   const struct job_list_style *style,
+job_list_print_row(const struct job_list *list, size_t at, const struct job_list_style *style,
                    struct strbuf *out)
 {
     CLEANUP(grid_freep) struct grid *grid = make_grid(style);

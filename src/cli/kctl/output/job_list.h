@@ -42,9 +42,7 @@ struct job_list_style {
 /* Parses -o: NULL, wide, json, yaml, name, csv, csv=LIST or a list of columns
  * such as "id,name,state". -EINVAL with the nearest existing name.
  */
-int job_list_style_parse(const char *text,
-                         struct job_list_style *style,
-                         struct error *err);
+int job_list_style_parse(const char *text, struct job_list_style *style, struct error *err);
 
 /* A row, for callers that select rows. */
 struct job_row {
@@ -73,11 +71,8 @@ DEFINE_CLEANUP(struct job_list, job_list_free)
  * after sort.
  */
 typedef bool job_row_fn(const struct job_row *row, void *context);
-void job_list_add(struct job_list *list,
-                  const struct json *table,
-                  bool by_objects,
-                  job_row_fn *is_wanted,
-                  void *context);
+void job_list_add(struct job_list *list, const struct json *table, bool by_objects,
+                  job_row_fn *is_wanted, void *context);
 void job_list_sort(struct job_list *list);
 void job_list_keep_last(struct job_list *list, size_t count);
 
@@ -85,13 +80,9 @@ void job_list_keep_last(struct job_list *list, size_t count);
  */
 size_t job_list_count(const struct job_list *list);
 const struct job_row *job_list_row(const struct job_list *list, size_t at);
-const char *
-job_list_signature(const struct job_list *list, size_t at, struct arena *arena);
+const char *job_list_signature(const struct job_list *list, size_t at, struct arena *arena);
 
-void job_list_print(const struct job_list *list,
-                    const struct job_list_style *style,
+void job_list_print(const struct job_list *list, const struct job_list_style *style,
                     struct strbuf *out);
-void job_list_print_row(const struct job_list *list,
-                        size_t at,
-                        const struct job_list_style *style,
+void job_list_print_row(const struct job_list *list, size_t at, const struct job_list_style *style,
                         struct strbuf *out);

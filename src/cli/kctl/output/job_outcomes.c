@@ -64,8 +64,7 @@ outcome_of(const char *word)
         return OUTCOME_DONE;
     if (word != NULL && strcmp(word, "Nothing") == 0)
         return OUTCOME_NOTHING;
-    return word != NULL && strcmp(word, "NotFound") == 0 ? OUTCOME_NOT_FOUND
-                                                         : OUTCOME_REFUSED;
+    return word != NULL && strcmp(word, "NotFound") == 0 ? OUTCOME_NOT_FOUND : OUTCOME_REFUSED;
 }
 
 void
@@ -93,16 +92,12 @@ words_of(const struct job_outcomes *o, const struct reported_job *job)
 {
     if (job->tasks != NULL)
         return arena_printf(o->arena,
-                            strspn(job->tasks, "0123456789")
-                                    == strlen(job->tasks)
+                            strspn(job->tasks, "0123456789") == strlen(job->tasks)
                                 ? "job/%" PRId64 "_%.60s"
                                 : "job/%" PRId64 "_[%.60s]",
-                            job->id,
-                            job->tasks);
+                            job->id, job->tasks);
     return job->id > 0 ? arena_printf(o->arena, "job/%" PRId64, job->id)
-                       : arena_printf(o->arena,
-                                      "job/%s",
-                                      job->name != NULL ? job->name : "");
+                       : arena_printf(o->arena, "job/%s", job->name != NULL ? job->name : "");
 }
 
 /* Sorts by outcome and message, so that jobs with the same result are adjacent,
@@ -125,9 +120,7 @@ compare(const void *a, const void *b)
 
 /* "jobs 5,7-9" while that is short. */
 static const char *
-names_of(const struct job_outcomes *o,
-         const struct reported_job *jobs,
-         size_t count)
+names_of(const struct job_outcomes *o, const struct reported_job *jobs, size_t count)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct id_range item = {0};
@@ -138,16 +131,10 @@ names_of(const struct job_outcomes *o,
         for (n = 1; i + n < count && jobs[i + n].id == item.last + 1; n++)
             item.last++;
         if (jobs[i].id == 0)
-            strbuf_printf(&text,
-                          "%s%s",
-                          i > 0 ? "," : "",
+            strbuf_printf(&text, "%s%s", i > 0 ? "," : "",
                           jobs[i].name != NULL ? jobs[i].name : "");
         else if (item.last > item.first)
-            strbuf_printf(&text,
-                          "%s%" PRId64 "-%" PRId64,
-                          i > 0 ? "," : "",
-                          item.first,
-                          item.last);
+            strbuf_printf(&text, "%s%" PRId64 "-%" PRId64, i > 0 ? "," : "", item.first, item.last);
         else
             strbuf_printf(&text, "%s%" PRId64, i > 0 ? "," : "", item.first);
         if (i + n < count && text.length >= MAX_NAMES)
@@ -157,33 +144,23 @@ names_of(const struct job_outcomes *o,
 }
 
 static const char *
-line_of(const struct job_outcomes *o,
-        const struct reported_job *jobs,
-        size_t count)
+line_of(const struct job_outcomes *o, const struct reported_job *jobs, size_t count)
 {
     CLEANUP_FREE char *message = sanitize_text_dup(jobs[0].message);
 
     if (jobs[0].outcome == OUTCOME_NOT_FOUND && count == 1 && jobs[0].id > 0)
         return arena_printf(o->arena, "job %" PRId64 " not found", jobs[0].id);
     if (jobs[0].outcome == OUTCOME_NOT_FOUND && count == 1)
-        return arena_printf(o->arena,
-                            "job \"%s\" not found",
+        return arena_printf(o->arena, "job \"%s\" not found",
                             jobs[0].name != NULL ? jobs[0].name : "");
     if (count > 1)
-        return arena_printf(o->arena,
-                            "%s: %s",
-                            names_of(o, jobs, count),
-                            message);
-    return arena_printf(o->arena,
-                        jobs[0].outcome == OUTCOME_REFUSED ? "%s: %s" : "%s %s",
-                        words_of(o, &jobs[0]),
-                        message);
+        return arena_printf(o->arena, "%s: %s", names_of(o, jobs, count), message);
+    return arena_printf(o->arena, jobs[0].outcome == OUTCOME_REFUSED ? "%s: %s" : "%s %s",
+                        words_of(o, &jobs[0]), message);
 }
 
 static bool
-is_failure(const struct job_outcomes *o,
-           const struct reported_job *job,
-           bool is_range)
+is_failure(const struct job_outcomes *o, const struct reported_job *job, bool is_range)
 {
     if (job->outcome == OUTCOME_NOT_FOUND)
         return !is_range || o->jobs[0].outcome == OUTCOME_NOT_FOUND;

@@ -19,8 +19,7 @@ struct json;
 
 /* Life. The arena must outlive the struct, and must own the answers. */
 void job_outcomes_free(struct job_outcomes *outcomes);
-struct job_outcomes *job_outcomes_new(struct arena *arena)
-    OWNED_BY(job_outcomes_free);
+struct job_outcomes *job_outcomes_new(struct arena *arena) OWNED_BY(job_outcomes_free);
 DEFINE_CLEANUP(struct job_outcomes, job_outcomes_free)
 
 /* Adds an answer of /kiln/v1/jobs/ACTION. */
@@ -30,6 +29,4 @@ void job_outcomes_add(struct job_outcomes *outcomes, const struct json *answer);
  * returned as the error: -ENOENT or -EACCES. With `is_range`, missing jobs are
  * no failure.
  */
-int job_outcomes_print(struct job_outcomes *outcomes,
-                       bool is_range,
-                       struct error *err);
+int job_outcomes_print(struct job_outcomes *outcomes, bool is_range, struct error *err);

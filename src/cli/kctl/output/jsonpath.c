@@ -22,18 +22,11 @@ struct jsonpath_cursor {
 static int
 refuse(const struct jsonpath_cursor *w, const char *what)
 {
-    return error_set(w->err,
-                     -EINVAL,
-                     "'%.200s': %s at '%.40s'",
-                     w->start,
-                     what,
-                     w->at);
+    return error_set(w->err, -EINVAL, "'%.200s': %s at '%.40s'", w->start, what, w->at);
 }
 
 static void
-add(struct jsonpath_cursor *w,
-    struct jsonpath_values *values,
-    const struct json *value)
+add(struct jsonpath_cursor *w, struct jsonpath_values *values, const struct json *value)
 {
     if (value == NULL)
         return;
@@ -50,22 +43,15 @@ add(struct jsonpath_cursor *w,
 }
 
 static void
-add_all(struct jsonpath_cursor *w,
-        struct jsonpath_values *to,
-        const struct json *value)
+add_all(struct jsonpath_cursor *w, struct jsonpath_values *to, const struct json *value)
 {
     for (uint32_t i = 0; i < json_count(value); i++)
-        add(w,
-            to,
-            json_is(value, JSON_OBJECT) ? value->members[i].value
-                                        : value->items[i]);
+        add(w, to, json_is(value, JSON_OBJECT) ? value->members[i].value : value->items[i]);
 }
 
 /* ..name: at any depth; `*` matches everything. */
 static void
-add_below(struct jsonpath_cursor *w,
-          struct jsonpath_values *to,
-          const struct json *value,
+add_below(struct jsonpath_cursor *w, struct jsonpath_values *to, const struct json *value,
           const char *name)
 {
     if (strcmp(name, "*") == 0)
@@ -73,10 +59,7 @@ add_below(struct jsonpath_cursor *w,
     else if (json_is(value, JSON_OBJECT))
         add(w, to, json_get(value, name));
     for (uint32_t i = 0; i < json_count(value); i++)
-        add_below(w,
-                  to,
-                  json_is(value, JSON_OBJECT) ? value->members[i].value
-                                              : value->items[i],
+        add_below(w, to, json_is(value, JSON_OBJECT) ? value->members[i].value : value->items[i],
                   name);
 }
 
@@ -165,12 +148,8 @@ struct jsonpath_comparison {
 };
 
 static const struct jsonpath_comparison operators[] = {
-    {"==", false, true, false},
-    {"!=", true, false, true},
-    {"<=", true, true, false},
-    {">=", false, true, true},
-    {"<", true, false, false},
-    {">", false, false, true},
+    {"==", false, true, false}, {"!=", true, false, true}, {"<=", true, true, false},
+    {">=", false, true, true},  {"<", true, false, false}, {">", false, false, true},
 };
 
 static const struct jsonpath_comparison *
@@ -185,9 +164,7 @@ take_operator(struct jsonpath_cursor *w)
 }
 
 static bool
-holds(const struct jsonpath_comparison *op,
-      const struct json *a,
-      const struct json *b)
+holds(const struct jsonpath_comparison *op, const struct json *a, const struct json *b)
 {
     int order = compare(a, b);
 
@@ -196,15 +173,12 @@ holds(const struct jsonpath_comparison *op,
     return order < 0 ? op->less : order > 0 ? op->more : op->equal;
 }
 
-static int take_path(struct jsonpath_cursor *w,
-                     const struct json *here,
+static int take_path(struct jsonpath_cursor *w, const struct json *here,
                      struct jsonpath_values *values);
 
 /* "@.a", "x", 'x', 3, true: its first value, NULL if there is none. */
 static int
-take_operand(struct jsonpath_cursor *w,
-             const struct json *here,
-             const struct json **ret_value)
+take_operand(struct jsonpath_cursor *w, const struct json *here, const struct json **ret_value)
 {
     struct jsonpath_values values = {0};
     const char *start;
@@ -231,8 +205,7 @@ take_operand(struct jsonpath_cursor *w,
     start = w->at;
     while (*w->at != '\0' && *w->at != ')' && !isspace((unsigned char)*w->at))
         w->at++;
-    *ret_value =
-        json_parse(w->arena, start, (size_t)(w->at - start), NULL, NULL);
+    *ret_value = json_parse(w->arena, start, (size_t)(w->at - start), NULL, NULL);
     if (*ret_value == NULL) {
         w->at = start;
         return refuse(w, "expected a path or a value");
@@ -266,9 +239,7 @@ take_filter(struct jsonpath_cursor *w, const struct json *item, bool *ret_holds)
 }
 
 static int
-filter(struct jsonpath_cursor *w,
-       const struct jsonpath_values *of,
-       struct jsonpath_values *to)
+filter(struct jsonpath_cursor *w, const struct jsonpath_values *of, struct jsonpath_values *to)
 {
     const char *start = w->at;
     bool is_true = false;
@@ -278,9 +249,8 @@ filter(struct jsonpath_cursor *w,
     for (size_t i = 0; r == 0 && i < of->count; i++)
         for (uint32_t k = 0; r == 0 && k < json_count(of->items[i]); k++) {
             const struct json *list = of->items[i];
-            const struct json *item = json_is(list, JSON_OBJECT)
-                                          ? list->members[k].value
-                                          : list->items[k];
+            const struct json *item =
+                json_is(list, JSON_OBJECT) ? list->members[k].value : list->items[k];
 
             w->at = start;
             r = take_filter(w, item, &is_true);
@@ -333,9 +303,7 @@ take_slice(struct jsonpath_cursor *w, struct slice *s)
 }
 
 static void
-add_slice(struct jsonpath_cursor *w,
-          struct jsonpath_values *to,
-          const struct json *list,
+add_slice(struct jsonpath_cursor *w, struct jsonpath_values *to, const struct json *list,
           const struct slice *s)
 {
     const long n = (long)json_count(list);
@@ -350,15 +318,13 @@ add_slice(struct jsonpath_cursor *w,
         end = first + 1;
     else if (end < 0)
         end += n;
-    for (long i = first < 0 ? (s->is_one ? n : 0) : first; i < end && i < n;
-         i += s->step)
+    for (long i = first < 0 ? (s->is_one ? n : 0) : first; i < end && i < n; i += s->step)
         add(w, to, json_at(list, (uint32_t)i));
 }
 
 /* "[...]", starting after the bracket. */
 static int
-take_brackets(struct jsonpath_cursor *w,
-              const struct jsonpath_values *of,
+take_brackets(struct jsonpath_cursor *w, const struct jsonpath_values *of,
               struct jsonpath_values *to)
 {
     if (strncmp(w->at, "?(", 2) == 0) {
@@ -405,9 +371,7 @@ take_brackets(struct jsonpath_cursor *w,
 }
 
 static int
-take_dots(struct jsonpath_cursor *w,
-          const struct jsonpath_values *of,
-          struct jsonpath_values *to)
+take_dots(struct jsonpath_cursor *w, const struct jsonpath_values *of, struct jsonpath_values *to)
 {
     const bool is_deep = w->at[0] == '.' && w->at[1] == '.';
     const char *name;
@@ -431,9 +395,7 @@ take_dots(struct jsonpath_cursor *w,
 }
 
 static int
-take_path(struct jsonpath_cursor *w,
-          const struct json *here,
-          struct jsonpath_values *values)
+take_path(struct jsonpath_cursor *w, const struct json *here, struct jsonpath_values *values)
 {
     struct jsonpath_values at = {0};
     int r = 0;
@@ -460,12 +422,8 @@ take_path(struct jsonpath_cursor *w,
 }
 
 int
-jsonpath_select(const char *text,
-                const struct json *root,
-                const struct json *here,
-                struct arena *arena,
-                struct jsonpath_values *values,
-                const char **ret_end,
+jsonpath_select(const char *text, const struct json *root, const struct json *here,
+                struct arena *arena, struct jsonpath_values *values, const char **ret_end,
                 struct error *err)
 {
     struct jsonpath_cursor w = {
@@ -486,11 +444,8 @@ jsonpath_select(const char *text,
 }
 
 int
-jsonpath_find(const char *text,
-              const struct json *root,
-              struct arena *arena,
-              struct jsonpath_values *values,
-              struct error *err)
+jsonpath_find(const char *text, const struct json *root, struct arena *arena,
+              struct jsonpath_values *values, struct error *err)
 {
     const size_t length = strlen(text);
     const char *end = NULL;
@@ -502,10 +457,7 @@ jsonpath_find(const char *text,
         text = arena_printf(arena, ".%s", text);
     r = jsonpath_select(text, root, root, arena, values, &end, err);
     if (r == 0 && *end != '\0')
-        return error_set(err,
-                         -EINVAL,
-                         "'%.200s' must be a single path: '%.40s' is left over",
-                         text,
+        return error_set(err, -EINVAL, "'%.200s' must be a single path: '%.40s' is left over", text,
                          end);
     return r;
 }

@@ -28,17 +28,10 @@ struct jsonpath_values {
 /* Evaluates the path that starts at `text`; *ret_end is its end. Values are
  * appended. -EINVAL with a text: it is no path.
  */
-int jsonpath_select(const char *text,
-                    const struct json *root,
-                    const struct json *here,
-                    struct arena *arena,
-                    struct jsonpath_values *values,
-                    const char **ret_end,
+int jsonpath_select(const char *text, const struct json *root, const struct json *here,
+                    struct arena *arena, struct jsonpath_values *values, const char **ret_end,
                     struct error *err);
 
 /* Evaluates a text that is a single path, with or without braces. */
-int jsonpath_find(const char *text,
-                  const struct json *root,
-                  struct arena *arena,
-                  struct jsonpath_values *values,
-                  struct error *err);
+int jsonpath_find(const char *text, const struct json *root, struct arena *arena,
+                  struct jsonpath_values *values, struct error *err);

@@ -36,12 +36,7 @@ jsonpath_print_value(const struct json *value, struct strbuf *out)
 static int
 refuse(const struct template_printing *p, const char *what)
 {
-    return error_set(p->err,
-                     -EINVAL,
-                     "jsonpath '%.200s': %s at '%.40s'",
-                     p->start,
-                     what,
-                     p->at);
+    return error_set(p->err, -EINVAL, "jsonpath '%.200s': %s at '%.40s'", p->start, what, p->at);
 }
 
 static void
@@ -89,18 +84,10 @@ print_literal(struct template_printing *p, struct strbuf *out)
 }
 
 static int
-print_path(struct template_printing *p,
-           const struct json *here,
-           struct strbuf *out)
+print_path(struct template_printing *p, const struct json *here, struct strbuf *out)
 {
     struct jsonpath_values values = {0};
-    int r = jsonpath_select(p->at,
-                            p->root,
-                            here,
-                            p->arena,
-                            &values,
-                            &p->at,
-                            p->err);
+    int r = jsonpath_select(p->at, p->root, here, p->arena, &values, &p->at, p->err);
 
     for (size_t i = 0; r == 0 && out != NULL && i < values.count; i++) {
         if (i > 0)
@@ -110,28 +97,19 @@ print_path(struct template_printing *p,
     return r;
 }
 
-static int print_until_end(struct template_printing *p,
-                           const struct json *here,
+static int print_until_end(struct template_printing *p, const struct json *here,
                            struct strbuf *out);
 
 /* Starts after the word "range". */
 static int
-print_range(struct template_printing *p,
-            const struct json *here,
-            struct strbuf *out)
+print_range(struct template_printing *p, const struct json *here, struct strbuf *out)
 {
     struct jsonpath_values values = {0};
     const char *body;
     int r;
 
     skip_blanks(p);
-    r = jsonpath_select(p->at,
-                        p->root,
-                        here,
-                        p->arena,
-                        &values,
-                        &p->at,
-                        p->err);
+    r = jsonpath_select(p->at, p->root, here, p->arena, &values, &p->at, p->err);
     skip_blanks(p);
     if (r == 0 && *p->at != '}')
         return refuse(p, "'}' is missing");
@@ -150,9 +128,7 @@ print_range(struct template_printing *p,
 
 /* Prints the action after an opening brace. Returns 1 when it was {end}. */
 static int
-print_action(struct template_printing *p,
-             const struct json *here,
-             struct strbuf *out)
+print_action(struct template_printing *p, const struct json *here, struct strbuf *out)
 {
     int r = 0;
 
@@ -183,9 +159,7 @@ print_action(struct template_printing *p,
 
 /* Prints to the end of the text, or of the enclosing range. */
 static int
-print_until_end(struct template_printing *p,
-                const struct json *here,
-                struct strbuf *out)
+print_until_end(struct template_printing *p, const struct json *here, struct strbuf *out)
 {
     while (*p->at != '\0') {
         int r;
@@ -209,9 +183,7 @@ print_until_end(struct template_printing *p,
 }
 
 int
-jsonpath_template_print(const char *text,
-                        const struct json *root,
-                        struct strbuf *out,
+jsonpath_template_print(const char *text, const struct json *root, struct strbuf *out,
                         struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

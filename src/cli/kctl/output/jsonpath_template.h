@@ -15,9 +15,7 @@ struct strbuf;
 /* Prints the text; several values of a path are separated by spaces. -EINVAL
  * with a text.
  */
-int jsonpath_template_print(const char *text,
-                            const struct json *root,
-                            struct strbuf *out,
+int jsonpath_template_print(const char *text, const struct json *root, struct strbuf *out,
                             struct error *err);
 
 /* Prints one value: strings and numbers unchanged, others as JSON. */

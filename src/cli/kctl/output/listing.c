@@ -38,10 +38,7 @@ struct listing {
 
 /* Reads one column of "NODE:.spec.nodeName,..."; false: there are no more. */
 static bool
-next_column(const char **at,
-            struct arena *arena,
-            const char **ret_heading,
-            const char **ret_path)
+next_column(const char **at, struct arena *arena, const char **ret_heading, const char **ret_path)
 {
     const char *start = *at;
     const char *end = start;
@@ -53,13 +50,8 @@ next_column(const char **at,
     for (; *end != '\0' && (*end != ',' || depth > 0); end++)
         depth += (*end == '[') - (*end == ']' && depth > 0);
     colon = memchr(start, ':', (size_t)(end - start));
-    *ret_heading =
-        arena_strndup(arena,
-                      start,
-                      (size_t)((colon != NULL ? colon : end) - start));
-    *ret_path = colon != NULL
-                    ? arena_strndup(arena, colon + 1, (size_t)(end - colon - 1))
-                    : "";
+    *ret_heading = arena_strndup(arena, start, (size_t)((colon != NULL ? colon : end) - start));
+    *ret_path = colon != NULL ? arena_strndup(arena, colon + 1, (size_t)(end - colon - 1)) : "";
     *at = *end == ',' ? end + 1 : end;
     return true;
 }
@@ -71,16 +63,13 @@ check_columns(const char *text, struct error *err)
     const char *heading, *path;
 
     if (*text == '\0')
-        return error_set(err,
-                         -EINVAL,
-                         "-o custom-columns needs HEADING:PATH,...");
+        return error_set(err, -EINVAL, "-o custom-columns needs HEADING:PATH,...");
     while (next_column(&text, arena, &heading, &path)) {
         struct jsonpath_values none = {0};
         int r;
 
         if (heading[0] == '\0' || path[0] == '\0')
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "-o custom-columns: '%s' is not HEADING:PATH, "
                              "such as NODE:.spec.nodeName",
                              heading);
@@ -112,9 +101,7 @@ has_prefix(const char *text, const char *prefix, const char **ret_rest)
 }
 
 int
-listing_style_parse(const char *text,
-                    struct listing_style *style,
-                    struct error *err)
+listing_style_parse(const char *text, struct listing_style *style, struct error *err)
 {
     static const struct {
         const char *name;
@@ -142,8 +129,7 @@ listing_style_parse(const char *text,
         style->form = LISTING_COLUMNS;
         return check_columns(style->argument, err);
     }
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "-o '%s' is not one of wide, json, yaml, name, "
                      "jsonpath=TEMPLATE and custom-columns=HEADING:PATH,...",
                      text);
@@ -152,9 +138,7 @@ listing_style_parse(const char *text,
 const char *
 listing_accept(const struct listing_style *style)
 {
-    return style->form == LISTING_TABLE || style->form == LISTING_WIDE
-               ? ACCEPT_TABLE
-               : NULL;
+    return style->form == LISTING_TABLE || style->form == LISTING_WIDE ? ACCEPT_TABLE : NULL;
 }
 
 void
@@ -239,17 +223,15 @@ add_columns(struct listing *l, const struct json *definitions)
         const struct json *column = json_at(definitions, i);
         const char *name = json_get_text(column, "name");
 
-        if (json_get_int(column, "priority", 0) > 0
-            && l->style.form != LISTING_WIDE)
+        if (json_get_int(column, "priority", 0) > 0 && l->style.form != LISTING_WIDE)
             continue;
         if (l->n_shown == MAX_COLUMNS)
             break;
         l->shown[l->n_shown++] = i;
-        grid_add_styled(l->grid,
-                        &(struct grid_column){
-                            .name = name != NULL ? name : "",
-                            .least = is_prose(column) ? LEAST_PROSE : 0,
-                        });
+        grid_add_styled(l->grid, &(struct grid_column){
+                                     .name = name != NULL ? name : "",
+                                     .least = is_prose(column) ? LEAST_PROSE : 0,
+                                 });
     }
     for (const char *at = l->style.label_columns; at != NULL;)
         grid_add_column(l->grid, label_heading(next_label(&at, arena)));
@@ -283,10 +265,7 @@ labels_text(struct arena *arena, const struct json *object)
     for (uint32_t i = 0; i < json_count(labels); i++) {
         const char *value = json_text(labels->members[i].value);
 
-        strbuf_printf(&text,
-                      "%s%s=%s",
-                      i > 0 ? "," : "",
-                      labels->members[i].name,
+        strbuf_printf(&text, "%s%s=%s", i > 0 ? "," : "", labels->members[i].name,
                       value != NULL ? value : "");
     }
     copy = text.length > 0 ? arena_strdup(arena, text.text) : "<none>";
@@ -312,10 +291,9 @@ add_row(struct listing *l, const struct json *row)
             text = arena_printf(arena, "%s/%s", l->kind->singular, text);
         texts[n++] = text;
     }
-    for (const char *at = l->style.label_columns;
-         at != NULL && n < 2 * MAX_COLUMNS;)
-        texts[n++] = json_get_text(json_get_path(object, "metadata.labels"),
-                                   next_label(&at, arena));
+    for (const char *at = l->style.label_columns; at != NULL && n < 2 * MAX_COLUMNS;)
+        texts[n++] =
+            json_get_text(json_get_path(object, "metadata.labels"), next_label(&at, arena));
     if (l->style.shows_labels)
         texts[n++] = labels_text(arena, object);
     grid_add_row(l->grid, texts);
@@ -396,10 +374,7 @@ add_object(struct listing *l, const struct json *object)
         add_object_row(l, object);
         break;
     default:
-        strbuf_printf(&l->text,
-                      "%s/%s\n",
-                      l->kind->singular,
-                      name != NULL ? name : "");
+        strbuf_printf(&l->text, "%s/%s\n", l->kind->singular, name != NULL ? name : "");
     }
 }
 

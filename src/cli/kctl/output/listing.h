@@ -44,9 +44,7 @@ struct listing_style {
 /* Parses the value of -o into form and argument; NULL is a table. It also
  * checks a template or the paths of columns.
  */
-int listing_style_parse(const char *text,
-                        struct listing_style *style,
-                        struct error *err);
+int listing_style_parse(const char *text, struct listing_style *style, struct error *err);
 
 /* The Accept header for the form; NULL requests objects. */
 const char *listing_accept(const struct listing_style *style);
@@ -55,8 +53,8 @@ const char *listing_accept(const struct listing_style *style);
  * them.
  */
 void listing_free(struct listing *listing);
-struct listing *listing_new(const struct listing_style *style,
-                            const struct kind *kind) OWNED_BY(listing_free);
+struct listing *listing_new(const struct listing_style *style, const struct kind *kind)
+    OWNED_BY(listing_free);
 DEFINE_CLEANUP(struct listing, listing_free)
 
 /* Change. Add takes an answer of the server: a Table, a list or an object.

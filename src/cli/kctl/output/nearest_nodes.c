@@ -31,15 +31,9 @@ tell_room(const struct json *node, bool is_first, struct strbuf *out)
     format_cpus(json_get_int(node, "milliCPU", 0), all_cpus);
     human_bytes(json_get_int(node, "freeMemory", 0), memory);
     human_bytes(json_get_int(node, "memory", 0), all_memory);
-    describe_output_add(out,
-                        2,
-                        is_first ? "Nearest" : "",
+    describe_output_add(out, 2, is_first ? "Nearest" : "",
                         "%s has %s of %s CPUs and %s of %s of memory free",
-                        json_get_text(node, "node"),
-                        cpus,
-                        all_cpus,
-                        memory,
-                        all_memory);
+                        json_get_text(node, "node"), cpus, all_cpus, memory, all_memory);
 }
 
 static void
@@ -53,12 +47,8 @@ tell_nearest(const struct json *why, bool is_plain, struct strbuf *out)
         if (is_plain)
             tell_room(node, i == 0, out);
         else
-            describe_output_add(out,
-                                2,
-                                i == 0 ? "Nearest" : "",
-                                "%s %s",
-                                json_get_text(node, "node"),
-                                json_get_text(node, "message"));
+            describe_output_add(out, 2, i == 0 ? "Nearest" : "", "%s %s",
+                                json_get_text(node, "node"), json_get_text(node, "message"));
     }
 }
 
@@ -75,22 +65,13 @@ tell_fits(const struct json *why, struct strbuf *out)
         char option[64];
 
         if (bytes > 0)
-            snprintf(option,
-                     sizeof(option),
-                     bytes % GIB == 0 ? "--mem %lldG" : "--mem %lldM",
+            snprintf(option, sizeof(option), bytes % GIB == 0 ? "--mem %lldG" : "--mem %lldM",
                      (long long)(bytes % GIB == 0 ? bytes / GIB : bytes / MIB));
         else
-            snprintf(option,
-                     sizeof(option),
-                     "-c %lld",
+            snprintf(option, sizeof(option), "-c %lld",
                      (long long)json_get_int(fit, "milliCPU", 0) / 1000);
-        describe_output_add(out,
-                            2,
-                            i == 0 ? "Would fit" : "",
-                            "on %lld node%s with %s or less",
-                            nodes,
-                            nodes == 1 ? "" : "s",
-                            option);
+        describe_output_add(out, 2, i == 0 ? "Would fit" : "", "on %lld node%s with %s or less",
+                            nodes, nodes == 1 ? "" : "s", option);
     }
 }
 

@@ -22,16 +22,7 @@
 
 /* The order in which groups are printed. */
 const char *const node_rows_states[] = {
-    "Idle",
-    "Mixed",
-    "Full",
-    "Draining",
-    "Drained",
-    "New",
-    "Faulty",
-    "Down",
-    "Silent",
-    "Fenced",
+    "Idle", "Mixed", "Full", "Draining", "Drained", "New", "Faulty", "Down", "Silent", "Fenced",
 };
 const size_t node_rows_n_states = ARRAY_SIZE(node_rows_states);
 
@@ -48,8 +39,7 @@ takes_jobs(const struct json *node)
 {
     const char *state = text_of(node, "state");
 
-    return strcmp(state, "Idle") == 0 || strcmp(state, "Mixed") == 0
-           || strcmp(state, "Full") == 0;
+    return strcmp(state, "Idle") == 0 || strcmp(state, "Mixed") == 0 || strcmp(state, "Full") == 0;
 }
 
 static int64_t
@@ -118,8 +108,7 @@ compare_in_groups(const void *a, const void *b)
     const struct json *y = *(const struct json *const *)b;
     const int order = compare_kinds(x, y);
 
-    return order != 0 ? order
-                      : strverscmp(text_of(x, "name"), text_of(y, "name"));
+    return order != 0 ? order : strverscmp(text_of(x, "name"), text_of(y, "name"));
 }
 
 static int
@@ -129,8 +118,7 @@ compare_names(const void *a, const void *b)
     const struct json *y = *(const struct json *const *)b;
     const int order = strcmp(text_of(x, "partition"), text_of(y, "partition"));
 
-    return order != 0 ? order
-                      : strverscmp(text_of(x, "name"), text_of(y, "name"));
+    return order != 0 ? order : strverscmp(text_of(x, "name"), text_of(y, "name"));
 }
 
 /* Splits "n17" into "n" and 17; false: the name ends in no number, or in one
@@ -175,9 +163,7 @@ count_siblings(const struct json *const *nodes, size_t count)
 
 /* Adds "n[1-3,7]". */
 static void
-format_siblings(const struct json *const *nodes,
-                size_t count,
-                struct strbuf *out)
+format_siblings(const struct json *const *nodes, size_t count, struct strbuf *out)
 {
     size_t stem = 0;
     long first = 0, last = 0;
@@ -228,13 +214,10 @@ format_names(const struct json *const *nodes, size_t count, struct strbuf *out)
 }
 
 void
-node_rows_format_names(const struct json *names,
-                       struct arena *arena,
-                       struct strbuf *out)
+node_rows_format_names(const struct json *names, struct arena *arena, struct strbuf *out)
 {
     uint32_t count = json_count(names);
-    CLEANUP_FREE const struct json **nodes =
-        xnew_array(const struct json *, count + 1);
+    CLEANUP_FREE const struct json **nodes = xnew_array(const struct json *, count + 1);
 
     for (uint32_t i = 0; i < count; i++) {
         struct json *node = json_object(arena);
@@ -264,12 +247,8 @@ format_reason(const struct json *node, struct strbuf *out)
     strbuf_add_text(out, reason);
     if (by[0] == '\0' && time[0] == '\0')
         return;
-    strbuf_printf(out,
-                  "%s(%s%s%s)",
-                  reason[0] != '\0' ? " " : "",
-                  by,
-                  by[0] != '\0' && time[0] != '\0' ? ", " : "",
-                  time);
+    strbuf_printf(out, "%s(%s%s%s)", reason[0] != '\0' ? " " : "", by,
+                  by[0] != '\0' && time[0] != '\0' ? ", " : "", time);
 }
 
 static void
@@ -303,44 +282,27 @@ make_grid(const struct node_rows_style *style, bool has_devices)
 {
     struct grid *grid = grid_new(style->has_colours);
 
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "Partition", .least = 6, .weight = 3});
+    grid_add_styled(grid, &(struct grid_column){.name = "Partition", .least = 6, .weight = 3});
     grid_add_column(grid, "State");
     if (style->groups)
-        grid_add_styled(
-            grid,
-            &(struct grid_column){.name = "Nodes", .is_right = true});
+        grid_add_styled(grid, &(struct grid_column){.name = "Nodes", .is_right = true});
     else
         grid_add_styled(grid, &(struct grid_column){.name = "Node"});
     grid_add_styled(grid,
-                    &(struct grid_column){.name = "CPUs free",
-                                          .is_right = true,
-                                          .weight = 6});
+                    &(struct grid_column){.name = "CPUs free", .is_right = true, .weight = 6});
     grid_add_styled(grid,
-                    &(struct grid_column){.name = "Memory free",
-                                          .is_right = true,
-                                          .weight = 4});
+                    &(struct grid_column){.name = "Memory free", .is_right = true, .weight = 4});
     if (has_devices)
         grid_add_styled(grid,
-                        &(struct grid_column){.name = "GPUs free",
-                                              .is_right = true,
-                                              .weight = 5});
+                        &(struct grid_column){.name = "GPUs free", .is_right = true, .weight = 5});
     if (!style->groups)
-        grid_add_styled(grid,
-                        &(struct grid_column){.name = "Pods",
-                                              .is_right = true,
-                                              .weight = 1,
-                                              .is_spare = true});
+        grid_add_styled(grid, &(struct grid_column){
+                                  .name = "Pods", .is_right = true, .weight = 1, .is_spare = true});
     else
-        grid_add_styled(
-            grid,
-            &(struct grid_column){.name = "Names", .least = 8, .weight = 2});
+        grid_add_styled(grid, &(struct grid_column){.name = "Names", .least = 8, .weight = 2});
     if (style->is_wide)
         grid_add_column(grid, "Agent");
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});
+    grid_add_styled(grid, &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});
     grid_set_gap(grid, 2);
     grid_set_width(grid, style->width);
     return grid;
@@ -348,11 +310,8 @@ make_grid(const struct node_rows_style *style, bool has_devices)
 
 /* Adds the row of one node, or of `count` similar ones. */
 static void
-add_row(struct grid *grid,
-        const struct json *const *nodes,
-        size_t count,
-        const struct node_rows_style *style,
-        bool has_devices)
+add_row(struct grid *grid, const struct json *const *nodes, size_t count,
+        const struct node_rows_style *style, bool has_devices)
 {
     CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf memory = STRBUF_INIT;
@@ -374,11 +333,8 @@ add_row(struct grid *grid,
     format_reason(nodes[0], &reason);
     texts[n++] = partition[0] != '\0' ? partition : "-";
     texts[n++] = text_of(nodes[0], "state");
-    snprintf(number,
-             sizeof(number),
-             "%" PRId64,
-             style->groups ? (int64_t)count
-                           : json_get_int(nodes[0], "pods", 0));
+    snprintf(number, sizeof(number), "%" PRId64,
+             style->groups ? (int64_t)count : json_get_int(nodes[0], "pods", 0));
     texts[n++] = style->groups ? number : text_of(nodes[0], "name");
     texts[n++] = cpus.text;
     texts[n++] = memory.text;
@@ -396,26 +352,19 @@ add_row(struct grid *grid,
 }
 
 void
-node_rows_print(const struct json *nodes,
-                const struct node_rows_style *style,
-                struct strbuf *out)
+node_rows_print(const struct json *nodes, const struct node_rows_style *style, struct strbuf *out)
 {
     const size_t count = json_count(nodes);
     const bool has_devices = has_gpus(nodes);
     CLEANUP(grid_freep) struct grid *grid = make_grid(style, has_devices);
-    CLEANUP_FREE const struct json **sorted =
-        xcalloc(count + 1, sizeof(*sorted));
+    CLEANUP_FREE const struct json **sorted = xcalloc(count + 1, sizeof(*sorted));
 
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = json_at(nodes, i);
     if (count > 1)
-        qsort(sorted,
-              count,
-              sizeof(*sorted),
-              style->groups ? compare_in_groups : compare_names);
+        qsort(sorted, count, sizeof(*sorted), style->groups ? compare_in_groups : compare_names);
     for (size_t i = 0, n; i < count; i += n) {
-        for (n = 1; style->groups && i + n < count
-                    && compare_kinds(sorted[i], sorted[i + n]) == 0;)
+        for (n = 1; style->groups && i + n < count && compare_kinds(sorted[i], sorted[i + n]) == 0;)
             n++;
         add_row(grid, sorted + i, n, style, has_devices);
     }

@@ -8,12 +8,7 @@
 static void
 count(struct strbuf *out, unsigned n, const char *what)
 {
-    strbuf_printf(out,
-                  "%s%u %s%s",
-                  out->length > 0 ? ", " : "",
-                  n,
-                  what,
-                  n == 1 ? "" : "s");
+    strbuf_printf(out, "%s%u %s%s", out->length > 0 ? ", " : "", n, what, n == 1 ? "" : "s");
 }
 
 /* Counts the NUMA nodes by their kind of memory. */
@@ -22,8 +17,7 @@ count_kinds(struct strbuf *out, const struct topology *t)
 {
     const char *separator = " (";
 
-    for (enum topology_memory kind = TOPOLOGY_MEMORY_PLAIN + 1;
-         kind <= TOPOLOGY_MEMORY_SPM;
+    for (enum topology_memory kind = TOPOLOGY_MEMORY_PLAIN + 1; kind <= TOPOLOGY_MEMORY_SPM;
          kind++) {
         unsigned n = 0;
 
@@ -31,11 +25,7 @@ count_kinds(struct strbuf *out, const struct topology *t)
             n += t->numa[i].kind == kind;
         if (n == 0)
             continue;
-        strbuf_printf(out,
-                      "%s%u of %s",
-                      separator,
-                      n,
-                      topology_memory_name(kind));
+        strbuf_printf(out, "%s%u of %s", separator, n, topology_memory_name(kind));
         separator = ", ";
     }
     if (separator[0] == ',')
@@ -60,19 +50,16 @@ node_summary_add(const struct topology *t, struct strbuf *out)
 }
 
 void
-node_summary_reserved_cpus(const struct topology *t,
-                           node_summary_sentence_fn *tell,
-                           void *context)
+node_summary_reserved_cpus(const struct topology *t, node_summary_sentence_fn *tell, void *context)
 {
     const struct {
         const struct bitset *cpus;
         const char *what;
     } rows[] = {
         {&t->reserved, "reserved for the system"},
-        {&t->isolated,
-         bitset_intersects(&t->isolated, &t->pus)
-             ? "isolated (isolcpus), but offered to jobs"
-             : "isolated (isolcpus)"},
+        {&t->isolated, bitset_intersects(&t->isolated, &t->pus)
+                           ? "isolated (isolcpus), but offered to jobs"
+                           : "isolated (isolcpus)"},
         {&t->offline, "offline"},
     };
 

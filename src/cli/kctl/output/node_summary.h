@@ -15,6 +15,5 @@ void node_summary_add(const struct topology *topology, struct strbuf *out);
  * that is special: "CPUs 0-1 are reserved for the system".
  */
 typedef void node_summary_sentence_fn(const char *sentence, void *context);
-void node_summary_reserved_cpus(const struct topology *topology,
-                                node_summary_sentence_fn *tell,
+void node_summary_reserved_cpus(const struct topology *topology, node_summary_sentence_fn *tell,
                                 void *context);

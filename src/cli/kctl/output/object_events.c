@@ -25,9 +25,7 @@
 static const char *
 time_of(const struct json *event)
 {
-    static const char *const names[] = {"lastTimestamp",
-                                        "eventTime",
-                                        "firstTimestamp"};
+    static const char *const names[] = {"lastTimestamp", "eventTime", "firstTimestamp"};
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         const char *time = json_get_text(event, names[i]);
@@ -102,10 +100,7 @@ is_about(const struct about *a, const struct json *event)
 }
 
 static int
-add_of(struct kctl *kctl,
-       const struct about *about,
-       struct arena *arena,
-       struct json *all,
+add_of(struct kctl *kctl, const struct about *about, struct arena *arena, struct json *all,
        struct error *err)
 {
     /* The events of an object without a namespace are in the default one. */
@@ -114,17 +109,12 @@ add_of(struct kctl *kctl,
         .namespace = about->namespace != NULL ? about->namespace : "default",
     };
     struct json *items = NULL;
-    int r = kctl_list(kctl,
-                      &events,
-                      NULL,
+    int r = kctl_list(kctl, &events, NULL,
                       arena_printf(arena,
                                    "involvedObject.kind=%s,"
                                    "involvedObject.name=%s",
-                                   about->kind->name,
-                                   about->name),
-                      arena,
-                      &items,
-                      err);
+                                   about->kind->name, about->name),
+                      arena, &items, err);
 
     for (uint32_t i = 0; r == 0 && i < json_count(items); i++)
         if (is_about(about, json_at(items, i)))
@@ -136,29 +126,22 @@ static bool
 is_among(const struct json *pods, const char *name)
 {
     for (uint32_t i = 0; i < json_count(pods); i++)
-        if (strcmp(json_path_text(json_at(pods, i), "metadata.name"), name)
-            == 0)
+        if (strcmp(json_path_text(json_at(pods, i), "metadata.name"), name) == 0)
             return true;
     return false;
 }
 
 /* Adds events of the newest existing pods, and of the last deleted one. */
 static int
-add_of_pods(struct kctl *kctl,
-            const struct target_object *job,
-            const struct json *tree,
-            struct arena *arena,
-            struct json *all,
-            struct error *err)
+add_of_pods(struct kctl *kctl, const struct target_object *job, const struct json *tree,
+            struct arena *arena, struct json *all, struct error *err)
 {
     const char *last = json_path_text(tree, "status.lastRun.podName");
     struct json *pods = NULL;
     int r = job_pods(kctl, job, arena, &pods, err);
     uint32_t count = json_count(pods);
 
-    for (uint32_t i = count > MAX_PODS ? count - MAX_PODS : 0;
-         r == 0 && i < count;
-         i++) {
+    for (uint32_t i = count > MAX_PODS ? count - MAX_PODS : 0; r == 0 && i < count; i++) {
         const struct json *pod = json_at(pods, i);
 
         r = add_of(kctl,
@@ -166,9 +149,7 @@ add_of_pods(struct kctl *kctl,
                                    .namespace = job->namespace,
                                    .name = json_path_text(pod, "metadata.name"),
                                    .uid = json_path_text(pod, "metadata.uid")},
-                   arena,
-                   all,
-                   err);
+                   arena, all, err);
     }
     if (r == 0 && last != NULL && !is_among(pods, last))
         r = add_of(kctl,
@@ -176,11 +157,8 @@ add_of_pods(struct kctl *kctl,
                        .kind = &pod_kind,
                        .namespace = job->namespace,
                        .name = last,
-                       .from_us = read_time(
-                           json_path_text(tree, "metadata.creationTimestamp"))},
-                   arena,
-                   all,
-                   err);
+                       .from_us = read_time(json_path_text(tree, "metadata.creationTimestamp"))},
+                   arena, all, err);
     return r;
 }
 
@@ -235,8 +213,7 @@ names_task(const struct json *event, const struct task_words *words)
             continue;
         }
         if (is_word(p, length, words->task) || is_word(p, length, words->pod)
-            || is_attempt(p, length, words->pod)
-            || (is_after_task && is_word(p, length, number)))
+            || is_attempt(p, length, words->pod) || (is_after_task && is_word(p, length, number)))
             return true;
         is_after_task = is_word(p, length, "task");
         p += length;
@@ -246,11 +223,8 @@ names_task(const struct json *event, const struct task_words *words)
 
 /* Finds the array of a task; `object` is the task's pod or the Job. */
 static int
-find_array(struct kctl *kctl,
-           const struct target_object *object,
-           struct arena *arena,
-           struct target_object *ret_job,
-           struct error *err)
+find_array(struct kctl *kctl, const struct target_object *object, struct arena *arena,
+           struct target_object *ret_job, struct error *err)
 {
     struct json *pod = NULL;
     int r;
@@ -263,8 +237,7 @@ find_array(struct kctl *kctl,
     if (r < 0)
         return r;
     ret_job->kind = &job_kind;
-    ret_job->name =
-        json_get_text(json_get_path(pod, "metadata.labels"), LABEL_JOB_NAME);
+    ret_job->name = json_get_text(json_get_path(pod, "metadata.labels"), LABEL_JOB_NAME);
     return 0;
 }
 
@@ -272,11 +245,8 @@ find_array(struct kctl *kctl,
  * are gone, and the array's events about the task.
  */
 static int
-collect_of_task(struct kctl *kctl,
-                const struct target_object *object,
-                struct arena *arena,
-                struct json *all,
-                struct error *err)
+collect_of_task(struct kctl *kctl, const struct target_object *object, struct arena *arena,
+                struct json *all, struct error *err)
 {
     struct task_words words = {.task = object->task};
     struct json *of_job = json_array(arena);
@@ -292,10 +262,8 @@ collect_of_task(struct kctl *kctl,
         r = job_tasks_fetch(kctl, object->task, arena, &items, err);
     if (r < 0)
         return r;
-    words.pod = arena_printf(arena,
-                             "%s-%" PRId64,
-                             array.name,
-                             json_get_int(json_at(items, 0), "index", 0));
+    words.pod =
+        arena_printf(arena, "%s-%" PRId64, array.name, json_get_int(json_at(items, 0), "index", 0));
     about.name = array.name;
     about.uid = json_path_text(job, "metadata.uid");
     r = add_of(kctl, &about, arena, of_job, err);
@@ -304,28 +272,21 @@ collect_of_task(struct kctl *kctl,
             json_append(arena, all, json_at(of_job, i));
     about.kind = &pod_kind;
     about.uid = NULL;
-    about.from_us =
-        read_time(json_path_text(job, "metadata.creationTimestamp"));
+    about.from_us = read_time(json_path_text(job, "metadata.creationTimestamp"));
     /* The next pod may exist before the end of the last one is recorded. */
     last = json_get_int(json_at(items, 0), "attempt", 0) + 1;
-    for (attempt = last > MAX_PODS ? last - MAX_PODS + 1 : 1;
-         r == 0 && attempt <= last;
+    for (attempt = last > MAX_PODS ? last - MAX_PODS + 1 : 1; r == 0 && attempt <= last;
          attempt++) {
         about.name =
-            attempt == 1
-                ? words.pod
-                : arena_printf(arena, "%s-r%" PRId64, words.pod, attempt - 1);
+            attempt == 1 ? words.pod : arena_printf(arena, "%s-r%" PRId64, words.pod, attempt - 1);
         r = add_of(kctl, &about, arena, all, err);
     }
     return r;
 }
 
 static int
-collect_of(struct kctl *kctl,
-           const struct target_object *object,
-           struct arena *arena,
-           struct json *all,
-           struct error *err)
+collect_of(struct kctl *kctl, const struct target_object *object, struct arena *arena,
+           struct json *all, struct error *err)
 {
     const bool is_job = object->kind == &job_kind;
     struct json *tree = NULL;
@@ -342,24 +303,17 @@ collect_of(struct kctl *kctl,
                                    .namespace = object->namespace,
                                    .name = object->name,
                                    .uid = json_path_text(tree, "metadata.uid")},
-                   arena,
-                   all,
-                   err);
+                   arena, all, err);
     if (r == 0 && is_job)
         r = add_of_pods(kctl, object, tree, arena, all, err);
     return r;
 }
 
 int
-object_events_collect(struct kctl *kctl,
-                      const struct target_object *object,
-                      const char *namespace,
-                      struct arena *arena,
-                      struct json **ret_events,
-                      struct error *err)
+object_events_collect(struct kctl *kctl, const struct target_object *object, const char *namespace,
+                      struct arena *arena, struct json **ret_events, struct error *err)
 {
-    const struct target_object events = {.kind = &event_kind,
-                                         .namespace = namespace};
+    const struct target_object events = {.kind = &event_kind, .namespace = namespace};
     struct json *all = json_array(arena);
     int r;
 
@@ -378,8 +332,7 @@ object_events_collect(struct kctl *kctl,
 /* ---- Printing ---- */
 
 void
-object_events_add_columns(struct grid *grid,
-                          const struct object_events_style *style)
+object_events_add_columns(struct grid *grid, const struct object_events_style *style)
 {
     if (style->names_namespaces)
         grid_add_column(grid, "Namespace");
@@ -400,10 +353,7 @@ object_of(struct arena *arena, const struct json *event)
 {
     const char *kind = json_path_text(event, "involvedObject.kind");
     const char *name = json_path_text(event, "involvedObject.name");
-    char *text = arena_printf(arena,
-                              "%s/%s",
-                              kind != NULL ? kind : "",
-                              name != NULL ? name : "");
+    char *text = arena_printf(arena, "%s/%s", kind != NULL ? kind : "", name != NULL ? name : "");
 
     for (char *c = text; *c != '\0' && *c != '/'; c++)
         *c = (char)tolower((unsigned char)*c);
@@ -421,8 +371,7 @@ source_of(const struct json *event)
 }
 
 void
-object_events_add_row(struct grid *grid,
-                      const struct object_events_style *style,
+object_events_add_row(struct grid *grid, const struct object_events_style *style,
                       const struct json *event)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -451,9 +400,7 @@ object_events_add_row(struct grid *grid,
 
 /* The message without the words that name the object or one of its pods. */
 static const char *
-message_but_names(struct arena *arena,
-                  const struct json *event,
-                  const char *name)
+message_but_names(struct arena *arena, const struct json *event, const char *name)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const char *text = json_get_text(event, "message");
@@ -469,17 +416,12 @@ message_but_names(struct arena *arena,
 }
 
 static bool
-says_the_same(struct arena *arena,
-              const struct json *a,
-              const struct json *b,
-              const char *name)
+says_the_same(struct arena *arena, const struct json *a, const struct json *b, const char *name)
 {
     const char *x = json_get_text(a, "reason"), *y = json_get_text(b, "reason");
 
     return strcmp(x != NULL ? x : "", y != NULL ? y : "") == 0
-           && strcmp(message_but_names(arena, a, name),
-                     message_but_names(arena, b, name))
-                  == 0;
+           && strcmp(message_but_names(arena, a, name), message_but_names(arena, b, name)) == 0;
 }
 
 /* Merges events of a job's pods that differ only in the pod into one line with
@@ -501,19 +443,14 @@ collapse(struct arena *arena, const struct json *events, const char *name)
             json_append(arena, lines, json_dup(arena, event));
             continue;
         }
-        json_set_int(arena,
-                     line,
-                     "count",
-                     json_get_int(line, "count", 1)
-                         + json_get_int(event, "count", 1));
+        json_set_int(arena, line, "count",
+                     json_get_int(line, "count", 1) + json_get_int(event, "count", 1));
     }
     return lines;
 }
 
 void
-object_events_add_brief(const struct json *events,
-                        const char *name,
-                        unsigned limit,
+object_events_add_brief(const struct json *events, const char *name, unsigned limit,
                         struct strbuf *out)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -533,9 +470,7 @@ object_events_add_brief(const struct json *events,
 }
 
 int
-object_events_describe(struct kctl *kctl,
-                       const struct target_object *object,
-                       struct strbuf *out,
+object_events_describe(struct kctl *kctl, const struct target_object *object, struct strbuf *out,
                        struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -546,12 +481,7 @@ object_events_describe(struct kctl *kctl,
         .names_sources = true,
     };
     struct json *events = NULL;
-    int r = object_events_collect(kctl,
-                                  object,
-                                  object->namespace,
-                                  arena,
-                                  &events,
-                                  err);
+    int r = object_events_collect(kctl, object, object->namespace, arena, &events, err);
 
     if (r < 0)
         return r;

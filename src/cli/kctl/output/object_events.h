@@ -23,11 +23,8 @@ struct target_object;
 /* Collects the events of an object, or if it is NULL, of the namespace (NULL:
  * all namespaces). They are in the arena.
  */
-int object_events_collect(struct kctl *kctl,
-                          const struct target_object *object,
-                          const char *namespace,
-                          struct arena *arena,
-                          struct json **ret_events,
+int object_events_collect(struct kctl *kctl, const struct target_object *object,
+                          const char *namespace, struct arena *arena, struct json **ret_events,
                           struct error *err);
 
 /* Prints events as a table. */
@@ -37,21 +34,15 @@ struct object_events_style {
     bool names_sources;
     bool is_brief; /* without types */
 };
-void object_events_add_columns(struct grid *grid,
-                               const struct object_events_style *style);
-void object_events_add_row(struct grid *grid,
-                           const struct object_events_style *style,
+void object_events_add_columns(struct grid *grid, const struct object_events_style *style);
+void object_events_add_row(struct grid *grid, const struct object_events_style *style,
                            const struct json *event);
 
 /* Describe adds "Events:" and all of them, or "<none>". Brief adds the last
  * `limit` lines, where events that differ only in the object's name are one
  * line; nothing if there are no events.
  */
-int object_events_describe(struct kctl *kctl,
-                           const struct target_object *object,
-                           struct strbuf *out,
-                           struct error *err);
-void object_events_add_brief(const struct json *events,
-                             const char *name,
-                             unsigned limit,
+int object_events_describe(struct kctl *kctl, const struct target_object *object,
+                           struct strbuf *out, struct error *err);
+void object_events_add_brief(const struct json *events, const char *name, unsigned limit,
                              struct strbuf *out);

@@ -25,10 +25,7 @@ is_told(const char *column)
 }
 
 static void
-add_cell(struct strbuf *out,
-         const char *object,
-         const char *column,
-         const struct json *cell)
+add_cell(struct strbuf *out, const char *object, const char *column, const struct json *cell)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -38,8 +35,7 @@ add_cell(struct strbuf *out,
         strbuf_add_text(&text, cell->text);
     else if (cell != NULL && !json_is(cell, JSON_NULL))
         json_print(cell, &text);
-    if (text.length == 0 || strcmp(text.text, "<none>") == 0
-        || strcmp(text.text, object) == 0)
+    if (text.length == 0 || strcmp(text.text, "<none>") == 0 || strcmp(text.text, object) == 0)
         return;
     if (strcasecmp(column, "name") == 0) /* the name given with ksub -J */
         column = "Job name";
@@ -47,9 +43,7 @@ add_cell(struct strbuf *out,
 }
 
 int
-object_summary_add(struct kctl *kctl,
-                   const struct target_object *object,
-                   struct strbuf *out,
+object_summary_add(struct kctl *kctl, const struct target_object *object, struct strbuf *out,
                    struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

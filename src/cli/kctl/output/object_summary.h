@@ -14,7 +14,5 @@ struct strbuf;
 struct target_object;
 
 /* Empty cells and columns that the metadata shows are omitted. */
-int object_summary_add(struct kctl *kctl,
-                       const struct target_object *object,
-                       struct strbuf *out,
+int object_summary_add(struct kctl *kctl, const struct target_object *object, struct strbuf *out,
                        struct error *err);

@@ -10,9 +10,7 @@
 #include "lib/base/strbuf.h"
 
 int
-picture_file_write(const char *path,
-                   const struct strbuf *text,
-                   struct error *err)
+picture_file_write(const char *path, const struct strbuf *text, struct error *err)
 {
     bool is_stdout = strcmp(path, "-") == 0;
     FILE *f = is_stdout ? stdout : fopen(path, "we");
@@ -20,11 +18,8 @@ picture_file_write(const char *path,
 
     if (f == NULL)
         return error_set(err, -errno, "%s: %s", path, strerror(errno));
-    is_whole = fwrite(text->text, 1, text->length, f) == text->length
-               && fflush(f) == 0;
+    is_whole = fwrite(text->text, 1, text->length, f) == text->length && fflush(f) == 0;
     if (!is_stdout && fclose(f) != 0)
         is_whole = false;
-    return is_whole
-               ? 0
-               : error_set(err, -EIO, "%s: cannot write the picture", path);
+    return is_whole ? 0 : error_set(err, -EIO, "%s: cannot write the picture", path);
 }

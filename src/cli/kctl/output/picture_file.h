@@ -9,6 +9,4 @@ struct error;
 struct strbuf;
 
 /* "-" is the standard output. Negative errno: the file is incomplete. */
-int picture_file_write(const char *path,
-                       const struct strbuf *text,
-                       struct error *err);
+int picture_file_write(const char *path, const struct strbuf *text, struct error *err);

@@ -58,8 +58,7 @@ is_quiet(const struct json_member *member)
         const char *text = json_text(member->value);
 
         if (strcmp(member->name, quiet[i].name) == 0
-            && (quiet[i].value == NULL
-                || (text != NULL && strcmp(text, quiet[i].value) == 0)))
+            && (quiet[i].value == NULL || (text != NULL && strcmp(text, quiet[i].value) == 0)))
             return true;
     }
     return false;
@@ -79,10 +78,7 @@ remove_ties(struct json *metadata)
 static bool
 is_data(const char *name)
 {
-    static const char *const maps[] = {"annotations",
-                                       "data",
-                                       "labels",
-                                       "matchLabels",
+    static const char *const maps[] = {"annotations", "data", "labels", "matchLabels",
                                        "nodeSelector"};
 
     for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
@@ -121,7 +117,6 @@ prune_for_display(struct json *object)
     remove_ties(json_get_path(object, "spec.template.metadata"));
     /* usually those of the shell */
     for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
-        json_remove(json_get(json_get_path(object, pods[i]), "execution"),
-                    "limits");
+        json_remove(json_get(json_get_path(object, pods[i]), "execution"), "limits");
     remove_quiet(object);
 }

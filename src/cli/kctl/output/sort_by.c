@@ -20,9 +20,7 @@ struct ordered {
 static const char *
 text_of(const struct json *value)
 {
-    return json_is(value, JSON_STRING) || json_is(value, JSON_NUMBER)
-               ? value->text
-               : "";
+    return json_is(value, JSON_STRING) || json_is(value, JSON_NUMBER) ? value->text : "";
 }
 
 static int
@@ -65,10 +63,7 @@ sort_by_check(const char *path, struct error *err)
 }
 
 int
-sort_by_sort(struct json *answer,
-             const char *path,
-             struct arena *arena,
-             struct error *err)
+sort_by_sort(struct json *answer, const char *path, struct arena *arena, struct error *err)
 {
     struct json *rows = json_get(answer, "rows");
     struct json *items = rows != NULL ? rows : json_get(answer, "items");
@@ -81,12 +76,8 @@ sort_by_sort(struct json *answer,
 
         all[i].item = json_at(items, i);
         all[i].place = i;
-        r = jsonpath_find(path,
-                          rows != NULL ? json_get(all[i].item, "object")
-                                       : all[i].item,
-                          arena,
-                          &values,
-                          err);
+        r = jsonpath_find(path, rows != NULL ? json_get(all[i].item, "object") : all[i].item, arena,
+                          &values, err);
         all[i].value = values.count > 0 ? values.items[0] : NULL;
     }
     if (r < 0)

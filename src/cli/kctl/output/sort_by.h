@@ -16,7 +16,4 @@ struct json;
 int sort_by_check(const char *path, struct error *err);
 
 /* Sorts the items of a list, or the rows of a Table that contains objects. */
-int sort_by_sort(struct json *answer,
-                 const char *path,
-                 struct arena *arena,
-                 struct error *err);
+int sort_by_sort(struct json *answer, const char *path, struct arena *arena, struct error *err);

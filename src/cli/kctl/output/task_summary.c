@@ -33,10 +33,7 @@ static const struct {
 };
 
 int
-task_summary_add(struct kctl *kctl,
-                 const char *task,
-                 struct strbuf *out,
-                 struct error *err)
+task_summary_add(struct kctl *kctl, const char *task, struct strbuf *out, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *items = NULL;

@@ -11,7 +11,4 @@ struct kctl;
 struct strbuf;
 
 /* Task: "1042_7". Unknown values are omitted. */
-int task_summary_add(struct kctl *kctl,
-                     const char *task,
-                     struct strbuf *out,
-                     struct error *err);
+int task_summary_add(struct kctl *kctl, const char *task, struct strbuf *out, struct error *err);

@@ -55,9 +55,7 @@ static void
 add_row(struct grid *grid, struct arena *arena, const struct json *item)
 {
     const char *cells[] = {
-        arena_printf(arena,
-                     "%" PRId64 "_%" PRId64,
-                     json_get_int(item, "job", 0),
+        arena_printf(arena, "%" PRId64 "_%" PRId64, json_get_int(item, "job", 0),
                      json_get_int(item, "task", 0)),
         json_get_text(item, "state"),
         format_number(arena, item, "attempt"),
@@ -93,12 +91,8 @@ print_table(struct arena *arena, const struct json *items, bool with_headings)
 }
 
 int
-task_table_show(struct kctl *kctl,
-                int n_operands,
-                char **operands,
-                const char *form,
-                bool with_headings,
-                struct error *err)
+task_table_show(struct kctl *kctl, int n_operands, char **operands, const char *form,
+                bool with_headings, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -108,13 +102,11 @@ task_table_show(struct kctl *kctl,
     const bool is_yaml = form != NULL && strcmp(form, "yaml") == 0;
 
     if (form != NULL && !is_json && !is_yaml && strcmp(form, "wide") != 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "-o %s: array tasks are shown as a table, json or "
                          "yaml; for tasks that have a pod, use 'kctl get pods "
                          "1042_7 -o %s'",
-                         form,
-                         form);
+                         form, form);
     for (; i < n_operands; i++) {
         struct json *items = NULL;
         int r = job_tasks_fetch(kctl, operands[i], arena, &items, err);

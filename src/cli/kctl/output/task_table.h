@@ -13,9 +13,5 @@ struct kctl;
 /* Shows the tasks of operands (job_tasks.h). Form: the value of -o: NULL, json
  * or yaml; -EINVAL with a text for another.
  */
-int task_table_show(struct kctl *kctl,
-                    int n_operands,
-                    char **operands,
-                    const char *form,
-                    bool with_headings,
-                    struct error *err);
+int task_table_show(struct kctl *kctl, int n_operands, char **operands, const char *form,
+                    bool with_headings, struct error *err);

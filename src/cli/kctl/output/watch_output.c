@@ -57,10 +57,7 @@ version_in(const struct json *object)
 }
 
 static void
-take_text(struct watch_state *k,
-          const char *text,
-          size_t length,
-          bool is_bookmark)
+take_text(struct watch_state *k, const char *text, size_t length, bool is_bookmark)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *frame = json_parse(arena, text, length, NULL, NULL);
@@ -91,18 +88,14 @@ connection_lost(struct watch_state *k, const struct client_event *event)
     if (event->status == NULL) {
         /* The first loss may be the normal end of a watch. */
         if (k->n_lost++ == 1)
-            fprintf(stderr,
-                    "kctl: the controller does not answer; waiting until it "
-                    "does\n");
+            fprintf(stderr, "kctl: the controller does not answer; waiting until it "
+                            "does\n");
         timer_start(k->retry, RETRY_MS);
         return;
     }
-    k->result = error_set(k->err,
-                          event->status->code == 410 ? -ESTALE : -EREMOTEIO,
-                          "%s",
-                          event->status->message != NULL
-                              ? event->status->message
-                              : "the server ended the watch");
+    k->result = error_set(k->err, event->status->code == 410 ? -ESTALE : -EREMOTEIO, "%s",
+                          event->status->message != NULL ? event->status->message
+                                                         : "the server ended the watch");
     loop_stop(k->client->loop);
 }
 
@@ -117,10 +110,7 @@ watch_state_event(const struct client_event *event, void *context)
     }
     k->n_lost = 0;
     if (event->text != NULL)
-        take_text(k,
-                  event->text,
-                  event->length,
-                  event->type == CLIENT_BOOKMARK);
+        take_text(k, event->text, event->length, event->type == CLIENT_BOOKMARK);
     else if (event->type != CLIENT_BOOKMARK)
         take_object(k, event->object);
     set_version(k, event->resource_version);
@@ -149,9 +139,7 @@ start(void *context)
 }
 
 int
-watch_output_run(struct kctl *kctl,
-                 const struct watch_output *watch_output,
-                 struct error *err)
+watch_output_run(struct kctl *kctl, const struct watch_output *watch_output, struct error *err)
 {
     struct watch_state k = {
         .v = watch_output,

@@ -23,6 +23,4 @@ struct watch_output {
     struct listing *listing;
 };
 
-int watch_output_run(struct kctl *kctl,
-                     const struct watch_output *watch_output,
-                     struct error *err);
+int watch_output_run(struct kctl *kctl, const struct watch_output *watch_output, struct error *err);

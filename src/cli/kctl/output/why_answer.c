@@ -60,13 +60,9 @@ add_reasons(struct strbuf *out, const struct json *why)
     for (uint32_t i = 0; i < json_count(reasons); i++) {
         const struct json *r = json_at(reasons, i);
 
-        describe_output_add(out,
-                            2,
-                            i == 0 ? "Not placed" : "",
-                            "%lld of %lld nodes: %s (%s)",
+        describe_output_add(out, 2, i == 0 ? "Not placed" : "", "%lld of %lld nodes: %s (%s)",
                             (long long)json_get_int(r, "nodes", 0),
-                            (long long)json_get_int(why, "nodes", 0),
-                            json_get_text(r, "message"),
+                            (long long)json_get_int(why, "nodes", 0), json_get_text(r, "message"),
                             json_get_text(r, "code"));
     }
     return json_count(reasons) > 0;
@@ -80,11 +76,7 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
     struct refusals all;
 
     if (!refusals_parse(message, &all) || all.count == 0) {
-        describe_output_add(out,
-                            2,
-                            "Not placed",
-                            "%s (%s)",
-                            message,
+        describe_output_add(out, 2, "Not placed", "%s (%s)", message,
                             json_get_text(scheduled, "reason") != NULL
                                 ? json_get_text(scheduled, "reason")
                                 : "Other");
@@ -94,23 +86,11 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
         const struct refusal *r = &all.items[i];
 
         if (r->nodes == 0)
-            describe_output_add(out,
-                                2,
-                                i == 0 ? "Not placed" : "",
-                                "%.*s (%s)",
-                                (int)r->length,
-                                r->text,
-                                r->code);
+            describe_output_add(out, 2, i == 0 ? "Not placed" : "", "%.*s (%s)", (int)r->length,
+                                r->text, r->code);
         else
-            describe_output_add(out,
-                                2,
-                                i == 0 ? "Not placed" : "",
-                                "%u of %u nodes: %.*s (%s)",
-                                r->nodes,
-                                all.total,
-                                (int)r->length,
-                                r->text,
-                                r->code);
+            describe_output_add(out, 2, i == 0 ? "Not placed" : "", "%u of %u nodes: %.*s (%s)",
+                                r->nodes, all.total, (int)r->length, r->text, r->code);
     }
 }
 
@@ -122,12 +102,9 @@ add_no_scheduler(struct strbuf *out, const struct json *pod)
 {
     const char *scheduler = json_path_text(pod, "spec.schedulerName");
 
-    describe_output_add(
-        out,
-        2,
-        "Not placed",
-        "no scheduler named '%s' has looked at it yet (NoScheduler)",
-        scheduler != NULL ? scheduler : "default-scheduler");
+    describe_output_add(out, 2, "Not placed",
+                        "no scheduler named '%s' has looked at it yet (NoScheduler)",
+                        scheduler != NULL ? scheduler : "default-scheduler");
 }
 
 /* The scheduler is preempting other pods for this pod. */
@@ -137,9 +114,7 @@ add_nomination(struct strbuf *out, const struct json *pod)
     const char *node = json_path_text(pod, "status.nominatedNodeName");
 
     if (node != NULL)
-        describe_output_add(out,
-                            2,
-                            "Waits for",
+        describe_output_add(out, 2, "Waits for",
                             "room on %s, where lower-priority pods are being "
                             "preempted (Nominated)",
                             node);
@@ -155,9 +130,7 @@ why_answer_is_waiting(const struct json *pod)
 }
 
 void
-why_answer_get(struct kctl *kctl,
-               const struct target_object *target,
-               struct arena *arena,
+why_answer_get(struct kctl *kctl, const struct target_object *target, struct arena *arena,
                struct why_answer *a)
 {
     const struct client_request request = {
@@ -174,14 +147,11 @@ why_answer_get(struct kctl *kctl,
     if (kctl_call(kctl, &request, arena, &why, &a->error) < 0)
         return;
     a->why = why;
-    a->pod =
-        target->kind == &job_kind ? json_get_text(why, "pod") : target->name;
+    a->pod = target->kind == &job_kind ? json_get_text(why, "pod") : target->name;
 }
 
 void
-why_answer_add_wait(const struct why_answer *a,
-                    const struct json *pod,
-                    struct strbuf *out)
+why_answer_add_wait(const struct why_answer *a, const struct json *pod, struct strbuf *out)
 {
     const struct json *scheduled = find_condition(pod, "PodScheduled");
 
@@ -191,8 +161,7 @@ why_answer_add_wait(const struct why_answer *a,
         return;
     if (scheduled == NULL && json_get(a->why, "reasons") == NULL)
         add_no_scheduler(out, pod);
-    else if (!add_reasons(out, a->why) && scheduled != NULL
-             && !holds(scheduled))
+    else if (!add_reasons(out, a->why) && scheduled != NULL && !holds(scheduled))
         add_refusals(out, scheduled);
     add_nomination(out, pod);
     if (json_count(json_get(a->why, "reasons")) > 0)
@@ -212,15 +181,9 @@ why_answer_add_dependencies(const struct why_answer *a, struct strbuf *out)
 
         if (job != json_get_int(json_at(all, 0), "job", 0))
             strbuf_printf(&of, ", for job %" PRId64, job);
-        describe_output_add(out,
-                            2,
-                            i == 0 ? "Waits for" : "",
-                            "%s%s%s%s%s",
-                            json_get_text(one, "dependency"),
-                            state != NULL ? " (" : "",
-                            state != NULL ? state : "",
-                            state != NULL ? ")" : "",
-                            of.text);
+        describe_output_add(out, 2, i == 0 ? "Waits for" : "", "%s%s%s%s%s",
+                            json_get_text(one, "dependency"), state != NULL ? " (" : "",
+                            state != NULL ? state : "", state != NULL ? ")" : "", of.text);
     }
 }
 
@@ -254,10 +217,7 @@ add_smaller(const struct why_answer *a, struct strbuf *out)
     const struct json *all = json_get(a->why, "smaller");
 
     for (uint32_t i = 0; i < json_count(all); i++)
-        describe_output_add(out,
-                            2,
-                            i == 0 ? "Sooner" : "",
-                            "%s",
+        describe_output_add(out, 2, i == 0 ? "Sooner" : "", "%s",
                             json_get_text(json_at(all, i), "message"));
 }
 
@@ -273,23 +233,21 @@ add_basis(const struct why_answer *a, struct strbuf *out)
 
     if (json_get(start, "from") == NULL || policy == NULL)
         return;
-    strbuf_add_text(&text,
-                    json_is_true(json_get(start, "assumed"))
-                        ? "an assumed end, because a running job has no time "
-                          "limit"
-                    : json_get(start, "earliest") != NULL
-                        ? "the time limits of the running jobs and of the "
-                          "jobs before it"
-                        : "the time limits of the running jobs");
+    strbuf_add_text(&text, json_is_true(json_get(start, "assumed"))
+                               ? "an assumed end, because a running job has no time "
+                                 "limit"
+                           : json_get(start, "earliest") != NULL
+                               ? "the time limits of the running jobs and of the "
+                                 "jobs before it"
+                               : "the time limits of the running jobs");
     strbuf_printf(&text, "; order %s", policy);
     if (predicted_s > 0) {
         strbuf_add_text(&text, ", which expects it to run for ");
         duration_format(predicted_s, &text);
     }
     if (json_is_true(json_get(order, "waitedTooLong")))
-        strbuf_add_text(&text,
-                        " and considers that it has waited too long: it goes "
-                        "first");
+        strbuf_add_text(&text, " and considers that it has waited too long: it goes "
+                               "first");
     describe_output_add(out, 2, "By", "%s", text.text);
 }
 

@@ -33,9 +33,7 @@ struct why_answer {
 /* It is no failure when the scheduler cannot be asked: while none is the
  * leader, or about another user's job.
  */
-void why_answer_get(struct kctl *kctl,
-                    const struct target_object *target,
-                    struct arena *arena,
+void why_answer_get(struct kctl *kctl, const struct target_object *target, struct arena *arena,
                     struct why_answer *ret_answer);
 
 /* Whether the pod has no node yet. */
@@ -44,10 +42,7 @@ bool why_answer_is_waiting(const struct json *pod);
 /* Adds the reasons of the nodes; if the scheduler was not asked, those of the
  * pod's condition. Outlook: when and where the pod could run.
  */
-void why_answer_add_wait(const struct why_answer *answer,
-                         const struct json *pod,
+void why_answer_add_wait(const struct why_answer *answer, const struct json *pod,
                          struct strbuf *out);
-void why_answer_add_dependencies(const struct why_answer *answer,
-                                 struct strbuf *out);
-void why_answer_add_outlook(const struct why_answer *answer,
-                            struct strbuf *out);
+void why_answer_add_dependencies(const struct why_answer *answer, struct strbuf *out);
+void why_answer_add_outlook(const struct why_answer *answer, struct strbuf *out);

@@ -32,9 +32,7 @@ print_heading(const struct gone *g, const char *name)
 {
     switch (g->how) {
     case WHY_HISTORY_GONE:
-        printf("Job %s (%s) is no longer in the API; its record in history:\n",
-               g->id,
-               name);
+        printf("Job %s (%s) is no longer in the API; its record in history:\n", g->id, name);
         break;
     case WHY_HISTORY_TASK:
         printf("Task %s (%s) has ended:\n", g->id, name);
@@ -52,36 +50,24 @@ explain_row(const struct json *row, void *context)
     const char *message = json_get_text(row, "message");
     const char *reason = json_get_text(row, "reason");
     const char *by = json_get_text(row, "endedBy");
-    CLEANUP_FREE char *words =
-        sanitize_text_dup(message != NULL ? message : "");
-    CLEANUP_FREE char *name =
-        sanitize_text_dup(gone_text(row, "name", g->arena));
+    CLEANUP_FREE char *words = sanitize_text_dup(message != NULL ? message : "");
+    CLEANUP_FREE char *name = sanitize_text_dup(gone_text(row, "name", g->arena));
 
     if (g->count++ == 0)
         print_heading(g, name);
-    printf("%s  attempt %s  %s%s%s%s%s%s%s\n",
-           gone_text(row, "ended", g->arena),
-           gone_text(row, "attempt", g->arena),
-           gone_text(row, "state", g->arena),
-           by != NULL ? " by " : "",
-           by != NULL ? by : "",
-           reason != NULL ? ": " : "",
-           reason != NULL ? reason : "",
-           words[0] != '\0' ? ", " : "",
-           words);
+    printf("%s  attempt %s  %s%s%s%s%s%s%s\n", gone_text(row, "ended", g->arena),
+           gone_text(row, "attempt", g->arena), gone_text(row, "state", g->arena),
+           by != NULL ? " by " : "", by != NULL ? by : "", reason != NULL ? ": " : "",
+           reason != NULL ? reason : "", words[0] != '\0' ? ", " : "", words);
     return true;
 }
 
 bool
-why_history_print(struct kctl *kctl,
-                  const char *id,
-                  enum why_history how,
-                  struct arena *arena)
+why_history_print(struct kctl *kctl, const char *id, enum why_history how, struct arena *arena)
 {
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     struct gone g = {.id = id, .how = how, .arena = arena};
 
     return history_query_add_job(&query, id, NULL) >= 0
-           && history_pages_visit(kctl, query.text, explain_row, &g, NULL) >= 0
-           && g.count > 0;
+           && history_pages_visit(kctl, query.text, explain_row, &g, NULL) >= 0 && g.count > 0;
 }

@@ -17,7 +17,5 @@ enum why_history {
 };
 
 /* Prints the attempts. False: history has none. */
-bool why_history_print(struct kctl *kctl,
-                       const char *id,
-                       enum why_history how,
+bool why_history_print(struct kctl *kctl, const char *id, enum why_history how,
                        struct arena *arena);

@@ -51,8 +51,7 @@ is_change(const struct request *q)
 {
     if (q->route.kind == NULL)
         return q->method != HTTP_GET && q->method != HTTP_HEAD;
-    return q->route.verb >= VERB_CREATE
-           && !(q->route.kind->flags & KIND_ANSWERED);
+    return q->route.verb >= VERB_CREATE && !(q->route.kind->flags & KIND_ANSWERED);
 }
 
 /* Routine writes: an agent reports about itself and its pods all day long. */
@@ -62,8 +61,7 @@ is_routine(const struct request *q)
     if (q->principal->type != PRINCIPAL_AGENT)
         return false;
     return q->route.kind == &lease_kind || q->route.kind == &event_kind
-           || q->route.kind == &events_event_kind
-           || q->route.subresource == SUBRESOURCE_STATUS
+           || q->route.kind == &events_event_kind || q->route.subresource == SUBRESOURCE_STATUS
            || q->route.subresource == SUBRESOURCE_USAGE
            || q->route.subresource == SUBRESOURCE_REQUESTS
            || (q->route.kind == &pod_kind && q->route.verb == VERB_DELETE);
@@ -203,10 +201,7 @@ may_be_told(struct apiserver *server, int64_t now_us)
 }
 
 void
-audit_note(struct request *q,
-           const struct http_peer *from,
-           const char *path,
-           bool is_proven)
+audit_note(struct request *q, const struct http_peer *from, const char *path, bool is_proven)
 {
     struct apiserver *server = q->server;
     CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;

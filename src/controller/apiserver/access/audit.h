@@ -28,7 +28,4 @@ struct request;
 /* Call when the request has its reply. `is_proven`: the principal is
  * authenticated.
  */
-void audit_note(struct request *q,
-                const struct http_peer *from,
-                const char *path,
-                bool is_proven);
+void audit_note(struct request *q, const struct http_peer *from, const char *path, bool is_proven);

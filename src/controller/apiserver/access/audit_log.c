@@ -56,10 +56,8 @@ open_file(struct audit_log *a, struct error *err)
 {
     struct stat st;
 
-    a->fd = open(a->path,
-                 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW
-                     | O_NONBLOCK,
-                 0600);
+    a->fd =
+        open(a->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (a->fd < 0 || fstat(a->fd, &st) < 0)
         return error_set(err, -errno, "'%s': %s", a->path, strerror(errno));
     a->size = st.st_size;
@@ -120,16 +118,11 @@ write_text(struct audit_log *a, const struct strbuf *text, struct error *err)
 
     if (r < 0)
         return r;
-    r = fd_write_all(a->path != NULL ? a->fd : STDERR_FILENO,
-                     text->text,
-                     text->length);
+    r = fd_write_all(a->path != NULL ? a->fd : STDERR_FILENO, text->text, text->length);
     if (r < 0 && a->path != NULL && ftruncate(a->fd, a->size) < 0)
         close_file(a);
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "writing '%s': %s",
-                         a->path != NULL ? a->path : "standard error",
+        return error_set(err, r, "writing '%s': %s", a->path != NULL ? a->path : "standard error",
                          strerror(-r));
     a->size += (int64_t)text->length;
     return 0;
@@ -143,8 +136,7 @@ complain(struct audit_log *a, const struct error *err)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (a->complained_at != 0
-        && now.tv_sec < a->complained_at + COMPLAIN_EVERY_S)
+    if (a->complained_at != 0 && now.tv_sec < a->complained_at + COMPLAIN_EVERY_S)
         return;
     a->complained_at = now.tv_sec;
     log_warning("cannot write the audit log; its lines are dropped and "
@@ -156,17 +148,12 @@ complain(struct audit_log *a, const struct error *err)
 static void
 tell_dropped(struct audit_log *a, uint64_t dropped, struct strbuf *text)
 {
-    strbuf_printf(text,
-                  "%s{\"dropped\":%" PRIu64 "}\n",
-                  a->path == NULL ? "<4>audit: " : "",
+    strbuf_printf(text, "%s{\"dropped\":%" PRIu64 "}\n", a->path == NULL ? "<4>audit: " : "",
                   dropped - a->n_told);
 }
 
 static void
-write_batch(struct audit_log *a,
-            const struct strbuf *batch,
-            uint64_t n_lines,
-            uint64_t dropped)
+write_batch(struct audit_log *a, const struct strbuf *batch, uint64_t n_lines, uint64_t dropped)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct error err = {0};
@@ -199,8 +186,7 @@ gather(struct audit_log *a)
     until.tv_nsec += AUDIT_LOG_GATHER_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
-    while (!a->is_ending
-           && pthread_cond_timedwait(&a->ends, &a->lock, &until) == 0)
+    while (!a->is_ending && pthread_cond_timedwait(&a->ends, &a->lock, &until) == 0)
         ;
 }
 
@@ -322,8 +308,7 @@ is_on_same_disk(const char *file, const char *directory)
     CLEANUP_FREE char *copy = xstrdup(file);
     struct stat of_file, of_directory;
 
-    return stat(dirname(copy), &of_file) == 0
-           && stat(directory, &of_directory) == 0
+    return stat(dirname(copy), &of_file) == 0 && stat(directory, &of_directory) == 0
            && of_file.st_dev == of_directory.st_dev;
 }
 
@@ -339,8 +324,7 @@ init_monotonic(pthread_cond_t *cond)
 }
 
 int
-audit_log_open(const struct audit_log_settings *settings,
-               struct audit_log **ret_log,
+audit_log_open(const struct audit_log_settings *settings, struct audit_log **ret_log,
                struct error *err)
 {
     struct audit_log *a = xnew(struct audit_log);

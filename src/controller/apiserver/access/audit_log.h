@@ -40,8 +40,7 @@ struct audit_log_settings {
 /* Life. Open tries to open the file once. Free writes the remaining lines. */
 void audit_log_free(struct audit_log *log);
 DEFINE_CLEANUP(struct audit_log, audit_log_free)
-int audit_log_open(const struct audit_log_settings *settings,
-                   struct audit_log **ret_log,
+int audit_log_open(const struct audit_log_settings *settings, struct audit_log **ret_log,
                    struct error *err);
 
 /* Change. Adds one line, given without its newline. */

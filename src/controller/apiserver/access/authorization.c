@@ -38,9 +38,7 @@ static const struct {
 };
 
 enum scope
-authorization_scope(enum principal_type principal,
-                    enum verb verb,
-                    const struct kind *kind,
+authorization_scope(enum principal_type principal, enum verb verb, const struct kind *kind,
                     enum subresource subresource)
 {
     /* Everybody may ask for their own identity and rights. */
@@ -49,14 +47,12 @@ authorization_scope(enum principal_type principal,
     for (unsigned i = 0; i < kind->n_rights; i++) {
         const struct right *right = &kind->rights[i];
 
-        if (right->principals & PRINCIPAL_BIT(principal)
-            && right->verbs & VERB_BIT(verb)
+        if (right->principals & PRINCIPAL_BIT(principal) && right->verbs & VERB_BIT(verb)
             && right->subresource == subresource)
             return right->scope;
     }
     for (unsigned i = 0; i < ARRAY_SIZE(rights); i++)
-        if (rights[i].principals & PRINCIPAL_BIT(principal)
-            && rights[i].verbs & VERB_BIT(verb)
+        if (rights[i].principals & PRINCIPAL_BIT(principal) && rights[i].verbs & VERB_BIT(verb)
             && (rights[i].is_of_all_parts || subresource == SUBRESOURCE_NONE
                 || subresource == SUBRESOURCE_STATUS))
             return SCOPE_ALL;
@@ -70,16 +66,9 @@ refuse(struct request *q, const char *why)
     const struct route *route = &q->route;
     const char *part = subresource_name(route->subresource);
 
-    reply_forbidden(&q->reply,
-                    route->kind,
-                    route->name,
-                    "%s cannot %s %s%s%s%s",
-                    principal_describe(q->principal, who),
-                    verb_name(route->verb),
-                    route->kind->plural,
-                    part[0] != '\0' ? "/" : "",
-                    part,
-                    why);
+    reply_forbidden(&q->reply, route->kind, route->name, "%s cannot %s %s%s%s%s",
+                    principal_describe(q->principal, who), verb_name(route->verb),
+                    route->kind->plural, part[0] != '\0' ? "/" : "", part, why);
     return false;
 }
 
@@ -95,8 +84,7 @@ names_own_node(const struct request *q)
 
     if (route->kind == &node_kind || route->kind == &lease_kind) {
         if (route->kind == &lease_kind
-            && (route->namespace == NULL
-                || strcmp(route->namespace, NODE_LEASE_NAMESPACE) != 0))
+            && (route->namespace == NULL || strcmp(route->namespace, NODE_LEASE_NAMESPACE) != 0))
             return false;
         wanted = route->name;
         if (wanted == NULL && q->options.fields != NULL)
@@ -105,11 +93,9 @@ names_own_node(const struct request *q)
             return true; /* admission checks the name in the body */
         return wanted != NULL && strcmp(wanted, node) == 0;
     }
-    if ((route->kind == &pod_kind || route->kind == VOLUME)
-        && route->name == NULL) {
-        wanted = q->options.fields != NULL
-                     ? field_query_demands(q->options.fields, "spec.nodeName")
-                     : NULL;
+    if ((route->kind == &pod_kind || route->kind == VOLUME) && route->name == NULL) {
+        wanted = q->options.fields != NULL ? field_query_demands(q->options.fields, "spec.nodeName")
+                                           : NULL;
         return wanted != NULL && strcmp(wanted, node) == 0;
     }
     return true;
@@ -120,32 +106,22 @@ authorization_check(struct request *q)
 {
     const struct route *route = &q->route;
 
-    q->scope = authorization_scope(q->principal->type,
-                                   route->verb,
-                                   route->kind,
-                                   route->subresource);
+    q->scope =
+        authorization_scope(q->principal->type, route->verb, route->kind, route->subresource);
     switch (q->scope) {
     case SCOPE_NONE:
         return refuse(q, "");
     case SCOPE_MEMBERS:
         if (route->namespace == NULL)
-            return refuse(q,
-                          " in all namespaces at once; name a namespace to "
-                          "which they belong");
-        if (store_find(q->server->store,
-                       STORE_PENDING,
-                       &namespace_kind,
-                       NULL,
-                       route->namespace)
+            return refuse(q, " in all namespaces at once; name a namespace to "
+                             "which they belong");
+        if (store_find(q->server->store, STORE_PENDING, &namespace_kind, NULL, route->namespace)
             == NULL)
             return true; /* admission makes the 404 */
-        if (!membership_has(q->server->membership,
-                            route->namespace,
-                            q->principal))
-            return refuse(q,
-                          ": they do not belong to the namespace; an "
-                          "administrator can add them to its annotation "
-                          "'kiln.hpc/members'");
+        if (!membership_has(q->server->membership, route->namespace, q->principal))
+            return refuse(q, ": they do not belong to the namespace; an "
+                             "administrator can add them to its annotation "
+                             "'kiln.hpc/members'");
         return true;
     case SCOPE_NODE:
         if (!names_own_node(q))
@@ -161,8 +137,7 @@ is_owner(const struct principal *principal, const struct object *object)
 {
     uid_t uid;
 
-    return principal_is_person(principal) && object_owner(object, &uid)
-           && uid == principal->uid;
+    return principal_is_person(principal) && object_owner(object, &uid) && uid == principal->uid;
 }
 
 struct job_pod_search {
@@ -199,8 +174,7 @@ visit_user(const struct object *object, void *context)
     if (strcmp(pod->meta.namespace, search->namespace) != 0)
         return true;
     for (unsigned i = 0; i < pod->spec.volumes.count && !search->found; i++) {
-        const char *name =
-            pod_volume_claim(pod, &pod->spec.volumes.items[i], buffer);
+        const char *name = pod_volume_claim(pod, &pod->spec.volumes.items[i], buffer);
 
         search->found = name != NULL && strcmp(name, search->claim) == 0;
     }
@@ -209,19 +183,12 @@ visit_user(const struct object *object, void *context)
 
 /* Whether a pod that is bound to the agent's node uses the claim. */
 static bool
-is_used_on_node(const struct request *q,
-                const char *namespace,
-                const char *claim)
+is_used_on_node(const struct request *q, const char *namespace, const char *claim)
 {
     struct user_search search = {.namespace = namespace, .claim = claim};
 
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_BY_NODE,
-                      STORE_PUBLISHED,
-                      q->principal->node,
-                      visit_user,
-                      &search);
+    store_visit_index(q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED, q->principal->node,
+                      visit_user, &search);
     return search.found;
 }
 
@@ -237,9 +204,8 @@ is_volume_on_node(const struct request *q, const struct object *object)
 
     if (node != NULL && strcmp(node, q->principal->node) == 0)
         return true;
-    return q->route.subresource == SUBRESOURCE_NONE && claim != NULL
-           && claim->namespace != NULL && claim->name != NULL
-           && is_used_on_node(q, claim->namespace, claim->name);
+    return q->route.subresource == SUBRESOURCE_NONE && claim != NULL && claim->namespace != NULL
+           && claim->name != NULL && is_used_on_node(q, claim->namespace, claim->name);
 }
 
 static bool
@@ -260,13 +226,8 @@ is_on_node(const struct request *q, const struct object *object)
     if (object->kind == &job_kind) {
         struct job_pod_search search = {.job = object, .node = node};
 
-        store_visit_index(q->server->store,
-                          &pod_kind,
-                          POD_BY_JOB,
-                          STORE_PUBLISHED,
-                          object->meta->uid,
-                          visit_job_pod,
-                          &search);
+        store_visit_index(q->server->store, &pod_kind, POD_BY_JOB, STORE_PUBLISHED,
+                          object->meta->uid, visit_job_pod, &search);
         return search.found;
     }
     return strcmp(object->meta->name, node) == 0;
@@ -305,8 +266,7 @@ remove_path(struct json *tree, const char *path)
 }
 
 bool
-authorization_check_change(struct request *q,
-                           const struct object *old_object,
+authorization_check_change(struct request *q, const struct object *old_object,
                            const struct json *tree)
 {
     CLEANUP(arena_freep) struct arena *arena = NULL;
@@ -324,14 +284,12 @@ authorization_check_change(struct request *q,
         remove_path(after, fields[i]);
     }
     return json_equals(before, after)
-           || refuse(q,
-                     " of other users, except to hold, release, cancel, "
-                     "label or change their priority");
+           || refuse(q, " of other users, except to hold, release, cancel, "
+                        "label or change their priority");
 }
 
 bool
-authorization_reads_whole(const struct principal *principal,
-                          const struct object *object)
+authorization_reads_whole(const struct principal *principal, const struct object *object)
 {
     if (object->kind->redact == NULL)
         return true;

@@ -21,10 +21,8 @@ struct kind;
 struct object;
 struct request;
 
-enum scope authorization_scope(enum principal_type principal,
-                               enum verb verb,
-                               const struct kind *kind,
-                               enum subresource subresource);
+enum scope authorization_scope(enum principal_type principal, enum verb verb,
+                               const struct kind *kind, enum subresource subresource);
 
 /* Call before the verb. Sets the request's scope. Returns false, with a 403,
  * when no right allows the request, or none for its namespace or name.
@@ -39,10 +37,8 @@ bool authorization_covers(struct request *request, const struct object *object);
 /* Operators may change only some fields of other users' jobs and pods. Returns
  * false when the reply is made.
  */
-bool authorization_check_change(struct request *request,
-                                const struct object *old_object,
+bool authorization_check_change(struct request *request, const struct object *old_object,
                                 const struct json *tree);
 
 /* Whether the principal may read all fields; if not, only the redacted text. */
-bool authorization_reads_whole(const struct principal *principal,
-                               const struct object *object);
+bool authorization_reads_whole(const struct principal *principal, const struct object *object);

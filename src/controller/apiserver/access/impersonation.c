@@ -57,12 +57,11 @@ static bool PRINTF(2, 3) refuse(struct request *q, const char *format, ...)
     va_start(args, format);
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 403,
-                   .reason = "Forbidden",
-                   .message = arena_strdup(q->arena, words),
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 403,
+                              .reason = "Forbidden",
+                              .message = arena_strdup(q->arena, words),
+                          });
     return false;
 }
 
@@ -78,10 +77,9 @@ may_impersonate(struct request *q)
                       "--as): only administrators can",
                       principal_describe(c, who));
     if (!c->seals_headers)
-        return refuse(q,
-                      HEAD "User: the client is of an earlier release, whose "
-                           "requests do not prove their headers; update it, "
-                           "or use the controller's socket or TLS");
+        return refuse(q, HEAD "User: the client is of an earlier release, whose "
+                              "requests do not prove their headers; update it, "
+                              "or use the controller's socket or TLS");
     return true;
 }
 
@@ -131,8 +129,7 @@ take_headers(struct impersonation_lookup *l, const struct http_request *http)
     l->gids = arena_new_array(l->q->arena, gid_t, n + 1);
     at = NULL;
     while (http_request_header_next(http, &at, &name, &value))
-        if (strncasecmp(name, HEAD, sizeof(HEAD) - 1) == 0
-            && !take_header(l, name, value))
+        if (strncasecmp(name, HEAD, sizeof(HEAD) - 1) == 0 && !take_header(l, name, value))
             return false;
     if (l->name == NULL)
         return refuse(l->q, "the header %s is required", HEAD "User");
@@ -206,8 +203,7 @@ become(const struct impersonation_lookup *l)
     *before = *l->principal;
     principal_of_identity(&identity, l->q->server->policy, l->principal);
     l->principal->name = arena_strdup(arena, u->name);
-    l->principal->groups =
-        arena_memdup(arena, u->groups, u->n_groups * sizeof(u->groups[0]));
+    l->principal->groups = arena_memdup(arena, u->groups, u->n_groups * sizeof(u->groups[0]));
     l->principal->impersonator = before;
 }
 
@@ -226,11 +222,8 @@ looked_up(void *arg)
 }
 
 void
-impersonation_start(struct request *q,
-                    const struct http_request *http,
-                    struct principal *principal,
-                    impersonation_fn done,
-                    void *arg)
+impersonation_start(struct request *q, const struct http_request *http, struct principal *principal,
+                    impersonation_fn done, void *arg)
 {
     struct impersonation_lookup *l = xnew(struct impersonation_lookup);
 
@@ -239,11 +232,7 @@ impersonation_start(struct request *q,
     l->done = done;
     l->arg = arg;
     if (may_impersonate(q) && take_headers(l, http)) {
-        workers_submit(q->server->workers,
-                       q->server->loop,
-                       look_up,
-                       looked_up,
-                       l);
+        workers_submit(q->server->workers, q->server->loop, look_up, looked_up, l);
         return;
     }
     free(l);

@@ -24,8 +24,5 @@ bool impersonation_is_asked(const struct http_request *http);
  * and `done` runs with false. All data is in the request's arena.
  */
 typedef void (*impersonation_fn)(bool is_granted, void *arg);
-void impersonation_start(struct request *q,
-                         const struct http_request *http,
-                         struct principal *principal,
-                         impersonation_fn done,
-                         void *arg);
+void impersonation_start(struct request *q, const struct http_request *http,
+                         struct principal *principal, impersonation_fn done, void *arg);

@@ -80,17 +80,13 @@ static void
 resolved(void *arg)
 {
     struct membership_lookup *lookup = arg;
-    struct namespace_members *place =
-        map_find(lookup->membership->places, lookup->namespace);
+    struct namespace_members *place = map_find(lookup->membership->places, lookup->namespace);
 
     if (lookup->err.code != 0)
         log_warning("members of %s '%s': %s, ignoring that name",
-                    lookup->membership->kind->singular,
-                    lookup->namespace,
-                    lookup->err.text);
+                    lookup->membership->kind->singular, lookup->namespace, lookup->err.text);
     /* The annotation may have changed since the look-up began. */
-    if (place != NULL && place->names != NULL
-        && strcmp(place->names, lookup->names) == 0) {
+    if (place != NULL && place->names != NULL && strcmp(place->names, lookup->names) == 0) {
         policy_people_fini(&place->people);
         place->people = lookup->people;
         memset(&lookup->people, 0, sizeof(lookup->people));
@@ -124,8 +120,7 @@ keep_people(struct namespace_members *place, struct namespace_members *was)
 static char *
 names_of_namespace(const struct object *object)
 {
-    const char *members =
-        string_map_find(&object->meta->annotations, ANNOTATION_MEMBERS);
+    const char *members = string_map_find(&object->meta->annotations, ANNOTATION_MEMBERS);
 
     if (members == NULL && strcmp(object->meta->name, "default") == 0)
         return xstrdup("*");
@@ -158,9 +153,7 @@ names_of_class(const struct object *object)
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
 
     if (add_names(&names, string_map_find(notes, ANNOTATION_ALLOWED_USERS), "")
-        || add_names(&names,
-                     string_map_find(notes, ANNOTATION_ALLOWED_GROUPS),
-                     "@"))
+        || add_names(&names, string_map_find(notes, ANNOTATION_ALLOWED_GROUPS), "@"))
         return xstrdup("*");
     return names.length > 0 ? xstrdup(names.text) : NULL;
 }
@@ -181,8 +174,7 @@ names_of_partition(const struct object *object)
 static char *
 names_of_reservation(const struct object *object)
 {
-    const struct node_reservation_spec *spec =
-        &node_reservation_of(object)->spec;
+    const struct node_reservation_spec *spec = &node_reservation_of(object)->spec;
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
 
     for (unsigned i = 0; i < spec->users.count; i++)
@@ -233,10 +225,7 @@ changed(const struct store_change *change, void *context)
 }
 
 static struct membership *
-new_of(const struct kind *kind,
-       names_of_fn *names_of,
-       struct loop *loop,
-       struct store *store,
+new_of(const struct kind *kind, names_of_fn *names_of, struct loop *loop, struct store *store,
        struct workers *workers)
 {
     struct membership *m = xnew(struct membership);
@@ -248,15 +237,7 @@ new_of(const struct kind *kind,
     m->workers = workers;
     m->places = map_new();
     store_list(store, kind, NULL, NULL, 0, visit, m);
-    if (store_watch(store,
-                    kind,
-                    store_revision(store),
-                    -1,
-                    NULL,
-                    changed,
-                    m,
-                    &m->watch)
-        < 0)
+    if (store_watch(store, kind, store_revision(store), -1, NULL, changed, m, &m->watch) < 0)
         log_error("cannot watch the %s", kind->plural);
     return m;
 }
@@ -268,31 +249,21 @@ membership_new(struct loop *loop, struct store *store, struct workers *workers)
 }
 
 struct membership *
-membership_new_of_classes(struct loop *loop,
-                          struct store *store,
-                          struct workers *workers)
+membership_new_of_classes(struct loop *loop, struct store *store, struct workers *workers)
 {
     return new_of(&priority_class_kind, names_of_class, loop, store, workers);
 }
 
 struct membership *
-membership_new_of_partitions(struct loop *loop,
-                             struct store *store,
-                             struct workers *workers)
+membership_new_of_partitions(struct loop *loop, struct store *store, struct workers *workers)
 {
     return new_of(&partition_kind, names_of_partition, loop, store, workers);
 }
 
 struct membership *
-membership_new_of_reservations(struct loop *loop,
-                               struct store *store,
-                               struct workers *workers)
+membership_new_of_reservations(struct loop *loop, struct store *store, struct workers *workers)
 {
-    return new_of(&reservation_kind,
-                  names_of_reservation,
-                  loop,
-                  store,
-                  workers);
+    return new_of(&reservation_kind, names_of_reservation, loop, store, workers);
 }
 
 void
@@ -318,19 +289,13 @@ membership_free(struct membership *m)
 }
 
 bool
-membership_has(const struct membership *m,
-               const char *name,
-               const struct principal *principal)
+membership_has(const struct membership *m, const char *name, const struct principal *principal)
 {
-    const struct namespace_members *place =
-        name != NULL ? map_find(m->places, name) : NULL;
+    const struct namespace_members *place = name != NULL ? map_find(m->places, name) : NULL;
 
     if (place == NULL) /* not published yet, or absent */
-        return name != NULL && m->kind == &namespace_kind
-               && strcmp(name, "default") == 0;
+        return name != NULL && m->kind == &namespace_kind && strcmp(name, "default") == 0;
     return (place->has_everybody
-            || policy_people_has(&place->people,
-                                 principal->uid,
-                                 principal->groups,
+            || policy_people_has(&place->people, principal->uid, principal->groups,
                                  principal->n_groups));
 }

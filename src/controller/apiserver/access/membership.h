@@ -34,27 +34,20 @@ struct workers;
  */
 void membership_stop(struct membership *membership);
 void membership_free(struct membership *membership);
-struct membership *
-membership_new(struct loop *loop, struct store *store, struct workers *workers)
+struct membership *membership_new(struct loop *loop, struct store *store, struct workers *workers)
     OWNED_BY(membership_free);
-struct membership *membership_new_of_classes(struct loop *loop,
-                                             struct store *store,
-                                             struct workers *workers)
-    OWNED_BY(membership_free);
+struct membership *membership_new_of_classes(struct loop *loop, struct store *store,
+                                             struct workers *workers) OWNED_BY(membership_free);
 
-struct membership *membership_new_of_partitions(struct loop *loop,
-                                                struct store *store,
-                                                struct workers *workers)
-    OWNED_BY(membership_free);
+struct membership *membership_new_of_partitions(struct loop *loop, struct store *store,
+                                                struct workers *workers) OWNED_BY(membership_free);
 
-struct membership *membership_new_of_reservations(struct loop *loop,
-                                                  struct store *store,
+struct membership *membership_new_of_reservations(struct loop *loop, struct store *store,
                                                   struct workers *workers)
     OWNED_BY(membership_free);
 
 /* Look, by the name of the namespace, class, partition or reservation. Also
  * false while the names are resolved for the first time.
  */
-bool membership_has(const struct membership *membership,
-                    const char *place,
+bool membership_has(const struct membership *membership, const char *place,
                     const struct principal *principal);

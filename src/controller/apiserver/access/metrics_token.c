@@ -60,8 +60,7 @@ digest_token(const char *token, char out[DIGEST_HEX_SIZE])
 }
 
 bool
-metrics_token_check(const struct apiserver *server,
-                    const char *authorization,
+metrics_token_check(const struct apiserver *server, const char *authorization,
                     enum http_method method)
 {
     const char *token = authorization + strlen("Bearer ");
@@ -76,31 +75,27 @@ metrics_token_check(const struct apiserver *server,
     format_secret_name(name, length, secret_name);
     secret = store_find_secret(server->store, secret_name);
     digest_token(token, hex);
-    return secret != NULL && digest_parse(secret, &kept) == 0
-           && digest_parse(hex, &given) == 0 && digest_equals(&kept, &given);
+    return secret != NULL && digest_parse(secret, &kept) == 0 && digest_parse(hex, &given) == 0
+           && digest_equals(&kept, &given);
 }
 
 static void
 refuse(struct request *q, int code, const char *reason, const char *message)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = code,
-                   .reason = reason,
-                   .message = message,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = code,
+                              .reason = reason,
+                              .message = message,
+                          });
 }
 
 bool
 metrics_token_allows(struct request *q)
 {
-    if (q->server->policy->is_conformance
-        || q->principal->type == PRINCIPAL_ADMINISTRATOR
+    if (q->server->policy->is_conformance || q->principal->type == PRINCIPAL_ADMINISTRATOR
         || q->principal->type == PRINCIPAL_OPERATOR)
         return true;
-    refuse(q,
-           403,
-           "Forbidden",
+    refuse(q, 403, "Forbidden",
            "metrics can be read by administrators, by operators, and by "
            "programs with a metrics token from an administrator (kctl "
            "metrics-token)");
@@ -122,9 +117,7 @@ make_token(struct request *q, const char *name)
     token = arena_printf(q->arena, HEAD "%s.%s", name, hex);
     digest_token(token, digest);
     format_secret_name(name, strlen(name), secret_name);
-    log_info("user '%s' created the metrics token '%s'",
-             q->principal->name,
-             name);
+    log_info("user '%s' created the metrics token '%s'", q->principal->name, name);
     txn = store_begin(q->server->store);
     store_txn_put_secret(txn, secret_name, digest);
     json_set_string(q->arena, tree, "name", name);
@@ -141,16 +134,11 @@ end_token(struct request *q, const char *name)
 
     format_secret_name(name, strlen(name), secret_name);
     if (store_find_secret(q->server->store, secret_name) == NULL) {
-        refuse(q,
-               404,
-               "NotFound",
-               arena_printf(q->arena, "there is no metrics token '%s'", name));
+        refuse(q, 404, "NotFound", arena_printf(q->arena, "there is no metrics token '%s'", name));
         request_finish(q);
         return;
     }
-    log_info("user '%s' revoked the metrics token '%s'",
-             q->principal->name,
-             name);
+    log_info("user '%s' revoked the metrics token '%s'", q->principal->name, name);
     txn = store_begin(q->server->store);
     store_txn_remove_secret(txn, secret_name);
     reply_success(&q->reply, 200);
@@ -158,36 +146,23 @@ end_token(struct request *q, const char *name)
 }
 
 bool
-metrics_token_serve(struct request *q,
-                    const char *path,
-                    const char *name,
-                    bool is_safe)
+metrics_token_serve(struct request *q, const char *path, const char *name, bool is_safe)
 {
     if (strcmp(path, "/kiln/v1/metrics-token") != 0)
         return false;
     if (q->principal->type != PRINCIPAL_ADMINISTRATOR)
-        refuse(q,
-               403,
-               "Forbidden",
-               "only administrators create and revoke metrics tokens");
+        refuse(q, 403, "Forbidden", "only administrators create and revoke metrics tokens");
     else if (name == NULL || !is_name(name, strlen(name)))
-        refuse(q,
-               400,
-               "BadRequest",
+        refuse(q, 400, "BadRequest",
                "the name of a token consists of lower-case letters, digits "
                "and '-', as in ?name=prometheus");
     else if (q->method == HTTP_DELETE) {
         end_token(q, name);
         return true;
     } else if (q->method != HTTP_POST)
-        refuse(q,
-               405,
-               "MethodNotAllowed",
-               "create a token with POST, or revoke it with DELETE");
+        refuse(q, 405, "MethodNotAllowed", "create a token with POST, or revoke it with DELETE");
     else if (!is_safe)
-        refuse(q,
-               403,
-               "Forbidden",
+        refuse(q, 403, "Forbidden",
                "a token is never sent unencrypted: create it on the "
                "controller's machine, through its socket");
     else {

@@ -26,8 +26,7 @@ bool metrics_token_is_asked(const char *path);
  * token is valid and allows the method.
  */
 bool metrics_token_is_given(const char *authorization);
-bool metrics_token_check(const struct apiserver *server,
-                         const char *authorization,
+bool metrics_token_check(const struct apiserver *server, const char *authorization,
                          enum http_method method);
 
 /* Whether an authenticated principal may read metrics. Returns false when the
@@ -38,7 +37,4 @@ bool metrics_token_allows(struct request *q);
 /* Returns false when the path is another. Otherwise the request is answered,
  * perhaps later. `is_safe`: nobody else can read the answer.
  */
-bool metrics_token_serve(struct request *q,
-                         const char *path,
-                         const char *name,
-                         bool is_safe);
+bool metrics_token_serve(struct request *q, const char *path, const char *name, bool is_safe);

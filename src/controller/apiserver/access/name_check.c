@@ -89,23 +89,15 @@ warn_unknown(const struct name_check *c, bool is_group)
         if (!c->names[i].is_unknown || c->names[i].is_group != is_group)
             continue;
         if (n++ < MOST_TOLD)
-            strbuf_printf(&text,
-                          "%s'%.64s'",
-                          n > 1 ? ", " : "",
-                          c->names[i].name);
+            strbuf_printf(&text, "%s'%.64s'", n > 1 ? ", " : "", c->names[i].name);
     }
     if (n == 0)
         return;
     if (n > MOST_TOLD)
         strbuf_printf(&text, ", and %u more", n - MOST_TOLD);
-    reply_warn(&c->q->reply,
-               "%s%s %s %s unknown: nobody gets access by %s name%s",
-               is_group ? "group" : "user",
-               n == 1 ? "" : "s",
-               text.text,
-               n == 1 ? "is" : "are",
-               n == 1 ? "that" : "these",
-               n == 1 ? "" : "s");
+    reply_warn(&c->q->reply, "%s%s %s %s unknown: nobody gets access by %s name%s",
+               is_group ? "group" : "user", n == 1 ? "" : "s", text.text, n == 1 ? "is" : "are",
+               n == 1 ? "that" : "these", n == 1 ? "" : "s");
 }
 
 static void
@@ -117,9 +109,7 @@ looked_up(void *arg)
         warn_unknown(c, false);
         warn_unknown(c, true);
         if (c->err.code != 0)
-            reply_warn(&c->q->reply,
-                       "not all of its names could be checked: %s",
-                       c->err.text);
+            reply_warn(&c->q->reply, "not all of its names could be checked: %s", c->err.text);
         answer(c);
     }
     name_check_free(c);
@@ -130,9 +120,8 @@ take_no_longer(void *arg)
 {
     struct name_check *c = arg;
 
-    reply_warn(&c->q->reply,
-               "its names were not checked: users and groups are looked up "
-               "too slowly");
+    reply_warn(&c->q->reply, "its names were not checked: users and groups are looked up "
+                             "too slowly");
     answer(c);
 }
 
@@ -168,6 +157,5 @@ name_check_add(struct request *q, const char *name, bool is_group)
         return;
     map_put(c->seen[is_group], name, c);
     xgrow(c->names, c->count, c->capacity);
-    c->names[c->count++] =
-        (struct checked_name){.name = xstrdup(name), .is_group = is_group};
+    c->names[c->count++] = (struct checked_name){.name = xstrdup(name), .is_group = is_group};
 }

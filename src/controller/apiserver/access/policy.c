@@ -10,7 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
-#define FIRST_BYTES 16 /* most look-ups grow it, which tests the growing */
+#define FIRST_BYTES 16          /* most look-ups grow it, which tests the growing */
 #define MOST_BYTES  (64u << 20) /* for a group with very many members */
 
 /* The system's answer about a name; one struct for users and groups. */
@@ -44,8 +44,7 @@ look_up(struct policy_name *e, struct error *err)
     CLEANUP_FREE char *buffer = NULL;
     int r = ERANGE;
 
-    for (size_t size = FIRST_BYTES; r == ERANGE && size <= MOST_BYTES;
-         size *= 4) {
+    for (size_t size = FIRST_BYTES; r == ERANGE && size <= MOST_BYTES; size *= 4) {
         buffer = xrealloc(buffer, size);
         r = ask(e, buffer, size);
     }
@@ -54,12 +53,7 @@ look_up(struct policy_name *e, struct error *err)
     /* POSIX allows several results for an unknown name. */
     if (r == 0 || r == ENOENT || r == ESRCH || r == EBADF || r == EPERM)
         return error_set(err, -ENOENT, "no %s '%s'", e->kind, e->name);
-    return error_set(err,
-                     -r,
-                     "cannot look up the %s '%s': %s",
-                     e->kind,
-                     e->name,
-                     strerror(r));
+    return error_set(err, -r, "cannot look up the %s '%s': %s", e->kind, e->name, strerror(r));
 }
 
 int
@@ -82,8 +76,7 @@ add_group(struct policy_people *people, const char *name, struct error *err)
 
     if (r < 0)
         return r;
-    people->gids =
-        xrealloc_array(people->gids, people->n_gids + 1, sizeof(*people->gids));
+    people->gids = xrealloc_array(people->gids, people->n_gids + 1, sizeof(*people->gids));
     people->gids[people->n_gids++] = e.id;
     return 0;
 }
@@ -96,16 +89,13 @@ add_user(struct policy_people *people, const char *name, struct error *err)
 
     if (r < 0)
         return r;
-    people->uids =
-        xrealloc_array(people->uids, people->n_uids + 1, sizeof(*people->uids));
+    people->uids = xrealloc_array(people->uids, people->n_uids + 1, sizeof(*people->uids));
     people->uids[people->n_uids++] = e.id;
     return 0;
 }
 
 int
-policy_people_add(struct policy_people *people,
-                  const char *names,
-                  struct error *err)
+policy_people_add(struct policy_people *people, const char *names, struct error *err)
 {
     CLEANUP_FREE char *copy = xstrdup(names);
     char *rest = copy;
@@ -135,9 +125,7 @@ policy_people_fini(struct policy_people *people)
 }
 
 bool
-policy_people_has(const struct policy_people *people,
-                  uid_t uid,
-                  const gid_t *groups,
+policy_people_has(const struct policy_people *people, uid_t uid, const gid_t *groups,
                   size_t n_groups)
 {
     for (size_t i = 0; i < people->n_uids; i++)

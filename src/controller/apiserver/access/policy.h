@@ -39,16 +39,12 @@ struct policy {
  * "@group"s. Returns the error of the first name that failed, -ENOENT for one
  * that the system does not know, after adding all others. Blocks on NSS.
  */
-int policy_people_add(struct policy_people *people,
-                      const char *names,
-                      struct error *err);
+int policy_people_add(struct policy_people *people, const char *names, struct error *err);
 /* Looks up one name, without '@'. Returns 0, -ENOENT, or the error that
  * prevented the look-up. Any thread; blocks on NSS.
  */
 int policy_find_name(const char *name, bool is_group, struct error *err);
 void policy_people_fini(struct policy_people *people);
 
-bool policy_people_has(const struct policy_people *people,
-                       uid_t uid,
-                       const gid_t *groups,
+bool policy_people_has(const struct policy_people *people, uid_t uid, const gid_t *groups,
                        size_t n_groups);

@@ -20,18 +20,11 @@ type_of(const struct identity *id, const struct policy *policy)
     /* Root of a compute node is not root of the cluster. Tokens of root are
      * issued only to the controller's own (token_endpoint.c).
      */
-    if (id->uid == 0
-        && (id->proof == IDENTITY_LOCAL || id->proof == IDENTITY_TOKEN))
+    if (id->uid == 0 && (id->proof == IDENTITY_LOCAL || id->proof == IDENTITY_TOKEN))
         return PRINCIPAL_ADMINISTRATOR;
-    if (policy_people_has(&policy->administrators,
-                          id->uid,
-                          user->groups,
-                          user->n_groups))
+    if (policy_people_has(&policy->administrators, id->uid, user->groups, user->n_groups))
         return PRINCIPAL_ADMINISTRATOR;
-    if (policy_people_has(&policy->operators,
-                          id->uid,
-                          user->groups,
-                          user->n_groups))
+    if (policy_people_has(&policy->operators, id->uid, user->groups, user->n_groups))
         return PRINCIPAL_OPERATOR;
     if (id->uid == 0)
         return PRINCIPAL_ENROLLING;
@@ -39,8 +32,7 @@ type_of(const struct identity *id, const struct policy *policy)
 }
 
 void
-principal_of_identity(const struct identity *identity,
-                      const struct policy *policy,
+principal_of_identity(const struct identity *identity, const struct policy *policy,
                       struct principal *ret_principal)
 {
     memset(ret_principal, 0, sizeof(*ret_principal));
@@ -69,7 +61,6 @@ principal_describe(const struct principal *principal, char buffer[320])
 bool
 principal_is_person(const struct principal *principal)
 {
-    return principal->type == PRINCIPAL_USER
-           || principal->type == PRINCIPAL_OPERATOR
+    return principal->type == PRINCIPAL_USER || principal->type == PRINCIPAL_OPERATOR
            || principal->type == PRINCIPAL_ADMINISTRATOR;
 }

@@ -36,13 +36,11 @@ struct principal {
 };
 
 /* All data is borrowed from the identity. */
-void principal_of_identity(const struct identity *identity,
-                           const struct policy *policy,
+void principal_of_identity(const struct identity *identity, const struct policy *policy,
                            struct principal *ret_principal);
 
 /* "alice", "the agent of node 'n1'"; for messages. */
-const char *principal_describe(const struct principal *principal,
-                               char buffer[320]);
+const char *principal_describe(const struct principal *principal, char buffer[320]);
 
 /* Whether it is a person, of any rank. A person owns the objects that the
  * person creates.

@@ -17,7 +17,7 @@ struct limits {
                           * the user
                           */
         int64_t pods;    /* that the unfinished jobs may have at once */
-        int64_t bytes; /* of all of the user's objects, scripts and environments
+        int64_t bytes;   /* of all of the user's objects, scripts and environments
                         */
         int64_t connections;
         int64_t watches;

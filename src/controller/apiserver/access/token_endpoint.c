@@ -31,12 +31,11 @@ struct handout {
 static void
 refuse(struct request *q, int code, const char *reason, const char *message)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = code,
-                   .reason = reason,
-                   .message = message,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = code,
+                              .reason = reason,
+                              .message = message,
+                          });
     request_finish(q);
 }
 
@@ -48,10 +47,7 @@ serve_access(struct request *q)
 
     json_set_string(q->arena, tree, "cluster", a->cluster);
     json_set_string(q->arena, tree, "certificateAuthority", a->authority);
-    json_set_int(q->arena,
-                 tree,
-                 "port",
-                 http_server_layered_port(q->server->http));
+    json_set_int(q->arena, tree, "port", http_server_layered_port(q->server->http));
     reply_tree(&q->reply, 200, tree);
     request_finish(q);
 }
@@ -84,13 +80,9 @@ wrap(void *arg)
 {
     struct handout *h = arg;
 
-    credential_backend_encode(h->q->server->token_endpoint->credential_backend,
-                              h->token,
-                              strlen(h->token),
-                              h->q->principal->uid,
-                              PROTOCOL_TTL_S,
-                              &h->credential,
-                              &h->error);
+    credential_backend_encode(h->q->server->token_endpoint->credential_backend, h->token,
+                              strlen(h->token), h->q->principal->uid, PROTOCOL_TTL_S,
+                              &h->credential, &h->error);
 }
 
 static void
@@ -113,24 +105,16 @@ may_have_token(struct request *q)
     const struct principal *c = q->principal;
 
     if (c->impersonator != NULL) {
-        refuse(q,
-               403,
-               "Forbidden",
-               "a token is given only to its own user, not by impersonation");
+        refuse(q, 403, "Forbidden", "a token is given only to its own user, not by impersonation");
         return false;
     }
     if (c->proof == IDENTITY_TOKEN) {
-        refuse(q,
-               403,
-               "Forbidden",
-               "a token cannot be used to get a new token");
+        refuse(q, 403, "Forbidden", "a token cannot be used to get a new token");
         return false;
     }
     if (principal_is_person(c))
         return true;
-    refuse(q,
-           403,
-           "Forbidden",
+    refuse(q, 403, "Forbidden",
            "tokens are for users: agents use their node secrets, and root of "
            "another machine has no rights here");
     return false;
@@ -147,11 +131,7 @@ serve_token(struct request *q)
         return;
     h = xnew(struct handout);
     h->q = q;
-    bearer_tokens_issue(a->bearer,
-                        q->principal->uid,
-                        q->principal->gid,
-                        a->lifetime_s,
-                        h->token,
+    bearer_tokens_issue(a->bearer, q->principal->uid, q->principal->gid, a->lifetime_s, h->token,
                         &h->ends_at_s);
     bearer_token_name(h->token, name);
     log_info("user '%s' was given a token, %s", q->principal->name, name);
@@ -171,17 +151,12 @@ token_endpoint_serve(struct request *q, const char *path)
     if (!is_token && strcmp(path, "/kiln/v1/access") != 0)
         return false;
     if (q->server->token_endpoint->bearer == NULL)
-        refuse(q,
-               404,
-               "NotFound",
+        refuse(q, 404, "NotFound",
                "this controller does not serve TLS (--listen-tls, or "
                "tls.listen in its configuration)");
     else if (q->method != (is_token ? HTTP_POST : HTTP_GET))
-        refuse(q,
-               405,
-               "MethodNotAllowed",
-               is_token ? "ask for a token with POST"
-                        : "this is read with GET");
+        refuse(q, 405, "MethodNotAllowed",
+               is_token ? "ask for a token with POST" : "this is read with GET");
     else if (is_token)
         serve_token(q);
     else

@@ -175,18 +175,14 @@ pods_at_once(const struct object *object)
     most = spec->parallelism != NULL ? *spec->parallelism : 1;
     if (job_is_array(job_of(object)) && most > JOB_ARRAY_PODS)
         most = JOB_ARRAY_PODS;
-    return spec->completions != NULL && *spec->completions < most
-               ? *spec->completions
-               : most;
+    return spec->completions != NULL && *spec->completions < most ? *spec->completions : most;
 }
 
 /* Measures one object: its user, whether it counts as an object, its bytes and
  * its pods. Returns false when the object belongs to no user.
  */
 static bool
-measure(const struct object *object,
-        uid_t *ret_uid,
-        struct user_count *ret_count)
+measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_count)
 {
     memset(ret_count, 0, sizeof(*ret_count));
     if (object == NULL || !object_owner(object, ret_uid))
@@ -197,13 +193,11 @@ measure(const struct object *object,
      * disk. For objects that Kiln itself creates the size in memory counts,
      * because users cannot predict it.
      */
-    ret_count->bytes =
-        (int64_t)(is_derived(object) ? object_bytes(object) : object->length);
+    ret_count->bytes = (int64_t)(is_derived(object) ? object_bytes(object) : object->length);
     if (object->kind == &job_kind)
         ret_count->bytes += content_bytes(&job_of(object)->spec);
     else if (object->kind == &cron_job_kind)
-        ret_count->bytes +=
-            content_bytes(&cron_job_of(object)->spec.job_template.spec);
+        ret_count->bytes += content_bytes(&cron_job_of(object)->spec.job_template.spec);
     return true;
 }
 
@@ -223,8 +217,7 @@ add(struct user_counts *counts, const struct object *object, int sign)
 }
 
 void
-user_counts_moved(struct user_counts *counts,
-                  const struct object *before,
+user_counts_moved(struct user_counts *counts, const struct object *before,
                   const struct object *after)
 {
     add(counts, after, 1);
@@ -232,17 +225,13 @@ user_counts_moved(struct user_counts *counts,
 }
 
 void
-user_counts_begin_stream(struct user_counts *counts,
-                         uid_t uid,
-                         enum user_stream stream)
+user_counts_begin_stream(struct user_counts *counts, uid_t uid, enum user_stream stream)
 {
     entry_of(counts, uid)->count.streams[stream]++;
 }
 
 void
-user_counts_end_stream(struct user_counts *counts,
-                       uid_t uid,
-                       enum user_stream stream)
+user_counts_end_stream(struct user_counts *counts, uid_t uid, enum user_stream stream)
 {
     entry_of(counts, uid)->count.streams[stream]--;
 }
@@ -251,9 +240,7 @@ user_counts_end_stream(struct user_counts *counts,
  * shrinks as time passes.
  */
 bool
-user_counts_take(struct user_counts *counts,
-                 uid_t uid,
-                 enum user_allowance allowance,
+user_counts_take(struct user_counts *counts, uid_t uid, enum user_allowance allowance,
                  int64_t per_second)
 {
     struct user_count_entry *e = entry_of(counts, uid);
@@ -270,14 +257,10 @@ user_counts_take(struct user_counts *counts,
 }
 
 void
-user_counts_charge(struct user_counts *counts,
-                   uid_t uid,
-                   enum user_allowance allowance,
-                   int64_t per_second,
-                   unsigned count)
+user_counts_charge(struct user_counts *counts, uid_t uid, enum user_allowance allowance,
+                   int64_t per_second, unsigned count)
 {
-    entry_of(counts, uid)->allowances[allowance].spent_us +=
-        count * (SECOND_US / per_second);
+    entry_of(counts, uid)->allowances[allowance].spent_us += count * (SECOND_US / per_second);
 }
 
 struct user_count

@@ -46,38 +46,27 @@ struct user_count {
 
 /* Life */
 void user_counts_free(struct user_counts *counts);
-struct user_counts *user_counts_new(struct clock *clock)
-    OWNED_BY(user_counts_free);
+struct user_counts *user_counts_new(struct clock *clock) OWNED_BY(user_counts_free);
 
 /* Change. user_counts_moved: an object changed, was created (no `before`) or
  * was removed (no `after`).
  */
-void user_counts_moved(struct user_counts *counts,
-                       const struct object *before,
+void user_counts_moved(struct user_counts *counts, const struct object *before,
                        const struct object *after);
-void user_counts_begin_stream(struct user_counts *counts,
-                              uid_t uid,
-                              enum user_stream stream);
-void user_counts_end_stream(struct user_counts *counts,
-                            uid_t uid,
-                            enum user_stream stream);
+void user_counts_begin_stream(struct user_counts *counts, uid_t uid, enum user_stream stream);
+void user_counts_end_stream(struct user_counts *counts, uid_t uid, enum user_stream stream);
 
 /* Takes one from the user's allowance: `per_second`, and twice as many at once
  * after a pause. Returns false when none is left.
  */
-bool user_counts_take(struct user_counts *counts,
-                      uid_t uid,
-                      enum user_allowance allowance,
+bool user_counts_take(struct user_counts *counts, uid_t uid, enum user_allowance allowance,
                       int64_t per_second);
 
 /* Takes `count` more, for work that is done already: the user's next requests
  * wait.
  */
-void user_counts_charge(struct user_counts *counts,
-                        uid_t uid,
-                        enum user_allowance allowance,
-                        int64_t per_second,
-                        unsigned count);
+void user_counts_charge(struct user_counts *counts, uid_t uid, enum user_allowance allowance,
+                        int64_t per_second, unsigned count);
 
 /* Look. Returns zeros for a user who has nothing. */
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);

@@ -31,13 +31,12 @@ user_limits_bind(const struct request *q)
 static bool
 refuse(struct request *q, int64_t retry_after_s, const char *why)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 429,
-                   .reason = "TooManyRequests",
-                   .message = why,
-                   .retry_after_s = retry_after_s,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 429,
+                              .reason = "TooManyRequests",
+                              .message = why,
+                              .retry_after_s = retry_after_s,
+                          });
     return false;
 }
 
@@ -47,20 +46,15 @@ user_limits_take_request(struct request *q)
     int64_t most = q->server->policy->limits.per_user.requests_per_second;
 
     if (most == 0 || !user_limits_bind(q)
-        || user_counts_take(q->server->counts,
-                            q->principal->uid,
-                            USER_REQUEST,
-                            most))
+        || user_counts_take(q->server->counts, q->principal->uid, USER_REQUEST, most))
         return true;
-    return refuse(q,
-                  1,
+    return refuse(q, 1,
                   arena_printf(q->arena,
                                "user '%s' makes more than %" PRId64 " "
                                "requests a second, which is the site's limit "
                                "(limits.perUser.requestsPerSecond); wait a "
                                "second",
-                               q->principal->name,
-                               most));
+                               q->principal->name, most));
 }
 
 void
@@ -69,11 +63,7 @@ user_limits_charge_requests(const struct request *q, unsigned count)
     int64_t most = q->server->policy->limits.per_user.requests_per_second;
 
     if (most > 0 && user_limits_bind(q))
-        user_counts_charge(q->server->counts,
-                           q->principal->uid,
-                           USER_REQUEST,
-                           most,
-                           count);
+        user_counts_charge(q->server->counts, q->principal->uid, USER_REQUEST, most, count);
 }
 
 bool
@@ -82,21 +72,16 @@ user_limits_take_question(struct request *q)
     int64_t most = q->server->policy->limits.per_user.questions_per_second;
 
     if (most == 0 || !user_limits_bind(q)
-        || user_counts_take(q->server->counts,
-                            q->principal->uid,
-                            USER_QUESTION,
-                            most))
+        || user_counts_take(q->server->counts, q->principal->uid, USER_QUESTION, most))
         return true;
-    return refuse(q,
-                  1,
+    return refuse(q, 1,
                   arena_printf(q->arena,
                                "user '%s' asks the scheduler more than "
                                "%" PRId64 " times a second, which is the "
                                "site's limit "
                                "(limits.perUser.questionsPerSecond); wait a "
                                "second",
-                               q->principal->name,
-                               most));
+                               q->principal->name, most));
 }
 
 bool
@@ -108,14 +93,12 @@ user_limits_begin_question(struct request *q)
         return true;
     has = user_counts_get(q->server->counts, q->principal->uid);
     if (has.streams[USER_ASKING] >= ASKING_MAX)
-        return refuse(q,
-                      1,
+        return refuse(q, 1,
                       arena_printf(q->arena,
                                    "user '%s' already waits for %d answers of "
                                    "the scheduler, which is the limit; ask "
                                    "again when one has arrived",
-                                   q->principal->name,
-                                   ASKING_MAX));
+                                   q->principal->name, ASKING_MAX));
     user_counts_begin_stream(q->server->counts, q->principal->uid, USER_ASKING);
     return true;
 }
@@ -125,24 +108,20 @@ user_limits_begin_stream(struct request *q, enum user_stream stream)
 {
     const struct limits *limits = &q->server->policy->limits;
     bool is_watch = stream == USER_WATCH;
-    int64_t most =
-        is_watch ? limits->per_user.watches : limits->per_user.log_readers;
+    int64_t most = is_watch ? limits->per_user.watches : limits->per_user.log_readers;
     struct user_count has;
 
     if (!user_limits_bind(q))
         return true;
     has = user_counts_get(q->server->counts, q->principal->uid);
     if (most > 0 && has.streams[stream] >= most)
-        return refuse(
-            q,
-            WAIT_FOR_STREAM_S,
-            arena_printf(q->arena,
-                         "user '%s' has %" PRId64 " %s, which is the site's "
-                         "limit (limits.perUser.%s); end some",
-                         q->principal->name,
-                         has.streams[stream],
-                         is_watch ? "watches" : "readers of job output",
-                         is_watch ? "watches" : "logReaders"));
+        return refuse(q, WAIT_FOR_STREAM_S,
+                      arena_printf(q->arena,
+                                   "user '%s' has %" PRId64 " %s, which is the site's "
+                                   "limit (limits.perUser.%s); end some",
+                                   q->principal->name, has.streams[stream],
+                                   is_watch ? "watches" : "readers of job output",
+                                   is_watch ? "watches" : "logReaders"));
     user_counts_begin_stream(q->server->counts, q->principal->uid, stream);
     return true;
 }
@@ -165,18 +144,14 @@ user_limits_take_connection(struct request *q, struct http_request *http)
         snprintf(account, sizeof(account), "node %s", c->node);
     else
         snprintf(account, sizeof(account), "user %u", (unsigned)c->uid);
-    if (http_request_charge(http,
-                            account,
-                            user_limits_bind(q) ? (unsigned)most : 0))
+    if (http_request_charge(http, account, user_limits_bind(q) ? (unsigned)most : 0))
         return true;
     http_request_close_after(http);
-    return refuse(q,
-                  WAIT_FOR_STREAM_S,
+    return refuse(q, WAIT_FOR_STREAM_S,
                   arena_printf(q->arena,
                                "user '%s' has %" PRId64 " connections, which "
                                "is the site's limit "
                                "(limits.perUser.connections); end some "
                                "commands that wait, watch or follow output",
-                               c->name,
-                               most));
+                               c->name, most));
 }

@@ -19,22 +19,17 @@ struct request;
 
 /* Return false when the reply is made. */
 bool admission_create(struct request *q, struct json *tree);
-bool admission_update(struct request *q,
-                      struct json *tree,
-                      const struct object *old_object);
+bool admission_update(struct request *q, struct json *tree, const struct object *old_object);
 bool admission_delete(struct request *q, const struct object *old_object);
 
 /* A rule. The tree is NULL in deletions, old_object in creations. */
-typedef bool admission_rule_fn(struct request *q,
-                               struct json *tree,
+typedef bool admission_rule_fn(struct request *q, struct json *tree,
                                const struct object *old_object);
 
 /* For rules: replies with a 403 "RULE: WHY" about the object, and returns
  * false.
  */
-bool admission_refuse(struct request *q,
-                      const struct json *tree,
-                      const char *rule,
+bool admission_refuse(struct request *q, const struct json *tree, const char *rule,
                       const char *why);
 
 /* admission_namespace.c */
@@ -157,13 +152,10 @@ const char *admission_list_names(struct request *q, const struct kind *kind);
 
 /* Whether a list of accounts, which may be empty, has this account (or NULL).
  */
-bool admission_allows_account(const char *const *accounts,
-                              unsigned count,
-                              const char *account);
+bool admission_allows_account(const char *const *accounts, unsigned count, const char *account);
 
 /* The pod spec of a Pod's, Job's or CronJob's tree, or NULL. */
 struct json *admission_pod_spec(const struct request *q, struct json *tree);
 
 /* The pod spec of the object before an update; valid as long as the request. */
-const struct json *admission_old_pod_spec(struct request *q,
-                                          const struct object *old_object);
+const struct json *admission_old_pod_spec(struct request *q, const struct object *old_object);

@@ -65,42 +65,29 @@ count_terms(const struct json *affinity, uint32_t *terms, uint32_t *words)
 }
 
 bool
-affinity_terms_admit(struct request *q,
-                     struct json *tree,
-                     const struct object *old_object)
+affinity_terms_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     uint32_t terms = 0, words = 0;
 
     (void)old_object;
-    if (!principal_is_person(q->principal)
-        || q->route.subresource != SUBRESOURCE_NONE)
+    if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE)
         return true;
-    count_terms(json_get(admission_pod_spec(q, tree), "affinity"),
-                &terms,
-                &words);
+    count_terms(json_get(admission_pod_spec(q, tree), "affinity"), &terms, &words);
     if (terms > MAX_TERMS)
-        return admission_refuse(
-            q,
-            tree,
-            "AffinityTerms",
-            arena_printf(q->arena,
-                         "%" PRIu32 " terms of podAffinity and "
-                         "podAntiAffinity are more than the limit of %d; list "
-                         "several values in one term",
-                         terms,
-                         MAX_TERMS));
+        return admission_refuse(q, tree, "AffinityTerms",
+                                arena_printf(q->arena,
+                                             "%" PRIu32 " terms of podAffinity and "
+                                             "podAntiAffinity are more than the limit of %d; list "
+                                             "several values in one term",
+                                             terms, MAX_TERMS));
     if (words > MAX_WORDS)
-        return admission_refuse(
-            q,
-            tree,
-            "AffinityTerms",
-            arena_printf(q->arena,
-                         "%" PRIu32 " namespaces, labels and values in "
-                         "podAffinity and podAntiAffinity are more than the "
-                         "limit of %d; give the intended pods a label of "
-                         "their own",
-                         words,
-                         MAX_WORDS));
+        return admission_refuse(q, tree, "AffinityTerms",
+                                arena_printf(q->arena,
+                                             "%" PRIu32 " namespaces, labels and values in "
+                                             "podAffinity and podAntiAffinity are more than the "
+                                             "limit of %d; give the intended pods a label of "
+                                             "their own",
+                                             words, MAX_WORDS));
     return true;
 }
 
@@ -114,39 +101,28 @@ is_same(const char *a, const char *b)
  * of administrators that is everybody's by default. Users may not set it.
  */
 bool
-repelling_admit(struct request *q,
-                struct json *tree,
-                const struct object *old_object)
+repelling_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *meta = json_make_object(q->arena, tree, "metadata");
-    const char *now =
-        json_get_text(json_get(meta, "annotations"), ANNOTATION_REPELS);
-    const char *before =
-        old_object != NULL
-            ? string_map_find(&old_object->meta->annotations, ANNOTATION_REPELS)
-            : NULL;
+    const char *now = json_get_text(json_get(meta, "annotations"), ANNOTATION_REPELS);
+    const char *before = old_object != NULL
+                             ? string_map_find(&old_object->meta->annotations, ANNOTATION_REPELS)
+                             : NULL;
 
     if (!principal_is_person(q->principal))
         return true;
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR) {
         if (old_object == NULL && now == NULL)
-            json_set_string(q->arena,
-                            json_make_object(q->arena, meta, "annotations"),
-                            ANNOTATION_REPELS,
-                            REPELS_ALL);
+            json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"),
+                            ANNOTATION_REPELS, REPELS_ALL);
         return true;
     }
     if (now == NULL && before != NULL)
-        json_set_string(q->arena,
-                        json_make_object(q->arena, meta, "annotations"),
-                        ANNOTATION_REPELS,
-                        before);
+        json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"),
+                        ANNOTATION_REPELS, before);
     return now == NULL || is_same(now, before)
-           || admission_refuse(
-               q,
-               tree,
-               "Repelling",
-               "metadata.annotations '" ANNOTATION_REPELS
-               "' is for administrators: the affinity of your pods considers "
-               "only your own pods");
+           || admission_refuse(q, tree, "Repelling",
+                               "metadata.annotations '" ANNOTATION_REPELS
+                               "' is for administrators: the affinity of your pods considers "
+                               "only your own pods");
 }

@@ -39,13 +39,8 @@ default_value(struct request *q)
 {
     const struct object *class = NULL;
 
-    store_visit_index(q->server->store,
-                      &priority_class_kind,
-                      PRIORITY_CLASS_BY_DEFAULT,
-                      STORE_PENDING,
-                      "default",
-                      first,
-                      &class);
+    store_visit_index(q->server->store, &priority_class_kind, PRIORITY_CLASS_BY_DEFAULT,
+                      STORE_PENDING, "default", first, &class);
     return class != NULL ? priority_class_of(class)->value : 0;
 }
 
@@ -67,12 +62,9 @@ static bool
 may_use(struct request *q, const struct object *class, int64_t limit)
 {
     return priority_class_of(class)->value <= limit
-           || lists(string_map_find(&class->meta->annotations,
-                                    ANNOTATION_ALLOWED_NAMESPACES),
+           || lists(string_map_find(&class->meta->annotations, ANNOTATION_ALLOWED_NAMESPACES),
                     q->route.namespace)
-           || membership_has(q->server->class_users,
-                             class->meta->name,
-                             q->principal);
+           || membership_has(q->server->class_users, class->meta->name, q->principal);
 }
 
 struct allowed {
@@ -88,41 +80,24 @@ add_allowed(const struct object *class, void *context)
     struct allowed *a = context;
 
     if (may_use(a->q, class, a->limit))
-        strbuf_printf(&a->names,
-                      "%s%s",
-                      a->count++ > 0 ? ", " : "",
-                      class->meta->name);
+        strbuf_printf(&a->names, "%s%s", a->count++ > 0 ? ", " : "", class->meta->name);
     return a->count < MOST_NAMED;
 }
 
 static bool
-refuse(struct request *q,
-       const struct json *tree,
-       const char *class,
-       int64_t limit)
+refuse(struct request *q, const struct json *tree, const char *class, int64_t limit)
 {
     struct allowed a = {.q = q, .limit = limit, .names = STRBUF_INIT};
 
-    store_list(q->server->store,
-               &priority_class_kind,
-               NULL,
-               NULL,
-               0,
-               add_allowed,
-               &a);
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
+    store_list(q->server->store, &priority_class_kind, NULL, NULL, 0, add_allowed, &a);
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
                     "PriorityClassUse: the priority class '%s' is for others; "
                     "%s may use %s%s in namespace '%s', or no class at all "
                     "(an administrator can allow it in the class's "
                     "annotations kiln.hpc/allowed-users, -groups and "
                     "-namespaces)",
-                    class,
-                    q->principal->name,
-                    a.count > 0 ? a.names.text : "no class",
-                    a.count == MOST_NAMED ? ", ..." : "",
-                    q->route.namespace);
+                    class, q->principal->name, a.count > 0 ? a.names.text : "no class",
+                    a.count == MOST_NAMED ? ", ..." : "", q->route.namespace);
     strbuf_fini(&a.names);
     return false;
 }
@@ -131,54 +106,38 @@ static bool
 is_as_before(struct request *q, const char *name, const struct object *old)
 {
     const char *before =
-        old != NULL
-            ? json_get_text(admission_old_pod_spec(q, old), "priorityClassName")
-            : NULL;
+        old != NULL ? json_get_text(admission_old_pod_spec(q, old), "priorityClassName") : NULL;
 
     return before != NULL && strcmp(name, before) == 0;
 }
 
 bool
-class_use_admit(struct request *q,
-                struct json *tree,
-                const struct object *old_object)
+class_use_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    const char *name =
-        json_get_text(admission_pod_spec(q, tree), "priorityClassName");
+    const char *name = json_get_text(admission_pod_spec(q, tree), "priorityClassName");
     const struct object *class;
     int64_t limit;
 
-    if (name == NULL || q->principal->type != PRINCIPAL_USER
-        || is_as_before(q, name, old_object))
+    if (name == NULL || q->principal->type != PRINCIPAL_USER || is_as_before(q, name, old_object))
         return true;
-    class = store_find(q->server->store,
-                       STORE_PENDING,
-                       &priority_class_kind,
-                       NULL,
-                       name);
+    class = store_find(q->server->store, STORE_PENDING, &priority_class_kind, NULL, name);
     limit = default_value(q);
     return class == NULL /* the rule Priority refuses an unknown class */
            || may_use(q, class, limit) || refuse(q, tree, name, limit);
 }
 
 bool
-preemption_mode_admit(struct request *q,
-                      struct json *tree,
-                      const struct object *old_object)
+preemption_mode_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *mode =
-        json_get_text(json_get_path(tree, "metadata.annotations"),
-                      ANNOTATION_PREEMPTION_MODE);
+        json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_PREEMPTION_MODE);
 
     (void)old_object;
     if (mode == NULL || strcmp(mode, "Off") == 0 || strcmp(mode, "Cancel") == 0
         || strcmp(mode, "Requeue") == 0 || strcmp(mode, "Suspend") == 0)
         return true;
-    return admission_refuse(
-        q,
-        tree,
-        "PreemptionMode",
-        "metadata.annotations '" ANNOTATION_PREEMPTION_MODE
-        "' must be Off, Cancel, Requeue or Suspend: what happens to jobs of "
-        "this class when other jobs need their resources");
+    return admission_refuse(q, tree, "PreemptionMode",
+                            "metadata.annotations '" ANNOTATION_PREEMPTION_MODE
+                            "' must be Off, Cancel, Requeue or Suspend: what happens to jobs of "
+                            "this class when other jobs need their resources");
 }

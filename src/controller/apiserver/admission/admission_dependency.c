@@ -66,13 +66,8 @@ find_job(const struct request *q, int64_t id)
     const struct object *object = NULL;
     char value[DECIMAL_SIZE];
 
-    store_visit_index(q->server->store,
-                      &job_kind,
-                      JOB_BY_ID,
-                      STORE_PENDING,
-                      decimal_of(id, value),
-                      find_first,
-                      &object);
+    store_visit_index(q->server->store, &job_kind, JOB_BY_ID, STORE_PENDING, decimal_of(id, value),
+                      find_first, &object);
     return object;
 }
 
@@ -81,16 +76,11 @@ may_read(const struct request *q, const struct object *job)
 {
     uid_t owner;
 
-    switch (authorization_scope(q->principal->type,
-                                VERB_GET,
-                                &job_kind,
-                                SUBRESOURCE_NONE)) {
+    switch (authorization_scope(q->principal->type, VERB_GET, &job_kind, SUBRESOURCE_NONE)) {
     case SCOPE_ALL:
         return true;
     case SCOPE_MEMBERS:
-        return membership_has(q->server->membership,
-                              job->meta->namespace,
-                              q->principal);
+        return membership_has(q->server->membership, job->meta->namespace, q->principal);
     case SCOPE_OWN:
         return object_owner(job, &owner) && owner == q->principal->uid;
     default:
@@ -99,57 +89,43 @@ may_read(const struct request *q, const struct object *job)
 }
 
 static bool
-refuse_unknown(struct request *q,
-               const struct json *tree,
-               const struct json *one)
+refuse_unknown(struct request *q, const struct json *tree, const struct json *one)
 {
     const char *type = json_get_text(one, "type");
     const char *tasks = json_get_text(one, "tasks");
     const int64_t id = json_get_int(one, "job", 0);
 
     if (tasks != NULL)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "%s:%" PRId64 "_[%.80s]: there is no job "
                                    "%" PRId64 ", and history has no row of "
                                    "such a task ('kctl history %" PRId64 "' "
                                    "shows its tasks)",
-                                   type,
-                                   id,
-                                   tasks,
-                                   id,
-                                   id));
-    return refuse(q,
-                  tree,
+                                   type, id, tasks, id, id));
+    return refuse(q, tree,
                   arena_printf(q->arena,
                                "%s:%" PRId64 ": there is no job %" PRId64 " "
                                "('kctl jobs' lists waiting and running jobs)",
-                               type,
-                               id,
-                               id));
+                               type, id, id));
 }
 
 /* ---- Tasks ---- */
 
 static bool
-tidy_tasks(struct request *q,
-           const struct json *tree,
-           struct json *one,
+tidy_tasks(struct request *q, const struct json *tree, struct json *one,
            enum job_dependency_type type)
 {
     const char *tasks = json_get_text(one, "tasks");
     struct error err = {0};
 
     if (type == DEPENDENCY_CORR)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       "aftercorr pairs the tasks of two arrays by their "
                       "numbers and names no task; to wait for some tasks, "
                       "use afterok");
     if (tasks == NULL || strlen(tasks) > JOB_DEPENDENCY_TASKS_MAX)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "tasks must be a list of numbers such as "
                                    "3-9, of at most %d bytes",
@@ -161,40 +137,28 @@ tidy_tasks(struct request *q,
 }
 
 static bool
-has_tasks(struct request *q,
-          const struct json *tree,
-          const struct json *one,
-          const struct job *job)
+has_tasks(struct request *q, const struct json *tree, const struct json *one, const struct job *job)
 {
     const int64_t id = json_get_int(one, "job", 0);
     struct task_list wanted, all, missing;
     struct error err = {0};
 
     if (!job_is_array(job))
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "job %" PRId64 " is not an array and has "
                                    "no tasks; use %s:%" PRId64 " to wait for "
                                    "it",
-                                   id,
-                                   json_get_text(one, "type"),
-                                   id));
-    if (task_list_parse(q->arena, json_get_text(one, "tasks"), &wanted, &err)
-            < 0
+                                   id, json_get_text(one, "type"), id));
+    if (task_list_parse(q->arena, json_get_text(one, "tasks"), &wanted, &err) < 0
         || task_list_parse(q->arena, job->spec.array->tasks, &all, &err) < 0
         || task_sets_subtract(q->arena, &wanted, &all, &missing, &err) < 0)
         return refuse(q, tree, arena_strdup(q->arena, err.text));
     if (missing.total == 0)
         return true;
-    return refuse(q,
-                  tree,
-                  arena_printf(q->arena,
-                               "array %" PRId64 " has no task %" PRId64
-                               "; it has %.80s",
-                               id,
-                               task_list_at(&missing, 0),
-                               job->spec.array->tasks));
+    return refuse(q, tree,
+                  arena_printf(q->arena, "array %" PRId64 " has no task %" PRId64 "; it has %.80s",
+                               id, task_list_at(&missing, 0), job->spec.array->tasks));
 }
 
 /* A dependency that was resolved before keeps the job that it was resolved to,
@@ -214,11 +178,7 @@ find_before(const struct object *old_object, int64_t id, const char *tasks)
 }
 
 static void
-fill(struct request *q,
-     struct json *one,
-     const char *uid,
-     const char *namespace,
-     const char *name)
+fill(struct request *q, struct json *one, const char *uid, const char *namespace, const char *name)
 {
     json_set_string(q->arena, one, "uid", uid);
     json_set_string(q->arena, one, "namespace", namespace);
@@ -226,11 +186,8 @@ fill(struct request *q,
 }
 
 static bool
-resolve(struct request *q,
-        const struct json *tree,
-        const struct object *old_object,
-        struct json *one,
-        enum job_dependency_type type)
+resolve(struct request *q, const struct json *tree, const struct object *old_object,
+        struct json *one, enum job_dependency_type type)
 {
     const int64_t id = json_get_int(one, "job", 0);
     const char *tasks = json_get_text(one, "tasks"), *key;
@@ -240,30 +197,22 @@ resolve(struct request *q,
 
     if (json_get_int(one, "delaySeconds", 0) < 0
         || (json_get(one, "delaySeconds") != NULL && type != DEPENDENCY_AFTER))
-        return refuse(q,
-                      tree,
-                      "delaySeconds requires after, and must be positive");
+        return refuse(q, tree, "delaySeconds requires after, and must be positive");
     if (old_object != NULL && id == job_of(old_object)->status.id && id != 0)
         return refuse(q, tree, "a job cannot wait for itself");
     if (json_get(one, "tasks") != NULL && !tidy_tasks(q, tree, one, type))
         return false;
-    if (before != NULL
-        && (job == NULL || strcmp(job->meta->uid, before->uid) != 0)) {
+    if (before != NULL && (job == NULL || strcmp(job->meta->uid, before->uid) != 0)) {
         fill(q, one, before->uid, before->namespace, before->name);
         if (before->ended != NULL)
             json_set_string(q->arena, one, "ended", before->ended);
         return true;
     }
     if (job == NULL && q->gone_jobs != NULL)
-        gone = (key = gone_jobs_key(q->arena, one)) != NULL
-                   ? map_find(q->gone_jobs, key)
-                   : NULL;
+        gone = (key = gone_jobs_key(q->arena, one)) != NULL ? map_find(q->gone_jobs, key) : NULL;
     if (gone != NULL) {
         fill(q, one, gone->uid, gone->namespace, gone->name);
-        json_set_string(q->arena,
-                        one,
-                        "ended",
-                        job_state_words(gone->state)->name);
+        json_set_string(q->arena, one, "ended", job_state_words(gone->state)->name);
         return true;
     }
     if (job == NULL || !may_read(q, job))
@@ -275,9 +224,7 @@ resolve(struct request *q,
 }
 
 static bool
-resolve_all(struct request *q,
-            const struct json *tree,
-            const struct object *old_object,
+resolve_all(struct request *q, const struct json *tree, const struct object *old_object,
             struct json *list)
 {
     static const char *const ours[] = {"uid", "namespace", "name", "ended"};
@@ -290,10 +237,8 @@ resolve_all(struct request *q,
         for (size_t k = 0; k < ARRAY_SIZE(ours); k++)
             json_remove(one, ours[k]);
         if (type == DEPENDENCY_NONE)
-            return refuse(q,
-                          tree,
-                          arena_printf(q->arena,
-                                       "'%.32s' is not a type of dependency",
+            return refuse(q, tree,
+                          arena_printf(q->arena, "'%.32s' is not a type of dependency",
                                        word != NULL ? word : ""));
         if (type == DEPENDENCY_SINGLETON) {
             json_remove(one, "job");
@@ -322,8 +267,8 @@ follow(struct cycle_search *s, const char *uid, int64_t id)
 {
     const struct object *job;
 
-    if (uid == NULL || s->is_found || s->count == MOST_FOLLOWED
-        || s->edges++ >= MOST_EDGES || map_find(s->seen, uid) != NULL)
+    if (uid == NULL || s->is_found || s->count == MOST_FOLLOWED || s->edges++ >= MOST_EDGES
+        || map_find(s->seen, uid) != NULL)
         return;
     job = find_job(s->q, id);
     if (job == NULL || strcmp(job->meta->uid, uid) != 0)
@@ -334,9 +279,7 @@ follow(struct cycle_search *s, const char *uid, int64_t id)
 }
 
 static bool
-admit_no_circle(struct request *q,
-                const struct json *tree,
-                const struct object *old_object,
+admit_no_circle(struct request *q, const struct json *tree, const struct object *old_object,
                 const struct json *list)
 {
     struct cycle_search s = {
@@ -347,27 +290,22 @@ admit_no_circle(struct request *q,
     };
 
     for (uint32_t i = 0; i < json_count(list); i++)
-        follow(&s,
-               json_get_text(json_at(list, i), "uid"),
+        follow(&s, json_get_text(json_at(list, i), "uid"),
                json_get_int(json_at(list, i), "job", 0));
-    for (size_t at = 0; at < s.count && !s.is_found && s.edges <= MOST_EDGES;
-         at++) {
+    for (size_t at = 0; at < s.count && !s.is_found && s.edges <= MOST_EDGES; at++) {
         const struct job *job = job_of(s.jobs[at]);
         const struct job_dependencies *all = job->spec.dependencies;
 
-        for (unsigned i = 0; job_waits_for_others(job) && i < all->jobs.count;
-             i++)
+        for (unsigned i = 0; job_waits_for_others(job) && i < all->jobs.count; i++)
             follow(&s, all->jobs.items[i].uid, all->jobs.items[i].job);
     }
     map_free(s.seen);
     if (s.is_found)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       "one of these jobs waits for this job, so neither "
                       "could ever start");
     if (s.count == MOST_FOLLOWED || s.edges > MOST_EDGES)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       "the chain of dependencies before this job is too long "
                       "to be checked for cycles; submit a new job that waits "
                       "for them");
@@ -385,8 +323,7 @@ is_said_again(const struct json *is, const struct json *was)
     const struct json *list = json_get(is, "jobs");
     const struct json *old = json_get(was, "jobs");
 
-    if (!is_same_text(json_get_text(is, "require"),
-                      json_get_text(was, "require"))
+    if (!is_same_text(json_get_text(is, "require"), json_get_text(was, "require"))
         || json_count(list) != json_count(old) || (is == NULL) != (was == NULL))
         return false;
     for (uint32_t i = 0; i < json_count(list); i++) {
@@ -394,10 +331,8 @@ is_said_again(const struct json *is, const struct json *was)
 
         if (!is_same_text(json_get_text(a, "type"), json_get_text(b, "type"))
             || json_get_int(a, "job", 0) != json_get_int(b, "job", 0)
-            || !is_same_text(json_get_text(a, "tasks"),
-                             json_get_text(b, "tasks"))
-            || json_get_int(a, "delaySeconds", 0)
-                   != json_get_int(b, "delaySeconds", 0))
+            || !is_same_text(json_get_text(a, "tasks"), json_get_text(b, "tasks"))
+            || json_get_int(a, "delaySeconds", 0) != json_get_int(b, "delaySeconds", 0))
             return false;
     }
     return true;
@@ -410,20 +345,13 @@ has_begun(const struct request *q, const struct object *job)
 
     if (job_of(job)->status.attempts > 0 || job_of(job)->status.active > 0)
         return true;
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PENDING,
-                      job->meta->uid,
-                      find_first,
-                      &pod);
+    store_visit_index(q->server->store, &pod_kind, POD_BY_JOB, STORE_PENDING, job->meta->uid,
+                      find_first, &pod);
     return pod != NULL;
 }
 
 bool
-dependencies_admit(struct request *q,
-                   struct json *tree,
-                   const struct object *old_object)
+dependencies_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *all = json_get_path(tree, "spec.dependencies");
     struct json *list = json_get(all, "jobs");
@@ -432,27 +360,20 @@ dependencies_admit(struct request *q,
     if (q->route.subresource != SUBRESOURCE_NONE)
         return true;
     if (old_object != NULL)
-        was =
-            json_get_path(request_old_tree(q, old_object), "spec.dependencies");
+        was = json_get_path(request_old_tree(q, old_object), "spec.dependencies");
     if (is_said_again(all, was)) {
         if (all != NULL)
-            json_set(q->arena,
-                     json_get(tree, "spec"),
-                     "dependencies",
-                     json_dup(q->arena, was));
+            json_set(q->arena, json_get(tree, "spec"), "dependencies", json_dup(q->arena, was));
         return true;
     }
     if (old_object != NULL && job_is_finished(job_of(old_object)))
         return refuse(q, tree, "it has ended already");
     if (old_object != NULL && has_begun(q, old_object))
-        return refuse(q,
-                      tree,
-                      "it has started, and no longer waits for anything");
+        return refuse(q, tree, "it has started, and no longer waits for anything");
     if (json_count(list) == 0)
         return true; /* no dependencies, or none any more */
     if (json_count(list) > JOB_DEPENDENCIES_MOST)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "a job can wait for at most %u others; put "
                                    "a job in between that waits for more",
@@ -462,6 +383,5 @@ dependencies_admit(struct request *q,
     json_set(q->arena, json_get(tree, "spec"), "dependencies", all);
     list = json_get(all, "jobs");
     return resolve_all(q, tree, old_object, list)
-           && (old_object == NULL
-               || admit_no_circle(q, tree, old_object, list));
+           && (old_object == NULL || admit_no_circle(q, tree, old_object, list));
 }

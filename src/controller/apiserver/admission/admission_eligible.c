@@ -69,8 +69,7 @@ static bool
 begins_as_before(const struct json *tree, const struct object *old_object)
 {
     return old_object->kind != &job_kind
-           || job_of(old_object)->spec.begin_at_us
-                  == time_of(tree, "spec.beginTime");
+           || job_of(old_object)->spec.begin_at_us == time_of(tree, "spec.beginTime");
 }
 
 static void
@@ -79,18 +78,14 @@ set_eligible(struct request *q, struct json *tree, const char *text)
     struct json *meta = json_make_object(q->arena, tree, "metadata");
 
     if (text != NULL)
-        json_set_string(q->arena,
-                        json_make_object(q->arena, meta, "annotations"),
-                        ANNOTATION_ELIGIBLE_AT,
-                        text);
+        json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"),
+                        ANNOTATION_ELIGIBLE_AT, text);
     else if (json_get(meta, "annotations") != NULL)
         json_remove(json_get(meta, "annotations"), ANNOTATION_ELIGIBLE_AT);
 }
 
 bool
-eligible_time_admit(struct request *q,
-                    struct json *tree,
-                    const struct object *old_object)
+eligible_time_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     int64_t at_us = clock_real_us(q->server->clock);
     char text[TIME_TEXT_SIZE];
@@ -100,10 +95,8 @@ eligible_time_admit(struct request *q,
         return true;
     if (old_object != NULL && begins_as_before(tree, old_object)
         && !(was_held(old_object) && !is_held(q, tree))) {
-        set_eligible(q,
-                     tree,
-                     string_map_find(&old_object->meta->annotations,
-                                     ANNOTATION_ELIGIBLE_AT));
+        set_eligible(q, tree,
+                     string_map_find(&old_object->meta->annotations, ANNOTATION_ELIGIBLE_AT));
         return true;
     }
     if (time_of(tree, "spec.beginTime") > at_us)
@@ -118,9 +111,7 @@ eligible_time_admit(struct request *q,
 static int64_t
 limit_of(const struct json *tree)
 {
-    return json_get_int(json_get_path(tree, "spec.template.spec"),
-                        "activeDeadlineSeconds",
-                        0);
+    return json_get_int(json_get_path(tree, "spec.template.spec"), "activeDeadlineSeconds", 0);
 }
 
 /* Updates are checked only if they change one of these, so that an old job can
@@ -139,14 +130,11 @@ static bool
 is_to_start(const struct object *old_object)
 {
     return old_object == NULL
-           || job_state_words(job_find_state(job_of(old_object)))->class
-                  == JOB_STATE_WAITS;
+           || job_state_words(job_find_state(job_of(old_object)))->class == JOB_STATE_WAITS;
 }
 
 bool
-deadline_admit(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
+deadline_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     int64_t deadline_us = time_of(tree, "spec.deadline");
     int64_t from_us = clock_real_us(q->server->clock);
@@ -155,62 +143,44 @@ deadline_admit(struct request *q,
     const char *text = json_path_text(tree, "spec.deadline");
 
     if (deadline_us == 0 || q->route.subresource != SUBRESOURCE_NONE
-        || (old_object != NULL
-            && is_as_before(tree, request_old_tree(q, old_object))))
+        || (old_object != NULL && is_as_before(tree, request_old_tree(q, old_object))))
         return true;
     if (deadline_us <= from_us)
         return admission_refuse(
-            q,
-            tree,
-            "Deadline",
-            arena_printf(q->arena,
-                         "the deadline %s is in the past; give a later one",
-                         text));
+            q, tree, "Deadline",
+            arena_printf(q->arena, "the deadline %s is in the past; give a later one", text));
     if (time_of(tree, "spec.beginTime") > from_us)
         from_us = time_of(tree, "spec.beginTime");
-    if (!is_to_start(old_object)
-        || from_us + limit_s * SECOND_US <= deadline_us)
+    if (!is_to_start(old_object) || from_us + limit_s * SECOND_US <= deadline_us)
         return true;
     if (limit_s > 0)
         duration_format(limit_s, &limit);
-    return admission_refuse(
-        q,
-        tree,
-        "Deadline",
-        arena_printf(q->arena,
-                     "%s%s before the deadline %s; ask for less time (-t), "
-                     "an earlier begin or a later deadline",
-                     limit_s > 0 ? "there is not enough time for the time "
-                                   "limit of "
-                                 : "the job cannot start",
-                     limit_s > 0 ? limit.text : "",
-                     text));
+    return admission_refuse(q, tree, "Deadline",
+                            arena_printf(q->arena,
+                                         "%s%s before the deadline %s; ask for less time (-t), "
+                                         "an earlier begin or a later deadline",
+                                         limit_s > 0 ? "there is not enough time for the time "
+                                                       "limit of "
+                                                     : "the job cannot start",
+                                         limit_s > 0 ? limit.text : "", text));
 }
 
 /* A CronJob with such a schedule that an earlier release accepted can still be
  * updated.
  */
 bool
-schedule_admit(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
+schedule_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *text = json_path_text(tree, "spec.schedule");
-    const char *old =
-        old_object != NULL
-            ? json_path_text(request_old_tree(q, old_object), "spec.schedule")
-            : NULL;
+    const char *old = old_object != NULL
+                          ? json_path_text(request_old_tree(q, old_object), "spec.schedule")
+                          : NULL;
     struct cron_schedule schedule;
 
     if (text == NULL || (old != NULL && strcmp(old, text) == 0)
-        || cron_schedule_parse(text, &schedule, NULL) < 0
-        || cron_schedule_can_come(&schedule))
+        || cron_schedule_parse(text, &schedule, NULL) < 0 || cron_schedule_can_come(&schedule))
         return true;
     return admission_refuse(
-        q,
-        tree,
-        "Schedule",
-        arena_printf(q->arena,
-                     "'%.80s' never occurs: none of its months has that day",
-                     text));
+        q, tree, "Schedule",
+        arena_printf(q->arena, "'%.80s' never occurs: none of its months has that day", text));
 }

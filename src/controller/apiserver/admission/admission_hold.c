@@ -39,8 +39,7 @@
 static const char *
 annotation_of(const struct object *object, const char *name)
 {
-    return object != NULL ? string_map_find(&object->meta->annotations, name)
-                          : NULL;
+    return object != NULL ? string_map_find(&object->meta->annotations, name) : NULL;
 }
 
 /* NULL removes the annotation. */
@@ -53,10 +52,7 @@ set(struct request *q, struct json *tree, const char *name, const char *value)
     if (value != NULL && is != NULL && strcmp(is, value) == 0)
         return; /* parts of the tree may be shared with the old tree */
     if (value != NULL)
-        json_set_string(q->arena,
-                        json_make_object(q->arena, meta, "annotations"),
-                        name,
-                        value);
+        json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"), name, value);
     else if (json_get(json_get(meta, "annotations"), name) != NULL)
         json_remove(json_get(meta, "annotations"), name);
 }
@@ -98,15 +94,11 @@ asks_for_hold(const struct request *q)
  * the owner holds it already. The operator's release then releases both.
  */
 static void
-sign_suspension(struct request *q,
-                struct json *tree,
-                const struct object *old_object)
+sign_suspension(struct request *q, struct json *tree, const struct object *old_object)
 {
     bool was_held = job_of(old_object)->spec.suspend;
     bool is_held = json_is_true(json_get_path(tree, "spec.suspend"));
-    bool is_signed =
-        string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY)
-        != NULL;
+    bool is_signed = string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY) != NULL;
     struct json *meta = json_get(tree, "metadata");
     uid_t owner;
 
@@ -114,22 +106,18 @@ sign_suspension(struct request *q,
         || owner == q->principal->uid)
         return;
     if (is_held && (!was_held || (!is_signed && asks_for_hold(q))))
-        json_set_string(q->arena,
-                        json_make_object(q->arena, meta, "annotations"),
-                        ANNOTATION_HELD_BY,
-                        q->principal->name);
+        json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"),
+                        ANNOTATION_HELD_BY, q->principal->name);
     else if (!is_held && json_get(meta, "annotations") != NULL)
         json_remove(json_get(meta, "annotations"), ANNOTATION_HELD_BY);
 }
 
 /* The owner cannot resume a job that an operator has suspended. */
 static bool
-admit_suspension(struct request *q,
-                 struct json *tree,
-                 const struct object *old_object)
+admit_suspension(struct request *q, struct json *tree, const struct object *old_object)
 {
-    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"),
-                                    ANNOTATION_HELD_BY);
+    const char *now =
+        json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_HELD_BY);
     const char *by = annotation_of(old_object, ANNOTATION_HELD_BY);
     bool is_held = json_is_true(json_get_path(tree, "spec.suspend"));
 
@@ -146,15 +134,10 @@ admit_suspension(struct request *q,
         return true;
     if (by != NULL && now != NULL && strcmp(by, now) == 0 && is_held)
         return true;
-    return admission_refuse(
-        q,
-        tree,
-        "HeldJob",
-        by != NULL ? arena_printf(
-            q->arena,
-            "it is held by '%s'; only an operator can release it",
-            by)
-                   : "only operators may set the name of a hold");
+    return admission_refuse(q, tree, "HeldJob",
+                            by != NULL ? arena_printf(
+                                q->arena, "it is held by '%s'; only an operator can release it", by)
+                                       : "only operators may set the name of a hold");
 }
 
 /* ---- The annotation kiln.hpc/hold ---- */
@@ -173,13 +156,10 @@ sign(struct request *q, struct json *tree)
  * user's request keeps the present hold; an operator's takes it over.
  */
 static void
-admit_hold(struct request *q,
-           struct json *tree,
-           const struct object *old_object)
+admit_hold(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *was = annotation_of(old_object, ANNOTATION_HOLD);
-    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"),
-                                    ANNOTATION_HOLD);
+    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_HOLD);
 
     if (was == NULL
         || (q->principal->type != PRINCIPAL_USER && strcmp(was, now) != 0
@@ -188,39 +168,26 @@ admit_hold(struct request *q,
         return;
     }
     set(q, tree, ANNOTATION_HOLD, was);
-    set(q,
-        tree,
-        ANNOTATION_HOLD_AT,
-        annotation_of(old_object, ANNOTATION_HOLD_AT));
+    set(q, tree, ANNOTATION_HOLD_AT, annotation_of(old_object, ANNOTATION_HOLD_AT));
 }
 
 static bool
-admit_release(struct request *q,
-              struct json *tree,
-              const struct object *old_object)
+admit_release(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *was = annotation_of(old_object, ANNOTATION_HOLD);
 
     set(q, tree, ANNOTATION_HOLD_AT, NULL);
-    if (was == NULL || q->principal->type != PRINCIPAL_USER
-        || strcmp(was, q->principal->name) == 0)
+    if (was == NULL || q->principal->type != PRINCIPAL_USER || strcmp(was, q->principal->name) == 0)
         return true;
     return admission_refuse(
-        q,
-        tree,
-        "HeldJob",
-        arena_printf(q->arena,
-                     "it is held by '%s'; only an operator can release it",
-                     was));
+        q, tree, "HeldJob",
+        arena_printf(q->arena, "it is held by '%s'; only an operator can release it", was));
 }
 
 bool
-held_job_admit(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
+held_job_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    const struct json *now =
-        json_get(json_get_path(tree, "metadata.annotations"), ANNOTATION_HOLD);
+    const struct json *now = json_get(json_get_path(tree, "metadata.annotations"), ANNOTATION_HOLD);
 
     if (!admit_suspension(q, tree, old_object))
         return false;
@@ -230,9 +197,7 @@ held_job_admit(struct request *q,
         return admit_release(q, tree, old_object);
     if (old_object != NULL && job_is_finished(job_of(old_object))
         && annotation_of(old_object, ANNOTATION_HOLD) == NULL)
-        return admission_refuse(q,
-                                tree,
-                                "HeldJob",
+        return admission_refuse(q, tree, "HeldJob",
                                 "it has ended already; there is nothing left "
                                 "to hold");
     admit_hold(q, tree, old_object);
@@ -242,53 +207,37 @@ held_job_admit(struct request *q,
 /* ---- The annotation kiln.hpc/freeze ---- */
 
 static bool
-check_agents(struct request *q,
-             const struct json *tree,
-             const struct object *job)
+check_agents(struct request *q, const struct json *tree, const struct object *job)
 {
-    const struct job_placement p =
-        job_placement_find(q->server, job, NODE_FEATURE_FREEZE);
+    const struct job_placement p = job_placement_find(q->server, job, NODE_FEATURE_FREEZE);
 
     if (p.old_agent == NULL)
         return true;
-    return admission_refuse(
-        q,
-        tree,
-        "Freeze",
-        arena_printf(q->arena,
-                     "the agent of node %s is of an earlier release, and "
-                     "cannot suspend a job until it is upgraded",
-                     p.old_agent));
+    return admission_refuse(q, tree, "Freeze",
+                            arena_printf(q->arena,
+                                         "the agent of node %s is of an earlier release, and "
+                                         "cannot suspend a job until it is upgraded",
+                                         p.old_agent));
 }
 
 static bool
-sign_freeze(struct request *q,
-            struct json *tree,
-            const struct object *old_object,
-            const char *was)
+sign_freeze(struct request *q, struct json *tree, const struct object *old_object, const char *was)
 {
     struct json *meta = json_make_object(q->arena, tree, "metadata");
     struct json *notes = json_make_object(q->arena, meta, "annotations");
 
     if (old_object != NULL && was == NULL && !check_agents(q, tree, old_object))
         return false;
-    json_set_string(q->arena,
-                    notes,
-                    ANNOTATION_FREEZE,
-                    was != NULL ? was : q->principal->name);
+    json_set_string(q->arena, notes, ANNOTATION_FREEZE, was != NULL ? was : q->principal->name);
     return true;
 }
 
 bool
-freeze_admit(struct request *q,
-             struct json *tree,
-             const struct object *old_object)
+freeze_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *now =
-        json_get(json_get_path(tree, "metadata.annotations"),
-                 ANNOTATION_FREEZE);
-    const char *was =
-        old_object != NULL ? job_find_freezer(job_of(old_object)) : NULL;
+        json_get(json_get_path(tree, "metadata.annotations"), ANNOTATION_FREEZE);
+    const char *was = old_object != NULL ? job_find_freezer(job_of(old_object)) : NULL;
     const char *text = json_text(now);
 
     if (!principal_is_person(q->principal)
@@ -296,9 +245,7 @@ freeze_admit(struct request *q,
         || (text != NULL && was != NULL && strcmp(text, was) == 0))
         return true;
     if (q->principal->type == PRINCIPAL_USER)
-        return admission_refuse(q,
-                                tree,
-                                "Freeze",
+        return admission_refuse(q, tree, "Freeze",
                                 "only operators and administrators suspend "
                                 "and resume jobs; 'kctl hold' keeps waiting "
                                 "jobs from starting");
@@ -311,26 +258,18 @@ freeze_admit(struct request *q,
  * as for a binding. This check is ordered with the bindings.
  */
 bool
-yield_admit(struct request *q,
-            struct json *tree,
-            const struct object *old_object)
+yield_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *notes = json_get_path(tree, "metadata.annotations");
     const bool is_to_yield = json_get(notes, ANNOTATION_YIELD) != NULL;
-    const bool was_to_yield =
-        old_object != NULL && pod_find_yield(pod_of(old_object)) != NULL;
+    const bool was_to_yield = old_object != NULL && pod_find_yield(pod_of(old_object)) != NULL;
     struct error err = {0};
 
     if (old_object == NULL && is_to_yield)
         json_remove(notes, ANNOTATION_YIELD);
-    if (!was_to_yield || is_to_yield
-        || binding_check_may_resume(q, old_object, &err) == 0)
+    if (!was_to_yield || is_to_yield || binding_check_may_resume(q, old_object, &err) == 0)
         return true;
-    reply_conflict(&q->reply,
-                   &pod_kind,
-                   "",
-                   old_object->meta->name,
-                   "it cannot resume yet: %s",
+    reply_conflict(&q->reply, &pod_kind, "", old_object->meta->name, "it cannot resume yet: %s",
                    err.text);
     return false;
 }

@@ -25,18 +25,9 @@
  * that it creates.
  */
 static const char *const tied_annotations[] = {
-    ANNOTATION_ARRAY_TASK,
-    ANNOTATION_ATTEMPT,
-    ANNOTATION_ENVIRONMENT,
-    ANNOTATION_FREEZE,
-    ANNOTATION_HOLD,
-    ANNOTATION_INDEX_FAILURES,
-    ANNOTATION_INDEX_IGNORED,
-    ANNOTATION_JOB_ID,
-    ANNOTATION_SCRIPT,
-    ANNOTATION_REQUEUE_BEFORE,
-    ANNOTATION_SURPLUS,
-    ANNOTATION_UPDATE,
+    ANNOTATION_ARRAY_TASK, ANNOTATION_ATTEMPT,        ANNOTATION_ENVIRONMENT,   ANNOTATION_FREEZE,
+    ANNOTATION_HOLD,       ANNOTATION_INDEX_FAILURES, ANNOTATION_INDEX_IGNORED, ANNOTATION_JOB_ID,
+    ANNOTATION_SCRIPT,     ANNOTATION_REQUEUE_BEFORE, ANNOTATION_SURPLUS,       ANNOTATION_UPDATE,
     ANNOTATION_YIELD,
 };
 
@@ -48,8 +39,7 @@ static const char *const tied_labels[] = {
 static bool
 is_bound_by_rules(const struct request *q)
 {
-    return principal_is_person(q->principal)
-           && q->principal->type != PRINCIPAL_ADMINISTRATOR;
+    return principal_is_person(q->principal) && q->principal->type != PRINCIPAL_ADMINISTRATOR;
 }
 
 /* The length of "job-1042" at the start of the name, or 0. */
@@ -95,19 +85,12 @@ find_recurring(struct request *q, const char *name)
     const struct object *cron_job;
     uid_t uid;
 
-    if (dash == NULL || dash[1] == '\0'
-        || strspn(dash + 1, "0123456789") != strlen(dash + 1))
+    if (dash == NULL || dash[1] == '\0' || strspn(dash + 1, "0123456789") != strlen(dash + 1))
         return NULL;
-    cron_job =
-        store_find(q->server->store,
-                   STORE_PENDING,
-                   &cron_job_kind,
-                   q->route.namespace,
-                   arena_printf(q->arena, "%.*s", (int)(dash - name), name));
-    return cron_job != NULL && object_owner(cron_job, &uid)
-                   && uid != q->principal->uid
-               ? cron_job
-               : NULL;
+    cron_job = store_find(q->server->store, STORE_PENDING, &cron_job_kind, q->route.namespace,
+                          arena_printf(q->arena, "%.*s", (int)(dash - name), name));
+    return cron_job != NULL && object_owner(cron_job, &uid) && uid != q->principal->uid ? cron_job
+                                                                                        : NULL;
 }
 
 /* Another user's Job, if one of its pods or their claims could have this name:
@@ -118,24 +101,17 @@ find_derived_from(struct request *q, const char *name)
 {
     if (q->route.kind == &job_kind)
         return find_recurring(q, name);
-    if (q->route.kind != &pod_kind
-        && q->route.kind != &persistent_volume_claim_kind)
+    if (q->route.kind != &pod_kind && q->route.kind != &persistent_volume_claim_kind)
         return NULL;
-    for (const char *dash = strchr(name, '-'); dash != NULL;
-         dash = strchr(dash + 1, '-')) {
+    for (const char *dash = strchr(name, '-'); dash != NULL; dash = strchr(dash + 1, '-')) {
         size_t digits = strspn(dash + 1, "0123456789");
         const struct object *job;
         uid_t uid;
 
-        if (digits == 0
-            || (dash[1 + digits] != '\0' && dash[1 + digits] != '-'))
+        if (digits == 0 || (dash[1 + digits] != '\0' && dash[1 + digits] != '-'))
             continue;
-        job = store_find(
-            q->server->store,
-            STORE_PENDING,
-            &job_kind,
-            q->route.namespace,
-            arena_printf(q->arena, "%.*s", (int)(dash - name), name));
+        job = store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace,
+                         arena_printf(q->arena, "%.*s", (int)(dash - name), name));
         if (job != NULL && object_owner(job, &uid) && uid != q->principal->uid)
             return job;
     }
@@ -149,23 +125,17 @@ check_derived(struct request *q, const char *name)
 
     if (job == NULL)
         return true;
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    name,
+    reply_forbidden(&q->reply, q->route.kind, name,
                     "JobName: names that begin with '%s-' and a number belong "
                     "to the %s of %s '%s' of another user; choose another name",
-                    job->meta->name,
-                    job->kind == &job_kind ? "pods" : "jobs",
-                    job->kind->singular,
+                    job->meta->name, job->kind == &job_kind ? "pods" : "jobs", job->kind->singular,
                     job->meta->name);
     return false;
 }
 
 /* "job-1042" may only be job 1042, because users look it up by that number. */
 bool
-job_name_admit(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
+job_name_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *prefix = json_path_text(tree, "metadata.generateName");
     const char *name = json_path_text(tree, "metadata.name");
@@ -184,25 +154,17 @@ job_name_admit(struct request *q,
     if (length == 0 || (q->route.kind == &job_kind && strcmp(name, own) == 0)
         || (name[length] != '\0' && name[length] != '-'))
         return check_derived(q, name);
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    name,
+    reply_forbidden(&q->reply, q->route.kind, name,
                     "JobName: names that begin with '%.*s' belong to the job "
                     "of that number, its pods and their objects; choose "
-                    "another name, or use generateName '" NUMBERED
-                    "' for a job",
-                    (int)length,
-                    name);
+                    "another name, or use generateName '" NUMBERED "' for a job",
+                    (int)length, name);
     return false;
 }
 
 static bool
-is_as_before(struct request *q,
-             const struct json *meta,
-             const struct json *old_meta,
-             const char *map,
-             const char *const *names,
-             size_t count)
+is_as_before(struct request *q, const struct json *meta, const struct json *old_meta,
+             const char *map, const char *const *names, size_t count)
 {
     const struct json *now = json_get(meta, map);
     const struct json *before = json_get(old_meta, map);
@@ -213,13 +175,10 @@ is_as_before(struct request *q,
 
         if (a == b || (a != NULL && b != NULL && strcmp(a, b) == 0))
             continue;
-        reply_forbidden(&q->reply,
-                        q->route.kind,
-                        json_get_text(meta, "name"),
+        reply_forbidden(&q->reply, q->route.kind, json_get_text(meta, "name"),
                         "JobPod: metadata.%s '%s' is set only by the job "
                         "controller; submit a Job instead of its pods",
-                        map,
-                        names[i]);
+                        map, names[i]);
         return false;
     }
     return true;
@@ -241,9 +200,7 @@ names_job(const struct json *owners)
  * job. Only the job controller decides which pods those are.
  */
 bool
-job_pod_admit(struct request *q,
-              struct json *tree,
-              const struct object *old_object)
+job_pod_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *meta = json_get(tree, "metadata");
     const struct json *owners = json_get(meta, "ownerReferences");
@@ -256,25 +213,13 @@ job_pod_admit(struct request *q,
         old_owners = json_get(old_meta, "ownerReferences");
     }
     if ((names_job(owners) || names_job(old_owners))
-        && (owners == NULL || old_owners == NULL
-            || !json_equals(owners, old_owners))) {
-        reply_forbidden(&q->reply,
-                        q->route.kind,
-                        json_get_text(meta, "name"),
+        && (owners == NULL || old_owners == NULL || !json_equals(owners, old_owners))) {
+        reply_forbidden(&q->reply, q->route.kind, json_get_text(meta, "name"),
                         "JobPod: metadata.ownerReferences: only the job "
                         "controller creates pods of a Job");
         return false;
     }
-    return is_as_before(q,
-                        meta,
-                        old_meta,
-                        "annotations",
-                        tied_annotations,
+    return is_as_before(q, meta, old_meta, "annotations", tied_annotations,
                         ARRAY_SIZE(tied_annotations))
-           && is_as_before(q,
-                           meta,
-                           old_meta,
-                           "labels",
-                           tied_labels,
-                           ARRAY_SIZE(tied_labels));
+           && is_as_before(q, meta, old_meta, "labels", tied_labels, ARRAY_SIZE(tied_labels));
 }

@@ -31,8 +31,7 @@ refuse(struct request *q, const struct json *tree, const char *why)
 static bool
 is_suspended(const struct object *old_object, const struct json *tree)
 {
-    return job_of(old_object)->spec.suspend
-           || json_is_true(json_get_path(tree, "spec.suspend"));
+    return job_of(old_object)->spec.suspend || json_is_true(json_get_path(tree, "spec.suspend"));
 }
 
 /* The deadline is in the waiting pods, too. */
@@ -49,9 +48,7 @@ has_other_deadline(const struct json *tree, const struct json *old)
  * are enough there.
  */
 bool
-job_update_admit(struct request *q,
-                 struct json *tree,
-                 const struct object *old_object)
+job_update_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *old = request_old_tree(q, old_object);
     const struct json *was = json_get_path(old, "spec.template");
@@ -67,12 +64,7 @@ job_update_admit(struct request *q,
         job_update_count(q->arena, tree, old);
     if (what == JOB_UPDATE_NONE || what == JOB_UPDATE_OTHER)
         return true;
-    why = update_refusal(q->server,
-                         q->principal,
-                         old_object,
-                         what,
-                         json_get(is, "spec"),
-                         q->arena);
+    why = update_refusal(q->server, q->principal, old_object, what, json_get(is, "spec"), q->arena);
     if (why != NULL)
         return is_suspended(old_object, tree) || refuse(q, tree, why);
     job_update_count(q->arena, tree, old);
@@ -83,14 +75,11 @@ job_update_admit(struct request *q,
 static const struct object *
 find_job(struct request *q, const struct object *pod)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
-    const struct object *job = owner != NULL ? store_find(q->server->store,
-                                                          STORE_PENDING,
-                                                          &job_kind,
-                                                          pod->meta->namespace,
-                                                          owner->name)
-                                             : NULL;
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
+    const struct object *job = owner != NULL
+                                   ? store_find(q->server->store, STORE_PENDING, &job_kind,
+                                                pod->meta->namespace, owner->name)
+                                   : NULL;
 
     return job != NULL && meta_is_controlled_by(pod->meta, job) ? job : NULL;
 }
@@ -99,26 +88,19 @@ find_job(struct request *q, const struct object *pod)
  * with a node, validation allows only the time limit to change.
  */
 bool
-pod_update_admit(struct request *q,
-                 struct json *tree,
-                 const struct object *old_object)
+pod_update_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *number =
-        json_get_text(json_get_path(tree, "metadata.annotations"),
-                      ANNOTATION_UPDATE);
-    const char *was =
-        string_map_find(&old_object->meta->annotations, ANNOTATION_UPDATE);
+        json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_UPDATE);
+    const char *was = string_map_find(&old_object->meta->annotations, ANNOTATION_UPDATE);
     const struct object *job;
     const char *wanted;
 
-    if (q->principal->type != PRINCIPAL_LIFECYCLE
-        || q->route.subresource != SUBRESOURCE_NONE || number == NULL
-        || (was != NULL && strcmp(was, number) == 0))
+    if (q->principal->type != PRINCIPAL_LIFECYCLE || q->route.subresource != SUBRESOURCE_NONE
+        || number == NULL || (was != NULL && strcmp(was, number) == 0))
         return true;
     job = find_job(q, old_object);
-    wanted = job != NULL
-                 ? string_map_find(&job->meta->annotations, ANNOTATION_UPDATE)
-                 : NULL;
+    wanted = job != NULL ? string_map_find(&job->meta->annotations, ANNOTATION_UPDATE) : NULL;
     if (wanted == NULL || strcmp(wanted, number) != 0)
         return refuse(q, tree, "its Job has changed again");
     q->is_update_admitted = true;

@@ -62,29 +62,20 @@ struct lists {
 
 /* A longer list that an earlier release has accepted may remain. */
 static bool
-check(const struct lists *l,
-      const struct length *lengths,
-      size_t n,
-      const char *where,
-      const struct json *is,
-      const struct json *was)
+check(const struct lists *l, const struct length *lengths, size_t n, const char *where,
+      const struct json *is, const struct json *was)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t count = json_count(json_get_path(is, lengths[i].path));
 
-        if (count <= lengths[i].most
-            || count <= json_count(json_get_path(was, lengths[i].path)))
+        if (count <= lengths[i].most || count <= json_count(json_get_path(was, lengths[i].path)))
             continue;
         if (l->tells)
-            reply_forbidden(&l->q->reply,
-                            l->q->route.kind,
+            reply_forbidden(&l->q->reply, l->q->route.kind,
                             json_path_text(l->tree, "metadata.name"),
                             "ListLengths: %s.%s has %" PRIu32 " items, but "
                             "the limit is %" PRIu32,
-                            where,
-                            lengths[i].path,
-                            count,
-                            lengths[i].most);
+                            where, lengths[i].path, count, lengths[i].most);
         return false;
     }
     return true;
@@ -97,14 +88,9 @@ check_containers(const struct lists *l, const char *name)
     const struct json *was = json_get(l->old_spec, name);
 
     for (uint32_t i = 0; i < json_count(is); i++)
-        if (!check(l,
-                   of_container,
-                   ARRAY_SIZE(of_container),
-                   l->tells
-                       ? arena_printf(l->q->arena, "%s[%" PRIu32 "]", name, i)
-                       : name,
-                   json_at(is, i),
-                   json_at(was, i)))
+        if (!check(l, of_container, ARRAY_SIZE(of_container),
+                   l->tells ? arena_printf(l->q->arena, "%s[%" PRIu32 "]", name, i) : name,
+                   json_at(is, i), json_at(was, i)))
             return false;
     return true;
 }
@@ -112,26 +98,14 @@ check_containers(const struct lists *l, const char *name)
 static bool
 check_all(const struct lists *l)
 {
-    return check(l,
-                 of_metadata,
-                 ARRAY_SIZE(of_metadata),
-                 "metadata",
-                 json_get(l->tree, "metadata"),
+    return check(l, of_metadata, ARRAY_SIZE(of_metadata), "metadata", json_get(l->tree, "metadata"),
                  json_get(l->old_tree, "metadata"))
-           && check(l,
-                    of_spec,
-                    ARRAY_SIZE(of_spec),
-                    "spec",
-                    l->spec,
-                    l->old_spec)
-           && check_containers(l, "containers")
-           && check_containers(l, "initContainers");
+           && check(l, of_spec, ARRAY_SIZE(of_spec), "spec", l->spec, l->old_spec)
+           && check_containers(l, "containers") && check_containers(l, "initContainers");
 }
 
 bool
-list_lengths_admit(struct request *q,
-                   struct json *tree,
-                   const struct object *old_object)
+list_lengths_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct lists l = {
         .q = q,

@@ -26,28 +26,21 @@ sign(struct request *q, struct json *tree)
     struct json *meta = json_make_object(q->arena, tree, "metadata");
     struct json *annotations = json_make_object(q->arena, meta, "annotations");
 
-    json_set_string(q->arena,
-                    annotations,
-                    ANNOTATION_UID,
+    json_set_string(q->arena, annotations, ANNOTATION_UID,
                     arena_printf(q->arena, "%u", (unsigned)q->principal->uid));
     json_set_string(q->arena, annotations, ANNOTATION_USER, q->principal->name);
 }
 
 static void
-keep_signature(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
+keep_signature(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *meta = json_make_object(q->arena, tree, "metadata");
 
     for (unsigned i = 0; i < ARRAY_SIZE(signature); i++) {
-        const char *value =
-            string_map_find(&old_object->meta->annotations, signature[i]);
+        const char *value = string_map_find(&old_object->meta->annotations, signature[i]);
 
         if (value != NULL)
-            json_set_string(q->arena,
-                            json_make_object(q->arena, meta, "annotations"),
-                            signature[i],
+            json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"), signature[i],
                             value);
         else if (json_is(json_get(meta, "annotations"), JSON_OBJECT))
             json_remove(json_get(meta, "annotations"), signature[i]);
@@ -55,12 +48,9 @@ keep_signature(struct request *q,
 }
 
 bool
-member_object_admit(struct request *q,
-                    struct json *tree,
-                    const struct object *old_object)
+member_object_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    if (!principal_is_person(q->principal)
-        || q->principal->type == PRINCIPAL_ADMINISTRATOR)
+    if (!principal_is_person(q->principal) || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (old_object == NULL)
         sign(q, tree);
@@ -81,38 +71,25 @@ find_kind(const char *name)
 }
 
 static const struct object *
-find_told_of(struct request *q,
-             const struct kind *kind,
-             const struct json *reference)
+find_told_of(struct request *q, const struct kind *kind, const struct json *reference)
 {
     const char *name = json_get_text(reference, "name");
 
     if (name == NULL || kind == NULL || !(kind->flags & KIND_NAMESPACED))
         return NULL;
-    return store_find(q->server->store,
-                      STORE_PENDING,
-                      kind_stored(kind),
-                      q->route.namespace,
-                      name);
+    return store_find(q->server->store, STORE_PENDING, kind_stored(kind), q->route.namespace, name);
 }
 
 static bool
-refuse_event(struct request *q,
-             const struct json *tree,
-             const struct kind *kind,
-             const struct json *reference,
-             const char *whose)
+refuse_event(struct request *q, const struct json *tree, const struct kind *kind,
+             const struct json *reference, const char *whose)
 {
     const char *name = json_get_text(reference, "name");
 
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
                     "EventOwner: %s '%s' is %s; you may create Events only "
                     "for your own objects",
-                    kind->name,
-                    name != NULL ? name : "",
-                    whose);
+                    kind->name, name != NULL ? name : "", whose);
     return false;
 }
 
@@ -120,26 +97,21 @@ refuse_event(struct request *q,
  * the owner, so nobody else may write them.
  */
 bool
-event_admit(struct request *q,
-            struct json *tree,
-            const struct object *old_object)
+event_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *reference =
-        json_get(tree,
-                 q->route.kind == &event_kind ? "involvedObject" : "regarding");
+        json_get(tree, q->route.kind == &event_kind ? "involvedObject" : "regarding");
     const char *name = json_get_text(reference, "kind");
     const struct kind *kind = name != NULL ? find_kind(name) : NULL;
     const struct object *object;
     uid_t uid;
 
     (void)old_object;
-    if (!principal_is_person(q->principal)
-        || q->principal->type == PRINCIPAL_ADMINISTRATOR)
+    if (!principal_is_person(q->principal) || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (kind != NULL && !(kind->flags & KIND_NAMESPACED))
         return refuse_event(q, tree, kind, reference, "the cluster's");
     object = find_told_of(q, kind, reference);
-    return object == NULL || !object_owner(object, &uid)
-           || uid == q->principal->uid
+    return object == NULL || !object_owner(object, &uid) || uid == q->principal->uid
            || refuse_event(q, tree, kind, reference, "another user's");
 }

@@ -25,9 +25,7 @@ admit_deletion(struct request *q)
         return true;
     for (unsigned i = 0; i < ARRAY_SIZE(kept); i++)
         if (strcmp(kept[i], q->route.name) == 0) {
-            reply_forbidden(&q->reply,
-                            q->route.kind,
-                            q->route.name,
+            reply_forbidden(&q->reply, q->route.kind, q->route.name,
                             "this namespace may not be deleted");
             return false;
         }
@@ -40,27 +38,20 @@ refuse_terminating(struct request *q, const char *name, const char *namespace)
     struct json *cause = json_object(q->arena);
     struct json *causes = json_array(q->arena);
 
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    name != NULL ? name : "",
+    reply_forbidden(&q->reply, q->route.kind, name != NULL ? name : "",
                     "unable to create new content in namespace %s because it "
                     "is being terminated",
                     namespace);
     json_set_string(q->arena, cause, "reason", "NamespaceTerminating");
-    json_set_string(
-        q->arena,
-        cause,
-        "message",
-        arena_printf(q->arena, "namespace %s is being terminated", namespace));
+    json_set_string(q->arena, cause, "message",
+                    arena_printf(q->arena, "namespace %s is being terminated", namespace));
     json_set_string(q->arena, cause, "field", "metadata.namespace");
     json_append(q->arena, causes, cause);
     json_set(q->arena, json_get(q->reply.tree, "details"), "causes", causes);
 }
 
 bool
-namespace_lifecycle_admit(struct request *q,
-                          struct json *tree,
-                          const struct object *old_object)
+namespace_lifecycle_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *namespace = q->route.namespace;
     const struct object *object;
@@ -70,11 +61,7 @@ namespace_lifecycle_admit(struct request *q,
         return admit_deletion(q);
     if (!(q->route.kind->flags & KIND_NAMESPACED))
         return true;
-    object = store_find(q->server->store,
-                        STORE_PENDING,
-                        &namespace_kind,
-                        NULL,
-                        namespace);
+    object = store_find(q->server->store, STORE_PENDING, &namespace_kind, NULL, namespace);
     if (object == NULL) {
         if (!write_is_damaged(q, 500, &namespace_kind, NULL, namespace))
             reply_not_found(&q->reply, &namespace_kind, namespace);

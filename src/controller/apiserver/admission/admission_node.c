@@ -37,8 +37,7 @@ count_unfinished(const struct object *object, void *context)
 static bool
 is_forced(const struct request *q)
 {
-    const char *force =
-        parameter_find(q->options.parameters, q->options.n_parameters, FORCE);
+    const char *force = parameter_find(q->options.parameters, q->options.n_parameters, FORCE);
 
     return force != NULL && strcmp(force, "true") == 0;
 }
@@ -52,15 +51,11 @@ way_out(struct request *q, const char *name)
                         "it anyway, which starts the pods again elsewhere "
                         "while they may still run: kctl delete node %s --yes "
                         "(?" FORCE "=true)",
-                        name,
-                        name,
-                        name);
+                        name, name, name);
 }
 
 bool
-node_in_use_admit(struct request *q,
-                  struct json *tree,
-                  const struct object *node)
+node_in_use_admit(struct request *q, struct json *tree, const struct object *node)
 {
     const char *name = node->meta->name;
     struct pods_there there = {0};
@@ -68,34 +63,19 @@ node_in_use_admit(struct request *q,
     (void)tree;
     if (is_forced(q) || node_is_fenced(node_of(node)))
         return true;
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_BY_NODE,
-                      STORE_PENDING,
-                      name,
-                      count_unfinished,
-                      &there);
+    store_visit_index(q->server->store, &pod_kind, POD_BY_NODE, STORE_PENDING, name,
+                      count_unfinished, &there);
     if (there.count > 0)
-        reply_conflict(&q->reply,
-                       &node_kind,
-                       "",
-                       name,
-                       "%u pod%s not ended on it (%s/%s): %s (NodeInUse)",
-                       there.count,
-                       there.count == 1 ? " has" : "s have",
-                       there.first->meta->namespace,
-                       there.first->meta->name,
-                       way_out(q, name));
+        reply_conflict(&q->reply, &node_kind, "", name,
+                       "%u pod%s not ended on it (%s/%s): %s (NodeInUse)", there.count,
+                       there.count == 1 ? " has" : "s have", there.first->meta->namespace,
+                       there.first->meta->name, way_out(q, name));
     else if (node_of(node)->status.remnants.count > 0)
-        reply_conflict(&q->reply,
-                       &node_kind,
-                       "",
-                       name,
+        reply_conflict(&q->reply, &node_kind, "", name,
                        "processes of %u pod%s deleted by force may still run "
                        "on it: %s (NodeInUse)",
                        node_of(node)->status.remnants.count,
-                       node_of(node)->status.remnants.count == 1 ? "" : "s",
-                       way_out(q, name));
+                       node_of(node)->status.remnants.count == 1 ? "" : "s", way_out(q, name));
     else
         return true;
     return false;

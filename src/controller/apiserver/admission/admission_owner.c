@@ -23,17 +23,12 @@
 static bool
 may_choose(const struct request *q)
 {
-    return q->principal->type == PRINCIPAL_ADMINISTRATOR
-           || !principal_is_person(q->principal);
+    return q->principal->type == PRINCIPAL_ADMINISTRATOR || !principal_is_person(q->principal);
 }
 
 /* Sets the number, or refuses a given number that differs. */
 static bool
-stamp(struct request *q,
-      struct json *tree,
-      struct json *context,
-      const char *name,
-      int64_t value)
+stamp(struct request *q, struct json *tree, struct json *context, const char *name, int64_t value)
 {
     const struct json *given = json_get(context, name);
 
@@ -43,16 +38,11 @@ stamp(struct request *q,
     }
     if (may_choose(q) || json_get_int(context, name, -1) == value)
         return true;
-    return admission_refuse(
-        q,
-        tree,
-        "Owner",
-        arena_printf(q->arena,
-                     "jobs of user '%s' run with %s %" PRId64
-                     "; only an administrator may choose another",
-                     q->principal->name,
-                     name,
-                     value));
+    return admission_refuse(q, tree, "Owner",
+                            arena_printf(q->arena,
+                                         "jobs of user '%s' run with %s %" PRId64
+                                         "; only an administrator may choose another",
+                                         q->principal->name, name, value));
 }
 
 /* Whether upstream accepts the text as a label's value. */
@@ -63,8 +53,7 @@ is_label_value(const char *text)
     static const char inner[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
-    return n > 0 && n <= 63 && strspn(text, inner) == n
-           && strchr("-_.", text[0]) == NULL
+    return n > 0 && n <= 63 && strspn(text, inner) == n && strchr("-_.", text[0]) == NULL
            && strchr("-_.", text[n - 1]) == NULL;
 }
 
@@ -80,17 +69,13 @@ sign(struct request *q, struct json *tree)
     json_set_string(q->arena, annotations, ANNOTATION_USER, q->principal->name);
     json_set_string(q->arena, annotations, ANNOTATION_UID, uid);
     if (is_label_value(q->principal->name))
-        json_set_string(q->arena,
-                        json_make_object(q->arena, meta, "labels"),
-                        LABEL_USER,
+        json_set_string(q->arena, json_make_object(q->arena, meta, "labels"), LABEL_USER,
                         q->principal->name);
 }
 
 /* The fields that name the owner cannot change after creation. */
 static void
-keep_signature(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
+keep_signature(struct request *q, struct json *tree, const struct object *old_object)
 {
     static const char *const names[] = {
         ANNOTATION_USER,
@@ -103,29 +88,21 @@ keep_signature(struct request *q,
     const char *label = string_map_find(&old_object->meta->labels, LABEL_USER);
 
     for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-        const char *value =
-            string_map_find(&old_object->meta->annotations, names[i]);
+        const char *value = string_map_find(&old_object->meta->annotations, names[i]);
 
         if (value != NULL)
-            json_set_string(q->arena,
-                            json_make_object(q->arena, meta, "annotations"),
-                            names[i],
+            json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"), names[i],
                             value);
         else if (json_get(meta, "annotations") != NULL)
             json_remove(json_get(meta, "annotations"), names[i]);
     }
     if (label != NULL)
-        json_set_string(q->arena,
-                        json_make_object(q->arena, meta, "labels"),
-                        LABEL_USER,
-                        label);
+        json_set_string(q->arena, json_make_object(q->arena, meta, "labels"), LABEL_USER, label);
 }
 
 /* An update without an owner keeps the present one. */
 static void
-keep_owner(struct request *q,
-           struct json *context,
-           const struct object *old_object)
+keep_owner(struct request *q, struct json *context, const struct object *old_object)
 {
     static const char *const names[] = {"runAsUser", "runAsGroup"};
     const struct json *old;
@@ -142,9 +119,7 @@ keep_owner(struct request *q,
 }
 
 bool
-owner_admit(struct request *q,
-            struct json *tree,
-            const struct object *old_object)
+owner_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *spec = admission_pod_spec(q, tree);
     struct json *context;
@@ -159,10 +134,7 @@ owner_admit(struct request *q,
         if (!object_owner(old_object, &old_uid) || may_choose(q)
             || json_get_int(context, "runAsUser", -1) == (int64_t)old_uid)
             return true;
-        return admission_refuse(q,
-                                tree,
-                                "Owner",
-                                "the owner cannot be changed");
+        return admission_refuse(q, tree, "Owner", "the owner cannot be changed");
     }
     if (!stamp(q, tree, context, "runAsUser", q->principal->uid)
         || !stamp(q, tree, context, "runAsGroup", q->principal->gid))
@@ -173,41 +145,29 @@ owner_admit(struct request *q,
 }
 
 bool
-root_jobs_admit(struct request *q,
-                struct json *tree,
-                const struct object *old_object)
+root_jobs_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct policy *policy = q->server->policy;
-    const struct json *context =
-        json_get(admission_pod_spec(q, tree), "securityContext");
+    const struct json *context = json_get(admission_pod_spec(q, tree), "securityContext");
     int64_t uid = json_get_int(context, "runAsUser", -1);
 
     (void)old_object;
     if (uid == 0 && !policy->allows_root_jobs)
-        return admission_refuse(
-            q,
-            tree,
-            "RootJobs",
-            "jobs of root are refused on this cluster (allowRootJobs: "
-            "false); submit as an ordinary user");
+        return admission_refuse(q, tree, "RootJobs",
+                                "jobs of root are refused on this cluster (allowRootJobs: "
+                                "false); submit as an ordinary user");
     if (uid > 0 && uid < (int64_t)policy->minimum_uid)
-        return admission_refuse(
-            q,
-            tree,
-            "RootJobs",
-            arena_printf(q->arena,
-                         "uid %" PRId64 " is below minimumUid %u: system users "
-                         "run no jobs here",
-                         uid,
-                         (unsigned)policy->minimum_uid));
+        return admission_refuse(q, tree, "RootJobs",
+                                arena_printf(q->arena,
+                                             "uid %" PRId64 " is below minimumUid %u: system users "
+                                             "run no jobs here",
+                                             uid, (unsigned)policy->minimum_uid));
     return true;
 }
 
 /* nodeName would bypass the scheduler; `ksub -w` uses node affinity instead. */
 bool
-placing_admit(struct request *q,
-              struct json *tree,
-              const struct object *old_object)
+placing_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *node = json_get_text(admission_pod_spec(q, tree), "nodeName");
 
@@ -215,12 +175,9 @@ placing_admit(struct request *q,
         return true;
     if (old_object != NULL && q->route.kind == &pod_kind)
         return true; /* validation refuses a change */
-    return admission_refuse(
-        q,
-        tree,
-        "Placing",
-        "only the scheduler sets spec.nodeName; ask for nodes with affinity "
-        "(ksub -w)");
+    return admission_refuse(q, tree, "Placing",
+                            "only the scheduler sets spec.nodeName; ask for nodes with affinity "
+                            "(ksub -w)");
 }
 
 static bool
@@ -231,17 +188,12 @@ is_own_node(const struct request *q, const char *name)
 
 /* The rule for nodes, and for their leases. */
 bool
-own_name_admit(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
+own_name_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     (void)old_object;
     return q->principal->type != PRINCIPAL_AGENT
            || is_own_node(q, json_path_text(tree, "metadata.name"))
-           || admission_refuse(q,
-                               tree,
-                               "NodeOwner",
-                               "an agent may only use its own node");
+           || admission_refuse(q, tree, "NodeOwner", "an agent may only use its own node");
 }
 
 /* An agent creates and changes only its own node. The node of a rootless agent
@@ -249,9 +201,7 @@ own_name_admit(struct request *q,
  * is approved.
  */
 bool
-node_owner_admit(struct request *q,
-                 struct json *tree,
-                 const struct object *old_object)
+node_owner_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *taints, *taint;
 
@@ -260,15 +210,11 @@ node_owner_admit(struct request *q,
     if (old_object != NULL || q->principal->type == PRINCIPAL_ADMINISTRATOR
         || q->principal->type == PRINCIPAL_LIFECYCLE)
         return true;
-    if (q->principal->type == PRINCIPAL_USER
-        || q->principal->type == PRINCIPAL_OPERATOR) {
+    if (q->principal->type == PRINCIPAL_USER || q->principal->type == PRINCIPAL_OPERATOR) {
         if (!q->server->policy->allows_rootless_agents)
-            return admission_refuse(
-                q,
-                tree,
-                "NodeOwner",
-                "agents of ordinary users are not allowed on this cluster "
-                "(allowRootlessAgents: false)");
+            return admission_refuse(q, tree, "NodeOwner",
+                                    "agents of ordinary users are not allowed on this cluster "
+                                    "(allowRootlessAgents: false)");
         sign(q, tree);
     }
     if (!q->server->policy->must_approve_nodes)
@@ -276,10 +222,7 @@ node_owner_admit(struct request *q,
     taints = json_get_path(tree, "spec.taints");
     if (!json_is(taints, JSON_ARRAY)) {
         taints = json_array(q->arena);
-        json_set(q->arena,
-                 json_make_object(q->arena, tree, "spec"),
-                 "taints",
-                 taints);
+        json_set(q->arena, json_make_object(q->arena, tree, "spec"), "taints", taints);
     }
     taint = json_object(q->arena);
     json_set_string(q->arena, taint, "key", TAINT_NOT_APPROVED);

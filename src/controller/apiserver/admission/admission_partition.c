@@ -44,9 +44,7 @@ amount(const struct json *container, const char *resource)
     const struct json *resources = json_get(container, "resources");
     const char *text = json_get_text(json_get(resources, "requests"), resource);
 
-    return text != NULL
-               ? text
-               : json_get_text(json_get(resources, "limits"), resource);
+    return text != NULL ? text : json_get_text(json_get(resources, "limits"), resource);
 }
 
 static int64_t
@@ -56,8 +54,7 @@ pods_at_once(const struct request *q, const struct json *tree)
     const char *mode = json_get_text(spec, "completionMode");
     int64_t most, completions;
 
-    if (q->route.kind != &job_kind
-        || (mode != NULL && strcmp(mode, "Indexed") == 0))
+    if (q->route.kind != &job_kind || (mode != NULL && strcmp(mode, "Indexed") == 0))
         return 1;
     most = json_get_int(spec, "parallelism", 1);
     completions = json_get_int(spec, "completions", most);
@@ -66,13 +63,11 @@ pods_at_once(const struct request *q, const struct json *tree)
 }
 
 static struct asked_amounts
-read_asked(const struct request *q,
-           const struct json *tree,
+read_asked(const struct request *q, const struct json *tree,
            const struct json *spec) /* of its pods */
 {
     const struct json *containers = json_get(spec, "containers");
-    const char *partitions =
-        json_get_text(json_get(spec, "placement"), "partition");
+    const char *partitions = json_get_text(json_get(spec, "placement"), "partition");
     struct asked_amounts a = {
         .partitions = partitions != NULL ? partitions : "",
         .time_s = json_get_int(spec, "activeDeadlineSeconds", 0),
@@ -80,12 +75,8 @@ read_asked(const struct request *q,
     };
 
     for (uint32_t i = 0; i < json_count(containers); i++) {
-        a.cpu_milli +=
-            quantity_text_milli(amount(json_at(containers, i), "cpu"))
-            * a.nodes;
-        a.memory +=
-            quantity_text_value(amount(json_at(containers, i), "memory"))
-            * a.nodes;
+        a.cpu_milli += quantity_text_milli(amount(json_at(containers, i), "cpu")) * a.nodes;
+        a.memory += quantity_text_value(amount(json_at(containers, i), "memory")) * a.nodes;
     }
     return a;
 }
@@ -94,8 +85,7 @@ static bool
 is_the_same(const struct asked_amounts *a, const struct asked_amounts *b)
 {
     return strcmp(a->partitions, b->partitions) == 0 && a->time_s == b->time_s
-           && a->cpu_milli == b->cpu_milli && a->memory == b->memory
-           && a->nodes == b->nodes;
+           && a->cpu_milli == b->cpu_milli && a->memory == b->memory && a->nodes == b->nodes;
 }
 
 /* ---- Refusals ---- */
@@ -107,82 +97,57 @@ refuse(struct request *q, const struct json *tree, const char *why)
 }
 
 static bool
-refuse_amount(struct request *q,
-              const struct json *tree,
-              const struct partition *p,
-              const char *asked,
-              const char *what,
-              const char *limit)
+refuse_amount(struct request *q, const struct json *tree, const struct partition *p,
+              const char *asked, const char *what, const char *limit)
 {
-    return refuse(q,
-                  tree,
+    return refuse(q, tree,
                   arena_printf(q->arena,
                                "%s%s is more than partition %s's limit of %s; "
                                "ask for less",
-                               asked,
-                               what,
-                               p->meta.name,
-                               limit));
+                               asked, what, p->meta.name, limit));
 }
 
 /* ---- One partition ---- */
 
 static bool
-check_state(struct request *q,
-            const struct json *tree,
-            const struct partition *p)
+check_state(struct request *q, const struct json *tree, const struct partition *p)
 {
     CLEANUP_STRBUF struct strbuf state = STRBUF_INIT;
 
     if (partition_takes_jobs(p))
         return true;
     partition_format_state(p, &state);
-    return refuse(q,
-                  tree,
+    return refuse(q, tree,
                   arena_printf(q->arena,
                                "partition %s %s and takes no new jobs; 'kctl "
                                "partitions' lists the others",
-                               p->meta.name,
-                               state.text));
+                               p->meta.name, state.text));
 }
 
 static bool
-check_rights(struct request *q,
-             const struct json *tree,
-             const struct partition *p)
+check_rights(struct request *q, const struct json *tree, const struct partition *p)
 {
     if ((p->spec.allowed_users.count > 0 || p->spec.allowed_groups.count > 0)
-        && !membership_has(q->server->partition_users,
-                           p->meta.name,
-                           q->principal))
-        return refuse(
-            q,
-            tree,
-            arena_printf(q->arena,
-                         "partition %s is not for user %s (see its "
-                         "allowedUsers and allowedGroups); 'kctl partitions' "
-                         "shows who may use which partition",
-                         p->meta.name,
-                         q->principal->name));
-    if (!admission_allows_account(p->spec.allowed_accounts.items,
-                                  p->spec.allowed_accounts.count,
+        && !membership_has(q->server->partition_users, p->meta.name, q->principal))
+        return refuse(q, tree,
+                      arena_printf(q->arena,
+                                   "partition %s is not for user %s (see its "
+                                   "allowedUsers and allowedGroups); 'kctl partitions' "
+                                   "shows who may use which partition",
+                                   p->meta.name, q->principal->name));
+    if (!admission_allows_account(p->spec.allowed_accounts.items, p->spec.allowed_accounts.count,
                                   q->route.namespace))
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "partition %s is not for account %s (see "
                                    "its allowedAccounts); 'kctl partitions' "
                                    "shows who may use which partition",
-                                   p->meta.name,
-                                   q->route.namespace));
+                                   p->meta.name, q->route.namespace));
     return true;
 }
 
 static bool
-check_time(struct request *q,
-           const struct json *tree,
-           const struct partition *p,
-           int64_t asked_s)
+check_time(struct request *q, const struct json *tree, const struct partition *p, int64_t asked_s)
 {
     int64_t most_s = partition_time_s(p->spec.maximum_time);
     CLEANUP_STRBUF struct strbuf asked = STRBUF_INIT;
@@ -193,14 +158,12 @@ check_time(struct request *q,
     duration_format(asked_s, &asked);
     duration_format(most_s, &most);
     if (asked_s == 0)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "partition %s takes no job without a time "
                                    "limit; its limit is %s; ask for a time "
                                    "(-t)",
-                                   p->meta.name,
-                                   most.text));
+                                   p->meta.name, most.text));
     return refuse_amount(q, tree, p, asked.text, "", most.text);
 }
 
@@ -215,9 +178,7 @@ format_memory(struct request *q, int64_t bytes)
 }
 
 static bool
-check_amounts(struct request *q,
-              const struct json *tree,
-              const struct partition *p,
+check_amounts(struct request *q, const struct json *tree, const struct partition *p,
               const struct asked_amounts *a)
 {
     const struct partition_spec *s = &p->spec;
@@ -225,93 +186,64 @@ check_amounts(struct request *q,
     int64_t memory = quantity_text_value(s->maximum_memory);
 
     if (cpus > 0 && a->cpu_milli > cpus)
-        return refuse_amount(
-            q,
-            tree,
-            p,
-            a->cpu_milli % 1000 == 0
-                ? arena_printf(q->arena, "%" PRId64, a->cpu_milli / 1000)
-                : arena_printf(q->arena, "%" PRId64 "m", a->cpu_milli),
-            " CPUs",
-            s->maximum_cpus);
+        return refuse_amount(q, tree, p,
+                             a->cpu_milli % 1000 == 0
+                                 ? arena_printf(q->arena, "%" PRId64, a->cpu_milli / 1000)
+                                 : arena_printf(q->arena, "%" PRId64 "m", a->cpu_milli),
+                             " CPUs", s->maximum_cpus);
     if (memory > 0 && a->memory > memory)
-        return refuse_amount(q,
-                             tree,
-                             p,
-                             format_memory(q, a->memory),
-                             " of memory",
+        return refuse_amount(q, tree, p, format_memory(q, a->memory), " of memory",
                              s->maximum_memory);
     if (s->maximum_nodes > 0 && a->nodes > s->maximum_nodes)
-        return refuse_amount(
-            q,
-            tree,
-            p,
-            arena_printf(q->arena, "%" PRId64, a->nodes),
-            " nodes",
-            arena_printf(q->arena, "%" PRId64, s->maximum_nodes));
+        return refuse_amount(q, tree, p, arena_printf(q->arena, "%" PRId64, a->nodes), " nodes",
+                             arena_printf(q->arena, "%" PRId64, s->maximum_nodes));
     return true;
 }
 
 static bool
-check_partition(struct request *q,
-                const struct json *tree,
-                const char *name,
-                const struct asked_amounts *a,
-                bool is_new)
+check_partition(struct request *q, const struct json *tree, const char *name,
+                const struct asked_amounts *a, bool is_new)
 {
-    const struct object *object = store_find(q->server->store,
-                                             STORE_PENDING,
-                                             &partition_kind,
-                                             NULL,
-                                             name);
+    const struct object *object =
+        store_find(q->server->store, STORE_PENDING, &partition_kind, NULL, name);
     const struct partition *p;
 
     if (object == NULL)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "there is no partition '%s'; the "
                                    "partitions are: %s",
-                                   name,
-                                   admission_list_names(q, &partition_kind)));
+                                   name, admission_list_names(q, &partition_kind)));
     p = partition_of(object);
     if (is_new && !check_state(q, tree, p))
         return false;
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
-    return (!is_new || check_rights(q, tree, p))
-           && check_time(q, tree, p, a->time_s) && check_amounts(q, tree, p, a);
+    return (!is_new || check_rights(q, tree, p)) && check_time(q, tree, p, a->time_s)
+           && check_amounts(q, tree, p, a);
 }
 
 bool
-partition_admit(struct request *q,
-                struct json *tree,
-                const struct object *old_object)
+partition_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *spec = admission_pod_spec(q, tree);
     struct asked_amounts now, before = {.partitions = ""};
     bool is_new = true;
     size_t n;
 
-    if (!principal_is_person(q->principal)
-        || q->route.subresource != SUBRESOURCE_NONE || spec == NULL)
+    if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE
+        || spec == NULL)
         return true;
     now = read_asked(q, tree, spec);
     if (old_object != NULL) {
-        before = read_asked(q,
-                            request_old_tree(q, old_object),
-                            admission_old_pod_spec(q, old_object));
+        before =
+            read_asked(q, request_old_tree(q, old_object), admission_old_pod_spec(q, old_object));
         is_new = strcmp(now.partitions, before.partitions) != 0;
         if (is_the_same(&now, &before))
             return true;
     }
-    for (const char *at = now.partitions; (n = partition_next_name(&at)) > 0;
-         at += n)
-        if (!check_partition(q,
-                             tree,
-                             arena_strndup(q->arena, at, n),
-                             &now,
-                             is_new))
+    for (const char *at = now.partitions; (n = partition_next_name(&at)) > 0; at += n)
+        if (!check_partition(q, tree, arena_strndup(q->arena, at, n), &now, is_new))
             return false;
     return true;
 }
@@ -330,9 +262,7 @@ is_another(const struct object *object, void *context)
 }
 
 bool
-default_partition_admit(struct request *q,
-                        struct json *tree,
-                        const struct object *old_object)
+default_partition_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *own = json_path_text(tree, "metadata.name");
     const char *name = own != NULL ? own : "";
@@ -341,16 +271,10 @@ default_partition_admit(struct request *q,
     if (!json_is_true(json_get_path(tree, "spec.isDefault")))
         return true;
     own = name;
-    store_visit_index(q->server->store,
-                      &partition_kind,
-                      PARTITION_BY_DEFAULT,
-                      STORE_PENDING,
-                      "default",
-                      is_another,
-                      &name);
+    store_visit_index(q->server->store, &partition_kind, PARTITION_BY_DEFAULT, STORE_PENDING,
+                      "default", is_another, &name);
     return strcmp(own, name) == 0
-           || refuse(q,
-                     tree,
+           || refuse(q, tree,
                      arena_printf(q->arena,
                                   "partition '%s' is already the default; "
                                   "first set its spec.isDefault to false",

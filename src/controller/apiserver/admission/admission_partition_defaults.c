@@ -46,26 +46,20 @@ static void
 set_annotation(struct giving *g, const char *value)
 {
     struct json *meta = json_make_object(g->q->arena, g->tree, "metadata");
-    const char *is =
-        json_get_text(json_get(meta, "annotations"), ANNOTATION_DEFAULTED);
+    const char *is = json_get_text(json_get(meta, "annotations"), ANNOTATION_DEFAULTED);
 
     if (value[0] == '\0' && is != NULL)
         json_remove(json_get(meta, "annotations"), ANNOTATION_DEFAULTED);
     else if (value[0] != '\0' && (is == NULL || strcmp(is, value) != 0))
-        json_set_string(g->q->arena,
-                        json_make_object(g->q->arena, meta, "annotations"),
-                        ANNOTATION_DEFAULTED,
-                        value);
+        json_set_string(g->q->arena, json_make_object(g->q->arena, meta, "annotations"),
+                        ANNOTATION_DEFAULTED, value);
 }
 
 static const struct partition *
 find_partition(const struct giving *g, const char *name)
 {
-    const struct object *object = store_find(g->q->server->store,
-                                             STORE_PENDING,
-                                             &partition_kind,
-                                             NULL,
-                                             name);
+    const struct object *object =
+        store_find(g->q->server->store, STORE_PENDING, &partition_kind, NULL, name);
 
     return object != NULL ? partition_of(object) : NULL;
 }
@@ -84,13 +78,8 @@ default_name(const struct giving *g)
 {
     const struct object *object = NULL;
 
-    store_visit_index(g->q->server->store,
-                      &partition_kind,
-                      PARTITION_BY_DEFAULT,
-                      STORE_PENDING,
-                      "default",
-                      take_first,
-                      &object);
+    store_visit_index(g->q->server->store, &partition_kind, PARTITION_BY_DEFAULT, STORE_PENDING,
+                      "default", take_first, &object);
     return object != NULL ? object->meta->name : NULL;
 }
 
@@ -99,13 +88,7 @@ has_partitions(const struct giving *g)
 {
     const struct object *object = NULL;
 
-    store_list(g->q->server->store,
-               &partition_kind,
-               NULL,
-               NULL,
-               0,
-               take_first,
-               &object);
+    store_list(g->q->server->store, &partition_kind, NULL, NULL, 0, take_first, &object);
     return object != NULL;
 }
 
@@ -143,12 +126,10 @@ names_of_term(const struct giving *g, const struct json *term)
 static const char *
 name_by_label(const struct giving *g)
 {
-    const char *name =
-        json_get_text(json_get(g->spec, "nodeSelector"), LABEL_PARTITION);
+    const char *name = json_get_text(json_get(g->spec, "nodeSelector"), LABEL_PARTITION);
     const struct json *terms = json_get_path(
-        g->spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
-        "nodeSelectorTerms");
+        g->spec, "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+                 "nodeSelectorTerms");
 
     if (name != NULL)
         return find_partition(g, name) != NULL ? name : NULL;
@@ -158,8 +139,7 @@ name_by_label(const struct giving *g)
 static const char *
 named_partition(const struct giving *g)
 {
-    const char *name =
-        json_get_text(json_get(g->spec, "placement"), "partition");
+    const char *name = json_get_text(json_get(g->spec, "placement"), "partition");
 
     return name != NULL ? name : "";
 }
@@ -167,9 +147,7 @@ named_partition(const struct giving *g)
 static void
 set_partition(struct giving *g, const char *name)
 {
-    json_set_string(g->q->arena,
-                    json_make_object(g->q->arena, g->spec, "placement"),
-                    "partition",
+    json_set_string(g->q->arena, json_make_object(g->q->arena, g->spec, "placement"), "partition",
                     name);
     note(g, "partition");
 }
@@ -190,9 +168,7 @@ give_partition(struct giving *g)
         return true;
     }
     return !has_partitions(g)
-           || admission_refuse(g->q,
-                               g->tree,
-                               "PartitionDefaults",
+           || admission_refuse(g->q, g->tree, "PartitionDefaults",
                                "there is no default partition; name one "
                                "(-p); 'kctl partitions' lists them");
 }
@@ -219,22 +195,17 @@ read_terms(const struct giving *g)
     struct terms t = {0};
     size_t n;
 
-    for (const char *at = named_partition(g);
-         (n = partition_next_name(&at)) > 0;
-         at += n) {
-        const struct partition *p =
-            find_partition(g, arena_strndup(g->q->arena, at, n));
+    for (const char *at = named_partition(g); (n = partition_next_name(&at)) > 0; at += n) {
+        const struct partition *p = find_partition(g, arena_strndup(g->q->arena, at, n));
 
         if (p == NULL)
             continue; /* the rule Partition refuses it */
         t.time_s = least(partition_time_s(p->spec.default_time), t.time_s);
         t.time_s = least(partition_time_s(p->spec.maximum_time), t.time_s);
         t.memory_per_cpu =
-            least(quantity_text_value(p->spec.default_memory_per_cpu),
-                  t.memory_per_cpu);
+            least(quantity_text_value(p->spec.default_memory_per_cpu), t.memory_per_cpu);
         t.memory = least(quantity_text_value(p->spec.maximum_memory), t.memory);
-        t.is_exclusive |=
-            p->spec.exclusive != NULL && strcmp(p->spec.exclusive, "Node") == 0;
+        t.is_exclusive |= p->spec.exclusive != NULL && strcmp(p->spec.exclusive, "Node") == 0;
     }
     return t;
 }
@@ -243,8 +214,7 @@ static bool
 asks_for_no_limit(const struct giving *g)
 {
     const char *text =
-        json_get_text(json_get_path(g->tree, "metadata.annotations"),
-                      ANNOTATION_TIME_LIMIT);
+        json_get_text(json_get_path(g->tree, "metadata.annotations"), ANNOTATION_TIME_LIMIT);
 
     return text != NULL && strcmp(text, TIME_LIMIT_NONE) == 0;
 }
@@ -252,11 +222,9 @@ asks_for_no_limit(const struct giving *g)
 static void
 give_time(struct giving *g, int64_t time_s)
 {
-    int64_t most_s =
-        g->q->server->policy->limits.maximum_time_us / INT64_C(1000000);
+    int64_t most_s = g->q->server->policy->limits.maximum_time_us / INT64_C(1000000);
 
-    if (time_s == 0 || json_get(g->spec, TIME_FIELD) != NULL
-        || asks_for_no_limit(g))
+    if (time_s == 0 || json_get(g->spec, TIME_FIELD) != NULL || asks_for_no_limit(g))
         return;
     json_set_int(g->q->arena, g->spec, TIME_FIELD, least(most_s, time_s));
     note(g, "time");
@@ -265,14 +233,11 @@ give_time(struct giving *g, int64_t time_s)
 static void
 set_memory(struct giving *g, struct json *container, int64_t bytes)
 {
-    struct json *resources =
-        json_make_object(g->q->arena, container, "resources");
+    struct json *resources = json_make_object(g->q->arena, container, "resources");
     static const char *const maps[] = {"requests", "limits"};
 
     for (unsigned i = 0; i < ARRAY_SIZE(maps); i++)
-        json_set(g->q->arena,
-                 json_make_object(g->q->arena, resources, maps[i]),
-                 "memory",
+        json_set(g->q->arena, json_make_object(g->q->arena, resources, maps[i]), "memory",
                  json_stringf(g->q->arena, "%" PRId64, bytes));
     note(g, "memory");
 }
@@ -282,16 +247,14 @@ static void
 give_memory(struct giving *g, const struct terms *t)
 {
     struct json *containers = json_get(g->spec, "containers");
-    struct json *main =
-        json_is(containers, JSON_ARRAY) ? json_at(containers, 0) : NULL;
+    struct json *main = json_is(containers, JSON_ARRAY) ? json_at(containers, 0) : NULL;
     const struct json *resources = json_get(main, "resources");
     const struct json *requests = json_get(resources, "requests");
     const struct json *limits = json_get(resources, "limits");
     int64_t milli, bytes;
 
     if (main == NULL || (t->memory_per_cpu == 0 && t->memory == 0)
-        || json_get(requests, "memory") != NULL
-        || json_get(limits, "memory") != NULL)
+        || json_get(requests, "memory") != NULL || json_get(limits, "memory") != NULL)
         return;
     milli = quantity_text_milli(json_get_text(requests, "cpu"));
     bytes = (milli > 1000 ? (milli + 999) / 1000 : 1) * t->memory_per_cpu;
@@ -301,8 +264,7 @@ give_memory(struct giving *g, const struct terms *t)
 static void
 give_node(struct giving *g)
 {
-    struct json *placement =
-        json_make_object(g->q->arena, g->spec, "placement");
+    struct json *placement = json_make_object(g->q->arena, g->spec, "placement");
 
     if (json_is_true(json_get(placement, "wholeNode")))
         return;
@@ -327,10 +289,7 @@ has_word(const char *list, const char *word)
  * it. If the value has not changed, it still counts as given.
  */
 static void
-keep(struct giving *g,
-     const struct json *old_spec,
-     const char *const *around,
-     const char *name,
+keep(struct giving *g, const struct json *old_spec, const char *const *around, const char *name,
      const char *word)
 {
     struct json *into = g->spec;
@@ -360,23 +319,14 @@ keep_memory(struct giving *g, const struct json *old_spec)
 {
     const struct json *was = json_at(json_get(old_spec, "containers"), 0);
     struct json *containers = json_get(g->spec, "containers");
-    struct json *main =
-        json_is(containers, JSON_ARRAY) ? json_at(containers, 0) : NULL;
+    struct json *main = json_is(containers, JSON_ARRAY) ? json_at(containers, 0) : NULL;
     struct giving inner = *g;
 
     if (main == NULL || was == NULL)
         return;
     inner.spec = main;
-    keep(&inner,
-         was,
-         (const char *const[]){"resources", "requests", NULL},
-         "memory",
-         "memory");
-    keep(&inner,
-         was,
-         (const char *const[]){"resources", "limits", NULL},
-         "memory",
-         "memory");
+    keep(&inner, was, (const char *const[]){"resources", "requests", NULL}, "memory", "memory");
+    keep(&inner, was, (const char *const[]){"resources", "limits", NULL}, "memory", "memory");
     g->given = inner.given;
 }
 
@@ -385,8 +335,7 @@ keep_given(struct giving *g, const struct object *old_object)
 {
     static const char *const no_object[] = {NULL};
     static const char *const placement[] = {"placement", NULL};
-    const char *given =
-        string_map_find(&old_object->meta->annotations, ANNOTATION_DEFAULTED);
+    const char *given = string_map_find(&old_object->meta->annotations, ANNOTATION_DEFAULTED);
     const struct json *old_spec = admission_old_pod_spec(g->q, old_object);
 
     if (given == NULL)
@@ -406,16 +355,14 @@ keep_given(struct giving *g, const struct object *old_object)
 static bool
 loses_partition(const struct giving *g, const struct object *old_object)
 {
-    const char *was = json_path_text(admission_old_pod_spec(g->q, old_object),
-                                     "placement.partition");
+    const char *was =
+        json_path_text(admission_old_pod_spec(g->q, old_object), "placement.partition");
 
     return was != NULL && was[0] != '\0' && named_partition(g)[0] == '\0';
 }
 
 bool
-partition_defaults_admit(struct request *q,
-                         struct json *tree,
-                         const struct object *old_object)
+partition_defaults_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct giving g = {
         .q = q,
@@ -425,8 +372,8 @@ partition_defaults_admit(struct request *q,
     };
     bool goes_on = true;
 
-    if (!principal_is_person(q->principal)
-        || q->route.subresource != SUBRESOURCE_NONE || g.spec == NULL)
+    if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE
+        || g.spec == NULL)
         return true;
     if (old_object != NULL) {
         keep_given(&g, old_object);

@@ -22,8 +22,7 @@ struct field_rule {
 static const struct field_rule refused_in_spec[] = {
     {"initContainers", "a pod is one process: do preparations in its script"},
     {"ephemeralContainers", "a pod is one process"},
-    {"securityContext.supplementalGroups",
-     "a process has the groups of its user on the node"},
+    {"securityContext.supplementalGroups", "a process has the groups of its user on the node"},
     {"securityContext.fsGroup", "the group of a volume is never changed"},
     {"securityContext.sysctls", "kernel settings belong to the node"},
     {"runtimeClassName", "processes run directly on the host"},
@@ -79,26 +78,16 @@ static const struct field_rule warned_in_container[] = {
 };
 
 static bool
-refuse(struct request *q,
-       const struct json *tree,
-       const char *field,
-       const char *why)
+refuse(struct request *q, const struct json *tree, const char *field, const char *why)
 {
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "Process: %s: %s",
-                    field,
-                    why);
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
+                    "Process: %s: %s", field, why);
     return false;
 }
 
 static bool
-check_fields(struct request *q,
-             const struct json *tree,
-             const struct json *within,
-             const struct field_rule *rules,
-             size_t count)
+check_fields(struct request *q, const struct json *tree, const struct json *within,
+             const struct field_rule *rules, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (json_get_path(within, rules[i].path) != NULL)
@@ -113,26 +102,20 @@ is_false(const struct json *value)
 }
 
 static void
-warn_fields(struct request *q,
-            const struct json *within,
-            const struct field_rule *rules,
+warn_fields(struct request *q, const struct json *within, const struct field_rule *rules,
             size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (json_get_path(within, rules[i].path) != NULL
             && !is_false(json_get_path(within, rules[i].path)))
-            reply_warn(&q->reply,
-                       "%s has no effect: %s",
-                       rules[i].path,
-                       rules[i].why);
+            reply_warn(&q->reply, "%s has no effect: %s", rules[i].path, rules[i].why);
 }
 
 /* Returns why the claim would be refused later, when nobody reads the error. */
 static const char *
 wrong_with_template(const struct json *volume)
 {
-    const struct json *claim =
-        json_get_path(volume, "ephemeral.volumeClaimTemplate.spec");
+    const struct json *claim = json_get_path(volume, "ephemeral.volumeClaimTemplate.spec");
     const char *mode = json_get_text(claim, "volumeMode");
 
     if (mode != NULL && strcmp(mode, "Block") == 0)
@@ -141,9 +124,7 @@ wrong_with_template(const struct json *volume)
 }
 
 static bool
-check_volumes(struct request *q,
-              const struct json *tree,
-              const struct json *volumes)
+check_volumes(struct request *q, const struct json *tree, const struct json *volumes)
 {
     for (uint32_t i = 0; i < json_count(volumes); i++) {
         const struct json *volume = json_at(volumes, i);
@@ -160,9 +141,7 @@ check_volumes(struct request *q,
 }
 
 static bool
-check_mounts(struct request *q,
-             const struct json *tree,
-             const struct json *mounts)
+check_mounts(struct request *q, const struct json *tree, const struct json *mounts)
 {
     static const struct field_rule refused[] = {
         {"subPath", "a volume is always mounted as a whole"},
@@ -171,11 +150,7 @@ check_mounts(struct request *q,
     };
 
     for (uint32_t i = 0; i < json_count(mounts); i++)
-        if (!check_fields(q,
-                          tree,
-                          json_at(mounts, i),
-                          refused,
-                          ARRAY_SIZE(refused)))
+        if (!check_fields(q, tree, json_at(mounts, i), refused, ARRAY_SIZE(refused)))
             return false;
     return true;
 }
@@ -185,38 +160,25 @@ check_env(struct request *q, const struct json *tree, const struct json *env)
 {
     for (uint32_t i = 0; i < json_count(env); i++)
         if (json_get(json_at(env, i), "valueFrom") != NULL)
-            return refuse(q,
-                          tree,
-                          "env.valueFrom",
-                          "list the variables in env");
+            return refuse(q, tree, "env.valueFrom", "list the variables in env");
     return true;
 }
 
 static bool
-check_container(struct request *q,
-                const struct json *tree,
-                struct json *container)
+check_container(struct request *q, const struct json *tree, struct json *container)
 {
     const char *image = json_get_text(container, "image");
 
     if (image == NULL || image[0] == '\0')
         json_set_string(q->arena, container, "image", HOST_IMAGE);
     else if (strcmp(image, HOST_IMAGE) != 0)
-        return refuse(q,
-                      tree,
-                      "image",
+        return refuse(q, tree, "image",
                       "processes run on the host itself; the image must be "
                       "'host', or left out");
-    warn_fields(q,
-                container,
-                warned_in_container,
-                ARRAY_SIZE(warned_in_container));
+    warn_fields(q, container, warned_in_container, ARRAY_SIZE(warned_in_container));
     return check_env(q, tree, json_get(container, "env"))
            && check_mounts(q, tree, json_get(container, "volumeMounts"))
-           && check_fields(q,
-                           tree,
-                           container,
-                           refused_in_container,
+           && check_fields(q, tree, container, refused_in_container,
                            ARRAY_SIZE(refused_in_container));
 }
 
@@ -230,9 +192,7 @@ warn_namespaces(struct request *q, const struct json *spec)
 
 /* runAsNonRoot may be set for the pod or for its container. */
 static bool
-check_not_root(struct request *q,
-               const struct json *tree,
-               const struct json *spec)
+check_not_root(struct request *q, const struct json *tree, const struct json *spec)
 {
     const struct json *of_pod = json_get(spec, "securityContext");
     const struct json *of_container =
@@ -247,27 +207,17 @@ check_not_root(struct request *q,
 
 /* Whether the update changes none of the fields that this rule checks. */
 static bool
-is_same_process(struct request *q,
-                const struct json *spec,
-                const struct object *old_object)
+is_same_process(struct request *q, const struct json *spec, const struct object *old_object)
 {
     static const char *const members[] = {
-        "containers",
-        "dnsConfig",
-        "ephemeralContainers",
-        "hostAliases",
-        "hostUsers",
-        "hostname",
-        "imagePullSecrets",
-        "initContainers",
-        "readinessGates",
-        "runtimeClassName",
-        "securityContext",
-        "serviceAccountName",
-        "setHostnameAsFQDN",
-        "shareProcessNamespace",
-        "subdomain",
-        "volumes",
+        "containers",          "dnsConfig",
+        "ephemeralContainers", "hostAliases",
+        "hostUsers",           "hostname",
+        "imagePullSecrets",    "initContainers",
+        "readinessGates",      "runtimeClassName",
+        "securityContext",     "serviceAccountName",
+        "setHostnameAsFQDN",   "shareProcessNamespace",
+        "subdomain",           "volumes",
     };
     const struct json *old = admission_old_pod_spec(q, old_object);
 
@@ -275,42 +225,30 @@ is_same_process(struct request *q,
         const struct json *before = json_get(old, members[i]);
         const struct json *now = json_get(spec, members[i]);
 
-        if (before != now
-            && (before == NULL || now == NULL || !json_equals(before, now)))
+        if (before != now && (before == NULL || now == NULL || !json_equals(before, now)))
             return false;
     }
     return true;
 }
 
 bool
-process_admit(struct request *q,
-              struct json *tree,
-              const struct object *old_object)
+process_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *spec = admission_pod_spec(q, tree);
     struct json *containers = json_get(spec, "containers");
     const char *restart = json_get_text(spec, "restartPolicy");
 
     if (old_object != NULL
-        && (q->route.subresource != SUBRESOURCE_NONE
-            || is_same_process(q, spec, old_object)))
+        && (q->route.subresource != SUBRESOURCE_NONE || is_same_process(q, spec, old_object)))
         return true;
     if (json_count(containers) > 1)
         return refuse(q, tree, "containers", "a pod is one process");
-    if (restart != NULL && strcmp(restart, "Never") != 0
-        && q->route.kind == &pod_kind)
-        reply_warn(&q->reply,
-                   "restartPolicy has no effect: a process is started once; "
-                   "a Job starts it again");
+    if (restart != NULL && strcmp(restart, "Never") != 0 && q->route.kind == &pod_kind)
+        reply_warn(&q->reply, "restartPolicy has no effect: a process is started once; "
+                              "a Job starts it again");
     warn_fields(q, spec, warned_in_spec, ARRAY_SIZE(warned_in_spec));
     warn_namespaces(q, spec);
-    return (json_count(containers) == 0
-            || check_container(q, tree, json_at(containers, 0)))
-           && check_not_root(q, tree, spec)
-           && check_volumes(q, tree, json_get(spec, "volumes"))
-           && check_fields(q,
-                           tree,
-                           spec,
-                           refused_in_spec,
-                           ARRAY_SIZE(refused_in_spec));
+    return (json_count(containers) == 0 || check_container(q, tree, json_at(containers, 0)))
+           && check_not_root(q, tree, spec) && check_volumes(q, tree, json_get(spec, "volumes"))
+           && check_fields(q, tree, spec, refused_in_spec, ARRAY_SIZE(refused_in_spec));
 }

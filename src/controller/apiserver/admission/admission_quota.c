@@ -27,27 +27,17 @@ struct quota_change {
 };
 
 static bool
-add_change(struct request *q,
-           const struct object *quota,
-           const struct json *object,
+add_change(struct request *q, const struct object *quota, const struct json *object,
            const struct json *old)
 {
     struct json *tree = object_tree(quota, q->arena);
     const char *why = NULL;
-    const struct json *used = quota_charge(q->arena,
-                                           tree,
-                                           q->route.kind,
-                                           object,
-                                           old,
-                                           clock_real_us(q->server->clock),
-                                           &why);
+    const struct json *used = quota_charge(q->arena, tree, q->route.kind, object, old,
+                                           clock_real_us(q->server->clock), &why);
     struct quota_change *change;
 
     if (why != NULL) {
-        reply_forbidden(&q->reply,
-                        q->route.kind,
-                        json_path_text(object, "metadata.name"),
-                        "%s",
+        reply_forbidden(&q->reply, q->route.kind, json_path_text(object, "metadata.name"), "%s",
                         why);
         return false;
     }
@@ -56,9 +46,7 @@ add_change(struct request *q,
     change = arena_alloc(q->arena, sizeof(*change));
     change->was = tree;
     change->is = json_dup(q->arena, tree);
-    json_set(q->arena,
-             json_make_object(q->arena, change->is, "status"),
-             "used",
+    json_set(q->arena, json_make_object(q->arena, change->is, "status"), "used",
              json_dup(q->arena, used));
     change->next = q->quota_changes;
     q->quota_changes = change;
@@ -94,20 +82,13 @@ admit(struct request *q, const struct json *tree, const struct json *old)
     if (!(q->route.kind->flags & KIND_NAMESPACED) || q->route.namespace == NULL
         || q->route.kind->flags & (KIND_TRANSIENT | KIND_VOLATILE))
         return true;
-    store_visit_index(q->server->store,
-                      &resource_quota_kind,
-                      RESOURCE_QUOTA_BY_NAMESPACE,
-                      STORE_PENDING,
-                      q->route.namespace,
-                      visit,
-                      &v);
+    store_visit_index(q->server->store, &resource_quota_kind, RESOURCE_QUOTA_BY_NAMESPACE,
+                      STORE_PENDING, q->route.namespace, visit, &v);
     return v.is_fine;
 }
 
 bool
-quota_admit(struct request *q,
-            struct json *tree,
-            const struct object *old_object)
+quota_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     (void)old_object;
     return admit(q, tree, NULL);
@@ -115,12 +96,9 @@ quota_admit(struct request *q,
 
 /* For the update of a pod to its Job's present template. */
 bool
-quota_update_admit(struct request *q,
-                   struct json *tree,
-                   const struct object *old_object)
+quota_update_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    return !q->is_update_admitted
-           || admit(q, tree, request_old_tree(q, old_object));
+    return !q->is_update_admitted || admit(q, tree, request_old_tree(q, old_object));
 }
 
 bool

@@ -47,44 +47,34 @@ index_references(const struct json *owners)
 static bool
 is_to_own_object(const struct request *q, const struct json *reference)
 {
-    const struct kind *kind = kind_find_by_name(text(reference, "apiVersion"),
-                                                text(reference, "kind"));
+    const struct kind *kind =
+        kind_find_by_name(text(reference, "apiVersion"), text(reference, "kind"));
     const struct object *owner;
     uid_t uid;
 
     if (kind == NULL || kind->flags & (KIND_ANSWERED | KIND_MEASURED))
         return false;
-    owner =
-        store_find(q->server->store,
-                   STORE_PENDING,
-                   kind_stored(kind),
-                   kind->flags & KIND_NAMESPACED ? q->route.namespace : NULL,
-                   text(reference, "name"));
-    return owner != NULL
-           && strcmp(owner->meta->uid, text(reference, "uid")) == 0
+    owner = store_find(q->server->store, STORE_PENDING, kind_stored(kind),
+                       kind->flags & KIND_NAMESPACED ? q->route.namespace : NULL,
+                       text(reference, "name"));
+    return owner != NULL && strcmp(owner->meta->uid, text(reference, "uid")) == 0
            && object_owner(owner, &uid) && uid == q->principal->uid;
 }
 
 static bool
 refuse(struct request *q, const struct json *tree, const struct json *reference)
 {
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
                     "OwnerReferences: metadata.ownerReferences: %s '%s' with "
                     "uid '%s' is not your object; 'controller' and "
                     "'blockOwnerDeletion' may be true only for your own jobs, "
                     "pods and claims, given by apiVersion, kind, name and uid",
-                    text(reference, "kind"),
-                    text(reference, "name"),
-                    text(reference, "uid"));
+                    text(reference, "kind"), text(reference, "name"), text(reference, "uid"));
     return false;
 }
 
 bool
-owner_references_admit(struct request *q,
-                       struct json *tree,
-                       const struct object *old_object)
+owner_references_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *owners = json_get_path(tree, "metadata.ownerReferences");
     const struct json *old_owners = NULL;
@@ -95,15 +85,13 @@ owner_references_admit(struct request *q,
         || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (old_object != NULL)
-        old_owners = json_get_path(request_old_tree(q, old_object),
-                                   "metadata.ownerReferences");
+        old_owners = json_get_path(request_old_tree(q, old_object), "metadata.ownerReferences");
     known = index_references(old_owners);
     for (uint32_t i = 0; i < json_count(owners) && is_right; i++) {
         const struct json *reference = json_at(owners, i);
         const struct json *old = map_find(known, text(reference, "uid"));
 
-        if (!claims_a_right(reference)
-            || (old != NULL && json_equals(reference, old))
+        if (!claims_a_right(reference) || (old != NULL && json_equals(reference, old))
             || is_to_own_object(q, reference))
             continue;
         is_right = refuse(q, tree, reference);

@@ -49,49 +49,37 @@ refuse(struct request *q, const struct json *tree, const char *why)
 static const char *
 named_by(const struct json *spec)
 {
-    const char *name =
-        json_get_text(json_get(spec, "placement"), "reservation");
+    const char *name = json_get_text(json_get(spec, "placement"), "reservation");
 
     return name != NULL ? name : "";
 }
 
 static bool
-check_rights(struct request *q,
-             const struct json *tree,
-             const struct node_reservation *r)
+check_rights(struct request *q, const struct json *tree, const struct node_reservation *r)
 {
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if ((r->spec.users.count > 0 || r->spec.groups.count > 0)
-        && !membership_has(q->server->reservation_users,
-                           r->meta.name,
-                           q->principal))
-        return refuse(q,
-                      tree,
+        && !membership_has(q->server->reservation_users, r->meta.name, q->principal))
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "reservation %s is not for user %s; 'kctl "
                                    "reservations' shows who may use which "
                                    "reservation",
-                                   r->meta.name,
-                                   q->principal->name));
-    if (!admission_allows_account(r->spec.accounts.items,
-                                  r->spec.accounts.count,
+                                   r->meta.name, q->principal->name));
+    if (!admission_allows_account(r->spec.accounts.items, r->spec.accounts.count,
                                   q->route.namespace))
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "reservation %s is not for account %s; "
                                    "'kctl reservations' shows who may use "
                                    "which reservation",
-                                   r->meta.name,
-                                   q->route.namespace));
+                                   r->meta.name, q->route.namespace));
     return true;
 }
 
 bool
-reservation_admit(struct request *q,
-                  struct json *tree,
-                  const struct object *old_object)
+reservation_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *spec = admission_pod_spec(q, tree);
     const char *name, *was = "";
@@ -99,38 +87,30 @@ reservation_admit(struct request *q,
     const struct node_reservation *r;
     struct reserved_window window;
 
-    if (!principal_is_person(q->principal)
-        || q->route.subresource != SUBRESOURCE_NONE || spec == NULL)
+    if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE
+        || spec == NULL)
         return true;
     name = named_by(spec);
     if (old_object != NULL)
         was = named_by(admission_old_pod_spec(q, old_object));
     if (*name == '\0' || strcmp(name, was) == 0)
         return true;
-    object = store_find(q->server->store,
-                        STORE_PENDING,
-                        &reservation_kind,
-                        NULL,
-                        name);
+    object = store_find(q->server->store, STORE_PENDING, &reservation_kind, NULL, name);
     if (object == NULL)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "there is no reservation '%s'; the "
                                    "reservations are: %s",
-                                   name,
-                                   admission_list_names(q, &reservation_kind)));
+                                   name, admission_list_names(q, &reservation_kind)));
     r = node_reservation_of(object);
     if (r->spec.is_maintenance)
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "reservation %s is for maintenance: no job "
                                    "may use it",
                                    name));
     if (!node_reservation_window(r, clock_real_us(q->server->clock), &window))
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       arena_printf(q->arena,
                                    "reservation %s has ended; 'kctl "
                                    "reservations' lists the others",
@@ -161,8 +141,7 @@ note_other(const struct object *object, void *context)
     if (strcmp(other->meta.name, m->r->meta.name) == 0)
         return true;
     m->count++;
-    if (m->r->spec.may_overlap
-        || !node_reservation_meets_other(m->r, other, m->now_us))
+    if (m->r->spec.may_overlap || !node_reservation_meets_other(m->r, other, m->now_us))
         return true;
     count = node_reservation_nodes(other, &names);
     for (unsigned i = 0; i < count; i++)
@@ -179,21 +158,15 @@ check_named(struct reservation_check *m)
         const char *name = m->r->spec.nodes.items[i];
         const struct node_reservation *other = map_find(m->taken, name);
 
-        if (store_find(q->server->store, STORE_PENDING, &node_kind, NULL, name)
-            == NULL)
-            return refuse(
-                q,
-                m->tree,
-                arena_printf(q->arena, "there is no node '%s'", name));
+        if (store_find(q->server->store, STORE_PENDING, &node_kind, NULL, name) == NULL)
+            return refuse(q, m->tree, arena_printf(q->arena, "there is no node '%s'", name));
         if (other != NULL)
-            return refuse(q,
-                          m->tree,
+            return refuse(q, m->tree,
                           arena_printf(q->arena,
                                        "reservation %s has node %s at the "
                                        "same time; set spec.overlap: true "
                                        "(--overlap) to allow that",
-                                       other->meta.name,
-                                       name));
+                                       other->meta.name, name));
         reservation_nodes_add(m->nodes, name, 0);
     }
     return true;
@@ -220,13 +193,8 @@ add_candidate(const struct object *object, void *context)
     if (!reservation_nodes_match(m->r, node_of(object))
         || map_find(m->taken, object->meta->name) != NULL)
         return true;
-    store_visit_index(m->q->server->store,
-                      &pod_kind,
-                      POD_BY_NODE,
-                      STORE_PUBLISHED,
-                      object->meta->name,
-                      add_end,
-                      &last_us);
+    store_visit_index(m->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
+                      object->meta->name, add_end, &last_us);
     reservation_nodes_add(m->nodes, object->meta->name, last_us);
     return true;
 }
@@ -239,19 +207,14 @@ check_count(struct reservation_check *m)
 
     store_list(q->server->store, &node_kind, NULL, NULL, 0, add_candidate, m);
     if ((int64_t)m->nodes->count < wanted)
-        return refuse(q,
-                      m->tree,
+        return refuse(q, m->tree,
                       arena_printf(q->arena,
                                    "%" PRId64 " node%s requested, but only %u "
                                    "with these labels are in no other "
                                    "reservation at that time",
-                                   wanted,
-                                   wanted == 1 ? " is" : "s are",
-                                   m->nodes->count));
-    reservation_nodes_choose(
-        m->nodes,
-        (unsigned)wanted,
-        m->r->spec.start_us > m->now_us ? m->r->spec.start_us : m->now_us);
+                                   wanted, wanted == 1 ? " is" : "s are", m->nodes->count));
+    reservation_nodes_choose(m->nodes, (unsigned)wanted,
+                             m->r->spec.start_us > m->now_us ? m->r->spec.start_us : m->now_us);
     return true;
 }
 
@@ -278,14 +241,9 @@ tell_pod(const struct object *object, void *context)
         return true;
     if (end_us < INT64_MAX)
         time_format(end_us, false, time);
-    strbuf_printf(t->out,
-                  "%s%s/%s on %s (%s%s)",
-                  t->count > 1 ? ", " : "",
-                  object->meta->namespace,
-                  object->meta->name,
-                  pod->spec.node_name,
-                  end_us < INT64_MAX ? "until " : "no time limit",
-                  time);
+    strbuf_printf(t->out, "%s%s/%s on %s (%s%s)", t->count > 1 ? ", " : "", object->meta->namespace,
+                  object->meta->name, pod->spec.node_name,
+                  end_us < INT64_MAX ? "until " : "no time limit", time);
     return true;
 }
 
@@ -304,27 +262,18 @@ tell_running(struct reservation_check *m)
     if (m->r->spec.deadline_us > t.from_us)
         t.from_us = m->r->spec.deadline_us;
     for (unsigned i = 0; i < m->nodes->count; i++)
-        store_visit_index(q->server->store,
-                          &pod_kind,
-                          POD_BY_NODE,
-                          STORE_PUBLISHED,
-                          m->nodes->items[i].name,
-                          tell_pod,
-                          &t);
+        store_visit_index(q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
+                          m->nodes->items[i].name, tell_pod, &t);
     if (t.count == 0)
         return;
     if (t.count > MOST_TOLD)
         strbuf_printf(&out, ", and %u more", t.count - MOST_TOLD);
     time_format(t.from_us, false, time);
-    reply_warn(&q->reply,
-               "%u pod%s may still run %s %s: %s",
-               t.count,
-               t.count == 1 ? "" : "s",
+    reply_warn(&q->reply, "%u pod%s may still run %s %s: %s", t.count, t.count == 1 ? "" : "s",
                !m->r->spec.is_flexible      ? "when it begins at"
                : m->r->spec.deadline_us > 0 ? "at the deadline,"
                                             : "and delay it after",
-               time,
-               out.text);
+               time, out.text);
 }
 
 static bool
@@ -332,16 +281,9 @@ check_made(struct reservation_check *m)
 {
     struct request *q = m->q;
 
-    store_list(q->server->store,
-               &reservation_kind,
-               NULL,
-               NULL,
-               0,
-               note_other,
-               m);
+    store_list(q->server->store, &reservation_kind, NULL, NULL, 0, note_other, m);
     if (m->count >= MOST_RESERVATIONS)
-        return refuse(q,
-                      m->tree,
+        return refuse(q, m->tree,
                       arena_printf(q->arena,
                                    "there are %u reservations already; delete "
                                    "some that have ended",
@@ -370,10 +312,7 @@ set_first_status(const struct reservation_check *m, struct json *tree)
         return;
     }
     has_begun = window.from_us <= m->now_us && !m->r->spec.is_flexible;
-    json_set_string(arena,
-                    status,
-                    "state",
-                    has_begun ? RESERVATION_ACTIVE : RESERVATION_PLANNED);
+    json_set_string(arena, status, "state", has_begun ? RESERVATION_ACTIVE : RESERVATION_PLANNED);
     time_format(window.from_us, false, time);
     json_set_string(arena, status, "start", time);
     if (window.until_us == INT64_MAX)
@@ -383,9 +322,7 @@ set_first_status(const struct reservation_check *m, struct json *tree)
 }
 
 bool
-node_reservation_admit(struct request *q,
-                       struct json *tree,
-                       const struct object *old_object)
+node_reservation_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct node_reservation r = {0};
     struct reservation_nodes nodes = {0};
@@ -407,10 +344,8 @@ node_reservation_admit(struct request *q,
         return true;
     /* Skip invalid objects: validation refuses them later. */
     causes_init(&causes, q->arena);
-    reservation_kind.validate(
-        &causes,
-        tree,
-        old_object != NULL ? request_old_tree(q, old_object) : NULL);
+    reservation_kind.validate(&causes, tree,
+                              old_object != NULL ? request_old_tree(q, old_object) : NULL);
     if (causes.count > 0)
         return true;
     if (old_object == NULL)
@@ -419,8 +354,7 @@ node_reservation_admit(struct request *q,
     if (r.meta.name == NULL)
         r.meta.name = "";
     if (old_object == NULL && !node_reservation_window(&r, m.now_us, &window))
-        return refuse(q,
-                      tree,
+        return refuse(q, tree,
                       "it would have ended already; give a start or an end "
                       "in the future");
     m.taken = map_new();
@@ -435,10 +369,7 @@ node_reservation_admit(struct request *q,
 /* ---- Unknown users, of Reservations and Partitions ---- */
 
 static void
-add_names(struct request *q,
-          const struct json *spec,
-          const char *field,
-          bool is_group)
+add_names(struct request *q, const struct json *spec, const char *field, bool is_group)
 {
     const struct json *list = json_get(spec, field);
 
@@ -460,12 +391,7 @@ warn_accounts(struct request *q, const struct json *list)
         const char *name = json_text(json_at(list, i));
 
         if (name == NULL
-            || store_find(q->server->store,
-                          STORE_PENDING,
-                          &namespace_kind,
-                          NULL,
-                          name)
-                   != NULL)
+            || store_find(q->server->store, STORE_PENDING, &namespace_kind, NULL, name) != NULL)
             continue;
         if (n++ < MOST_TOLD)
             strbuf_printf(&text, "%s'%.64s'", n > 1 ? ", " : "", name);
@@ -474,32 +400,24 @@ warn_accounts(struct request *q, const struct json *list)
         return;
     if (n > MOST_TOLD)
         strbuf_printf(&text, ", and %u more", n - MOST_TOLD);
-    reply_warn(&q->reply,
-               "there %s no account%s %s",
-               n == 1 ? "is" : "are",
-               n == 1 ? "" : "s",
+    reply_warn(&q->reply, "there %s no account%s %s", n == 1 ? "is" : "are", n == 1 ? "" : "s",
                text.text);
 }
 
 /* Only changed lists are checked. */
 static bool
-is_as_before(struct request *q,
-             const struct json *spec,
-             const struct object *old_object,
+is_as_before(struct request *q, const struct json *spec, const struct object *old_object,
              const char *field)
 {
     const struct json *was =
-        old_object != NULL
-            ? json_get(json_get(request_old_tree(q, old_object), "spec"), field)
-            : NULL;
+        old_object != NULL ? json_get(json_get(request_old_tree(q, old_object), "spec"), field)
+                           : NULL;
 
     return was != NULL && json_equals(was, json_get(spec, field));
 }
 
 bool
-known_names_admit(struct request *q,
-                  struct json *tree,
-                  const struct object *old_object)
+known_names_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *spec = json_get(tree, "spec");
     const bool is_partition = q->route.kind == &partition_kind;
@@ -507,8 +425,7 @@ known_names_admit(struct request *q,
     const char *groups = is_partition ? "allowedGroups" : "groups";
     const char *accounts = is_partition ? "allowedAccounts" : "accounts";
 
-    if (!principal_is_person(q->principal)
-        || q->route.subresource != SUBRESOURCE_NONE)
+    if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE)
         return true;
     if (!is_as_before(q, spec, old_object, users))
         add_names(q, spec, users, false);

@@ -34,20 +34,13 @@ find_default_class(struct request *q)
 {
     const struct object *object = NULL;
 
-    store_visit_index(q->server->store,
-                      &priority_class_kind,
-                      PRIORITY_CLASS_BY_DEFAULT,
-                      STORE_PENDING,
-                      "default",
-                      first,
-                      &object);
+    store_visit_index(q->server->store, &priority_class_kind, PRIORITY_CLASS_BY_DEFAULT,
+                      STORE_PENDING, "default", first, &object);
     return object;
 }
 
 static bool
-find_class(struct request *q,
-           const struct json *tree,
-           struct json *spec,
+find_class(struct request *q, const struct json *tree, struct json *spec,
            const struct object **ret_class)
 {
     const char *name = json_get_text(spec, "priorityClassName");
@@ -56,26 +49,17 @@ find_class(struct request *q,
         *ret_class = find_default_class(q);
         return true;
     }
-    *ret_class = store_find(q->server->store,
-                            STORE_PENDING,
-                            &priority_class_kind,
-                            NULL,
-                            name);
+    *ret_class = store_find(q->server->store, STORE_PENDING, &priority_class_kind, NULL, name);
     if (*ret_class != NULL)
         return true;
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "no PriorityClass with name %s was found",
-                    name);
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
+                    "no PriorityClass with name %s was found", name);
     return false;
 }
 
 /* An update that leaves out values from the creation keeps them. */
 static void
-keep_decided(struct request *q,
-             struct json *tree,
-             const struct object *old_object)
+keep_decided(struct request *q, struct json *tree, const struct object *old_object)
 {
     static const char *const names[] = {"priority", "preemptionPolicy"};
     struct json *spec = json_make_object(q->arena, tree, "spec");
@@ -91,9 +75,7 @@ keep_decided(struct request *q,
 }
 
 bool
-priority_admit(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
+priority_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *spec = json_make_object(q->arena, tree, "spec");
     const struct object *object;
@@ -116,24 +98,17 @@ priority_admit(struct request *q,
         value = class->value;
         if (class->preemption_policy != NULL)
             policy = class->preemption_policy;
-        json_set_string(q->arena,
-                        spec,
-                        "priorityClassName",
-                        object->meta->name);
+        json_set_string(q->arena, spec, "priorityClassName", object->meta->name);
     }
     if (q->principal->type == PRINCIPAL_LIFECYCLE)
         value = json_get_int(spec, "priority", value); /* as its Job has */
-    if (json_get(spec, "priority") != NULL
-        && json_get_int(spec, "priority", 0) != value) {
-        reply_forbidden(&q->reply,
-                        q->route.kind,
-                        json_path_text(tree, "metadata.name"),
+    if (json_get(spec, "priority") != NULL && json_get_int(spec, "priority", 0) != value) {
+        reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
                         "the integer value of priority (%" PRId64
                         ") must not be provided in pod spec; priority "
                         "admission controller computed %" PRId64
                         " from the given PriorityClass name",
-                        json_get_int(spec, "priority", 0),
-                        value);
+                        json_get_int(spec, "priority", 0), value);
         return false;
     }
     json_set_int(q->arena, spec, "priority", value);
@@ -145,14 +120,11 @@ priority_admit(struct request *q,
     }
     if (strcmp(given, policy) == 0)
         return true;
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
                     "the string value of PreemptionPolicy (%s) must not be "
                     "provided in pod spec; priority admission controller "
                     "computed %s from the given PriorityClass name",
-                    given,
-                    policy);
+                    given, policy);
     return false;
 }
 
@@ -165,10 +137,7 @@ is_same(const struct json *a, const struct json *b)
 static bool
 refuse_job(struct request *q, const struct json *tree, const char *why)
 {
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "Priority: %s",
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"), "Priority: %s",
                     why);
     return false;
 }
@@ -178,41 +147,33 @@ refuse_job(struct request *q, const struct json *tree, const char *why)
  * that of the class counts.
  */
 static bool
-is_number_of_users(const struct json *spec,
-                   const struct json *old,
-                   int64_t value)
+is_number_of_users(const struct json *spec, const struct json *old, int64_t value)
 {
     const struct json *before = json_get(old, "priority");
     int64_t number = json_get_int(spec, "priority", value);
 
     if (json_get(spec, "priority") == NULL)
         return before == NULL || value <= json_get_int(old, "priority", value);
-    return number <= value
-           && (before == NULL || number <= json_get_int(old, "priority", 0));
+    return number <= value && (before == NULL || number <= json_get_int(old, "priority", 0));
 }
 
 /* The class decides which pods a pod preempts, as for pods without a Job. */
 static bool
-preempts_as_class(struct request *q,
-                  const struct json *tree,
-                  const struct json *spec,
+preempts_as_class(struct request *q, const struct json *tree, const struct json *spec,
                   const struct object *class)
 {
     const char *given = json_get_text(spec, "preemptionPolicy");
-    const char *policy =
-        class != NULL ? priority_class_of(class)->preemption_policy : NULL;
+    const char *policy = class != NULL ? priority_class_of(class)->preemption_policy : NULL;
 
     if (policy == NULL)
         policy = "PreemptLowerPriority";
     return given == NULL || strcmp(given, policy) == 0
-           || refuse_job(q,
-                         tree,
+           || refuse_job(q, tree,
                          arena_printf(q->arena,
                                       "preemptionPolicy '%s' does not match "
                                       "that of the priority class, '%s'; "
                                       "leave it out",
-                                      given,
-                                      policy));
+                                      given, policy));
 }
 
 /* Only operators may give a Job a higher number of its own. Users have the
@@ -220,32 +181,22 @@ preempts_as_class(struct request *q,
  * because the Job's pods could never be created.
  */
 bool
-job_priority_admit(struct request *q,
-                   struct json *tree,
-                   const struct object *old_object)
+job_priority_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *spec = admission_pod_spec(q, tree);
-    const struct json *old =
-        old_object != NULL ? admission_old_pod_spec(q, old_object) : NULL;
+    const struct json *old = old_object != NULL ? admission_old_pod_spec(q, old_object) : NULL;
     const struct object *class;
 
     if (is_same(json_get(spec, "priority"), json_get(old, "priority"))
-        && is_same(json_get(spec, "priorityClassName"),
-                   json_get(old, "priorityClassName"))
-        && is_same(json_get(spec, "preemptionPolicy"),
-                   json_get(old, "preemptionPolicy")))
+        && is_same(json_get(spec, "priorityClassName"), json_get(old, "priorityClassName"))
+        && is_same(json_get(spec, "preemptionPolicy"), json_get(old, "preemptionPolicy")))
         return true;
-    if (!find_class(q, tree, spec, &class)
-        || !preempts_as_class(q, tree, spec, class))
+    if (!find_class(q, tree, spec, &class) || !preempts_as_class(q, tree, spec, class))
         return false;
     if (q->principal->type != PRINCIPAL_USER
-        || is_number_of_users(spec,
-                              old,
-                              class != NULL ? priority_class_of(class)->value
-                                            : 0))
+        || is_number_of_users(spec, old, class != NULL ? priority_class_of(class)->value : 0))
         return true;
-    return refuse_job(q,
-                      tree,
+    return refuse_job(q, tree,
                       "only operators can set a higher number; lower it, or "
                       "choose a class (kctl get priorityclasses), or none");
 }
@@ -253,18 +204,14 @@ job_priority_admit(struct request *q,
 /* There is at most one default class. The system's classes cannot be deleted.
  */
 bool
-default_class_admit(struct request *q,
-                    struct json *tree,
-                    const struct object *old_object)
+default_class_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct object *other;
 
     if (tree == NULL) {
         if (strncmp(old_object->meta->name, "system-", 7) != 0)
             return true;
-        reply_forbidden(&q->reply,
-                        q->route.kind,
-                        q->route.name,
+        reply_forbidden(&q->reply, q->route.kind, q->route.name,
                         "this is a system priority class and cannot be "
                         "deleted");
         return false;
@@ -273,12 +220,9 @@ default_class_admit(struct request *q,
         return true;
     other = find_default_class(q);
     if (other == NULL
-        || (old_object != NULL
-            && strcmp(other->meta->name, old_object->meta->name) == 0))
+        || (old_object != NULL && strcmp(other->meta->name, old_object->meta->name) == 0))
         return true;
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
                     "PriorityClass %s is already marked as default. Only one "
                     "default can exist",
                     other->meta->name);
@@ -287,21 +231,15 @@ default_class_admit(struct request *q,
 
 /* Users' jobs may not use the classes of system components. */
 bool
-system_class_admit(struct request *q,
-                   struct json *tree,
-                   const struct object *old_object)
+system_class_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    const char *name =
-        json_get_text(admission_pod_spec(q, tree), "priorityClassName");
+    const char *name = json_get_text(admission_pod_spec(q, tree), "priorityClassName");
 
     (void)old_object;
-    if (name == NULL || strncmp(name, "system-", 7) != 0
-        || !principal_is_person(q->principal)
+    if (name == NULL || strncmp(name, "system-", 7) != 0 || !principal_is_person(q->principal)
         || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
                     "SystemPriority: the priority class '%s' is for "
                     "administrators",
                     name);
@@ -317,17 +255,14 @@ tolerates(const struct json *tolerations, const char *key)
         const char *effect = json_get_text(t, "effect");
 
         if ((k == NULL || k[0] == '\0' || strcmp(k, key) == 0)
-            && (effect == NULL || effect[0] == '\0'
-                || strcmp(effect, "NoExecute") == 0))
+            && (effect == NULL || effect[0] == '\0' || strcmp(effect, "NoExecute") == 0))
             return true;
     }
     return false;
 }
 
 bool
-default_tolerations_admit(struct request *q,
-                          struct json *tree,
-                          const struct object *old_object)
+default_tolerations_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     static const char *const keys[] = {TAINT_NOT_READY, TAINT_UNREACHABLE};
     struct json *spec = json_make_object(q->arena, tree, "spec");
@@ -356,9 +291,7 @@ default_tolerations_admit(struct request *q,
 
 /* A new node takes no pods until it reports that it is ready. */
 bool
-taint_new_node_admit(struct request *q,
-                     struct json *tree,
-                     const struct object *old_object)
+taint_new_node_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *spec = json_make_object(q->arena, tree, "spec");
     struct json *taints = json_get(spec, "taints");
@@ -389,9 +322,7 @@ taint_new_node_admit(struct request *q,
  * with another is refused.
  */
 bool
-allocation_admit(struct request *q,
-                 struct json *tree,
-                 const struct object *old_object)
+allocation_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     struct json *status = json_get(tree, "status");
     struct json *given = json_get(status, "allocation");
@@ -401,15 +332,11 @@ allocation_admit(struct request *q,
         return true;
     kept = json_get_path(request_old_tree(q, old_object), "status.allocation");
     if (given == NULL && kept != NULL)
-        json_set(q->arena,
-                 json_make_object(q->arena, tree, "status"),
-                 "allocation",
+        json_set(q->arena, json_make_object(q->arena, tree, "status"), "allocation",
                  json_dup(q->arena, kept));
     if (given == NULL || (kept != NULL && json_equals(given, kept)))
         return true;
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    q->route.name,
+    reply_forbidden(&q->reply, q->route.kind, q->route.name,
                     "status.allocation is set only by the binding");
     return false;
 }
@@ -418,9 +345,7 @@ allocation_admit(struct request *q,
  * fenced cannot change a pod that was given up and may run elsewhere by now.
  */
 bool
-finished_pod_admit(struct request *q,
-                   struct json *tree,
-                   const struct object *old_object)
+finished_pod_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct pod *pod = pod_of(old_object);
     const char *phase = json_path_text(tree, "status.phase");
@@ -428,12 +353,8 @@ finished_pod_admit(struct request *q,
     if (q->route.subresource != SUBRESOURCE_STATUS || !pod_is_finished(pod)
         || (phase != NULL && strcmp(phase, pod->status.phase) == 0))
         return true;
-    reply_conflict(&q->reply,
-                   q->route.kind,
-                   "",
-                   q->route.name,
-                   "the pod has ended as %s%s%s, and cannot change that",
-                   pod->status.phase,
+    reply_conflict(&q->reply, q->route.kind, "", q->route.name,
+                   "the pod has ended as %s%s%s, and cannot change that", pod->status.phase,
                    pod->status.reason != NULL ? ": " : "",
                    pod->status.reason != NULL ? pod->status.reason : "");
     return false;

@@ -52,10 +52,9 @@ suspended(const struct json *tree, struct arena *arena)
 static const struct json *
 requeued(const struct json *tree, struct arena *arena)
 {
-    struct json *before = json_get(json_get_path(tree, "metadata.annotations"),
-                                   ANNOTATION_REQUEUE_BEFORE);
-    const int64_t count =
-        json_get_int(json_get_path(tree, "spec.array"), "requeues", 0);
+    struct json *before =
+        json_get(json_get_path(tree, "metadata.annotations"), ANNOTATION_REQUEUE_BEFORE);
+    const int64_t count = json_get_int(json_get_path(tree, "spec.array"), "requeues", 0);
     struct json *both;
 
     if (count == 0)
@@ -120,10 +119,7 @@ set(struct request *q, struct json *tree, const char *name, const char *value)
     if (is == NULL ? value == NULL : value != NULL && strcmp(is, value) == 0)
         return; /* parts of the tree may be shared with the old tree */
     if (value != NULL)
-        json_set_string(q->arena,
-                        json_make_object(q->arena, meta, "annotations"),
-                        name,
-                        value);
+        json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"), name, value);
     else if (json_is(json_get(meta, "annotations"), JSON_OBJECT))
         json_remove(json_get(meta, "annotations"), name);
 }
@@ -131,9 +127,7 @@ set(struct request *q, struct json *tree, const char *name, const char *value)
 static const char *
 annotation_of(const struct object *old_object, const char *name)
 {
-    return old_object != NULL
-               ? string_map_find(&old_object->meta->annotations, name)
-               : NULL;
+    return old_object != NULL ? string_map_find(&old_object->meta->annotations, name) : NULL;
 }
 
 static bool
@@ -143,14 +137,10 @@ is_same(const struct json *a, const struct json *b)
 }
 
 static void
-sign(struct request *q,
-     struct json *tree,
-     const struct object *old_object,
-     const struct json *old_tree,
-     const struct signature *s)
+sign(struct request *q, struct json *tree, const struct object *old_object,
+     const struct json *old_tree, const struct signature *s)
 {
-    const struct json *was =
-        old_tree != NULL ? s->state(old_tree, q->arena) : NULL;
+    const struct json *was = old_tree != NULL ? s->state(old_tree, q->arena) : NULL;
     const struct json *is = s->state(tree, q->arena);
     char now[TIME_TEXT_SIZE];
 
@@ -169,13 +159,10 @@ sign(struct request *q,
 
 /* The value becomes the name of the principal who cancels. */
 static void
-sign_cancel(struct request *q,
-            struct json *tree,
-            const struct object *old_object)
+sign_cancel(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *before = annotation_of(old_object, ANNOTATION_CANCEL);
-    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"),
-                                    ANNOTATION_CANCEL);
+    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_CANCEL);
 
     if (now != NULL && principal_is_person(q->principal)
         && (before == NULL || strcmp(before, now) != 0))
@@ -185,14 +172,11 @@ sign_cancel(struct request *q,
 /* Changes by the controller's own components leave the annotations unchanged.
  */
 bool
-signature_admit(struct request *q,
-                struct json *tree,
-                const struct object *old_object)
+signature_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *old_tree = NULL;
 
-    if (q->principal->type == PRINCIPAL_SCHEDULER
-        || q->principal->type == PRINCIPAL_LIFECYCLE)
+    if (q->principal->type == PRINCIPAL_SCHEDULER || q->principal->type == PRINCIPAL_LIFECYCLE)
         return true;
     if (old_object != NULL)
         old_tree = request_old_tree(q, old_object);
@@ -201,10 +185,7 @@ signature_admit(struct request *q,
             sign(q, tree, old_object, old_tree, &signatures[i]);
     if (q->route.kind == &job_kind)
         sign_cancel(q, tree, old_object);
-    set(q,
-        tree,
-        ANNOTATION_DELETED_BY,
-        annotation_of(old_object, ANNOTATION_DELETED_BY));
+    set(q, tree, ANNOTATION_DELETED_BY, annotation_of(old_object, ANNOTATION_DELETED_BY));
     return true;
 }
 
@@ -216,12 +197,8 @@ signature_delete(struct request *q, struct json *meta)
     if (q->server->policy->is_conformance || !principal_is_person(q->principal))
         return;
     annotations = json_get(meta, "annotations");
-    annotations = json_is(annotations, JSON_OBJECT)
-                      ? json_dup(q->arena, annotations)
-                      : json_object(q->arena);
+    annotations =
+        json_is(annotations, JSON_OBJECT) ? json_dup(q->arena, annotations) : json_object(q->arena);
     json_set(q->arena, meta, "annotations", annotations);
-    json_set_string(q->arena,
-                    annotations,
-                    ANNOTATION_DELETED_BY,
-                    q->principal->name);
+    json_set_string(q->arena, annotations, ANNOTATION_DELETED_BY, q->principal->name);
 }

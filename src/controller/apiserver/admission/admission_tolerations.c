@@ -19,12 +19,8 @@
 #include "lib/json/json.h"
 
 static const char *const reserved[] = {
-    TAINT_UNSCHEDULABLE,
-    TAINT_OUT_OF_SERVICE,
-    TAINT_NOT_APPROVED,
-    TAINT_HARDWARE_MISSING,
-    TAINT_HOOK_FAILED,
-    TAINT_CHECK_FAILED,
+    TAINT_UNSCHEDULABLE,    TAINT_OUT_OF_SERVICE, TAINT_NOT_APPROVED,
+    TAINT_HARDWARE_MISSING, TAINT_HOOK_FAILED,    TAINT_CHECK_FAILED,
 };
 
 /* The reserved key that the toleration has; "" for a toleration of all keys,
@@ -58,29 +54,21 @@ contains(const struct json *list, const struct json *item)
 static bool
 refuse(struct request *q, const struct json *tree, const char *key)
 {
-    reply_forbidden(
-        &q->reply,
-        q->route.kind,
-        json_path_text(tree, "metadata.name"),
-        "Tolerations: %s is for operators, because nodes with that taint are "
-        "under maintenance; name the keys of the taints that you mean",
-        key[0] != '\0'
-            ? arena_printf(q->arena, "a toleration of the taint '%s'", key)
-            : "a toleration of every taint (without a key)");
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
+                    "Tolerations: %s is for operators, because nodes with that taint are "
+                    "under maintenance; name the keys of the taints that you mean",
+                    key[0] != '\0' ? arena_printf(q->arena, "a toleration of the taint '%s'", key)
+                                   : "a toleration of every taint (without a key)");
     return false;
 }
 
 bool
-tolerations_admit(struct request *q,
-                  struct json *tree,
-                  const struct object *old_object)
+tolerations_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    const struct json *list =
-        json_get(admission_pod_spec(q, tree), "tolerations");
+    const struct json *list = json_get(admission_pod_spec(q, tree), "tolerations");
     const struct json *before = NULL;
 
-    if (q->principal->type != PRINCIPAL_USER
-        || q->route.subresource != SUBRESOURCE_NONE)
+    if (q->principal->type != PRINCIPAL_USER || q->route.subresource != SUBRESOURCE_NONE)
         return true;
     if (old_object != NULL)
         before = json_get(admission_old_pod_spec(q, old_object), "tolerations");

@@ -25,14 +25,8 @@ const char *const api_resources_groups[] = {
 };
 
 const enum verb api_resources_verb_order[N_VERBS] = {
-    VERB_CREATE,
-    VERB_DELETE,
-    VERB_DELETE_COLLECTION,
-    VERB_GET,
-    VERB_LIST,
-    VERB_PATCH,
-    VERB_REPLACE,
-    VERB_WATCH,
+    VERB_CREATE, VERB_DELETE, VERB_DELETE_COLLECTION, VERB_GET,
+    VERB_LIST,   VERB_PATCH,  VERB_REPLACE,           VERB_WATCH,
 };
 
 /* Inserts by name; the lists are short. */
@@ -50,8 +44,7 @@ add_sorted(const struct kind **list, unsigned n, const struct kind *kind)
 }
 
 unsigned
-api_resources_kinds(const char *group,
-                    bool upstream_alone,
+api_resources_kinds(const char *group, bool upstream_alone,
                     const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS])
 {
     const struct {
@@ -68,8 +61,7 @@ api_resources_kinds(const char *group,
         for (unsigned i = 0; i < lists[l].n; i++) {
             const struct kind *kind = lists[l].kinds[i];
 
-            if (strcmp(kind->group, group) == 0
-                && !(upstream_alone && kind->flags & KIND_KILN))
+            if (strcmp(kind->group, group) == 0 && !(upstream_alone && kind->flags & KIND_KILN))
                 n = add_sorted(ret_kinds, n, kind);
         }
     return n;
@@ -101,8 +93,7 @@ has_part(const struct kind *kind, enum subresource part)
 }
 
 unsigned
-api_resources_parts(const struct kind *kind,
-                    bool upstream_alone,
+api_resources_parts(const struct kind *kind, bool upstream_alone,
                     enum subresource ret_parts[N_SUBRESOURCES])
 {
     unsigned n = 0;
@@ -110,13 +101,9 @@ api_resources_parts(const struct kind *kind,
     for (unsigned part = SUBRESOURCE_NONE + 1; part < N_SUBRESOURCES; part++) {
         unsigned at = n;
 
-        if (!has_part(kind, part)
-            || (upstream_alone && !is_upstream(kind, part)))
+        if (!has_part(kind, part) || (upstream_alone && !is_upstream(kind, part)))
             continue;
-        for (; at > 0
-               && strcmp(subresource_name(ret_parts[at - 1]),
-                         subresource_name(part))
-                      > 0;
+        for (; at > 0 && strcmp(subresource_name(ret_parts[at - 1]), subresource_name(part)) > 0;
              at--)
             ret_parts[at] = ret_parts[at - 1];
         ret_parts[at] = part;

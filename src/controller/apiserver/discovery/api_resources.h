@@ -25,23 +25,19 @@ extern const char *const api_resources_groups[];
  * `upstream_alone`: only those of kube-apiserver itself, without metrics.
  * Returns the number of kinds.
  */
-unsigned
-api_resources_kinds(const char *group,
-                    bool upstream_alone,
-                    const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS]);
+unsigned api_resources_kinds(const char *group, bool upstream_alone,
+                             const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS]);
 
 /* The subresources of a kind, by name; `upstream_alone`: without Kiln's own.
  * Returns the number of subresources.
  */
-unsigned api_resources_parts(const struct kind *kind,
-                             bool upstream_alone,
+unsigned api_resources_parts(const struct kind *kind, bool upstream_alone,
                              enum subresource ret_parts[N_SUBRESOURCES]);
 
 /* The kind that a subresource takes and returns, such as "Binding", "Eviction",
  * "Pod".
  */
-const char *api_resources_part_kind(const struct kind *kind,
-                                    enum subresource part);
+const char *api_resources_part_kind(const struct kind *kind, enum subresource part);
 
 /* Sorted by name: "create", "delete", ... */
 extern const enum verb api_resources_verb_order[N_VERBS];

@@ -28,12 +28,7 @@
 
 /* All of these except /metrics need no authentication. */
 static const char *const public_paths[] = {
-    "/healthz",
-    "/livez",
-    "/metrics",
-    "/readyz",
-    "/version",
-    "/version/",
+    "/healthz", "/livez", "/metrics", "/readyz", "/version", "/version/",
 };
 
 bool
@@ -110,9 +105,7 @@ reply_health(struct request *q, const char *path)
                                 ? "[-]store accepts only reads and deletes: "
                                   "its disk is full"
                                 : "[+]store ok",
-                            describe_damaged(q),
-                            describe_damaged_since(q),
-                            path + 1);
+                            describe_damaged(q), describe_damaged_since(q), path + 1);
     reply_text(&q->reply, 200, TEXT, text, strlen(text));
 }
 
@@ -126,23 +119,15 @@ reply_version(struct request *q)
     uname(&machine);
     json_set_string(a, tree, "major", API_MAJOR);
     json_set_string(a, tree, "minor", API_MINOR);
-    json_set_string(a,
-                    tree,
-                    "gitVersion",
-                    API_VERSION "+kiln." PACKAGE_VERSION);
+    json_set_string(a, tree, "gitVersion", API_VERSION "+kiln." PACKAGE_VERSION);
     json_set_string(a, tree, "gitCommit", "");
     json_set_string(a, tree, "gitTreeState", "clean");
     json_set_string(a, tree, "buildDate", "1970-01-01T00:00:00Z");
     json_set_string(a, tree, "goVersion", "none");
     json_set_string(a, tree, "compiler", "cc");
-    json_set(a,
-             tree,
-             "platform",
-             json_stringf(a,
-                          "linux/%s",
-                          strcmp(machine.machine, "x86_64") == 0
-                              ? "amd64"
-                              : machine.machine));
+    json_set(a, tree, "platform",
+             json_stringf(a, "linux/%s",
+                          strcmp(machine.machine, "x86_64") == 0 ? "amd64" : machine.machine));
     reply_tree(&q->reply, 200, tree);
 }
 
@@ -153,11 +138,8 @@ reply_metrics(struct request *q)
 
     if (q->server->metrics != NULL)
         metric_format(q->server->metrics, &text);
-    reply_text(&q->reply,
-               200,
-               METRIC_CONTENT_TYPE,
-               arena_memdup(q->arena, text.text, text.length + 1),
-               text.length);
+    reply_text(&q->reply, 200, METRIC_CONTENT_TYPE,
+               arena_memdup(q->arena, text.text, text.length + 1), text.length);
 }
 
 static void
@@ -171,15 +153,11 @@ reply_paths(struct request *q)
     json_append(a, paths, json_string(a, "/api"));
     json_append(a, paths, json_string(a, "/api/v1"));
     json_append(a, paths, json_string(a, "/apis"));
-    for (const char *const *group = api_resources_groups + 1; *group != NULL;
-         group++) {
-        if (api_resources_kinds(*group, q->server->policy->is_conformance, list)
-            == 0)
+    for (const char *const *group = api_resources_groups + 1; *group != NULL; group++) {
+        if (api_resources_kinds(*group, q->server->policy->is_conformance, list) == 0)
             continue;
         json_append(a, paths, json_stringf(a, "/apis/%s", *group));
-        json_append(a,
-                    paths,
-                    json_stringf(a, "/apis/%s", list[0]->api_version));
+        json_append(a, paths, json_stringf(a, "/apis/%s", list[0]->api_version));
     }
     json_append(a, paths, json_string(a, "/openapi/v3"));
     for (unsigned i = 0; i < ARRAY_SIZE(public_paths) - 1; i++)
@@ -224,10 +202,7 @@ serve_root(struct request *q, const struct discovery_question *asked)
     if (!accept_parse_discovery(asked->accept, &accept, &q->reply))
         return;
     if (accept.form == ACCEPT_DISCOVERY)
-        discovery_aggregated(q,
-                             is_core,
-                             accept.is_v2beta1,
-                             asked->if_none_match);
+        discovery_aggregated(q, is_core, accept.is_v2beta1, asked->if_none_match);
     else if (is_core)
         discovery_api_versions(q);
     else
@@ -235,19 +210,8 @@ serve_root(struct request *q, const struct discovery_question *asked)
 }
 
 static const char *const readable_paths[] = {
-    "/api",
-    "/api/*",
-    "/apis",
-    "/apis/*",
-    "/healthz",
-    "/livez",
-    "/metrics",
-    "/openapi",
-    "/openapi/*",
-    "/readyz",
-    "/version",
-    "/version/",
-    NULL,
+    "/api",     "/api/*",     "/apis",   "/apis/*",  "/healthz",  "/livez", "/metrics",
+    "/openapi", "/openapi/*", "/readyz", "/version", "/version/", NULL,
 };
 
 const char *const *
@@ -262,8 +226,7 @@ discovery_knows(const char *path)
     for (const char *const *known = readable_paths; *known != NULL; known++) {
         size_t n = strcspn(*known, "*");
 
-        if (strncmp(*known, path, n) == 0
-            && ((*known)[n] == '*' || path[n] == '\0'))
+        if (strncmp(*known, path, n) == 0 && ((*known)[n] == '*' || path[n] == '\0'))
             return true;
     }
     return false;
@@ -285,10 +248,7 @@ discovery_serve(struct request *q, const struct discovery_question *asked)
     else if (strcmp(path, "/metrics") == 0)
         reply_metrics(q);
     else if (strcmp(path, "/configz") == 0 && q->server->configz != NULL)
-        reply_text(&q->reply,
-                   200,
-                   "application/json",
-                   q->server->configz,
+        reply_text(&q->reply, 200, "application/json", q->server->configz,
                    strlen(q->server->configz));
     else if (strncmp(path, "/openapi/v3", 11) == 0)
         return openapi_serve(q, path + 11, asked->if_none_match);

@@ -16,10 +16,7 @@
 #define LIST_KIND "APIGroupDiscoveryList"
 
 static struct json *
-response_kind(struct arena *a,
-              const char *group,
-              const char *version,
-              const char *name)
+response_kind(struct arena *a, const char *group, const char *version, const char *name)
 {
     struct json *kind = json_object(a);
 
@@ -37,47 +34,32 @@ part_entry(struct arena *a, const struct kind *kind, enum subresource part)
     bool evicts = part == SUBRESOURCE_EVICTION;
 
     json_set_string(a, entry, "subresource", subresource_name(part));
-    json_set(a,
-             entry,
-             "responseKind",
-             response_kind(a,
-                           evicts ? "policy" : "",
-                           evicts ? "v1" : "",
+    json_set(a, entry, "responseKind",
+             response_kind(a, evicts ? "policy" : "", evicts ? "v1" : "",
                            api_resources_part_kind(kind, part)));
     for (unsigned i = 0; i < N_VERBS; i++)
         if (subresource_allows(kind, part, api_resources_verb_order[i]))
-            json_append(a,
-                        verbs,
-                        json_string(a, verb_name(api_resources_verb_order[i])));
+            json_append(a, verbs, json_string(a, verb_name(api_resources_verb_order[i])));
     json_set(a, entry, "verbs", verbs);
     return entry;
 }
 
 static struct json *
-new_entry(struct arena *a,
-          const char *plural,
-          const char *kind_name,
-          bool is_namespaced,
+new_entry(struct arena *a, const char *plural, const char *kind_name, bool is_namespaced,
           const char *singular)
 {
     struct json *entry = json_object(a);
 
     json_set_string(a, entry, "resource", plural);
     json_set(a, entry, "responseKind", response_kind(a, "", "", kind_name));
-    json_set_string(a,
-                    entry,
-                    "scope",
-                    is_namespaced ? "Namespaced" : "Cluster");
+    json_set_string(a, entry, "scope", is_namespaced ? "Namespaced" : "Cluster");
     json_set_string(a, entry, "singularResource", singular);
     json_set(a, entry, "verbs", json_array(a));
     return entry;
 }
 
 static void
-add_texts(struct arena *a,
-          struct json *entry,
-          const char *name,
-          const char *const *texts)
+add_texts(struct arena *a, struct json *entry, const char *name, const char *const *texts)
 {
     struct json *list = json_array(a);
 
@@ -93,19 +75,14 @@ resource_entry(struct request *q, const struct kind *kind)
 {
     struct arena *a = q->arena;
     enum subresource parts[N_SUBRESOURCES];
-    unsigned n_parts =
-        api_resources_parts(kind, q->server->policy->is_conformance, parts);
-    struct json *entry = new_entry(a,
-                                   kind->plural,
-                                   kind->name,
-                                   kind->flags & KIND_NAMESPACED,
-                                   kind->singular);
+    unsigned n_parts = api_resources_parts(kind, q->server->policy->is_conformance, parts);
+    struct json *entry =
+        new_entry(a, kind->plural, kind->name, kind->flags & KIND_NAMESPACED, kind->singular);
     struct json *list = json_array(a);
 
     for (unsigned i = 0; i < N_VERBS; i++)
         if (kind_allows(kind, api_resources_verb_order[i]))
-            json_append(a,
-                        json_get(entry, "verbs"),
+            json_append(a, json_get(entry, "verbs"),
                         json_string(a, verb_name(api_resources_verb_order[i])));
     add_texts(a, entry, "shortNames", kind->short_names);
     add_texts(a, entry, "categories", kind->categories);
@@ -117,10 +94,7 @@ resource_entry(struct request *q, const struct kind *kind)
 }
 
 static struct json *
-group_entry(struct request *q,
-            const char *group,
-            const struct kind *const *list,
-            unsigned n)
+group_entry(struct request *q, const char *group, const struct kind *const *list, unsigned n)
 {
     struct arena *a = q->arena;
     struct json *entry = json_object(a);
@@ -133,12 +107,9 @@ group_entry(struct request *q,
         json_set_string(a, json_get(entry, "metadata"), "name", group);
     json_set_string(a, version, "version", list[0]->version);
     if (group[0] == '\0') {
-        struct json *bindings =
-            new_entry(a, "bindings", "Binding", true, "binding");
+        struct json *bindings = new_entry(a, "bindings", "Binding", true, "binding");
 
-        json_append(a,
-                    json_get(bindings, "verbs"),
-                    json_string(a, verb_name(VERB_CREATE)));
+        json_append(a, json_get(bindings, "verbs"), json_string(a, verb_name(VERB_CREATE)));
         json_append(a, rows, bindings);
     }
     for (unsigned i = 0; i < n; i++)
@@ -160,15 +131,10 @@ make(struct request *q, bool is_core, const char *version)
     const char *const *group = api_resources_groups + (is_core ? 0 : 1);
 
     json_set_string(a, tree, "kind", LIST_KIND);
-    json_set(a,
-             tree,
-             "apiVersion",
-             json_stringf(a, "apidiscovery.k8s.io/%s", version));
+    json_set(a, tree, "apiVersion", json_stringf(a, "apidiscovery.k8s.io/%s", version));
     json_make_object(a, tree, "metadata");
     for (; *group != NULL; group++) {
-        unsigned n = api_resources_kinds(*group,
-                                         q->server->policy->is_conformance,
-                                         list);
+        unsigned n = api_resources_kinds(*group, q->server->policy->is_conformance, list);
 
         if (n > 0)
             json_append(a, items, group_entry(q, *group, list, n));
@@ -180,10 +146,7 @@ make(struct request *q, bool is_core, const char *version)
 }
 
 void
-discovery_aggregated(struct request *q,
-                     bool is_core,
-                     bool is_v2beta1,
-                     const char *if_none_match)
+discovery_aggregated(struct request *q, bool is_core, bool is_v2beta1, const char *if_none_match)
 {
     const char *version = is_v2beta1 ? "v2beta1" : "v2";
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -201,9 +164,6 @@ discovery_aggregated(struct request *q,
     if (if_none_match != NULL && strcmp(if_none_match, etag) == 0)
         reply_nothing(&q->reply, 304);
     else
-        reply_text(&q->reply,
-                   200,
-                   arena_printf(q->arena, DISCOVERY, version),
-                   arena_memdup(q->arena, text.text, text.length + 1),
-                   text.length);
+        reply_text(&q->reply, 200, arena_printf(q->arena, DISCOVERY, version),
+                   arena_memdup(q->arena, text.text, text.length + 1), text.length);
 }

@@ -18,13 +18,10 @@ struct request;
 void discovery_api_versions(struct request *q); /* /api */
 void discovery_groups(struct request *q);       /* /apis */
 bool discovery_group(struct request *q, const char *name);
-bool
-discovery_resources(struct request *q, const char *group, const char *version);
+bool discovery_resources(struct request *q, const char *group, const char *version);
 
 /* discovery_aggregated.c: for /api the core group, for /apis all others.
  * `if_none_match` may be NULL.
  */
-void discovery_aggregated(struct request *q,
-                          bool is_core,
-                          bool is_v2beta1,
+void discovery_aggregated(struct request *q, bool is_core, bool is_v2beta1,
                           const char *if_none_match);

@@ -64,12 +64,10 @@ discovery_groups(struct request *q)
 
     json_set_string(a, tree, "kind", "APIGroupList");
     json_set_string(a, tree, "apiVersion", "v1");
-    for (const char *const *name = api_resources_groups + 1; *name != NULL;
-         name++) {
+    for (const char *const *name = api_resources_groups + 1; *name != NULL; name++) {
         struct json *group = json_object(a);
 
-        if (api_resources_kinds(*name, q->server->policy->is_conformance, list)
-            == 0)
+        if (api_resources_kinds(*name, q->server->policy->is_conformance, list) == 0)
             continue;
         add_group(a, group, list[0]);
         json_append(a, groups, group);
@@ -85,9 +83,7 @@ discovery_group(struct request *q, const char *name)
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
 
-    if (name[0] == '\0'
-        || api_resources_kinds(name, q->server->policy->is_conformance, list)
-               == 0)
+    if (name[0] == '\0' || api_resources_kinds(name, q->server->policy->is_conformance, list) == 0)
         return false;
     json_set_string(a, tree, "kind", "APIGroup");
     json_set_string(a, tree, "apiVersion", "v1");
@@ -117,11 +113,7 @@ version_hash(struct arena *a, const struct kind *kind)
     CLEANUP_STRBUF struct strbuf base64 = STRBUF_INIT;
     struct digest digest;
 
-    strbuf_printf(&text,
-                  "%s/%s/%s",
-                  stored->group,
-                  stored->version,
-                  stored->name);
+    strbuf_printf(&text, "%s/%s/%s", stored->group, stored->version, stored->name);
     digest_of(text.text, text.length, &digest);
     base64_encode(&base64, digest.bytes, VERSION_HASH_BYTES);
     return json_string(a, base64.text);
@@ -138,9 +130,7 @@ add_whole(struct arena *a, struct json *entry, const struct kind *kind)
     json_set_string(a, entry, "kind", kind->name);
     for (unsigned i = 0; i < N_VERBS; i++)
         if (kind_allows(kind, api_resources_verb_order[i]))
-            json_append(a,
-                        verbs,
-                        json_string(a, verb_name(api_resources_verb_order[i])));
+            json_append(a, verbs, json_string(a, verb_name(api_resources_verb_order[i])));
     json_set(a, entry, "verbs", verbs);
     if (kind->short_names != NULL)
         json_set(a, entry, "shortNames", text_list(a, kind->short_names));
@@ -151,17 +141,11 @@ add_whole(struct arena *a, struct json *entry, const struct kind *kind)
 }
 
 static void
-add_part(struct arena *a,
-         struct json *entry,
-         const struct kind *kind,
-         enum subresource part)
+add_part(struct arena *a, struct json *entry, const struct kind *kind, enum subresource part)
 {
     struct json *verbs = json_array(a);
 
-    json_set(a,
-             entry,
-             "name",
-             json_stringf(a, "%s/%s", kind->plural, subresource_name(part)));
+    json_set(a, entry, "name", json_stringf(a, "%s/%s", kind->plural, subresource_name(part)));
     json_set_string(a, entry, "singularName", "");
     json_set_bool(a, entry, "namespaced", kind->flags & KIND_NAMESPACED);
     if (part == SUBRESOURCE_EVICTION) {
@@ -171,9 +155,7 @@ add_part(struct arena *a,
     json_set_string(a, entry, "kind", api_resources_part_kind(kind, part));
     for (unsigned i = 0; i < N_VERBS; i++)
         if (subresource_allows(kind, part, api_resources_verb_order[i]))
-            json_append(a,
-                        verbs,
-                        json_string(a, verb_name(api_resources_verb_order[i])));
+            json_append(a, verbs, json_string(a, verb_name(api_resources_verb_order[i])));
     json_set(a, entry, "verbs", verbs);
 }
 
@@ -203,8 +185,7 @@ discovery_resources(struct request *q, const char *group, const char *version)
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *rows = json_array(a);
-    unsigned n =
-        api_resources_kinds(group, q->server->policy->is_conformance, list);
+    unsigned n = api_resources_kinds(group, q->server->policy->is_conformance, list);
 
     if (n == 0 || strcmp(list[0]->version, version) != 0)
         return false;
@@ -215,10 +196,7 @@ discovery_resources(struct request *q, const char *group, const char *version)
     if (group[0] == '\0')
         json_append(a, rows, bindings_entry(a));
     for (unsigned i = 0; i < n; i++) {
-        unsigned n_parts =
-            api_resources_parts(list[i],
-                                q->server->policy->is_conformance,
-                                parts);
+        unsigned n_parts = api_resources_parts(list[i], q->server->policy->is_conformance, parts);
         struct json *entry = json_object(a);
 
         add_whole(a, entry, list[i]);

@@ -92,11 +92,7 @@ make_group(struct openapi *openapi, const char *group, bool upstream_alone)
         json_schema_add_kind(a, schemas, list[i]);
         openapi_add_paths(a, paths, list[i], upstream_alone);
     }
-    keep(openapi,
-         arena_printf(a,
-                      "%s/%s",
-                      group[0] != '\0' ? "apis" : "api",
-                      list[0]->api_version),
+    keep(openapi, arena_printf(a, "%s/%s", group[0] != '\0' ? "apis" : "api", list[0]->api_version),
          new_document(a, paths, schemas));
 }
 
@@ -111,9 +107,7 @@ make_index(struct openapi *openapi)
         const struct openapi_document *d = &openapi->documents[i];
         struct json *entry = json_make_object(a, paths, d->path);
 
-        json_set(a,
-                 entry,
-                 "serverRelativeURL",
+        json_set(a, entry, "serverRelativeURL",
                  json_stringf(a, "/openapi/v3/%s?hash=%s", d->path, d->digest));
     }
     keep(openapi, "", tree);
@@ -126,8 +120,7 @@ find(struct apiserver *server, const char *path)
 
     if (openapi == NULL) {
         openapi = server->openapi = xnew(struct openapi);
-        for (const char *const *group = api_resources_groups; *group != NULL;
-             group++)
+        for (const char *const *group = api_resources_groups; *group != NULL; group++)
             make_group(openapi, *group, server->policy->is_conformance);
         make_index(openapi);
     }
@@ -152,10 +145,8 @@ openapi_serve(struct request *q, const char *rest, const char *if_none_match)
     reply_add_header(&q->reply, "ETag", etag);
     reply_add_header(&q->reply, "Vary", "Accept");
     /* A document's URL has its digest, so it never changes; the index may. */
-    reply_add_header(&q->reply,
-                     "Cache-Control",
-                     d->path[0] != '\0' ? "public, immutable"
-                                        : "no-cache, private");
+    reply_add_header(&q->reply, "Cache-Control",
+                     d->path[0] != '\0' ? "public, immutable" : "no-cache, private");
     if (if_none_match != NULL && strcmp(if_none_match, etag) == 0)
         reply_nothing(&q->reply, 304);
     else
@@ -178,11 +169,8 @@ openapi_serve_old(struct request *q, const char *accept)
                                    "\x42\x00";
 
     if (accept != NULL && strstr(accept, "proto-openapi") != NULL)
-        reply_text(&q->reply,
-                   200,
-                   "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-                   protobuf,
-                   sizeof(protobuf) - 1);
+        reply_text(&q->reply, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                   protobuf, sizeof(protobuf) - 1);
     else
         reply_text(&q->reply, 200, "application/json", json, sizeof(json) - 1);
 }

@@ -19,8 +19,7 @@ void openapi_free(struct openapi *openapi);
 /* `rest` is the path after /openapi/v3. Returns false when there is no such
  * document. Otherwise the reply is made.
  */
-bool
-openapi_serve(struct request *q, const char *rest, const char *if_none_match);
+bool openapi_serve(struct request *q, const char *rest, const char *if_none_match);
 
 /* /openapi/v2: a document without kinds. kubectl asks for it about kinds that
  * no v3 document has, and reports a server error if there is none.

@@ -85,10 +85,7 @@ query_parameters(struct arena *a, enum verb verb)
 
     for (unsigned i = 0; i < ARRAY_SIZE(queries); i++)
         if (queries[i].verbs & 1u << verb)
-            json_append(
-                a,
-                list,
-                parameter(a, queries[i].name, "query", queries[i].type));
+            json_append(a, list, parameter(a, queries[i].name, "query", queries[i].type));
     return list;
 }
 
@@ -128,10 +125,7 @@ is_of_kind(const struct kind *kind, enum subresource part)
 }
 
 static void
-add_operation(struct arena *a,
-              struct json *path,
-              const struct kind *kind,
-              enum subresource part,
+add_operation(struct arena *a, struct json *path, const struct kind *kind, enum subresource part,
               const struct operation *operation)
 {
     struct json *entry = json_make_object(a, path, operation->method);
@@ -139,16 +133,10 @@ add_operation(struct arena *a,
     struct json *schema = NULL;
 
     if (is_of_kind(kind, part))
-        schema = operation->verb == VERB_LIST
-                     ? json_schema_reference_list(a, kind)
-                     : json_schema_reference(a, kind->record->name);
-    json_set(
-        a,
-        entry,
-        "x-kubernetes-group-version-kind",
-        json_schema_group_version_kind(a,
-                                       kind,
-                                       api_resources_part_kind(kind, part)));
+        schema = operation->verb == VERB_LIST ? json_schema_reference_list(a, kind)
+                                              : json_schema_reference(a, kind->record->name);
+    json_set(a, entry, "x-kubernetes-group-version-kind",
+             json_schema_group_version_kind(a, kind, api_resources_part_kind(kind, part)));
     json_set_string(a, entry, "x-kubernetes-action", operation->action);
     json_set(a, entry, "parameters", query_parameters(a, operation->verb));
     if (operation->verb == VERB_PATCH)
@@ -157,10 +145,8 @@ add_operation(struct arena *a,
         json_set(a, entry, "requestBody", content(a, "*/*", schema));
     response = content(a, "application/json", schema);
     json_set_string(a, response, "description", "OK");
-    json_set(a,
-             json_make_object(a, entry, "responses"),
-             operation->verb == VERB_CREATE ? "201" : "200",
-             response);
+    json_set(a, json_make_object(a, entry, "responses"),
+             operation->verb == VERB_CREATE ? "201" : "200", response);
 }
 
 static void
@@ -185,18 +171,13 @@ allows(const struct kind *kind, enum subresource part, enum verb verb)
 
 /* Adds one path with those of `verbs`, a set, that the kind has. */
 static void
-add_path(struct arena *a,
-         struct json *paths,
-         const char *name,
-         const struct kind *kind,
-         enum subresource part,
-         unsigned verbs)
+add_path(struct arena *a, struct json *paths, const char *name, const struct kind *kind,
+         enum subresource part, unsigned verbs)
 {
     struct json *path = json_object(a);
 
     for (unsigned i = 0; i < ARRAY_SIZE(operations); i++)
-        if (verbs & 1u << operations[i].verb
-            && allows(kind, part, operations[i].verb))
+        if (verbs & 1u << operations[i].verb && allows(kind, part, operations[i].verb))
             add_operation(a, path, kind, part, &operations[i]);
     if (path->count == 0)
         return;
@@ -205,52 +186,25 @@ add_path(struct arena *a,
 }
 
 void
-openapi_add_paths(struct arena *arena,
-                  struct json *paths,
-                  const struct kind *kind,
+openapi_add_paths(struct arena *arena, struct json *paths, const struct kind *kind,
                   bool upstream_alone)
 {
-    const char *root = arena_printf(arena,
-                                    "/%s/%s",
-                                    kind->group[0] != '\0' ? "apis" : "api",
-                                    kind->api_version);
-    const char *collection = arena_printf(
-        arena,
-        "%s/%s%s",
-        root,
-        kind->flags & KIND_NAMESPACED ? "namespaces/{namespace}/" : "",
-        kind->plural);
+    const char *root =
+        arena_printf(arena, "/%s/%s", kind->group[0] != '\0' ? "apis" : "api", kind->api_version);
+    const char *collection =
+        arena_printf(arena, "%s/%s%s", root,
+                     kind->flags & KIND_NAMESPACED ? "namespaces/{namespace}/" : "", kind->plural);
     enum subresource parts[N_SUBRESOURCES];
     unsigned n_parts = api_resources_parts(kind, upstream_alone, parts);
 
     if (kind->flags & KIND_NAMESPACED)
-        add_path(arena,
-                 paths,
-                 arena_printf(arena, "%s/%s", root, kind->plural),
-                 kind,
-                 SUBRESOURCE_NONE,
-                 1u << VERB_LIST);
-    add_path(arena,
-             paths,
-             collection,
-             kind,
-             SUBRESOURCE_NONE,
-             1u << VERB_CREATE | LISTS);
-    add_path(arena,
-             paths,
-             arena_printf(arena, "%s/{name}", collection),
-             kind,
-             SUBRESOURCE_NONE,
-             1u << VERB_GET | 1u << VERB_REPLACE | 1u << VERB_PATCH
-                 | 1u << VERB_DELETE);
+        add_path(arena, paths, arena_printf(arena, "%s/%s", root, kind->plural), kind,
+                 SUBRESOURCE_NONE, 1u << VERB_LIST);
+    add_path(arena, paths, collection, kind, SUBRESOURCE_NONE, 1u << VERB_CREATE | LISTS);
+    add_path(arena, paths, arena_printf(arena, "%s/{name}", collection), kind, SUBRESOURCE_NONE,
+             1u << VERB_GET | 1u << VERB_REPLACE | 1u << VERB_PATCH | 1u << VERB_DELETE);
     for (unsigned i = 0; i < n_parts; i++)
-        add_path(arena,
-                 paths,
-                 arena_printf(arena,
-                              "%s/{name}/%s",
-                              collection,
-                              subresource_name(parts[i])),
-                 kind,
-                 parts[i],
-                 ~LISTS);
+        add_path(arena, paths,
+                 arena_printf(arena, "%s/{name}/%s", collection, subresource_name(parts[i])), kind,
+                 parts[i], ~LISTS);
 }

@@ -13,7 +13,5 @@ struct arena;
 struct json;
 struct kind;
 
-void openapi_add_paths(struct arena *arena,
-                       struct json *paths,
-                       const struct kind *kind,
+void openapi_add_paths(struct arena *arena, struct json *paths, const struct kind *kind,
                        bool upstream_alone);

@@ -11,35 +11,15 @@
 
 /* Upstream's names. */
 static const char *const verbs[N_VERBS] = {
-    [VERB_GET] = "GET",
-    [VERB_LIST] = "LIST",
-    [VERB_WATCH] = "WATCH",
-    [VERB_CREATE] = "POST",
-    [VERB_REPLACE] = "PUT",
-    [VERB_PATCH] = "PATCH",
-    [VERB_DELETE] = "DELETE",
-    [VERB_DELETE_COLLECTION] = "DELETECOLLECTION",
+    [VERB_GET] = "GET",       [VERB_LIST] = "LIST",
+    [VERB_WATCH] = "WATCH",   [VERB_CREATE] = "POST",
+    [VERB_REPLACE] = "PUT",   [VERB_PATCH] = "PATCH",
+    [VERB_DELETE] = "DELETE", [VERB_DELETE_COLLECTION] = "DELETECOLLECTION",
 };
 
 static const double bounds[] = {
-    0.001,
-    0.005,
-    0.025,
-    0.05,
-    0.1,
-    0.2,
-    0.4,
-    0.6,
-    0.8,
-    1.0,
-    1.5,
-    2.0,
-    3.0,
-    5.0,
-    10.,
-    20.,
-    30.0,
-    60.0,
+    0.001, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6,  0.8,
+    1.0,   1.5,   2.0,   3.0,  5.0, 10., 20., 30.0, 60.0,
 };
 
 /* The metric series of one sort of request. Looking them up takes a hundredth
@@ -68,17 +48,13 @@ request_metrics_new(struct metric_registry *registry)
 {
     struct request_metrics *m = xnew(struct request_metrics);
 
-    m->total = metric_counter(registry,
-                              "apiserver_request_total",
-                              "HTTP requests that were answered.",
-                              "verb,resource,subresource,code");
-    m->duration = metric_histogram(registry,
-                                   "apiserver_request_duration_seconds",
+    m->total =
+        metric_counter(registry, "apiserver_request_total", "HTTP requests that were answered.",
+                       "verb,resource,subresource,code");
+    m->duration = metric_histogram(registry, "apiserver_request_duration_seconds",
                                    "Time from a request to its answer, "
                                    "without watches and logs.",
-                                   "verb,resource,subresource",
-                                   bounds,
-                                   ARRAY_SIZE(bounds));
+                                   "verb,resource,subresource", bounds, ARRAY_SIZE(bounds));
     return m;
 }
 
@@ -94,10 +70,9 @@ look_up(const struct request_metrics *m, struct sort *sort)
     const struct kind *kind = sort->kind;
     const char *verb = kind != NULL ? verbs[sort->verb] : "OTHER";
     const char *resource = kind != NULL ? kind->plural : "";
-    const char *subresource =
-        kind != NULL && sort->subresource != SUBRESOURCE_NONE
-            ? subresource_name(sort->subresource)
-            : "";
+    const char *subresource = kind != NULL && sort->subresource != SUBRESOURCE_NONE
+                                  ? subresource_name(sort->subresource)
+                                  : "";
     char code[8];
 
     snprintf(code, sizeof(code), "%d", sort->code % 1000);
@@ -128,9 +103,8 @@ sort_of(struct request_metrics *m, const struct request *q)
     };
     struct sort *kept = place_of(m, &sort);
 
-    if (kept->total == NULL || kept->kind != sort.kind
-        || kept->verb != sort.verb || kept->subresource != sort.subresource
-        || kept->code != sort.code) {
+    if (kept->total == NULL || kept->kind != sort.kind || kept->verb != sort.verb
+        || kept->subresource != sort.subresource || kept->code != sort.code) {
         look_up(m, &sort);
         *kept = sort;
     }
@@ -138,9 +112,7 @@ sort_of(struct request_metrics *m, const struct request *q)
 }
 
 void
-request_metrics_note(struct request_metrics *m,
-                     const struct request *q,
-                     int64_t took_us)
+request_metrics_note(struct request_metrics *m, const struct request *q, int64_t took_us)
 {
     const struct sort *sort;
 

@@ -26,6 +26,5 @@ struct request_metrics *request_metrics_new(struct metric_registry *registry);
 /* Counts a request whose reply is made, `took_us` after its arrival. Does
  * nothing when `metrics` is NULL.
  */
-void request_metrics_note(struct request_metrics *metrics,
-                          const struct request *q,
+void request_metrics_note(struct request_metrics *metrics, const struct request *q,
                           int64_t took_us);

@@ -36,8 +36,7 @@ unit_of(const char *resource)
     if (strcmp(resource, "cpu") == 0)
         return "cores";
     if (strcmp(resource, "memory") == 0 || strcmp(resource, "storage") == 0
-        || strcmp(resource, "ephemeral-storage") == 0
-        || resource_name_is_hugepages(resource))
+        || strcmp(resource, "ephemeral-storage") == 0 || resource_name_is_hugepages(resource))
         return "bytes";
     return strncmp(resource, "attachable-volumes-", 19) == 0 ? "integer" : "";
 }
@@ -59,10 +58,7 @@ text_or_none(const char *text)
 
 /* Names and label values need no escapes, because they are validated. */
 static void
-add_pod(struct strbuf *out,
-        const char *metric,
-        const struct pod *pod,
-        const struct pod_sums *sums)
+add_pod(struct strbuf *out, const char *metric, const struct pod *pod, const struct pod_sums *sums)
 {
     const struct pod_spec *spec = &pod->spec;
     char priority[24] = "";
@@ -76,14 +72,9 @@ add_pod(struct strbuf *out,
                       "%s{namespace=\"%s\",pod=\"%s\",node=\"%s\","
                       "scheduler=\"%s\",priority=\"%s\",resource=\"%s\","
                       "unit=\"%s\"}",
-                      metric,
-                      text_or_none(pod->meta.namespace),
-                      pod->meta.name,
-                      text_or_none(spec->node_name),
-                      text_or_none(spec->scheduler_name),
-                      priority,
-                      sums->items[i].name,
-                      unit_of(sums->items[i].name));
+                      metric, text_or_none(pod->meta.namespace), pod->meta.name,
+                      text_or_none(spec->node_name), text_or_none(spec->scheduler_name), priority,
+                      sums->items[i].name, unit_of(sums->items[i].name));
         add_value(out, &sums->items[i]);
     }
 }
@@ -100,10 +91,7 @@ has_ended(const struct pod *pod)
 }
 
 static void
-add_family(const struct stocktaking *t,
-           struct strbuf *out,
-           const char *metric,
-           const char *help,
+add_family(const struct stocktaking *t, struct strbuf *out, const char *metric, const char *help,
            bool is_of_limits)
 {
     strbuf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", metric, help, metric);
@@ -128,17 +116,13 @@ write_metrics(void *arg)
 {
     struct stocktaking *t = arg;
 
-    add_family(t,
-               &t->text,
-               "kube_pod_resource_limit",
+    add_family(t, &t->text, "kube_pod_resource_limit",
                "Resources limit for workloads on the cluster, broken down by "
                "pod. This shows the resource usage the scheduler and kubelet "
                "expect per pod for resources along with the unit for the "
                "resource if any.",
                true);
-    add_family(t,
-               &t->text,
-               "kube_pod_resource_request",
+    add_family(t, &t->text, "kube_pod_resource_request",
                "Resources requested by workloads on the cluster, broken down "
                "by pod. This shows the resource usage the scheduler and "
                "kubelet expect per pod for resources along with the unit for "
@@ -156,11 +140,8 @@ told(void *arg)
         object_unref(t->pods[i]);
     free(t->pods);
     q->server->is_counting_resources = false;
-    reply_text(&q->reply,
-               200,
-               METRIC_CONTENT_TYPE,
-               arena_memdup(q->arena, t->text.text, t->text.length + 1),
-               t->text.length);
+    reply_text(&q->reply, 200, METRIC_CONTENT_TYPE,
+               arena_memdup(q->arena, t->text.text, t->text.length + 1), t->text.length);
     strbuf_fini(&t->text);
     free(t);
     request_finish(q);
@@ -179,13 +160,12 @@ add(const struct object *pod, void *context)
 static void
 refuse(struct request *q, int code, const char *reason, const char *words)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = code,
-                   .reason = reason,
-                   .message = words,
-                   .retry_after_s = code == 429,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = code,
+                              .reason = reason,
+                              .message = words,
+                              .retry_after_s = code == 429,
+                          });
     request_finish(q);
 }
 
@@ -201,10 +181,7 @@ resource_metrics_serve(struct request *q, const char *path)
         return true;
     }
     if (q->server->is_counting_resources) {
-        refuse(q,
-               429,
-               "TooManyRequests",
-               "another client is being answered now; ask again");
+        refuse(q, 429, "TooManyRequests", "another client is being answered now; ask again");
         return true;
     }
     q->server->is_counting_resources = true;

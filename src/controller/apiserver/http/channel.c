@@ -59,10 +59,7 @@ is_sealed(const struct channel *c)
 
 /* Collects the pieces of the next `n` frames, with their seals. */
 static size_t
-gather(struct channel *c,
-       struct frame *const *frames,
-       size_t n,
-       char (*seals)[AUTH_FRAME_SIZE],
+gather(struct channel *c, struct frame *const *frames, size_t n, char (*seals)[AUTH_FRAME_SIZE],
        struct http_piece *pieces)
 {
     bool sealed = is_sealed(c);
@@ -72,10 +69,8 @@ gather(struct channel *c,
         if (sealed)
             pieces[count++] = (struct http_piece){
                 .bytes = seals[i],
-                .length = auth_grant_frame(c->grant,
-                                           frame_digest(frames[i]),
-                                           frame_length(frames[i]),
-                                           seals[i]),
+                .length = auth_grant_frame(c->grant, frame_digest(frames[i]),
+                                           frame_length(frames[i]), seals[i]),
             };
         frame_take_pieces(frames[i], &pieces[count]);
         count += frame_count_pieces(frames[i]);
@@ -158,9 +153,7 @@ channel_flush(struct dispatch_entry *entry)
 }
 
 static void
-stream_closed(struct http_stream *s,
-              enum http_stream_end_reason reason,
-              void *arg)
+stream_closed(struct http_stream *s, enum http_stream_end_reason reason, void *arg)
 {
     struct channel *c = arg;
 
@@ -183,10 +176,7 @@ stream_drained(struct http_stream *s, void *arg)
  * because streams have sessions, not credentials.
  */
 static void
-add_seal(const char *name,
-         const char *value,
-         const struct error *err,
-         void *arg)
+add_seal(const char *name, const char *value, const struct error *err, void *arg)
 {
     struct http_request *http = arg;
 
@@ -197,10 +187,8 @@ add_seal(const char *name,
 }
 
 struct channel *
-channel_open(struct dispatch *dispatch,
-             struct http_request *http TAKES,
-             struct auth_grant *grant TAKES,
-             const char *content_type,
+channel_open(struct dispatch *dispatch, struct http_request *http TAKES,
+             struct auth_grant *grant TAKES, const char *content_type,
              const struct channel_callbacks *callbacks)
 {
     struct channel *c = xnew(struct channel);

@@ -38,10 +38,8 @@ struct channel_callbacks {
  */
 void channel_free(struct channel *channel);
 void channel_cut(struct channel *channel);
-struct channel *channel_open(struct dispatch *dispatch,
-                             struct http_request *http TAKES,
-                             struct auth_grant *grant TAKES,
-                             const char *content_type,
+struct channel *channel_open(struct dispatch *dispatch, struct http_request *http TAKES,
+                             struct auth_grant *grant TAKES, const char *content_type,
                              const struct channel_callbacks *callbacks);
 
 /* Change. channel_flush is the function that dispatch calls. */

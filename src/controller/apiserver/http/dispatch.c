@@ -77,8 +77,7 @@ go_round(struct dispatch *d)
         d->spent_us = 0;
     }
     while (!list_is_empty(&d->round) && spent_us < SLICE_US) {
-        struct dispatch_entry *entry =
-            container_of(d->round.next, struct dispatch_entry, link);
+        struct dispatch_entry *entry = container_of(d->round.next, struct dispatch_entry, link);
 
         dispatch_forget(entry);
         d->flush(entry);
@@ -158,8 +157,7 @@ dispatch_forget(struct dispatch_entry *entry)
 static bool
 is_joined(const struct dispatch *d, struct frame *const *frames, size_t n)
 {
-    return n == d->n_frames
-           && memcmp(frames, d->frames, n * sizeof(*frames)) == 0;
+    return n == d->n_frames && memcmp(frames, d->frames, n * sizeof(*frames)) == 0;
 }
 
 struct frame *

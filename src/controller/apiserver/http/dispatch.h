@@ -31,8 +31,7 @@ typedef void dispatch_fn(struct dispatch_entry *entry);
 
 /* Life. When free is called, no entry is planned any more. */
 void dispatch_free(struct dispatch *dispatch);
-struct dispatch *dispatch_new(struct loop *loop, dispatch_fn *flush)
-    OWNED_BY(dispatch_free);
+struct dispatch *dispatch_new(struct loop *loop, dispatch_fn *flush) OWNED_BY(dispatch_free);
 
 /* Change. Planned entries are flushed at the end of the turn or a little later;
  * dispatch_forget cancels that.
@@ -44,5 +43,4 @@ void dispatch_forget(struct dispatch_entry *entry);
  * frames that are sent to other channels, too.
  */
 #define DISPATCH_JOINED 64
-struct frame *
-dispatch_join(struct dispatch *dispatch, struct frame *const *frames, size_t n);
+struct frame *dispatch_join(struct dispatch *dispatch, struct frame *const *frames, size_t n);

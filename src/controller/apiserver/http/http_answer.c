@@ -60,9 +60,7 @@ add_headers(struct http_answer *d)
         /* The text is a quoted string: quotes and backslashes are escaped. */
         char *to = text + snprintf(text, sizeof(text), "299 - \"");
 
-        for (const char *c = r->warnings[i];
-             *c != '\0' && to < text + sizeof(text) - 4;
-             c++) {
+        for (const char *c = r->warnings[i]; *c != '\0' && to < text + sizeof(text) - 4; c++) {
             if (*c == '"' || *c == '\\')
                 *to++ = '\\';
             *to++ = *c;
@@ -71,9 +69,7 @@ add_headers(struct http_answer *d)
         http_request_add_header(d->http, "Warning", text);
     }
     for (size_t i = 0; i < r->n_headers; i++)
-        http_request_add_header(d->http,
-                                r->headers[i].name,
-                                r->headers[i].value);
+        http_request_add_header(d->http, r->headers[i].name, r->headers[i].value);
     if (r->retry_after_s > 0) {
         snprintf(text, sizeof(text), "%d", (int)r->retry_after_s);
         http_request_add_header(d->http, "Retry-After", text);
@@ -106,11 +102,7 @@ send_frames(struct http_answer *d)
         frame_take_pieces(d->frames[i], &pieces[count]);
         count += frame_count_pieces(d->frames[i]);
     }
-    http_request_reply_pieces(d->http,
-                              d->q->reply.code,
-                              content_type(d),
-                              pieces,
-                              count);
+    http_request_reply_pieces(d->http, d->q->reply.code, content_type(d), pieces, count);
     free(pieces);
     http_answer_free(d);
 }
@@ -123,11 +115,7 @@ sealed(const char *name, const char *value, const struct error *err, void *arg)
     if (err != NULL) {
         /* Without a seal the client could not trust the answer: send none. */
         log_warning("cannot sign an answer: %s", err->text);
-        http_request_reply(d->http,
-                           503,
-                           "text/plain; charset=utf-8",
-                           err->text,
-                           strlen(err->text));
+        http_request_reply(d->http, 503, "text/plain; charset=utf-8", err->text, strlen(err->text));
         http_answer_free(d);
         return;
     }
@@ -146,12 +134,8 @@ finish(struct http_answer *d)
     }
     digest_sum_end(d->sum, &d->digest);
     d->sum = NULL;
-    auth_grant_seal(d->grant,
-                    d->q->reply.code,
-                    content_type(d) != NULL ? content_type(d) : "",
-                    &d->digest,
-                    sealed,
-                    d);
+    auth_grant_seal(d->grant, d->q->reply.code, content_type(d) != NULL ? content_type(d) : "",
+                    &d->digest, sealed, d);
 }
 
 static struct frame *
@@ -181,18 +165,13 @@ is_slow(const struct http_answer *d)
 static bool
 write_some(struct time_slice *time_slice)
 {
-    struct http_answer *d =
-        container_of(time_slice, struct http_answer, time_slice);
+    struct http_answer *d = container_of(time_slice, struct http_answer, time_slice);
     struct reply *reply = &d->q->reply;
-    struct frame *frame =
-        d->n_frames > 0 ? d->frames[d->n_frames - 1] : add_frame(d);
+    struct frame *frame = d->n_frames > 0 ? d->frames[d->n_frames - 1] : add_frame(d);
     size_t from = d->written;
     /* When the client has gone, the rest is not written. */
     bool more = !http_request_is_closed(d->http)
-                && render_list_some(frame,
-                                    &d->view,
-                                    reply,
-                                    &d->written,
+                && render_list_some(frame, &d->view, reply, &d->written,
                                     is_slow(d) ? PER_GO_SLOWLY : PER_GO);
 
     reply_drop_objects(reply, from, d->written);
@@ -214,9 +193,7 @@ is_long(const struct http_answer *d)
 }
 
 void
-http_answer_start(struct request *q,
-                  const struct view *view,
-                  struct http_request *http,
+http_answer_start(struct request *q, const struct view *view, struct http_request *http,
                   struct auth_grant *grant)
 {
     struct http_answer *d = xnew(struct http_answer);

@@ -17,7 +17,5 @@ struct request;
 struct view;
 
 /* The grant may be NULL. The view is copied, and its time is set here. */
-void http_answer_start(struct request *q TAKES,
-                       const struct view *view,
-                       struct http_request *http TAKES,
-                       struct auth_grant *grant TAKES);
+void http_answer_start(struct request *q TAKES, const struct view *view,
+                       struct http_request *http TAKES, struct auth_grant *grant TAKES);

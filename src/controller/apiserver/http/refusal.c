@@ -30,11 +30,10 @@ refusal_word(int status, const char *why, struct strbuf *out, void *arg)
 
     (void)arg;
     reply_init(&reply, arena);
-    reply_fail(&reply,
-               &(struct reply_failure){.code = status,
-                                       .reason = reason_of(status),
-                                       .message = why,
-                                       .retry_after_s = status == 503});
+    reply_fail(&reply, &(struct reply_failure){.code = status,
+                                               .reason = reason_of(status),
+                                               .message = why,
+                                               .retry_after_s = status == 503});
     json_print(reply.tree, out);
     reply_fini(&reply);
     return "application/json";

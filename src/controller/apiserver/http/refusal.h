@@ -11,5 +11,4 @@
 struct strbuf;
 
 /* An http_refusal_fn. */
-const char *
-refusal_word(int status, const char *why, struct strbuf *out, void *arg);
+const char *refusal_word(int status, const char *why, struct strbuf *out, void *arg);

@@ -20,19 +20,16 @@
 static bool
 is_metadata_form(const struct view *view)
 {
-    return view->accept.form == ACCEPT_METADATA
-           || view->accept.form == ACCEPT_METADATA_LIST;
+    return view->accept.form == ACCEPT_METADATA || view->accept.form == ACCEPT_METADATA_LIST;
 }
 
 static void
 begin_partial(struct frame *out, const struct view *view)
 {
-    frame_add(out,
-              view->accept.is_v1beta1
-                  ? "{\"kind\":\"PartialObjectMetadata\","
-                    "\"apiVersion\":\"meta.k8s.io/v1beta1\",\"metadata\":"
-                  : "{\"kind\":\"PartialObjectMetadata\","
-                    "\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+    frame_add(out, view->accept.is_v1beta1 ? "{\"kind\":\"PartialObjectMetadata\","
+                                             "\"apiVersion\":\"meta.k8s.io/v1beta1\",\"metadata\":"
+                                           : "{\"kind\":\"PartialObjectMetadata\","
+                                             "\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
 }
 
 static void
@@ -46,9 +43,7 @@ add_tree(struct frame *out, const struct json *tree)
 
 /* Adds the slice by reference when the object holds its whole text. */
 static void
-add_slice(struct frame *out,
-          const struct object *object,
-          struct object_slice slice)
+add_slice(struct frame *out, const struct object *object, struct object_slice slice)
 {
     if (object_is_whole(object))
         frame_add_slice(out, object, slice.from, slice.length);
@@ -72,11 +67,8 @@ add_whole(struct frame *out, const struct object *object, bool with_kind)
 }
 
 static void
-add_redacted(struct frame *out,
-             const struct view *view,
-             const struct object *object,
-             bool metadata_alone,
-             bool with_kind)
+add_redacted(struct frame *out, const struct view *view, const struct object *object,
+             bool metadata_alone, bool with_kind)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *tree = object_tree(object, arena);
@@ -96,30 +88,21 @@ add_redacted(struct frame *out,
 }
 
 static void
-add_metadata(struct frame *out,
-             const struct view *view,
-             const struct object *object)
+add_metadata(struct frame *out, const struct view *view, const struct object *object)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
     begin_partial(out, view);
-    add_slice(
-        out,
-        object,
-        object_slice_metadata(object_text(object, arena), object->length));
+    add_slice(out, object, object_slice_metadata(object_text(object, arena), object->length));
     frame_add(out, "}");
 }
 
 static void
-add_object(struct frame *out,
-           const struct view *view,
-           const struct object *stored,
-           bool metadata_alone,
-           bool with_kind)
+add_object(struct frame *out, const struct view *view, const struct object *stored,
+           bool metadata_alone, bool with_kind)
 {
     CLEANUP(object_unrefp)
-    const struct object *object =
-        object_as(stored, view->kind != NULL ? view->kind : stored->kind);
+    const struct object *object = object_as(stored, view->kind != NULL ? view->kind : stored->kind);
 
     if (!authorization_reads_whole(view->principal, object))
         add_redacted(out, view, object, metadata_alone, with_kind);
@@ -132,9 +115,7 @@ add_object(struct frame *out,
 static void
 add_list_meta(struct frame *out, const struct reply *r)
 {
-    frame_printf(out,
-                 "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"",
-                 r->revision);
+    frame_printf(out, "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"", r->revision);
     if (r->continue_token != NULL)
         frame_printf(out, ",\"continue\":\"%s\"", r->continue_token);
     if (r->remaining >= 0)
@@ -165,21 +146,16 @@ add_row(struct frame *out, const struct view *view, const struct object *object)
 static void
 begin_table(struct frame *out, const struct view *view)
 {
-    frame_printf(out,
-                 "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",",
+    frame_printf(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",",
                  view->accept.is_v1beta1 ? "v1beta1" : "v1");
 }
 
 static void
-add_table(struct frame *out,
-          const struct view *view,
-          const struct object *object,
+add_table(struct frame *out, const struct view *view, const struct object *object,
           bool with_columns)
 {
     begin_table(out, view);
-    frame_printf(out,
-                 "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"},",
-                 object->revision);
+    frame_printf(out, "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"},", object->revision);
     table_render_columns(out, view, object->kind, with_columns);
     frame_add(out, ",\"rows\":[");
     add_row(out, view, object);
@@ -187,9 +163,7 @@ add_table(struct frame *out,
 }
 
 static void
-begin_table_list(struct frame *out,
-                 const struct view *view,
-                 const struct reply *r)
+begin_table_list(struct frame *out, const struct view *view, const struct reply *r)
 {
     begin_table(out, view);
     add_list_meta(out, r);
@@ -202,13 +176,10 @@ static void
 begin_list(struct frame *out, const struct view *view, const struct reply *r)
 {
     if (is_metadata_form(view))
-        frame_add(out,
-                  "{\"kind\":\"PartialObjectMetadataList\","
-                  "\"apiVersion\":\"meta.k8s.io/v1\",");
+        frame_add(out, "{\"kind\":\"PartialObjectMetadataList\","
+                       "\"apiVersion\":\"meta.k8s.io/v1\",");
     else
-        frame_printf(out,
-                     "{\"kind\":\"%s\",\"apiVersion\":\"%s\",",
-                     r->kind->list_name,
+        frame_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", r->kind->list_name,
                      r->kind->api_version);
     add_list_meta(out, r);
     frame_add(out, ",\"items\":[");
@@ -216,9 +187,7 @@ begin_list(struct frame *out, const struct view *view, const struct reply *r)
 
 /* Adds one item of a list. */
 static void
-add_item(struct frame *out,
-         const struct view *view,
-         const struct object *object)
+add_item(struct frame *out, const struct view *view, const struct object *object)
 {
     if (view->accept.form == ACCEPT_TABLE)
         add_row(out, view, object);
@@ -227,9 +196,7 @@ add_item(struct frame *out,
 }
 
 static void
-begin_any_list(struct frame *out,
-               const struct view *view,
-               const struct reply *r)
+begin_any_list(struct frame *out, const struct view *view, const struct reply *r)
 {
     if (view->accept.form == ACCEPT_TABLE)
         begin_table_list(out, view, r);
@@ -249,9 +216,7 @@ tree_of(struct arena *arena, const struct frame *frame)
 }
 
 static void
-print_otherwise(const struct view *view,
-                const struct json *tree,
-                struct strbuf *out)
+print_otherwise(const struct view *view, const struct json *tree, struct strbuf *out)
 {
     if (view->accept.is_yaml) {
         yaml_print(tree, out);
@@ -266,10 +231,7 @@ print_otherwise(const struct view *view,
 
 /* Adds the lines before those of the items, or the lines after them. */
 static void
-add_around(struct frame *out,
-           const struct view *view,
-           const struct reply *r,
-           bool is_behind)
+add_around(struct frame *out, const struct view *view, const struct reply *r, bool is_behind)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(frame_unrefp) struct frame *plain = frame_new();
@@ -293,10 +255,7 @@ add_around(struct frame *out,
  * JSON the lines of the list's brackets are cut off.
  */
 static void
-add_item_otherwise(struct frame *out,
-                   const struct view *view,
-                   const struct reply *r,
-                   size_t i)
+add_item_otherwise(struct frame *out, const struct view *view, const struct reply *r, size_t i)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(frame_unrefp) struct frame *plain = frame_new();
@@ -323,10 +282,7 @@ add_item_otherwise(struct frame *out,
 }
 
 static void
-add_some_otherwise(struct frame *out,
-                   const struct view *view,
-                   const struct reply *r,
-                   size_t from,
+add_some_otherwise(struct frame *out, const struct view *view, const struct reply *r, size_t from,
                    size_t to)
 {
     if (from == 0)
@@ -350,10 +306,7 @@ packed_bytes(const struct reply *r, size_t from, size_t to)
 }
 
 bool
-render_list_some(struct frame *out,
-                 const struct view *view,
-                 const struct reply *r,
-                 size_t *at,
+render_list_some(struct frame *out, const struct view *view, const struct reply *r, size_t *at,
                  size_t most)
 {
     bool is_table = view->accept.form == ACCEPT_TABLE;
@@ -390,9 +343,8 @@ add_list(struct frame *out, const struct view *view, const struct reply *r)
     plain.accept.is_yaml = plain.accept.is_pretty = false;
     if (is_metadata_form(view) && r->n_objects == 0) {
         /* As upstream: `items` is null. */
-        frame_add(out,
-                  "{\"kind\":\"PartialObjectMetadataList\","
-                  "\"apiVersion\":\"meta.k8s.io/v1\",");
+        frame_add(out, "{\"kind\":\"PartialObjectMetadataList\","
+                       "\"apiVersion\":\"meta.k8s.io/v1\",");
         add_list_meta(out, r);
         frame_add(out, ",\"items\":null}");
         return;
@@ -403,18 +355,16 @@ add_list(struct frame *out, const struct view *view, const struct reply *r)
 bool
 render_check(const struct view *view, struct reply *reply)
 {
-    if (reply->form != REPLY_OBJECT
-        || view->accept.form != ACCEPT_METADATA_LIST)
+    if (reply->form != REPLY_OBJECT || view->accept.form != ACCEPT_METADATA_LIST)
         return true;
     reply_fail(reply,
                &(struct reply_failure){
                    .code = 406,
                    .reason = "NotAcceptable",
-                   .message = arena_printf(
-                       reply->arena,
-                       "you requested PartialObjectMetadataList, but the "
-                       "requested object is not a list (*core.%s)",
-                       reply->object->kind->name),
+                   .message = arena_printf(reply->arena,
+                                           "you requested PartialObjectMetadataList, but the "
+                                           "requested object is not a list (*core.%s)",
+                                           reply->object->kind->name),
                });
     return false;
 }
@@ -445,9 +395,7 @@ add_reply(struct frame *out, const struct view *view, const struct reply *r)
 
 /* Makes YAML or indented JSON from the tree of the plain JSON. */
 static void
-add_otherwise(struct frame *out,
-              const struct view *view,
-              const struct reply *reply)
+add_otherwise(struct frame *out, const struct view *view, const struct reply *reply)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(frame_unrefp) struct frame *plain = frame_new();
@@ -461,19 +409,16 @@ add_otherwise(struct frame *out,
 void
 render_reply(struct frame *out, const struct view *view, struct reply *reply)
 {
-    if ((view->accept.is_yaml || view->accept.is_pretty)
-        && reply->form != REPLY_TEXT && reply->form != REPLY_NONE)
+    if ((view->accept.is_yaml || view->accept.is_pretty) && reply->form != REPLY_TEXT
+        && reply->form != REPLY_NONE)
         add_otherwise(out, view, reply);
     else
         add_reply(out, view, reply);
 }
 
 void
-render_event(struct frame *out,
-             const struct view *view,
-             const char *type,
-             const struct object *object,
-             bool with_columns)
+render_event(struct frame *out, const struct view *view, const char *type,
+             const struct object *object, bool with_columns)
 {
     frame_printf(out, "{\"type\":\"%s\",\"object\":", type);
     if (view->accept.form == ACCEPT_TABLE)
@@ -484,37 +429,27 @@ render_event(struct frame *out,
 }
 
 static void
-add_bookmark_object(struct frame *out,
-                    const struct kind *kind,
-                    bool metadata_alone,
-                    int64_t revision,
-                    bool is_initial_end)
+add_bookmark_object(struct frame *out, const struct kind *kind, bool metadata_alone,
+                    int64_t revision, bool is_initial_end)
 {
-    frame_printf(
-        out,
-        "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{"
-        "\"resourceVersion\":\"%" PRId64 "\",\"creationTimestamp\":null%s}}",
-        metadata_alone ? "PartialObjectMetadata" : kind->name,
-        metadata_alone ? "meta.k8s.io/v1" : kind->api_version,
-        revision,
-        is_initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":"
-                         "\"true\"}"
-                       : "");
+    frame_printf(out,
+                 "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{"
+                 "\"resourceVersion\":\"%" PRId64 "\",\"creationTimestamp\":null%s}}",
+                 metadata_alone ? "PartialObjectMetadata" : kind->name,
+                 metadata_alone ? "meta.k8s.io/v1" : kind->api_version, revision,
+                 is_initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":"
+                                  "\"true\"}"
+                                : "");
 }
 
 void
-render_bookmark(struct frame *out,
-                const struct view *view,
-                const struct kind *kind,
-                int64_t revision,
-                bool is_initial_end)
+render_bookmark(struct frame *out, const struct view *view, const struct kind *kind,
+                int64_t revision, bool is_initial_end)
 {
     frame_add(out, "{\"type\":\"BOOKMARK\",\"object\":");
     if (view->accept.form == ACCEPT_TABLE) {
         begin_table(out, view);
-        frame_printf(out,
-                     "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"},",
-                     revision);
+        frame_printf(out, "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"},", revision);
         table_render_columns(out, view, kind, false);
         frame_add(out, ",\"rows\":[");
         table_render_empty_row(out, view, kind);
@@ -522,10 +457,6 @@ render_bookmark(struct frame *out,
         add_bookmark_object(out, kind, true, revision, is_initial_end);
         frame_add(out, "}]}");
     } else
-        add_bookmark_object(out,
-                            kind,
-                            is_metadata_form(view),
-                            revision,
-                            is_initial_end);
+        add_bookmark_object(out, kind, is_metadata_form(view), revision, is_initial_end);
     frame_add(out, "}\n");
 }

@@ -20,30 +20,20 @@ struct view;
 
 /* Returns false when the reply cannot have this form; it is a 406 then. */
 bool render_check(const struct view *view, struct reply *reply);
-void
-render_reply(struct frame *out, const struct view *view, struct reply *reply);
+void render_reply(struct frame *out, const struct view *view, struct reply *reply);
 
 /* Writes at most `most` further objects of a list, in any form. *at counts the
  * objects written so far, and is 0 at first. Returns false when the list is
  * complete.
  */
-bool render_list_some(struct frame *out,
-                      const struct view *view,
-                      const struct reply *reply,
-                      size_t *at,
-                      size_t most);
+bool render_list_some(struct frame *out, const struct view *view, const struct reply *reply,
+                      size_t *at, size_t most);
 
 /* Writes one line of a watch. Only the first event of a Table has the columns.
  */
-void render_event(struct frame *out,
-                  const struct view *view,
-                  const char *type,
-                  const struct object *object,
-                  bool with_columns);
+void render_event(struct frame *out, const struct view *view, const char *type,
+                  const struct object *object, bool with_columns);
 
 /* Writes a bookmark. `is_initial_end`: it ends the initial events. */
-void render_bookmark(struct frame *out,
-                     const struct view *view,
-                     const struct kind *kind,
-                     int64_t revision,
-                     bool is_initial_end);
+void render_bookmark(struct frame *out, const struct view *view, const struct kind *kind,
+                     int64_t revision, bool is_initial_end);

@@ -35,23 +35,14 @@ reads_whole(const struct table_access *access, const struct object *object)
 }
 
 static void
-visit_index(const struct table_access *access,
-            const struct kind *kind,
-            unsigned index,
-            const char *value,
-            bool (*visit)(const struct object *object, void *context),
+visit_index(const struct table_access *access, const struct kind *kind, unsigned index,
+            const char *value, bool (*visit)(const struct object *object, void *context),
             void *context)
 {
     const struct view_access *a = (const struct view_access *)access;
 
     if (a->view->store != NULL)
-        store_visit_index(a->view->store,
-                          kind,
-                          index,
-                          STORE_PUBLISHED,
-                          value,
-                          visit,
-                          context);
+        store_visit_index(a->view->store, kind, index, STORE_PUBLISHED, value, visit, context);
 }
 
 static const struct table *
@@ -76,17 +67,13 @@ add_column(struct strbuf *text, const struct table_column *column)
     strbuf_printf(text,
                   "{\"name\":\"%s\",\"type\":\"%s\",\"format\":\"%s\","
                   "\"description\":",
-                  column->name,
-                  types[column->type],
-                  column->format != NULL ? column->format : "");
+                  column->name, types[column->type], column->format != NULL ? column->format : "");
     json_print_string(column->help, strlen(column->help), text);
     strbuf_printf(text, ",\"priority\":%d}", column->priority);
 }
 
 void
-table_render_columns(struct frame *out,
-                     const struct view *view,
-                     const struct kind *kind,
+table_render_columns(struct frame *out, const struct view *view, const struct kind *kind,
                      bool are_wanted)
 {
     const struct table *table = find_table(view, kind);
@@ -107,9 +94,7 @@ table_render_columns(struct frame *out,
 }
 
 void
-table_render_row(struct frame *out,
-                 const struct view *view,
-                 const struct object *object)
+table_render_row(struct frame *out, const struct view *view, const struct object *object)
 {
     const struct table *table = find_table(view, object->kind);
     const struct view_access access = {
@@ -138,9 +123,7 @@ table_render_row(struct frame *out,
 }
 
 void
-table_render_empty_row(struct frame *out,
-                       const struct view *view,
-                       const struct kind *kind)
+table_render_empty_row(struct frame *out, const struct view *view, const struct kind *kind)
 {
     static const char *const empty[] = {
         [TABLE_STRING] = "\"\"",

@@ -19,13 +19,7 @@ struct view;
 /* The parts of a Table. A row is not closed: its object follows. An empty row
  * has no object.
  */
-void table_render_columns(struct frame *out,
-                          const struct view *view,
-                          const struct kind *kind,
+void table_render_columns(struct frame *out, const struct view *view, const struct kind *kind,
                           bool are_wanted);
-void table_render_row(struct frame *out,
-                      const struct view *view,
-                      const struct object *object);
-void table_render_empty_row(struct frame *out,
-                            const struct view *view,
-                            const struct kind *kind);
+void table_render_row(struct frame *out, const struct view *view, const struct object *object);
+void table_render_empty_row(struct frame *out, const struct view *view, const struct kind *kind);

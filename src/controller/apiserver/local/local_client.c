@@ -82,9 +82,7 @@ abandon_call(void *arg)
 }
 
 static void
-fill_reply(const struct local_call *call,
-           struct client_reply *reply,
-           struct status *status,
+fill_reply(const struct local_call *call, struct client_reply *reply, struct status *status,
            char revision[24])
 {
     const struct reply *r = &call->q->reply;
@@ -138,8 +136,7 @@ render_text(struct local_call *call)
         .now_us = clock_real_us(q->server->clock),
     };
 
-    if (!accept_parse(call->accept, &view.accept, &q->reply)
-        || !render_check(&view, &q->reply))
+    if (!accept_parse(call->accept, &view.accept, &q->reply) || !render_check(&view, &q->reply))
         return;
     render_reply(frame, &view, &q->reply);
     frame_copy(frame, &text);
@@ -235,8 +232,8 @@ copy_request(struct local_call *call, const struct client_request *request)
         q->route.subresource = subresource_parse(request->subresource);
     q->format = format_of(request->verb);
     q->body = request->body;
-    call->is_on_behalf = request->on_behalf_of != NULL
-                         && object_owner(request->on_behalf_of, &call->uid);
+    call->is_on_behalf =
+        request->on_behalf_of != NULL && object_owner(request->on_behalf_of, &call->uid);
     q->submission_key = copy_text(q->arena, request->submission_key);
     local_query_start(&query, q->arena, request->query);
     local_query_add(&query, "labelSelector", request->label_selector);
@@ -244,9 +241,7 @@ copy_request(struct local_call *call, const struct client_request *request)
     local_query_add(&query, "continue", request->continue_token);
     local_query_add(&query, "resourceVersion", request->resource_version);
     if (request->limit > 0)
-        local_query_add(&query,
-                        "limit",
-                        arena_printf(q->arena, "%" PRId64, request->limit));
+        local_query_add(&query, "limit", arena_printf(q->arena, "%" PRId64, request->limit));
     call->parameters = query.items;
     call->n_parameters = query.count;
     call->is_text = request->raw || request->accept != NULL;
@@ -254,11 +249,8 @@ copy_request(struct local_call *call, const struct client_request *request)
 }
 
 static struct client_call *
-local_client_call(struct client *client,
-                  struct arena *arena TAKES,
-                  const struct client_request *request,
-                  client_done_fn *done,
-                  void *context)
+local_client_call(struct client *client, struct arena *arena TAKES,
+                  const struct client_request *request, client_done_fn *done, void *context)
 {
     struct local_client *p = container_of(client, struct local_client, client);
     struct local_call *call = xnew(struct local_call);
@@ -296,8 +288,7 @@ local_client_abandon(struct client *client)
     error_set(&err, -ECANCELED, "this component of the controller is stopping");
     list_take_over(&calls, &p->calls);
     while (!list_is_empty(&calls)) {
-        struct local_call *call =
-            container_of(calls.next, struct local_call, link);
+        struct local_call *call = container_of(calls.next, struct local_call, link);
         client_done_fn *done = call->done;
 
         local_client_cancel(&call->call);
@@ -308,9 +299,7 @@ local_client_abandon(struct client *client)
 /* The client */
 
 static void
-local_client_respond(struct client *client,
-                     client_respond_fn *respond,
-                     void *context)
+local_client_respond(struct client *client, client_respond_fn *respond, void *context)
 {
     struct local_client *p = container_of(client, struct local_client, client);
 
@@ -342,9 +331,7 @@ static const struct client_ops ops = {
 };
 
 struct client *
-local_client_new(struct apiserver *server,
-                 struct loop *loop,
-                 const struct principal *principal)
+local_client_new(struct apiserver *server, struct loop *loop, const struct principal *principal)
 {
     struct local_client *p = xnew(struct local_client);
 

@@ -14,6 +14,5 @@ struct principal;
 /* The principal outlives the client. Free the client on its thread, before the
  * server is freed.
  */
-struct client *local_client_new(struct apiserver *server,
-                                struct loop *loop,
+struct client *local_client_new(struct apiserver *server, struct loop *loop,
                                 const struct principal *principal);

@@ -26,10 +26,8 @@ struct local_client {
 /* The watch functions of client_ops (local_watch.c), and one that stops all
  * watches.
  */
-struct client_watch *
-local_watch_start(struct client *client,
-                  const struct client_watch_request *request,
-                  client_event_fn *event,
-                  void *context);
+struct client_watch *local_watch_start(struct client *client,
+                                       const struct client_watch_request *request,
+                                       client_event_fn *event, void *context);
 void local_watch_stop(struct client_watch *base);
 void local_watch_stop_all(struct local_client *p);

@@ -29,20 +29,15 @@ add_query(struct local_query *query, const char *text)
     strbuf_printf(&path, "/?%s", text);
     if (target_parse(path.text, &target) < 0)
         return;
-    query->items = arena_new_array(query->arena,
-                                   struct parameter,
-                                   target.n_parameters + 8);
+    query->items = arena_new_array(query->arena, struct parameter, target.n_parameters + 8);
     for (size_t i = 0; i < target.n_parameters; i++)
-        local_query_add(query,
-                        arena_strdup(query->arena, target.parameters[i].name),
+        local_query_add(query, arena_strdup(query->arena, target.parameters[i].name),
                         target.parameters[i].value);
     target_fini(&target);
 }
 
 void
-local_query_start(struct local_query *query,
-                  struct arena *arena,
-                  const char *text)
+local_query_start(struct local_query *query, struct arena *arena, const char *text)
 {
     query->arena = arena;
     query->count = 0;

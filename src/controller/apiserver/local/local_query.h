@@ -20,10 +20,7 @@ struct local_query {
 /* Starts with the parameters of `text`, or with none (NULL). Has room for eight
  * more.
  */
-void local_query_start(struct local_query *query,
-                       struct arena *arena,
-                       const char *text);
+void local_query_start(struct local_query *query, struct arena *arena, const char *text);
 
 /* Adds nothing when the value is NULL. */
-void
-local_query_add(struct local_query *query, const char *name, const char *value);
+void local_query_add(struct local_query *query, const char *name, const char *value);

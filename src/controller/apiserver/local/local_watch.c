@@ -91,8 +91,8 @@ deliver_end(struct event_buffer *buffer, int code)
     struct status status = {
         .status = "Failure",
         .reason = code == 410 ? "Expired" : "BadRequest",
-        .message = code == 410 ? "the change log does not reach back that far"
-                               : "the watch was refused",
+        .message =
+            code == 410 ? "the change log does not reach back that far" : "the watch was refused",
         .code = code,
     };
     struct client_event event = {.type = CLIENT_ERROR, .status = &status};
@@ -186,13 +186,8 @@ begin_feed(void *arg)
     struct request *q = buffer->q;
     int64_t revision;
 
-    if (!options_parse(&q->options,
-                       q->arena,
-                       &q->route,
-                       q->options.parameters,
-                       q->options.n_parameters,
-                       NULL,
-                       &q->reply)
+    if (!options_parse(&q->options, q->arena, &q->route, q->options.parameters,
+                       q->options.n_parameters, NULL, &q->reply)
         || !authorization_check(q))
         end_buffer(buffer, q->reply.code);
     else if (feed_open(q, buffer_event, buffer, &revision, &buffer->feed) < 0)
@@ -210,10 +205,8 @@ end_feed(void *arg)
 }
 
 struct client_watch *
-local_watch_start(struct client *client,
-                  const struct client_watch_request *request,
-                  client_event_fn *event,
-                  void *context)
+local_watch_start(struct client *client, const struct client_watch_request *request,
+                  client_event_fn *event, void *context)
 {
     struct local_client *p = container_of(client, struct local_client, client);
     struct event_buffer *buffer = xnew(struct event_buffer);
@@ -230,9 +223,8 @@ local_watch_start(struct client *client,
     q->principal = p->principal;
     q->route.verb = VERB_WATCH;
     q->route.kind = request->kind;
-    q->route.namespace = request->namespace != NULL
-                             ? arena_strdup(q->arena, request->namespace)
-                             : NULL;
+    q->route.namespace =
+        request->namespace != NULL ? arena_strdup(q->arena, request->namespace) : NULL;
     local_query_start(&query, q->arena, NULL);
     local_query_add(&query, "labelSelector", request->label_selector);
     local_query_add(&query, "fieldSelector", request->field_selector);
@@ -247,8 +239,7 @@ local_watch_start(struct client *client,
 void
 local_watch_stop(struct client_watch *base)
 {
-    struct event_buffer *buffer =
-        container_of(base, struct event_buffer, watch);
+    struct event_buffer *buffer = container_of(base, struct event_buffer, watch);
     struct loop *server_loop = buffer->q->server->loop;
 
     buffer->event = NULL;

@@ -26,5 +26,4 @@ void mailbox_close(struct mailbox *mailbox);
 /* Runs `fn` on the client's thread, in the order of the calls. If the mailbox
  * was closed, runs `abandoned` on the API's thread instead.
  */
-void
-mailbox_post(struct mailbox *mailbox, loop_fn fn, loop_fn abandoned, void *arg);
+void mailbox_post(struct mailbox *mailbox, loop_fn fn, loop_fn abandoned, void *arg);

@@ -45,8 +45,7 @@ become(struct request *q, const struct user *u)
 
     principal_of_identity(&identity, q->server->policy, principal);
     principal->name = arena_strdup(q->arena, u->name);
-    principal->groups =
-        arena_memdup(q->arena, u->groups, u->n_groups * sizeof(u->groups[0]));
+    principal->groups = arena_memdup(q->arena, u->groups, u->n_groups * sizeof(u->groups[0]));
     q->principal = principal;
 }
 
@@ -66,11 +65,10 @@ looked_up(void *arg)
                    &(struct reply_failure){
                        .code = 403,
                        .reason = "Forbidden",
-                       .message = arena_printf(
-                           q->arena,
-                           "the owner, uid %u, is no longer a user of this "
-                           "system: nothing is created for that uid",
-                           (unsigned)l->uid),
+                       .message = arena_printf(q->arena,
+                                               "the owner, uid %u, is no longer a user of this "
+                                               "system: nothing is created for that uid",
+                                               (unsigned)l->uid),
                    });
     user_unref(u);
     free(l);

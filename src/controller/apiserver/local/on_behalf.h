@@ -19,5 +19,4 @@ struct request;
  * does not exist or exceeds a rate limit, the reply is made and the request is
  * finished instead.
  */
-void
-on_behalf_start(struct request *q, uid_t uid, void (*begin)(struct request *q));
+void on_behalf_start(struct request *q, uid_t uid, void (*begin)(struct request *q));

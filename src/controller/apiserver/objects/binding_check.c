@@ -69,8 +69,7 @@ refuse(struct bind_member *m, const char *why)
 static bool
 is_adopted(const struct pod *pod, const struct binding *binding)
 {
-    return pod->status.allocation == NULL && binding->allocation != NULL
-           && !pod_is_finished(pod)
+    return pod->status.allocation == NULL && binding->allocation != NULL && !pod_is_finished(pod)
            && strcmp(pod->spec.node_name, binding->target.name) == 0;
 }
 
@@ -83,35 +82,23 @@ check_pod(struct bind_member *m, const struct object *object)
     const char *name = m->name;
 
     if (uid != NULL && uid[0] != '\0' && strcmp(uid, pod->meta.uid) != 0) {
-        reply_conflict(&q->reply,
-                       &pod_kind,
-                       "",
-                       name,
+        reply_conflict(&q->reply, &pod_kind, "", name,
                        "Precondition failed: UID in precondition: %s, UID in "
                        "object meta: %s",
-                       uid,
-                       pod->meta.uid);
+                       uid, pod->meta.uid);
         return false;
     }
     if (pod->meta.deleted_at_us != 0)
         return refuse(
             m,
-            arena_printf(
-                q->arena,
-                "pod %s is being deleted, cannot be assigned to a host",
-                name));
+            arena_printf(q->arena, "pod %s is being deleted, cannot be assigned to a host", name));
     if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0'
         && !is_adopted(pod, &m->binding))
-        return refuse(m,
-                      arena_printf(q->arena,
-                                   "pod %s is already assigned to node \"%s\"",
-                                   name,
-                                   pod->spec.node_name));
+        return refuse(m, arena_printf(q->arena, "pod %s is already assigned to node \"%s\"", name,
+                                      pod->spec.node_name));
     if (pod->spec.scheduling_gates.count > 0)
         return refuse(m,
-                      arena_printf(q->arena,
-                                   "pod %s has non-empty .spec.schedulingGates",
-                                   name));
+                      arena_printf(q->arena, "pod %s has non-empty .spec.schedulingGates", name));
     return true;
 }
 
@@ -122,21 +109,16 @@ static bool
 is_placed_as_it_is(struct bind_member *m, const struct object *pod)
 {
     const char *placed =
-        json_get_text(json_get_path(m->body, "metadata.annotations"),
-                      ANNOTATION_UPDATE);
-    const char *is =
-        string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE);
+        json_get_text(json_get_path(m->body, "metadata.annotations"), ANNOTATION_UPDATE);
+    const char *is = string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE);
 
     if (m->q->principal->type != PRINCIPAL_SCHEDULER)
         return true;
-    return is == placed
-           || (is != NULL && placed != NULL && strcmp(is, placed) == 0);
+    return is == placed || (is != NULL && placed != NULL && strcmp(is, placed) == 0);
 }
 
 static const char *
-refuse_for_job(struct bind_member *m,
-               const struct object *pod,
-               const struct object *job)
+refuse_for_job(struct bind_member *m, const struct object *pod, const struct object *job)
 {
     struct request *q = m->q;
     const char *name = job->meta->name;
@@ -146,8 +128,7 @@ refuse_for_job(struct bind_member *m,
         return arena_printf(q->arena, "job %s is held", name);
     if (job_of(job)->spec.begin_at_us > clock_real_us(q->server->clock))
         return arena_printf(q->arena, "job %s may not start yet", name);
-    if (!job_update_is_current(pod->meta, job->meta)
-        || !is_placed_as_it_is(m, pod))
+    if (!job_update_is_current(pod->meta, job->meta) || !is_placed_as_it_is(m, pod))
         return arena_printf(q->arena,
                             "job %s was updated meanwhile: the pod will be "
                             "placed again",
@@ -164,23 +145,15 @@ static bool
 check_job(struct bind_member *m, const struct object *pod)
 {
     struct request *q = m->q;
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
     const char *node = pod_of(pod)->spec.node_name;
     const struct object *job;
     const char *why;
 
-    if (owner == NULL || q->server->policy->is_conformance
-        || (node != NULL && node[0] != '\0'))
+    if (owner == NULL || q->server->policy->is_conformance || (node != NULL && node[0] != '\0'))
         return true;
-    job = store_find(q->server->store,
-                     STORE_PENDING,
-                     &job_kind,
-                     pod->meta->namespace,
-                     owner->name);
-    why = job != NULL && meta_is_controlled_by(pod->meta, job)
-              ? refuse_for_job(m, pod, job)
-              : NULL;
+    job = store_find(q->server->store, STORE_PENDING, &job_kind, pod->meta->namespace, owner->name);
+    why = job != NULL && meta_is_controlled_by(pod->meta, job) ? refuse_for_job(m, pod, job) : NULL;
     return why == NULL || refuse(m, why);
 }
 
@@ -212,19 +185,13 @@ check_node(struct bind_member *m)
 {
     struct request *q = m->q;
     const struct binding *binding = &m->binding;
-    const struct object *node = store_find(q->server->store,
-                                           STORE_PENDING,
-                                           &node_kind,
-                                           NULL,
-                                           binding->target.name);
-    const char *there =
-        node != NULL ? json_get_text(node_of(node)->status.topology, "cpus")
-                     : NULL;
+    const struct object *node =
+        store_find(q->server->store, STORE_PENDING, &node_kind, NULL, binding->target.name);
+    const char *there = node != NULL ? json_get_text(node_of(node)->status.topology, "cpus") : NULL;
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     struct bitset asked, has;
 
-    if (there == NULL || binding->allocation == NULL
-        || binding->allocation->cpus == NULL
+    if (there == NULL || binding->allocation == NULL || binding->allocation->cpus == NULL
         || cpuset_parse(there, &has, NULL) < 0
         || cpuset_parse(binding->allocation->cpus, &asked, NULL) < 0)
         return true;
@@ -232,13 +199,10 @@ check_node(struct bind_member *m)
     if (bitset_is_empty(&asked))
         return true;
     cpuset_format(&asked, &list);
-    return refuse(m,
-                  arena_printf(q->arena,
-                               "node %s does not have the CPUs %s, or "
-                               "reserves them for the system: it has %s",
-                               binding->target.name,
-                               list.text,
-                               there));
+    return refuse(m, arena_printf(q->arena,
+                                  "node %s does not have the CPUs %s, or "
+                                  "reserves them for the system: it has %s",
+                                  binding->target.name, list.text, there));
 }
 
 struct neighbours {
@@ -256,22 +220,15 @@ check_neighbour(const struct object *object, void *context)
 
     if (pod->status.allocation == NULL
         || (pod_has_yielded(pod)
-                ? allocation_check_beside(m->binding.allocation,
-                                          pod->status.allocation,
-                                          &err)
-                : allocation_check_disjoint(m->binding.allocation,
-                                            pod->status.allocation,
-                                            &err))
+                ? allocation_check_beside(m->binding.allocation, pod->status.allocation, &err)
+                : allocation_check_disjoint(m->binding.allocation, pod->status.allocation, &err))
                == 0)
         return true;
-    n->is_disjoint = refuse(m,
-                            arena_printf(m->q->arena,
-                                         "the allocation overlaps that of pod "
-                                         "%s/%s on node %s: %s",
-                                         pod->meta.namespace,
-                                         pod->meta.name,
-                                         m->binding.target.name,
-                                         err.text));
+    n->is_disjoint = refuse(m, arena_printf(m->q->arena,
+                                            "the allocation overlaps that of pod "
+                                            "%s/%s on node %s: %s",
+                                            pod->meta.namespace, pod->meta.name,
+                                            m->binding.target.name, err.text));
     return false;
 }
 
@@ -285,19 +242,10 @@ check_disjoint(struct bind_member *m)
 
     if (binding->allocation == NULL)
         return true;
-    if (retained_on_node_check_disjoint(q,
-                                        binding->target.name,
-                                        binding->allocation,
-                                        &err)
-        < 0)
+    if (retained_on_node_check_disjoint(q, binding->target.name, binding->allocation, &err) < 0)
         return refuse(m, err.text);
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_LIVE_BY_NODE,
-                      STORE_PENDING,
-                      binding->target.name,
-                      check_neighbour,
-                      &n);
+    store_visit_index(q->server->store, &pod_kind, POD_LIVE_BY_NODE, STORE_PENDING,
+                      binding->target.name, check_neighbour, &n);
     return n.is_disjoint;
 }
 
@@ -316,24 +264,17 @@ check_user_of_cores(const struct object *object, void *context)
 
     if (object->kind != &pod_kind || pod->status.allocation == NULL
         || strcmp(pod->meta.uid, m->pod->meta->uid) == 0 || pod_has_yielded(pod)
-        || allocation_check_disjoint(pod_of(m->pod)->status.allocation,
-                                     pod->status.allocation,
+        || allocation_check_disjoint(pod_of(m->pod)->status.allocation, pod->status.allocation,
                                      &why)
                == 0)
         return true;
-    m->r = error_set(m->err,
-                     -EEXIST,
-                     "pod %s/%s runs on its cores: %s",
-                     pod->meta.namespace,
-                     pod->meta.name,
-                     why.text);
+    m->r = error_set(m->err, -EEXIST, "pod %s/%s runs on its cores: %s", pod->meta.namespace,
+                     pod->meta.name, why.text);
     return false;
 }
 
 int
-binding_check_may_resume(const struct request *q,
-                         const struct object *pod,
-                         struct error *err)
+binding_check_may_resume(const struct request *q, const struct object *pod, struct error *err)
 {
     const struct allocation *a = pod_of(pod)->status.allocation;
     const char *node = pod_of(pod)->spec.node_name;
@@ -343,20 +284,14 @@ binding_check_may_resume(const struct request *q,
         return 0;
     m.r = retained_on_node_check_disjoint(q, node, a, err);
     if (m.r == 0)
-        store_visit_index(q->server->store,
-                          &pod_kind,
-                          POD_LIVE_BY_NODE,
-                          STORE_PENDING,
-                          node,
-                          check_user_of_cores,
-                          &m);
+        store_visit_index(q->server->store, &pod_kind, POD_LIVE_BY_NODE, STORE_PENDING, node,
+                          check_user_of_cores, &m);
     return m.r;
 }
 
 bool
 binding_check(struct bind_member *m, const struct object *pod)
 {
-    return authorization_covers(m->q, pod) && read_target(m)
-           && check_pod(m, pod) && check_job(m, pod) && check_allocation(m)
-           && check_node(m) && check_disjoint(m);
+    return authorization_covers(m->q, pod) && read_target(m) && check_pod(m, pod)
+           && check_job(m, pod) && check_allocation(m) && check_node(m) && check_disjoint(m);
 }

@@ -30,9 +30,7 @@ struct bind_member {
  * pod on its node and no retained allocation has any of them, except pods that
  * have yielded, too. If not, -EEXIST with a message.
  */
-int binding_check_may_resume(const struct request *q,
-                             const struct object *pod,
-                             struct error *err);
+int binding_check_may_resume(const struct request *q, const struct object *pod, struct error *err);
 
 /* All checks that may refuse the binding. Returns false when the reply says
  * why.

@@ -50,37 +50,23 @@ is_environment(const char *bytes, size_t length)
 }
 
 static const struct content_field parts[] = {
-    {"script",
-     CONTENT_SCRIPT_MAX,
-     "it must begin with #! and the path of an interpreter",
+    {"script", CONTENT_SCRIPT_MAX, "it must begin with #! and the path of an interpreter",
      is_script},
-    {"environment",
-     CONTENT_ENVIRONMENT_MAX,
-     "it must be NAME=value entries, each ended by a NUL",
+    {"environment", CONTENT_ENVIRONMENT_MAX, "it must be NAME=value entries, each ended by a NUL",
      is_environment},
 };
 
 static bool
-refuse(struct request *q,
-       const struct json *tree,
-       const char *field,
-       const char *why)
+refuse(struct request *q, const struct json *tree, const char *field, const char *why)
 {
-    reply_forbidden(&q->reply,
-                    q->route.kind,
-                    json_path_text(tree, "metadata.name"),
-                    "JobContent: spec.%s: %s",
-                    field,
-                    why);
+    reply_forbidden(&q->reply, q->route.kind, json_path_text(tree, "metadata.name"),
+                    "JobContent: spec.%s: %s", field, why);
     return false;
 }
 
 /* Reads the bytes, which were sent as text or as base64 data. */
 static bool
-read_content(struct request *q,
-             const struct json *blob,
-             const char **ret_bytes,
-             size_t *ret_length)
+read_content(struct request *q, const struct json *blob, const char **ret_bytes, size_t *ret_length)
 {
     const struct json *text = json_get(blob, "text");
     const struct json *data = json_get(blob, "data");
@@ -107,18 +93,14 @@ read_content(struct request *q,
 static struct json *
 find_spec(const struct request *q, const struct json *tree)
 {
-    return json_get_path(
-        tree,
-        q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
+    return json_get_path(tree, q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
 }
 
 /* The content of a CronJob that controls the new Job and has the same user.
  * Such a Job sends only the digest.
  */
 static const struct job_blob *
-find_kept(const struct request *q,
-          const struct json *tree,
-          const struct content_field *part)
+find_kept(const struct request *q, const struct json *tree, const struct content_field *part)
 {
     const struct json *owners = json_get_path(tree, "metadata.ownerReferences");
     const struct object *object = NULL;
@@ -135,42 +117,33 @@ find_kept(const struct request *q,
             || strcmp(kind, cron_job_kind.name) != 0
             || !json_is_true(json_get(owner, "controller")))
             continue;
-        object = store_find(q->server->store,
-                            STORE_PENDING,
-                            &cron_job_kind,
-                            q->route.namespace,
-                            name);
+        object =
+            store_find(q->server->store, STORE_PENDING, &cron_job_kind, q->route.namespace, name);
         if (object != NULL && strcmp(object->meta->uid, owner_uid) != 0)
             object = NULL;
     }
     if (object == NULL || !object_owner(object, &uid)
-        || (uid != q->principal->uid
-            && q->principal->type != PRINCIPAL_ADMINISTRATOR))
+        || (uid != q->principal->uid && q->principal->type != PRINCIPAL_ADMINISTRATOR))
         return NULL;
     spec = &cron_job_of(object)->spec.job_template.spec;
-    return strcmp(part->field, "script") == 0 ? spec->script
-                                              : spec->environment;
+    return strcmp(part->field, "script") == 0 ? spec->script : spec->environment;
 }
 
 /* Returns true when the blob is the CronJob's: the new Job refers to the same
  * stored bytes.
  */
 static bool
-take_kept(const struct request *q,
-          const struct json *tree,
-          const struct content_field *part,
-          const struct json *blob,
-          struct content *ret_blob)
+take_kept(const struct request *q, const struct json *tree, const struct content_field *part,
+          const struct json *blob, struct content *ret_blob)
 {
     const char *digest = json_get_text(blob, "digest");
     const struct job_blob *kept;
 
-    if (q->route.kind != &job_kind || digest == NULL
-        || json_get(blob, "text") != NULL || json_get(blob, "data") != NULL)
+    if (q->route.kind != &job_kind || digest == NULL || json_get(blob, "text") != NULL
+        || json_get(blob, "data") != NULL)
         return false;
     kept = find_kept(q, tree, part);
-    if (kept == NULL || kept->digest == NULL
-        || strcmp(kept->digest, digest) != 0
+    if (kept == NULL || kept->digest == NULL || strcmp(kept->digest, digest) != 0
         || json_get_int(blob, "size", -1) != kept->size_bytes)
         return false;
     ret_blob->digest = arena_strdup(q->arena, digest);
@@ -180,9 +153,7 @@ take_kept(const struct request *q,
 }
 
 static bool
-take_out(struct request *q,
-         struct json *tree,
-         const struct content_field *part,
+take_out(struct request *q, struct json *tree, const struct content_field *part,
          struct content *ret_blob)
 {
     struct json *spec = find_spec(q, tree);
@@ -195,17 +166,10 @@ take_out(struct request *q,
     if (blob == NULL || take_kept(q, tree, part, blob, ret_blob))
         return true;
     if (!read_content(q, blob, &bytes, &length))
-        return refuse(q,
-                      tree,
-                      part->field,
-                      "exactly one of text and (base64) data is required");
+        return refuse(q, tree, part->field, "exactly one of text and (base64) data is required");
     if (length > part->limit)
-        return refuse(q,
-                      tree,
-                      part->field,
-                      arena_printf(q->arena,
-                                   "%zu bytes are more than the limit of %zu",
-                                   length,
+        return refuse(q, tree, part->field,
+                      arena_printf(q->arena, "%zu bytes are more than the limit of %zu", length,
                                    part->limit));
     if (!part->is_valid(bytes, length))
         return refuse(q, tree, part->field, part->why_invalid);
@@ -223,9 +187,7 @@ take_out(struct request *q,
 
 /* An update keeps the content that the job was submitted with. */
 static bool
-keep(struct request *q,
-     struct json *tree,
-     const struct content_field *part,
+keep(struct request *q, struct json *tree, const struct content_field *part,
      const struct json *old_spec)
 {
     struct json *spec = find_spec(q, tree);
@@ -233,22 +195,16 @@ keep(struct request *q,
     const struct json *given = json_get(spec, part->field);
 
     if (spec == NULL)
-        return old_blob == NULL
-               || refuse(q, tree, part->field, "the template is missing");
+        return old_blob == NULL || refuse(q, tree, part->field, "the template is missing");
     if (given != NULL && (old_blob == NULL || !json_equals(given, old_blob)))
-        return refuse(q,
-                      tree,
-                      part->field,
-                      "submitted content cannot be changed");
+        return refuse(q, tree, part->field, "submitted content cannot be changed");
     if (old_blob != NULL)
         json_set(q->arena, spec, part->field, json_dup(q->arena, old_blob));
     return true;
 }
 
 bool
-content_admit(struct request *q,
-              struct json *tree,
-              const struct object *old_object)
+content_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *old_spec = NULL;
 
@@ -267,9 +223,7 @@ content_put(const struct request *q, struct store_txn *txn)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(q->contents); i++)
         if (q->contents[i].digest != NULL)
-            store_txn_put_blob(txn,
-                               q->contents[i].digest,
-                               q->contents[i].bytes,
+            store_txn_put_blob(txn, q->contents[i].digest, q->contents[i].bytes,
                                q->contents[i].length);
 }
 
@@ -279,45 +233,33 @@ got_blob(const void *bytes, size_t length, void *context)
     struct request *q = context;
 
     if (bytes == NULL)
-        reply_internal(&q->reply,
-                       "the %s of job \"%s\" is not in the store",
-                       subresource_name(q->route.subresource),
-                       q->route.name);
+        reply_internal(&q->reply, "the %s of job \"%s\" is not in the store",
+                       subresource_name(q->route.subresource), q->route.name);
     else
-        reply_text(&q->reply,
-                   200,
-                   "application/octet-stream",
-                   length > 0 ? arena_memdup(q->arena, bytes, length) : "",
-                   length);
+        reply_text(&q->reply, 200, "application/octet-stream",
+                   length > 0 ? arena_memdup(q->arena, bytes, length) : "", length);
     request_finish(q);
 }
 
 void
 verb_get_content(struct request *q)
 {
-    const struct object *object = store_find(q->server->store,
-                                             STORE_PUBLISHED,
-                                             &job_kind,
-                                             q->route.namespace,
-                                             q->route.name);
+    const struct object *object =
+        store_find(q->server->store, STORE_PUBLISHED, &job_kind, q->route.namespace, q->route.name);
     const struct job_blob *blob = NULL;
 
     if (object == NULL)
         write_not_found(q);
     else if (authorization_covers(q, object)) {
-        blob = q->route.subresource == SUBRESOURCE_SCRIPT
-                   ? job_of(object)->spec.script
-                   : job_of(object)->spec.environment;
+        blob = q->route.subresource == SUBRESOURCE_SCRIPT ? job_of(object)->spec.script
+                                                          : job_of(object)->spec.environment;
         if (blob == NULL || blob->digest == NULL)
             reply_fail(&q->reply,
                        &(struct reply_failure){
                            .code = 404,
                            .reason = "NotFound",
-                           .message = arena_printf(
-                               q->arena,
-                               "job \"%s\" has no %s",
-                               q->route.name,
-                               subresource_name(q->route.subresource)),
+                           .message = arena_printf(q->arena, "job \"%s\" has no %s", q->route.name,
+                                                   subresource_name(q->route.subresource)),
                        });
     }
     if (blob != NULL && blob->digest != NULL)

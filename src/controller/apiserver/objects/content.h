@@ -20,9 +20,7 @@ struct store_txn;
 /* The admission rule that removes them from a new Job's tree, and keeps those
  * of an updated Job. `tree` and `old_object` are as in admission.h.
  */
-bool content_admit(struct request *q,
-                   struct json *tree,
-                   const struct object *old_object);
+bool content_admit(struct request *q, struct json *tree, const struct object *old_object);
 
 /* The verb of jobs/NAME/script and jobs/NAME/environment. */
 void verb_get_content(struct request *q);

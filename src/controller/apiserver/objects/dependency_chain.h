@@ -19,6 +19,5 @@ struct object;
  * gone. The dependencies of the job itself come first. NULL: the job depends on
  * no other.
  */
-struct json *dependency_chain(const struct apiserver *server,
-                              const struct object *job,
+struct json *dependency_chain(const struct apiserver *server, const struct object *job,
                               struct arena *arena);

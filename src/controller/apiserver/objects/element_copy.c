@@ -11,11 +11,8 @@
 #include "lib/json/json.h"
 
 static const char *const own_annotations[] = {
-    ANNOTATION_ARRAY_TASK,
-    ANNOTATION_ATTEMPT,
-    ANNOTATION_INDEX,
-    ANNOTATION_INDEX_FAILURES,
-    ANNOTATION_INDEX_IGNORED,
+    ANNOTATION_ARRAY_TASK,     ANNOTATION_ATTEMPT,       ANNOTATION_INDEX,
+    ANNOTATION_INDEX_FAILURES, ANNOTATION_INDEX_IGNORED,
 };
 
 static const char *const own_variables[] = {
@@ -23,9 +20,7 @@ static const char *const own_variables[] = {
     "SLURM_ARRAY_TASK_ID",
 };
 
-static const char *const own_paths[] = {"stdinPath",
-                                        "stdoutPath",
-                                        "stderrPath"};
+static const char *const own_paths[] = {"stdinPath", "stdoutPath", "stderrPath"};
 
 /* ---- Differences ---- */
 
@@ -53,43 +48,32 @@ find_variable(const struct json *pod, const char *name)
 static bool
 may_replace(const char *text, const char *checked)
 {
-    return text == NULL || checked == NULL ? text == checked
-                                           : strlen(text) <= strlen(checked);
+    return text == NULL || checked == NULL ? text == checked : strlen(text) <= strlen(checked);
 }
 
 static bool
-may_replace_member(const struct json *with,
-                   const struct json *checked,
-                   const char *name)
+may_replace_member(const struct json *with, const struct json *checked, const char *name)
 {
     return may_replace(json_get_text(with, name), json_get_text(checked, name));
 }
 
 bool
-element_copy_is_possible(const struct json *pod,
-                         const struct json *asked,
-                         const struct json *made)
+element_copy_is_possible(const struct json *pod, const struct json *asked, const struct json *made)
 {
     const struct json *files = json_get_path(pod, "spec.execution");
 
-    if (!may_replace_member(json_get(pod, "metadata"),
-                            json_get(asked, "metadata"),
-                            "name"))
+    if (!may_replace_member(json_get(pod, "metadata"), json_get(asked, "metadata"), "name"))
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(own_annotations); i++)
         if (!may_replace_member(json_get_path(pod, "metadata.annotations"),
-                                json_get_path(asked, "metadata.annotations"),
-                                own_annotations[i]))
+                                json_get_path(asked, "metadata.annotations"), own_annotations[i]))
             return false;
     for (size_t i = 0; i < ARRAY_SIZE(own_variables); i++)
         if (!may_replace_member(find_variable(pod, own_variables[i]),
-                                find_variable(made, own_variables[i]),
-                                "value"))
+                                find_variable(made, own_variables[i]), "value"))
             return false;
     for (size_t i = 0; i < ARRAY_SIZE(own_paths); i++)
-        if (!may_replace_member(files,
-                                json_get_path(made, "spec.execution"),
-                                own_paths[i]))
+        if (!may_replace_member(files, json_get_path(made, "spec.execution"), own_paths[i]))
             return false;
     return true;
 }
@@ -112,10 +96,7 @@ open_member(struct arena *arena, struct json *tree, const char *name)
 }
 
 static void
-take_text(struct arena *arena,
-          struct json *into,
-          const struct json *from,
-          const char *name)
+take_text(struct arena *arena, struct json *into, const struct json *from, const char *name)
 {
     struct json *value = json_get(from, name);
 
@@ -134,15 +115,10 @@ copy_meta(struct arena *arena, struct json *copy, const struct json *pod)
     random_uuid(uid);
     json_set_string(arena, meta, "uid", uid);
     take_text(arena, meta, from, "name");
-    take_text(arena,
-              open_member(arena, meta, "labels"),
-              json_get(from, "labels"),
+    take_text(arena, open_member(arena, meta, "labels"), json_get(from, "labels"),
               ANNOTATION_INDEX);
     for (size_t i = 0; i < ARRAY_SIZE(own_annotations); i++)
-        take_text(arena,
-                  annotations,
-                  json_get(from, "annotations"),
-                  own_annotations[i]);
+        take_text(arena, annotations, json_get(from, "annotations"), own_annotations[i]);
 }
 
 static bool
@@ -157,9 +133,7 @@ is_own_variable(const struct json *variable)
 }
 
 static void
-copy_variables(struct arena *arena,
-               struct json *container,
-               const struct json *pod)
+copy_variables(struct arena *arena, struct json *container, const struct json *pod)
 {
     struct json *variables = open_member(arena, container, "env");
 
@@ -169,10 +143,7 @@ copy_variables(struct arena *arena,
         if (!is_own_variable(variable))
             continue;
         variable = json_copy(arena, variable);
-        take_text(arena,
-                  variable,
-                  find_variable(pod, json_get_text(variable, "name")),
-                  "value");
+        take_text(arena, variable, find_variable(pod, json_get_text(variable, "name")), "value");
         variables->items[i] = variable;
     }
 }
@@ -189,16 +160,11 @@ copy_spec(struct arena *arena, struct json *copy, const struct json *pod)
         copy_variables(arena, json_at(containers, 0), pod);
     }
     for (size_t i = 0; i < ARRAY_SIZE(own_paths); i++)
-        take_text(arena,
-                  files,
-                  json_get_path(pod, "spec.execution"),
-                  own_paths[i]);
+        take_text(arena, files, json_get_path(pod, "spec.execution"), own_paths[i]);
 }
 
 struct json *
-element_copy_make(struct arena *arena,
-                  const struct json *made,
-                  const struct json *pod)
+element_copy_make(struct arena *arena, const struct json *made, const struct json *pod)
 {
     struct json *copy = json_copy(arena, made);
 

@@ -19,12 +19,10 @@ struct json;
  * pod is longer than the one that was checked, so that a length check could
  * fail, or when the pod has other members.
  */
-bool element_copy_is_possible(const struct json *pod,
-                              const struct json *asked,
+bool element_copy_is_possible(const struct json *pod, const struct json *asked,
                               const struct json *made);
 
 /* The copy is in the arena and has a uid of its own. It shares parts with both.
  */
-struct json *element_copy_make(struct arena *arena,
-                               const struct json *made,
+struct json *element_copy_make(struct arena *arena, const struct json *made,
                                const struct json *pod);

@@ -32,10 +32,7 @@ name_chunk(const char *job_uid, int64_t number, const char *end, char out[128])
 }
 
 static const char *
-find(const struct store *store,
-     const char *job_uid,
-     int64_t number,
-     const char *end)
+find(const struct store *store, const char *job_uid, int64_t number, const char *end)
 {
     char name[128];
 
@@ -48,33 +45,27 @@ static bool
 parse(const char *text, int64_t number, struct element_chunk *ret_chunk)
 {
     *ret_chunk = (struct element_chunk){0};
-    return text == NULL
-           || element_chunk_parse(ret_chunk, number * ELEMENTS_A_CHUNK, text);
+    return text == NULL || element_chunk_parse(ret_chunk, number * ELEMENTS_A_CHUNK, text);
 }
 
 /* Where both have an element, the later record wins. */
 static void
-add_later(struct element_chunk *chunk,
-          const struct element_chunk *later,
-          int64_t number)
+add_later(struct element_chunk *chunk, const struct element_chunk *later, int64_t number)
 {
     for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++) {
         if (later->states[at] == ELEMENT_WAITING)
             continue;
         chunk->states[at] = later->states[at];
-        element_chunk_set_tries(chunk,
-                                &(struct element_tries){
-                                    .index = number * ELEMENTS_A_CHUNK + at,
-                                });
+        element_chunk_set_tries(chunk, &(struct element_tries){
+                                           .index = number * ELEMENTS_A_CHUNK + at,
+                                       });
     }
     for (size_t i = 0; i < later->n_tries; i++)
         element_chunk_set_tries(chunk, &later->tries[i]);
 }
 
 bool
-element_record_read(const struct store *store,
-                    const char *job_uid,
-                    int64_t number,
+element_record_read(const struct store *store, const char *job_uid, int64_t number,
                     struct element_chunk *ret_chunk)
 {
     const char *text = find(store, job_uid, number, "");
@@ -93,9 +84,7 @@ element_record_read(const struct store *store,
 }
 
 const char *
-element_record_text(const struct store *store,
-                    const char *job_uid,
-                    int64_t number,
+element_record_text(const struct store *store, const char *job_uid, int64_t number,
                     struct arena *arena)
 {
     CLEANUP_STRBUF struct strbuf both = STRBUF_INIT;
@@ -108,9 +97,7 @@ element_record_text(const struct store *store,
     if (element_record_read(store, job_uid, number, &chunk))
         element_chunk_format(&chunk, number * ELEMENTS_A_CHUNK, &both);
     element_chunk_fini(&chunk);
-    return both.length > 0 ? arena_strdup(arena, both.text)
-           : text != NULL  ? text
-                           : since;
+    return both.length > 0 ? arena_strdup(arena, both.text) : text != NULL ? text : since;
 }
 
 /* The suffix of the name to write: SINCE beside a record that cannot be read.
@@ -127,19 +114,14 @@ choose_end(const struct store *store, const struct object *job, int64_t number)
         log_error("the record of elements %" PRId64 " to %" PRId64 " of job "
                   "'%s/%s' is damaged, or of a later release: it is left as "
                   "it is, and their further results are recorded beside it",
-                  number * ELEMENTS_A_CHUNK,
-                  (number + 1) * ELEMENTS_A_CHUNK - 1,
-                  job->meta->namespace,
-                  job->meta->name);
+                  number * ELEMENTS_A_CHUNK, (number + 1) * ELEMENTS_A_CHUNK - 1,
+                  job->meta->namespace, job->meta->name);
     return is_whole ? "" : SINCE;
 }
 
 void
-element_record_write(const struct store *store,
-                     struct store_txn *txn,
-                     const struct object *job,
-                     int64_t number,
-                     const struct element_chunk *chunk)
+element_record_write(const struct store *store, struct store_txn *txn, const struct object *job,
+                     int64_t number, const struct element_chunk *chunk)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char *end = choose_end(store, job, number);
@@ -167,17 +149,13 @@ number_of(const struct meta *meta, const char *annotation)
 static const struct object *
 find_array(const struct request *q, const struct object *pod)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
-    const struct object *job = owner != NULL ? store_find(q->server->store,
-                                                          STORE_PENDING,
-                                                          &job_kind,
-                                                          pod->meta->namespace,
-                                                          owner->name)
-                                             : NULL;
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
+    const struct object *job = owner != NULL
+                                   ? store_find(q->server->store, STORE_PENDING, &job_kind,
+                                                pod->meta->namespace, owner->name)
+                                   : NULL;
 
-    return job != NULL && job_is_array(job_of(job))
-                   && strcmp(job->meta->uid, owner->uid) == 0
+    return job != NULL && job_is_array(job_of(job)) && strcmp(job->meta->uid, owner->uid) == 0
                ? job
                : NULL;
 }
@@ -186,11 +164,8 @@ find_array(const struct request *q, const struct object *pod)
 static bool
 is_asked_for(const struct job *job, const struct pod *pod)
 {
-    return job->spec.suspend
-           || string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS)
-                  != NULL
-           || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE)
-                  != NULL;
+    return job->spec.suspend || string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
+           || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE) != NULL;
 }
 
 /* Whether the pod was not started, or was lost with its node and the Job is to
@@ -199,12 +174,10 @@ is_asked_for(const struct job *job, const struct pod *pod)
 static bool
 is_interrupted(const struct job *job, const struct pod *pod)
 {
-    const struct pod_condition *lost =
-        pod_find_condition(pod, "DisruptionTarget");
+    const struct pod_condition *lost = pod_find_condition(pod, "DisruptionTarget");
 
     return pod_was_not_started(pod)
-           || (job->spec.requeue && lost != NULL
-               && strcmp(lost->status, "True") == 0
+           || (job->spec.requeue && lost != NULL && strcmp(lost->status, "True") == 0
                && !pod_is_ended_by_preemption(pod));
 }
 
@@ -220,16 +193,13 @@ static bool
 is_limited(const struct request *q, const struct pod *pod)
 {
     return q->server->policy->limits.maximum_requeues > 0
-           || partition_maximum_requeues(pod_spec_partition(&pod->spec),
-                                         find_partition,
+           || partition_maximum_requeues(pod_spec_partition(&pod->spec), find_partition,
                                          q->server->store)
                   > 0;
 }
 
 static int64_t
-count_interrupted(const struct request *q,
-                  const struct job *job,
-                  const struct pod *pod,
+count_interrupted(const struct request *q, const struct job *job, const struct pod *pod,
                   const struct element_tries *before)
 {
     if (!is_limited(q, pod))
@@ -250,8 +220,7 @@ is_task_cancelled(const struct job *job, int64_t index)
         return false;
     arena = arena_new(0);
     return task_list_parse(arena, array->tasks, &tasks, NULL) == 0
-           && task_list_parse(arena, array->cancelled, &cancelled, NULL) == 0
-           && index < tasks.total
+           && task_list_parse(arena, array->cancelled, &cancelled, NULL) == 0 && index < tasks.total
            && task_list_index(&cancelled, task_list_at(&tasks, index)) >= 0;
 }
 
@@ -281,20 +250,16 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
     struct element_tries tries;
     int64_t number;
 
-    if (job == NULL
-        || string_map_find(&object->meta->annotations, ANNOTATION_INDEX)
-               == NULL)
+    if (job == NULL || string_map_find(&object->meta->annotations, ANNOTATION_INDEX) == NULL)
         return;
     tries.index = number_of(object->meta, ANNOTATION_INDEX);
     if (tries.index < 0
-        || (job_of(job)->spec.completions != NULL
-            && tries.index >= *job_of(job)->spec.completions))
+        || (job_of(job)->spec.completions != NULL && tries.index >= *job_of(job)->spec.completions))
         return;
     number = tries.index / ELEMENTS_A_CHUNK;
     (void)element_record_read(q->server->store, job->meta->uid, number, &chunk);
     requeued = element_chunk_tries(&chunk, tries.index);
-    if (chunk.states[tries.index % ELEMENTS_A_CHUNK] == ELEMENT_WAITING
-        && requeued != NULL
+    if (chunk.states[tries.index % ELEMENTS_A_CHUNK] == ELEMENT_WAITING && requeued != NULL
         && requeued->attempt > number_of(object->meta, ANNOTATION_ATTEMPT)) {
         element_chunk_fini(&chunk);
         return; /* its next pod has that number already */
@@ -309,8 +274,7 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_CANCELLED;
         if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
             tries = (struct element_tries){.index = tries.index};
-    } else if (!is_asked_for(job_of(job), pod)
-               && !is_interrupted(job_of(job), pod))
+    } else if (!is_asked_for(job_of(job), pod) && !is_interrupted(job_of(job), pod))
         tries.failures++;
     element_chunk_set_tries(&chunk, &tries);
     element_record_write(q->server->store, txn, job, number, &chunk);
@@ -334,9 +298,7 @@ forget(struct request *q, struct store_txn *txn, const struct object *job)
 }
 
 void
-element_record_note_removal(struct request *q,
-                            struct store_txn *txn,
-                            const struct object *object)
+element_record_note_removal(struct request *q, struct store_txn *txn, const struct object *object)
 {
     if (object->kind == &pod_kind)
         note_pod(q, txn, object);

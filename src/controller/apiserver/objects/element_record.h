@@ -32,23 +32,16 @@ struct store_txn;
  * elements wait. element_record_text returns the same as text: NULL without a
  * record, and one that cannot be read as it is.
  */
-bool element_record_read(const struct store *store,
-                         const char *job_uid,
-                         int64_t number,
+bool element_record_read(const struct store *store, const char *job_uid, int64_t number,
                          struct element_chunk *ret_chunk);
-const char *element_record_text(const struct store *store,
-                                const char *job_uid,
-                                int64_t number,
+const char *element_record_text(const struct store *store, const char *job_uid, int64_t number,
                                 struct arena *arena);
-void element_record_write(const struct store *store,
-                          struct store_txn *txn,
-                          const struct object *job,
-                          int64_t number,
+void element_record_write(const struct store *store, struct store_txn *txn,
+                          const struct object *job, int64_t number,
                           const struct element_chunk *chunk);
 
 /* To be called for every object that the transaction removes. The result of a
  * pod of an array is recorded; all records of an array are removed with it.
  */
-void element_record_note_removal(struct request *q,
-                                 struct store_txn *txn,
+void element_record_note_removal(struct request *q, struct store_txn *txn,
                                  const struct object *object);

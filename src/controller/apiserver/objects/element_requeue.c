@@ -36,9 +36,7 @@ next_of(const struct element_chunk *chunk, int64_t index)
 }
 
 const struct object *
-element_requeue_pod(const struct store *store,
-                    const struct object *job,
-                    int64_t index,
+element_requeue_pod(const struct store *store, const struct object *job, int64_t index,
                     int64_t attempt)
 {
     const struct object *found = NULL;
@@ -46,19 +44,11 @@ element_requeue_pod(const struct store *store,
 
     for (int64_t a = attempt > 0 ? attempt - 1 : 0; a <= attempt + 1; a++) {
         const struct object *pod;
-        int length =
-            snprintf(name, sizeof(name), "%s-%" PRId64, job->meta->name, index);
+        int length = snprintf(name, sizeof(name), "%s-%" PRId64, job->meta->name, index);
 
         if (a > 0)
-            (void)snprintf(name + length,
-                           sizeof(name) - (size_t)length,
-                           "-r%" PRId64,
-                           a);
-        pod = store_find(store,
-                         STORE_PENDING,
-                         &pod_kind,
-                         job->meta->namespace,
-                         name);
+            (void)snprintf(name + length, sizeof(name) - (size_t)length, "-r%" PRId64, a);
+        pod = store_find(store, STORE_PENDING, &pod_kind, job->meta->namespace, name);
         if (pod != NULL && meta_is_controlled_by(pod->meta, job))
             found = pod;
     }
@@ -72,8 +62,7 @@ read_chunk(struct chunk_reader *l, int64_t index)
         return;
     element_chunk_fini(&l->chunk);
     l->number = index / ELEMENTS_A_CHUNK;
-    l->is_whole =
-        element_record_read(l->store, l->job->meta->uid, l->number, &l->chunk);
+    l->is_whole = element_record_read(l->store, l->job->meta->uid, l->number, &l->chunk);
 }
 
 /* The number of the element's next attempt; 0: it has not started, or must not
@@ -109,9 +98,7 @@ find_attempt(struct chunk_reader *l, int64_t index)
 }
 
 static bool
-is_cancelled(const struct task_list *cancelled,
-             const struct chunk_reader *l,
-             int64_t task,
+is_cancelled(const struct task_list *cancelled, const struct chunk_reader *l, int64_t task,
              int64_t index)
 {
     return task_list_index(cancelled, task) >= 0
@@ -119,26 +106,19 @@ is_cancelled(const struct task_list *cancelled,
 }
 
 int
-element_requeue_find(const struct store *store,
-                     const struct object *job,
-                     const struct task_list *meant,
-                     struct arena *arena,
-                     struct element_requeue *ret_found,
-                     struct error *err)
+element_requeue_find(const struct store *store, const struct object *job,
+                     const struct task_list *meant, struct arena *arena,
+                     struct element_requeue *ret_found, struct error *err)
 {
     const struct job_array *array = job_of(job)->spec.array;
-    struct task_range *ranges =
-        arena_new_array(arena, struct task_range, (size_t)meant->total + 1);
+    struct task_range *ranges = arena_new_array(arena, struct task_range, (size_t)meant->total + 1);
     struct chunk_reader l = {.store = store, .job = job, .number = -1};
     struct element_requeue found = {0};
     struct task_list all, cancelled;
     size_t n = 0;
 
     if (task_list_parse(arena, array->tasks, &all, err) < 0
-        || task_list_parse(arena,
-                           array->cancelled != NULL ? array->cancelled : "",
-                           &cancelled,
-                           err)
+        || task_list_parse(arena, array->cancelled != NULL ? array->cancelled : "", &cancelled, err)
                < 0)
         return -EINVAL;
     for (int64_t i = 0; i < meant->total; i++) {
@@ -151,8 +131,7 @@ element_requeue_find(const struct store *store,
         if (is_cancelled(&cancelled, &l, task, index))
             found.n_cancelled++;
         else if (find_attempt(&l, index) > 0)
-            ranges[n++] =
-                (struct task_range){.first = task, .last = task, .step = 1};
+            ranges[n++] = (struct task_range){.first = task, .last = task, .step = 1};
     }
     element_chunk_fini(&l.chunk);
     if (n > 0 && task_list_of_ranges(arena, ranges, n, &found.tasks, err) < 0)
@@ -162,9 +141,7 @@ element_requeue_find(const struct store *store,
 }
 
 void
-element_requeue_note(struct request *q,
-                     struct store_txn *txn,
-                     const struct object *job,
+element_requeue_note(struct request *q, struct store_txn *txn, const struct object *job,
                      const struct task_list *tasks)
 {
     struct chunk_reader l = {
@@ -175,8 +152,7 @@ element_requeue_note(struct request *q,
     int64_t written = -1;
     struct task_list all;
 
-    if (task_list_parse(q->arena, job_of(job)->spec.array->tasks, &all, NULL)
-        < 0)
+    if (task_list_parse(q->arena, job_of(job)->spec.array->tasks, &all, NULL) < 0)
         return;
     for (int64_t i = 0; i < tasks->total; i++) {
         const int64_t index = task_list_index(&all, task_list_at(tasks, i));
@@ -189,11 +165,10 @@ element_requeue_note(struct request *q,
         if (attempt == 0)
             continue;
         l.chunk.states[index % ELEMENTS_A_CHUNK] = ELEMENT_WAITING;
-        element_chunk_set_tries(&l.chunk,
-                                &(struct element_tries){
-                                    .index = index,
-                                    .attempt = attempt,
-                                });
+        element_chunk_set_tries(&l.chunk, &(struct element_tries){
+                                              .index = index,
+                                              .attempt = attempt,
+                                          });
     }
     if (written >= 0)
         element_record_write(l.store, txn, job, written, &l.chunk);

@@ -31,23 +31,16 @@ struct element_requeue {
 /* Finds the tasks that have started and are not cancelled. Returns -EINVAL with
  * a message.
  */
-int element_requeue_find(const struct store *store,
-                         const struct object *job,
-                         const struct task_list *meant,
-                         struct arena *arena,
-                         struct element_requeue *ret_found,
-                         struct error *err);
+int element_requeue_find(const struct store *store, const struct object *job,
+                         const struct task_list *meant, struct arena *arena,
+                         struct element_requeue *ret_found, struct error *err);
 
 /* Records in the transaction that these tasks run again. */
-void element_requeue_note(struct request *q,
-                          struct store_txn *txn,
-                          const struct object *job,
+void element_requeue_note(struct request *q, struct store_txn *txn, const struct object *job,
                           const struct task_list *tasks);
 
 /* The newest pod of an element, or NULL. `attempt` is the number of its next
  * attempt according to its record.
  */
-const struct object *element_requeue_pod(const struct store *store,
-                                         const struct object *job,
-                                         int64_t index,
-                                         int64_t attempt);
+const struct object *element_requeue_pod(const struct store *store, const struct object *job,
+                                         int64_t index, int64_t attempt);

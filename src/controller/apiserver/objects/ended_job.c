@@ -76,9 +76,7 @@ judge(const struct map *states)
 }
 
 static bool
-read_rows(struct ended_job_inquiry *i,
-          const struct json *rows,
-          struct ended_job *job)
+read_rows(struct ended_job_inquiry *i, const struct json *rows, struct ended_job *job)
 {
     CLEANUP(map_freep) struct map *states = map_new(); /* by index */
     char index[DECIMAL_SIZE];
@@ -92,20 +90,15 @@ read_rows(struct ended_job_inquiry *i,
             continue;
         job->namespace = json_get_text(row, "account");
         job->name = json_get_text(row, "object");
-        (void)map_put(states,
-                      decimal_of(json_get_int(row, "index", -1), index),
+        (void)map_put(states, decimal_of(json_get_int(row, "index", -1), index),
                       (char *)(uintptr_t)state);
     }
     job->state = judge(states);
-    return job->state != JOB_STATE_NONE && job->namespace != NULL
-           && job->name != NULL;
+    return job->state != JOB_STATE_NONE && job->namespace != NULL && job->name != NULL;
 }
 
 static void
-answered(const char *text,
-         size_t length,
-         const struct error *err,
-         void *context)
+answered(const char *text, size_t length, const struct error *err, void *context)
 {
     struct ended_job_inquiry *i = context;
     struct error failure = {0};
@@ -116,26 +109,19 @@ answered(const char *text,
         i->done(i->q, NULL, err, i->context);
         return;
     }
-    answer = json_parse(i->q->arena,
-                        arena_memdup(i->q->arena, text, length),
-                        length,
-                        NULL,
-                        &failure);
+    answer =
+        json_parse(i->q->arena, arena_memdup(i->q->arena, text, length), length, NULL, &failure);
     if (answer != NULL && json_path_text(answer, "metadata.continue") != NULL) {
         answer = NULL;
-        error_set(&failure,
-                  -E2BIG,
+        error_set(&failure, -E2BIG,
                   "history has more than %d rows of job %" PRId64 ", too many "
                   "to determine how the whole job ended",
-                  ROWS_MOST,
-                  i->question.job_id);
+                  ROWS_MOST, i->question.job_id);
     }
     if (answer == NULL)
         i->done(i->q, NULL, &failure, i->context);
     else
-        i->done(i->q,
-                read_rows(i, json_get(answer, "items"), &job) ? &job : NULL,
-                NULL,
+        i->done(i->q, read_rows(i, json_get(answer, "items"), &job) ? &job : NULL, NULL,
                 i->context);
 }
 
@@ -158,8 +144,7 @@ ask_when_written(void *context)
     struct history_status status;
 
     history_status(i->q->server->history, &status);
-    if (status.waiting > 0 && i->looks++ < LOOKS_MOST
-        && !i->q->server->is_closing) {
+    if (status.waiting > 0 && i->looks++ < LOOKS_MOST && !i->q->server->is_closing) {
         if (i->timer == NULL)
             i->timer = timer_new(i->q->server->loop, ask_when_written, i);
         timer_start(i->timer, LOOK_MS);
@@ -171,13 +156,8 @@ ask_when_written(void *context)
 }
 
 void
-ended_job_find(struct request *q,
-               int64_t id,
-               const char *uid,
-               const struct task_list *tasks,
-               bool waits,
-               ended_job_fn *done,
-               void *context)
+ended_job_find(struct request *q, int64_t id, const char *uid, const struct task_list *tasks,
+               bool waits, ended_job_fn *done, void *context)
 {
     struct ended_job_inquiry *i = arena_alloc(q->arena, sizeof(*i));
 
@@ -193,10 +173,6 @@ ended_job_find(struct request *q,
         done(q, NULL, NULL, context);
         return;
     }
-    history_rights_find(q->server,
-                        q->principal,
-                        NULL,
-                        q->arena,
-                        &i->question.rights);
+    history_rights_find(q->server, q->principal, NULL, q->arena, &i->question.rights);
     ask_when_written(i);
 }

@@ -28,19 +28,12 @@ struct ended_job {
 /* `job` is NULL when it has no row that the request's principal may read; with
  * an error the answer is unknown. All texts are in the request's arena.
  */
-typedef void ended_job_fn(struct request *q,
-                          const struct ended_job *job,
-                          const struct error *err,
+typedef void ended_job_fn(struct request *q, const struct ended_job *job, const struct error *err,
                           void *context);
 
 /* Finds the job of that number and, unless NULL, that uid; of an array only
  * these tasks, if any are given. `done` is called once, perhaps before this
  * returns. `waits`: until rows that are not written yet are on the disk.
  */
-void ended_job_find(struct request *q,
-                    int64_t id,
-                    const char *uid,
-                    const struct task_list *tasks,
-                    bool waits,
-                    ended_job_fn *done,
-                    void *context);
+void ended_job_find(struct request *q, int64_t id, const char *uid, const struct task_list *tasks,
+                    bool waits, ended_job_fn *done, void *context);

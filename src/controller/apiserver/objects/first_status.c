@@ -16,8 +16,7 @@ is_plain(const struct json *spec, const struct json *annotations)
     const char *manager = json_get_text(spec, "managedBy");
 
     return (manager == NULL || strcmp(manager, MANAGED_BY_KILN) == 0)
-           && json_get(spec, "array") == NULL
-           && json_get(spec, "dependencies") == NULL
+           && json_get(spec, "array") == NULL && json_get(spec, "dependencies") == NULL
            && json_get_int(spec, "completions", 1) > 0
            && json_get(annotations, ANNOTATION_CANCEL) == NULL
            && json_get(annotations, ANNOTATION_FREEZE) == NULL
@@ -55,8 +54,5 @@ first_status_set(struct arena *arena, struct json *job)
     status = json_make_object(arena, job, "status");
     if (is_suspended)
         add_suspended(arena, status, json_get_text(meta, "creationTimestamp"));
-    json_set_string(arena,
-                    status,
-                    "state",
-                    job_state_words(JOB_STATE_HELD)->name);
+    json_set_string(arena, status, "state", job_state_words(JOB_STATE_HELD)->name);
 }

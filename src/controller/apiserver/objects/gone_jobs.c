@@ -45,13 +45,8 @@ is_there(const struct request *q, int64_t id)
     const struct object *object = NULL;
     char value[DECIMAL_SIZE];
 
-    store_visit_index(q->server->store,
-                      &job_kind,
-                      JOB_BY_ID,
-                      STORE_PENDING,
-                      decimal_of(id, value),
-                      find_first,
-                      &object);
+    store_visit_index(q->server->store, &job_kind, JOB_BY_ID, STORE_PENDING, decimal_of(id, value),
+                      find_first, &object);
     return object != NULL;
 }
 
@@ -63,9 +58,7 @@ gone_jobs_key(struct arena *arena, const struct json *dependency)
 
     if (tasks != NULL && job_dependency_tidy_tasks(arena, &tasks, &err) < 0)
         return NULL;
-    return arena_printf(arena,
-                        "%" PRId64 "_%s",
-                        json_get_int(dependency, "job", 0),
+    return arena_printf(arena, "%" PRId64 "_%s", json_get_int(dependency, "job", 0),
                         tasks != NULL ? tasks : "");
 }
 
@@ -78,8 +71,7 @@ take(struct gone_jobs_search *s, const struct json *dependency)
     struct task_list *tasks;
     struct error err = {0};
 
-    if (id <= 0 || key == NULL || s->count == JOB_DEPENDENCIES_MOST
-        || is_there(s->q, id))
+    if (id <= 0 || key == NULL || s->count == JOB_DEPENDENCIES_MOST || is_there(s->q, id))
         return;
     for (unsigned i = 0; i < s->count; i++)
         if (strcmp(s->jobs[i].key, key) == 0)
@@ -97,34 +89,27 @@ take(struct gone_jobs_search *s, const struct json *dependency)
 static void search_next(struct gone_jobs_search *s);
 
 static void
-found(struct request *q,
-      const struct ended_job *job,
-      const struct error *err,
-      void *context)
+found(struct request *q, const struct ended_job *job, const struct error *err, void *context)
 {
     struct gone_jobs_search *s = context;
     char id[DECIMAL_SIZE];
 
     if (err != NULL) {
-        reply_fail(
-            &q->reply,
-            &(struct reply_failure){
-                .code = 503,
-                .reason = "ServiceUnavailable",
-                .message = arena_printf(q->arena,
-                                        "cannot find out whether there was a "
-                                        "job %s: %s",
-                                        decimal_of(s->jobs[s->at].id, id),
-                                        err->text),
-                .retry_after_s = 1,
-            });
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 503,
+                       .reason = "ServiceUnavailable",
+                       .message = arena_printf(q->arena,
+                                               "cannot find out whether there was a "
+                                               "job %s: %s",
+                                               decimal_of(s->jobs[s->at].id, id), err->text),
+                       .retry_after_s = 1,
+                   });
         request_finish(q);
         return;
     }
     if (job != NULL)
-        (void)map_put(q->gone_jobs,
-                      s->jobs[s->at].key,
-                      arena_memdup(q->arena, job, sizeof(*job)));
+        (void)map_put(q->gone_jobs, s->jobs[s->at].key, arena_memdup(q->arena, job, sizeof(*job)));
     s->at++;
     search_next(s);
 }
@@ -133,13 +118,7 @@ static void
 search_next(struct gone_jobs_search *s)
 {
     if (s->at < s->count)
-        ended_job_find(s->q,
-                       s->jobs[s->at].id,
-                       NULL,
-                       s->jobs[s->at].tasks,
-                       s->at == 0,
-                       found,
-                       s);
+        ended_job_find(s->q, s->jobs[s->at].id, NULL, s->jobs[s->at].tasks, s->at == 0, found, s);
     else
         s->then(s->q);
 }
@@ -159,8 +138,7 @@ gone_jobs_find(struct request *q, gone_jobs_fn *then)
     s = arena_alloc(q->arena, sizeof(*s));
     *s = (struct gone_jobs_search){.q = q, .then = then};
     for (uint32_t i = 0; i < json_count(list); i++)
-        if (q->route.verb == VERB_CREATE
-            || json_get_text(json_at(list, i), "uid") == NULL)
+        if (q->route.verb == VERB_CREATE || json_get_text(json_at(list, i), "uid") == NULL)
             take(s, json_at(list, i));
     if (s->count > 0)
         q->gone_jobs = map_new();

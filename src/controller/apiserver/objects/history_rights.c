@@ -27,9 +27,7 @@ add_account(const struct object *namespace, void *context)
 {
     struct accounts *a = context;
 
-    if (membership_has(a->server->membership,
-                       namespace->meta->name,
-                       a->principal))
+    if (membership_has(a->server->membership, namespace->meta->name, a->principal))
         a->names[a->count++] = namespace->meta->name;
     return a->count < ACCOUNTS_MOST;
 }
@@ -40,20 +38,10 @@ find_accounts(struct accounts *a, const char *account)
     const struct object *one;
 
     if (account == NULL) {
-        (void)store_list(a->server->store,
-                         &namespace_kind,
-                         NULL,
-                         NULL,
-                         0,
-                         add_account,
-                         a);
+        (void)store_list(a->server->store, &namespace_kind, NULL, NULL, 0, add_account, a);
         return;
     }
-    one = store_find(a->server->store,
-                     STORE_PUBLISHED,
-                     &namespace_kind,
-                     NULL,
-                     account);
+    one = store_find(a->server->store, STORE_PUBLISHED, &namespace_kind, NULL, account);
     if (one != NULL)
         (void)add_account(one, a);
 }
@@ -62,17 +50,14 @@ find_accounts(struct accounts *a, const char *account)
  * history answers later.
  */
 void
-history_rights_find(const struct apiserver *server,
-                    const struct principal *principal,
-                    const char *account,
-                    struct arena *arena,
-                    struct history_rights *ret_rights)
+history_rights_find(const struct apiserver *server, const struct principal *principal,
+                    const char *account, struct arena *arena, struct history_rights *ret_rights)
 {
     struct accounts a = {.server = server, .principal = principal};
 
     *ret_rights = (struct history_rights){
-        .is_all = principal->type == PRINCIPAL_ADMINISTRATOR
-                  || principal->type == PRINCIPAL_LIFECYCLE,
+        .is_all =
+            principal->type == PRINCIPAL_ADMINISTRATOR || principal->type == PRINCIPAL_LIFECYCLE,
         .uid = principal->uid,
         .user = principal->name,
     };

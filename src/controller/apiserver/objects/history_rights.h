@@ -14,8 +14,6 @@ struct principal;
  * and those of accounts that they are members of: of `account` only, of all
  * such accounts (NULL), or of none ("").
  */
-void history_rights_find(const struct apiserver *server,
-                         const struct principal *principal,
-                         const char *account,
-                         struct arena *arena,
+void history_rights_find(const struct apiserver *server, const struct principal *principal,
+                         const char *account, struct arena *arena,
                          struct history_rights *ret_rights);

@@ -32,13 +32,8 @@ has_former_agents(const struct apiserver *server)
 {
     bool are_former = false;
 
-    store_visit_index(server->store,
-                      &node_kind,
-                      NODE_BY_RELEASE,
-                      STORE_PENDING,
-                      NODE_FORMER,
-                      note_former,
-                      &are_former);
+    store_visit_index(server->store, &node_kind, NODE_BY_RELEASE, STORE_PENDING, NODE_FORMER,
+                      note_former, &are_former);
     return are_former;
 }
 
@@ -59,20 +54,13 @@ visit(const struct object *object, void *context)
 }
 
 struct job_placement
-job_placement_find(const struct apiserver *server,
-                   const struct object *job,
-                   const char *feature)
+job_placement_find(const struct apiserver *server, const struct object *job, const char *feature)
 {
     struct placement_search s = {.server = server};
 
     if (feature != NULL && has_former_agents(server))
         s.feature = feature;
-    store_visit_index(server->store,
-                      &pod_kind,
-                      POD_LIVE_BY_JOB,
-                      STORE_PENDING,
-                      job->meta->uid,
-                      visit,
-                      &s);
+    store_visit_index(server->store, &pod_kind, POD_LIVE_BY_JOB, STORE_PENDING, job->meta->uid,
+                      visit, &s);
     return s.found;
 }

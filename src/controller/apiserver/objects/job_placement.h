@@ -24,6 +24,5 @@ struct job_placement {
 /* `feature` is a NODE_FEATURE_*, or NULL when the agents do not matter. The
  * result is borrowed until the store changes.
  */
-struct job_placement job_placement_find(const struct apiserver *server,
-                                        const struct object *job,
+struct job_placement job_placement_find(const struct apiserver *server, const struct object *job,
                                         const char *feature);

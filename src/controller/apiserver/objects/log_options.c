@@ -22,8 +22,7 @@
 static const char *
 find_option(const struct request *q, const char *name)
 {
-    const char *value =
-        parameter_find(q->options.parameters, q->options.n_parameters, name);
+    const char *value = parameter_find(q->options.parameters, q->options.n_parameters, name);
 
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
@@ -32,10 +31,7 @@ find_option(const struct request *q, const char *name)
  * does.
  */
 static bool
-add_number(struct request *q,
-           struct causes *causes,
-           struct json *words,
-           const char *name,
+add_number(struct request *q, struct causes *causes, struct json *words, const char *name,
            int64_t least)
 {
     const char *text = find_option(q, name);
@@ -46,12 +42,8 @@ add_number(struct request *q,
     if (!option_integer(&q->reply, text, &value))
         return false;
     if (value < least)
-        causes_add(causes,
-                   CAUSE_INVALID,
-                   name,
-                   json_int(q->arena, value),
-                   "must be greater than or equal to %" PRId64,
-                   least);
+        causes_add(causes, CAUSE_INVALID, name, json_int(q->arena, value),
+                   "must be greater than or equal to %" PRId64, least);
     json_set_int(q->arena, words, name, value);
     return true;
 }
@@ -61,8 +53,7 @@ is_true(const struct request *q, const char *name)
 {
     const char *flag = find_option(q, name);
 
-    return flag != NULL
-           && (strcmp(flag, "true") == 0 || strcmp(flag, "1") == 0);
+    return flag != NULL && (strcmp(flag, "true") == 0 || strcmp(flag, "1") == 0);
 }
 
 bool
@@ -78,10 +69,7 @@ log_options_add(struct request *q, struct json *words)
         || !add_number(q, &causes, words, "tailLines", 0))
         return false;
     if (since != NULL && find_option(q, "sinceSeconds") != NULL)
-        causes_add(&causes,
-                   CAUSE_FORBIDDEN,
-                   "[]",
-                   NULL,
+        causes_add(&causes, CAUSE_FORBIDDEN, "[]", NULL,
                    "at most one of `sinceTime` or `sinceSeconds` may be "
                    "specified");
     if (causes.count > 0) {
@@ -120,16 +108,12 @@ check_container(struct request *q, const struct pod *pod, struct json *words)
         strbuf_printf(&names, "%s%s", i > 0 ? " " : "", name);
     }
     if (wanted != NULL)
-        reply_bad_request(&q->reply,
-                          "container %s is not valid for pod %s",
-                          wanted,
-                          q->route.name);
+        reply_bad_request(&q->reply, "container %s is not valid for pod %s", wanted, q->route.name);
     else
         reply_bad_request(&q->reply,
                           "a container name must be specified for pod %s, "
                           "choose one of: [%s]",
-                          q->route.name,
-                          names.text);
+                          q->route.name, names.text);
     return false;
 }
 
@@ -150,22 +134,15 @@ previous_name(struct arena *arena, const char *name)
         return NULL;
     if (attempt == 1)
         return arena_strndup(arena, name, (size_t)(mark - name));
-    return arena_printf(arena,
-                        "%.*s-r%ld",
-                        (int)(mark - name),
-                        name,
-                        attempt - 1);
+    return arena_printf(arena, "%.*s-r%ld", (int)(mark - name), name, attempt - 1);
 }
 
 static const struct object *
 find_pod(const struct request *q, const char *name)
 {
-    return name == NULL ? NULL
-                        : store_find(q->server->store,
-                                     STORE_PUBLISHED,
-                                     &pod_kind,
-                                     q->route.namespace,
-                                     name);
+    return name == NULL
+               ? NULL
+               : store_find(q->server->store, STORE_PUBLISHED, &pod_kind, q->route.namespace, name);
 }
 
 /* A pod runs once: where upstream restarts a container in its pod, Kiln makes
@@ -174,10 +151,8 @@ find_pod(const struct request *q, const char *name)
 static const struct object *
 find_previous(struct request *q, const struct object *pod)
 {
-    const struct object *before =
-        find_pod(q, previous_name(q->arena, pod->meta->name));
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
+    const struct object *before = find_pod(q, previous_name(q->arena, pod->meta->name));
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
     const struct owner_reference *same =
         before != NULL ? meta_controller_of(before->meta, &job_kind) : NULL;
     const struct pod *p = pod_of(pod);
@@ -187,9 +162,7 @@ find_previous(struct request *q, const struct object *pod)
     reply_bad_request(&q->reply,
                       "previous terminated container \"%s\" in pod \"%s\" not "
                       "found",
-                      p->spec.containers.count > 0
-                          ? p->spec.containers.items[0].name
-                          : "main",
+                      p->spec.containers.count > 0 ? p->spec.containers.items[0].name : "main",
                       pod->meta->name);
     return NULL;
 }

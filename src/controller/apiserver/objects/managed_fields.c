@@ -31,21 +31,12 @@ struct managed_write {
 };
 
 static const char *const unowned_fields[] = {
-    "creationTimestamp",
-    "generation",
-    "managedFields",
-    "name",
-    "namespace",
-    "resourceVersion",
-    "selfLink",
-    "uid",
+    "creationTimestamp", "generation",      "managedFields", "name",
+    "namespace",         "resourceVersion", "selfLink",      "uid",
 };
 
 static void
-insert(struct arena *arena,
-       struct field_set *set,
-       const char *first,
-       const char *second)
+insert(struct arena *arena, struct field_set *set, const char *first, const char *second)
 {
     const char *const path[] = {
         arena_printf(arena, "f:%s", first),
@@ -56,10 +47,7 @@ insert(struct arena *arena,
 }
 
 static struct managed_write
-begin(struct arena *arena,
-      const struct kind *kind,
-      const struct field_manager *who,
-      int64_t now_us)
+begin(struct arena *arena, const struct kind *kind, const struct field_manager *who, int64_t now_us)
 {
     struct managed_write w = {.arena = arena, .kind = kind, .who = who};
 
@@ -91,8 +79,7 @@ find_entry(const struct managed_write *w, struct manager_list *entries)
 
         if (strcmp(e->name, w->who->name) == 0 && e->applies == w->who->applies
             && strcmp(e->subresource, w->who->subresource) == 0
-            && (e->applies
-                || strcmp(e->api_version, w->kind->api_version) == 0))
+            && (e->applies || strcmp(e->api_version, w->kind->api_version) == 0))
             return e;
     }
     return NULL;
@@ -105,8 +92,7 @@ make_entry(const struct managed_write *w, struct manager_list *entries)
 
     if (e != NULL)
         return e;
-    return manager_list_add(w->arena,
-                            entries,
+    return manager_list_add(w->arena, entries,
                             &(struct manager_entry){
                                 .name = w->who->name,
                                 .api_version = w->kind->api_version,
@@ -129,8 +115,7 @@ oldest_updater(struct manager_list *entries, unsigned *ret_count)
             continue;
         (*ret_count)++;
         if (strcmp(e->name, ANCIENT) != 0
-            && (oldest == NULL
-                || manager_compare_times(e->time, oldest->time) < 0))
+            && (oldest == NULL || manager_compare_times(e->time, oldest->time) < 0))
             oldest = e;
     }
     return oldest;
@@ -166,9 +151,7 @@ limit_updaters(const struct managed_write *w, struct manager_list *entries)
 static struct field_set *
 owned(const struct managed_write *w, const struct field_set *set)
 {
-    return field_set_without(w->arena,
-                             field_set_difference(w->arena, set, w->unowned),
-                             w->ignored);
+    return field_set_without(w->arena, field_set_difference(w->arena, set, w->unowned), w->ignored);
 }
 
 static struct json *
@@ -193,10 +176,8 @@ empty_tree(struct arena *arena, const struct kind *kind)
 
 /* Removes changed and removed fields from every manager except `keeper`. */
 static void
-take_from_others(const struct managed_write *w,
-                 struct manager_list *entries,
-                 const struct manager_entry *keeper,
-                 const struct field_set *changed,
+take_from_others(const struct managed_write *w, struct manager_list *entries,
+                 const struct manager_entry *keeper, const struct field_set *changed,
                  const struct field_set *removed)
 {
     for (unsigned i = 0; i < entries->count; i++) {
@@ -210,9 +191,7 @@ take_from_others(const struct managed_write *w,
 }
 
 static void
-update(struct managed_write *w,
-       struct manager_list *entries,
-       const struct json *live,
+update(struct managed_write *w, struct manager_list *entries, const struct json *live,
        const struct json *tree)
 {
     struct typed_difference d;
@@ -240,9 +219,7 @@ is_reset(const struct json *list)
 
 /* Reads the list from the write if that has one, else from the live object. */
 static void
-read_entries(const struct managed_write *w,
-             const struct json *live,
-             const struct json *tree,
+read_entries(const struct managed_write *w, const struct json *live, const struct json *tree,
              struct manager_list *entries)
 {
     const struct json *given = json_get_path(tree, "metadata.managedFields");
@@ -253,50 +230,36 @@ read_entries(const struct managed_write *w,
         && manager_list_decode(w->arena, given, entries))
         return;
     *entries = (struct manager_list){0};
-    if (!manager_list_decode(w->arena,
-                             json_get_path(live, "metadata.managedFields"),
-                             entries))
+    if (!manager_list_decode(w->arena, json_get_path(live, "metadata.managedFields"), entries))
         *entries = (struct manager_list){0};
 }
 
 static void
-write_entries(struct arena *arena,
-              struct json *tree,
-              struct manager_list *entries)
+write_entries(struct arena *arena, struct json *tree, struct manager_list *entries)
 {
     struct json *meta = json_make_object(arena, tree, "metadata");
 
     if (entries->count == 0)
         json_remove(meta, "managedFields");
     else
-        json_set(arena,
-                 meta,
-                 "managedFields",
-                 manager_list_encode(arena, entries));
+        json_set(arena, meta, "managedFields", manager_list_encode(arena, entries));
 }
 
 void
-managed_fields_note(struct arena *arena,
-                    const struct kind *kind,
-                    const struct json *live,
-                    struct json *tree,
-                    const struct field_manager *who,
-                    bool is_followed,
+managed_fields_note(struct arena *arena, const struct kind *kind, const struct json *live,
+                    struct json *tree, const struct field_manager *who, bool is_followed,
                     int64_t now_us)
 {
     struct managed_write w;
     struct manager_list entries = {0};
 
-    if ((live != NULL || !is_followed)
-        && json_get_path(tree, "metadata.managedFields") == NULL
+    if ((live != NULL || !is_followed) && json_get_path(tree, "metadata.managedFields") == NULL
         && json_get_path(live, "metadata.managedFields") == NULL)
         return;
     w = begin(arena, kind, who, now_us);
     read_entries(&w, live, tree, &entries);
     if (entries.count > 0 || (live == NULL && is_followed))
-        update(&w,
-               &entries,
-               live != NULL ? bare(arena, live) : empty_tree(arena, kind),
+        update(&w, &entries, live != NULL ? bare(arena, live) : empty_tree(arena, kind),
                bare(arena, tree));
     write_entries(arena, tree, &entries);
 }
@@ -304,20 +267,15 @@ managed_fields_note(struct arena *arena,
 /* --- apply ---------------------------------------------------------------- */
 
 static void
-add_conflict(struct arena *arena,
-             struct manager_conflicts *conflicts,
-             const char *manager,
+add_conflict(struct arena *arena, struct manager_conflicts *conflicts, const char *manager,
              const char *path)
 {
     if (conflicts->count == conflicts->capacity) {
         unsigned capacity = conflicts->capacity ? conflicts->capacity * 2 : 8;
-        struct manager_conflict *longer =
-            arena_new_array(arena, struct manager_conflict, capacity);
+        struct manager_conflict *longer = arena_new_array(arena, struct manager_conflict, capacity);
 
         if (conflicts->count > 0)
-            memcpy(longer,
-                   conflicts->items,
-                   conflicts->count * sizeof(*longer));
+            memcpy(longer, conflicts->items, conflicts->count * sizeof(*longer));
         conflicts->items = longer;
         conflicts->capacity = capacity;
     }
@@ -357,12 +315,9 @@ name_for_people(struct arena *arena, const struct manager_entry *e)
  * conflict.
  */
 static void
-find_conflicts(const struct managed_write *w,
-               const struct manager_list *entries,
-               const struct manager_entry *own,
-               const struct field_set *changed,
-               const struct field_set *allowed,
-               struct manager_conflicts *conflicts)
+find_conflicts(const struct managed_write *w, const struct manager_list *entries,
+               const struct manager_entry *own, const struct field_set *changed,
+               const struct field_set *allowed, struct manager_conflicts *conflicts)
 {
     for (unsigned i = 0; i < entries->count; i++) {
         const struct manager_entry *e = &entries->items[i];
@@ -372,20 +327,15 @@ find_conflicts(const struct managed_write *w,
             continue;
         t.manager = name_for_people(w->arena, e);
         field_set_visit(field_set_difference(
-                            w->arena,
-                            field_set_intersection(w->arena, e->set, changed),
-                            allowed),
-                        tell_conflict,
-                        &t);
+                            w->arena, field_set_intersection(w->arena, e->set, changed), allowed),
+                        tell_conflict, &t);
     }
 }
 
 /* Removes the fields that the manager listed before and that nobody lists now.
  */
 static struct json *
-prune(const struct managed_write *w,
-      const struct json *merged,
-      const struct manager_list *entries,
+prune(const struct managed_write *w, const struct json *merged, const struct manager_list *entries,
       const struct field_set *last)
 {
     const struct record *record = w->kind->record;
@@ -404,17 +354,11 @@ prune(const struct managed_write *w,
         kept = field_set_union(a, kept, entries->items[i].set);
     left = typed_tree_complete(a, record, typed_tree_places(a, record, result));
     wanted = field_set_union(a, left, typed_tree_complete(a, record, kept));
-    result = typed_tree_remove(a,
-                               record,
-                               merged,
-                               field_set_difference(a, all, wanted));
+    result = typed_tree_remove(a, record, merged, field_set_difference(a, all, wanted));
     /* and with them the fields there that nobody owns. */
     left = typed_tree_complete(a, record, typed_tree_places(a, record, result));
-    return typed_tree_remove(
-        a,
-        record,
-        merged,
-        field_set_intersection(a, field_set_difference(a, all, left), had));
+    return typed_tree_remove(a, record, merged,
+                             field_set_intersection(a, field_set_difference(a, all, left), had));
 }
 
 /* Fields that kubectl applied client-side, and that have not changed after
@@ -423,8 +367,7 @@ prune(const struct managed_write *w,
 static struct field_set *
 client_applied(const struct managed_write *w, const struct json *live)
 {
-    const struct json *annotations =
-        json_get_path(live, "metadata.annotations");
+    const struct json *annotations = json_get_path(live, "metadata.annotations");
     const char *text = json_get_text(annotations, LAST_APPLIED);
     struct typed_difference d;
     struct field_set *set;
@@ -446,15 +389,13 @@ client_applied(const struct managed_write *w, const struct json *live)
  * apply.
  */
 static void
-renew_last_applied(const struct managed_write *w,
-                   struct json *tree,
+renew_last_applied(const struct managed_write *w, struct json *tree,
                    const struct json *configuration)
 {
     struct json *annotations = json_get_path(tree, "metadata.annotations");
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (strcmp(w->who->name, KUBECTL) != 0
-        || json_get(annotations, LAST_APPLIED) == NULL)
+    if (strcmp(w->who->name, KUBECTL) != 0 || json_get(annotations, LAST_APPLIED) == NULL)
         return;
     json_print(configuration, &text);
     strbuf_add_char(&text, '\n');
@@ -465,9 +406,7 @@ renew_last_applied(const struct managed_write *w,
  * this apply.
  */
 static void
-begin_following(struct managed_write *w,
-                struct manager_list *entries,
-                const struct json *live)
+begin_following(struct managed_write *w, struct manager_list *entries, const struct json *live)
 {
     const struct field_manager before = {BEFORE_APPLY, "", false};
     struct managed_write as_before = *w;
@@ -478,18 +417,12 @@ begin_following(struct managed_write *w,
 }
 
 struct json *
-managed_fields_apply(struct arena *arena,
-                     const struct kind *kind,
-                     const struct json *live,
-                     const struct json *configuration,
-                     const struct field_manager *who,
-                     bool force,
-                     int64_t now_us,
-                     struct manager_conflicts *ret_conflicts)
+managed_fields_apply(struct arena *arena, const struct kind *kind, const struct json *live,
+                     const struct json *configuration, const struct field_manager *who, bool force,
+                     int64_t now_us, struct manager_conflicts *ret_conflicts)
 {
     struct managed_write w = begin(arena, kind, who, now_us);
-    struct json *is =
-        live != NULL ? bare(arena, live) : empty_tree(arena, kind);
+    struct json *is = live != NULL ? bare(arena, live) : empty_tree(arena, kind);
     struct manager_list entries = {0};
     struct typed_difference d;
     struct field_set *changed, *last;
@@ -509,12 +442,7 @@ managed_fields_apply(struct arena *arena,
     typed_tree_compare(arena, kind->record, is, tree, &d);
     changed = field_set_union(arena, d.modified, d.added);
     if (!force)
-        find_conflicts(&w,
-                       &entries,
-                       own,
-                       changed,
-                       client_applied(&w, is),
-                       ret_conflicts);
+        find_conflicts(&w, &entries, own, changed, client_applied(&w, is), ret_conflicts);
     if (ret_conflicts->count > 0)
         return NULL;
     take_from_others(&w, &entries, own, changed, d.removed);
@@ -536,9 +464,7 @@ drop_times(struct json *tree)
 }
 
 bool
-managed_fields_same_but_times(struct arena *arena,
-                              const struct json *a,
-                              const struct json *b)
+managed_fields_same_but_times(struct arena *arena, const struct json *a, const struct json *b)
 {
     struct json *x = json_dup(arena, a);
     struct json *y = json_dup(arena, b);

@@ -36,12 +36,8 @@ struct field_manager {
  * present tree, or NULL at creation; `is_followed` says whether a new object
  * gets managedFields.
  */
-void managed_fields_note(struct arena *arena,
-                         const struct kind *kind,
-                         const struct json *live,
-                         struct json *tree,
-                         const struct field_manager *who,
-                         bool is_followed,
+void managed_fields_note(struct arena *arena, const struct kind *kind, const struct json *live,
+                         struct json *tree, const struct field_manager *who, bool is_followed,
                          int64_t now_us);
 
 /* A field that another manager owns and that the applied configuration changes.
@@ -59,16 +55,10 @@ struct manager_conflicts {
  * configuration applied and its managedFields set, not normalized yet. Returns
  * NULL when there are conflicts and `force` is false.
  */
-struct json *managed_fields_apply(struct arena *arena,
-                                  const struct kind *kind,
-                                  const struct json *live,
-                                  const struct json *configuration,
-                                  const struct field_manager *who,
-                                  bool force,
-                                  int64_t now_us,
+struct json *managed_fields_apply(struct arena *arena, const struct kind *kind,
+                                  const struct json *live, const struct json *configuration,
+                                  const struct field_manager *who, bool force, int64_t now_us,
                                   struct manager_conflicts *ret_conflicts);
 
 /* Whether two trees differ only in the times of managedFields. */
-bool managed_fields_same_but_times(struct arena *arena,
-                                   const struct json *a,
-                                   const struct json *b);
+bool managed_fields_same_but_times(struct arena *arena, const struct json *a, const struct json *b);

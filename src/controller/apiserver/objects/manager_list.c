@@ -10,14 +10,11 @@
 #include "lib/json/json.h"
 
 struct manager_entry *
-manager_list_add(struct arena *arena,
-                 struct manager_list *entries,
-                 const struct manager_entry *e)
+manager_list_add(struct arena *arena, struct manager_list *entries, const struct manager_entry *e)
 {
     if (entries->count == entries->capacity) {
         unsigned capacity = entries->capacity ? entries->capacity * 2 : 8;
-        struct manager_entry *longer =
-            arena_new_array(arena, struct manager_entry, capacity);
+        struct manager_entry *longer = arena_new_array(arena, struct manager_entry, capacity);
 
         if (entries->count > 0)
             memcpy(longer, entries->items, entries->count * sizeof(*longer));
@@ -37,9 +34,7 @@ text_or_empty(const struct json *object, const char *name)
 }
 
 bool
-manager_list_decode(struct arena *arena,
-                    const struct json *list,
-                    struct manager_list *entries)
+manager_list_decode(struct arena *arena, const struct json *list, struct manager_list *entries)
 {
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *item = json_at(list, i);
@@ -53,8 +48,7 @@ manager_list_decode(struct arena *arena,
         };
 
         if ((!e.applies && strcmp(operation, "Update") != 0)
-            || field_set_decode(arena, json_get(item, "fieldsV1"), &e.set, NULL)
-                   < 0)
+            || field_set_decode(arena, json_get(item, "fieldsV1"), &e.set, NULL) < 0)
             return false;
         manager_list_add(arena, entries, &e);
     }
@@ -91,19 +85,13 @@ manager_list_encode(struct arena *arena, struct manager_list *entries)
     struct json *list = json_array(arena);
 
     if (entries->count > 1)
-        qsort(entries->items,
-              entries->count,
-              sizeof(*entries->items),
-              compare_entries);
+        qsort(entries->items, entries->count, sizeof(*entries->items), compare_entries);
     for (unsigned i = 0; i < entries->count; i++) {
         const struct manager_entry *e = &entries->items[i];
         struct json *item = json_object(arena);
 
         json_set_string(arena, item, "manager", e->name);
-        json_set_string(arena,
-                        item,
-                        "operation",
-                        e->applies ? "Apply" : "Update");
+        json_set_string(arena, item, "operation", e->applies ? "Apply" : "Update");
         json_set_string(arena, item, "apiVersion", e->api_version);
         if (e->time != NULL)
             json_set_string(arena, item, "time", e->time);

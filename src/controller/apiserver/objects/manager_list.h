@@ -29,8 +29,7 @@ struct manager_list {
 };
 
 /* Returns the copy in the list, which is valid until the next call. */
-struct manager_entry *manager_list_add(struct arena *arena,
-                                       struct manager_list *list,
+struct manager_entry *manager_list_add(struct arena *arena, struct manager_list *list,
                                        const struct manager_entry *e);
 
 /* Removes managers without fields. */
@@ -42,8 +41,5 @@ int manager_compare_times(const char *a, const char *b);
 /* JSON. Decode adds to the list, and returns false when the JSON is not a valid
  * list. Encode sorts the list.
  */
-bool manager_list_decode(struct arena *arena,
-                         const struct json *json,
-                         struct manager_list *list);
-struct json *manager_list_encode(struct arena *arena,
-                                 struct manager_list *list);
+bool manager_list_decode(struct arena *arena, const struct json *json, struct manager_list *list);
+struct json *manager_list_encode(struct arena *arena, struct manager_list *list);

@@ -35,10 +35,8 @@ is_somebodys(const char *key)
 {
     if (strcmp(key, TAINT_OUT_OF_SERVICE) == 0)
         return true;
-    return strncmp(key, "node.kubernetes.io/", 19) != 0
-           && strcmp(key, TAINT_HOOK_FAILED) != 0
-           && strcmp(key, TAINT_CHECK_FAILED) != 0
-           && strcmp(key, TAINT_HARDWARE_MISSING) != 0;
+    return strncmp(key, "node.kubernetes.io/", 19) != 0 && strcmp(key, TAINT_HOOK_FAILED) != 0
+           && strcmp(key, TAINT_CHECK_FAILED) != 0 && strcmp(key, TAINT_HARDWARE_MISSING) != 0;
 }
 
 static struct json *
@@ -73,14 +71,9 @@ keep_record(struct request *q, struct store_txn *txn, const struct object *node)
     struct json *record = json_object(q->arena);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    json_set(q->arena,
-             record,
-             "unschedulable",
+    json_set(q->arena, record, "unschedulable",
              json_bool(q->arena, node_of(node)->spec.unschedulable));
-    json_set(q->arena,
-             record,
-             "labels",
-             labels != NULL ? labels : json_object(q->arena));
+    json_set(q->arena, record, "labels", labels != NULL ? labels : json_object(q->arena));
     json_set(q->arena, record, "taints", taints_to_keep(q, tree));
     json_set_string(q->arena, record, "owner", owner_of(tree));
     json_print(record, &text);
@@ -94,9 +87,7 @@ node_secret_name(struct arena *arena, const char *node)
 }
 
 void
-node_record_leave(struct request *q,
-                  struct store_txn *txn,
-                  const struct object *node)
+node_record_leave(struct request *q, struct store_txn *txn, const struct object *node)
 {
     const char *secret = node_secret_name(q->arena, node->meta->name);
 
@@ -125,12 +116,10 @@ static const struct json *
 read_record(struct request *q, const struct json *tree)
 {
     const char *name = json_path_text(tree, "metadata.name");
-    const char *text = name != NULL ? store_find_secret(q->server->store,
-                                                        name_of_record(q, name))
-                                    : NULL;
+    const char *text =
+        name != NULL ? store_find_secret(q->server->store, name_of_record(q, name)) : NULL;
 
-    return text != NULL ? json_parse(q->arena, text, strlen(text), NULL, NULL)
-                        : NULL;
+    return text != NULL ? json_parse(q->arena, text, strlen(text), NULL, NULL) : NULL;
 }
 
 static bool
@@ -181,8 +170,7 @@ restore_taints(struct request *q, struct json *tree, const struct json *record)
         const struct json *taint = json_at(kept, i);
         const char *key = json_get_text(taint, "key");
 
-        if (key != NULL
-            && !has_taint(taints, key, json_get_text(taint, "effect")))
+        if (key != NULL && !has_taint(taints, key, json_get_text(taint, "effect")))
             json_append(q->arena, taints, json_dup(q->arena, taint));
     }
 }
@@ -192,23 +180,16 @@ restore_labels(struct request *q, struct json *tree, const struct json *record)
 {
     const struct json *kept = json_get(record, "labels");
     struct json *labels =
-        json_make_object(q->arena,
-                         json_make_object(q->arena, tree, "metadata"),
-                         "labels");
+        json_make_object(q->arena, json_make_object(q->arena, tree, "metadata"), "labels");
 
-    for (uint32_t i = 0; json_is(kept, JSON_OBJECT) && i < json_count(kept);
-         i++)
+    for (uint32_t i = 0; json_is(kept, JSON_OBJECT) && i < json_count(kept); i++)
         if (json_get(labels, kept->members[i].name) == NULL)
-            json_set(q->arena,
-                     labels,
-                     kept->members[i].name,
+            json_set(q->arena, labels, kept->members[i].name,
                      json_dup(q->arena, kept->members[i].value));
 }
 
 bool
-node_record_admit(struct request *q,
-                  struct json *tree,
-                  const struct object *old_object)
+node_record_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
     const struct json *record = read_record(q, tree);
 
@@ -216,9 +197,7 @@ node_record_admit(struct request *q,
     if (record == NULL)
         return true;
     if (json_is_true(json_get(record, "unschedulable")))
-        json_set(q->arena,
-                 json_make_object(q->arena, tree, "spec"),
-                 "unschedulable",
+        json_set(q->arena, json_make_object(q->arena, tree, "spec"), "unschedulable",
                  json_bool(q->arena, true));
     restore_taints(q, tree, record);
     restore_labels(q, tree, record);

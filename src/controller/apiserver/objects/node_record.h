@@ -22,21 +22,16 @@ struct store_txn;
  * the node and removes its secret, so that another machine of that name can
  * enrol.
  */
-void node_record_leave(struct request *q,
-                       struct store_txn *txn,
-                       const struct object *node);
+void node_record_leave(struct request *q, struct store_txn *txn, const struct object *node);
 
 /* The admission rule that restores the record to a new node. `tree` and
  * `old_object` are as in admission.h.
  */
-bool node_record_admit(struct request *q,
-                       struct json *tree,
-                       const struct object *old_object);
+bool node_record_admit(struct request *q, struct json *tree, const struct object *old_object);
 
 /* The name under which the store keeps the verifier of a node's secret. */
 const char *node_secret_name(struct arena *arena, const char *node);
 
 /* Return false when there is no record. */
-bool
-node_record_forget(struct request *q, struct store_txn *txn, const char *name);
+bool node_record_forget(struct request *q, struct store_txn *txn, const char *name);
 bool node_record_has(const struct request *q, const char *name);

@@ -28,14 +28,10 @@ find_choice(struct request *q, const char *names, const struct object *node)
 
     for (const char *at = names; (n = partition_next_name(&at)) > 0; at += n) {
         const char *name = arena_strndup(q->arena, at, n);
-        const struct object *object = store_find(q->server->store,
-                                                 STORE_PENDING,
-                                                 &partition_kind,
-                                                 NULL,
-                                                 name);
+        const struct object *object =
+            store_find(q->server->store, STORE_PENDING, &partition_kind, NULL, name);
 
-        if (object == NULL
-            || !partition_has_node(partition_of(object), &node->meta->labels))
+        if (object == NULL || !partition_has_node(partition_of(object), &node->meta->labels))
             continue;
         if (partition_starts_jobs(partition_of(object)))
             return name;
@@ -50,15 +46,12 @@ partition_choice_is_open(const struct request *q, const struct object *pod)
 {
     const struct placement *p = pod_of(pod)->spec.placement;
 
-    return !q->server->policy->is_conformance && p != NULL
-           && p->partition != NULL && strchr(p->partition, ',') != NULL
-           && meta_controller_of(pod->meta, &job_kind) != NULL;
+    return !q->server->policy->is_conformance && p != NULL && p->partition != NULL
+           && strchr(p->partition, ',') != NULL && meta_controller_of(pod->meta, &job_kind) != NULL;
 }
 
 void
-partition_choice_write(struct request *q,
-                       const struct object *pod,
-                       struct json *spec,
+partition_choice_write(struct request *q, const struct object *pod, struct json *spec,
                        const char *node_name)
 {
     const struct object *node;
@@ -67,14 +60,8 @@ partition_choice_write(struct request *q,
 
     if (!partition_choice_is_open(q, pod))
         return;
-    node = store_find(q->server->store,
-                      STORE_PENDING,
-                      &node_kind,
-                      NULL,
-                      node_name);
-    choice = node != NULL
-                 ? find_choice(q, pod_of(pod)->spec.placement->partition, node)
-                 : NULL;
+    node = store_find(q->server->store, STORE_PENDING, &node_kind, NULL, node_name);
+    choice = node != NULL ? find_choice(q, pod_of(pod)->spec.placement->partition, node) : NULL;
     if (choice == NULL)
         return;
     placement = json_dup(q->arena, json_get(spec, "placement"));

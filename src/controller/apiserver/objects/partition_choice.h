@@ -17,11 +17,8 @@ struct request;
  * its list for its next start. A pod without a Job keeps its list, too, because
  * its user may apply its manifest again.
  */
-void partition_choice_write(struct request *q,
-                            const struct object *pod,
-                            struct json *spec,
+void partition_choice_write(struct request *q, const struct object *pod, struct json *spec,
                             const char *node_name);
 
 /* Whether partition_choice_write may change the pod. */
-bool partition_choice_is_open(const struct request *q,
-                              const struct object *pod);
+bool partition_choice_is_open(const struct request *q, const struct object *pod);

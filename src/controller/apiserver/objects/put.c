@@ -18,8 +18,7 @@ put_set_defaults(struct arena *arena, const struct put *put)
 {
     const struct kind *kind = put->kind;
 
-    if (kind->set_defaults != NULL
-        && !(put->keeps_spec && kind->flags & KIND_SPEC_DEFAULTS))
+    if (kind->set_defaults != NULL && !(put->keeps_spec && kind->flags & KIND_SPEC_DEFAULTS))
         kind->set_defaults(arena, put->tree);
 }
 
@@ -35,10 +34,7 @@ stored_tree(struct arena *arena, const struct put *put, struct error *err)
     if (kind->stored_as == NULL)
         return put->tree;
     tree = kind->to_stored(arena, put->tree);
-    return record_normalize(kind->stored_as->record, arena, tree, NULL, err)
-                   == 0
-               ? tree
-               : NULL;
+    return record_normalize(kind->stored_as->record, arena, tree, NULL, err) == 0 ? tree : NULL;
 }
 
 static void
@@ -46,17 +42,12 @@ set_revision(struct arena *arena, struct store_txn *txn, struct json *tree)
 {
     char room[DECIMAL_SIZE];
 
-    json_set_string(arena,
-                    json_make_object(arena, tree, "metadata"),
-                    "resourceVersion",
+    json_set_string(arena, json_make_object(arena, tree, "metadata"), "resourceVersion",
                     decimal_of(store_txn_revision(txn), room));
 }
 
 static const struct object *
-make_object(struct arena *arena,
-            struct store_txn *txn,
-            const struct put *put,
-            struct error *err)
+make_object(struct arena *arena, struct store_txn *txn, const struct put *put, struct error *err)
 {
     struct json *stored;
 
@@ -66,26 +57,17 @@ make_object(struct arena *arena,
      */
     put_set_defaults(arena, put);
     if (!put->is_normal
-        && record_normalize_change(put->kind->record,
-                                   arena,
-                                   put->tree,
-                                   put->old_tree,
-                                   NULL,
-                                   err)
+        && record_normalize_change(put->kind->record, arena, put->tree, put->old_tree, NULL, err)
                < 0)
         return NULL;
     stored = stored_tree(arena, put, err);
-    return stored != NULL ? object_new_packed(kind_stored(put->kind),
-                                              stored,
-                                              store_txn_patterns(txn))
-                          : NULL;
+    return stored != NULL
+               ? object_new_packed(kind_stored(put->kind), stored, store_txn_patterns(txn))
+               : NULL;
 }
 
 const struct object *
-put_object(struct arena *arena,
-           struct store_txn *txn,
-           const struct put *put,
-           struct error *err)
+put_object(struct arena *arena, struct store_txn *txn, const struct put *put, struct error *err)
 {
     const struct object *object = make_object(arena, txn, put, err);
     CLEANUP_STRBUF struct strbuf delta = STRBUF_INIT;
@@ -93,8 +75,7 @@ put_object(struct arena *arena,
     if (object == NULL)
         return NULL;
     if (put->old_tree != NULL && put->kind->stored_as == NULL) {
-        const struct json *diff =
-            json_merge_diff(arena, put->old_tree, put->tree);
+        const struct json *diff = json_merge_diff(arena, put->old_tree, put->tree);
 
         if (diff != NULL)
             json_print(diff, &delta);
@@ -104,9 +85,7 @@ put_object(struct arena *arena,
 }
 
 const struct object *
-put_patch(struct arena *arena,
-          struct store_txn *txn,
-          const struct object *object,
+put_patch(struct arena *arena, struct store_txn *txn, const struct object *object,
           struct json *patch)
 {
     CLEANUP_STRBUF struct strbuf delta = STRBUF_INIT;
@@ -122,37 +101,25 @@ put_patch(struct arena *arena,
 }
 
 const struct object *
-put_status(struct arena *arena,
-           struct store_txn *txn,
-           const struct object *object,
-           struct json *status,
-           const struct json *old_status)
+put_status(struct arena *arena, struct store_txn *txn, const struct object *object,
+           struct json *status, const struct json *old_status)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct json *delta = json_object(arena);
-    const struct object *changed = object_with_status(object,
-                                                      status,
-                                                      store_txn_revision(txn),
-                                                      arena,
-                                                      store_txn_patterns(txn));
+    const struct object *changed =
+        object_with_status(object, status, store_txn_revision(txn), arena, store_txn_patterns(txn));
 
     if (changed == NULL)
         return NULL;
     set_revision(arena, txn, delta);
-    json_set(arena,
-             delta,
-             "status",
-             json_merge_diff(arena, old_status, status));
+    json_set(arena, delta, "status", json_merge_diff(arena, old_status, status));
     json_print(delta, &text);
     store_txn_put(txn, changed, text.text);
     return changed;
 }
 
 int
-put_removal(struct arena *arena,
-            struct store_txn *txn,
-            const struct put *put,
-            struct error *err)
+put_removal(struct arena *arena, struct store_txn *txn, const struct put *put, struct error *err)
 {
     const struct object *object = make_object(arena, txn, put, err);
 

@@ -39,32 +39,24 @@ struct put {
 /* Puts the object, which is borrowed from the store. Returns NULL when the tree
  * does not fit its kind; nothing was put then.
  */
-const struct object *put_object(struct arena *arena,
-                                struct store_txn *txn,
-                                const struct put *put,
+const struct object *put_object(struct arena *arena, struct store_txn *txn, const struct put *put,
                                 struct error *err);
 
 /* The same for a patch that only sets members (object_patched). Returns NULL
  * when it has to be put as a tree.
  */
-const struct object *put_patch(struct arena *arena,
-                               struct store_txn *txn,
-                               const struct object *object,
-                               struct json *patch);
+const struct object *put_patch(struct arena *arena, struct store_txn *txn,
+                               const struct object *object, struct json *patch);
 
 /* The same for a new, normalized status (object_with_status). */
-const struct object *put_status(struct arena *arena,
-                                struct store_txn *txn,
-                                const struct object *object,
-                                struct json *status,
+const struct object *put_status(struct arena *arena, struct store_txn *txn,
+                                const struct object *object, struct json *status,
                                 const struct json *old_status);
 
 /* Removes the object; `put->tree` is its last version, for watchers. Returns
  * -EINVAL when the tree does not fit its kind.
  */
-int put_removal(struct arena *arena,
-                struct store_txn *txn,
-                const struct put *put,
+int put_removal(struct arena *arena, struct store_txn *txn, const struct put *put,
                 struct error *err);
 
 /* Only sets the defaults. */

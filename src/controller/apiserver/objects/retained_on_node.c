@@ -21,12 +21,9 @@
 static const struct object *
 find_node(const struct request *q, const char *name)
 {
-    return name != NULL && name[0] != '\0' ? store_find(q->server->store,
-                                                        STORE_PENDING,
-                                                        &node_kind,
-                                                        NULL,
-                                                        name)
-                                           : NULL;
+    return name != NULL && name[0] != '\0'
+               ? store_find(q->server->store, STORE_PENDING, &node_kind, NULL, name)
+               : NULL;
 }
 
 bool
@@ -43,30 +40,20 @@ retained_on_node_expected(const struct request *q, const struct object *object)
 }
 
 bool
-retained_on_node_leave(struct request *q,
-                       struct store_txn *txn,
-                       const struct object *pod)
+retained_on_node_leave(struct request *q, struct store_txn *txn, const struct object *pod)
 {
     const struct object *node = find_node(q, pod_of(pod)->spec.node_name);
     struct json *tree = object_tree(node, q->arena);
     struct json *status = json_make_object(q->arena, tree, "status");
 
-    json_set(q->arena,
-             json_make_object(q->arena, status, "remnants"),
-             pod->meta->uid,
+    json_set(q->arena, json_make_object(q->arena, status, "remnants"), pod->meta->uid,
              remnant_make(q->arena, pod, clock_real_us(q->server->clock)));
-    return write_put_other(q,
-                           txn,
-                           &node_kind,
-                           tree,
-                           object_tree(node, q->arena));
+    return write_put_other(q, txn, &node_kind, tree, object_tree(node, q->arena));
 }
 
 int
-retained_on_node_check_disjoint(const struct request *q,
-                                const char *node_name,
-                                const struct allocation *allocation,
-                                struct error *err)
+retained_on_node_check_disjoint(const struct request *q, const char *node_name,
+                                const struct allocation *allocation, struct error *err)
 {
     const struct object *node = find_node(q, node_name);
     const struct node *n = node != NULL ? node_of(node) : NULL;
@@ -76,12 +63,10 @@ retained_on_node_check_disjoint(const struct request *q,
 
         if (left->allocation != NULL
             && allocation_check_disjoint(allocation, left->allocation, err) < 0)
-            return error_wrap(err,
-                              -EEXIST,
+            return error_wrap(err, -EEXIST,
                               "the remaining processes of pod %s/%s, which "
                               "was deleted by force",
-                              left->namespace,
-                              left->name);
+                              left->namespace, left->name);
     }
     return 0;
 }

@@ -21,18 +21,13 @@ struct request;
 struct store_txn;
 
 /* Whether processes of the pod may remain when it is removed now. */
-bool retained_on_node_expected(const struct request *q,
-                               const struct object *pod);
+bool retained_on_node_expected(const struct request *q, const struct object *pod);
 
 /* Records the allocation in the node. Returns false when the reply is a 500. */
-bool retained_on_node_leave(struct request *q,
-                            struct store_txn *txn,
-                            const struct object *pod);
+bool retained_on_node_leave(struct request *q, struct store_txn *txn, const struct object *pod);
 
 /* Returns -EEXIST with a message when the allocation overlaps a retained
  * allocation of the node.
  */
-int retained_on_node_check_disjoint(const struct request *q,
-                                    const char *node,
-                                    const struct allocation *allocation,
-                                    struct error *err);
+int retained_on_node_check_disjoint(const struct request *q, const char *node,
+                                    const struct allocation *allocation, struct error *err);

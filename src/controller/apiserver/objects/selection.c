@@ -69,29 +69,21 @@ visit_pod(const struct object *object, void *context)
 {
     struct node_question *question = context;
 
-    question->is_there =
-        is_text(pod_of(object)->spec.node_name, question->node);
+    question->is_there = is_text(pod_of(object)->spec.node_name, question->node);
     return !question->is_there;
 }
 
 /* Whether a pod of the Job is on the node, or its last run was there. */
 static bool
-has_been_on(const struct request *q,
-            const struct object *object,
-            const char *node)
+has_been_on(const struct request *q, const struct object *object, const char *node)
 {
     const struct job_run *run = job_of(object)->status.last_run;
     struct node_question question = {.node = node};
 
     if (run != NULL && is_text(run->node_name, node))
         return true;
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PUBLISHED,
-                      object->meta->uid,
-                      visit_pod,
-                      &question);
+    store_visit_index(q->server->store, &pod_kind, POD_BY_JOB, STORE_PUBLISHED, object->meta->uid,
+                      visit_pod, &question);
     return question.is_there;
 }
 
@@ -105,11 +97,9 @@ selection_has(const struct request *q, const struct object *object)
             || strcmp(object->meta->namespace, q->route.namespace) != 0))
         return false;
     return !is_too_old(o, object)
-           && (o->labels == NULL
-               || label_query_matches(o->labels, &object->meta->labels))
+           && (o->labels == NULL || label_query_matches(o->labels, &object->meta->labels))
            && (o->fields == NULL || field_query_matches(o->fields, object))
-           && (o->node == NULL || q->route.kind != &job_kind
-               || has_been_on(q, object, o->node));
+           && (o->node == NULL || q->route.kind != &job_kind || has_been_on(q, object, o->node));
 }
 
 static bool
@@ -117,8 +107,7 @@ visit_selected(const struct object *object, void *context)
 {
     struct selection_walk *walk = context;
 
-    if ((walk->takes_all || selection_has(walk->q, object))
-        && !walk->visit(object, walk->context))
+    if ((walk->takes_all || selection_has(walk->q, object)) && !walk->visit(object, walk->context))
         return false;
     if (--walk->left > 0)
         return true;
@@ -178,13 +167,8 @@ collect_of(struct selection_walk *walk, unsigned index, const char *value)
 {
     if (walk->is_too_many)
         return;
-    store_visit_index(walk->q->server->store,
-                      kind_stored(walk->q->route.kind),
-                      index,
-                      STORE_PUBLISHED,
-                      value,
-                      collect,
-                      walk);
+    store_visit_index(walk->q->server->store, kind_stored(walk->q->route.kind), index,
+                      STORE_PUBLISHED, value, collect, walk);
 }
 
 /* Visits the collected objects in the order of a list. Returns false when there
@@ -218,18 +202,13 @@ static bool
 collect_owner(const struct object *pod, void *context)
 {
     struct selection_walk *walk = context;
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
     const struct object *job = owner != NULL
-                                   ? store_find(walk->q->server->store,
-                                                STORE_PUBLISHED,
-                                                &job_kind,
-                                                pod->meta->namespace,
-                                                owner->name)
+                                   ? store_find(walk->q->server->store, STORE_PUBLISHED, &job_kind,
+                                                pod->meta->namespace, owner->name)
                                    : NULL;
 
-    return job == NULL || !is_text(job->meta->uid, owner->uid)
-           || collect(job, walk);
+    return job == NULL || !is_text(job->meta->uid, owner->uid) || collect(job, walk);
 }
 
 static const char *
@@ -242,10 +221,7 @@ demand(const struct options *o, const char *path)
  * one hour of the future, in case the clock was set back.
  */
 static void
-collect_hours(struct selection_walk *walk,
-              unsigned index,
-              const char *of,
-              int64_t hour,
+collect_hours(struct selection_walk *walk, unsigned index, const char *of, int64_t hour,
               int64_t last_hour)
 {
     char buffer[64];
@@ -269,8 +245,7 @@ visit_jobs(struct selection_walk *walk)
     int64_t last_hour;
     bool is_active;
 
-    if (walk->q->route.kind != &job_kind
-        || (o->fields == NULL && o->node == NULL))
+    if (walk->q->route.kind != &job_kind || (o->fields == NULL && o->node == NULL))
         return false;
     value = demand(o, "status.finished");
     is_active = value != NULL && strcmp(value, "false") == 0;
@@ -279,13 +254,8 @@ visit_jobs(struct selection_walk *walk)
     if (!is_active && (hour == 0 || now - hour > MOST_HOURS)) {
         return false;
     } else if (o->node != NULL) {
-        store_visit_index(walk->q->server->store,
-                          &pod_kind,
-                          POD_BY_NODE,
-                          STORE_PUBLISHED,
-                          o->node,
-                          collect_owner,
-                          walk);
+        store_visit_index(walk->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED, o->node,
+                          collect_owner, walk);
         collect_hours(walk, JOB_BY_LAST_NODE, o->node, hour, last_hour);
     } else if (value != NULL) {
         collect_hours(walk, JOB_BY_RECENCY, value, hour, last_hour);
@@ -313,17 +283,13 @@ visit_named(struct selection_walk *walk)
     const char *name;
 
     if (q->options.fields == NULL
-        || (q->route.kind->flags & KIND_NAMESPACED
-            && q->route.namespace == NULL))
+        || (q->route.kind->flags & KIND_NAMESPACED && q->route.namespace == NULL))
         return false;
     name = field_query_demands(q->options.fields, "metadata.name");
     if (name == NULL)
         return false;
-    object = store_find(q->server->store,
-                        STORE_PUBLISHED,
-                        kind_stored(q->route.kind),
-                        q->route.namespace,
-                        name);
+    object = store_find(q->server->store, STORE_PUBLISHED, kind_stored(q->route.kind),
+                        q->route.namespace, name);
     if (object != NULL && walk->after == NULL)
         visit_selected(object, walk);
     return true;
@@ -350,25 +316,16 @@ visit(struct selection_walk *walk, int64_t revision)
     const struct request *q = walk->q;
 
     walk->reached[0] = '\0';
-    if ((revision == 0 || revision == store_revision(q->server->store))
-        && !walk->is_too_many && (visit_by_index(walk) || visit_named(walk)))
+    if ((revision == 0 || revision == store_revision(q->server->store)) && !walk->is_too_many
+        && (visit_by_index(walk) || visit_named(walk)))
         return 0;
-    return store_list(q->server->store,
-                      kind_stored(q->route.kind),
-                      q->route.namespace,
-                      walk->after,
-                      revision,
-                      visit_selected,
-                      walk);
+    return store_list(q->server->store, kind_stored(q->route.kind), q->route.namespace, walk->after,
+                      revision, visit_selected, walk);
 }
 
 int
-selection_visit_some(const struct request *q,
-                     struct selection_place *place,
-                     int64_t revision,
-                     size_t most,
-                     selection_visit_fn *fn,
-                     void *context)
+selection_visit_some(const struct request *q, struct selection_place *place, int64_t revision,
+                     size_t most, selection_visit_fn *fn, void *context)
 {
     char after[OBJECT_KEY_SIZE];
     struct selection_walk walk = {
@@ -389,9 +346,7 @@ selection_visit_some(const struct request *q,
 }
 
 void
-selection_visit_candidates(const struct request *q,
-                           selection_visit_fn *fn,
-                           void *context)
+selection_visit_candidates(const struct request *q, selection_visit_fn *fn, void *context)
 {
     char reached[OBJECT_KEY_SIZE];
     struct selection_walk walk = {

@@ -27,15 +27,13 @@ typedef bool selection_visit_fn(const struct object *object, void *context);
  * returns false: those from an index, or all of the namespace. The caller
  * checks labels and fields.
  */
-void selection_visit_candidates(const struct request *q,
-                                selection_visit_fn *visit,
-                                void *context);
+void selection_visit_candidates(const struct request *q, selection_visit_fn *visit, void *context);
 
 /* How far a selection was visited. Starts zeroed, or with a key. */
 struct selection_place {
     char after[OBJECT_KEY_SIZE]; /* a key; "": at the beginning, or at the end
                                   */
-    bool is_in_order; /* an index has too many: visit all of the kind */
+    bool is_in_order;            /* an index has too many: visit all of the kind */
 };
 
 /* Visits the objects that the request selects after `place`, in the order of
@@ -44,12 +42,8 @@ struct selection_place {
  * thousands. `place` is set to where the next call continues. Returns -ESTALE
  * as store_list.
  */
-int selection_visit_some(const struct request *q,
-                         struct selection_place *place,
-                         int64_t revision,
-                         size_t most,
-                         selection_visit_fn *visit,
-                         void *context);
+int selection_visit_some(const struct request *q, struct selection_place *place, int64_t revision,
+                         size_t most, selection_visit_fn *visit, void *context);
 
 /* Finds the index of the kind that answers the request's field selector, and
  * its value. Returns -1 if there is none.

@@ -26,8 +26,7 @@
 static bool
 is_trusted(const struct principal *principal)
 {
-    return principal->type == PRINCIPAL_AGENT
-           || principal->type == PRINCIPAL_LIFECYCLE
+    return principal->type == PRINCIPAL_AGENT || principal->type == PRINCIPAL_LIFECYCLE
            || principal->type == PRINCIPAL_SCHEDULER;
 }
 
@@ -47,10 +46,9 @@ is_status_alone(const struct request *q, const struct object *object)
         for (uint32_t k = 0; k < m->value->count; k++) {
             const char *name = m->value->members[k].name;
             const char *is = json_text(m->value->members[k].value);
-            const char *wanted = strcmp(name, "uid") == 0 ? meta->uid
-                                 : strcmp(name, "resourceVersion") == 0
-                                     ? meta->resource_version
-                                     : NULL;
+            const char *wanted = strcmp(name, "uid") == 0               ? meta->uid
+                                 : strcmp(name, "resourceVersion") == 0 ? meta->resource_version
+                                                                        : NULL;
 
             if (is == NULL || wanted == NULL || strcmp(is, wanted) != 0)
                 return false;
@@ -68,12 +66,11 @@ is_plain(const struct request *q, const struct object *object)
     const struct kind *kind = q->route.kind;
 
     return q->route.subresource == SUBRESOURCE_STATUS
-           && (q->format == BODY_MERGE_PATCH
-               || q->format == BODY_STRATEGIC_PATCH)
-           && kind == object->kind && kind->check_status != NULL
-           && kind->flags & KIND_SPEC_DEFAULTS && is_trusted(q->principal)
-           && !q->server->policy->is_conformance && !q->options.is_dry_run
-           && q->notes.n_duplicates == 0 && object->meta->deleted_at_us == 0
+           && (q->format == BODY_MERGE_PATCH || q->format == BODY_STRATEGIC_PATCH)
+           && kind == object->kind && kind->check_status != NULL && kind->flags & KIND_SPEC_DEFAULTS
+           && is_trusted(q->principal) && !q->server->policy->is_conformance
+           && !q->options.is_dry_run && q->notes.n_duplicates == 0
+           && object->meta->deleted_at_us == 0
            && (kind != &pod_kind || !pod_is_finished(pod_of(object)))
            && json_is(q->body, JSON_OBJECT) && is_status_alone(q, object);
 }
@@ -85,8 +82,7 @@ has_managers(const char *text)
     size_t length;
     const char *meta = text_find_member(text, "metadata", &length);
 
-    return meta == NULL
-           || text_find_member(meta, "managedFields", &length) != NULL;
+    return meta == NULL || text_find_member(meta, "managedFields", &length) != NULL;
 }
 
 static struct json *
@@ -95,20 +91,14 @@ read_status(struct request *q, const char *text)
     size_t length;
     const char *status = text_find_member(text, "status", &length);
 
-    return status != NULL ? json_parse(q->arena, status, length, NULL, NULL)
-                          : NULL;
+    return status != NULL ? json_parse(q->arena, status, length, NULL, NULL) : NULL;
 }
 
 static bool
 merge(struct request *q, struct json *tree, struct json *patch)
 {
     if (q->format == BODY_STRATEGIC_PATCH)
-        return strategic_merge(q->arena,
-                               q->route.kind->record,
-                               tree,
-                               patch,
-                               NULL)
-               == 0;
+        return strategic_merge(q->arena, q->route.kind->record, tree, patch, NULL) == 0;
     json_merge_prune(patch);
     (void)json_merge(q->arena, tree, patch);
     return true;
@@ -117,12 +107,10 @@ merge(struct request *q, struct json *tree, struct json *patch)
 static bool
 normalize(struct request *q, struct json *status, const struct json *old)
 {
-    const struct record *record =
-        record_find(q->route.kind->record, "status")->of;
+    const struct record *record = record_find(q->route.kind->record, "status")->of;
     struct record_notes notes;
 
-    return record_normalize_change(record, q->arena, status, old, &notes, NULL)
-               == 0
+    return record_normalize_change(record, q->arena, status, old, &notes, NULL) == 0
            && notes.n_unknown == 0;
 }
 
@@ -138,9 +126,7 @@ keeps_allocation(const struct json *status, const struct json *old)
 
 /* The new status; NULL when the patch has to take the way of update.h. */
 static struct json *
-make_status(struct request *q,
-            const struct object *object,
-            struct json *old_status)
+make_status(struct request *q, const struct object *object, struct json *old_status)
 {
     const struct kind *kind = q->route.kind;
     struct json *spec = kind->part_of_spec(q->arena, object);
@@ -168,8 +154,7 @@ make_status(struct request *q,
     json_set(q->arena, tree, "spec", spec);
     causes_init(&causes, q->arena);
     kind->check_status(&causes, tree, old);
-    return causes.count == 0 && !json_equals(status, old_status) ? status
-                                                                 : NULL;
+    return causes.count == 0 && !json_equals(status, old_status) ? status : NULL;
 }
 
 bool

@@ -67,38 +67,26 @@ task_log_read(struct request *q, struct task_log *log)
         return false;
     }
     if (find_option(q, "task") == NULL) {
-        reply_bad_request(&q->reply,
-                          "which task? jobs/%s/log?task=NUMBER",
-                          log->job->meta->name);
+        reply_bad_request(&q->reply, "which task? jobs/%s/log?task=NUMBER", log->job->meta->name);
         return false;
     }
-    if (!read_number(q, "task", &log->task)
-        || !read_number(q, "attempt", &log->attempt))
+    if (!read_number(q, "task", &log->task) || !read_number(q, "attempt", &log->attempt))
         return false;
     log->is_previous =
-        previous != NULL
-        && (strcmp(previous, "true") == 0 || strcmp(previous, "1") == 0);
+        previous != NULL && (strcmp(previous, "true") == 0 || strcmp(previous, "1") == 0);
     if (log->is_previous && log->attempt > 0) {
-        reply_bad_request(&q->reply,
-                          "give either attempt or previous, not both");
+        reply_bad_request(&q->reply, "give either attempt or previous, not both");
         return false;
     }
-    if (task_list_parse(q->arena,
-                        job_of(log->job)->spec.array->tasks,
-                        &tasks,
-                        &err)
-        < 0) {
+    if (task_list_parse(q->arena, job_of(log->job)->spec.array->tasks, &tasks, &err) < 0) {
         reply_internal(&q->reply, "spec.array.tasks: %s", err.text);
         return false;
     }
     log->index = task_list_index(&tasks, log->task);
     if (log->index >= 0)
         return true;
-    reply_bad_request(&q->reply,
-                      "job '%s' has no task %" PRId64 "; it has %.80s",
-                      log->job->meta->name,
-                      log->task,
-                      job_of(log->job)->spec.array->tasks);
+    reply_bad_request(&q->reply, "job '%s' has no task %" PRId64 "; it has %.80s",
+                      log->job->meta->name, log->task, job_of(log->job)->spec.array->tasks);
     return false;
 }
 
@@ -107,8 +95,7 @@ task_log_read(struct request *q, struct task_log *log)
 static int64_t
 attempt_of(const struct object *pod)
 {
-    const char *text =
-        string_map_find(&pod->meta->annotations, ANNOTATION_ATTEMPT);
+    const char *text = string_map_find(&pod->meta->annotations, ANNOTATION_ATTEMPT);
 
     return text != NULL ? strtoll(text, NULL, 10) + 1 : 1;
 }
@@ -124,18 +111,9 @@ find_attempt(struct request *q, const struct task_log *log, int64_t attempt)
         return NULL;
     name = attempt == 1
                ? arena_printf(q->arena, "%s-%" PRId64, name, log->index)
-               : arena_printf(q->arena,
-                              "%s-%" PRId64 "-r%" PRId64,
-                              name,
-                              log->index,
-                              attempt - 1);
-    pod = store_find(q->server->store,
-                     STORE_PUBLISHED,
-                     &pod_kind,
-                     log->job->meta->namespace,
-                     name);
-    return pod != NULL && meta_is_controlled_by(pod->meta, log->job) ? pod
-                                                                     : NULL;
+               : arena_printf(q->arena, "%s-%" PRId64 "-r%" PRId64, name, log->index, attempt - 1);
+    pod = store_find(q->server->store, STORE_PUBLISHED, &pod_kind, log->job->meta->namespace, name);
+    return pod != NULL && meta_is_controlled_by(pod->meta, log->job) ? pod : NULL;
 }
 
 /* The next attempt may exist before the record has the end of the last one. */
@@ -147,9 +125,7 @@ find_last(struct request *q, const struct task_log *log)
     const struct object *pod;
     int64_t before;
 
-    element_record_read(q->server->store,
-                        log->job->meta->uid,
-                        log->index / ELEMENTS_A_CHUNK,
+    element_record_read(q->server->store, log->job->meta->uid, log->index / ELEMENTS_A_CHUNK,
                         &chunk);
     tries = element_chunk_tries(&chunk, log->index);
     before = tries != NULL ? tries->attempt : 0;
@@ -161,9 +137,8 @@ find_last(struct request *q, const struct task_log *log)
 const char *
 task_log_find_pod(struct request *q, struct task_log *log)
 {
-    const struct object *pod = log->attempt > 0
-                                   ? find_attempt(q, log, log->attempt)
-                                   : find_last(q, log);
+    const struct object *pod =
+        log->attempt > 0 ? find_attempt(q, log, log->attempt) : find_last(q, log);
 
     /* Set the number: history may have no row of the present attempt yet, so
      * "the one before the last row" could be wrong.
@@ -201,8 +176,7 @@ is_of(const struct json *row, const struct task_log *log)
     const char *uid = json_get_text(row, "jobUid");
 
     return uid != NULL && strcmp(uid, log->job_uid) == 0
-           && json_get_int(row, "index", -1) == log->index
-           && json_get_text(row, "podUid") != NULL
+           && json_get_int(row, "index", -1) == log->index && json_get_text(row, "podUid") != NULL
            && json_get_text(row, "node") != NULL;
 }
 
@@ -220,37 +194,31 @@ choose_row(const struct json *rows, const struct task_log *log)
         if (last == NULL || attempt >= json_get_int(last, "attempt", 0)) {
             before = last;
             last = row;
-        } else if (before == NULL
-                   || attempt > json_get_int(before, "attempt", 0))
+        } else if (before == NULL || attempt > json_get_int(before, "attempt", 0))
             before = row;
     }
     return log->is_previous ? before : last;
 }
 
 bool
-task_log_take(struct request *q,
-              const struct task_log *log,
-              const struct json *answer,
-              struct json *words,
-              const char **ret_node)
+task_log_take(struct request *q, const struct task_log *log, const struct json *answer,
+              struct json *words, const char **ret_node)
 {
     const struct json *row = choose_row(json_get(answer, "items"), log);
 
     if (row == NULL) {
-        reply_fail(
-            &q->reply,
-            &(struct reply_failure){
-                .code = 404,
-                .reason = "NotFound",
-                .message = arena_printf(
-                    q->arena,
-                    log->is_previous ? "task %" PRId64 " has no attempt before"
-                    : log->attempt > 0 ? "task %" PRId64 " has no such attempt"
-                                       : "task %" PRId64 " has no known "
-                                         "output: it has not been started, or "
-                                         "has just ended",
-                    log->task),
-            });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 404,
+                                  .reason = "NotFound",
+                                  .message = arena_printf(
+                                      q->arena,
+                                      log->is_previous   ? "task %" PRId64 " has no attempt before"
+                                      : log->attempt > 0 ? "task %" PRId64 " has no such attempt"
+                                                         : "task %" PRId64 " has no known "
+                                                           "output: it has not been started, or "
+                                                           "has just ended",
+                                      log->task),
+                              });
         return false;
     }
     *ret_node = json_get_text(row, "node");

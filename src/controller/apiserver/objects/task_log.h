@@ -39,10 +39,6 @@ const char *task_log_find_pod(struct request *q, struct task_log *log);
 /* The question to history, and its answer. task_log_take returns false when the
  * reply is made; else it sets the node and the request to its agent.
  */
-void task_log_ask(const struct task_log *log,
-                  struct history_question *ret_question);
-bool task_log_take(struct request *q,
-                   const struct task_log *log,
-                   const struct json *answer,
-                   struct json *words,
-                   const char **ret_node);
+void task_log_ask(const struct task_log *log, struct history_question *ret_question);
+bool task_log_take(struct request *q, const struct task_log *log, const struct json *answer,
+                   struct json *words, const char **ret_node);

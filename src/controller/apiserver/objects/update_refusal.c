@@ -21,26 +21,20 @@ is_raised(const struct job *job, const struct json *spec)
 
     if (was == NULL)
         return false;
-    return !json_is(is, JSON_NUMBER)
-           || json_get_int(spec, "activeDeadlineSeconds", 0) > *was;
+    return !json_is(is, JSON_NUMBER) || json_get_int(spec, "activeDeadlineSeconds", 0) > *was;
 }
 
 const char *
-update_refusal(const struct apiserver *server,
-               const struct principal *principal,
-               const struct object *job,
-               enum job_update what,
-               const struct json *spec,
+update_refusal(const struct apiserver *server, const struct principal *principal,
+               const struct object *job, enum job_update what, const struct json *spec,
                struct arena *arena)
 {
     struct job_placement p;
 
     if (job_is_finished(job_of(job)))
         return "it has ended already";
-    p = job_placement_find(server,
-                           job,
-                           what == JOB_UPDATE_LIMIT ? NODE_FEATURE_CHANGED_LIMIT
-                                                    : NULL);
+    p = job_placement_find(server, job,
+                           what == JOB_UPDATE_LIMIT ? NODE_FEATURE_CHANGED_LIMIT : NULL);
     if (p.node == NULL)
         return NULL;
     if (what != JOB_UPDATE_LIMIT)

@@ -22,9 +22,6 @@ struct principal;
  * `spec` is the pod spec of the new template; `what` is how it differs from the
  * old one.
  */
-const char *update_refusal(const struct apiserver *server,
-                           const struct principal *principal,
-                           const struct object *job,
-                           enum job_update what,
-                           const struct json *spec,
+const char *update_refusal(const struct apiserver *server, const struct principal *principal,
+                           const struct object *job, enum job_update what, const struct json *spec,
                            struct arena *arena);

@@ -23,10 +23,7 @@
 #include "lib/json/record.h"
 
 bool
-write_is_damaged(struct request *q,
-                 int code,
-                 const struct kind *kind,
-                 const char *namespace,
+write_is_damaged(struct request *q, int code, const struct kind *kind, const char *namespace,
                  const char *name)
 {
     if (!store_is_damaged(q->server->store, kind_stored(kind), namespace, name))
@@ -51,11 +48,8 @@ write_not_found(struct request *q)
 const struct object *
 write_find_named(struct request *q, const char *name)
 {
-    const struct object *object = store_find(q->server->store,
-                                             STORE_PENDING,
-                                             kind_stored(q->route.kind),
-                                             q->route.namespace,
-                                             name);
+    const struct object *object = store_find(q->server->store, STORE_PENDING,
+                                             kind_stored(q->route.kind), q->route.namespace, name);
 
     if (object == NULL)
         reply_not_found_named(q, name);
@@ -75,9 +69,7 @@ write_tree(struct request *q, const struct object *object)
 }
 
 void
-write_warn(struct request *q,
-           const struct json *tree,
-           const struct json *old_tree)
+write_warn(struct request *q, const struct json *tree, const struct json *old_tree)
 {
     struct causes causes;
 
@@ -132,35 +124,22 @@ write_set_defaults(struct request *q, struct json *tree)
 static void
 refuse(struct request *q, const struct kind *kind, const struct error *err)
 {
-    log_error("A %s that does not match its table was not stored: %s",
-              kind->name,
-              err->text);
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 500,
-                   .reason = "InternalError",
-                   .message = arena_printf(q->arena,
-                                           "Internal error occurred: %s: %s",
-                                           kind->plural,
-                                           err->text),
-                   .cause_message = arena_strdup(q->arena, err->text),
-               });
+    log_error("A %s that does not match its table was not stored: %s", kind->name, err->text);
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 500,
+                              .reason = "InternalError",
+                              .message = arena_printf(q->arena, "Internal error occurred: %s: %s",
+                                                      kind->plural, err->text),
+                              .cause_message = arena_strdup(q->arena, err->text),
+                          });
 }
 
 bool
-write_normalize(struct request *q,
-                struct json *tree,
-                const struct json *old_tree)
+write_normalize(struct request *q, struct json *tree, const struct json *old_tree)
 {
     struct error err = {0};
 
-    if (record_normalize_change(q->route.kind->record,
-                                q->arena,
-                                tree,
-                                old_tree,
-                                NULL,
-                                &err)
-        == 0)
+    if (record_normalize_change(q->route.kind->record, q->arena, tree, old_tree, NULL, &err) == 0)
         return true;
     refuse(q, q->route.kind, &err);
     return false;
@@ -178,10 +157,7 @@ put(struct request *q, struct store_txn *txn, const struct put *put)
 }
 
 const struct object *
-write_put(struct request *q,
-          struct store_txn *txn,
-          struct json *tree,
-          const struct json *old_tree)
+write_put(struct request *q, struct store_txn *txn, struct json *tree, const struct json *old_tree)
 {
     struct put what = put_of(q, tree, old_tree);
 
@@ -191,8 +167,7 @@ write_put(struct request *q,
 const struct object *
 write_put_normal(struct request *q, struct store_txn *txn, struct json *tree)
 {
-    return put(q,
-               txn,
+    return put(q, txn,
                &(struct put){
                    .kind = q->route.kind,
                    .tree = tree,
@@ -202,16 +177,10 @@ write_put_normal(struct request *q, struct store_txn *txn, struct json *tree)
 }
 
 bool
-write_put_other(struct request *q,
-                struct store_txn *txn,
-                const struct kind *kind,
-                struct json *tree,
-                const struct json *old_tree)
+write_put_other(struct request *q, struct store_txn *txn, const struct kind *kind,
+                struct json *tree, const struct json *old_tree)
 {
-    return put(q,
-               txn,
-               &(struct put){.kind = kind, .tree = tree, .old_tree = old_tree})
-           != NULL;
+    return put(q, txn, &(struct put){.kind = kind, .tree = tree, .old_tree = old_tree}) != NULL;
 }
 
 static void
@@ -228,9 +197,7 @@ release_content(struct store_txn *txn, const struct job_spec *spec)
 }
 
 bool
-write_remove(struct request *q,
-             struct store_txn *txn,
-             const struct object *old_object,
+write_remove(struct request *q, struct store_txn *txn, const struct object *old_object,
              struct json *tree)
 {
     struct put what = put_of(q, tree, NULL);
@@ -251,9 +218,7 @@ write_remove(struct request *q,
 }
 
 void
-write_remove_pod(struct request *q,
-                 struct store_txn *txn,
-                 const struct object *pod)
+write_remove_pod(struct request *q, struct store_txn *txn, const struct object *pod)
 {
     history_note_removal(q->server->history, txn, pod);
     store_txn_remove(txn, object_renumbered(pod, store_txn_revision(txn)));

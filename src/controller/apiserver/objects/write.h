@@ -25,10 +25,7 @@ struct store_txn;
 /* Returns true, with the reply made, when the store has such an object but
  * cannot read it.
  */
-bool write_is_damaged(struct request *q,
-                      int code,
-                      const struct kind *kind,
-                      const char *namespace,
+bool write_is_damaged(struct request *q, int code, const struct kind *kind, const char *namespace,
                       const char *name);
 
 /* Makes a 404 for the object that the route names, or a 500 when it is damaged.
@@ -53,46 +50,32 @@ void write_drop_additions(struct request *q, struct json *tree);
  * 500.
  */
 void write_set_defaults(struct request *q, struct json *tree);
-bool write_normalize(struct request *q,
-                     struct json *tree,
-                     const struct json *old_tree);
+bool write_normalize(struct request *q, struct json *tree, const struct json *old_tree);
 
 /* Warns the principal about values that are accepted but hardly intended. */
-void write_warn(struct request *q,
-                const struct json *tree,
-                const struct json *old_tree);
+void write_warn(struct request *q, const struct json *tree, const struct json *old_tree);
 
 /* Gives a tree of the route's kind the next revision and puts it; the returned
  * object is borrowed from the store. `old_tree` is the pending state, to find
  * the difference; NULL at creation. NULL or false: the reply is a 500.
  * write_put_other is for an object that the route does not name.
  */
-const struct object *write_put(struct request *q,
-                               struct store_txn *txn,
-                               struct json *tree,
+const struct object *write_put(struct request *q, struct store_txn *txn, struct json *tree,
                                const struct json *old_tree);
 
 /* The same for a new object that is normalized and has its defaults. */
-const struct object *
-write_put_normal(struct request *q, struct store_txn *txn, struct json *tree);
+const struct object *write_put_normal(struct request *q, struct store_txn *txn, struct json *tree);
 
-bool write_put_other(struct request *q,
-                     struct store_txn *txn,
-                     const struct kind *kind,
-                     struct json *tree,
-                     const struct json *old_tree);
+bool write_put_other(struct request *q, struct store_txn *txn, const struct kind *kind,
+                     struct json *tree, const struct json *old_tree);
 
 /* Removes the object; `tree` is its last version, for watchers. Its blobs are
  * released, too. Returns false when the reply is a 500.
  */
-bool write_remove(struct request *q,
-                  struct store_txn *txn,
-                  const struct object *old_object,
+bool write_remove(struct request *q, struct store_txn *txn, const struct object *old_object,
                   struct json *tree);
 
 /* The same for any pod, unchanged, whatever the request is about. The caller
  * records the result of its array element.
  */
-void write_remove_pod(struct request *q,
-                      struct store_txn *txn,
-                      const struct object *pod);
+void write_remove_pod(struct request *q, struct store_txn *txn, const struct object *pod);

@@ -55,8 +55,7 @@ read_range(char *text, struct media_range *ret_range)
     }
 }
 
-typedef bool take_form_fn(const struct media_range *range,
-                          struct accept *accept);
+typedef bool take_form_fn(const struct media_range *range, struct accept *accept);
 
 static bool
 take_discovery(const struct media_range *range, struct accept *accept)
@@ -64,8 +63,7 @@ take_discovery(const struct media_range *range, struct accept *accept)
     if (range->as == NULL)
         return true;
     if (strcmp(range->as, "APIGroupDiscoveryList") != 0 || range->group == NULL
-        || strcmp(range->group, "apidiscovery.k8s.io") != 0
-        || range->version == NULL)
+        || strcmp(range->group, "apidiscovery.k8s.io") != 0 || range->version == NULL)
         return false;
     accept->is_v2beta1 = strcmp(range->version, "v2beta1") == 0;
     if (!accept->is_v2beta1 && strcmp(range->version, "v2") != 0)
@@ -82,8 +80,7 @@ take_form(const struct media_range *range, struct accept *accept)
     if (range->as == NULL)
         return true;
     v1beta1 = range->version != NULL && strcmp(range->version, "v1beta1") == 0;
-    if (range->group == NULL || strcmp(range->group, "meta.k8s.io") != 0
-        || range->version == NULL
+    if (range->group == NULL || strcmp(range->group, "meta.k8s.io") != 0 || range->version == NULL
         || (!v1beta1 && strcmp(range->version, "v1") != 0))
         return false;
     if (strcmp(range->as, "Table") == 0)
@@ -95,16 +92,13 @@ take_form(const struct media_range *range, struct accept *accept)
     else
         return false;
     accept->is_v1beta1 = v1beta1;
-    accept->is_kiln =
-        range->profile != NULL && strcmp(range->profile, "kiln") == 0;
+    accept->is_kiln = range->profile != NULL && strcmp(range->profile, "kiln") == 0;
     return true;
 }
 
 /* Whether the server can answer in this media range. */
 static bool
-take(const struct media_range *range,
-     take_form_fn *form,
-     struct accept *accept,
+take(const struct media_range *range, take_form_fn *form, struct accept *accept,
      bool *ret_knows_type)
 {
     bool is_yaml = strcasecmp(range->type, "application/yaml") == 0;
@@ -122,28 +116,22 @@ take(const struct media_range *range,
 static void
 refuse(struct reply *reply, bool knows_type)
 {
-    reply_fail(
-        reply,
-        &(struct reply_failure){
-            .code = 406,
-            .reason = "NotAcceptable",
-            .message = knows_type
-                           ? "only the following media types are accepted: "
-                             "application/json, application/yaml, "
-                             "application/vnd.kubernetes.protobuf"
-                           : "406: Not Acceptable\n\nAvailable "
-                             "representations: application/json, "
-                             "application/yaml, "
-                             "application/vnd.kubernetes.protobuf",
-            .empty_details = !knows_type,
-        });
+    reply_fail(reply, &(struct reply_failure){
+                          .code = 406,
+                          .reason = "NotAcceptable",
+                          .message = knows_type ? "only the following media types are accepted: "
+                                                  "application/json, application/yaml, "
+                                                  "application/vnd.kubernetes.protobuf"
+                                                : "406: Not Acceptable\n\nAvailable "
+                                                  "representations: application/json, "
+                                                  "application/yaml, "
+                                                  "application/vnd.kubernetes.protobuf",
+                          .empty_details = !knows_type,
+                      });
 }
 
 static bool
-parse(const char *header,
-      take_form_fn *form,
-      struct accept *ret_accept,
-      struct reply *reply)
+parse(const char *header, take_form_fn *form, struct accept *ret_accept, struct reply *reply)
 {
     CLEANUP_FREE char *copy = NULL;
     bool knows_type = false;
@@ -172,9 +160,7 @@ accept_parse(const char *header, struct accept *ret_accept, struct reply *reply)
 }
 
 bool
-accept_parse_discovery(const char *header,
-                       struct accept *ret_accept,
-                       struct reply *reply)
+accept_parse_discovery(const char *header, struct accept *ret_accept, struct reply *reply)
 {
     return parse(header, take_discovery, ret_accept, reply);
 }

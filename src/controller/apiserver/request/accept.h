@@ -37,9 +37,5 @@ struct accept {
 };
 
 /* Returns false when the reply is a 406. `header` may be NULL. */
-bool accept_parse(const char *header,
-                  struct accept *ret_accept,
-                  struct reply *reply);
-bool accept_parse_discovery(const char *header,
-                            struct accept *ret_accept,
-                            struct reply *reply);
+bool accept_parse(const char *header, struct accept *ret_accept, struct reply *reply);
+bool accept_parse_discovery(const char *header, struct accept *ret_accept, struct reply *reply);

@@ -38,9 +38,7 @@ refuse_text(struct request *q, const char *why)
                       "the object provided is unrecognized (must be of type "
                       "%s): couldn't get version/kind; json parse error: %s "
                       "(%s)",
-                      q->route.kind->name,
-                      why,
-                      shown);
+                      q->route.kind->name, why, shown);
 }
 
 static void
@@ -49,44 +47,37 @@ refuse_bytes(struct request *q, const char *why)
     reply_bad_request(&q->reply,
                       "the object provided is unrecognized (must be of type "
                       "%s): %s",
-                      q->route.kind->name,
-                      why);
+                      q->route.kind->name, why);
 }
 
 static bool
 refuse_format(struct request *q)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 415,
-                   .reason = "UnsupportedMediaType",
-                   .message = q->route.verb == VERB_PATCH
-                                  ? "415: Unsupported Media Type"
-                                  : "the body of the request was in an unknown "
-                                    "format - accepted media types include: "
-                                    "application/json, application/yaml, "
-                                    "application/vnd.kubernetes.protobuf",
-                   .empty_details = q->route.verb == VERB_PATCH,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 415,
+                              .reason = "UnsupportedMediaType",
+                              .message = q->route.verb == VERB_PATCH
+                                             ? "415: Unsupported Media Type"
+                                             : "the body of the request was in an unknown "
+                                               "format - accepted media types include: "
+                                               "application/json, application/yaml, "
+                                               "application/vnd.kubernetes.protobuf",
+                              .empty_details = q->route.verb == VERB_PATCH,
+                          });
     return false;
 }
 
 static bool
 is_patch(enum body_format format)
 {
-    return format == BODY_MERGE_PATCH || format == BODY_STRATEGIC_PATCH
-           || format == BODY_JSON_PATCH || format == BODY_APPLY;
+    return format == BODY_MERGE_PATCH || format == BODY_STRATEGIC_PATCH || format == BODY_JSON_PATCH
+           || format == BODY_APPLY;
 }
 
 static struct json *
 read_json(struct request *q, struct json_notes *notes, struct error *err)
 {
-    return json_parse_bounded(q->arena,
-                              q->text,
-                              q->length,
-                              MOST_VALUES,
-                              notes,
-                              err);
+    return json_parse_bounded(q->arena, q->text, q->length, MOST_VALUES, notes, err);
 }
 
 /* Refuses a body that is too large, in upstream's words. */
@@ -97,9 +88,7 @@ refuse_size(struct request *q, const struct error *err)
                &(struct reply_failure){
                    .code = 413,
                    .reason = "RequestEntityTooLarge",
-                   .message = arena_printf(q->arena,
-                                           "Request entity too large: %s",
-                                           err->text),
+                   .message = arena_printf(q->arena, "Request entity too large: %s", err->text),
                });
     return false;
 }
@@ -125,9 +114,8 @@ check_rest(struct request *q)
         "environment.text",
         "environment.data",
     };
-    const struct json *spec = json_get_path(
-        q->body,
-        q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
+    const struct json *spec =
+        json_get_path(q->body, q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
     size_t rest;
 
     if (q->length <= BODY_LIMIT)
@@ -164,12 +152,10 @@ static bool
 parse_patch(struct request *q)
 {
     struct error err = {0};
-    enum json_type wanted =
-        q->format == BODY_JSON_PATCH ? JSON_ARRAY : JSON_OBJECT;
+    enum json_type wanted = q->format == BODY_JSON_PATCH ? JSON_ARRAY : JSON_OBJECT;
 
     if (q->body == NULL)
-        q->body = q->format == BODY_APPLY ? read_text(q, &err)
-                                          : read_json(q, NULL, &err);
+        q->body = q->format == BODY_APPLY ? read_text(q, &err) : read_json(q, NULL, &err);
     if (q->body == NULL && err.code == -E2BIG)
         return refuse_size(q, &err);
     if (q->body == NULL) {
@@ -177,13 +163,10 @@ parse_patch(struct request *q)
         return false;
     }
     if (!json_is(q->body, wanted)) {
-        reply_bad_request(
-            &q->reply,
-            "%sjson: cannot unmarshal %s into Go value of type %s",
-            q->format == BODY_MERGE_PATCH ? "error decoding patch: " : "",
-            json_type_name(q->body->type),
-            wanted == JSON_ARRAY ? "jsonpatch.Patch"
-                                 : "map[string]interface {}");
+        reply_bad_request(&q->reply, "%sjson: cannot unmarshal %s into Go value of type %s",
+                          q->format == BODY_MERGE_PATCH ? "error decoding patch: " : "",
+                          json_type_name(q->body->type),
+                          wanted == JSON_ARRAY ? "jsonpatch.Patch" : "map[string]interface {}");
         return false;
     }
     return true;
@@ -210,11 +193,7 @@ read_protobuf(struct request *q, struct error *err)
 
     if (protobuf_open(q->arena, q->text, q->length, &envelope, err) < 0)
         return NULL;
-    tree = protobuf_decode(q->arena,
-                           find_record(q),
-                           envelope.message,
-                           envelope.length,
-                           MOST_VALUES,
+    tree = protobuf_decode(q->arena, find_record(q), envelope.message, envelope.length, MOST_VALUES,
                            err);
     if (tree != NULL && envelope.kind[0] != '\0')
         json_set_string(q->arena, tree, "kind", envelope.kind);
@@ -263,8 +242,7 @@ parse_delete(struct request *q)
     if (q->body == NULL && err.code == -E2BIG)
         return refuse_size(q, &err);
     if (!json_is(q->body, JSON_OBJECT)) {
-        reply_internal(&q->reply,
-                       "couldn't get version/kind; json parse error: %s",
+        reply_internal(&q->reply, "couldn't get version/kind; json parse error: %s",
                        err.code != 0 ? err.text : "not an object");
         return false;
     }
@@ -284,8 +262,8 @@ parse_object(struct request *q)
 {
     struct error err = {0};
 
-    if (q->format != BODY_JSON && q->format != BODY_NONE
-        && q->format != BODY_YAML && q->format != BODY_PROTOBUF)
+    if (q->format != BODY_JSON && q->format != BODY_NONE && q->format != BODY_YAML
+        && q->format != BODY_PROTOBUF)
         return refuse_format(q);
     if (q->body == NULL) {
         q->body = read_body(q, &err);
@@ -295,9 +273,7 @@ parse_object(struct request *q)
             if (q->format == BODY_PROTOBUF)
                 refuse_bytes(q, err.text);
             else
-                refuse_text(q,
-                            q->length == 0 ? "unexpected end of JSON input"
-                                           : err.text);
+                refuse_text(q, q->length == 0 ? "unexpected end of JSON input" : err.text);
             return false;
         }
     }
@@ -305,10 +281,8 @@ parse_object(struct request *q)
         q->body = json_object(q->arena);
     if (json_is(q->body, JSON_OBJECT))
         return check_rest(q);
-    refuse_text(q,
-                arena_printf(q->arena,
-                             "json: cannot unmarshal %s into an object",
-                             json_type_name(q->body->type)));
+    refuse_text(q, arena_printf(q->arena, "json: cannot unmarshal %s into an object",
+                                json_type_name(q->body->type)));
     return false;
 }
 
@@ -318,8 +292,7 @@ body_parse(struct request *q)
     switch (q->route.verb) {
     case VERB_CREATE:
         /* These subresources take bytes or no body. */
-        if (q->route.subresource == SUBRESOURCE_ENROL
-            || q->route.subresource == SUBRESOURCE_APPROVE
+        if (q->route.subresource == SUBRESOURCE_ENROL || q->route.subresource == SUBRESOURCE_APPROVE
             || q->route.subresource == SUBRESOURCE_RESET
             || q->route.subresource == SUBRESOURCE_REQUESTS)
             return true;
@@ -355,19 +328,12 @@ package_of(const struct kind *kind)
 }
 
 static bool
-refuse_as(struct request *q,
-          const char *name,
-          const char *api_version,
-          const char *why)
+refuse_as(struct request *q, const char *name, const char *api_version, const char *why)
 {
     const char *slash = strchr(api_version, '/');
 
-    reply_bad_request(&q->reply,
-                      "%s in version \"%s\" cannot be handled as a %s: %s",
-                      name,
-                      slash != NULL ? slash + 1 : api_version,
-                      q->route.kind->name,
-                      why);
+    reply_bad_request(&q->reply, "%s in version \"%s\" cannot be handled as a %s: %s", name,
+                      slash != NULL ? slash + 1 : api_version, q->route.kind->name, why);
     return false;
 }
 
@@ -384,21 +350,13 @@ refuse_kind(struct request *q, const char *name, const char *api_version)
     const struct kind *other = kind_find_by_name(api_version, name);
 
     return refuse_as(
-        q,
-        name,
-        api_version,
-        other != NULL
-            ? arena_printf(q->arena,
-                           "converting (%s.%s) to (%s.%s): unknown conversion",
-                           other->version,
-                           name,
-                           package_of(kind),
-                           kind->name)
-            : arena_printf(q->arena,
-                           "no kind \"%s\" is registered for version \"%s\" "
-                           "in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
-                           name,
-                           api_version));
+        q, name, api_version,
+        other != NULL ? arena_printf(q->arena, "converting (%s.%s) to (%s.%s): unknown conversion",
+                                     other->version, name, package_of(kind), kind->name)
+                      : arena_printf(q->arena,
+                                     "no kind \"%s\" is registered for version \"%s\" "
+                                     "in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                                     name, api_version));
 }
 
 static bool
@@ -410,8 +368,7 @@ check_kind(struct request *q, struct json *tree)
 
     if ((name != NULL && strcmp(name, kind->name) != 0)
         || (version != NULL && strcmp(version, kind->api_version) != 0))
-        return refuse_kind(q,
-                           name != NULL ? name : kind->name,
+        return refuse_kind(q, name != NULL ? name : kind->name,
                            version != NULL ? version : kind->api_version);
     json_set_string(q->arena, tree, "kind", kind->name);
     json_set_string(q->arena, tree, "apiVersion", kind->api_version);
@@ -425,14 +382,10 @@ say_notes(struct request *q, const struct record_notes *record)
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
     for (unsigned i = 0; i < record->n_unknown; i++)
-        strbuf_printf(&words,
-                      "%sunknown field \"%s\"",
-                      words.length > 0 ? ", " : "",
+        strbuf_printf(&words, "%sunknown field \"%s\"", words.length > 0 ? ", " : "",
                       record->unknown[i]);
     for (unsigned i = 0; i < q->notes.n_duplicates; i++)
-        strbuf_printf(&words,
-                      "%sduplicate field \"%s\"",
-                      words.length > 0 ? ", " : "",
+        strbuf_printf(&words, "%sduplicate field \"%s\"", words.length > 0 ? ", " : "",
                       q->notes.duplicates[i]);
     return words.length > 0 ? arena_strdup(q->arena, words.text) : NULL;
 }
@@ -455,8 +408,7 @@ body_normalize(struct request *q, struct json *tree)
 
     if (!check_kind(q, tree))
         return false;
-    if (record_normalize(q->route.kind->record, q->arena, tree, &notes, &err)
-        < 0)
+    if (record_normalize(q->route.kind->record, q->arena, tree, &notes, &err) < 0)
         return refuse_object(q, q->route.kind->name, err.text);
     if (q->options.validation == VALIDATION_IGNORE)
         return true;
@@ -464,10 +416,8 @@ body_normalize(struct request *q, struct json *tree)
     if (words == NULL)
         return true;
     if (q->options.validation == VALIDATION_STRICT)
-        return refuse_object(
-            q,
-            q->route.kind->name,
-            arena_printf(q->arena, "strict decoding error: %s", words));
+        return refuse_object(q, q->route.kind->name,
+                             arena_printf(q->arena, "strict decoding error: %s", words));
     warn_of_notes(q, &notes);
     return true;
 }
@@ -484,21 +434,13 @@ refuse_patch(struct request *q, const char *why)
 }
 
 bool
-body_normalize_patched(struct request *q,
-                       struct json *tree,
-                       const struct json *old_tree)
+body_normalize_patched(struct request *q, struct json *tree, const struct json *old_tree)
 {
     struct record_notes notes = {0};
     struct error err = {0};
     const char *words;
 
-    if (record_normalize_change(q->route.kind->record,
-                                q->arena,
-                                tree,
-                                old_tree,
-                                &notes,
-                                &err)
-        < 0)
+    if (record_normalize_change(q->route.kind->record, q->arena, tree, old_tree, &notes, &err) < 0)
         return refuse_patch(q, err.text);
     if (q->options.validation == VALIDATION_IGNORE)
         return true;
@@ -506,17 +448,13 @@ body_normalize_patched(struct request *q,
     if (words == NULL)
         return true;
     if (q->options.validation == VALIDATION_STRICT)
-        return refuse_patch(
-            q,
-            arena_printf(q->arena, "strict decoding error: %s", words));
+        return refuse_patch(q, arena_printf(q->arena, "strict decoding error: %s", words));
     warn_of_notes(q, &notes);
     return true;
 }
 
 bool
-body_normalize_as(struct request *q,
-                  const char *kind_name,
-                  const struct record *record,
+body_normalize_as(struct request *q, const char *kind_name, const struct record *record,
                   struct json *tree)
 {
     struct record_notes notes = {0};

@@ -39,14 +39,10 @@ bool body_normalize(struct request *q, struct json *tree);
 /* For a patched tree, which may share parts with the old tree: unknown fields
  * are a 422 under Strict.
  */
-bool body_normalize_patched(struct request *q,
-                            struct json *tree,
-                            const struct json *old_tree);
+bool body_normalize_patched(struct request *q, struct json *tree, const struct json *old_tree);
 
 /* For a body that is not the route's kind (Binding, Eviction, DeleteOptions):
  * drops the fields that the table does not have.
  */
-bool body_normalize_as(struct request *q,
-                       const char *kind_name,
-                       const struct record *record,
+bool body_normalize_as(struct request *q, const char *kind_name, const struct record *record,
                        struct json *tree);

@@ -17,11 +17,7 @@ const char *
 continue_token_format(struct arena *arena, const struct continue_token *token)
 {
     char text[TEXT_SIZE];
-    int n = snprintf(text,
-                     sizeof(text),
-                     "%" PRId64 " %s",
-                     token->revision,
-                     token->after);
+    int n = snprintf(text, sizeof(text), "%" PRId64 " %s", token->revision, token->after);
     char *out = arena_alloc(arena, 2 * (size_t)n + 1);
 
     for (int i = 0; i < n; i++)
@@ -59,8 +55,7 @@ continue_token_parse(const char *text, struct continue_token *ret_token)
     }
     plain[n / 2] = '\0';
     space = strchr(plain, ' ');
-    if (space == NULL || strlen(plain) != n / 2
-        || strlen(space + 1) >= sizeof(ret_token->after))
+    if (space == NULL || strlen(plain) != n / 2 || strlen(space + 1) >= sizeof(ret_token->after))
         return -EINVAL;
     errno = 0;
     revision = strtoll(plain, &end, 10);

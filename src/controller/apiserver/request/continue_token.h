@@ -21,8 +21,7 @@ struct continue_token {
     char after[OBJECT_KEY_SIZE];
 };
 
-const char *continue_token_format(struct arena *arena,
-                                  const struct continue_token *token);
+const char *continue_token_format(struct arena *arena, const struct continue_token *token);
 
 /* Returns -EINVAL for a token that this server did not make. */
 int continue_token_parse(const char *text, struct continue_token *ret_token);

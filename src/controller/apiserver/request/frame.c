@@ -67,8 +67,7 @@ unref_pool(struct frame_pool *pool)
 static void
 give_back(struct frame_pool *pool, struct frame *frame)
 {
-    if (pool->has_ended || pool->n == SPARE_MAX
-        || frame->text.capacity > KEPT_BYTES) {
+    if (pool->has_ended || pool->n == SPARE_MAX || frame->text.capacity > KEPT_BYTES) {
         free_frame(frame);
     } else {
         strbuf_truncate(&frame->text, 0);
@@ -157,8 +156,7 @@ static void
 note_text(struct frame *frame, size_t offset)
 {
     size_t length = frame->text.length - offset;
-    struct frame_part *last =
-        frame->n_parts > 0 ? &frame->parts[frame->n_parts - 1] : NULL;
+    struct frame_part *last = frame->n_parts > 0 ? &frame->parts[frame->n_parts - 1] : NULL;
 
     if (last == NULL || last->object != NULL) {
         last = add_part(frame);
@@ -196,10 +194,7 @@ frame_printf(struct frame *frame, const char *format, ...)
 }
 
 void
-frame_add_slice(struct frame *frame,
-                const struct object *object,
-                const char *from,
-                size_t length)
+frame_add_slice(struct frame *frame, const struct object *object, const char *from, size_t length)
 {
     struct frame_part *part = add_part(frame);
 
@@ -231,9 +226,7 @@ void
 frame_copy(const struct frame *frame, struct strbuf *out)
 {
     for (size_t i = 0; i < frame->n_parts; i++)
-        strbuf_add(out,
-                   part_bytes(frame, &frame->parts[i]),
-                   frame->parts[i].length);
+        strbuf_add(out, part_bytes(frame, &frame->parts[i]), frame->parts[i].length);
 }
 
 void
@@ -255,9 +248,7 @@ void
 frame_add_frame(struct frame *frame, const struct frame *other)
 {
     for (size_t i = 0; i < other->n_parts; i++)
-        frame_add_bytes(frame,
-                        part_bytes(other, &other->parts[i]),
-                        other->parts[i].length);
+        frame_add_bytes(frame, part_bytes(other, &other->parts[i]), other->parts[i].length);
 }
 
 bool
@@ -288,9 +279,7 @@ void
 frame_add_to_sum(const struct frame *frame, struct digest_sum *sum)
 {
     for (size_t i = 0; i < frame->n_parts; i++)
-        digest_sum_add(sum,
-                       part_bytes(frame, &frame->parts[i]),
-                       frame->parts[i].length);
+        digest_sum_add(sum, part_bytes(frame, &frame->parts[i]), frame->parts[i].length);
 }
 
 static void

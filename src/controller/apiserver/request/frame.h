@@ -45,9 +45,7 @@ struct frame *frame_pool_take(struct frame_pool *pool) OWNED_BY(frame_unref);
 void frame_add(struct frame *frame, const char *text);
 void frame_add_bytes(struct frame *frame, const void *bytes, size_t length);
 void frame_printf(struct frame *frame, const char *format, ...) PRINTF(2, 3);
-void frame_add_slice(struct frame *frame,
-                     const struct object *object,
-                     const char *from,
+void frame_add_slice(struct frame *frame, const struct object *object, const char *from,
                      size_t length);
 void frame_reserve(struct frame *frame, size_t bytes);
 void frame_flatten(struct frame *frame);

@@ -32,14 +32,13 @@ not_served_reply_later(struct reply *r, bool upgrades)
         reply_bad_request(r, "Upgrade request required");
         return;
     }
-    reply_fail(r,
-               &(struct reply_failure){
-                   .code = 501,
-                   .reason = "NotImplemented",
-                   .message = "exec, attach, port-forward and cp are not "
-                              "supported yet: a job's processes belong to its "
-                              "user on the node; use logs to see its output",
-               });
+    reply_fail(r, &(struct reply_failure){
+                      .code = 501,
+                      .reason = "NotImplemented",
+                      .message = "exec, attach, port-forward and cp are not "
+                                 "supported yet: a job's processes belong to its "
+                                 "user on the node; use logs to see its output",
+                  });
 }
 
 void
@@ -52,23 +51,21 @@ not_served_reply(struct reply *r, enum route_result result)
         reply_text(r, 404, "text/plain; charset=utf-8", text, sizeof(text) - 1);
         break;
     case ROUTE_NO_METHOD:
-        reply_fail(r,
-                   &(struct reply_failure){
-                       .code = 405,
-                       .reason = "MethodNotAllowed",
-                       .message = "the server does not allow this method on "
-                                  "the requested resource",
-                       .empty_details = true,
-                   });
+        reply_fail(r, &(struct reply_failure){
+                          .code = 405,
+                          .reason = "MethodNotAllowed",
+                          .message = "the server does not allow this method on "
+                                     "the requested resource",
+                          .empty_details = true,
+                      });
         break;
     default:
-        reply_fail(r,
-                   &(struct reply_failure){
-                       .code = 404,
-                       .reason = "NotFound",
-                       .message = "the server could not find the requested "
-                                  "resource",
-                       .empty_details = true,
-                   });
+        reply_fail(r, &(struct reply_failure){
+                          .code = 404,
+                          .reason = "NotFound",
+                          .message = "the server could not find the requested "
+                                     "resource",
+                          .empty_details = true,
+                      });
     }
 }

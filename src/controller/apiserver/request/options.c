@@ -26,9 +26,7 @@ struct options_parser {
 };
 
 const char *
-parameter_find(const struct parameter *parameters,
-               size_t count,
-               const char *name)
+parameter_find(const struct parameter *parameters, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(parameters[i].name, name) == 0)
@@ -39,8 +37,7 @@ parameter_find(const struct parameter *parameters,
 static bool
 is_true(const char *value)
 {
-    return value != NULL && strcmp(value, "0") != 0
-           && strcmp(value, "false") != 0;
+    return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
 bool
@@ -52,8 +49,7 @@ options_wants_watch(const struct parameter *parameters, size_t count)
 static const char *
 find(const struct options_parser *p, const char *name)
 {
-    const char *value =
-        parameter_find(p->options->parameters, p->options->n_parameters, name);
+    const char *value = parameter_find(p->options->parameters, p->options->n_parameters, name);
 
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
@@ -67,16 +63,11 @@ option_integer(struct reply *reply, const char *text, int64_t *ret_value)
     errno = 0;
     value = strtoll(text, &end, 10);
     if (end == text || *end != '\0') {
-        reply_bad_request(reply,
-                          "strconv.ParseInt: parsing \"%s\": invalid syntax",
-                          text);
+        reply_bad_request(reply, "strconv.ParseInt: parsing \"%s\": invalid syntax", text);
         return false;
     }
     if (errno == ERANGE) {
-        reply_bad_request(
-            reply,
-            "strconv.ParseInt: parsing \"%s\": value out of range",
-            text);
+        reply_bad_request(reply, "strconv.ParseInt: parsing \"%s\": value out of range", text);
         return false;
     }
     *ret_value = value;
@@ -109,11 +100,7 @@ parse_selectors(struct options_parser *p)
     if (p->route->is_single_watch)
         text = arena_printf(p->arena, "metadata.name=%s", p->route->name);
     if (text != NULL) {
-        r = field_query_parse(p->arena,
-                              p->route->kind,
-                              text,
-                              &p->options->fields,
-                              &err);
+        r = field_query_parse(p->arena, p->route->kind, text, &p->options->fields, &err);
         if (r < 0) {
             reply_bad_request(p->reply, "%s", err.text);
             return false;
@@ -171,9 +158,8 @@ parse_east(struct options_parser *p)
     o->has_east = find(p, "kiln.hpc/utcOffset") != NULL;
     if (o->east_s >= -MOST_EAST_S && o->east_s <= MOST_EAST_S)
         return true;
-    reply_bad_request(p->reply,
-                      "kiln.hpc/utcOffset must be an offset in seconds of at "
-                      "most one day");
+    reply_bad_request(p->reply, "kiln.hpc/utcOffset must be an offset in seconds of at "
+                                "most one day");
     return false;
 }
 
@@ -193,8 +179,7 @@ parse_version(struct options_parser *p)
     reply_internal(p->reply,
                    "resourceVersion: Invalid value: \"%s\": "
                    "strconv.ParseUint: parsing \"%s\": invalid syntax",
-                   text,
-                   text);
+                   text, text);
     return false;
 }
 
@@ -205,25 +190,17 @@ forbid(struct options_parser *p, const char *field, const char *words)
 }
 
 static void
-unsupported(struct options_parser *p,
-            const char *field,
-            const char *value,
-            const char *supported)
+unsupported(struct options_parser *p, const char *field, const char *value, const char *supported)
 {
-    causes_add(&p->causes,
-               CAUSE_NOT_SUPPORTED,
-               field,
-               json_string(p->arena, value),
-               "supported values: %s",
-               supported);
+    causes_add(&p->causes, CAUSE_NOT_SUPPORTED, field, json_string(p->arena, value),
+               "supported values: %s", supported);
 }
 
 static void
 check_no_continue(struct options_parser *p)
 {
     if (find(p, "continue") != NULL)
-        forbid(p,
-               "resourceVersionMatch",
+        forbid(p, "resourceVersionMatch",
                "resourceVersionMatch is forbidden when continue is provided");
 }
 
@@ -234,14 +211,11 @@ check_match(struct options_parser *p, const char *match)
     struct options *o = p->options;
 
     if (find(p, "sendInitialEvents") != NULL)
-        forbid(p,
-               "sendInitialEvents",
-               "sendInitialEvents is forbidden for list");
+        forbid(p, "sendInitialEvents", "sendInitialEvents is forbidden for list");
     if (match == NULL)
         return;
     if (o->resource_version < 0)
-        forbid(p,
-               field,
+        forbid(p, field,
                "resourceVersionMatch is forbidden unless resourceVersion is "
                "provided");
     check_no_continue(p);
@@ -249,8 +223,7 @@ check_match(struct options_parser *p, const char *match)
         unsupported(p, field, match, "\"Exact\", \"NotOlderThan\", \"\"");
     o->has_exact = strcmp(match, "Exact") == 0;
     if (o->has_exact && o->resource_version == 0)
-        forbid(p,
-               field,
+        forbid(p, field,
                "resourceVersionMatch \"exact\" is forbidden for "
                "resourceVersion \"0\"");
 }
@@ -262,15 +235,13 @@ check_watch_match(struct options_parser *p, const char *match)
 
     if (find(p, "sendInitialEvents") != NULL
         && (match == NULL || strcmp(match, "NotOlderThan") != 0))
-        forbid(p,
-               field,
+        forbid(p, field,
                "sendInitialEvents requires setting resourceVersionMatch to "
                "NotOlderThan");
     if (match == NULL)
         return;
     if (find(p, "sendInitialEvents") == NULL)
-        forbid(p,
-               field,
+        forbid(p, field,
                "resourceVersionMatch is forbidden for watch unless "
                "sendInitialEvents is provided");
     if (strcmp(match, "NotOlderThan") != 0)
@@ -283,9 +254,8 @@ parse_read(struct options_parser *p)
 {
     struct options *o = p->options;
 
-    if (!parse_integer(p, "timeoutSeconds", &o->timeout_s)
-        || !parse_integer(p, "limit", &o->limit) || !parse_version(p)
-        || !parse_selectors(p) || !parse_ended_since(p) || !parse_node(p)
+    if (!parse_integer(p, "timeoutSeconds", &o->timeout_s) || !parse_integer(p, "limit", &o->limit)
+        || !parse_version(p) || !parse_selectors(p) || !parse_ended_since(p) || !parse_node(p)
         || !parse_east(p))
         return false;
     if (o->limit < 0)
@@ -294,9 +264,8 @@ parse_read(struct options_parser *p)
     o->wants_bookmarks = is_true(find(p, "allowWatchBookmarks"));
     o->wants_initial_events = is_true(find(p, "sendInitialEvents"));
     if (o->continue_token != NULL && o->resource_version > 0) {
-        reply_bad_request(p->reply,
-                          "specifying resource version is not allowed when "
-                          "using continue");
+        reply_bad_request(p->reply, "specifying resource version is not allowed when "
+                                    "using continue");
         return false;
     }
     if (p->route->verb == VERB_WATCH)
@@ -313,14 +282,10 @@ parse_dry_run(struct options_parser *p, const char *value)
         return;
     p->options->is_dry_run = true;
     if (strcmp(value, "All") != 0)
-        causes_add(
-            &p->causes,
-            CAUSE_NOT_SUPPORTED,
-            "dryRun",
-            /* A list, in the form in which upstream prints one. */
-            json_number(p->arena,
-                        arena_printf(p->arena, "[]string{\"%s\"}", value)),
-            "supported values: \"All\"");
+        causes_add(&p->causes, CAUSE_NOT_SUPPORTED, "dryRun",
+                   /* A list, in the form in which upstream prints one. */
+                   json_number(p->arena, arena_printf(p->arena, "[]string{\"%s\"}", value)),
+                   "supported values: \"All\"");
 }
 
 static void
@@ -330,18 +295,11 @@ parse_manager(struct options_parser *p, const char *name)
         return;
     p->options->field_manager = name;
     if (strlen(name) > MANAGER_MAX)
-        causes_add(&p->causes,
-                   CAUSE_TOO_LONG,
-                   "fieldManager",
-                   NULL,
-                   "may not be more than %d bytes",
-                   MANAGER_MAX);
+        causes_add(&p->causes, CAUSE_TOO_LONG, "fieldManager", NULL,
+                   "may not be more than %d bytes", MANAGER_MAX);
     for (size_t i = 0; name[i] != '\0'; i++)
         if ((unsigned char)name[i] < ' ' || name[i] == 0x7f) {
-            causes_add(&p->causes,
-                       CAUSE_INVALID,
-                       "fieldManager",
-                       json_string(p->arena, name),
+            causes_add(&p->causes, CAUSE_INVALID, "fieldManager", json_string(p->arena, name),
                        "should only contain printable characters (at position "
                        "%zu)",
                        i);
@@ -365,10 +323,7 @@ parse_write(struct options_parser *p)
     else if (strcmp(validation, "Strict") == 0)
         p->options->validation = VALIDATION_STRICT;
     else
-        unsupported(p,
-                    "fieldValidation",
-                    validation,
-                    "\"\", \"Ignore\", \"Strict\", \"Warn\"");
+        unsupported(p, "fieldValidation", validation, "\"\", \"Ignore\", \"Strict\", \"Warn\"");
 }
 
 /* Makes the tree of a DeleteOptions body from the query of a DELETE. */
@@ -408,19 +363,14 @@ parse_propagation(struct options_parser *p, const struct json *tree)
     const char *policy = json_get_text(tree, "propagationPolicy");
 
     if (orphan != NULL && policy != NULL) {
-        causes_add(&p->causes,
-                   CAUSE_INVALID,
-                   "propagationPolicy",
-                   json_string(p->arena, policy),
+        causes_add(&p->causes, CAUSE_INVALID, "propagationPolicy", json_string(p->arena, policy),
                    "orphanDependents and deletionPropagation cannot be both "
                    "set");
         return;
     }
-    if (policy != NULL && strcmp(policy, "Foreground") != 0
-        && strcmp(policy, "Background") != 0 && strcmp(policy, "Orphan") != 0)
-        unsupported(p,
-                    "propagationPolicy",
-                    policy,
+    if (policy != NULL && strcmp(policy, "Foreground") != 0 && strcmp(policy, "Background") != 0
+        && strcmp(policy, "Orphan") != 0)
+        unsupported(p, "propagationPolicy", policy,
                     "\"Foreground\", \"Background\", \"Orphan\", \"nil\"");
     if (orphan != NULL)
         policy = json_is_true(orphan) ? "Orphan" : "Background";
@@ -437,12 +387,10 @@ parse_delete(struct options_parser *p, const struct json *body)
         return false;
     parse_dry_run(p, json_text(json_at(json_get(tree, "dryRun"), 0)));
     p->options->has_grace =
-        json_to_int(json_get(tree, "gracePeriodSeconds"), &p->options->grace_s)
-        == 0;
+        json_to_int(json_get(tree, "gracePeriodSeconds"), &p->options->grace_s) == 0;
     preconditions = json_get(tree, "preconditions");
     p->options->precondition_uid = json_get_text(preconditions, "uid");
-    p->options->precondition_version =
-        json_get_text(preconditions, "resourceVersion");
+    p->options->precondition_version = json_get_text(preconditions, "resourceVersion");
     parse_propagation(p, tree);
     return true;
 }
@@ -466,12 +414,8 @@ options_kind(enum verb verb)
 }
 
 bool
-options_parse(struct options *ret_options,
-              struct arena *arena,
-              const struct route *route,
-              const struct parameter *parameters,
-              size_t count,
-              const struct json *body,
+options_parse(struct options *ret_options, struct arena *arena, const struct route *route,
+              const struct parameter *parameters, size_t count, const struct json *body,
               struct reply *reply)
 {
     struct options_parser p = {
@@ -510,10 +454,6 @@ options_parse(struct options *ret_options,
     }
     if (p.causes.count == 0)
         return true;
-    reply_invalid(reply,
-                  "meta.k8s.io",
-                  options_kind(route->verb),
-                  "",
-                  &p.causes);
+    reply_invalid(reply, "meta.k8s.io", options_kind(route->verb), "", &p.causes);
     return false;
 }

@@ -44,10 +44,10 @@ struct options {
     int64_t resource_version; /* -1: not given */
     bool has_exact;           /* resourceVersionMatch=Exact */
     int64_t ended_since_us;   /* Jobs: omit those that ended before; 0: none */
-    const char *node; /* Jobs: only those with a pod on it, or whose last pod
+    const char *node;         /* Jobs: only those with a pod on it, or whose last pod
                        * was there; NULL: all
                        */
-    bool has_east;    /* the reader's time zone was given, for Tables */
+    bool has_east;            /* the reader's time zone was given, for Tables */
     int64_t east_s;
     bool wants_bookmarks;
     bool wants_initial_events;
@@ -69,19 +69,13 @@ struct options {
 
 /* Reads the parameter `watch` before the request is routed. */
 bool options_wants_watch(const struct parameter *parameters, size_t count);
-const char *parameter_find(const struct parameter *parameters,
-                           size_t count,
-                           const char *name);
+const char *parameter_find(const struct parameter *parameters, size_t count, const char *name);
 
 /* Returns false when the reply says what is wrong. `body` is the tree of a
  * deletion's body or NULL; a body replaces the query.
  */
-bool options_parse(struct options *ret_options,
-                   struct arena *arena,
-                   const struct route *route,
-                   const struct parameter *parameters,
-                   size_t count,
-                   const struct json *body,
+bool options_parse(struct options *ret_options, struct arena *arena, const struct route *route,
+                   const struct parameter *parameters, size_t count, const struct json *body,
                    struct reply *reply);
 
 /* Parses an integer as the API does. Returns false and makes a 400 when the

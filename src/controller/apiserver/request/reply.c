@@ -113,11 +113,7 @@ reply_tree(struct reply *r, int code, struct json *tree)
 }
 
 void
-reply_text(struct reply *r,
-           int code,
-           const char *content_type,
-           const char *text,
-           size_t length)
+reply_text(struct reply *r, int code, const char *content_type, const char *text, size_t length)
 {
     drop_content(r);
     r->form = REPLY_TEXT;
@@ -130,8 +126,7 @@ reply_text(struct reply *r,
 void
 reply_add_header(struct reply *r, const char *name, const char *value)
 {
-    struct reply_header *longer =
-        arena_new_array(r->arena, struct reply_header, r->n_headers + 1);
+    struct reply_header *longer = arena_new_array(r->arena, struct reply_header, r->n_headers + 1);
 
     if (r->n_headers > 0)
         memcpy(longer, r->headers, r->n_headers * sizeof(*longer));
@@ -178,10 +173,7 @@ finish(struct reply *r, int code, struct json *tree)
 }
 
 static struct json *
-set_details(struct reply *r,
-            struct json *tree,
-            const char *name,
-            const char *group,
+set_details(struct reply *r, struct json *tree, const char *name, const char *group,
             const char *kind_name)
 {
     struct json *details = json_make_object(r->arena, tree, "details");
@@ -213,14 +205,10 @@ reply_success(struct reply *r, int code)
 }
 
 void
-reply_deleted(struct reply *r,
-              const struct kind *kind,
-              const char *name,
-              const char *uid)
+reply_deleted(struct reply *r, const struct kind *kind, const char *name, const char *uid)
 {
     struct json *tree = new_status(r, "Success");
-    struct json *details =
-        set_details(r, tree, name, kind->group, kind->plural);
+    struct json *details = set_details(r, tree, name, kind->group, kind->plural);
 
     json_set_string(r->arena, details, "uid", uid);
     reply_tree(r, 200, tree);
@@ -229,12 +217,8 @@ reply_deleted(struct reply *r,
 void
 reply_not_found(struct reply *r, const struct kind *kind, const char *name)
 {
-    struct json *tree = new_failure(r,
-                                    "NotFound",
-                                    arena_printf(r->arena,
-                                                 "%s \"%s\" not found",
-                                                 resource(r, kind, ""),
-                                                 name));
+    struct json *tree = new_failure(
+        r, "NotFound", arena_printf(r->arena, "%s \"%s\" not found", resource(r, kind, ""), name));
 
     set_details(r, tree, name, kind->group, kind->plural);
     finish(r, 404, tree);
@@ -243,24 +227,17 @@ reply_not_found(struct reply *r, const struct kind *kind, const char *name)
 void
 reply_exists(struct reply *r, const struct kind *kind, const char *name)
 {
-    struct json *tree = new_failure(r,
-                                    "AlreadyExists",
-                                    arena_printf(r->arena,
-                                                 "%s \"%s\" already exists",
-                                                 resource(r, kind, ""),
-                                                 name));
+    struct json *tree = new_failure(
+        r, "AlreadyExists",
+        arena_printf(r->arena, "%s \"%s\" already exists", resource(r, kind, ""), name));
 
     set_details(r, tree, name, kind->group, kind->plural);
     finish(r, 409, tree);
 }
 
 void
-reply_conflict(struct reply *r,
-               const struct kind *kind,
-               const char *suffix,
-               const char *name,
-               const char *format,
-               ...)
+reply_conflict(struct reply *r, const struct kind *kind, const char *suffix, const char *name,
+               const char *format, ...)
 {
     struct json *tree;
     const char *words;
@@ -269,39 +246,23 @@ reply_conflict(struct reply *r,
     va_start(args, format);
     words = arena_vprintf(r->arena, format, args);
     va_end(args);
-    tree = new_failure(
-        r,
-        "Conflict",
-        arena_printf(r->arena,
-                     "Operation cannot be fulfilled on %s \"%s\": %s",
-                     resource(r, kind, suffix),
-                     name,
-                     words));
-    set_details(r,
-                tree,
-                name,
-                kind->group,
-                arena_concat(r->arena, kind->plural, suffix));
+    tree = new_failure(r, "Conflict",
+                       arena_printf(r->arena, "Operation cannot be fulfilled on %s \"%s\": %s",
+                                    resource(r, kind, suffix), name, words));
+    set_details(r, tree, name, kind->group, arena_concat(r->arena, kind->plural, suffix));
     finish(r, 409, tree);
 }
 
 void
 reply_modified(struct reply *r, const struct kind *kind, const char *name)
 {
-    reply_conflict(r,
-                   kind,
-                   "",
-                   name,
+    reply_conflict(r, kind, "", name,
                    "the object has been modified; please apply your changes "
                    "to the latest version and try again");
 }
 
 void
-reply_forbidden(struct reply *r,
-                const struct kind *kind,
-                const char *name,
-                const char *format,
-                ...)
+reply_forbidden(struct reply *r, const struct kind *kind, const char *name, const char *format, ...)
 {
     struct json *tree;
     const char *words;
@@ -311,16 +272,10 @@ reply_forbidden(struct reply *r,
     words = arena_vprintf(r->arena, format, args);
     va_end(args);
     if (name != NULL)
-        words = arena_printf(r->arena,
-                             "%s \"%s\" is forbidden: %s",
-                             resource(r, kind, ""),
-                             name,
+        words = arena_printf(r->arena, "%s \"%s\" is forbidden: %s", resource(r, kind, ""), name,
                              words);
     else
-        words = arena_printf(r->arena,
-                             "%s is forbidden: %s",
-                             resource(r, kind, ""),
-                             words);
+        words = arena_printf(r->arena, "%s is forbidden: %s", resource(r, kind, ""), words);
     tree = new_failure(r, "Forbidden", words);
     set_details(r, tree, name, kind->group, kind->plural);
     finish(r, 403, tree);
@@ -370,10 +325,7 @@ say_causes(const struct causes *causes, struct strbuf *out)
 }
 
 void
-reply_invalid(struct reply *r,
-              const char *group,
-              const char *kind_name,
-              const char *name,
+reply_invalid(struct reply *r, const char *group, const char *kind_name, const char *name,
               const struct causes *causes)
 {
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
@@ -403,20 +355,14 @@ reply_bad_request(struct reply *r, const char *format, ...)
 }
 
 void
-reply_damaged(struct reply *r,
-              int code,
-              const struct kind *kind,
-              const char *name)
+reply_damaged(struct reply *r, int code, const struct kind *kind, const char *name)
 {
-    struct json *tree =
-        new_failure(r,
-                    code == 409 ? "AlreadyExists" : "InternalError",
-                    arena_printf(r->arena,
-                                 "%s \"%s\" is damaged: it cannot be read "
-                                 "from the store, where it is kept aside; "
-                                 "see --check-store in kiln-controller(8)",
-                                 resource(r, kind, ""),
-                                 name));
+    struct json *tree = new_failure(r, code == 409 ? "AlreadyExists" : "InternalError",
+                                    arena_printf(r->arena,
+                                                 "%s \"%s\" is damaged: it cannot be read "
+                                                 "from the store, where it is kept aside; "
+                                                 "see --check-store in kiln-controller(8)",
+                                                 resource(r, kind, ""), name));
 
     set_details(r, tree, name, kind->group, kind->plural);
     finish(r, code, tree);
@@ -440,11 +386,9 @@ reply_from_future(struct reply *r, int64_t wanted, int64_t current)
     struct reply_failure f = {
         .code = 504,
         .reason = "Timeout",
-        .message = arena_printf(r->arena,
-                                "Timeout: Too large resource version: %" PRId64
-                                ", current: %" PRId64,
-                                wanted,
-                                current),
+        .message = arena_printf(
+            r->arena, "Timeout: Too large resource version: %" PRId64 ", current: %" PRId64, wanted,
+            current),
         .cause_reason = "ResourceVersionTooLarge",
         .cause_message = "Too large resource version",
         .retry_after_s = 1,
@@ -478,10 +422,7 @@ reply_fail(struct reply *r, const struct reply_failure *f)
         r->retry_after_s = f->retry_after_s;
     }
     if (f->continue_token != NULL)
-        json_set_string(r->arena,
-                        json_get(tree, "metadata"),
-                        "continue",
-                        f->continue_token);
+        json_set_string(r->arena, json_get(tree, "metadata"), "continue", f->continue_token);
     finish(r, f->code, tree);
 }
 
@@ -503,17 +444,15 @@ void
 reply_not_stored(struct reply *r, int outcome)
 {
     if (outcome == -ENOSPC)
-        reply_fail(r,
-                   &(struct reply_failure){
-                       .code = 507,
-                       .reason = "InsufficientStorage",
-                       .message = "nothing was changed: the controller's disk "
-                                  "is full, and until an administrator frees "
-                                  "space it accepts only reads and deletes",
-                       .retry_after_s = 10,
-                   });
+        reply_fail(r, &(struct reply_failure){
+                          .code = 507,
+                          .reason = "InsufficientStorage",
+                          .message = "nothing was changed: the controller's disk "
+                                     "is full, and until an administrator frees "
+                                     "space it accepts only reads and deletes",
+                          .retry_after_s = 10,
+                      });
     else
-        reply_internal(r,
-                       "the controller's store failed: check whether the "
-                       "change was made, and repeat it if it was not");
+        reply_internal(r, "the controller's store failed: check whether the "
+                          "change was made, and repeat it if it was not");
 }

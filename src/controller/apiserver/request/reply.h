@@ -75,48 +75,29 @@ void reply_add(struct reply *r, const struct object *object);
 void reply_drop_objects(struct reply *r, size_t from, size_t to);
 
 void reply_tree(struct reply *r, int code, struct json *tree);
-void reply_text(struct reply *r,
-                int code,
-                const char *content_type,
-                const char *text,
+void reply_text(struct reply *r, int code, const char *content_type, const char *text,
                 size_t length);
 void reply_success(struct reply *r, int code);
-void reply_deleted(struct reply *r,
-                   const struct kind *kind,
-                   const char *name,
-                   const char *uid);
+void reply_deleted(struct reply *r, const struct kind *kind, const char *name, const char *uid);
 void reply_warn(struct reply *r, const char *format, ...) PRINTF(2, 3);
 void reply_add_header(struct reply *r, const char *name, const char *value);
 void reply_nothing(struct reply *r, int code);
 
 /* Failure. Kind and name may be NULL where the message needs none. */
-void
-reply_not_found(struct reply *r, const struct kind *kind, const char *name);
+void reply_not_found(struct reply *r, const struct kind *kind, const char *name);
 void reply_exists(struct reply *r, const struct kind *kind, const char *name);
 
 /* The stored object is damaged: 409 for a request that wants to create an
  * object of that name, else 500.
  */
-void reply_damaged(struct reply *r,
-                   int code,
-                   const struct kind *kind,
-                   const char *name);
+void reply_damaged(struct reply *r, int code, const struct kind *kind, const char *name);
 void reply_modified(struct reply *r, const struct kind *kind, const char *name);
-void reply_conflict(struct reply *r,
-                    const struct kind *kind,
+void reply_conflict(struct reply *r, const struct kind *kind,
                     const char *suffix, /* of the resource: "/binding", "" */
-                    const char *name,
-                    const char *format,
-                    ...) PRINTF(5, 6);
-void reply_forbidden(struct reply *r,
-                     const struct kind *kind,
-                     const char *name,
-                     const char *format,
+                    const char *name, const char *format, ...) PRINTF(5, 6);
+void reply_forbidden(struct reply *r, const struct kind *kind, const char *name, const char *format,
                      ...) PRINTF(4, 5);
-void reply_invalid(struct reply *r,
-                   const char *group,
-                   const char *kind_name,
-                   const char *name,
+void reply_invalid(struct reply *r, const char *group, const char *kind_name, const char *name,
                    const struct causes *causes);
 void reply_bad_request(struct reply *r, const char *format, ...) PRINTF(2, 3);
 void reply_internal(struct reply *r, const char *format, ...) PRINTF(2, 3);

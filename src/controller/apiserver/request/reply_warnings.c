@@ -45,9 +45,7 @@ add_warning(struct reply *r, const char *text)
     const char **longer;
 
     if (((r->n_warnings + 1) & r->n_warnings) == 0) {
-        longer = arena_new_array(r->arena,
-                                 const char *,
-                                 2 * (r->n_warnings + 1) + 1);
+        longer = arena_new_array(r->arena, const char *, 2 * (r->n_warnings + 1) + 1);
         if (r->n_warnings > 0)
             memcpy(longer, r->warnings, r->n_warnings * sizeof(*longer));
         r->warnings = longer;
@@ -67,8 +65,7 @@ shorten_warnings(struct reply *r)
     r->warned = 0;
     r->n_warnings = 0;
     for (size_t i = 0; i < n && r->warned < WARNED_MAX; i++) {
-        r->warnings[i] =
-            first_characters(r->arena, r->warnings[i], WARNING_SHORT);
+        r->warnings[i] = first_characters(r->arena, r->warnings[i], WARNING_SHORT);
         r->warned += count_characters(r->warnings[i]);
         r->n_warnings++;
     }

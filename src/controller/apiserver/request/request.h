@@ -71,28 +71,28 @@ struct request {
                        * tree
                        */
     size_t length;
-    struct json *body;       /* parsed; of a create, replace or patch */
-    struct json_notes notes; /* what the parser noticed */
-    struct json *old_tree;   /* the object before the change; NULL until needed
+    struct json *body;                      /* parsed; of a create, replace or patch */
+    struct json_notes notes;                /* what the parser noticed */
+    struct json *old_tree;                  /* the object before the change; NULL until needed
                               */
-    const char *agent;       /* User-Agent, or NULL */
+    const char *agent;                      /* User-Agent, or NULL */
     struct quota_change *quota_changes;     /* charged by admission */
     const struct task_list *requeued_tasks; /* of the array that is patched, or
                                              * NULL
                                              */
     bool is_applied;                        /* managedFields are set already */
-    bool is_update_admitted;    /* admission has checked the update of the
+    bool is_update_admitted;                /* admission has checked the update of the
                                  * template (JobUpdate), or of a pod by that
                                  * update
                                  */
-    const char *submission_key; /* of a create of a Job, or NULL */
-    struct content contents[2]; /* removed by admission */
-    int64_t job_id;             /* of a Job that is being created */
-    struct map *gone_jobs;      /* the ended jobs that it depends on: struct
+    const char *submission_key;             /* of a create of a Job, or NULL */
+    struct content contents[2];             /* removed by admission */
+    int64_t job_id;                         /* of a Job that is being created */
+    struct map *gone_jobs;                  /* the ended jobs that it depends on: struct
                             * ended_job by number; NULL: none was looked up
                             */
-    const char *group;          /* pods that are bound together, or NULL */
-    bool is_verbose;            /* of /readyz */
+    const char *group;                      /* pods that are bound together, or NULL */
+    bool is_verbose;                        /* of /readyz */
     struct reply reply;
     request_done_fn *done;
     request_done_fn *outer_done;   /* the caller's, while `done` is that of an
@@ -112,8 +112,7 @@ struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
 /* The tree of the object that the request changes. It is parsed once; do not
  * edit it.
  */
-const struct json *request_old_tree(struct request *q,
-                                    const struct object *old_object);
+const struct json *request_old_tree(struct request *q, const struct object *old_object);
 
 /* For the verbs: the reply is made. request_finish_durably is for a reply that
  * shows a pending head: it waits until that is on disk.
@@ -125,9 +124,7 @@ void request_finish_durably(struct request *q);
  * Success; both send it when the transaction is on disk.
  */
 void request_commit(struct request *q, struct store_txn *txn TAKES);
-void request_commit_success(struct request *q,
-                            struct store_txn *txn TAKES,
-                            int code);
+void request_commit_success(struct request *q, struct store_txn *txn TAKES, int code);
 
 /* The reply that was made is a failure; nothing of the transaction is stored.
  */

@@ -79,19 +79,16 @@ responder_unref(struct responder *r)
 static void
 fail(struct request *q, int code)
 {
-    static const char nobody[] =
-        "no scheduler of this controller holds its lease, and only the "
-        "scheduler can answer that";
-    static const char late[] =
-        "the scheduler did not answer in time; try again";
+    static const char nobody[] = "no scheduler of this controller holds its lease, and only the "
+                                 "scheduler can answer that";
+    static const char late[] = "the scheduler did not answer in time; try again";
 
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 503,
-                   .reason = "ServiceUnavailable",
-                   .message = code == -ETIMEDOUT ? late : nobody,
-                   .retry_after_s = 1,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 503,
+                              .reason = "ServiceUnavailable",
+                              .message = code == -ETIMEDOUT ? late : nobody,
+                              .retry_after_s = 1,
+                          });
 }
 
 static void
@@ -105,9 +102,7 @@ question_free(struct responder_question *question)
 
 /* The request goes on; the question may still be on the client's thread. */
 static void
-end_question(struct responder_question *question,
-             struct json *answer,
-             int result)
+end_question(struct responder_question *question, struct json *answer, int result)
 {
     struct request *q = question->q;
 
@@ -135,10 +130,8 @@ take_answer(void *arg)
     if (all->asked == question)
         all->asked = NULL;
     if (q != NULL)
-        end_question(
-            question,
-            question->result == 0 ? json_dup(q->arena, question->answer) : NULL,
-            question->result);
+        end_question(question, question->result == 0 ? json_dup(q->arena, question->answer) : NULL,
+                     question->result);
     question_free(question);
     pass_next(all);
 }
@@ -153,10 +146,8 @@ answer_question(void *arg)
 
     question->result = -EAGAIN;
     if (r->respond != NULL)
-        question->result = r->respond(&question->asked,
-                                      question->arena,
-                                      &question->answer,
-                                      r->context);
+        question->result =
+            r->respond(&question->asked, question->arena, &question->answer, r->context);
     question->took_us = clock_monotonic_us(r->server->clock) - began_us;
     loop_post(r->server->loop, take_answer, question);
 }
@@ -205,8 +196,7 @@ find_next(const struct responders *all)
 {
     list_foreach(link, &all->questions)
     {
-        struct responder_question *question =
-            container_of(link, struct responder_question, link);
+        struct responder_question *question = container_of(link, struct responder_question, link);
 
         if (question->responder == NULL)
             return question;
@@ -248,9 +238,7 @@ end_pause(void *arg)
 }
 
 void
-responders_ask(struct request *q,
-               const struct object *object,
-               bool is_hypothetical,
+responders_ask(struct request *q, const struct object *object, bool is_hypothetical,
                responder_done_fn *done)
 {
     struct responders *all = q->server->responders;
@@ -262,14 +250,13 @@ responders_ask(struct request *q,
         return;
     }
     if (all->n_questions >= QUESTIONS_MAX) {
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 429,
-                       .reason = "TooManyRequests",
-                       .message = "too many requests are waiting for the "
-                                  "scheduler; try again",
-                       .retry_after_s = 1,
-                   });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 429,
+                                  .reason = "TooManyRequests",
+                                  .message = "too many requests are waiting for the "
+                                             "scheduler; try again",
+                                  .retry_after_s = 1,
+                              });
         done(q, NULL);
         return;
     }
@@ -318,9 +305,7 @@ unregister_responder(void *arg)
 }
 
 struct responder *
-responder_new(struct apiserver *server,
-              struct loop *loop,
-              client_respond_fn *respond,
+responder_new(struct apiserver *server, struct loop *loop, client_respond_fn *respond,
               void *context)
 {
     struct responder *r = xnew(struct responder);
@@ -369,8 +354,7 @@ responders_stop(struct responders *all)
     all->is_stopped = true;
     timer_stop(all->pause);
     while (!list_is_empty(&all->questions))
-        fail_question(
-            container_of(all->questions.next, struct responder_question, link));
+        fail_question(container_of(all->questions.next, struct responder_question, link));
 }
 
 void

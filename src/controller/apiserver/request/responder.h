@@ -34,16 +34,13 @@ struct responders;
 /* For the client: registers a responder, and unregisters it. `loop` is the
  * client's.
  */
-struct responder *responder_new(struct apiserver *server,
-                                struct loop *loop,
-                                client_respond_fn *respond,
-                                void *context);
+struct responder *responder_new(struct apiserver *server, struct loop *loop,
+                                client_respond_fn *respond, void *context);
 void responder_close(struct responder *r);
 
 /* Life. responders_stop fails the questions under way with a 503. */
 void responders_free(struct responders *all);
-struct responders *responders_new(struct apiserver *server)
-    OWNED_BY(responders_free);
+struct responders *responders_new(struct apiserver *server) OWNED_BY(responders_free);
 void responders_stop(struct responders *all);
 
 /* Asks about the pod or the Job and calls `done` with the answer, which is in
@@ -51,7 +48,5 @@ void responders_stop(struct responders *all);
  * `done` finishes the request.
  */
 typedef void responder_done_fn(struct request *q, struct json *answer);
-void responders_ask(struct request *q,
-                    const struct object *object,
-                    bool is_hypothetical,
+void responders_ask(struct request *q, const struct object *object, bool is_hypothetical,
                     responder_done_fn *done);

@@ -10,14 +10,10 @@
 #define MAX_SEGMENTS 12
 
 static const char *const verb_names[N_VERBS] = {
-    [VERB_GET] = "get",
-    [VERB_LIST] = "list",
-    [VERB_WATCH] = "watch",
-    [VERB_CREATE] = "create",
-    [VERB_REPLACE] = "update",
-    [VERB_PATCH] = "patch",
-    [VERB_DELETE] = "delete",
-    [VERB_DELETE_COLLECTION] = "deletecollection",
+    [VERB_GET] = "get",        [VERB_LIST] = "list",
+    [VERB_WATCH] = "watch",    [VERB_CREATE] = "create",
+    [VERB_REPLACE] = "update", [VERB_PATCH] = "patch",
+    [VERB_DELETE] = "delete",  [VERB_DELETE_COLLECTION] = "deletecollection",
 };
 
 static const char *const subresource_names[N_SUBRESOURCES] = {
@@ -84,9 +80,7 @@ subresource_verbs(const struct kind *kind, enum subresource subresource)
 }
 
 bool
-subresource_allows(const struct kind *kind,
-                   enum subresource subresource,
-                   enum verb verb)
+subresource_allows(const struct kind *kind, enum subresource subresource, enum verb verb)
 {
     return subresource_verbs(kind, subresource) & VERB_BIT(verb);
 }
@@ -168,8 +162,7 @@ collection_verb(struct route *r, enum http_method method, bool wants_watch)
     default:
         return ROUTE_NO_METHOD;
     }
-    return spans || !kind_allows(r->kind, r->verb) ? ROUTE_NO_METHOD
-                                                   : ROUTE_FOUND;
+    return spans || !kind_allows(r->kind, r->verb) ? ROUTE_NO_METHOD : ROUTE_FOUND;
 }
 
 static enum route_result
@@ -188,13 +181,8 @@ subresource_verb(struct route *r, enum http_method method)
 
 /* Parses the part of the path after "/api/v1/" or "/apis/GROUP/VERSION/". */
 static enum route_result
-find_resource(struct route *r,
-              const char *group,
-              const char *version,
-              char **segments,
-              int n,
-              enum http_method method,
-              bool wants_watch)
+find_resource(struct route *r, const char *group, const char *version, char **segments, int n,
+              enum http_method method, bool wants_watch)
 {
     bool old_watch = n > 1 && strcmp(segments[0], "watch") == 0;
 
@@ -205,8 +193,7 @@ find_resource(struct route *r,
     /* namespaces/NS/status is a subresource of the namespace itself. */
     if (n >= 3 && strcmp(segments[0], "namespaces") == 0
         && !(group[0] == '\0' && n == 3
-             && subresource_verbs(&namespace_kind,
-                                  subresource_parse(segments[2])))) {
+             && subresource_verbs(&namespace_kind, subresource_parse(segments[2])))) {
         r->namespace = segments[1];
         segments += 2;
         n -= 2;
@@ -219,8 +206,7 @@ find_resource(struct route *r,
         return method == HTTP_POST ? ROUTE_FOUND : ROUTE_NO_METHOD;
     }
     r->kind = n > 0 ? kind_find(group, version, segments[0]) : NULL;
-    if (r->kind == NULL || n > 4
-        || (r->namespace != NULL && !(r->kind->flags & KIND_NAMESPACED)))
+    if (r->kind == NULL || n > 4 || (r->namespace != NULL && !(r->kind->flags & KIND_NAMESPACED)))
         return ROUTE_NO_RESOURCE;
     if (n == 1)
         return collection_verb(r, method, wants_watch || old_watch);
@@ -245,10 +231,7 @@ find_resource(struct route *r,
 }
 
 enum route_result
-route_find(struct arena *arena,
-           enum http_method method,
-           const char *path,
-           bool wants_watch,
+route_find(struct arena *arena, enum http_method method, const char *path, bool wants_watch,
            struct route *ret_route)
 {
     struct route r = {0};
@@ -257,25 +240,12 @@ route_find(struct arena *arena,
     enum route_result result;
 
     if (n < 0)
-        return strncmp(path, "/api", 4) == 0 ? ROUTE_NO_RESOURCE
-                                             : ROUTE_NO_PATH;
+        return strncmp(path, "/api", 4) == 0 ? ROUTE_NO_RESOURCE : ROUTE_NO_PATH;
     if (n >= 3 && strcmp(segments[0], "api") == 0)
-        result = find_resource(&r,
-                               "",
-                               segments[1],
-                               segments + 2,
-                               n - 2,
-                               method,
-                               wants_watch);
-    else if (n >= 4 && strcmp(segments[0], "apis") == 0
-             && is_group(segments[1]))
-        result = find_resource(&r,
-                               segments[1],
-                               segments[2],
-                               segments + 3,
-                               n - 3,
-                               method,
-                               wants_watch);
+        result = find_resource(&r, "", segments[1], segments + 2, n - 2, method, wants_watch);
+    else if (n >= 4 && strcmp(segments[0], "apis") == 0 && is_group(segments[1]))
+        result =
+            find_resource(&r, segments[1], segments[2], segments + 3, n - 3, method, wants_watch);
     else
         return ROUTE_NO_PATH;
     if (result == ROUTE_FOUND)

@@ -42,11 +42,8 @@ enum route_result {
 /* `wants_watch`: the query has watch=1. The texts of the route are in the
  * arena.
  */
-enum route_result route_find(struct arena *arena,
-                             enum http_method method,
-                             const char *path,
-                             bool wants_watch,
-                             struct route *ret_route);
+enum route_result route_find(struct arena *arena, enum http_method method, const char *path,
+                             bool wants_watch, struct route *ret_route);
 
 /* Names such as "get", "deletecollection"; "binding". subresource_parse returns
  * N_SUBRESOURCES for an unknown name.
@@ -59,6 +56,4 @@ enum subresource subresource_parse(const char *name);
  * for the in-process client.
  */
 bool kind_allows(const struct kind *kind, enum verb verb);
-bool subresource_allows(const struct kind *kind,
-                        enum subresource subresource,
-                        enum verb verb);
+bool subresource_allows(const struct kind *kind, enum subresource subresource, enum verb verb);

@@ -47,13 +47,12 @@ struct apiserver {
     struct metric_registry *metrics;         /* or NULL */
     struct request_metrics *request_metrics; /* or NULL */
     struct audit_log *audit;                 /* or NULL */
-    int64_t unproven_second; /* of audit.c: refusals of unauthenticated requests
+    int64_t unproven_second;                 /* of audit.c: refusals of unauthenticated requests
                               * logged in this second
                               */
     unsigned unproven_told;
     uint64_t unproven_hidden;
-    int64_t
-        refusals_quiet_until_us; /* for the log of http_handler.c; monotonic */
+    int64_t refusals_quiet_until_us; /* for the log of http_handler.c; monotonic */
     unsigned refusals_unsaid;
     const char *configz;        /* or NULL */
     atomic_bool *is_munge_dead; /* or NULL */

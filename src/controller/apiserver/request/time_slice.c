@@ -21,8 +21,7 @@ run_slices(void *arg)
 {
     struct time_slices *s = arg;
     int64_t until_us = clock_monotonic_us(&clock_system) + TURN_US;
-    struct time_slice *time_slice =
-        container_of(s->waiting.next, struct time_slice, link);
+    struct time_slice *time_slice = container_of(s->waiting.next, struct time_slice, link);
     bool more;
 
     list_remove(&time_slice->link);
@@ -51,8 +50,7 @@ time_slices_finish(struct time_slices *s)
     s->is_finished = true;
     timer_stop(s->timer);
     while (!list_is_empty(&s->waiting)) {
-        struct time_slice *time_slice =
-            container_of(s->waiting.next, struct time_slice, link);
+        struct time_slice *time_slice = container_of(s->waiting.next, struct time_slice, link);
 
         list_remove(&time_slice->link);
         while (time_slice->go(time_slice))
@@ -70,9 +68,7 @@ time_slices_free(struct time_slices *s)
 }
 
 void
-time_slices_add(struct time_slices *s,
-                struct time_slice *time_slice,
-                time_slice_fn *go)
+time_slices_add(struct time_slices *s, struct time_slice *time_slice, time_slice_fn *go)
 {
     time_slice->go = go;
     if (s->is_finished) {

@@ -34,14 +34,11 @@ struct time_slice {
  */
 void time_slices_finish(struct time_slices *time_slices);
 void time_slices_free(struct time_slices *time_slices);
-struct time_slices *time_slices_new(struct loop *loop)
-    OWNED_BY(time_slices_free);
+struct time_slices *time_slices_new(struct loop *loop) OWNED_BY(time_slices_free);
 
 /* The work begins in the loop's next turn. Remove takes a slice that was added
  * and has not ended; its own function must not call it.
  */
-void time_slices_add(struct time_slices *time_slices,
-                     struct time_slice *time_slice,
+void time_slices_add(struct time_slices *time_slices, struct time_slice *time_slice,
                      time_slice_fn *go);
-void time_slices_remove(struct time_slices *time_slices,
-                        struct time_slice *time_slice);
+void time_slices_remove(struct time_slices *time_slices, struct time_slice *time_slice);

@@ -41,9 +41,7 @@ waits(const struct job *job)
 }
 
 void
-job_counts_moved(struct job_counts *counts,
-                 const struct object *before,
-                 const struct object *after)
+job_counts_moved(struct job_counts *counts, const struct object *before, const struct object *after)
 {
     const struct job *job;
 
@@ -70,15 +68,12 @@ job_counts_get(const struct job_counts *counts, enum job_state state)
 const struct object *
 job_counts_find_oldest(struct job_counts *counts, const struct store *store)
 {
-    if (counts->count[JOB_STATE_PENDING] + counts->count[JOB_STATE_REQUEUED]
-        == 0) {
+    if (counts->count[JOB_STATE_PENDING] + counts->count[JOB_STATE_REQUEUED] == 0) {
         counts->oldest = INT64_MAX;
         return NULL;
     }
-    for (unsigned n = 0; n < MOST_STEPS && counts->oldest <= counts->highest;
-         n++) {
-        const struct object *object =
-            store_find_job_id(store, STORE_PENDING, counts->oldest);
+    for (unsigned n = 0; n < MOST_STEPS && counts->oldest <= counts->highest; n++) {
+        const struct object *object = store_find_job_id(store, STORE_PENDING, counts->oldest);
 
         if (object != NULL && waits(job_of(object)))
             return object;

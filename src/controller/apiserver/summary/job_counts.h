@@ -26,13 +26,11 @@ DEFINE_CLEANUP(struct job_counts, job_counts_free)
 /* Change. An object changed, was created (no `before`) or was removed (no
  * `after`).
  */
-void job_counts_moved(struct job_counts *counts,
-                      const struct object *before,
+void job_counts_moved(struct job_counts *counts, const struct object *before,
                       const struct object *after);
 
 /* Look. The oldest waiting job is that with the lowest id. The search starts
  * where the last one ended and is bounded; NULL: none was found.
  */
 int64_t job_counts_get(const struct job_counts *counts, enum job_state state);
-const struct object *job_counts_find_oldest(struct job_counts *counts,
-                                            const struct store *store);
+const struct object *job_counts_find_oldest(struct job_counts *counts, const struct store *store);

@@ -46,8 +46,7 @@ holder_of(const struct object *object)
     if (object == NULL)
         return NULL;
     pod = pod_of(object);
-    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0'
-                   && !pod_is_finished(pod)
+    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0' && !pod_is_finished(pod)
                ? pod
                : NULL;
 }
@@ -88,9 +87,7 @@ add(struct node_uses *uses, const struct pod *pod, int sign)
 }
 
 void
-node_uses_moved(struct node_uses *uses,
-                const struct object *before,
-                const struct object *after)
+node_uses_moved(struct node_uses *uses, const struct object *before, const struct object *after)
 {
     const struct pod *was, *is;
 

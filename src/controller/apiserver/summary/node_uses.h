@@ -23,10 +23,8 @@ DEFINE_CLEANUP(struct node_uses, node_uses_free)
 /* Change. An object changed, was created (no `before`) or was removed (no
  * `after`).
  */
-void node_uses_moved(struct node_uses *uses,
-                     const struct object *before,
+void node_uses_moved(struct node_uses *uses, const struct object *before,
                      const struct object *after);
 
 /* Look. Returns zeros for a node without pods. */
-struct node_use node_uses_get(const struct node_uses *uses,
-                              const char *node_name);
+struct node_use node_uses_get(const struct node_uses *uses, const char *node_name);

@@ -22,22 +22,20 @@ bool
 summary_check(struct request *q)
 {
     if (q->method != HTTP_GET) {
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 405,
-                       .reason = "MethodNotAllowed",
-                       .message = "this is read with GET",
-                   });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 405,
+                                  .reason = "MethodNotAllowed",
+                                  .message = "this is read with GET",
+                              });
         return false;
     }
     if (principal_is_person(q->principal))
         return true;
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 403,
-                   .reason = "Forbidden",
-                   .message = "summaries are only for users",
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 403,
+                              .reason = "Forbidden",
+                              .message = "summaries are only for users",
+                          });
     return false;
 }
 

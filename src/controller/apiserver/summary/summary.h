@@ -27,18 +27,14 @@ bool summary_serve(struct request *q, const char *path);
  * request.
  */
 bool summary_history_is_asked(const char *path);
-void summary_history(struct request *q,
-                     const char *path,
-                     const struct parameter *parameters,
+void summary_history(struct request *q, const char *path, const struct parameter *parameters,
                      size_t count);
 
 /* The timeline. Returns false, without a reply, under conformance; otherwise
  * the request will be finished.
  */
 bool summary_timeline_is_asked(const char *path);
-bool summary_timeline(struct request *q,
-                      const struct parameter *parameters,
-                      size_t count);
+bool summary_timeline(struct request *q, const struct parameter *parameters, size_t count);
 
 /* For the files of this room. Each finishes the request. summary_check returns
  * false, with the reply made, when the principal is not a person or the method

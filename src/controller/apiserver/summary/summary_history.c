@@ -44,17 +44,12 @@ struct history_inquiry {
 static bool
 refuse(struct request *q, const char *name, const char *value)
 {
-    reply_bad_request(&q->reply,
-                      "%s: '%.64s' cannot be read (doc/api.md)",
-                      name,
-                      value);
+    reply_bad_request(&q->reply, "%s: '%.64s' cannot be read (doc/api.md)", name, value);
     return false;
 }
 
 static bool
-take_text(struct history_inquiry *i,
-          const struct parameter *p,
-          const char **into)
+take_text(struct history_inquiry *i, const struct parameter *p, const char **into)
 {
     if (p->value[0] == '\0')
         return true;
@@ -69,8 +64,7 @@ take_number(struct history_inquiry *i, const struct parameter *p, int64_t *into)
 {
     int used = 0;
 
-    if (strlen(p->value) > 18
-        || sscanf(p->value, "%" SCNd64 "%n", into, &used) != 1
+    if (strlen(p->value) > 18 || sscanf(p->value, "%" SCNd64 "%n", into, &used) != 1
         || p->value[used] != '\0' || *into < 0)
         return refuse(i->q, p->name, p->value);
     return true;
@@ -94,8 +88,7 @@ take_states(struct history_inquiry *i, const struct parameter *p)
 
     while (*at != '\0') {
         const size_t length = strcspn(at, ",");
-        const uint32_t states =
-            job_states_of_word(arena_strndup(i->q->arena, at, length));
+        const uint32_t states = job_states_of_word(arena_strndup(i->q->arena, at, length));
 
         if (states == 0)
             return refuse(i->q, p->name, p->value);
@@ -112,11 +105,8 @@ take_continue(struct history_inquiry *i, const struct parameter *p)
     int used = 0;
 
     if (strlen(p->value) > 40
-        || sscanf(p->value,
-                  "%" SCNd64 ".%" SCNd64 "%n",
-                  &i->question.after_end_s,
-                  &i->question.after_id,
-                  &used)
+        || sscanf(p->value, "%" SCNd64 ".%" SCNd64 "%n", &i->question.after_end_s,
+                  &i->question.after_id, &used)
                != 2
         || p->value[used] != '\0')
         return refuse(i->q, p->name, p->value);
@@ -164,8 +154,7 @@ take_fields(struct history_inquiry *i, const struct parameter *p)
 
         if (field == NULL)
             return refuse(i->q, p->name, name);
-        i->question.members |= UINT64_C(1)
-                               << (field - history_row_record.fields);
+        i->question.members |= UINT64_C(1) << (field - history_row_record.fields);
         at += length + (at[length] == ',');
     }
     return true;
@@ -178,8 +167,7 @@ take_tasks(struct history_inquiry *i, const struct parameter *p)
     struct task_list *tasks = arena_alloc(i->q->arena, sizeof(*tasks));
     struct error err = {0};
 
-    if (task_list_parse(i->q->arena, p->value, tasks, &err) < 0
-        || tasks->total == 0)
+    if (task_list_parse(i->q->arena, p->value, tasks, &err) < 0 || tasks->total == 0)
         return refuse(i->q, p->name, p->value);
     i->question.tasks = tasks;
     return true;
@@ -228,16 +216,12 @@ take(struct history_inquiry *i, const struct parameter *p, bool is_report)
             return take_number(i, p, &question->uid);
         }
     }
-    reply_bad_request(&i->q->reply,
-                      "'%.64s' is not a parameter of history (doc/api.md)",
-                      p->name);
+    reply_bad_request(&i->q->reply, "'%.64s' is not a parameter of history (doc/api.md)", p->name);
     return false;
 }
 
 static bool
-read_question(struct history_inquiry *i,
-              const struct parameter *parameters,
-              size_t count,
+read_question(struct history_inquiry *i, const struct parameter *parameters, size_t count,
               bool is_report)
 {
     struct history_question *question = &i->question;
@@ -261,13 +245,10 @@ find_rights(struct history_inquiry *i)
 {
     const struct history_question *question = &i->question;
     const struct principal *p = i->q->principal;
-    const bool is_own = question->account == NULL && question->user != NULL
-                        && strcmp(question->user, p->name) == 0;
+    const bool is_own =
+        question->account == NULL && question->user != NULL && strcmp(question->user, p->name) == 0;
 
-    history_rights_find(i->q->server,
-                        p,
-                        is_own ? "" : question->account,
-                        i->q->arena,
+    history_rights_find(i->q->server, p, is_own ? "" : question->account, i->q->arena,
                         &i->question.rights);
 }
 
@@ -291,20 +272,14 @@ ask_by_number(struct history_inquiry *i)
 /* ---- The answer ---- */
 
 static void
-answered(const char *text,
-         size_t length,
-         const struct error *err,
-         void *context)
+answered(const char *text, size_t length, const struct error *err, void *context)
 {
     struct request *q = ((struct history_inquiry *)context)->q;
 
     if (err != NULL)
         reply_errno(&q->reply, err->code, err);
     else
-        reply_text(&q->reply,
-                   200,
-                   "application/json",
-                   arena_memdup(q->arena, text, length),
+        reply_text(&q->reply, 200, "application/json", arena_memdup(q->arena, text, length),
                    length);
     request_finish(q);
 }
@@ -312,28 +287,23 @@ answered(const char *text,
 static void
 fail(struct request *q, int r, const struct error *err)
 {
-    reply_fail(
-        &q->reply,
-        &(struct reply_failure){
-            .code = r == -EAGAIN ? 429 : 503,
-            .reason = r == -EAGAIN ? "TooManyRequests" : "ServiceUnavailable",
-            .message = arena_strdup(q->arena, err->text),
-            .retry_after_s = 1,
-        });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = r == -EAGAIN ? 429 : 503,
+                              .reason = r == -EAGAIN ? "TooManyRequests" : "ServiceUnavailable",
+                              .message = arena_strdup(q->arena, err->text),
+                              .retry_after_s = 1,
+                          });
     request_finish(q);
 }
 
 bool
 summary_history_is_asked(const char *path)
 {
-    return strcmp(path, "/kiln/v1/history") == 0
-           || strcmp(path, "/kiln/v1/history/report") == 0;
+    return strcmp(path, "/kiln/v1/history") == 0 || strcmp(path, "/kiln/v1/history/report") == 0;
 }
 
 void
-summary_history(struct request *q,
-                const char *path,
-                const struct parameter *parameters,
+summary_history(struct request *q, const char *path, const struct parameter *parameters,
                 size_t count)
 {
     const bool is_report = strcmp(path, "/kiln/v1/history") != 0;

@@ -83,10 +83,7 @@ format_time(struct arena *arena, int64_t us)
 
 /* A condition that keeps jobs off the node, and its message. */
 static bool
-find_condition(const struct node *node,
-               const char *type,
-               struct arena *arena,
-               struct trouble *t)
+find_condition(const struct node *node, const char *type, struct arena *arena, struct trouble *t)
 {
     const struct node_condition *c = node_find_condition(node, type);
 
@@ -106,18 +103,14 @@ find_trouble(const struct node *node, int64_t pods, struct arena *arena)
     struct trouble t = {0};
 
     if (node_is_fenced(node))
-        return (struct trouble){"Fenced",
-                                "its pods were given up",
-                                annotation(node, FENCED_BY),
+        return (struct trouble){"Fenced", "its pods were given up", annotation(node, FENCED_BY),
                                 annotation(node, FENCED_AT)};
     if (has_taint(node, TAINT_NOT_APPROVED))
-        return (struct trouble){"New",
-                                "waits for approval",
-                                NULL,
+        return (struct trouble){"New", "waits for approval", NULL,
                                 format_time(arena, node->meta.created_at_us)};
     if (!node_is_ready(node)) {
-        const bool is_silent = ready == NULL || ready->status == NULL
-                               || strcmp(ready->status, "Unknown") == 0;
+        const bool is_silent =
+            ready == NULL || ready->status == NULL || strcmp(ready->status, "Unknown") == 0;
 
         t.state = is_silent ? "Silent" : "Down";
         if (ready != NULL) {
@@ -135,18 +128,13 @@ find_trouble(const struct node *node, int64_t pods, struct arena *arena)
         return t;
     }
     if (node->spec.unschedulable)
-        return (struct trouble){pods > 0 ? "Draining" : "Drained",
-                                annotation(node, DRAIN_REASON),
-                                annotation(node, CORDONED_BY),
-                                annotation(node, CORDONED_AT)};
+        return (struct trouble){pods > 0 ? "Draining" : "Drained", annotation(node, DRAIN_REASON),
+                                annotation(node, CORDONED_BY), annotation(node, CORDONED_AT)};
     return t;
 }
 
 static void
-set_text(struct arena *arena,
-         struct json *tree,
-         const char *name,
-         const char *value)
+set_text(struct arena *arena, struct json *tree, const char *name, const char *value)
 {
     if (value != NULL && value[0] != '\0')
         json_set_string(arena, tree, name, value);
@@ -163,18 +151,13 @@ static struct node_use
 sum_use(const struct request *q, const struct node *node)
 {
     const struct node_uses *uses = q->server->node_uses;
-    struct node_use use = uses != NULL ? node_uses_get(uses, node->meta.name)
-                                       : (struct node_use){0};
+    struct node_use use =
+        uses != NULL ? node_uses_get(uses, node->meta.name) : (struct node_use){0};
     struct node_lending lending = {0};
 
     if (use.n_yielded > 0) {
-        store_visit_index(q->server->store,
-                          &pod_kind,
-                          POD_BY_NODE,
-                          STORE_PUBLISHED,
-                          node->meta.name,
-                          note_lending,
-                          &lending);
+        store_visit_index(q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
+                          node->meta.name, note_lending, &lending);
         node_use_add_kept(&use, &lending, node);
     }
     node_use_add_remnants(&use, node);
@@ -192,10 +175,7 @@ add_partition(const struct object *object, void *context)
     struct membership_of_node *m = context;
 
     if (partition_has_node(partition_of(object), &m->node->meta.labels))
-        strbuf_printf(&m->names,
-                      "%s%s",
-                      m->names.length > 0 ? "," : "",
-                      object->meta->name);
+        strbuf_printf(&m->names, "%s%s", m->names.length > 0 ? "," : "", object->meta->name);
     return true;
 }
 
@@ -206,13 +186,7 @@ list_partitions(const struct request *q, const struct node *node)
     struct membership_of_node m = {.node = node, .names = STRBUF_INIT};
     const char *text;
 
-    store_list(q->server->store,
-               &partition_kind,
-               NULL,
-               NULL,
-               0,
-               add_partition,
-               &m);
+    store_list(q->server->store, &partition_kind, NULL, NULL, 0, add_partition, &m);
     text = arena_strdup(q->arena, m.names.text);
     strbuf_fini(&m.names);
     return text;
@@ -231,9 +205,7 @@ summary_describe_node(struct request *q, const struct node *node)
 
     json_set_string(arena, tree, "name", node->meta.name);
     set_text(arena, tree, "partition", list_partitions(q, node));
-    json_set_string(arena,
-                    tree,
-                    "state",
+    json_set_string(arena, tree, "state",
                     t.state != NULL                    ? t.state
                     : use.pods == 0                    ? "Idle"
                     : use.cpus >= cpus && use.cpus > 0 ? "Full"
@@ -245,10 +217,7 @@ summary_describe_node(struct request *q, const struct node *node)
     json_set_int(arena, tree, "cpusUsed", use.cpus);
     if (use.kept > 0)
         json_set_int(arena, tree, "cpusKept", use.kept);
-    json_set_int(arena,
-                 tree,
-                 "memory",
-                 quantity_text_value(string_map_find(total, "memory")));
+    json_set_int(arena, tree, "memory", quantity_text_value(string_map_find(total, "memory")));
     json_set_int(arena, tree, "memoryUsed", use.memory_bytes);
     if (gpus != NULL) {
         json_set_int(arena, tree, "gpus", quantity_text_value(gpus));
@@ -264,9 +233,7 @@ add_node(const struct object *object, void *context)
 {
     struct nodes_summary *m = context;
 
-    json_append(m->q->arena,
-                m->nodes,
-                summary_describe_node(m->q, node_of(object)));
+    json_append(m->q->arena, m->nodes, summary_describe_node(m->q, node_of(object)));
     object_key(object, m->after);
     return --m->left > 0;
 }
@@ -274,8 +241,7 @@ add_node(const struct object *object, void *context)
 static bool
 run_slice(struct time_slice *time_slice)
 {
-    struct nodes_summary *m =
-        container_of(time_slice, struct nodes_summary, time_slice);
+    struct nodes_summary *m = container_of(time_slice, struct nodes_summary, time_slice);
     struct request *q = m->q;
     char after[OBJECT_KEY_SIZE];
     struct json *tree;
@@ -283,24 +249,18 @@ run_slice(struct time_slice *time_slice)
 
     memcpy(after, m->after, sizeof(after));
     m->left = PER_GO;
-    r = store_list(q->server->store,
-                   &node_kind,
-                   NULL,
-                   after[0] != '\0' ? after : NULL,
-                   m->revision,
-                   add_node,
-                   m);
+    r = store_list(q->server->store, &node_kind, NULL, after[0] != '\0' ? after : NULL, m->revision,
+                   add_node, m);
     if (r == 0 && m->left == 0)
         return true;
     if (r < 0)
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 503,
-                       .reason = "ServiceUnavailable",
-                       .message = "the nodes changed too much in the "
-                                  "meantime; ask again",
-                       .retry_after_s = 1,
-                   });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 503,
+                                  .reason = "ServiceUnavailable",
+                                  .message = "the nodes changed too much in the "
+                                             "meantime; ask again",
+                                  .retry_after_s = 1,
+                              });
     else {
         tree = json_object(q->arena);
         json_set(q->arena, tree, "nodes", m->nodes);

@@ -36,10 +36,7 @@ add_jobs(struct request *q, struct json *tree)
 
     for (enum job_state s = JOB_STATE_PENDING; s < JOB_STATE_COUNT; s++)
         if (job_counts_get(counts, s) > 0)
-            json_set_int(q->arena,
-                         jobs,
-                         job_state_words(s)->name,
-                         job_counts_get(counts, s));
+            json_set_int(q->arena, jobs, job_state_words(s)->name, job_counts_get(counts, s));
     oldest = job_counts_find_oldest(counts, q->server->store);
     if (oldest == NULL)
         return;
@@ -65,20 +62,13 @@ add_history_warnings(struct request *q, struct json *warnings)
         return;
     history_status(q->server->history, &s);
     if (s.trouble != NULL)
-        warn(q,
-             warnings,
-             arena_printf(q->arena,
-                          "history cannot be written, and %zu row%s wait%s: %s",
-                          s.waiting,
-                          s.waiting == 1 ? "" : "s",
-                          s.waiting == 1 ? "s" : "",
+        warn(q, warnings,
+             arena_printf(q->arena, "history cannot be written, and %zu row%s wait%s: %s",
+                          s.waiting, s.waiting == 1 ? "" : "s", s.waiting == 1 ? "s" : "",
                           s.trouble));
     if (s.lost > 0)
-        warn(q,
-             warnings,
-             arena_printf(q->arena,
-                          "%llu rows of history were lost",
-                          (unsigned long long)s.lost));
+        warn(q, warnings,
+             arena_printf(q->arena, "%llu rows of history were lost", (unsigned long long)s.lost));
     if (s.notice != NULL)
         warn(q, warnings, arena_printf(q->arena, "history: %s", s.notice));
 }
@@ -88,28 +78,23 @@ add_warnings(struct request *q, struct json *tree)
 {
     const struct apiserver *server = q->server;
     struct json *warnings = json_array(q->arena);
-    const size_t damaged = store_count_damaged(server->store)
-                           + store_count_damaged_since(server->store);
+    const size_t damaged =
+        store_count_damaged(server->store) + store_count_damaged_since(server->store);
 
     if (store_is_read_only(server->store))
-        warn(q,
-             warnings,
-             "the controller's disk is full: nothing can be changed");
+        warn(q, warnings, "the controller's disk is full: nothing can be changed");
     if (server->is_munge_dead != NULL && atomic_load(server->is_munge_dead))
         warn(q, warnings, "MUNGE does not answer on the controller's machine");
     if (damaged > 0)
-        warn(q,
-             warnings,
+        warn(q, warnings,
              arena_printf(q->arena,
                           "%zu row%s of the store cannot be read "
                           "(kiln-controller --check-store)",
-                          damaged,
-                          damaged == 1 ? "" : "s"));
+                          damaged, damaged == 1 ? "" : "s"));
     add_history_warnings(q, warnings);
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         if (server->leases[i] != NULL && atomic_load(server->leases[i]))
-            warn(q,
-                 warnings,
+            warn(q, warnings,
                  i == 0 ? "the scheduler cannot renew its lease"
                         : "the lifecycle controllers cannot renew their lease");
     json_set(q->arena, tree, "warnings", warnings);
@@ -119,18 +104,13 @@ add_warnings(struct request *q, struct json *tree)
 static void
 add_leaders(struct request *q, struct json *tree)
 {
-    static const char *const names[] = {"kube-scheduler",
-                                        "kube-controller-manager"};
+    static const char *const names[] = {"kube-scheduler", "kube-controller-manager"};
     struct json *leaders = json_array(q->arena);
 
     for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-        const struct object *lease = store_find(q->server->store,
-                                                STORE_PUBLISHED,
-                                                &lease_kind,
-                                                "kube-system",
-                                                names[i]);
-        const char *holder =
-            lease != NULL ? lease_of(lease)->spec.holder : NULL;
+        const struct object *lease =
+            store_find(q->server->store, STORE_PUBLISHED, &lease_kind, "kube-system", names[i]);
+        const char *holder = lease != NULL ? lease_of(lease)->spec.holder : NULL;
         struct json *leader = json_object(q->arena);
 
         if (holder == NULL)

@@ -96,11 +96,8 @@ take_limit(struct timeline_summary *m, const char *text)
     char *end;
     unsigned long value = strtoul(text, &end, 10);
 
-    if (*text < '0' || *text > '9' || *end != '\0' || value == 0
-        || value > NODES_MOST) {
-        reply_bad_request(&m->q->reply,
-                          "limit: '%.64s' is not a number from 1 to %u",
-                          text,
+    if (*text < '0' || *text > '9' || *end != '\0' || value == 0 || value > NODES_MOST) {
+        reply_bad_request(&m->q->reply, "limit: '%.64s' is not a number from 1 to %u", text,
                           NODES_MOST);
         return false;
     }
@@ -122,19 +119,12 @@ take_names(struct timeline_summary *m, const char *list)
             reply_bad_request(&m->q->reply, "nodes: more than %u", NODES_MOST);
             return false;
         }
-        if (store_find(m->q->server->store,
-                       STORE_PUBLISHED,
-                       &node_kind,
-                       NULL,
-                       name)
-            == NULL) {
+        if (store_find(m->q->server->store, STORE_PUBLISHED, &node_kind, NULL, name) == NULL) {
             reply_fail(&m->q->reply,
                        &(struct reply_failure){
                            .code = 404,
                            .reason = "NotFound",
-                           .message = arena_printf(m->q->arena,
-                                                   "node \"%.253s\" not found",
-                                                   name),
+                           .message = arena_printf(m->q->arena, "node \"%.253s\" not found", name),
                        });
             return false;
         }
@@ -172,9 +162,7 @@ keep_if_first(const struct object *object, void *context)
     object_key(object, m->after);
     if (at < m->most) {
         m->count -= m->count == m->most;
-        memmove(m->names + at + 1,
-                m->names + at,
-                (m->count - at) * sizeof(*m->names));
+        memmove(m->names + at + 1, m->names + at, (m->count - at) * sizeof(*m->names));
         m->names[at] = arena_strdup(m->q->arena, object->meta->name);
         m->count++;
     }
@@ -189,13 +177,8 @@ choose_some(struct timeline_summary *m)
 
     memcpy(after, m->after, sizeof(after));
     m->looked = 0;
-    store_list(m->q->server->store,
-               &node_kind,
-               NULL,
-               after[0] != '\0' ? after : NULL,
-               0,
-               keep_if_first,
-               m);
+    store_list(m->q->server->store, &node_kind, NULL, after[0] != '\0' ? after : NULL, 0,
+               keep_if_first, m);
     if (m->looked < NODES_A_TURN) {
         m->is_choosing = false;
         m->after[0] = '\0';
@@ -216,14 +199,11 @@ set_time(struct arena *arena, struct json *tree, const char *name, int64_t us)
 static const struct job *
 find_job(const struct request *q, const struct pod *pod)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(&pod->meta, &job_kind);
-    const struct object *job = owner != NULL ? store_find(q->server->store,
-                                                          STORE_PUBLISHED,
-                                                          &job_kind,
-                                                          pod->meta.namespace,
-                                                          owner->name)
-                                             : NULL;
+    const struct owner_reference *owner = meta_controller_of(&pod->meta, &job_kind);
+    const struct object *job = owner != NULL
+                                   ? store_find(q->server->store, STORE_PUBLISHED, &job_kind,
+                                                pod->meta.namespace, owner->name)
+                                   : NULL;
 
     return job != NULL ? job_of(job) : NULL;
 }
@@ -233,9 +213,8 @@ add_identity(struct request *q, struct json *tree, const struct pod *pod)
 {
     const struct job *job = find_job(q, pod);
     const char *user = string_map_find(&pod->meta.annotations, ANNOTATION_USER);
-    const char *name = job != NULL ? string_map_find(&job->meta.annotations,
-                                                     ANNOTATION_JOB_NAME)
-                                   : NULL;
+    const char *name =
+        job != NULL ? string_map_find(&job->meta.annotations, ANNOTATION_JOB_NAME) : NULL;
 
     if (job != NULL && job->status.id > 0)
         json_set_int(q->arena, tree, "id", job->status.id);
@@ -269,15 +248,12 @@ struct jobs {
  * INT64_MAX: no limit.
  */
 static int64_t
-limit_end_us(const struct timeline_summary *m,
-             const struct pod *pod,
-             int64_t start_us)
+limit_end_us(const struct timeline_summary *m, const struct pod *pod, int64_t start_us)
 {
     const int64_t *limit_s = pod->spec.active_deadline_seconds;
     int64_t limit_us;
 
-    if (limit_s == NULL
-        || __builtin_mul_overflow(*limit_s, SECOND_US, &limit_us)
+    if (limit_s == NULL || __builtin_mul_overflow(*limit_s, SECOND_US, &limit_us)
         || limit_us >= INT64_MAX - start_us - pod_frozen_us(pod, m->now_us))
         return INT64_MAX;
     return start_us + limit_us + pod_frozen_us(pod, m->now_us);
@@ -315,28 +291,18 @@ note_taker(const struct object *object, void *context)
 /* The expected end of a pod that has yielded, computed as the scheduler does.
  */
 static int64_t
-end_after_others_us(struct timeline_summary *m,
-                    const struct pod *pod,
-                    int64_t start_us)
+end_after_others_us(struct timeline_summary *m, const struct pod *pod, int64_t start_us)
 {
     struct taken taken = {.making = m, .pod = pod, .free_at_us = m->now_us};
     int64_t end_us = limit_end_us(m, pod, start_us);
 
-    if (!pod_has_yielded(pod) || end_us == INT64_MAX
-        || pod->status.allocation == NULL
+    if (!pod_has_yielded(pod) || end_us == INT64_MAX || pod->status.allocation == NULL
         || pod->status.allocation->cpus == NULL
         || cpuset_parse(pod->status.allocation->cpus, &taken.cpus, NULL) < 0)
         return INT64_MAX;
-    store_visit_index(m->q->server->store,
-                      &pod_kind,
-                      POD_BY_NODE,
-                      STORE_PUBLISHED,
-                      pod->spec.node_name,
-                      note_taker,
-                      &taken);
-    return taken.free_at_us == INT64_MAX
-               ? INT64_MAX
-               : end_us + (taken.free_at_us - m->now_us);
+    store_visit_index(m->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED,
+                      pod->spec.node_name, note_taker, &taken);
+    return taken.free_at_us == INT64_MAX ? INT64_MAX : end_us + (taken.free_at_us - m->now_us);
 }
 
 static bool
@@ -354,19 +320,15 @@ add_pod(const struct object *object, void *context)
         jobs->more++;
         return true;
     }
-    start_us = jobs->is_planned ? pod->status.cause->from_us
-                                : began_us(jobs->making, pod);
+    start_us = jobs->is_planned ? pod->status.cause->from_us : began_us(jobs->making, pod);
     tree = json_object(q->arena);
     add_identity(q, tree, pod);
-    json_set_int(q->arena,
-                 tree,
-                 "milliCPU",
+    json_set_int(q->arena, tree, "milliCPU",
                  jobs->is_planned ? node_use_planned_milli(pod, jobs->node)
                                   : node_use_held_milli(pod));
     set_time(q->arena, tree, "start", start_us);
-    end_us = pod_is_frozen(pod)
-                 ? end_after_others_us(jobs->making, pod, start_us)
-                 : limit_end_us(jobs->making, pod, start_us);
+    end_us = pod_is_frozen(pod) ? end_after_others_us(jobs->making, pod, start_us)
+                                : limit_end_us(jobs->making, pod, start_us);
     if (end_us != INT64_MAX)
         set_time(q->arena, tree, "end", end_us);
     if (pod_is_frozen(pod))
@@ -401,13 +363,8 @@ add_node(struct timeline_summary *m, const char *name)
     tree = summary_describe_node(q, jobs.node);
     for (unsigned turn = 0; turn < 2; turn++) {
         jobs.is_planned = turn == 1;
-        store_visit_index(q->server->store,
-                          &pod_kind,
-                          turn == 0 ? POD_BY_NODE : POD_BY_PLAN,
-                          STORE_PUBLISHED,
-                          name,
-                          add_pod,
-                          &jobs);
+        store_visit_index(q->server->store, &pod_kind, turn == 0 ? POD_BY_NODE : POD_BY_PLAN,
+                          STORE_PUBLISHED, name, add_pod, &jobs);
     }
     json_set(q->arena, tree, "jobs", jobs.list);
     if (jobs.more > 0)
@@ -421,14 +378,11 @@ add_node(struct timeline_summary *m, const char *name)
 static int
 compare_made(const void *a, const void *b)
 {
-    return strcmp(((const struct made *)a)->name,
-                  ((const struct made *)b)->name);
+    return strcmp(((const struct made *)a)->name, ((const struct made *)b)->name);
 }
 
 static void
-add_window(struct timeline_summary *m,
-           const struct made *made,
-           const struct node_reservation *r,
+add_window(struct timeline_summary *m, const struct made *made, const struct node_reservation *r,
            const struct reserved_window *w)
 {
     struct arena *arena = m->q->arena;
@@ -453,8 +407,7 @@ add_window(struct timeline_summary *m,
 
 /* The reservation's nodes that are in the answer, each once. */
 static unsigned
-find_its_nodes(const struct timeline_summary *m,
-               const struct node_reservation *r,
+find_its_nodes(const struct timeline_summary *m, const struct node_reservation *r,
                const struct made *found[NODES_MOST])
 {
     const char *const *names;
@@ -463,11 +416,7 @@ find_its_nodes(const struct timeline_summary *m,
     for (unsigned i = 0; i < count && n < NODES_MOST; i++) {
         const struct made wanted = {.name = names[i]};
 
-        found[n] = bsearch(&wanted,
-                           m->made,
-                           m->n_made,
-                           sizeof(*m->made),
-                           compare_made);
+        found[n] = bsearch(&wanted, m->made, m->n_made, sizeof(*m->made), compare_made);
         n += found[n] != NULL;
     }
     return n;
@@ -482,8 +431,7 @@ add_reservation(struct timeline_summary *m, const struct node_reservation *r)
     int64_t at_us = m->now_us;
 
     for (unsigned turn = 0; count > 0 && turn < WINDOWS_MOST; turn++) {
-        if (!node_reservation_window(r, at_us, &w)
-            || w.from_us > m->now_us + HORIZON_US)
+        if (!node_reservation_window(r, at_us, &w) || w.from_us > m->now_us + HORIZON_US)
             return;
         for (unsigned i = 0; i < count; i++)
             add_window(m, found[i], r, &w);
@@ -516,21 +464,15 @@ add_next_reservation(struct timeline_summary *m)
         qsort(m->made, m->n_made, sizeof(*m->made), compare_made);
     memcpy(after, m->after, sizeof(after));
     m->is_over = true;
-    store_list(m->q->server->store,
-               &reservation_kind,
-               NULL,
-               after[0] != '\0' ? after : NULL,
-               0,
-               visit_reservation,
-               m);
+    store_list(m->q->server->store, &reservation_kind, NULL, after[0] != '\0' ? after : NULL, 0,
+               visit_reservation, m);
     return !m->is_over;
 }
 
 static bool
 run_slice(struct time_slice *time_slice)
 {
-    struct timeline_summary *m =
-        container_of(time_slice, struct timeline_summary, time_slice);
+    struct timeline_summary *m = container_of(time_slice, struct timeline_summary, time_slice);
     struct request *q = m->q;
     struct json *tree;
 
@@ -552,9 +494,7 @@ run_slice(struct time_slice *time_slice)
 }
 
 static bool
-choose_nodes(struct timeline_summary *m,
-             const struct parameter *all,
-             size_t count)
+choose_nodes(struct timeline_summary *m, const struct parameter *all, size_t count)
 {
     const char *nodes = parameter_find(all, count, "nodes");
     const char *limit = parameter_find(all, count, "limit");
@@ -572,9 +512,7 @@ choose_nodes(struct timeline_summary *m,
 }
 
 bool
-summary_timeline(struct request *q,
-                 const struct parameter *parameters,
-                 size_t count)
+summary_timeline(struct request *q, const struct parameter *parameters, size_t count)
 {
     struct timeline_summary *m;
 

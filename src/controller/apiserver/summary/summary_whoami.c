@@ -70,19 +70,12 @@ add_account(const struct object *object, void *context)
     if (strncmp(object->meta->name, "kube-", strlen("kube-")) == 0)
         return true;
     if (q->principal->type != PRINCIPAL_ADMINISTRATOR
-        && !membership_has(q->server->membership,
-                           object->meta->name,
-                           q->principal))
+        && !membership_has(q->server->membership, object->meta->name, q->principal))
         return true;
     account = json_object(q->arena);
     json_set_string(q->arena, account, "name", object->meta->name);
-    store_visit_index(q->server->store,
-                      &resource_quota_kind,
-                      RESOURCE_QUOTA_BY_NAMESPACE,
-                      STORE_PUBLISHED,
-                      object->meta->name,
-                      add_quota,
-                      &quotas);
+    store_visit_index(q->server->store, &resource_quota_kind, RESOURCE_QUOTA_BY_NAMESPACE,
+                      STORE_PUBLISHED, object->meta->name, add_quota, &quotas);
     if (json_count(quotas.into) > 0)
         json_set(q->arena, account, "quotas", quotas.into);
     json_append(q->arena, t->into, account);
@@ -105,24 +98,15 @@ add_jobs(struct request *q, struct json *tree)
     struct json *jobs = json_make_object(q->arena, tree, "jobs");
     char value[64];
 
-    store_visit_index(q->server->store,
-                      &job_kind,
-                      JOB_BY_RECENCY,
-                      STORE_PUBLISHED,
-                      job_recency(q->principal->name, JOB_HOUR_ACTIVE, value),
-                      count_job,
-                      &t);
+    store_visit_index(q->server->store, &job_kind, JOB_BY_RECENCY, STORE_PUBLISHED,
+                      job_recency(q->principal->name, JOB_HOUR_ACTIVE, value), count_job, &t);
     for (enum job_state s = JOB_STATE_PENDING; s < JOB_STATE_COUNT; s++)
         if (t.count[s] > 0)
             json_set_int(q->arena, jobs, job_state_words(s)->name, t.count[s]);
 }
 
 static void
-add_limit(struct request *q,
-          struct json *limits,
-          const char *name,
-          int64_t used,
-          int64_t most)
+add_limit(struct request *q, struct json *limits, const char *name, int64_t used, int64_t most)
 {
     struct json *limit = json_object(q->arena);
 
@@ -137,25 +121,17 @@ static void
 add_limits(struct request *q, struct json *tree)
 {
     const struct limits *l = &q->server->policy->limits;
-    const struct user_count c =
-        user_counts_get(q->server->counts, q->principal->uid);
+    const struct user_count c = user_counts_get(q->server->counts, q->principal->uid);
     struct json *limits = json_array(q->arena);
 
     add_limit(q, limits, "objects", c.objects, l->per_user.objects);
     add_limit(q, limits, "pods", c.pods, l->per_user.pods);
     add_limit(q, limits, "bytes", c.bytes, l->per_user.bytes);
     add_limit(q, limits, "watches", c.streams[USER_WATCH], l->per_user.watches);
-    add_limit(q,
-              limits,
-              "logReaders",
-              c.streams[USER_LOG_READER],
-              l->per_user.log_readers);
+    add_limit(q, limits, "logReaders", c.streams[USER_LOG_READER], l->per_user.log_readers);
     json_set(q->arena, tree, "limits", limits);
     if (l->maximum_time_us > 0)
-        json_set_int(q->arena,
-                     tree,
-                     "maximumTimeSeconds",
-                     l->maximum_time_us / 1000000);
+        json_set_int(q->arena, tree, "maximumTimeSeconds", l->maximum_time_us / 1000000);
 }
 
 void
@@ -178,17 +154,8 @@ summary_whoami(struct request *q)
     json_set(q->arena, tree, "gids", gids);
     json_set_string(q->arena, tree, "rank", ranks[principal->type]);
     if (principal->impersonator != NULL)
-        json_set_string(q->arena,
-                        tree,
-                        "askedBy",
-                        principal->impersonator->name);
-    (void)store_list(q->server->store,
-                     &namespace_kind,
-                     NULL,
-                     NULL,
-                     0,
-                     add_account,
-                     &accounts);
+        json_set_string(q->arena, tree, "askedBy", principal->impersonator->name);
+    (void)store_list(q->server->store, &namespace_kind, NULL, NULL, 0, add_account, &accounts);
     json_set(q->arena, tree, "accounts", accounts.into);
     add_jobs(q, tree);
     add_limits(q, tree);

@@ -124,10 +124,7 @@ reader_free(struct relay_reader *reader)
 }
 
 static void
-add_seal(const char *name,
-         const char *value,
-         const struct error *err,
-         void *arg)
+add_seal(const char *name, const char *value, const struct error *err, void *arg)
 {
     (void)err;
     if (name != NULL)
@@ -145,12 +142,7 @@ answer_reader(struct relay_reader *reader, int code, const struct strbuf *text)
 
     if (reader->grant != NULL) {
         digest_of(text->text, text->length, &digest);
-        auth_grant_seal(reader->grant,
-                        code,
-                        type,
-                        &digest,
-                        add_seal,
-                        reader->http);
+        auth_grant_seal(reader->grant, code, type, &digest, add_seal, reader->http);
     }
     http_request_reply(reader->http, code, type, text->text, text->length);
     reader->http = NULL;
@@ -174,16 +166,15 @@ fail_reader(struct relay_reader *reader, int code, const char *message)
 {
     if (reader->http == NULL)
         return;
-    reply_fail(&reader->q->reply,
-               &(struct reply_failure){
-                   .code = code,
-                   .reason = code == 404   ? "NotFound"
-                             : code == 504 ? "Timeout"
-                             : code == 403 ? "Forbidden"
-                             : code == 400 ? "BadRequest"
-                                           : "InternalError",
-                   .message = message,
-               });
+    reply_fail(&reader->q->reply, &(struct reply_failure){
+                                      .code = code,
+                                      .reason = code == 404   ? "NotFound"
+                                                : code == 504 ? "Timeout"
+                                                : code == 403 ? "Forbidden"
+                                                : code == 400 ? "BadRequest"
+                                                              : "InternalError",
+                                      .message = message,
+                                  });
     refuse_reader(reader);
 }
 
@@ -219,8 +210,7 @@ reader_late(void *arg)
 {
     struct relay_reader *reader = arg;
 
-    fail_reader(reader,
-                504,
+    fail_reader(reader, 504,
                 arena_printf(reader->q->arena,
                              "the agent of the node did not answer within %d "
                              "seconds",
@@ -237,8 +227,7 @@ agent_free(struct relay_agent *agent)
     if (map_find(agents, agent->q->route.name) == agent)
         map_remove(agents, agent->q->route.name);
     while (!list_is_empty(&agent->readers)) {
-        struct relay_reader *reader =
-            container_of(agent->readers.next, struct relay_reader, link);
+        struct relay_reader *reader = container_of(agent->readers.next, struct relay_reader, link);
 
         fail_reader(reader, 500, "the agent of the node went away");
         channel_cut(reader->channel);
@@ -283,9 +272,7 @@ agent_relay_free(struct agent_relay *agent_relay)
 }
 
 static void
-start_agent(struct request *q,
-            struct http_request *http,
-            struct auth_grant *grant)
+start_agent(struct request *q, struct http_request *http, struct auth_grant *grant)
 {
     struct agent_relay *agent_relay = q->server->agent_relay;
     struct relay_agent *agent = map_find(agent_relay->agents, q->route.name);
@@ -298,19 +285,14 @@ start_agent(struct request *q,
     agent->q = q;
     list_init(&agent->readers);
     callbacks.context = agent;
-    agent->channel = channel_open(q->server->dispatch,
-                                  http,
-                                  grant,
-                                  "application/json",
-                                  &callbacks);
+    agent->channel = channel_open(q->server->dispatch, http, grant, "application/json", &callbacks);
     map_put(agent_relay->agents, q->route.name, agent);
 }
 
 static const char *
 find_option(const struct request *q, const char *name)
 {
-    const char *value =
-        parameter_find(q->options.parameters, q->options.n_parameters, name);
+    const char *value = parameter_find(q->options.parameters, q->options.n_parameters, name);
 
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
@@ -320,39 +302,33 @@ find_agent(struct request *q, const char *node)
 {
     struct relay_agent *agent = map_find(q->server->agent_relay->agents, node);
 
-    if (store_find(q->server->store, STORE_PUBLISHED, &node_kind, NULL, node)
-        == NULL)
+    if (store_find(q->server->store, STORE_PUBLISHED, &node_kind, NULL, node) == NULL)
         reply_not_found(&q->reply, &pod_kind, node);
     else if (agent == NULL)
-        reply_fail(
-            &q->reply,
-            &(struct reply_failure){
-                .code = 503,
-                .reason = "ServiceUnavailable",
-                .message = arena_printf(q->arena,
-                                        "the output is on node '%s', whose "
-                                        "agent is not connected",
-                                        node),
-                .retry_after_s = 1,
-            });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 503,
+                                  .reason = "ServiceUnavailable",
+                                  .message = arena_printf(q->arena,
+                                                          "the output is on node '%s', whose "
+                                                          "agent is not connected",
+                                                          node),
+                                  .retry_after_s = 1,
+                              });
     else if (agent->n_readers >= READERS_MAX) {
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 429,
-                       .reason = "TooManyRequests",
-                       .message = "too many clients read output from that "
-                                  "node; try again",
-                       .retry_after_s = 1,
-                   });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 429,
+                                  .reason = "TooManyRequests",
+                                  .message = "too many clients read output from that "
+                                             "node; try again",
+                                  .retry_after_s = 1,
+                              });
         return NULL;
     }
     return q->reply.form == REPLY_NONE ? agent : NULL;
 }
 
 static struct relay_reader *
-reader_new(struct request *q,
-           struct http_request *http,
-           struct auth_grant *grant,
+reader_new(struct request *q, struct http_request *http, struct auth_grant *grant,
            struct json *words)
 {
     struct relay_reader *reader = xnew(struct relay_reader);
@@ -396,10 +372,7 @@ asker_gone(struct http_request *http, void *arg)
 }
 
 static void
-take_history(const char *text,
-             size_t length,
-             const struct error *err,
-             void *context)
+take_history(const char *text, size_t length, const struct error *err, void *context)
 {
     struct relay_reader *reader = context;
     struct request *q = reader->q;
@@ -411,29 +384,24 @@ take_history(const char *text,
         return;
     }
     if (q->server->agent_relay == NULL)
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 503,
-                       .reason = "ServiceUnavailable",
-                       .message = "the controller is stopping; try again",
-                       .retry_after_s = 1,
-                   });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 503,
+                                  .reason = "ServiceUnavailable",
+                                  .message = "the controller is stopping; try again",
+                                  .retry_after_s = 1,
+                              });
     else if (err != NULL)
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 503,
-                       .reason = "ServiceUnavailable",
-                       .message = arena_printf(q->arena,
-                                               "cannot find out from history "
-                                               "on which node the task ran: %s",
-                                               err->text),
-                       .retry_after_s = 1,
-                   });
-    else if (task_log_take(q,
-                           &reader->log,
-                           json_parse(q->arena, text, length, NULL, NULL),
-                           reader->words,
-                           &node))
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 503,
+                                  .reason = "ServiceUnavailable",
+                                  .message = arena_printf(q->arena,
+                                                          "cannot find out from history "
+                                                          "on which node the task ran: %s",
+                                                          err->text),
+                                  .retry_after_s = 1,
+                              });
+    else if (task_log_take(q, &reader->log, json_parse(q->arena, text, length, NULL, NULL),
+                           reader->words, &node))
         agent = find_agent(q, node);
     if (agent != NULL) {
         ask_agent(reader, agent);
@@ -444,17 +412,14 @@ take_history(const char *text,
 }
 
 static bool
-ask_for_gone(struct request *q,
-             struct http_request *http,
-             struct auth_grant *grant,
+ask_for_gone(struct request *q, struct http_request *http, struct auth_grant *grant,
              const struct task_log *log)
 {
     struct json *words = json_object(q->arena);
     struct error err = {.text = "there is none"};
     struct relay_reader *reader;
 
-    if (!log_options_add(q, words)
-        || !user_limits_begin_stream(q, USER_LOG_READER))
+    if (!log_options_add(q, words) || !user_limits_begin_stream(q, USER_LOG_READER))
         return false;
     reader = reader_new(q, http, grant, words);
     reader->log = *log;
@@ -462,20 +427,13 @@ ask_for_gone(struct request *q,
     task_log_ask(log, &reader->question);
     http_request_on_close(http, asker_gone, reader);
     if (q->server->history == NULL
-        || history_ask(q->server->history,
-                       &reader->question,
-                       take_history,
-                       reader,
-                       &err)
-               < 0)
+        || history_ask(q->server->history, &reader->question, take_history, reader, &err) < 0)
         take_history(NULL, 0, &err, reader);
     return true;
 }
 
 static bool
-ask_for_log(struct request *q,
-            struct http_request *http,
-            struct auth_grant *grant)
+ask_for_log(struct request *q, struct http_request *http, struct auth_grant *grant)
 {
     struct json *words = json_object(q->arena);
     const struct pod *pod = log_options_read(q, words);
@@ -496,9 +454,7 @@ ask_for_log(struct request *q,
 
 /* If the task's pod still exists, the rights on the pod decide. */
 static bool
-ask_for_task(struct request *q,
-             struct http_request *http,
-             struct auth_grant *grant)
+ask_for_task(struct request *q, struct http_request *http, struct auth_grant *grant)
 {
     struct task_log log;
     const char *pod;
@@ -514,9 +470,7 @@ ask_for_task(struct request *q,
 }
 
 bool
-agent_relay_start(struct request *q,
-                  struct http_request *http,
-                  struct auth_grant *grant)
+agent_relay_start(struct request *q, struct http_request *http, struct auth_grant *grant)
 {
     if (q->route.subresource == SUBRESOURCE_LOG && q->route.kind == &job_kind)
         return ask_for_task(q, http, grant);
@@ -529,12 +483,11 @@ agent_relay_start(struct request *q,
 static void
 refuse_piece(struct request *q)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 404,
-                   .reason = "NotFound",
-                   .message = "the reader of this output has gone",
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 404,
+                              .reason = "NotFound",
+                              .message = "the reader of this output has gone",
+                          });
     request_finish(q);
 }
 
@@ -551,11 +504,8 @@ pass_on(struct relay_reader *reader, const struct request *q)
     if (reader->channel == NULL) {
         timer_stop(reader->timer);
         http_request_on_close(reader->http, NULL, NULL);
-        reader->channel = channel_open(q->server->dispatch,
-                                       reader->http,
-                                       reader->grant,
-                                       "text/plain; charset=utf-8",
-                                       &callbacks);
+        reader->channel = channel_open(q->server->dispatch, reader->http, reader->grant,
+                                       "text/plain; charset=utf-8", &callbacks);
         reader->http = NULL;
         reader->grant = NULL;
     }
@@ -571,23 +521,18 @@ void
 agent_relay_take_piece(struct request *q)
 {
     struct relay_reader *reader =
-        q->route.extra != NULL
-            ? map_find(q->server->agent_relay->readers, q->route.extra)
-            : NULL;
+        q->route.extra != NULL ? map_find(q->server->agent_relay->readers, q->route.extra) : NULL;
     const char *status = find_option(q, "status");
     const char *message = find_option(q, "message");
 
-    if (reader == NULL
-        || strcmp(reader->agent->q->route.name, q->route.name) != 0) {
+    if (reader == NULL || strcmp(reader->agent->q->route.name, q->route.name) != 0) {
         refuse_piece(q);
         return;
     }
     acknowledge(reader); /* the agent did not wait for the previous one */
     reader->piece = q;
     if (status != NULL && reader->channel == NULL) {
-        fail_reader(reader,
-                    atoi(status) >= 400 && atoi(status) < 600 ? atoi(status)
-                                                              : 500,
+        fail_reader(reader, atoi(status) >= 400 && atoi(status) < 600 ? atoi(status) : 500,
                     message != NULL ? message : "the agent failed");
         reader_free(reader);
         return;

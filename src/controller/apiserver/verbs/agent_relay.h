@@ -25,16 +25,13 @@ struct request;
 
 /* Life. Free ends all streams. */
 void agent_relay_free(struct agent_relay *agent_relay);
-struct agent_relay *agent_relay_new(struct apiserver *server)
-    OWNED_BY(agent_relay_free);
+struct agent_relay *agent_relay_new(struct apiserver *server) OWNED_BY(agent_relay_free);
 
 /* Starts a reader of pods/NAME/log or jobs/NAME/log, or an agent's
  * nodes/NAME/requests. Returns true when the relay has taken over the request,
  * its HTTP request and its grant; false when the reply is made.
  */
-bool agent_relay_start(struct request *q,
-                       struct http_request *http,
-                       struct auth_grant *grant);
+bool agent_relay_start(struct request *q, struct http_request *http, struct auth_grant *grant);
 
 /* The verb of nodes/NAME/requests/ID: takes a piece of output. */
 void agent_relay_take_piece(struct request *q);

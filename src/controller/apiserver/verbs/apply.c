@@ -22,9 +22,8 @@ sender(const struct request *q, bool applies)
 {
     struct field_manager who = {
         .name = q->options.field_manager,
-        .subresource = q->route.subresource == SUBRESOURCE_NONE
-                           ? ""
-                           : subresource_name(q->route.subresource),
+        .subresource =
+            q->route.subresource == SUBRESOURCE_NONE ? "" : subresource_name(q->route.subresource),
         .applies = applies,
     };
 
@@ -39,13 +38,8 @@ apply_note(struct request *q, struct json *tree, const struct json *live)
     struct field_manager who = sender(q, false);
 
     if (!q->is_applied)
-        managed_fields_note(q->arena,
-                            q->route.kind,
-                            live,
-                            tree,
-                            &who,
-                            q->options.field_manager != NULL
-                                || q->agent != NULL,
+        managed_fields_note(q->arena, q->route.kind, live, tree, &who,
+                            q->options.field_manager != NULL || q->agent != NULL,
                             clock_real_us(q->server->clock));
 }
 
@@ -62,21 +56,18 @@ check_names(struct request *q)
         reply_bad_request(&q->reply,
                           "Incorrect version specified in apply patch. "
                           "Specified patch version: %s, expected: %s",
-                          version != NULL ? version : "",
-                          kind->api_version);
+                          version != NULL ? version : "", kind->api_version);
         return false;
     }
     if (name == NULL || strcmp(name, kind->name) != 0) {
         reply_bad_request(&q->reply,
                           "the kind of the apply patch (%s) is not that of "
                           "the URL (%s)",
-                          name != NULL ? name : "",
-                          kind->name);
+                          name != NULL ? name : "", kind->name);
         return false;
     }
     if (json_get_path(q->body, "metadata.managedFields") != NULL
-        && json_get_path(q->body, "metadata.managedFields")->type
-               != JSON_NULL) {
+        && json_get_path(q->body, "metadata.managedFields")->type != JSON_NULL) {
         reply_bad_request(&q->reply, "metadata.managedFields must be nil");
         return false;
     }
@@ -91,11 +82,8 @@ refuse_fields(struct request *q, const char *why)
     reply_bad_request(&q->reply,
                       "failed to create typed patch object (%s/%s; %s, "
                       "Kind=%s): %s",
-                      namespace != NULL ? namespace : "",
-                      q->route.name,
-                      q->route.kind->api_version,
-                      q->route.kind->name,
-                      why);
+                      namespace != NULL ? namespace : "", q->route.name, q->route.kind->api_version,
+                      q->route.kind->name, why);
     return false;
 }
 
@@ -106,22 +94,15 @@ check_fields(struct request *q)
     struct error err = {0};
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
-    if (record_normalize(q->route.kind->record,
-                         q->arena,
-                         json_dup(q->arena, q->body),
-                         &notes,
-                         &err)
+    if (record_normalize(q->route.kind->record, q->arena, json_dup(q->arena, q->body), &notes, &err)
         < 0)
         return refuse_fields(q, err.text);
     for (unsigned i = 0; i < notes.n_unknown; i++)
-        strbuf_printf(&words,
-                      "%s.%s: field not declared in schema",
-                      i > 0 ? ", " : "",
+        strbuf_printf(&words, "%s.%s: field not declared in schema", i > 0 ? ", " : "",
                       notes.unknown[i]);
     for (unsigned i = 0; i < q->notes.n_duplicates; i++)
         reply_warn(&q->reply, "duplicate field \"%s\"", q->notes.duplicates[i]);
-    return words.length == 0
-           || refuse_fields(q, arena_strdup(q->arena, words.text));
+    return words.length == 0 || refuse_fields(q, arena_strdup(q->arena, words.text));
 }
 
 bool
@@ -143,17 +124,13 @@ say_conflicts(struct request *q, const struct manager_conflicts *conflicts)
         return arena_printf(q->arena,
                             "Apply failed with 1 conflict: conflict with %s: "
                             "%s",
-                            conflicts->items[0].manager,
-                            conflicts->items[0].path);
+                            conflicts->items[0].manager, conflicts->items[0].path);
     strbuf_printf(&words, "Apply failed with %u conflicts: ", conflicts->count);
     for (unsigned i = 0; i < conflicts->count; i++) {
         const struct manager_conflict *c = &conflicts->items[i];
 
         if (strcmp(manager, c->manager) != 0)
-            strbuf_printf(&words,
-                          "%sconflicts with %s:",
-                          i > 0 ? "\n" : "",
-                          c->manager);
+            strbuf_printf(&words, "%sconflicts with %s:", i > 0 ? "\n" : "", c->manager);
         strbuf_printf(&words, "\n- %s", c->path);
         manager = c->manager;
     }
@@ -165,23 +142,18 @@ refuse_conflicts(struct request *q, const struct manager_conflicts *conflicts)
 {
     struct json *list = json_array(q->arena);
 
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 409,
-                   .reason = "Conflict",
-                   .message = say_conflicts(q, conflicts),
-                   .empty_details = true,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 409,
+                              .reason = "Conflict",
+                              .message = say_conflicts(q, conflicts),
+                              .empty_details = true,
+                          });
     for (unsigned i = 0; i < conflicts->count; i++) {
         struct json *cause = json_object(q->arena);
 
         json_set_string(q->arena, cause, "reason", "FieldManagerConflict");
-        json_set(q->arena,
-                 cause,
-                 "message",
-                 json_stringf(q->arena,
-                              "conflict with %s",
-                              conflicts->items[i].manager));
+        json_set(q->arena, cause, "message",
+                 json_stringf(q->arena, "conflict with %s", conflicts->items[i].manager));
         json_set_string(q->arena, cause, "field", conflicts->items[i].path);
         json_append(q->arena, list, cause);
     }
@@ -197,14 +169,9 @@ apply_configuration(struct request *q, const struct object *old_object)
     struct field_manager who = sender(q, true);
     struct manager_conflicts conflicts;
     struct error err = {0};
-    struct json *tree = managed_fields_apply(q->arena,
-                                             q->route.kind,
-                                             live,
-                                             q->body,
-                                             &who,
-                                             q->options.is_forced,
-                                             clock_real_us(q->server->clock),
-                                             &conflicts);
+    struct json *tree =
+        managed_fields_apply(q->arena, q->route.kind, live, q->body, &who, q->options.is_forced,
+                             clock_real_us(q->server->clock), &conflicts);
 
     if (tree == NULL) {
         refuse_conflicts(q, &conflicts);
@@ -212,8 +179,7 @@ apply_configuration(struct request *q, const struct object *old_object)
         return;
     }
     q->is_applied = true;
-    if (record_normalize(q->route.kind->record, q->arena, tree, NULL, &err)
-        < 0) {
+    if (record_normalize(q->route.kind->record, q->arena, tree, NULL, &err) < 0) {
         refuse_fields(q, err.text);
         request_finish_durably(q);
     } else if (old_object == NULL) {

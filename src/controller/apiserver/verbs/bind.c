@@ -49,10 +49,8 @@ find_name(struct bind_member *m)
 
     if (q->route.name == NULL)
         q->route.name = name != NULL ? arena_strdup(q->arena, name) : "";
-    else if (name != NULL && name[0] != '\0'
-             && strcmp(name, q->route.name) != 0) {
-        reply_bad_request(&q->reply,
-                          "name in URL does not match name in Binding object");
+    else if (name != NULL && name[0] != '\0' && strcmp(name, q->route.name) != 0) {
+        reply_bad_request(&q->reply, "name in URL does not match name in Binding object");
         return false;
     }
     m->name = q->route.name;
@@ -93,9 +91,7 @@ copy_map(struct bind_member *m, struct json *meta, const char *name)
     struct request *q = m->q;
 
     for (uint32_t i = 0; json_is(from, JSON_OBJECT) && i < from->count; i++)
-        json_set(q->arena,
-                 json_make_object(q->arena, meta, name),
-                 from->members[i].name,
+        json_set(q->arena, json_make_object(q->arena, meta, name), from->members[i].name,
                  from->members[i].value);
 }
 
@@ -114,9 +110,7 @@ take_part(struct request *q, struct json *tree, const char *name)
 
 /* Copies the spec only at its top level: its members belong to the old tree. */
 static struct json *
-bound_tree(struct bind_member *m,
-           const struct object *pod,
-           const struct json *old_tree)
+bound_tree(struct bind_member *m, const struct object *pod, const struct json *old_tree)
 {
     struct request *q = m->q;
     struct json *tree = json_copy(q->arena, old_tree);
@@ -130,10 +124,7 @@ bound_tree(struct bind_member *m,
     json_set_string(q->arena, spec, "nodeName", m->binding.target.name);
     partition_choice_write(q, pod, spec, m->binding.target.name);
     if (m->binding.allocation != NULL)
-        json_set(q->arena,
-                 status,
-                 "allocation",
-                 json_get(m->body, "allocation"));
+        json_set(q->arena, status, "allocation", json_get(m->body, "allocation"));
     set_scheduled(q, status);
     json_remove(status, "cause"); /* of its wait, which has ended */
     return tree;
@@ -148,34 +139,25 @@ is_patch(const struct bind_member *m, const struct object *object)
     const struct json *meta = json_get(m->body, "metadata");
     const struct pod_status *status = &pod_of(object)->status;
 
-    return status->conditions.count == 0 && status->allocation == NULL
-           && status->cause == NULL && json_get(meta, "annotations") == NULL
-           && json_get(meta, "labels") == NULL
+    return status->conditions.count == 0 && status->allocation == NULL && status->cause == NULL
+           && json_get(meta, "annotations") == NULL && json_get(meta, "labels") == NULL
            && !partition_choice_is_open(m->q, object);
 }
 
 static bool
-put_patched(struct bind_member *m,
-            struct store_txn *txn,
-            const struct object *pod)
+put_patched(struct bind_member *m, struct store_txn *txn, const struct object *pod)
 {
     struct request *q = m->q;
     struct json *patch = json_object(q->arena), *status;
 
     (void)json_make_object(q->arena, patch, "metadata");
-    json_set_string(q->arena,
-                    json_make_object(q->arena, patch, "spec"),
-                    "nodeName",
+    json_set_string(q->arena, json_make_object(q->arena, patch, "spec"), "nodeName",
                     m->binding.target.name);
     status = json_make_object(q->arena, patch, "status");
     set_scheduled(q, status);
     if (m->binding.allocation != NULL)
-        json_set(q->arena,
-                 status,
-                 "allocation",
-                 json_get(m->body, "allocation"));
-    return record_normalize(&pod_status_record, q->arena, status, NULL, NULL)
-               == 0
+        json_set(q->arena, status, "allocation", json_get(m->body, "allocation"));
+    return record_normalize(&pod_status_record, q->arena, status, NULL, NULL) == 0
            && put_patch(q->arena, txn, pod, patch) != NULL;
 }
 
@@ -237,15 +219,14 @@ is_group(const struct request *q)
 {
     const char *kind = json_get_text(q->body, "kind");
 
-    return q->route.name == NULL && !q->server->policy->is_conformance
-           && kind != NULL && strcmp(kind, "BindingList") == 0;
+    return q->route.name == NULL && !q->server->policy->is_conformance && kind != NULL
+           && strcmp(kind, "BindingList") == 0;
 }
 
 static bool
 check_list(struct request *q, const struct json *items)
 {
-    if (json_is(items, JSON_ARRAY) && items->count > 0
-        && items->count <= GROUP_MAX)
+    if (json_is(items, JSON_ARRAY) && items->count > 0 && items->count <= GROUP_MAX)
         return true;
     reply_bad_request(&q->reply, "a BindingList has 1 to %d items", GROUP_MAX);
     return false;
@@ -258,16 +239,13 @@ find_member_name(struct bind_member *m, unsigned place)
 
     m->name = json_path_text(m->body, "metadata.name");
     if (m->name == NULL || m->name[0] == '\0')
-        reply_bad_request(&m->q->reply,
-                          "items[%u].metadata.name: Required value",
-                          place);
+        reply_bad_request(&m->q->reply, "items[%u].metadata.name: Required value", place);
     else if (namespace != NULL && namespace[0] != '\0'
              && strcmp(namespace, m->q->route.namespace) != 0)
         reply_bad_request(&m->q->reply,
                           "items[%u]: the namespace of pod %s does not match "
                           "the namespace sent on the request",
-                          place,
-                          m->name);
+                          place, m->name);
     else
         return true;
     return false;
@@ -284,9 +262,7 @@ bind_member(struct bind_member *m, struct store_txn *txn, int64_t first)
     if (pod == NULL)
         return false;
     if (pod->revision >= first) {
-        reply_bad_request(&m->q->reply,
-                          "pod %s is in the BindingList twice",
-                          m->name);
+        reply_bad_request(&m->q->reply, "pod %s is in the BindingList twice", m->name);
         return false;
     }
     return binding_check(m, pod) && put(m, txn, pod);
@@ -319,10 +295,7 @@ list_names(struct request *q, const struct json *items)
     for (uint32_t i = 0; i < items->count; i++) {
         const char *name = json_path_text(items->items[i], "metadata.name");
 
-        strbuf_printf(&names,
-                      "%s%s",
-                      i > 0 ? "," : "",
-                      name != NULL ? name : "");
+        strbuf_printf(&names, "%s%s", i > 0 ? "," : "", name != NULL ? name : "");
     }
     return arena_strdup(q->arena, names.text);
 }

@@ -57,11 +57,8 @@ struct sealed_mark {
 static const char *
 cluster_uid(const struct request *q)
 {
-    const struct object *namespace = store_find(q->server->store,
-                                                STORE_PUBLISHED,
-                                                &namespace_kind,
-                                                NULL,
-                                                "kube-system");
+    const struct object *namespace =
+        store_find(q->server->store, STORE_PUBLISHED, &namespace_kind, NULL, "kube-system");
 
     return namespace != NULL ? namespace->meta->uid : NULL;
 }
@@ -70,13 +67,8 @@ static void
 seal(const char *key, const struct sealed_mark *mark, char out[DIGEST_HEX_SIZE])
 {
     char text[192];
-    int length = snprintf(text,
-                          sizeof(text),
-                          "%s %" PRId64 " %" PRId64 " %s",
-                          mark->uid,
-                          mark->revision,
-                          mark->job_id,
-                          mark->run);
+    int length = snprintf(text, sizeof(text), "%s %" PRId64 " %" PRId64 " %s", mark->uid,
+                          mark->revision, mark->job_id, mark->run);
     struct digest_part part = {text, (size_t)length};
     struct digest digest;
 
@@ -95,34 +87,23 @@ read_mark(const char *key, const char *text, struct sealed_mark *ret_mark)
     struct digest ours, theirs;
 
     if (text == NULL
-        || sscanf(text,
-                  "%63s %" SCNd64 " %" SCNd64 " %19s %64s",
-                  ret_mark->uid,
-                  &ret_mark->revision,
-                  &ret_mark->job_id,
-                  ret_mark->run,
-                  ret_mark->seal)
+        || sscanf(text, "%63s %" SCNd64 " %" SCNd64 " %19s %64s", ret_mark->uid,
+                  &ret_mark->revision, &ret_mark->job_id, ret_mark->run, ret_mark->seal)
                != 5)
         return false;
     if (key == NULL)
-        return ret_mark->revision < MOST_REVISIONS
-               && ret_mark->job_id < MOST_IDS;
+        return ret_mark->revision < MOST_REVISIONS && ret_mark->job_id < MOST_IDS;
     seal(key, ret_mark, wanted);
-    return digest_parse(wanted, &ours) == 0
-           && digest_parse(ret_mark->seal, &theirs) == 0
+    return digest_parse(wanted, &ours) == 0 && digest_parse(ret_mark->seal, &theirs) == 0
            && digest_equals(&ours, &theirs);
 }
 
 static const char *
 add_lost(struct request *q, int64_t after, int64_t before)
 {
-    const char *so_far =
-        store_find_secret(q->server->store, STORE_LOST_REVISIONS);
+    const char *so_far = store_find_secret(q->server->store, STORE_LOST_REVISIONS);
 
-    return arena_printf(q->arena,
-                        "%s%" PRId64 " %" PRId64 ";",
-                        so_far != NULL ? so_far : "",
-                        after,
+    return arena_printf(q->arena, "%s%" PRId64 " %" PRId64 ";", so_far != NULL ? so_far : "", after,
                         before);
 }
 
@@ -132,25 +113,15 @@ add_lost(struct request *q, int64_t after, int64_t before)
 static bool
 note_in_namespace(struct request *q, struct store_txn *txn)
 {
-    const struct object *namespace = store_find(q->server->store,
-                                                STORE_PENDING,
-                                                &namespace_kind,
-                                                NULL,
-                                                "kube-system");
+    const struct object *namespace =
+        store_find(q->server->store, STORE_PENDING, &namespace_kind, NULL, "kube-system");
     struct json *tree = object_tree(namespace, q->arena);
     char now[TIME_TEXT_SIZE];
 
     time_format(clock_real_us(q->server->clock), false, now);
-    json_set_string(
-        q->arena,
-        json_make_object(q->arena, json_get(tree, "metadata"), "annotations"),
-        "kiln.hpc/restored-at",
-        now);
-    return write_put_other(q,
-                           txn,
-                           &namespace_kind,
-                           tree,
-                           object_tree(namespace, q->arena));
+    json_set_string(q->arena, json_make_object(q->arena, json_get(tree, "metadata"), "annotations"),
+                    "kiln.hpc/restored-at", now);
+    return write_put_other(q, txn, &namespace_kind, tree, object_tree(namespace, q->arena));
 }
 
 static void
@@ -166,9 +137,7 @@ forget_before(int outcome, void *context)
  * state, and no number may be issued twice.
  */
 static bool
-go_beyond(struct request *q,
-          struct store_txn *txn,
-          const struct sealed_mark *mark)
+go_beyond(struct request *q, struct store_txn *txn, const struct sealed_mark *mark)
 {
     struct store *store = q->server->store;
     int64_t held = store_opened_at(store);
@@ -178,9 +147,7 @@ go_beyond(struct request *q,
     store_txn_raise(txn, revision, job_id);
     revision = store_txn_revision(txn);
     if (mark->revision > held)
-        store_txn_put_secret(txn,
-                             STORE_LOST_REVISIONS,
-                             add_lost(q, held, revision));
+        store_txn_put_secret(txn, STORE_LOST_REVISIONS, add_lost(q, held, revision));
     if (!note_in_namespace(q, txn))
         return false;
     log_warning("the store is older than what node '%s' has seen of this "
@@ -188,11 +155,7 @@ go_beyond(struct request *q,
                 "%" PRId64 "): it was restored from a backup, or lost "
                 "changes. New job ids start after %" PRId64 "; pods that run "
                 "but are unknown to the store are kept: kctl orphans",
-                q->route.name,
-                mark->revision,
-                mark->job_id,
-                held,
-                job_id);
+                q->route.name, mark->revision, mark->job_id, held, job_id);
     return true;
 }
 
@@ -232,13 +195,11 @@ add_damaged(struct request *q, struct json *list)
 static void
 add_ranges(struct request *q, struct json *tree)
 {
-    const char *text =
-        store_find_secret(q->server->store, STORE_LOST_REVISIONS);
+    const char *text = store_find_secret(q->server->store, STORE_LOST_REVISIONS);
     struct json *list = json_array(q->arena);
     int64_t after, before;
 
-    while (text != NULL
-           && sscanf(text, "%" SCNd64 " %" SCNd64, &after, &before) == 2) {
+    while (text != NULL && sscanf(text, "%" SCNd64 " %" SCNd64, &after, &before) == 2) {
         add_range(q, list, after, before);
         text = strchr(text, ';');
         text = text != NULL ? text + 1 : NULL;
@@ -260,16 +221,9 @@ answer_mark(struct request *q, const char *key, const char *uid)
     json_set_string(q->arena, tree, "kind", "ClusterMark");
     json_set_string(q->arena, tree, "apiVersion", "kiln.hpc/v1");
     json_set_string(q->arena, tree, "clusterUID", uid);
-    json_set_string(q->arena,
-                    tree,
-                    "mark",
-                    arena_printf(q->arena,
-                                 "%s %" PRId64 " %" PRId64 " %s %s",
-                                 mark.uid,
-                                 mark.revision,
-                                 mark.job_id,
-                                 mark.run,
-                                 mark.seal));
+    json_set_string(q->arena, tree, "mark",
+                    arena_printf(q->arena, "%s %" PRId64 " %" PRId64 " %s %s", mark.uid,
+                                 mark.revision, mark.job_id, mark.run, mark.seal));
     add_ranges(q, tree);
     reply_tree(&q->reply, 201, tree);
 }
@@ -304,8 +258,7 @@ is_beyond(struct request *q, const struct sealed_mark *mark)
     store_durable(store, &revision, &job_id);
     return strcmp(mark->run, run) != 0
            && (mark->job_id > job_id
-               || (mark->revision > store_opened_at(store)
-                   && mark->revision > before));
+               || (mark->revision > store_opened_at(store) && mark->revision > before));
 }
 
 void
@@ -330,8 +283,8 @@ verb_mark(struct request *q)
         request_finish_durably(q);
         return;
     }
-    if (read_mark(key, json_get_text(q->body, "mark"), &mark)
-        && strcmp(mark.uid, uid) == 0 && is_beyond(q, &mark)) {
+    if (read_mark(key, json_get_text(q->body, "mark"), &mark) && strcmp(mark.uid, uid) == 0
+        && is_beyond(q, &mark)) {
         is_older = true;
         txn = store_begin(store);
         if (!go_beyond(q, txn, &mark)) {

@@ -40,12 +40,8 @@
 
 /* Fields that only the server sets. */
 static const char *const system_fields[] = {
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "selfLink",
+    "uid",        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+    "generation", "selfLink",
 };
 
 static bool
@@ -59,17 +55,15 @@ check_meta(struct request *q, struct json *tree)
         json_remove(meta, "namespace");
     else if (namespace != NULL && namespace[0] != '\0'
              && strcmp(namespace, q->route.namespace) != 0) {
-        reply_bad_request(&q->reply,
-                          "the namespace of the provided object does not "
-                          "match the namespace sent on the request");
+        reply_bad_request(&q->reply, "the namespace of the provided object does not "
+                                     "match the namespace sent on the request");
         return false;
     } else
         json_set_string(q->arena, meta, "namespace", q->route.namespace);
     /* A dry run never comes to the store, which is what refuses it. */
     if (version != NULL && version[0] != '\0' && !q->options.is_dry_run) {
-        reply_internal(&q->reply,
-                       "resourceVersion should not be set on objects to be "
-                       "created");
+        reply_internal(&q->reply, "resourceVersion should not be set on objects to be "
+                                  "created");
         return false;
     }
     return true;
@@ -78,15 +72,10 @@ check_meta(struct request *q, struct json *tree)
 static bool
 exists(struct request *q, const char *name)
 {
-    return store_find(q->server->store,
-                      STORE_PENDING,
-                      kind_stored(q->route.kind),
-                      q->route.namespace,
-                      name)
+    return store_find(q->server->store, STORE_PENDING, kind_stored(q->route.kind),
+                      q->route.namespace, name)
                != NULL
-           || store_is_damaged(q->server->store,
-                               kind_stored(q->route.kind),
-                               q->route.namespace,
+           || store_is_damaged(q->server->store, kind_stored(q->route.kind), q->route.namespace,
                                name);
 }
 
@@ -155,10 +144,7 @@ validate(struct request *q, struct json *tree)
     kind->validate(&causes, tree, NULL);
     if (causes.count == 0)
         return true;
-    reply_invalid(&q->reply,
-                  kind_stored(kind)->group,
-                  kind->name,
-                  name != NULL ? name : "",
+    reply_invalid(&q->reply, kind_stored(kind)->group, kind->name, name != NULL ? name : "",
                   &causes);
     return false;
 }
@@ -167,25 +153,15 @@ static bool
 check_absent(struct request *q, const struct json *tree)
 {
     const char *name = json_path_text(tree, "metadata.name");
-    const struct object *object = store_find(q->server->store,
-                                             STORE_PENDING,
-                                             kind_stored(q->route.kind),
-                                             q->route.namespace,
-                                             name);
+    const struct object *object = store_find(q->server->store, STORE_PENDING,
+                                             kind_stored(q->route.kind), q->route.namespace, name);
 
     if (object == NULL)
-        return !write_is_damaged(q,
-                                 409,
-                                 q->route.kind,
-                                 q->route.namespace,
-                                 name);
+        return !write_is_damaged(q, 409, q->route.kind, q->route.namespace, name);
     reply_exists(&q->reply, q->route.kind, name);
     if (object->meta->deleted_at_us != 0)
-        json_set(q->arena,
-                 q->reply.tree,
-                 "message",
-                 json_stringf(q->arena,
-                              "object is being deleted: %s",
+        json_set(q->arena, q->reply.tree, "message",
+                 json_stringf(q->arena, "object is being deleted: %s",
                               json_get_text(q->reply.tree, "message")));
     return false;
 }
@@ -216,26 +192,18 @@ const struct object *
 create_find_submitted(const struct request *q)
 {
     const struct object *object = NULL;
-    const char *value = arena_printf(q->arena,
-                                     "%u/%s",
-                                     (unsigned)q->principal->uid,
-                                     q->submission_key);
+    const char *value =
+        arena_printf(q->arena, "%u/%s", (unsigned)q->principal->uid, q->submission_key);
 
-    store_visit_index(q->server->store,
-                      &job_kind,
-                      JOB_BY_SUBMISSION,
-                      STORE_PENDING,
-                      value,
-                      find_first,
-                      &object);
+    store_visit_index(q->server->store, &job_kind, JOB_BY_SUBMISSION, STORE_PENDING, value,
+                      find_first, &object);
     return object;
 }
 
 static bool
 has_digest(const struct object *job, const char *digest)
 {
-    const char *before =
-        string_map_find(&job->meta->annotations, ANNOTATION_DIGEST);
+    const char *before = string_map_find(&job->meta->annotations, ANNOTATION_DIGEST);
 
     return before != NULL && strcmp(before, digest) == 0;
 }
@@ -262,10 +230,7 @@ reply_submitted(struct request *q, const char *digest)
     if (has_digest(object, digest))
         reply_object(&q->reply, 200, object);
     else
-        reply_conflict(&q->reply,
-                       q->route.kind,
-                       "",
-                       object->meta->name,
+        reply_conflict(&q->reply, q->route.kind, "", object->meta->name,
                        "another job was submitted with the Idempotency-Key "
                        "\"%s\"",
                        q->submission_key);
@@ -273,24 +238,17 @@ reply_submitted(struct request *q, const char *digest)
 }
 
 static void
-set_annotation(struct request *q,
-               struct json *tree,
-               const char *name,
-               const char *value)
+set_annotation(struct request *q, struct json *tree, const char *name, const char *value)
 {
     struct json *meta = json_make_object(q->arena, tree, "metadata");
 
-    json_set_string(q->arena,
-                    json_make_object(q->arena, meta, "annotations"),
-                    name,
-                    value);
+    json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"), name, value);
 }
 
 static bool
 is_for_another(const struct request *q, struct json *tree)
 {
-    const struct json *context =
-        json_get_path(tree, "spec.template.spec.securityContext");
+    const struct json *context = json_get_path(tree, "spec.template.spec.securityContext");
     int64_t uid = json_get_int(context, "runAsUser", q->principal->uid);
 
     return uid != (int64_t)q->principal->uid;
@@ -311,8 +269,7 @@ check_submission(struct request *q, struct json *tree)
     if (q->submission_key == NULL || q->route.kind != &job_kind)
         return true;
     if (strlen(q->submission_key) > SUBMISSION_KEY_MAX) {
-        reply_bad_request(&q->reply,
-                          "the Idempotency-Key is longer than %d characters",
+        reply_bad_request(&q->reply, "the Idempotency-Key is longer than %d characters",
                           SUBMISSION_KEY_MAX);
         return false;
     }
@@ -321,11 +278,8 @@ check_submission(struct request *q, struct json *tree)
         return false;
     set_annotation(q, tree, ANNOTATION_SUBMISSION, q->submission_key);
     if (is_for_another(q, tree))
-        set_annotation(
-            q,
-            tree,
-            ANNOTATION_SUBMITTER,
-            arena_printf(q->arena, "%u", (unsigned)q->principal->uid));
+        set_annotation(q, tree, ANNOTATION_SUBMITTER,
+                       arena_printf(q->arena, "%u", (unsigned)q->principal->uid));
     set_annotation(q, tree, ANNOTATION_DIGEST, digest);
     return true;
 }
@@ -343,10 +297,7 @@ make(struct request *q, struct json *tree)
     if (kind->prepare != NULL)
         kind->prepare(q->arena, tree, NULL);
     if (q->job_id != 0) {
-        json_set_int(q->arena,
-                     json_make_object(q->arena, tree, "status"),
-                     "id",
-                     q->job_id);
+        json_set_int(q->arena, json_make_object(q->arena, tree, "status"), "id", q->job_id);
         first_status_set(q->arena, tree);
     }
     if (!validate(q, tree) || !check_absent(q, tree))
@@ -358,8 +309,7 @@ make(struct request *q, struct json *tree)
 static bool
 decode(struct request *q, struct json *tree)
 {
-    if (!body_normalize(q, tree) || !check_meta(q, tree)
-        || !check_submission(q, tree))
+    if (!body_normalize(q, tree) || !check_meta(q, tree) || !check_submission(q, tree))
         return false;
     write_drop_additions(q, tree);
     if (q->route.kind->set_defaults != NULL)
@@ -377,30 +327,21 @@ log_node_event(const struct request *q, const struct object *object)
     const struct event *e;
 
     if (q->principal->type != PRINCIPAL_AGENT
-        || (q->route.kind != &event_kind
-            && q->route.kind != &events_event_kind))
+        || (q->route.kind != &event_kind && q->route.kind != &events_event_kind))
         return;
     e = event_of(object);
-    if (e->involved.kind == NULL
-        || strcmp(e->involved.kind, node_kind.name) != 0)
+    if (e->involved.kind == NULL || strcmp(e->involved.kind, node_kind.name) != 0)
         return;
     if (e->type != NULL && strcmp(e->type, "Warning") == 0)
-        log_warning("node '%s': %s: %s",
-                    q->principal->node,
-                    e->reason,
-                    e->message);
+        log_warning("node '%s': %s: %s", q->principal->node, e->reason, e->message);
     else
-        log_info("node '%s': %s: %s",
-                 q->principal->node,
-                 e->reason,
-                 e->message);
+        log_info("node '%s': %s: %s", q->principal->node, e->reason, e->message);
 }
 
 static bool
 put(struct request *q, struct store_txn *txn, struct json *tree)
 {
-    const struct object *object =
-        quota_put(q, txn) ? write_put(q, txn, tree, NULL) : NULL;
+    const struct object *object = quota_put(q, txn) ? write_put(q, txn, tree, NULL) : NULL;
 
     if (object == NULL)
         return false;
@@ -452,16 +393,14 @@ create(struct request *q)
 const struct object *
 create_within(struct request *q, struct store_txn *txn, struct json *tree)
 {
-    return decode(q, tree) && make(q, tree) && quota_put(q, txn)
-               ? write_put(q, txn, tree, NULL)
-               : NULL;
+    return decode(q, tree) && make(q, tree) && quota_put(q, txn) ? write_put(q, txn, tree, NULL)
+                                                                 : NULL;
 }
 
 const struct object *
 create_copy_within(struct request *q, struct store_txn *txn, struct json *tree)
 {
-    return check_absent(q, tree) && quota_admit(q, tree, NULL)
-                   && quota_put(q, txn)
+    return check_absent(q, tree) && quota_admit(q, tree, NULL) && quota_put(q, txn)
                ? write_put_normal(q, txn, tree)
                : NULL;
 }

@@ -42,11 +42,7 @@
 /* A deletion of these answers with the object, also when it is removed at once.
  */
 static const char *const answers_object[] = {
-    "persistentvolumeclaims",
-    "persistentvolumes",
-    "pods",
-    "resourcequotas",
-    "storageclasses",
+    "persistentvolumeclaims", "persistentvolumes", "pods", "resourcequotas", "storageclasses",
 };
 
 /* A deletion in progress. */
@@ -59,45 +55,24 @@ struct deletion {
 };
 
 static bool
-refuse_precondition(struct request *q,
-                    const char *what,
-                    const char *given,
-                    const char *is,
+refuse_precondition(struct request *q, const char *what, const char *given, const char *is,
                     const char *hint)
 {
     struct json *tree;
 
-    reply_conflict(&q->reply,
-                   q->route.kind,
-                   "",
-                   q->route.name,
+    reply_conflict(&q->reply, q->route.kind, "", q->route.name,
                    "the %s in the precondition (%s) does not match the %s in "
                    "record (%s). The object might have been %s",
-                   what,
-                   given,
-                   what,
-                   is,
-                   hint);
+                   what, given, what, is, hint);
     /* Upstream writes the kind here, not the resource. */
     tree = q->reply.tree;
-    json_set(q->arena,
-             tree,
-             "message",
+    json_set(q->arena, tree, "message",
              json_stringf(q->arena,
                           "Operation cannot be fulfilled on %s \"%s\": the %s "
                           "in the precondition (%s) does not match the %s in "
                           "record (%s). The object might have been %s",
-                          q->route.kind->name,
-                          q->route.name,
-                          what,
-                          given,
-                          what,
-                          is,
-                          hint));
-    json_set_string(q->arena,
-                    json_get(tree, "details"),
-                    "kind",
-                    q->route.kind->name);
+                          q->route.kind->name, q->route.name, what, given, what, is, hint));
+    json_set_string(q->arena, json_get(tree, "details"), "kind", q->route.kind->name);
     return false;
 }
 
@@ -106,20 +81,13 @@ delete_is_meant(struct request *q, const struct object *object)
 {
     const struct options *o = &q->options;
 
-    if (o->precondition_uid != NULL
-        && strcmp(o->precondition_uid, object->meta->uid) != 0)
-        return refuse_precondition(q,
-                                   "UID",
-                                   o->precondition_uid,
-                                   object->meta->uid,
+    if (o->precondition_uid != NULL && strcmp(o->precondition_uid, object->meta->uid) != 0)
+        return refuse_precondition(q, "UID", o->precondition_uid, object->meta->uid,
                                    "deleted and then recreated");
     if (o->precondition_version != NULL
         && strcmp(o->precondition_version, object->meta->resource_version) != 0)
-        return refuse_precondition(q,
-                                   "ResourceVersion",
-                                   o->precondition_version,
-                                   object->meta->resource_version,
-                                   "modified");
+        return refuse_precondition(q, "ResourceVersion", o->precondition_version,
+                                   object->meta->resource_version, "modified");
     return true;
 }
 
@@ -160,10 +128,9 @@ set_propagation(struct deletion *d)
     if (policy == NULL && q->route.kind == &job_kind
         && !has_finalizer(list, FINALIZER_FOREGROUND)) {
         policy = "Orphan";
-        reply_warn(&q->reply,
-                   "child pods are preserved by default when jobs are "
-                   "deleted; set propagationPolicy=Background to remove them "
-                   "or set propagationPolicy=Orphan to suppress this warning");
+        reply_warn(&q->reply, "child pods are preserved by default when jobs are "
+                              "deleted; set propagationPolicy=Background to remove them "
+                              "or set propagationPolicy=Orphan to suppress this warning");
     }
     if (policy == NULL)
         return;
@@ -202,8 +169,7 @@ grace_of(const struct deletion *d)
         grace_s = 1;
     if (grace_s > GRACE_MOST_S)
         grace_s = GRACE_MOST_S;
-    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0'
-        || pod_is_finished(pod))
+    if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0' || pod_is_finished(pod))
         grace_s = 0;
     return grace_s;
 }
@@ -219,12 +185,8 @@ mark(struct deletion *d, int64_t at_us, int64_t grace_s)
     json_set_int(q->arena, d->meta, "deletionGracePeriodSeconds", grace_s);
     if (d->object->meta->deleted_at_us == 0)
         signature_delete(q, d->meta);
-    if (q->route.kind->flags & KIND_GENERATION
-        && d->object->meta->deleted_at_us == 0)
-        json_set_int(q->arena,
-                     d->meta,
-                     "generation",
-                     json_get_int(d->meta, "generation", 0) + 1);
+    if (q->route.kind->flags & KIND_GENERATION && d->object->meta->deleted_at_us == 0)
+        json_set_int(q->arena, d->meta, "generation", json_get_int(d->meta, "generation", 0) + 1);
 }
 
 static struct store_txn *
@@ -267,10 +229,7 @@ reply_gone(struct deletion *d)
             reply_tree(&q->reply, 200, d->tree);
             return;
         }
-    reply_deleted(&q->reply,
-                  q->route.kind,
-                  d->object->meta->name,
-                  d->object->meta->uid);
+    reply_deleted(&q->reply, q->route.kind, d->object->meta->name, d->object->meta->uid);
 }
 
 /* Writes the last version of a pod that was terminating, so that watchers see
@@ -281,11 +240,7 @@ put_last_state(struct deletion *d)
 {
     struct request *q = d->q;
 
-    return write_put(q,
-                     begin(d),
-                     json_dup(q->arena, d->tree),
-                     write_tree(q, d->object))
-           != NULL;
+    return write_put(q, begin(d), json_dup(q->arena, d->tree), write_tree(q, d->object)) != NULL;
 }
 
 static bool
@@ -314,8 +269,7 @@ delete_pod(struct deletion *d, int64_t now_us)
     int64_t grace_s = grace_of(d);
 
     if (meta->deleted_at_us != 0) {
-        int64_t left_s =
-            meta->deletion_grace_s != NULL ? *meta->deletion_grace_s : 0;
+        int64_t left_s = meta->deletion_grace_s != NULL ? *meta->deletion_grace_s : 0;
 
         /* A second deletion may shorten the grace period, never lengthen it. */
         if (grace_s < left_s)
@@ -338,9 +292,7 @@ delete_namespace(struct deletion *d, int64_t now_us)
     if (d->object->meta->deleted_at_us == 0) {
         time_format(now_us, false, text);
         json_set_string(q->arena, d->meta, "deletionTimestamp", text);
-        json_set_string(q->arena,
-                        json_make_object(q->arena, d->tree, "status"),
-                        "phase",
+        json_set_string(q->arena, json_make_object(q->arena, d->tree, "status"), "phase",
                         "Terminating");
     }
     if (json_count(json_get_path(d->tree, "spec.finalizers")) > 0
@@ -358,10 +310,7 @@ note_deleter(struct deletion *d)
 
     if (!q->options.is_dry_run && d->object->meta->deleted_at_us == 0
         && principal_is_person(q->principal))
-        history_note_deleter(q->server->history,
-                             begin(d),
-                             d->object,
-                             q->principal->name);
+        history_note_deleter(q->server->history, begin(d), d->object, q->principal->name);
 }
 
 /* Returns false when the reply is a 500 and the transaction is to be rolled
@@ -404,10 +353,8 @@ delete_within(struct request *q, struct store_txn *txn TAKES)
 {
     struct deletion d = {.q = q, .txn = txn, .object = write_find(q)};
 
-    finish(&d,
-           d.object != NULL && authorization_covers(q, d.object)
-               && delete_is_meant(q, d.object) && admission_delete(q, d.object)
-               && delete_object(&d));
+    finish(&d, d.object != NULL && authorization_covers(q, d.object) && delete_is_meant(q, d.object)
+                   && admission_delete(q, d.object) && delete_object(&d));
 }
 
 void
@@ -446,8 +393,7 @@ add(const struct object *object, void *context)
     uid_t uid;
 
     /* Chooses only objects that the principal may delete. */
-    if (q->scope != SCOPE_OWN
-        || (object_owner(object, &uid) && uid == q->principal->uid))
+    if (q->scope != SCOPE_OWN || (object_owner(object, &uid) && uid == q->principal->uid))
         reply_add(&c->chosen, object);
     return true;
 }
@@ -504,17 +450,13 @@ delete_some(struct collection *c)
     for (; c->n_deleted < end; c->n_deleted++) {
         const struct meta *meta = c->chosen.objects[c->n_deleted]->meta;
 
-        d.object = store_find(q->server->store,
-                              STORE_PENDING,
-                              kind_stored(q->route.kind),
-                              meta->namespace,
-                              meta->name);
+        d.object = store_find(q->server->store, STORE_PENDING, kind_stored(q->route.kind),
+                              meta->namespace, meta->name);
         q->route.name = meta->name;
         /* A newer object of that name was not chosen. */
         if (d.object == NULL || strcmp(d.object->meta->uid, meta->uid) != 0)
             continue;
-        if (admission_delete(q, d.object) ? !delete_object(&d)
-                                          : are_all_or_none(q)) {
+        if (admission_delete(q, d.object) ? !delete_object(&d) : are_all_or_none(q)) {
             refuse_rest(c, d.txn);
             return false;
         }
@@ -545,8 +487,7 @@ all_stored(int outcome, void *context)
 static bool
 delete_next(struct time_slice *time_slice)
 {
-    struct collection *c =
-        container_of(time_slice, struct collection, time_slice);
+    struct collection *c = container_of(time_slice, struct collection, time_slice);
 
     if (!c->is_chosen) {
         choose_some(c);

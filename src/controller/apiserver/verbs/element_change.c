@@ -60,27 +60,17 @@ begin(struct job_change_call *c, const char *list, struct element_edit *e)
     else if (job_is_finished(job))
         ;
     else if (task_list_parse(e->scratch, job->spec.array->tasks, &all, &err) < 0
-             || task_list_parse(e->scratch,
-                                list != NULL ? list : "",
-                                &e->list,
-                                &err)
-                    < 0
-             || task_sets_intersect(e->scratch, &all, c->tasks, &e->meant, &err)
-                    < 0)
+             || task_list_parse(e->scratch, list != NULL ? list : "", &e->list, &err) < 0
+             || task_sets_intersect(e->scratch, &all, c->tasks, &e->meant, &err) < 0)
         refuse(c, arena_strdup(c->arena, err.text));
     else if (e->meant.total == 0)
-        refuse(c,
-               arena_printf(c->arena,
-                            "the array has no such task; it has %.80s",
-                            job->spec.array->tasks));
+        refuse(c, arena_printf(c->arena, "the array has no such task; it has %.80s",
+                               job->spec.array->tasks));
     else {
         if (e->meant.total < c->tasks->total
-            && task_sets_subtract(e->scratch, c->tasks, &all, &unknown, NULL)
-                   == 0)
-            e->unknown = arena_printf(c->arena,
-                                      "; the array has no task%s %.80s",
-                                      unknown.total == 1 ? "" : "s",
-                                      format(c->arena, &unknown));
+            && task_sets_subtract(e->scratch, c->tasks, &all, &unknown, NULL) == 0)
+            e->unknown = arena_printf(c->arena, "; the array has no task%s %.80s",
+                                      unknown.total == 1 ? "" : "s", format(c->arena, &unknown));
         return true;
     }
     return false;
@@ -90,42 +80,30 @@ begin(struct job_change_call *c, const char *list, struct element_edit *e)
  * as that of all tasks.
  */
 static const char *
-with_unknown(const struct job_change_call *c,
-             const struct element_edit *e,
-             const char *words)
+with_unknown(const struct job_change_call *c, const struct element_edit *e, const char *words)
 {
-    return e->unknown != NULL ? arena_concat(c->arena, words, e->unknown)
-                              : words;
+    return e->unknown != NULL ? arena_concat(c->arena, words, e->unknown) : words;
 }
 
 /* The patch has the Job's resourceVersion, so that it fails if the list was
  * changed after it was read.
  */
 static struct json *
-finish(struct job_change_call *c,
-       const char *name,
-       const struct element_edit *e,
-       const struct task_list *now,
-       const char *done,
-       const char *nothing)
+finish(struct job_change_call *c, const char *name, const struct element_edit *e,
+       const struct task_list *now, const char *done, const char *nothing)
 {
     struct json *patch = json_object(c->arena);
-    int64_t count = now->total > e->list.total ? now->total - e->list.total
-                                               : e->list.total - now->total;
+    int64_t count =
+        now->total > e->list.total ? now->total - e->list.total : e->list.total - now->total;
 
     c->words = with_unknown(c, e, nothing);
     if (count == 0)
         return NULL;
     c->words = with_unknown(c, e, done);
     json_set_string(c->arena,
-                    json_make_object(c->arena,
-                                     json_make_object(c->arena, patch, "spec"),
-                                     "array"),
-                    name,
-                    format(c->arena, now));
-    json_set_string(c->arena,
-                    json_make_object(c->arena, patch, "metadata"),
-                    "resourceVersion",
+                    json_make_object(c->arena, json_make_object(c->arena, patch, "spec"), "array"),
+                    name, format(c->arena, now));
+    json_set_string(c->arena, json_make_object(c->arena, patch, "metadata"), "resourceVersion",
                     c->object->meta->resource_version);
     return patch;
 }
@@ -159,12 +137,7 @@ element_change_hold(struct job_change_call *c)
         return NULL;
     if (task_sets_unite(scratch, &e.list, &e.meant, &now, &err) < 0)
         return refuse(c, arena_strdup(c->arena, err.text));
-    return finish(c,
-                  "held",
-                  &e,
-                  &now,
-                  "held; running pods are not affected",
-                  "held already");
+    return finish(c, "held", &e, &now, "held; running pods are not affected", "held already");
 }
 
 struct json *
@@ -180,35 +153,27 @@ element_change_release(struct job_change_call *c)
         return NULL;
     if (task_sets_subtract(scratch, &e.list, &e.meant, &now, &err) < 0)
         return refuse(c, arena_strdup(c->arena, err.text));
-    return finish(c,
-                  "held",
-                  &e,
-                  &now,
-                  job_is_held(job) ? "released; the whole array is still held"
-                                   : "released",
-                  job_is_held(job)
-                      ? arena_printf(c->arena,
-                                     "not held by itself; 'kctl release "
-                                     "%" PRId64 "' releases the whole array",
-                                     job->status.id)
-                      : "not held");
+    return finish(c, "held", &e, &now,
+                  job_is_held(job) ? "released; the whole array is still held" : "released",
+                  job_is_held(job) ? arena_printf(c->arena,
+                                                  "not held by itself; 'kctl release "
+                                                  "%" PRId64 "' releases the whole array",
+                                                  job->status.id)
+                                   : "not held");
 }
 
 /* ---- Requeue ---- */
 
 static const char *
-explain_nothing(struct job_change_call *c,
-                const struct element_edit *e,
+explain_nothing(struct job_change_call *c, const struct element_edit *e,
                 const struct element_requeue *found)
 {
     if (found->n_cancelled > 0)
         return arena_printf(c->arena,
                             "cancelled tasks cannot run again; 'ksub -a "
                             "%.80s' submits %s again",
-                            format(c->arena, &e->meant),
-                            e->meant.total == 1 ? "it" : "them");
-    return e->meant.total == 1 ? "has not started yet"
-                               : "none of these has started yet";
+                            format(c->arena, &e->meant), e->meant.total == 1 ? "it" : "them");
+    return e->meant.total == 1 ? "has not started yet" : "none of these has started yet";
 }
 
 static struct json *
@@ -225,56 +190,39 @@ requeue(struct job_change_call *c, bool is_held)
 
     if (!begin(c, array != NULL ? array->held : NULL, &e)) {
         if (array != NULL && job_is_finished(job) && !c->is_refused)
-            return refuse(c,
-                          arena_printf(c->arena,
-                                       "has ended as a whole, and does not "
-                                       "start again; 'ksub -a LIST' submits "
-                                       "its tasks again"));
+            return refuse(c, arena_printf(c->arena, "has ended as a whole, and does not "
+                                                    "start again; 'ksub -a LIST' submits "
+                                                    "its tasks again"));
         return NULL;
     }
     if (job_is_cancelled(job))
         return refuse(c, "is ending: the whole array was cancelled");
     if (e.meant.total > ELEMENT_REQUEUE_MOST)
-        return refuse(c,
-                      arena_printf(c->arena,
-                                   "this means %" PRId64 " tasks; one request "
-                                   "can requeue at most %d",
-                                   e.meant.total,
-                                   ELEMENT_REQUEUE_MOST));
-    if (element_requeue_find(c->server->store,
-                             c->object,
-                             &e.meant,
-                             c->arena,
-                             &found,
-                             &err)
-        < 0)
+        return refuse(c, arena_printf(c->arena,
+                                      "this means %" PRId64 " tasks; one request "
+                                      "can requeue at most %d",
+                                      e.meant.total, ELEMENT_REQUEUE_MOST));
+    if (element_requeue_find(c->server->store, c->object, &e.meant, c->arena, &found, &err) < 0)
         return refuse(c, arena_strdup(c->arena, err.text));
     c->words = with_unknown(c, &e, explain_nothing(c, &e, &found));
     if (found.tasks.total == 0)
         return NULL;
     patch = json_object(c->arena);
-    spec = json_make_object(c->arena,
-                            json_make_object(c->arena, patch, "spec"),
-                            "array");
+    spec = json_make_object(c->arena, json_make_object(c->arena, patch, "spec"), "array");
     json_set_int(c->arena, spec, "requeues", array->requeues + 1);
     if (is_held) {
         if (task_sets_unite(scratch, &e.list, &e.meant, &held, &err) < 0)
             return refuse(c, arena_strdup(c->arena, err.text));
         json_set_string(c->arena, spec, "held", format(c->arena, &held));
     }
-    json_set_string(c->arena,
-                    json_make_object(c->arena, patch, "metadata"),
-                    "resourceVersion",
+    json_set_string(c->arena, json_make_object(c->arena, patch, "metadata"), "resourceVersion",
                     c->object->meta->resource_version);
     c->requeued = arena_memdup(c->arena, &found.tasks, sizeof(found.tasks));
-    c->words =
-        arena_printf(c->arena,
-                     found.tasks.total < e.meant.total
-                         ? "requeued%s; %" PRId64 " of %" PRId64 " had started"
-                         : "requeued%s",
-                     is_held ? " and held" : "",
-                     found.tasks.total,
-                     e.meant.total);
+    c->words = arena_printf(c->arena,
+                            found.tasks.total < e.meant.total ? "requeued%s; %" PRId64
+                                                                " of %" PRId64 " had started"
+                                                              : "requeued%s",
+                            is_held ? " and held" : "", found.tasks.total, e.meant.total);
     c->words = with_unknown(c, &e, c->words);
     return patch;
 }

@@ -65,8 +65,7 @@ list_chunks(struct request *q, const struct object *job)
     struct json *chunks = json_array(q->arena);
 
     for (int64_t i = 0; i * ELEMENTS_A_CHUNK < n; i++) {
-        const char *text =
-            element_record_text(q->server->store, job->meta->uid, i, q->arena);
+        const char *text = element_record_text(q->server->store, job->meta->uid, i, q->arena);
         struct json *chunk;
 
         if (text == NULL)
@@ -88,10 +87,7 @@ read_chunk(struct element_listing *l, int64_t index)
     if (l->number != index / ELEMENTS_A_CHUNK) {
         element_chunk_fini(&l->chunk);
         l->number = index / ELEMENTS_A_CHUNK;
-        (void)element_record_read(l->q->server->store,
-                                  l->job->meta->uid,
-                                  l->number,
-                                  &l->chunk);
+        (void)element_record_read(l->q->server->store, l->job->meta->uid, l->number, &l->chunk);
     }
     return &l->chunk;
 }
@@ -111,9 +107,8 @@ state_of_pod(const struct pod *pod)
         return JOB_STATE_ENDING;
     if (strcmp(phase, "Running") == 0)
         return JOB_STATE_RUNNING;
-    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0'
-               ? JOB_STATE_STARTING
-               : JOB_STATE_PENDING;
+    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0' ? JOB_STATE_STARTING
+                                                                         : JOB_STATE_PENDING;
 }
 
 static void
@@ -128,20 +123,14 @@ set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
 }
 
 static void
-describe_pod(struct element_listing *l,
-             struct json *item,
-             const struct object *object)
+describe_pod(struct element_listing *l, struct json *item, const struct object *object)
 {
     struct arena *arena = l->q->arena;
     const struct pod *pod = pod_of(object);
     struct container_state state = {0};
-    const char *attempt =
-        string_map_find(&object->meta->annotations, ANNOTATION_ATTEMPT);
+    const char *attempt = string_map_find(&object->meta->annotations, ANNOTATION_ATTEMPT);
 
-    json_set_int(arena,
-                 item,
-                 "attempt",
-                 (attempt != NULL ? strtoll(attempt, NULL, 10) : 0) + 1);
+    json_set_int(arena, item, "attempt", (attempt != NULL ? strtoll(attempt, NULL, 10) : 0) + 1);
     json_set_string(arena, item, "pod", object->meta->name);
     if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0')
         json_set_string(arena, item, "node", pod->spec.node_name);
@@ -158,9 +147,7 @@ describe_pod(struct element_listing *l,
 
 /* The state of an element that has no pod. */
 static enum job_state
-state_of_record(const struct element_listing *l,
-                enum element_state state,
-                int64_t task)
+state_of_record(const struct element_listing *l, enum element_state state, int64_t task)
 {
     switch (state) {
     case ELEMENT_DONE:
@@ -172,12 +159,10 @@ state_of_record(const struct element_listing *l,
     case ELEMENT_WAITING:
         break;
     }
-    if (job_is_finished(job_of(l->job))
-        || task_list_index(&l->cancelled, task) >= 0)
+    if (job_is_finished(job_of(l->job)) || task_list_index(&l->cancelled, task) >= 0)
         return JOB_STATE_CANCELLED;
-    return job_is_held(job_of(l->job)) || task_list_index(&l->held, task) >= 0
-               ? JOB_STATE_HELD
-               : JOB_STATE_PENDING;
+    return job_is_held(job_of(l->job)) || task_list_index(&l->held, task) >= 0 ? JOB_STATE_HELD
+                                                                               : JOB_STATE_PENDING;
 }
 
 static void
@@ -186,16 +171,12 @@ add_element(struct element_listing *l, int64_t task, int64_t index)
     struct arena *arena = l->q->arena;
     const struct element_chunk *chunk = read_chunk(l, index);
     const struct element_tries *tries = element_chunk_tries(chunk, index);
-    enum element_state record =
-        (enum element_state)chunk->states[index % ELEMENTS_A_CHUNK];
+    enum element_state record = (enum element_state)chunk->states[index % ELEMENTS_A_CHUNK];
     const struct object *pod =
-        element_requeue_pod(l->q->server->store,
-                            l->job,
-                            index,
-                            tries != NULL ? tries->attempt : 0);
+        element_requeue_pod(l->q->server->store, l->job, index, tries != NULL ? tries->attempt : 0);
     struct json *item = json_object(arena);
-    enum job_state state = pod != NULL ? state_of_pod(pod_of(pod))
-                                       : state_of_record(l, record, task);
+    enum job_state state =
+        pod != NULL ? state_of_pod(pod_of(pod)) : state_of_record(l, record, task);
 
     json_set_int(arena, item, "task", task);
     json_set_int(arena, item, "index", index);
@@ -227,19 +208,9 @@ static void
 take_row(struct element_listing *l, struct json *item, const struct json *row)
 {
     static const char *const names[] = {
-        "attempt",
-        "pod",
-        "node",
-        "startTime",
-        "endTime",
-        "exitCode",
-        "signal",
-        "reason",
-        "cpuTimeMicros",
-        "peakMemoryBytes",
-        "readBytes",
-        "writtenBytes",
-        "state", /* this and the next only for an element that has ended */
+        "attempt",   "pod",          "node",   "startTime",     "endTime",
+        "exitCode",  "signal",       "reason", "cpuTimeMicros", "peakMemoryBytes",
+        "readBytes", "writtenBytes", "state", /* this and the next only for an element that has ended */
         "endedBy",
     };
     const size_t n = ARRAY_SIZE(names) - (has_ended(item) ? 0 : 2);
@@ -276,25 +247,21 @@ find_item(struct json **sorted, uint32_t count, int64_t index)
         else
             high = middle;
     }
-    return low < count && json_get_int(sorted[low], "index", -1) == index
-               ? sorted[low]
-               : NULL;
+    return low < count && json_get_int(sorted[low], "index", -1) == index ? sorted[low] : NULL;
 }
 
 static void
 take_rows(struct element_listing *l, const struct json *rows)
 {
     uint32_t count = json_count(l->items);
-    struct json **sorted =
-        arena_new_array(l->q->arena, struct json *, count + 1);
+    struct json **sorted = arena_new_array(l->q->arena, struct json *, count + 1);
 
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = json_at(l->items, i);
     qsort(sorted, count, sizeof(*sorted), compare_items);
     for (uint32_t i = 0; i < json_count(rows); i++) {
         const struct json *row = json_at(rows, i);
-        struct json *item =
-            find_item(sorted, count, json_get_int(row, "index", -1));
+        struct json *item = find_item(sorted, count, json_get_int(row, "index", -1));
 
         if (item != NULL)
             take_row(l, item, row);
@@ -309,25 +276,16 @@ finish(struct element_listing *l)
 }
 
 static void
-answered(const char *text,
-         size_t length,
-         const struct error *err,
-         void *context)
+answered(const char *text, size_t length, const struct error *err, void *context)
 {
     struct element_listing *l = context;
 
     /* Without history the items still have most values. */
     if (err == NULL)
-        take_rows(l,
-                  json_get(json_parse(l->q->arena, text, length, NULL, NULL),
-                           "items"));
+        take_rows(l, json_get(json_parse(l->q->arena, text, length, NULL, NULL), "items"));
     else
-        json_set(l->q->arena,
-                 l->answer,
-                 "notice",
-                 json_stringf(l->q->arena,
-                              "history is not available: %s",
-                              err->text));
+        json_set(l->q->arena, l->answer, "notice",
+                 json_stringf(l->q->arena, "history is not available: %s", err->text));
     finish(l);
 }
 
@@ -347,22 +305,18 @@ ask_history(struct element_listing *l)
         .limit = ROWS_MOST,
     };
     if (l->q->server->history == NULL
-        || history_ask(l->q->server->history, &l->question, answered, l, &err)
-               < 0)
+        || history_ask(l->q->server->history, &l->question, answered, l, &err) < 0)
         finish(l);
 }
 
 /* ---- The request ---- */
 
 static bool
-read_list(struct element_listing *l,
-          const char *text,
-          struct task_list *ret_list)
+read_list(struct element_listing *l, const char *text, struct task_list *ret_list)
 {
     struct error err = {0};
 
-    if (task_list_parse(l->q->arena, text != NULL ? text : "", ret_list, &err)
-        == 0)
+    if (task_list_parse(l->q->arena, text != NULL ? text : "", ret_list, &err) == 0)
         return true;
     reply_bad_request(&l->q->reply, "tasks: %s", err.text);
     return false;
@@ -371,16 +325,11 @@ read_list(struct element_listing *l,
 static const char *
 option(const struct element_listing *l, const char *name)
 {
-    return parameter_find(l->q->options.parameters,
-                          l->q->options.n_parameters,
-                          name);
+    return parameter_find(l->q->options.parameters, l->q->options.n_parameters, name);
 }
 
 static int64_t
-number_of(const struct element_listing *l,
-          const char *name,
-          int64_t fallback,
-          int64_t most)
+number_of(const struct element_listing *l, const char *name, int64_t fallback, int64_t most)
 {
     const char *text = option(l, name);
     int64_t n = text != NULL ? strtoll(text, NULL, 10) : fallback;
@@ -396,13 +345,11 @@ read_lists(struct element_listing *l)
     struct task_list wanted;
     struct error err = {0};
 
-    if (!read_list(l, array->tasks, &l->tasks)
-        || !read_list(l, array->held, &l->held)
+    if (!read_list(l, array->tasks, &l->tasks) || !read_list(l, array->held, &l->held)
         || !read_list(l, array->cancelled, &l->cancelled)
         || !read_list(l, asked != NULL ? asked : array->tasks, &wanted))
         return false;
-    if (task_sets_intersect(l->q->arena, &wanted, &l->tasks, &l->wanted, &err)
-        == 0)
+    if (task_sets_intersect(l->q->arena, &wanted, &l->tasks, &l->wanted, &err) == 0)
         return true;
     reply_bad_request(&l->q->reply, "tasks: %s", err.text);
     return false;
@@ -423,10 +370,7 @@ list_elements(struct element_listing *l)
     element_chunk_fini(&l->chunk);
     json_set(arena, l->answer, "items", l->items);
     if (at < l->wanted.total)
-        json_set(arena,
-                 l->answer,
-                 "continue",
-                 json_stringf(arena, "%" PRId64, at));
+        json_set(arena, l->answer, "continue", json_stringf(arena, "%" PRId64, at));
 }
 
 static void
@@ -458,17 +402,14 @@ void
 verb_get_elements(struct request *q)
 {
     const struct object *job = write_find(q);
-    const char *view =
-        parameter_find(q->options.parameters, q->options.n_parameters, "view");
+    const char *view = parameter_find(q->options.parameters, q->options.n_parameters, "view");
 
     if (job == NULL || !authorization_covers(q, job)) {
         request_finish_durably(q);
         return;
     }
     if (!job_is_array(job_of(job)))
-        reply_bad_request(&q->reply,
-                          "job '%s' is not a job array",
-                          job->meta->name);
+        reply_bad_request(&q->reply, "job '%s' is not a job array", job->meta->name);
     else if (q->principal->type == PRINCIPAL_LIFECYCLE && view != NULL)
         reply_tree(&q->reply, 200, list_chunks(q, job));
     else {

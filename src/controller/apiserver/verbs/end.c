@@ -41,20 +41,16 @@ reply_state(struct request *q, const char *uid, enum job_state state)
 static void
 refuse_for_now(struct request *q, const char *words)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 503,
-                   .reason = "ServiceUnavailable",
-                   .message = words,
-                   .retry_after_s = 1,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 503,
+                              .reason = "ServiceUnavailable",
+                              .message = words,
+                              .retry_after_s = 1,
+                          });
 }
 
 static void
-found(struct request *q,
-      const struct ended_job *job,
-      const struct error *err,
-      void *context)
+found(struct request *q, const struct ended_job *job, const struct error *err, void *context)
 {
     (void)context;
     if (err != NULL)
@@ -67,9 +63,7 @@ found(struct request *q,
 }
 
 static bool
-read_tasks(struct request *q,
-           const char *text,
-           const struct task_list **ret_list)
+read_tasks(struct request *q, const char *text, const struct task_list **ret_list)
 {
     struct task_list *list = arena_alloc(q->arena, sizeof(*list));
     struct error err = {0};
@@ -90,11 +84,8 @@ verb_get_end(struct request *q)
     const char *id = parameter_find(o->parameters, o->n_parameters, "id");
     const char *tasks = parameter_find(o->parameters, o->n_parameters, "tasks");
     const struct task_list *list = NULL;
-    const struct object *object = store_find(q->server->store,
-                                             STORE_PUBLISHED,
-                                             &job_kind,
-                                             q->route.namespace,
-                                             q->route.name);
+    const struct object *object =
+        store_find(q->server->store, STORE_PUBLISHED, &job_kind, q->route.namespace, q->route.name);
 
     if (uid == NULL || id == NULL || q->server->policy->is_conformance) {
         reply_bad_request(&q->reply, "'uid' and 'id' of the Job are required");
@@ -105,9 +96,8 @@ verb_get_end(struct request *q)
         if (list == NULL && job_is_finished(job_of(object)))
             reply_state(q, uid, job_find_state(job_of(object)));
         else
-            refuse_for_now(q,
-                           "the Job still exists; its status shows how it "
-                           "ended");
+            refuse_for_now(q, "the Job still exists; its status shows how it "
+                              "ended");
         request_finish(q);
     } else {
         ended_job_find(q, strtoll(id, NULL, 10), uid, list, true, found, NULL);

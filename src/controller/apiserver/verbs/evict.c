@@ -33,8 +33,7 @@ check_name(struct request *q)
 
     if (name == NULL || strcmp(name, q->route.name) == 0)
         return true;
-    reply_bad_request(&q->reply,
-                      "name in URL does not match name in Eviction object");
+    reply_bad_request(&q->reply, "name in URL does not match name in Eviction object");
     return false;
 }
 
@@ -60,16 +59,15 @@ find_budget(const struct object *object, void *context)
 static bool
 refuse(struct request *q, const char *why, int64_t retry_after_s)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 429,
-                   .reason = "TooManyRequests",
-                   .message = "Cannot evict pod as it would violate the pod's "
-                              "disruption budget.",
-                   .cause_reason = "DisruptionBudget",
-                   .cause_message = why,
-                   .retry_after_s = retry_after_s,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 429,
+                              .reason = "TooManyRequests",
+                              .message = "Cannot evict pod as it would violate the pod's "
+                                         "disruption budget.",
+                              .cause_reason = "DisruptionBudget",
+                              .cause_message = why,
+                              .retry_after_s = retry_after_s,
+                          });
     return false;
 }
 
@@ -91,19 +89,13 @@ allows(struct request *q, const struct object *object)
                   arena_printf(q->arena,
                                "The disruption budget %s needs %" PRId64
                                " healthy pods and has %" PRId64 " currently",
-                               b->meta.name,
-                               b->desired_healthy,
-                               b->current_healthy),
+                               b->meta.name, b->desired_healthy, b->current_healthy),
                   0);
 }
 
 static void
-set_condition(struct request *q,
-              struct json *status,
-              const char *type,
-              const char *value,
-              const char *reason,
-              const char *message)
+set_condition(struct request *q, struct json *status, const char *type, const char *value,
+              const char *reason, const char *message)
 {
     struct json *list = json_get(status, "conditions");
     struct json *condition = json_object(q->arena);
@@ -138,31 +130,17 @@ charge(struct request *q, struct store_txn *txn, const struct object *object)
     char now[TIME_TEXT_SIZE];
 
     time_format(clock_real_us(q->server->clock), false, now);
-    json_set_string(q->arena,
-                    json_make_object(q->arena, status, "disruptedPods"),
-                    q->route.name,
+    json_set_string(q->arena, json_make_object(q->arena, status, "disruptedPods"), q->route.name,
                     now);
-    json_set_int(q->arena,
-                 status,
-                 "disruptionsAllowed",
-                 b->disruptions_allowed - 1);
+    json_set_int(q->arena, status, "disruptionsAllowed", b->disruptions_allowed - 1);
     if (b->disruptions_allowed == 1) {
-        set_condition(q,
-                      status,
-                      "DisruptionAllowed",
-                      "False",
-                      "InsufficientPods",
-                      "");
-        json_set_int(q->arena,
-                     json_at(json_get(status, "conditions"),
-                             json_count(json_get(status, "conditions")) - 1),
-                     "observedGeneration",
-                     b->meta.generation);
+        set_condition(q, status, "DisruptionAllowed", "False", "InsufficientPods", "");
+        json_set_int(
+            q->arena,
+            json_at(json_get(status, "conditions"), json_count(json_get(status, "conditions")) - 1),
+            "observedGeneration", b->meta.generation);
     }
-    return write_put_other(q,
-                           txn,
-                           &pod_disruption_budget_kind,
-                           tree,
+    return write_put_other(q, txn, &pod_disruption_budget_kind, tree,
                            object_tree(object, q->arena));
 }
 
@@ -172,13 +150,8 @@ tell_owner(struct request *q, struct json *status)
 {
     struct json *cause = json_object(q->arena);
 
-    json_set_string(q->arena,
-                    cause,
-                    "code",
-                    job_reason_name(JOB_REASON_EVICTED));
-    json_set(q->arena,
-             cause,
-             "message",
+    json_set_string(q->arena, cause, "code", job_reason_name(JOB_REASON_EVICTED));
+    json_set(q->arena, cause, "message",
              json_stringf(q->arena, "evicted by %.100s", q->principal->name));
     json_set(q->arena, status, "cause", cause);
 }
@@ -188,12 +161,8 @@ mark(struct request *q, struct store_txn *txn, const struct object *pod)
 {
     struct json *tree = object_tree(pod, q->arena);
 
-    set_condition(q,
-                  json_make_object(q->arena, tree, "status"),
-                  "DisruptionTarget",
-                  "True",
-                  "EvictionByEvictionAPI",
-                  "Eviction API: evicting");
+    set_condition(q, json_make_object(q->arena, tree, "status"), "DisruptionTarget", "True",
+                  "EvictionByEvictionAPI", "Eviction API: evicting");
     if (!q->server->policy->is_conformance)
         tell_owner(q, json_get(tree, "status"));
     return write_put(q, txn, tree, object_tree(pod, q->arena)) != NULL;
@@ -205,16 +174,13 @@ is_idle(const struct object *object)
 {
     const struct pod *pod = pod_of(object);
 
-    return pod_is_finished(pod) || pod->meta.deleted_at_us != 0
-           || pod->status.phase == NULL
+    return pod_is_finished(pod) || pod->meta.deleted_at_us != 0 || pod->status.phase == NULL
            || strcmp(pod->status.phase, "Pending") == 0;
 }
 
 /* Returns false when the budget forbids the eviction; the reply says so. */
 static bool
-find_allowing_budget(struct request *q,
-                     const struct object *pod,
-                     const struct object **ret_budget)
+find_allowing_budget(struct request *q, const struct object *pod, const struct object **ret_budget)
 {
     struct search search = {.pod = pod};
 
@@ -222,26 +188,17 @@ find_allowing_budget(struct request *q,
 
     if (is_idle(pod))
         return true;
-    store_list(q->server->store,
-               &pod_disruption_budget_kind,
-               q->route.namespace,
-               NULL,
-               0,
-               find_budget,
-               &search);
+    store_list(q->server->store, &pod_disruption_budget_kind, q->route.namespace, NULL, 0,
+               find_budget, &search);
     if (search.found > 1) {
-        reply_internal(&q->reply,
-                       "This pod has more than one PodDisruptionBudget, which "
-                       "the eviction subresource does not support.");
+        reply_internal(&q->reply, "This pod has more than one PodDisruptionBudget, which "
+                                  "the eviction subresource does not support.");
         return false;
     }
     if (search.found == 1) {
         /* The newest version: evictions are faster than commits. */
-        search.budget = store_find(q->server->store,
-                                   STORE_PENDING,
-                                   &pod_disruption_budget_kind,
-                                   q->route.namespace,
-                                   search.budget->meta->name);
+        search.budget = store_find(q->server->store, STORE_PENDING, &pod_disruption_budget_kind,
+                                   q->route.namespace, search.budget->meta->name);
         if (search.budget != NULL && !allows(q, search.budget))
             return false;
     }
@@ -293,13 +250,8 @@ verb_evict(struct request *q)
     /* From here on the request is the deletion. */
     q->route.verb = VERB_DELETE;
     q->route.subresource = SUBRESOURCE_NONE;
-    if (!options_parse(&q->options,
-                       q->arena,
-                       &q->route,
-                       q->options.parameters,
-                       q->options.n_parameters,
-                       options,
-                       &q->reply)) {
+    if (!options_parse(&q->options, q->arena, &q->route, q->options.parameters,
+                       q->options.n_parameters, options, &q->reply)) {
         request_finish(q);
         return;
     }

@@ -11,19 +11,14 @@ void
 verb_get(struct request *q)
 {
     const struct route *route = &q->route;
-    const struct object *object = store_find(q->server->store,
-                                             STORE_PUBLISHED,
-                                             kind_stored(route->kind),
-                                             route->namespace,
-                                             route->name);
+    const struct object *object = store_find(
+        q->server->store, STORE_PUBLISHED, kind_stored(route->kind), route->namespace, route->name);
 
     /* The requested resourceVersion may be older than the newest, but not
      * newer.
      */
     if (q->options.resource_version > store_revision(q->server->store))
-        reply_from_future(&q->reply,
-                          q->options.resource_version,
-                          store_revision(q->server->store));
+        reply_from_future(&q->reply, q->options.resource_version, store_revision(q->server->store));
     else if (object == NULL)
         write_not_found(q);
     else if (authorization_covers(q, object))

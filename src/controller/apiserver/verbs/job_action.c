@@ -47,11 +47,8 @@ struct patching {
 /* ---- The answer ---- */
 
 void
-job_action_add_result(struct job_action *a,
-                      const struct chosen *which,
-                      int64_t id,
-                      const char *outcome,
-                      const char *message)
+job_action_add_result(struct job_action *a, const struct chosen *which, int64_t id,
+                      const char *outcome, const char *message)
 {
     struct arena *arena = a->q->arena;
     struct json *result = json_object(arena);
@@ -112,14 +109,11 @@ explain_refusal(struct request *inner, const char *owner, struct arena *arena)
         return arena_printf(arena,
                             "user '%s' cannot change it, because it belongs "
                             "to '%s'",
-                            inner->principal->name,
-                            owner);
+                            inner->principal->name, owner);
     if (inner->reply.code == 409)
         return "it was changed by another request just now; try again";
     return message != NULL ? arena_strdup(arena, message)
-                           : arena_printf(arena,
-                                          "refused with HTTP status %d",
-                                          inner->reply.code);
+                           : arena_printf(arena, "refused with HTTP status %d", inner->reply.code);
 }
 
 static bool start_next(struct time_slice *time_slice);
@@ -134,14 +128,10 @@ patched(struct request *inner)
     if (inner->reply.code < 300)
         job_action_add_result(a, p->which, p->id, "Done", p->done);
     else
-        job_action_add_result(
-            a,
-            p->which,
-            p->id,
-            inner->reply.code == 404 ? "NotFound" : "Refused",
-            inner->reply.code == 404
-                ? "there is no such job"
-                : explain_refusal(inner, p->owner, a->q->arena));
+        job_action_add_result(a, p->which, p->id, inner->reply.code == 404 ? "NotFound" : "Refused",
+                              inner->reply.code == 404
+                                  ? "there is no such job"
+                                  : explain_refusal(inner, p->owner, a->q->arena));
     a->n_done++;
     request_free(inner);
     /* Within start_next the slice goes on anyway. */
@@ -160,9 +150,7 @@ is_own(const struct request *q, const struct object *object)
 }
 
 static struct json *
-make_patch(const struct job_action *a,
-           const struct chosen *which,
-           struct job_change_call *call)
+make_patch(const struct job_action *a, const struct chosen *which, struct job_change_call *call)
 {
     if (which->elements == NULL)
         return a->change->make(call);
@@ -178,13 +166,10 @@ static void
 patch(struct job_action *a, const struct chosen *which)
 {
     struct request *q = a->q;
-    const struct object *object = which->name != NULL
-                                      ? store_find(q->server->store,
-                                                   STORE_PENDING,
-                                                   &job_kind,
-                                                   which->namespace,
-                                                   which->name)
-                                      : NULL;
+    const struct object *object =
+        which->name != NULL
+            ? store_find(q->server->store, STORE_PENDING, &job_kind, which->namespace, which->name)
+            : NULL;
     const struct job *job;
     struct request *inner;
     struct patching *p;
@@ -197,11 +182,7 @@ patch(struct job_action *a, const struct chosen *which)
     const char *owner;
 
     if (object == NULL) {
-        job_action_add_result(a,
-                              which,
-                              which->id,
-                              "NotFound",
-                              "there is no such job");
+        job_action_add_result(a, which, which->id, "NotFound", "there is no such job");
         a->n_done++;
         return;
     }
@@ -210,10 +191,7 @@ patch(struct job_action *a, const struct chosen *which)
     call.arena = inner->arena;
     inner->body = make_patch(a, which, &call);
     if (inner->body == NULL) {
-        job_action_add_result(a,
-                              which,
-                              job->status.id,
-                              call.is_refused ? "Refused" : "Nothing",
+        job_action_add_result(a, which, job->status.id, call.is_refused ? "Refused" : "Nothing",
                               arena_strdup(q->arena, call.words));
         a->n_done++;
         request_free(inner);
@@ -225,9 +203,7 @@ patch(struct job_action *a, const struct chosen *which)
         .action = a,
         .which = which,
         .id = job->status.id,
-        .owner = owner != NULL && !is_own(q, object)
-                     ? arena_strdup(q->arena, owner)
-                     : NULL,
+        .owner = owner != NULL && !is_own(q, object) ? arena_strdup(q->arena, owner) : NULL,
         .done = arena_strdup(q->arena, call.words),
     };
     inner->requeued_tasks = call.requeued;
@@ -251,17 +227,13 @@ patch(struct job_action *a, const struct chosen *which)
 static bool
 is_ending(const struct object *object)
 {
-    return job_is_finished(job_of(object))
-           || job_find_state(job_of(object)) == JOB_STATE_ENDING
-           || string_map_find(&object->meta->annotations, ANNOTATION_CANCEL)
-                  != NULL;
+    return job_is_finished(job_of(object)) || job_find_state(job_of(object)) == JOB_STATE_ENDING
+           || string_map_find(&object->meta->annotations, ANNOTATION_CANCEL) != NULL;
 }
 
 /* Counts only jobs that are not ending yet. */
 void
-job_action_choose(struct job_action *a,
-                  const struct object *object,
-                  int64_t id,
+job_action_choose(struct job_action *a, const struct object *object, int64_t id,
                   const struct job_elements *elements)
 {
     struct arena *arena = a->q->arena;
@@ -270,8 +242,7 @@ job_action_choose(struct job_action *a,
 
     if (job != NULL && !is_ending(object)) {
         a->count++;
-        a->n_running +=
-            job_state_words(job_find_state(job))->class == JOB_STATE_RUNS;
+        a->n_running += job_state_words(job_find_state(job))->class == JOB_STATE_RUNS;
     }
     if (is_too_many(a))
         return;
@@ -299,11 +270,8 @@ choose_elements(struct job_action *a)
     for (size_t i = 0; i < a->ids.n_elements; i++) {
         const struct job_elements *e = &a->ids.elements[i];
 
-        job_action_choose(
-            a,
-            store_find_job_id(a->q->server->store, STORE_PENDING, e->job),
-            e->job,
-            e);
+        job_action_choose(a, store_find_job_id(a->q->server->store, STORE_PENDING, e->job), e->job,
+                          e);
     }
 }
 
@@ -318,11 +286,8 @@ choose_ids(struct job_action *a)
         }
         if (a->at_id == 0)
             a->at_id = a->ids.items[a->at_range].first;
-        job_action_choose(
-            a,
-            store_find_job_id(a->q->server->store, STORE_PENDING, a->at_id),
-            a->at_id,
-            NULL);
+        job_action_choose(a, store_find_job_id(a->q->server->store, STORE_PENDING, a->at_id),
+                          a->at_id, NULL);
         if (a->at_id++ == a->ids.items[a->at_range].last) {
             a->at_range++;
             a->at_id = 0;
@@ -333,8 +298,7 @@ choose_ids(struct job_action *a)
 static const char *
 find_job_name(const struct object *object)
 {
-    const char *name =
-        string_map_find(&object->meta->annotations, ANNOTATION_JOB_NAME);
+    const char *name = string_map_find(&object->meta->annotations, ANNOTATION_JOB_NAME);
 
     return name != NULL ? name : object->meta->name;
 }
@@ -344,11 +308,9 @@ is_meant(const struct job_action *a, const struct object *object)
 {
     if (a->q->scope == SCOPE_OWN && !is_own(a->q, object))
         return false;
-    if (a->states != 0
-        && !(a->states & JOB_STATE_BIT(job_find_state(job_of(object)))))
+    if (a->states != 0 && !(a->states & JOB_STATE_BIT(job_find_state(job_of(object)))))
         return false;
-    return a->pattern == NULL
-           || wildcard_matches(a->pattern, find_job_name(object));
+    return a->pattern == NULL || wildcard_matches(a->pattern, find_job_name(object));
 }
 
 static bool
@@ -381,18 +343,14 @@ static void
 give_up_rest(struct job_action *a)
 {
     for (; a->n_started < a->n_chosen; a->n_started++, a->n_done++)
-        job_action_add_result(a,
-                              &a->chosen[a->n_started],
-                              a->chosen[a->n_started].id,
-                              "Refused",
+        job_action_add_result(a, &a->chosen[a->n_started], a->chosen[a->n_started].id, "Refused",
                               "the controller is stopping; try again");
 }
 
 static bool
 start_next(struct time_slice *time_slice)
 {
-    struct job_action *a =
-        container_of(time_slice, struct job_action, time_slice);
+    struct job_action *a = container_of(time_slice, struct job_action, time_slice);
 
     if (!a->is_chosen) {
         if (a->is_selection)
@@ -403,17 +361,15 @@ start_next(struct time_slice *time_slice)
     }
     if (a->q->server->is_closing)
         give_up_rest(a);
-    for (unsigned n = 0;
-         n < STARTED && !is_too_many(a) && a->n_started < a->n_chosen
-         && a->n_started - a->n_done < MOST_PENDING;
+    for (unsigned n = 0; n < STARTED && !is_too_many(a) && a->n_started < a->n_chosen
+                         && a->n_started - a->n_done < MOST_PENDING;
          n++)
         patch(a, &a->chosen[a->n_started++]);
     if (is_too_many(a) || a->n_done == a->n_chosen) {
         finish(a);
         return false;
     }
-    a->is_working =
-        a->n_started < a->n_chosen && a->n_started - a->n_done < MOST_PENDING;
+    a->is_working = a->n_started < a->n_chosen && a->n_started - a->n_done < MOST_PENDING;
     return a->is_working;
 }
 
@@ -427,16 +383,10 @@ check_rights(struct request *q)
 {
     char who[320];
 
-    q->scope = authorization_scope(q->principal->type,
-                                   VERB_PATCH,
-                                   &job_kind,
-                                   SUBRESOURCE_NONE);
+    q->scope = authorization_scope(q->principal->type, VERB_PATCH, &job_kind, SUBRESOURCE_NONE);
     if (q->scope == SCOPE_ALL || q->scope == SCOPE_OWN)
         return true;
-    reply_forbidden(&q->reply,
-                    &job_kind,
-                    NULL,
-                    "%s cannot change jobs",
+    reply_forbidden(&q->reply, &job_kind, NULL, "%s cannot change jobs",
                     principal_describe(q->principal, who));
     return false;
 }
@@ -452,24 +402,20 @@ parse(struct request *q)
     }
     body = json_parse(q->arena, q->text, q->length, NULL, NULL);
     if (!json_is(body, JSON_OBJECT)) {
-        reply_bad_request(&q->reply,
-                          "the body must say in JSON which jobs to change");
+        reply_bad_request(&q->reply, "the body must say in JSON which jobs to change");
         return NULL;
     }
     return body;
 }
 
 bool
-job_action_serve(struct request *q,
-                 const char *path,
-                 const struct http_peer *from)
+job_action_serve(struct request *q, const char *path, const struct http_peer *from)
 {
     const struct job_change *change;
     struct job_action *a;
     const struct json *body;
 
-    if (strncmp(path, PATH, strlen(PATH)) != 0
-        || q->server->policy->is_conformance)
+    if (strncmp(path, PATH, strlen(PATH)) != 0 || q->server->policy->is_conformance)
         return false;
     change = job_change_find(path + strlen(PATH));
     if (change == NULL)
@@ -481,12 +427,11 @@ job_action_serve(struct request *q,
     a->change = change;
     a->results = json_array(q->arena);
     if (q->method != HTTP_POST)
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 405,
-                       .reason = "MethodNotAllowed",
-                       .message = "change jobs with POST",
-                   });
+        reply_fail(&q->reply, &(struct reply_failure){
+                                  .code = 405,
+                                  .reason = "MethodNotAllowed",
+                                  .message = "change jobs with POST",
+                              });
     else if (check_rights(q)) {
         q->route.kind = &job_kind;
         q->route.verb = VERB_LIST;

@@ -34,6 +34,4 @@ struct request;
 /* Returns false when the path is not of an action. Otherwise the request will
  * be finished.
  */
-bool job_action_serve(struct request *q,
-                      const char *path,
-                      const struct http_peer *from);
+bool job_action_serve(struct request *q, const char *path, const struct http_peer *from);

@@ -36,8 +36,7 @@ read_states(struct job_action *a, const struct json *names)
         const enum job_state state = job_state_of_name(name);
 
         if (state == JOB_STATE_NONE) {
-            reply_bad_request(&a->q->reply,
-                              "states: '%s' is not a state of a job",
+            reply_bad_request(&a->q->reply, "states: '%s' is not a state of a job",
                               name != NULL ? name : "");
             return false;
         }
@@ -57,23 +56,15 @@ read_selection(struct job_action *a, const struct json *body)
 
     a->pattern = json_get_text(body, "name");
     if (a->pattern != NULL && strlen(a->pattern) > MAX_PATTERN) {
-        reply_bad_request(&q->reply,
-                          "name: a pattern can have at most %d bytes",
-                          MAX_PATTERN);
+        reply_bad_request(&q->reply, "name: a pattern can have at most %d bytes", MAX_PATTERN);
         return false;
     }
     if (after != NULL && strlen(after) < sizeof(a->place.after))
         strcpy(a->place.after, after);
     if (fields != NULL
-        && field_query_parse(q->arena,
-                             &job_kind,
-                             fields,
-                             &q->options.fields,
-                             &err)
-               < 0)
+        && field_query_parse(q->arena, &job_kind, fields, &q->options.fields, &err) < 0)
         return refuse(q, &err);
-    if (labels != NULL
-        && label_query_parse(q->arena, labels, &q->options.labels, &err) < 0)
+    if (labels != NULL && label_query_parse(q->arena, labels, &q->options.labels, &err) < 0)
         return refuse(q, &err);
     return read_states(a, json_get(body, "states"));
 }
@@ -85,13 +76,10 @@ read_names(struct job_action *a, const struct json *names)
 
     for (uint32_t i = 0; i < json_count(names) && i < ID_RANGES_MOST; i++) {
         const char *name = json_text(json_at(names, i));
-        const struct object *object = name != NULL && q->route.namespace != NULL
-                                          ? store_find(q->server->store,
-                                                       STORE_PENDING,
-                                                       &job_kind,
-                                                       q->route.namespace,
-                                                       name)
-                                          : NULL;
+        const struct object *object =
+            name != NULL && q->route.namespace != NULL
+                ? store_find(q->server->store, STORE_PENDING, &job_kind, q->route.namespace, name)
+                : NULL;
 
         if (object != NULL)
             job_action_choose(a, object, 0, NULL);
@@ -99,12 +87,8 @@ read_names(struct job_action *a, const struct json *names)
             job_action_add_result(
                 a,
                 &(struct chosen){.name = name,
-                                 .namespace = q->route.namespace != NULL
-                                                  ? q->route.namespace
-                                                  : ""},
-                0,
-                "NotFound",
-                "there is no such job");
+                                 .namespace = q->route.namespace != NULL ? q->route.namespace : ""},
+                0, "NotFound", "there is no such job");
     }
 }
 
@@ -124,8 +108,7 @@ job_action_read(struct job_action *a, const struct json *body)
         return refuse(q, &err);
     read_names(a, names);
     a->update = json_get(body, "update");
-    if (strcmp(a->change->name, "update") == 0
-        && job_update_patch_check(a->update, &err) < 0)
+    if (strcmp(a->change->name, "update") == 0 && job_update_patch_check(a->update, &err) < 0)
         return refuse(q, &err);
     return !a->is_selection || read_selection(a, body);
 }

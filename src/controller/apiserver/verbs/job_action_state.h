@@ -57,14 +57,9 @@ struct job_action {
 bool job_action_read(struct job_action *a, const struct json *body);
 
 /* `object` is NULL when the job is gone and only its number is known. */
-void job_action_choose(struct job_action *a,
-                       const struct object *object,
-                       int64_t id,
+void job_action_choose(struct job_action *a, const struct object *object, int64_t id,
                        const struct job_elements *elements);
 
 /* Adds the outcome for a job, or for some of its elements, to the answer. */
-void job_action_add_result(struct job_action *a,
-                           const struct chosen *which,
-                           int64_t id,
-                           const char *outcome,
-                           const char *message);
+void job_action_add_result(struct job_action *a, const struct chosen *which, int64_t id,
+                           const char *outcome, const char *message);

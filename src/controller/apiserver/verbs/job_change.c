@@ -41,8 +41,7 @@ make_cancel(struct job_change_call *c)
         return NULL;
     c->words = "is ending already";
     if (job_find_condition(job, "FailureTarget") != NULL
-        || string_map_find(&c->object->meta->annotations, ANNOTATION_CANCEL)
-               != NULL)
+        || string_map_find(&c->object->meta->annotations, ANNOTATION_CANCEL) != NULL)
         return NULL;
     c->words = "cancelled";
     return annotate(c->arena, ANNOTATION_CANCEL, c->principal->name);
@@ -89,17 +88,11 @@ find_requeue_mark(struct job_change_call *c)
     const struct job *job = job_of(c->object);
     int64_t attempts = job->status.attempts;
 
-    store_visit_index(c->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PENDING,
-                      c->object->meta->uid,
-                      count_attempt,
-                      &attempts);
+    store_visit_index(c->server->store, &pod_kind, POD_BY_JOB, STORE_PENDING, c->object->meta->uid,
+                      count_attempt, &attempts);
     if (attempts == 0)
         return 0;
-    return attempts > job->status.requeued ? attempts
-                                           : job->status.requeued + 1;
+    return attempts > job->status.requeued ? attempts : job->status.requeued + 1;
 }
 
 /* Also releases a Job that is held by spec.suspend, as an earlier version did.
@@ -120,31 +113,22 @@ make_release(struct job_change_call *c)
         return NULL;
     c->words = "is suspended; an operator resumes it";
     if (!job->spec.suspend && !job_is_held_for_requeues(job)
-        && string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
-               == NULL)
+        && string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD) == NULL)
         return NULL;
     c->words = "released";
-    if (string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
-        != NULL) {
+    if (string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD) != NULL) {
         at = json_make_object(c->arena, patch, "metadata");
-        json_set(c->arena,
-                 json_make_object(c->arena, at, "annotations"),
-                 ANNOTATION_HOLD,
+        json_set(c->arena, json_make_object(c->arena, at, "annotations"), ANNOTATION_HOLD,
                  json_null(c->arena));
     }
     if (job_is_held_for_requeues(job)) {
         at = json_make_object(c->arena, patch, "metadata");
-        json_set_string(
-            c->arena,
-            json_make_object(c->arena, at, "annotations"),
-            ANNOTATION_REQUEUE_BEFORE,
-            arena_printf(c->arena, "%" PRId64, find_requeue_mark(c)));
+        json_set_string(c->arena, json_make_object(c->arena, at, "annotations"),
+                        ANNOTATION_REQUEUE_BEFORE,
+                        arena_printf(c->arena, "%" PRId64, find_requeue_mark(c)));
     }
     if (job->spec.suspend)
-        json_set_bool(c->arena,
-                      json_make_object(c->arena, patch, "spec"),
-                      "suspend",
-                      false);
+        json_set_bool(c->arena, json_make_object(c->arena, patch, "spec"), "suspend", false);
     return patch;
 }
 
@@ -162,8 +146,7 @@ make_requeue(struct job_change_call *c)
     if (before == 0)
         return NULL;
     c->words = "requeued";
-    return annotate(c->arena,
-                    ANNOTATION_REQUEUE_BEFORE,
+    return annotate(c->arena, ANNOTATION_REQUEUE_BEFORE,
                     arena_printf(c->arena, "%" PRId64, before));
 }
 
@@ -182,9 +165,7 @@ make_requeue_and_hold(struct job_change_call *c)
     }
     c->words = "requeued and held";
     at = json_make_object(c->arena, patch, "metadata");
-    json_set_string(c->arena,
-                    json_make_object(c->arena, at, "annotations"),
-                    ANNOTATION_HOLD,
+    json_set_string(c->arena, json_make_object(c->arena, at, "annotations"), ANNOTATION_HOLD,
                     c->principal->name);
     return patch;
 }
@@ -226,13 +207,8 @@ say_not_suspended(struct job_change_call *c)
 {
     const char *to = NULL;
 
-    store_visit_index(c->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PENDING,
-                      c->object->meta->uid,
-                      find_yielding,
-                      &to);
+    store_visit_index(c->server->store, &pod_kind, POD_BY_JOB, STORE_PENDING, c->object->meta->uid,
+                      find_yielding, &to);
     return to == NULL ? "is not suspended"
                       : arena_printf(c->arena,
                                      "is suspended for %.100s, and resumes by "
@@ -254,30 +230,22 @@ make_resume(struct job_change_call *c)
     if (job_find_freezer(job) == NULL)
         return NULL;
     c->words = "resumed";
-    json_set(c->arena,
-             json_make_object(c->arena, at, "annotations"),
-             ANNOTATION_FREEZE,
+    json_set(c->arena, json_make_object(c->arena, at, "annotations"), ANNOTATION_FREEZE,
              json_null(c->arena));
     return patch;
 }
 
-#define NOT_SUSPENDED \
-    "an array is suspended and resumed as a whole; give only its number"
+#define NOT_SUSPENDED "an array is suspended and resumed as a whole; give only its number"
 
 static const struct job_change changes[] = {
     {"cancel", make_cancel, element_change_cancel, NULL},
     {"hold", make_hold, element_change_hold, NULL},
     {"release", make_release, element_change_release, NULL},
     {"requeue", make_requeue, element_change_requeue, NULL},
-    {"requeueAndHold",
-     make_requeue_and_hold,
-     element_change_requeue_and_hold,
-     NULL},
+    {"requeueAndHold", make_requeue_and_hold, element_change_requeue_and_hold, NULL},
     {"resume", make_resume, NULL, NOT_SUSPENDED},
     {"suspend", make_suspend, NULL, NOT_SUSPENDED},
-    {"update",
-     job_update_patch_make,
-     NULL,
+    {"update", job_update_patch_make, NULL,
      "all tasks of an array have the same requests; give only its number to "
      "change them for all waiting tasks"},
 };

@@ -76,20 +76,12 @@ check_field(const char *name, const struct json *value, struct error *err)
         size = (int64_t)strlen(json_text(value));
     else if (f->type != JSON_NUMBER || !json_is(value, JSON_NUMBER)
              || json_to_int(value, &size) < 0)
-        return error_set(err,
-                         -EINVAL,
-                         "update.%s: expected a %s",
-                         name,
+        return error_set(err, -EINVAL, "update.%s: expected a %s", name,
                          f->type == JSON_STRING ? "text" : "whole number");
     if (size >= f->least && size <= f->most)
         return 0;
-    return error_set(err,
-                     -EINVAL,
-                     "update.%s: expected %s from %" PRId64 " to %" PRId64,
-                     name,
-                     f->type == JSON_STRING ? "a string with a length"
-                                            : "a number",
-                     f->least,
+    return error_set(err, -EINVAL, "update.%s: expected %s from %" PRId64 " to %" PRId64, name,
+                     f->type == JSON_STRING ? "a string with a length" : "a number", f->least,
                      f->most);
 }
 
@@ -103,39 +95,29 @@ job_update_patch_check(const struct json *update, struct error *err)
     int64_t us;
 
     if (!json_is(update, JSON_OBJECT) || json_count(update) == 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "\"update\" must contain the fields to change, such "
                          "as {\"timeLimitSeconds\": 7200}");
     for (uint32_t i = 0; i < json_count(update); i++) {
-        int r =
-            check_field(update->members[i].name, update->members[i].value, err);
+        int r = check_field(update->members[i].name, update->members[i].value, err);
 
         if (r < 0)
             return r;
     }
     if (begin != NULL && begin[0] != '\0' && time_parse(begin, &us) < 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "update.beginTime: expected a time such as "
                          "2026-12-24T18:00:00Z, or an empty string");
-    if (deadline != NULL && deadline[0] != '\0'
-        && time_parse(deadline, &us) < 0)
-        return error_set(err,
-                         -EINVAL,
+    if (deadline != NULL && deadline[0] != '\0' && time_parse(deadline, &us) < 0)
+        return error_set(err, -EINVAL,
                          "update.deadline: expected a time such as "
                          "2026-12-24T18:00:00Z, or an empty string");
     if (json_get_text(update, "dependency") != NULL
-        && job_dependency_parse(json_get_text(update, "dependency"),
-                                scratch,
-                                &dependencies,
-                                err)
+        && job_dependency_parse(json_get_text(update, "dependency"), scratch, &dependencies, err)
                < 0)
         return error_wrap(err, -EINVAL, "update.dependency");
-    if (json_get(update, "memoryBytes") != NULL
-        && json_get(update, "memoryPerCPUBytes") != NULL)
-        return error_set(err,
-                         -EINVAL,
+    if (json_get(update, "memoryBytes") != NULL && json_get(update, "memoryPerCPUBytes") != NULL)
+        return error_set(err, -EINVAL,
                          "update: give either memoryBytes or "
                          "memoryPerCPUBytes, not both");
     return 0;
@@ -159,18 +141,12 @@ has(const struct template_edit *e, const char *name)
 }
 
 static void
-annotate(struct arena *arena,
-         struct json *object,
-         const char *name,
-         const char *value)
+annotate(struct arena *arena, struct json *object, const char *name, const char *value)
 {
     struct json *meta = json_make_object(arena, object, "metadata");
 
     if (value != NULL && value[0] != '\0')
-        json_set_string(arena,
-                        json_make_object(arena, meta, "annotations"),
-                        name,
-                        value);
+        json_set_string(arena, json_make_object(arena, meta, "annotations"), name, value);
     else if (json_get(meta, "annotations") != NULL)
         json_remove(json_get(meta, "annotations"), name);
 }
@@ -204,10 +180,7 @@ set_amount(struct template_edit *e, const char *name, struct json *value)
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         if (value != NULL)
-            json_set(e->arena,
-                     json_make_object(e->arena, resources, lists[i]),
-                     name,
-                     value);
+            json_set(e->arena, json_make_object(e->arena, resources, lists[i]), name, value);
         else if (json_get(resources, lists[i]) != NULL)
             json_remove(json_get(resources, lists[i]), name);
 }
@@ -215,8 +188,7 @@ set_amount(struct template_edit *e, const char *name, struct json *value)
 static int64_t
 amount_of(struct template_edit *e, const char *name)
 {
-    const char *text =
-        json_get_text(json_get(resources_of(e), "requests"), name);
+    const char *text = json_get_text(json_get(resources_of(e), "requests"), name);
 
     return text != NULL ? quantity_text_milli(text) : 0;
 }
@@ -224,9 +196,7 @@ amount_of(struct template_edit *e, const char *name)
 static int64_t
 number_in_annotations(const struct template_edit *e, const char *name)
 {
-    const char *text =
-        json_get_text(json_get_path(e->template_, "metadata.annotations"),
-                      name);
+    const char *text = json_get_text(json_get_path(e->template_, "metadata.annotations"), name);
 
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
@@ -234,10 +204,7 @@ number_in_annotations(const struct template_edit *e, const char *name)
 static void
 annotate_number(struct template_edit *e, const char *name, int64_t number)
 {
-    annotate(e->arena,
-             e->template_,
-             name,
-             arena_printf(e->arena, "%" PRId64, number));
+    annotate(e->arena, e->template_, name, arena_printf(e->arena, "%" PRId64, number));
 }
 
 /* The CPUs are tasks times CPUs per task; the number that is not given remains.
@@ -300,9 +267,7 @@ edit_gpus(struct template_edit *e)
     const char *type = json_get_text(e->update, "gpuType");
     struct json *placement = json_make_object(e->arena, e->spec, "placement");
 
-    set_amount(e,
-               GPU,
-               gpus > 0 ? json_stringf(e->arena, "%" PRId64, gpus) : NULL);
+    set_amount(e, GPU, gpus > 0 ? json_stringf(e->arena, "%" PRId64, gpus) : NULL);
     if (type != NULL && type[0] != '\0' && gpus > 0)
         json_set_string(e->arena, placement, "gpuType", type);
     else
@@ -316,15 +281,10 @@ edit_priority(struct template_edit *e)
     json_remove(e->spec, "preemptionPolicy");
     json_remove(e->spec, "priority");
     if (has(e, "priorityClassName"))
-        json_set_string(e->arena,
-                        e->spec,
-                        "priorityClassName",
+        json_set_string(e->arena, e->spec, "priorityClassName",
                         json_get_text(e->update, "priorityClassName"));
     if (has(e, "priority"))
-        json_set_int(e->arena,
-                     e->spec,
-                     "priority",
-                     json_get_int(e->update, "priority", 0));
+        json_set_int(e->arena, e->spec, "priority", json_get_int(e->update, "priority", 0));
 }
 
 /* An empty text removes the reservation. */
@@ -335,9 +295,7 @@ edit_reservation(struct template_edit *e)
     struct json *placement = json_get(e->spec, "placement");
 
     if (name[0] != '\0')
-        json_set_string(e->arena,
-                        json_make_object(e->arena, e->spec, "placement"),
-                        "reservation",
+        json_set_string(e->arena, json_make_object(e->arena, e->spec, "placement"), "reservation",
                         name);
     else if (placement != NULL)
         json_remove(placement, "reservation");
@@ -355,9 +313,7 @@ edit_template(struct template_edit *e)
     if (has(e, "gpus"))
         edit_gpus(e);
     if (has(e, "partition"))
-        job_update_set_partition(e->arena,
-                                 e->spec,
-                                 json_get_text(e->update, "partition"));
+        job_update_set_partition(e->arena, e->spec, json_get_text(e->update, "partition"));
     if (has(e, "reservation"))
         edit_reservation(e);
     if (has(e, "priority") || has(e, "priorityClassName"))
@@ -372,9 +328,7 @@ edit_dependencies(const struct template_edit *e, struct json *spec)
 {
     struct json *all = NULL;
 
-    (void)job_dependency_parse(json_get_text(e->update, "dependency"),
-                               e->arena,
-                               &all,
+    (void)job_dependency_parse(json_get_text(e->update, "dependency"), e->arena, &all,
                                NULL); /* job_update_patch_check has parsed it
                                        * already
                                        */
@@ -386,10 +340,7 @@ edit_dependencies(const struct template_edit *e, struct json *spec)
 
 /* An empty text removes the time. */
 static void
-edit_time(const struct template_edit *e,
-          struct json *spec,
-          const char *name,
-          const char *text)
+edit_time(const struct template_edit *e, struct json *spec, const char *name, const char *text)
 {
     if (text[0] != '\0')
         json_set_string(e->arena, spec, name, text);
@@ -405,20 +356,12 @@ edit_job(const struct template_edit *e, struct json *job)
     struct json *spec = json_make_object(e->arena, job, "spec");
 
     if (has(e, "timeLimitSeconds"))
-        annotate(e->arena,
-                 job,
-                 ANNOTATION_TIME_LIMIT,
+        annotate(e->arena, job, ANNOTATION_TIME_LIMIT,
                  json_get(e->spec, LIMIT) == NULL ? TIME_LIMIT_NONE : NULL);
     if (has(e, "name"))
-        annotate(e->arena,
-                 job,
-                 ANNOTATION_JOB_NAME,
-                 json_get_text(e->update, "name"));
+        annotate(e->arena, job, ANNOTATION_JOB_NAME, json_get_text(e->update, "name"));
     if (has(e, "comment"))
-        annotate(e->arena,
-                 job,
-                 ANNOTATION_COMMENT,
-                 json_get_text(e->update, "comment"));
+        annotate(e->arena, job, ANNOTATION_COMMENT, json_get_text(e->update, "comment"));
     if (has(e, "dependency"))
         edit_dependencies(e, spec);
     if (begin != NULL)
@@ -449,19 +392,15 @@ static const char *
 refuse_warning(const struct template_edit *e)
 {
     const int64_t before =
-        json_get_int(json_get_path(e->spec, "execution.signal"),
-                     "secondsBefore",
-                     0);
+        json_get_int(json_get_path(e->spec, "execution.signal"), "secondsBefore", 0);
     const int64_t limit = json_get_int(e->spec, LIMIT, 0);
 
     if (!has(e, "timeLimitSeconds") || limit == 0 || before < limit)
         return NULL;
     return arena_printf(e->arena,
                         "its warning signal is sent %" PRId64
-                        " s before its time limit, which would be %" PRId64
-                        " s",
-                        before,
-                        limit);
+                        " s before its time limit, which would be %" PRId64 " s",
+                        before, limit);
 }
 
 static struct json *
@@ -473,17 +412,11 @@ refuse(struct job_change_call *c, const char *why)
 }
 
 static const char *
-find_refusal(const struct job_change_call *c,
-             enum job_update what,
-             const struct template_edit *e)
+find_refusal(const struct job_change_call *c, enum job_update what, const struct template_edit *e)
 {
-    return what == JOB_UPDATE_NONE ? NULL
-                                   : update_refusal(c->server,
-                                                    c->principal,
-                                                    c->object,
-                                                    what,
-                                                    e->spec,
-                                                    c->arena);
+    return what == JOB_UPDATE_NONE
+               ? NULL
+               : update_refusal(c->server, c->principal, c->object, what, e->spec, c->arena);
 }
 
 /* Name and begin time change only while the job waits: a running job has
@@ -492,17 +425,13 @@ find_refusal(const struct job_change_call *c,
 static const char *
 edit_waiting(const struct job_change_call *c, struct template_edit *e)
 {
-    const char *why = has(e, "name") || has(e, "beginTime")
-                          ? find_refusal(c, JOB_UPDATE_WAITING, e)
-                          : NULL;
+    const char *why =
+        has(e, "name") || has(e, "beginTime") ? find_refusal(c, JOB_UPDATE_WAITING, e) : NULL;
 
     if (has(e, "beginTime") && why != NULL)
         return why;
     if (has(e, "name") && why == NULL)
-        annotate(c->arena,
-                 e->template_,
-                 ANNOTATION_JOB_NAME,
-                 json_get_text(e->update, "name"));
+        annotate(c->arena, e->template_, ANNOTATION_JOB_NAME, json_get_text(e->update, "name"));
     return NULL;
 }
 
@@ -534,19 +463,13 @@ job_update_patch_make(struct job_change_call *c)
         edit_throttle(&e, job);
     if (e.refusal == NULL)
         e.refusal = find_refusal(
-            c,
-            job_update_compare(c->arena,
-                               e.template_,
-                               json_get_path(old, "spec.template")),
-            &e);
+            c, job_update_compare(c->arena, e.template_, json_get_path(old, "spec.template")), &e);
     if (e.refusal != NULL)
         return refuse(c, e.refusal);
     patch = json_merge_diff(c->arena, old, job);
     c->words = patch != NULL ? "updated" : "has this value already";
     if (patch != NULL)
-        json_set_string(c->arena,
-                        json_make_object(c->arena, patch, "metadata"),
-                        "resourceVersion",
+        json_set_string(c->arena, json_make_object(c->arena, patch, "metadata"), "resourceVersion",
                         c->object->meta->resource_version);
     return patch;
 }

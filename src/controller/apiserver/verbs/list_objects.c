@@ -81,14 +81,13 @@ refuse_expired(struct request *q, const struct continue_token *token)
 
         fresh.revision = 0;
         f.continue_token = continue_token_format(q->arena, &fresh);
-        f.message =
-            "The provided continue parameter is too old to display a "
-            "consistent list result. You can start a new list without the "
-            "continue parameter, or use the continue token in this response "
-            "to retrieve the remainder of the results. Continuing with the "
-            "provided token results in an inconsistent list - objects that "
-            "were created, modified, or deleted between the time the first "
-            "chunk was returned and now may show up in the list.";
+        f.message = "The provided continue parameter is too old to display a "
+                    "consistent list result. You can start a new list without the "
+                    "continue parameter, or use the continue token in this response "
+                    "to retrieve the remainder of the results. Continuing with the "
+                    "provided token results in an inconsistent list - objects that "
+                    "were created, modified, or deleted between the time the first "
+                    "chunk was returned and now may show up in the list.";
     }
     reply_fail(&q->reply, &f);
 }
@@ -100,12 +99,7 @@ static bool
 fill_page(struct page *page, size_t most)
 {
     struct request *q = page->q;
-    int r = selection_visit_some(q,
-                                 &page->place,
-                                 page->revision,
-                                 most,
-                                 add_to_page,
-                                 page);
+    int r = selection_visit_some(q, &page->place, page->revision, most, add_to_page, page);
 
     if (r < 0)
         refuse_expired(q, page->given);
@@ -143,9 +137,8 @@ begin(struct request *q)
     };
     if (o->continue_token != NULL) {
         if (continue_token_parse(o->continue_token, &token) < 0) {
-            reply_bad_request(&q->reply,
-                              "invalid continue token: continue key is not "
-                              "valid: it does not come from this server");
+            reply_bad_request(&q->reply, "invalid continue token: continue key is not "
+                                         "valid: it does not come from this server");
             return NULL;
         }
         page->given = arena_memdup(q->arena, &token, sizeof(token));
@@ -171,9 +164,7 @@ verb_list(struct request *q)
     }
     reply_start_list(&q->reply, q->route.kind);
     if (fill_page(page, page->counts ? AT_ONCE : AT_ONCE_SELECTED))
-        time_slices_add(q->server->time_slices,
-                        &page->time_slice,
-                        fill_page_slice);
+        time_slices_add(q->server->time_slices, &page->time_slice, fill_page_slice);
     else
         request_finish(q);
 }

@@ -25,20 +25,14 @@
 static bool
 may_enrol(struct request *q, const struct object *object)
 {
-    const char *uid =
-        string_map_find(&object->meta->annotations, ANNOTATION_UID);
+    const char *uid = string_map_find(&object->meta->annotations, ANNOTATION_UID);
 
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR
         || (q->principal->type == PRINCIPAL_ENROLLING && uid == NULL))
         return true;
-    if (uid != NULL
-        && strcmp(uid,
-                  arena_printf(q->arena, "%u", (unsigned)q->principal->uid))
-               == 0)
+    if (uid != NULL && strcmp(uid, arena_printf(q->arena, "%u", (unsigned)q->principal->uid)) == 0)
         return true;
-    reply_forbidden(&q->reply,
-                    &node_kind,
-                    q->route.name,
+    reply_forbidden(&q->reply, &node_kind, q->route.name,
                     "a node can only be enrolled by root or by the user who "
                     "created it");
     return false;
@@ -64,12 +58,8 @@ verb_enrol(struct request *q)
                     "its secret tries to enrol as this node: another machine "
                     "with the same name, or the node lost its state directory "
                     "(kctl reset node %s lets it enrol again)",
-                    q->route.name,
-                    q->route.name);
-        reply_conflict(&q->reply,
-                       &node_kind,
-                       "/enrol",
-                       q->route.name,
+                    q->route.name, q->route.name);
+        reply_conflict(&q->reply, &node_kind, "/enrol", q->route.name,
                        "the node already has a secret; if the node lost it, "
                        "an administrator can let it enrol again: kctl reset "
                        "node %s",

@@ -28,14 +28,13 @@ refuse_operations(struct request *q, const struct error *err)
         reply_errno(&q->reply, err->code, err);
         return;
     }
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 422,
-                   .reason = "Invalid",
-                   .message = "the server rejected our request due to an "
-                              "error in our request",
-                   .empty_details = true,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 422,
+                              .reason = "Invalid",
+                              .message = "the server rejected our request due to an "
+                                         "error in our request",
+                              .empty_details = true,
+                          });
 }
 
 static struct json *
@@ -48,12 +47,7 @@ apply(struct request *q, struct json *tree)
         json_merge_prune(q->body);
         return json_merge(q->arena, tree, q->body);
     case BODY_STRATEGIC_PATCH:
-        if (strategic_merge(q->arena,
-                            q->route.kind->record,
-                            tree,
-                            q->body,
-                            &err)
-            < 0) {
+        if (strategic_merge(q->arena, q->route.kind->record, tree, q->body, &err) < 0) {
             reply_bad_request(&q->reply, "%s", err.text);
             return NULL;
         }
@@ -99,16 +93,9 @@ check_options(struct request *q)
 
     causes_init(&causes, q->arena);
     if (applies && q->options.field_manager == NULL)
-        causes_add(&causes,
-                   CAUSE_REQUIRED,
-                   "fieldManager",
-                   NULL,
-                   "is required for apply patch");
+        causes_add(&causes, CAUSE_REQUIRED, "fieldManager", NULL, "is required for apply patch");
     if (!applies && q->options.says_force)
-        causes_add(&causes,
-                   CAUSE_FORBIDDEN,
-                   "force",
-                   NULL,
+        causes_add(&causes, CAUSE_FORBIDDEN, "force", NULL,
                    "may not be specified for non-apply patch");
     if (causes.count == 0)
         return true;

@@ -52,17 +52,13 @@ given(const struct json *attributes, const char *name)
 static struct review_verdict
 judge_own(struct request *q, const struct review_question *what)
 {
-    const struct object *object = what->name != NULL
-                                      ? store_find(q->server->store,
-                                                   STORE_PUBLISHED,
-                                                   what->kind,
-                                                   what->namespace,
-                                                   what->name)
-                                      : NULL;
+    const struct object *object =
+        what->name != NULL
+            ? store_find(q->server->store, STORE_PUBLISHED, what->kind, what->namespace, what->name)
+            : NULL;
     uid_t uid;
 
-    if (object != NULL
-        && (!object_owner(object, &uid) || uid != q->principal->uid))
+    if (object != NULL && (!object_owner(object, &uid) || uid != q->principal->uid))
         return (struct review_verdict){false, "it belongs to another user"};
     return (struct review_verdict){true, "only objects of the user"};
 }
@@ -70,24 +66,18 @@ judge_own(struct request *q, const struct review_question *what)
 static struct review_verdict
 judge(struct request *q, const struct review_question *what, enum verb verb)
 {
-    switch (
-        authorization_scope(q->principal->type, verb, what->kind, what->part)) {
+    switch (authorization_scope(q->principal->type, verb, what->kind, what->part)) {
     case SCOPE_ALL:
         return (struct review_verdict){.is_allowed = true};
     case SCOPE_OWN:
         return judge_own(q, what);
     case SCOPE_MEMBERS:
         if (what->namespace != NULL
-            && membership_has(q->server->membership,
-                              what->namespace,
-                              q->principal))
+            && membership_has(q->server->membership, what->namespace, q->principal))
             return (struct review_verdict){.is_allowed = true};
-        return (struct review_verdict){
-            false,
-            "only in namespaces that the user belongs to"};
+        return (struct review_verdict){false, "only in namespaces that the user belongs to"};
     case SCOPE_NODE:
-        return (struct review_verdict){true,
-                                       "only objects of the agent's own node"};
+        return (struct review_verdict){true, "only objects of the agent's own node"};
     default:
         return (struct review_verdict){false, "no rule allows it"};
     }
@@ -95,9 +85,7 @@ judge(struct request *q, const struct review_question *what, enum verb verb)
 
 /* "*" means every verb. */
 static struct review_verdict
-judge_verbs(struct request *q,
-            const struct review_question *what,
-            const char *name)
+judge_verbs(struct request *q, const struct review_question *what, const char *name)
 {
     struct review_verdict verdict = {false, "unknown verb"};
 
@@ -139,8 +127,7 @@ judge_resource(struct request *q, const struct json *attributes)
     for (unsigned i = 0; i < n_kinds + n_measured_kinds; i++) {
         what.kind = i < n_kinds ? kinds[i] : measured_kinds[i - n_kinds];
         if (!is_of_group(what.kind, group != NULL ? group : "")
-            || (strcmp(resource, "*") != 0
-                && strcmp(resource, what.kind->plural) != 0))
+            || (strcmp(resource, "*") != 0 && strcmp(resource, what.kind->plural) != 0))
             continue;
         verdict = judge_verbs(q, &what, verb);
         if (!verdict.is_allowed)
@@ -157,8 +144,7 @@ judge_path(struct request *q, const struct json *attributes)
 
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return (struct review_verdict){.is_allowed = true};
-    if (path != NULL && verb != NULL && strcmp(verb, "get") == 0
-        && discovery_knows(path))
+    if (path != NULL && verb != NULL && strcmp(verb, "get") == 0 && discovery_knows(path))
         return (struct review_verdict){.is_allowed = true};
     return (struct review_verdict){false, "no rule allows it"};
 }
@@ -169,10 +155,9 @@ answer_access(struct request *q, struct json *tree)
     const struct json *spec = json_get(tree, "spec");
     const struct json *resource = json_get(spec, "resourceAttributes");
     struct json *status = json_object(q->arena);
-    struct review_verdict verdict =
-        json_is(resource, JSON_OBJECT)
-            ? judge_resource(q, resource)
-            : judge_path(q, json_get(spec, "nonResourceAttributes"));
+    struct review_verdict verdict = json_is(resource, JSON_OBJECT)
+                                        ? judge_resource(q, resource)
+                                        : judge_path(q, json_get(spec, "nonResourceAttributes"));
 
     json_set_bool(q->arena, status, "allowed", verdict.is_allowed);
     if (verdict.reason != NULL)
@@ -190,10 +175,7 @@ list_of(struct request *q, const char *text)
 }
 
 static struct json *
-rule_of(struct request *q,
-        struct json *verbs,
-        const char *group,
-        const char *resource)
+rule_of(struct request *q, struct json *verbs, const char *group, const char *resource)
 {
     struct json *rule = json_object(q->arena);
 
@@ -204,31 +186,21 @@ rule_of(struct request *q,
 }
 
 static void
-add_rule(struct request *q,
-         struct json *rules,
-         const struct review_question *what)
+add_rule(struct request *q, struct json *rules, const struct review_question *what)
 {
     struct json *verbs = json_array(q->arena);
     const char *resource = what->kind->plural;
 
     for (unsigned verb = 0; verb < N_VERBS; verb++)
-        if ((what->part == SUBRESOURCE_NONE
-                 ? kind_allows(what->kind, verb)
-                 : subresource_allows(what->kind, what->part, verb))
+        if ((what->part == SUBRESOURCE_NONE ? kind_allows(what->kind, verb)
+                                            : subresource_allows(what->kind, what->part, verb))
             && judge(q, what, verb).is_allowed)
-            json_append(q->arena,
-                        verbs,
-                        json_string(q->arena, verb_name(verb)));
+            json_append(q->arena, verbs, json_string(q->arena, verb_name(verb)));
     if (verbs->count == 0)
         return;
     if (what->part != SUBRESOURCE_NONE)
-        resource = arena_printf(q->arena,
-                                "%s/%s",
-                                resource,
-                                subresource_name(what->part));
-    json_append(q->arena,
-                rules,
-                rule_of(q, verbs, what->kind->group, resource));
+        resource = arena_printf(q->arena, "%s/%s", resource, subresource_name(what->part));
+    json_append(q->arena, rules, rule_of(q, verbs, what->kind->group, resource));
 }
 
 static void
@@ -310,14 +282,9 @@ add_groups(struct request *q, struct json *groups)
         json_append(q->arena, groups, json_string(q->arena, "system:nodes"));
     if (!q->server->policy->is_conformance)
         for (size_t i = 0; i < principal->n_groups; i++)
-            json_append(q->arena,
-                        groups,
-                        json_stringf(q->arena,
-                                     "gid:%u",
-                                     (unsigned)principal->groups[i]));
-    json_append(q->arena,
-                groups,
-                json_string(q->arena, "system:authenticated"));
+            json_append(q->arena, groups,
+                        json_stringf(q->arena, "gid:%u", (unsigned)principal->groups[i]));
+    json_append(q->arena, groups, json_string(q->arena, "system:authenticated"));
 }
 
 static void
@@ -330,19 +297,12 @@ answer_subject(struct request *q, struct json *tree)
     char now[TIME_TEXT_SIZE];
 
     time_format(clock_real_us(q->server->clock), false, now);
-    json_set_string(q->arena,
-                    json_make_object(q->arena, tree, "metadata"),
-                    "creationTimestamp",
+    json_set_string(q->arena, json_make_object(q->arena, tree, "metadata"), "creationTimestamp",
                     now);
-    json_set(q->arena,
-             user,
-             "username",
-             principal->node != NULL
-                 ? json_stringf(q->arena, "system:node:%s", principal->node)
-                 : json_string(q->arena, principal->name));
-    json_set(q->arena,
-             user,
-             "uid",
+    json_set(q->arena, user, "username",
+             principal->node != NULL ? json_stringf(q->arena, "system:node:%s", principal->node)
+                                     : json_string(q->arena, principal->name));
+    json_set(q->arena, user, "uid",
              q->server->policy->is_conformance
                  ? json_string(q->arena, "u1")
                  : json_stringf(q->arena, "%u", (unsigned)principal->uid));

@@ -74,11 +74,7 @@ static void
 write_chunk(struct settling *s)
 {
     if (s->number >= 0)
-        element_record_write(s->q->server->store,
-                             s->txn,
-                             s->job,
-                             s->number,
-                             &s->chunk);
+        element_record_write(s->q->server->store, s->txn, s->job, s->number, &s->chunk);
     element_chunk_fini(&s->chunk);
     s->number = -1;
 }
@@ -89,10 +85,7 @@ read_chunk(struct settling *s, int64_t number)
     if (s->number == number)
         return;
     write_chunk(s);
-    (void)element_record_read(s->q->server->store,
-                              s->job->meta->uid,
-                              number,
-                              &s->chunk);
+    (void)element_record_read(s->q->server->store, s->job->meta->uid, number, &s->chunk);
     s->number = number;
 }
 
@@ -107,13 +100,9 @@ find_pod(const struct settling *s, const struct json *item)
 {
     const char *name = json_get_text(item, "pod");
     const char *uid = json_get_text(item, "uid");
-    const struct object *pod = name != NULL
-                                   ? store_find(s->q->server->store,
-                                                STORE_PENDING,
-                                                &pod_kind,
-                                                s->job->meta->namespace,
-                                                name)
-                                   : NULL;
+    const struct object *pod = name != NULL ? store_find(s->q->server->store, STORE_PENDING,
+                                                         &pod_kind, s->job->meta->namespace, name)
+                                            : NULL;
 
     return pod != NULL && uid != NULL && strcmp(pod->meta->uid, uid) == 0
                    && meta_is_controlled_by(pod->meta, s->job)
@@ -127,8 +116,7 @@ remove_pod(struct settling *s, const struct object *pod)
 {
     struct request *q = s->q;
 
-    if (retained_on_node_expected(q, pod)
-        && !retained_on_node_leave(q, s->txn, pod))
+    if (retained_on_node_expected(q, pod) && !retained_on_node_leave(q, s->txn, pod))
         return false;
     write_remove_pod(q, s->txn, pod);
     return true;
@@ -152,8 +140,7 @@ state_of(const char *word)
 static bool
 is_to_hold(const struct json *item)
 {
-    return is_word(json_get_text(item, "as"), "Again")
-           && json_is_true(json_get(item, "hold"));
+    return is_word(json_get_text(item, "as"), "Again") && json_is_true(json_get(item, "hold"));
 }
 
 static void
@@ -172,8 +159,7 @@ note(struct settling *s, int64_t index, const struct json *item)
         json_append(s->q->arena, s->held, json_int(s->q->arena, index));
     }
     read_chunk(s, index / ELEMENTS_A_CHUNK);
-    s->chunk.states[index % ELEMENTS_A_CHUNK] =
-        (uint8_t)state_of(json_get_text(item, "as"));
+    s->chunk.states[index % ELEMENTS_A_CHUNK] = (uint8_t)state_of(json_get_text(item, "as"));
     element_chunk_set_tries(&s->chunk, &tries);
 }
 
@@ -189,8 +175,7 @@ is_requeued(struct settling *s, int64_t index, const struct json *item)
         return false;
     read_chunk(s, index / ELEMENTS_A_CHUNK);
     tries = element_chunk_tries(&s->chunk, index);
-    return s->chunk.states[index % ELEMENTS_A_CHUNK] == ELEMENT_WAITING
-           && tries != NULL
+    return s->chunk.states[index % ELEMENTS_A_CHUNK] == ELEMENT_WAITING && tries != NULL
            && tries->attempt > json_get_int(item, "ofAttempt", 0);
 }
 
@@ -219,8 +204,7 @@ settle_one(struct settling *s, const struct json *item)
 
     if (index < 0 || index >= *job_of(s->job)->spec.completions)
         return true;
-    if (pod != NULL && !pod_is_finished(pod_of(pod))
-        && is_placed(pod_of(pod))) {
+    if (pod != NULL && !pod_is_finished(pod_of(pod)) && is_placed(pod_of(pod))) {
         json_append(s->q->arena, s->kept, json_int(s->q->arena, index));
         return true;
     }
@@ -246,11 +230,7 @@ format_held(struct settling *s)
     struct error err = {0};
 
     if (task_list_parse(arena, array->tasks, &all, &err) < 0
-        || task_list_parse(arena,
-                           array->held != NULL ? array->held : "",
-                           &was,
-                           &err)
-               < 0)
+        || task_list_parse(arena, array->held != NULL ? array->held : "", &was, &err) < 0)
         return NULL;
     for (uint32_t i = 0; i < n; i++) {
         int64_t index = 0;
@@ -263,9 +243,7 @@ format_held(struct settling *s)
         || task_sets_unite(arena, &was, &more, &both, &err) < 0) {
         log_error("cannot hold the tasks of job '%s/%s' that were interrupted "
                   "too often: %s",
-                  s->job->meta->namespace,
-                  s->job->meta->name,
-                  err.text);
+                  s->job->meta->namespace, s->job->meta->name, err.text);
         return NULL;
     }
     task_list_format(&both, &text);
@@ -287,15 +265,9 @@ hold(struct settling *s)
     old_tree = object_tree(s->job, arena);
     tree = json_dup(arena, old_tree);
     meta = json_make_object(arena, tree, "metadata");
-    json_set_int(arena,
-                 meta,
-                 "generation",
-                 json_get_int(meta, "generation", 0) + 1);
-    json_set_string(
-        arena,
-        json_make_object(arena, json_make_object(arena, tree, "spec"), "array"),
-        "held",
-        list);
+    json_set_int(arena, meta, "generation", json_get_int(meta, "generation", 0) + 1);
+    json_set_string(arena, json_make_object(arena, json_make_object(arena, tree, "spec"), "array"),
+                    "held", list);
     return write_put_other(s->q, s->txn, &job_kind, tree, old_tree);
 }
 
@@ -340,9 +312,7 @@ put_copy(struct pod_creation *m, const struct json *pod)
     struct request *q = m->q;
     struct arena_mark mark = arena_mark(q->arena);
     const struct object *object =
-        create_copy_within(q,
-                           m->txn,
-                           element_copy_make(q->arena, m->made, pod));
+        create_copy_within(q, m->txn, element_copy_make(q->arena, m->made, pod));
 
     if (object != NULL)
         arena_rewind(q->arena, &mark);
@@ -353,11 +323,8 @@ put_copy(struct pod_creation *m, const struct json *pod)
 static bool
 is_there(const struct pod_creation *m, const char *name)
 {
-    const struct object *pod = store_find(m->q->server->store,
-                                          STORE_PENDING,
-                                          &pod_kind,
-                                          m->job->meta->namespace,
-                                          name);
+    const struct object *pod =
+        store_find(m->q->server->store, STORE_PENDING, &pod_kind, m->job->meta->namespace, name);
 
     return pod != NULL && meta_is_controlled_by(pod->meta, m->job);
 }
@@ -459,13 +426,8 @@ is_meant(struct request *q, const struct object *job)
 
     if (uid == NULL || strcmp(uid, job->meta->uid) == 0)
         return true;
-    reply_conflict(&q->reply,
-                   &job_kind,
-                   "",
-                   job->meta->name,
-                   "the UID in the request is %s, that of the Job is %s",
-                   uid,
-                   job->meta->uid);
+    reply_conflict(&q->reply, &job_kind, "", job->meta->name,
+                   "the UID in the request is %s, that of the Job is %s", uid, job->meta->uid);
     return false;
 }
 

@@ -28,13 +28,8 @@
 
 /* Fields that only the server sets; an update that lacks one keeps it. */
 static const char *const kept_fields[] = {
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "selfLink",
-    "generateName",
+    "uid",        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+    "generation", "selfLink",          "generateName",
 };
 
 static bool
@@ -54,15 +49,13 @@ check_names(struct request *q, const struct json *tree)
         reply_bad_request(&q->reply,
                           "the name of the object (%s) does not match the "
                           "name on the URL (%s)",
-                          name,
-                          q->route.name);
+                          name, q->route.name);
         return false;
     }
     if (namespace != NULL && namespace[0] != '\0' && q->route.namespace != NULL
         && strcmp(namespace, q->route.namespace) != 0) {
-        reply_bad_request(&q->reply,
-                          "the namespace of the provided object does not "
-                          "match the namespace sent on the request");
+        reply_bad_request(&q->reply, "the namespace of the provided object does not "
+                                     "match the namespace sent on the request");
         return false;
     }
     return true;
@@ -70,9 +63,7 @@ check_names(struct request *q, const struct json *tree)
 
 /* Optimistic concurrency: the tree's resourceVersion must be the object's. */
 static bool
-check_version(struct request *q,
-              const struct object *old_object,
-              const struct json *tree)
+check_version(struct request *q, const struct object *old_object, const struct json *tree)
 {
     const struct kind *kind = q->route.kind;
     const char *version = json_path_text(tree, "metadata.resourceVersion");
@@ -81,28 +72,18 @@ check_version(struct request *q,
     long long value;
 
     if (version == NULL || version[0] == '\0' || strcmp(version, "0") == 0) {
-        if (kind->flags & KIND_UNCONDITIONAL_UPDATE
-            || q->route.verb == VERB_PATCH)
+        if (kind->flags & KIND_UNCONDITIONAL_UPDATE || q->route.verb == VERB_PATCH)
             return true;
         causes_init(&causes, q->arena);
-        causes_add(&causes,
-                   CAUSE_INVALID,
-                   "metadata.resourceVersion",
-                   json_number(q->arena, "0x0"),
+        causes_add(&causes, CAUSE_INVALID, "metadata.resourceVersion", json_number(q->arena, "0x0"),
                    "must be specified for an update");
-        reply_invalid(&q->reply,
-                      kind->group,
-                      kind->plural,
-                      q->route.name,
-                      &causes);
+        reply_invalid(&q->reply, kind->group, kind->plural, q->route.name, &causes);
         return false;
     }
     errno = 0;
     value = strtoll(version, &end, 10);
     if (*end != '\0' || errno != 0) {
-        reply_internal(&q->reply,
-                       "strconv.ParseUint: parsing \"%s\": invalid syntax",
-                       version);
+        reply_internal(&q->reply, "strconv.ParseUint: parsing \"%s\": invalid syntax", version);
         return false;
     }
     if (value == old_object->revision)
@@ -113,31 +94,22 @@ check_version(struct request *q,
 
 /* A PUT with another uid is meant for another object. */
 static bool
-check_uid(struct request *q,
-          const struct object *old_object,
-          const struct json *tree)
+check_uid(struct request *q, const struct object *old_object, const struct json *tree)
 {
     const char *uid = json_path_text(tree, "metadata.uid");
 
     if (q->route.verb == VERB_PATCH || uid == NULL || uid[0] == '\0'
         || strcmp(uid, old_object->meta->uid) == 0)
         return true;
-    reply_conflict(&q->reply,
-                   q->route.kind,
-                   "",
-                   q->route.name,
+    reply_conflict(&q->reply, q->route.kind, "", q->route.name,
                    "Precondition failed: UID in precondition: %s, UID in "
                    "object meta: %s",
-                   uid,
-                   old_object->meta->uid);
+                   uid, old_object->meta->uid);
     return false;
 }
 
 static void
-keep_field(struct request *q,
-           struct json *to,
-           const struct json *from,
-           const char *name)
+keep_field(struct request *q, struct json *to, const struct json *from, const char *name)
 {
     struct json *value = json_get(from, name);
 
@@ -159,8 +131,7 @@ keep_meta(struct request *q, struct json *tree, const struct json *old_tree)
         if (i == 0 && uid != NULL && uid[0] != '\0')
             continue;
         /* Validation refuses a deletion by update, too. */
-        if (q->route.subresource == SUBRESOURCE_NONE
-            && strncmp(kept_fields[i], "deletion", 8) == 0
+        if (q->route.subresource == SUBRESOURCE_NONE && strncmp(kept_fields[i], "deletion", 8) == 0
             && json_get(old_meta, kept_fields[i]) == NULL)
             continue;
         keep_field(q, meta, old_meta, kept_fields[i]);
@@ -174,9 +145,7 @@ keep_meta(struct request *q, struct json *tree, const struct json *old_tree)
  * keeps its value. An explicit null removes it.
  */
 static void
-keep_additions(struct request *q,
-               const struct record *record,
-               struct json *tree,
+keep_additions(struct request *q, const struct record *record, struct json *tree,
                const struct json *old_tree)
 {
     for (unsigned i = 0; i < record->n_fields; i++) {
@@ -188,8 +157,7 @@ keep_additions(struct request *q,
             continue;
         if (f->flags & FIELD_KILN && is == NULL)
             json_set(q->arena, tree, f->name, json_dup(q->arena, was));
-        else if (f->type == FIELD_OBJECT && json_is(is, JSON_OBJECT)
-                 && json_is(was, JSON_OBJECT))
+        else if (f->type == FIELD_OBJECT && json_is(is, JSON_OBJECT) && json_is(was, JSON_OBJECT))
             keep_additions(q, f->of, is, was);
     }
 }
@@ -221,43 +189,31 @@ keep_parts(struct request *q, struct json *tree, const struct json *old_tree)
 }
 
 static void
-count_generation(struct request *q,
-                 struct json *tree,
-                 const struct json *old_tree)
+count_generation(struct request *q, struct json *tree, const struct json *old_tree)
 {
     struct json *meta = json_get(tree, "metadata");
-    const char *name = q->route.kind->generation_of != NULL
-                           ? q->route.kind->generation_of
-                           : "spec";
+    const char *name = q->route.kind->generation_of != NULL ? q->route.kind->generation_of : "spec";
     const struct json *is = json_get(tree, name);
     const struct json *was = json_get(old_tree, name);
 
     if (!(q->route.kind->flags & KIND_GENERATION) || (is == NULL && was == NULL)
         || (is != NULL && was != NULL && json_equals(is, was)))
         return;
-    json_set_int(q->arena,
-                 meta,
-                 "generation",
-                 json_get_int(meta, "generation", 0) + 1);
+    json_set_int(q->arena, meta, "generation", json_get_int(meta, "generation", 0) + 1);
 }
 
 /* The old tree, with the new value of the part that JobUpdate has admitted:
  * validation checks the rest.
  */
 static const struct json *
-with_admitted(struct request *q,
-              const struct json *tree,
-              const struct json *old_tree)
+with_admitted(struct request *q, const struct json *tree, const struct json *old_tree)
 {
     const bool is_job = q->route.kind == &job_kind;
     struct json *base = json_copy(q->arena, old_tree);
     struct json *spec = json_copy(q->arena, json_get(old_tree, "spec"));
 
     if (is_job)
-        json_set(q->arena,
-                 spec,
-                 "template",
-                 json_get_path(tree, "spec.template"));
+        json_set(q->arena, spec, "template", json_get_path(tree, "spec.template"));
     else if (json_get(spec, "nodeName") == NULL)
         spec = json_get(tree, "spec");
     else
@@ -267,9 +223,7 @@ with_admitted(struct request *q,
 }
 
 static bool
-validate(struct request *q,
-         const struct json *tree,
-         const struct json *old_tree)
+validate(struct request *q, const struct json *tree, const struct json *old_tree)
 {
     const struct kind *kind = q->route.kind;
     struct causes causes;
@@ -284,11 +238,7 @@ validate(struct request *q,
         kind->validate(&causes, tree, old_tree);
     if (causes.count == 0)
         return true;
-    reply_invalid(&q->reply,
-                  kind_stored(kind)->group,
-                  kind->name,
-                  q->route.name,
-                  &causes);
+    reply_invalid(&q->reply, kind_stored(kind)->group, kind->name, q->route.name, &causes);
     return false;
 }
 
@@ -298,8 +248,7 @@ is_gone(const struct request *q, const struct json *tree)
 {
     const struct json *meta = json_get(tree, "metadata");
 
-    if (json_get(meta, "deletionTimestamp") == NULL
-        || json_count(json_get(meta, "finalizers")) > 0)
+    if (json_get(meta, "deletionTimestamp") == NULL || json_count(json_get(meta, "finalizers")) > 0)
         return false;
     if (q->route.kind == &namespace_kind)
         return json_count(json_get_path(tree, "spec.finalizers")) == 0;
@@ -313,9 +262,7 @@ reply_with_tree(struct request *q, struct json *tree)
 }
 
 static bool
-remove_gone(struct request *q,
-            struct store_txn *txn,
-            const struct object *old_object,
+remove_gone(struct request *q, struct store_txn *txn, const struct object *old_object,
             struct json *tree)
 {
     reply_with_tree(q, json_dup(q->arena, tree));
@@ -323,13 +270,10 @@ remove_gone(struct request *q,
 }
 
 static bool
-put_changed(struct request *q,
-            struct store_txn *txn,
-            struct json *tree,
+put_changed(struct request *q, struct store_txn *txn, struct json *tree,
             const struct json *old_tree)
 {
-    const struct object *object =
-        quota_put(q, txn) ? write_put(q, txn, tree, old_tree) : NULL;
+    const struct object *object = quota_put(q, txn) ? write_put(q, txn, tree, old_tree) : NULL;
 
     if (object != NULL && q->requeued_tasks != NULL)
         element_requeue_note(q, txn, object, q->requeued_tasks);
@@ -339,16 +283,12 @@ put_changed(struct request *q,
 }
 
 static void
-put(struct request *q,
-    const struct object *old_object,
-    struct json *old_tree,
-    struct json *tree)
+put(struct request *q, const struct object *old_object, struct json *old_tree, struct json *tree)
 {
     struct store_txn *txn;
 
     if (json_equals(tree, old_tree)
-        || (q->is_applied
-            && managed_fields_same_but_times(q->arena, tree, old_tree))) {
+        || (q->is_applied && managed_fields_same_but_times(q->arena, tree, old_tree))) {
         reply_object(&q->reply, 200, old_object);
         request_finish_durably(q);
         return;
@@ -367,10 +307,7 @@ put(struct request *q,
 }
 
 static bool
-change(struct request *q,
-       const struct object *old_object,
-       struct json *old_tree,
-       struct json *tree)
+change(struct request *q, const struct object *old_object, struct json *old_tree, struct json *tree)
 {
     const struct kind *kind = q->route.kind;
 
@@ -384,23 +321,19 @@ change(struct request *q,
         return false;
     if (kind->prepare != NULL && q->route.subresource == SUBRESOURCE_NONE)
         kind->prepare(q->arena, tree, old_tree);
-    if (kind->prepare_status != NULL
-        && q->route.subresource == SUBRESOURCE_STATUS)
+    if (kind->prepare_status != NULL && q->route.subresource == SUBRESOURCE_STATUS)
         kind->prepare_status(q->arena, tree, old_tree);
     if (!write_normalize(q, tree, old_tree))
         return false;
     count_generation(q, tree, old_tree);
-    if (!validate(q, tree, old_tree)
-        || !authorization_check_change(q, old_object, tree))
+    if (!validate(q, tree, old_tree) || !authorization_check_change(q, old_object, tree))
         return false;
     write_warn(q, tree, old_tree);
     return true;
 }
 
 void
-update_finish(struct request *q,
-              const struct object *old_object,
-              struct json *old_tree,
+update_finish(struct request *q, const struct object *old_object, struct json *old_tree,
               struct json *tree)
 {
     q->old_tree = old_tree;
@@ -423,10 +356,7 @@ update_create_instead(struct request *q)
         request_finish_durably(q);
         return;
     }
-    json_set_string(q->arena,
-                    json_make_object(q->arena, q->body, "metadata"),
-                    "name",
-                    name);
+    json_set_string(q->arena, json_make_object(q->arena, q->body, "metadata"), "name", name);
     verb_create(q);
 }
 
@@ -434,17 +364,12 @@ update_create_instead(struct request *q)
 static void
 keep_unsent(struct request *q)
 {
-    const struct object *old_object = store_find(q->server->store,
-                                                 STORE_PENDING,
-                                                 kind_stored(q->route.kind),
-                                                 q->route.namespace,
-                                                 q->route.name);
+    const struct object *old_object =
+        store_find(q->server->store, STORE_PENDING, kind_stored(q->route.kind), q->route.namespace,
+                   q->route.name);
 
     if (old_object != NULL)
-        keep_additions(q,
-                       q->route.kind->record,
-                       q->body,
-                       write_tree(q, old_object));
+        keep_additions(q, q->route.kind->record, q->body, write_tree(q, old_object));
 }
 
 static void

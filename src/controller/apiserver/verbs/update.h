@@ -13,9 +13,7 @@ struct request;
 /* Makes the reply and finishes the request. The tree is normalized; its
  * resourceVersion, if it has one, must be the object's.
  */
-void update_finish(struct request *q,
-                   const struct object *old_object,
-                   struct json *old_tree,
+void update_finish(struct request *q, const struct object *old_object, struct json *old_tree,
                    struct json *tree);
 
 /* Creates the object that the route names, from q->body. It does not exist yet.

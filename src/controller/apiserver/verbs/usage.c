@@ -130,11 +130,8 @@ usage_free(struct usage *u)
 static const struct object *
 find_pod(struct request *q, const struct usage_of_pod *said)
 {
-    const struct object *pod = store_find(q->server->store,
-                                          STORE_PUBLISHED,
-                                          &pod_kind,
-                                          said->namespace,
-                                          said->name);
+    const struct object *pod =
+        store_find(q->server->store, STORE_PUBLISHED, &pod_kind, said->namespace, said->name);
     const char *node;
 
     if (pod == NULL || strcmp(pod->meta->uid, said->uid) != 0)
@@ -144,9 +141,7 @@ find_pod(struct request *q, const struct usage_of_pod *said)
 }
 
 static void
-take_pod(struct request *q,
-         struct node_figures *node,
-         struct pod_figures *pod,
+take_pod(struct request *q, struct node_figures *node, struct pod_figures *pod,
          const struct usage_of_pod *said)
 {
     const struct object *there = find_pod(q, said);
@@ -167,15 +162,13 @@ take_report(struct request *q, const struct usage_report *report)
 {
     struct usage *u = q->server->usage;
     struct node_figures *former = map_find(u->nodes, q->route.name);
-    struct node_figures *node = xcalloc(
-        1,
-        sizeof(*node) + report->pods.count * sizeof(struct pod_figures));
+    struct node_figures *node =
+        xcalloc(1, sizeof(*node) + report->pods.count * sizeof(struct pod_figures));
 
     node->reported_us = clock_monotonic_us(u->clock);
     node->taken_us = clock_real_us(u->clock);
-    node->interval_us = report->interval_ms < INTERVAL_US / 1000
-                            ? report->interval_ms * 1000
-                            : INTERVAL_US;
+    node->interval_us =
+        report->interval_ms < INTERVAL_US / 1000 ? report->interval_ms * 1000 : INTERVAL_US;
     node->figures = report->node;
     node->n_pods = report->pods.count;
     if (former != NULL)
@@ -190,17 +183,9 @@ verb_report_usage(struct request *q)
 {
     struct usage_report report = {0};
 
-    if (store_find(q->server->store,
-                   STORE_PUBLISHED,
-                   &node_kind,
-                   NULL,
-                   q->route.name)
-        == NULL)
+    if (store_find(q->server->store, STORE_PUBLISHED, &node_kind, NULL, q->route.name) == NULL)
         reply_not_found(&q->reply, &node_kind, q->route.name);
-    else if (body_normalize_as(q,
-                               "UsageReport",
-                               &usage_report_record,
-                               q->body)) {
+    else if (body_normalize_as(q, "UsageReport", &usage_report_record, q->body)) {
         record_decode(&usage_report_record, q->arena, q->body, &report);
         if (report.pods.count > MAX_PODS || report.interval_ms <= 0)
             reply_bad_request(&q->reply,
@@ -223,22 +208,13 @@ add_usage(struct arena *a, struct json *parent, const struct usage_figures *f)
 {
     struct json *usage = json_make_object(a, parent, "usage");
 
-    json_set(a,
-             usage,
-             "cpu",
-             json_stringf(a, "%" PRId64 "n", f->cpu_nanocores));
-    json_set(a,
-             usage,
-             "memory",
-             json_stringf(a, "%" PRId64 "Ki", f->memory_bytes / 1024));
+    json_set(a, usage, "cpu", json_stringf(a, "%" PRId64 "n", f->cpu_nanocores));
+    json_set(a, usage, "memory", json_stringf(a, "%" PRId64 "Ki", f->memory_bytes / 1024));
 }
 
 /* `of` is the object that was measured. */
 static struct json *
-new_metrics(struct arena *a,
-            const struct kind *kind,
-            const struct object *of,
-            int64_t taken_us,
+new_metrics(struct arena *a, const struct kind *kind, const struct object *of, int64_t taken_us,
             const struct usage_figures *f)
 {
     struct json *tree = json_object(a);
@@ -258,9 +234,7 @@ new_metrics(struct arena *a,
         struct json *labels = json_make_object(a, meta, "labels");
 
         for (unsigned i = 0; i < of->meta->labels.count; i++)
-            json_set_string(a,
-                            labels,
-                            of->meta->labels.items[i].key,
+            json_set_string(a, labels, of->meta->labels.items[i].key,
                             of->meta->labels.items[i].value);
     }
     json_set_string(a, tree, "timestamp", taken);
@@ -280,8 +254,7 @@ static const struct object *
 make_node(struct node_figures *node, const struct object *of)
 {
     CLEANUP(arena_freep) struct arena *a = arena_new(0);
-    struct json *tree =
-        new_metrics(a, &node_metrics_kind, of, node->taken_us, &node->figures);
+    struct json *tree = new_metrics(a, &node_metrics_kind, of, node->taken_us, &node->figures);
 
     add_usage(a, tree, &node->figures);
     return publish(a, &node_metrics_kind, tree);
@@ -292,27 +265,16 @@ make_pod(struct pod_figures *pod, const struct object *of)
 {
     CLEANUP(arena_freep) struct arena *a = arena_new(0);
     const struct pod *p = pod_of(of);
-    struct json *tree = new_metrics(a,
-                                    &pod_metrics_kind,
-                                    of,
-                                    pod->node->taken_us,
-                                    &pod->figures);
+    struct json *tree = new_metrics(a, &pod_metrics_kind, of, pod->node->taken_us, &pod->figures);
     struct json *list = json_array(a);
     struct json *container = json_object(a);
 
-    json_set_string(a,
-                    container,
-                    "name",
-                    p->spec.containers.count > 0
-                        ? p->spec.containers.items[0].name
-                        : "main");
+    json_set_string(a, container, "name",
+                    p->spec.containers.count > 0 ? p->spec.containers.items[0].name : "main");
     add_usage(a, container, &pod->figures);
     json_append(a, list, container);
     json_set(a, tree, "containers", list);
-    json_set(a,
-             tree,
-             "total",
-             record_encode(&pod_usage_record, a, &pod->total));
+    json_set(a, tree, "total", record_encode(&pod_usage_record, a, &pod->total));
     return publish(a, &pod_metrics_kind, tree);
 }
 
@@ -361,11 +323,8 @@ measured_kind(const struct request *q)
 void
 verb_get_usage(struct request *q)
 {
-    const struct object *of = store_find(q->server->store,
-                                         STORE_PUBLISHED,
-                                         measured_kind(q),
-                                         q->route.namespace,
-                                         q->route.name);
+    const struct object *of = store_find(q->server->store, STORE_PUBLISHED, measured_kind(q),
+                                         q->route.namespace, q->route.name);
     const struct object *metrics = of != NULL ? show(q, of) : NULL;
 
     if (metrics == NULL)
@@ -394,19 +353,15 @@ find_by_key(struct request *q, const char *key)
 
     if (slash != NULL)
         memcpy(namespace, key, (size_t)(slash - key));
-    return store_find(q->server->store,
-                      STORE_PUBLISHED,
-                      measured_kind(q),
-                      slash != NULL ? namespace : NULL,
-                      slash != NULL ? slash + 1 : key);
+    return store_find(q->server->store, STORE_PUBLISHED, measured_kind(q),
+                      slash != NULL ? namespace : NULL, slash != NULL ? slash + 1 : key);
 }
 
 void
 verb_list_usage(struct request *q)
 {
     struct usage *u = q->server->usage;
-    const struct map *all =
-        q->route.kind == &node_metrics_kind ? u->nodes : u->pods;
+    const struct map *all = q->route.kind == &node_metrics_kind ? u->nodes : u->pods;
     struct reply *reply = &q->reply;
     const char *key;
     void *figures;
@@ -422,9 +377,6 @@ verb_list_usage(struct request *q)
             reply_add(reply, metrics);
     }
     if (reply->n_objects > 0)
-        qsort(reply->objects,
-              reply->n_objects,
-              sizeof(*reply->objects),
-              compare_keys);
+        qsort(reply->objects, reply->n_objects, sizeof(*reply->objects), compare_keys);
     request_finish(q);
 }

@@ -19,5 +19,4 @@ struct usage;
 
 /* Life */
 void usage_free(struct usage *usage);
-struct usage *usage_new(struct loop *loop, struct clock *clock)
-    OWNED_BY(usage_free);
+struct usage *usage_new(struct loop *loop, struct clock *clock) OWNED_BY(usage_free);

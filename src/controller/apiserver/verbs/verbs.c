@@ -92,20 +92,17 @@ find_verb(const struct route *route)
 static void
 refuse_verb(struct request *q)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 405,
-                   .reason = "MethodNotAllowed",
-                   .message = "the server does not allow this method on the "
-                              "requested resource",
-                   .empty_details = true,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 405,
+                              .reason = "MethodNotAllowed",
+                              .message = "the server does not allow this method on the "
+                                         "requested resource",
+                              .empty_details = true,
+                          });
 }
 
 void
-verbs_start(struct request *q,
-            const struct parameter *parameters,
-            size_t n_parameters)
+verbs_start(struct request *q, const struct parameter *parameters, size_t n_parameters)
 {
     verb_fn *verb = find_verb(&q->route);
 
@@ -113,12 +110,7 @@ verbs_start(struct request *q,
     if (verb == NULL)
         refuse_verb(q);
     else if (body_parse(q)
-             && options_parse(&q->options,
-                              q->arena,
-                              &q->route,
-                              parameters,
-                              n_parameters,
-                              q->body,
+             && options_parse(&q->options, q->arena, &q->route, parameters, n_parameters, q->body,
                               &q->reply)
              && authorization_check(q)) {
         verb(q);

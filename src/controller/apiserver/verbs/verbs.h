@@ -23,9 +23,7 @@ struct store_txn;
  * the route. The caller has filled in all but the reply; the options are parsed
  * here.
  */
-void verbs_start(struct request *q,
-                 const struct parameter *parameters,
-                 size_t n_parameters);
+void verbs_start(struct request *q, const struct parameter *parameters, size_t n_parameters);
 
 /* get.c, list_objects.c */
 void verb_get(struct request *q);
@@ -40,10 +38,9 @@ void verb_create(struct request *q);
  * are charged. On NULL the reply is made; below 500 the transaction is
  * unchanged.
  */
-const struct object *
-create_within(struct request *q, struct store_txn *txn, struct json *tree);
-const struct object *
-create_copy_within(struct request *q, struct store_txn *txn, struct json *tree);
+const struct object *create_within(struct request *q, struct store_txn *txn, struct json *tree);
+const struct object *create_copy_within(struct request *q, struct store_txn *txn,
+                                        struct json *tree);
 void verb_replace(struct request *q);
 void verb_patch(struct request *q);
 

@@ -47,10 +47,7 @@ start_answer(struct request *q)
 }
 
 static void
-set_cause(struct request *q,
-          struct json *answer,
-          const char *state,
-          const char *code,
+set_cause(struct request *q, struct json *answer, const char *state, const char *code,
           const char *message)
 {
     struct json *cause;
@@ -73,10 +70,7 @@ static void
 add_members(struct request *q, struct json *answer, const struct json *members)
 {
     for (uint32_t i = 0; i < members->count; i++)
-        json_set(q->arena,
-                 answer,
-                 members->members[i].name,
-                 members->members[i].value);
+        json_set(q->arena, answer, members->members[i].name, members->members[i].value);
 }
 
 static void
@@ -95,9 +89,7 @@ finish_pod(struct request *q, struct json *members)
 }
 
 static void
-ask_scheduler(struct request *q,
-              const struct object *object,
-              bool is_hypothetical,
+ask_scheduler(struct request *q, const struct object *object, bool is_hypothetical,
               responder_done_fn *done)
 {
     if (user_limits_begin_question(q))
@@ -117,17 +109,10 @@ static bool
 add_pod_end(struct request *q, struct json *answer, const struct pod *pod)
 {
     if (pod_is_finished(pod))
-        set_cause(q,
-                  answer,
-                  "Ended",
-                  pod->status.phase,
-                  pod->status.message != NULL ? pod->status.message
-                                              : "the pod has ended");
+        set_cause(q, answer, "Ended", pod->status.phase,
+                  pod->status.message != NULL ? pod->status.message : "the pod has ended");
     else if (is_placed(pod))
-        set_cause(q,
-                  answer,
-                  "Placed",
-                  pod->status.phase != NULL ? pod->status.phase : "Pending",
+        set_cause(q, answer, "Placed", pod->status.phase != NULL ? pod->status.phase : "Pending",
                   "the pod has a node");
     else
         return false;
@@ -203,13 +188,8 @@ choose_pod(const struct request *q, const struct object *job)
 {
     struct pod_choice c = {.job = job};
 
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PUBLISHED,
-                      job->meta->uid,
-                      visit_pod,
-                      &c);
+    store_visit_index(q->server->store, &pod_kind, POD_BY_JOB, STORE_PUBLISHED, job->meta->uid,
+                      visit_pod, &c);
     return c.pod;
 }
 
@@ -234,37 +214,26 @@ add_status(struct request *q, struct json *answer, const struct object *object)
         },
         &words);
 
-    json_set_string(q->arena,
-                    status,
-                    "state",
-                    job_state_words(job_find_state(job))->name);
+    json_set_string(q->arena, status, "state", job_state_words(job_find_state(job))->name);
     if (reason == JOB_REASON_NONE)
         return;
     cause = json_make_object(q->arena, status, "cause");
     json_set_string(q->arena, cause, "code", job_reason_name(reason));
-    json_set(q->arena,
-             cause,
-             "message",
-             json_string_n(q->arena, words.text, words.length));
+    json_set(q->arena, cause, "message", json_string_n(q->arena, words.text, words.length));
 }
 
 /* Shows the whole chain: the job waits for whatever the jobs before it wait
  * for.
  */
 static void
-explain_dependencies(struct request *q,
-                     struct json *answer,
-                     const struct object *object)
+explain_dependencies(struct request *q, struct json *answer, const struct object *object)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     struct json *chain = dependency_chain(q->server, object, q->arena);
 
     strbuf_add_text(&words, "it waits for ");
     job_dependencies_format(job_of(object)->spec.dependencies, 1000, &words);
-    set_cause(q,
-              answer,
-              "Held",
-              job_reason_name(JOB_REASON_DEPENDENCY),
+    set_cause(q, answer, "Held", job_reason_name(JOB_REASON_DEPENDENCY),
               arena_strdup(q->arena, words.text));
     if (chain != NULL)
         json_set(q->arena, answer, "dependencies", chain);
@@ -272,9 +241,7 @@ explain_dependencies(struct request *q,
 
 /* Explains a job of which no pod waits: the job itself says why. */
 static void
-explain_job_alone(struct request *q,
-                  struct json *answer,
-                  const struct object *object,
+explain_job_alone(struct request *q, struct json *answer, const struct object *object,
                   const struct job_pods *pods)
 {
     const struct job *job = job_of(object);
@@ -282,48 +249,31 @@ explain_job_alone(struct request *q,
     char time[TIME_TEXT_SIZE];
 
     if (failed != NULL)
-        set_cause(q,
-                  answer,
-                  "Ended",
-                  failed->reason != NULL ? failed->reason : "Failed",
+        set_cause(q, answer, "Ended", failed->reason != NULL ? failed->reason : "Failed",
                   failed->message != NULL ? failed->message : "it failed");
     else if (job_is_finished(job))
         set_cause(q, answer, "Ended", "Complete", "it is complete");
     else if (job_is_held(job) && pods->placed == 0)
-        set_cause(q,
-                  answer,
-                  "Held",
-                  "Held",
-                  job_find_freezer(job) != NULL
-                      ? "it is suspended; 'kctl resume' lets it start"
-                      : "it is held; 'kctl release' lets it start");
+        set_cause(q, answer, "Held", "Held",
+                  job_find_freezer(job) != NULL ? "it is suspended; 'kctl resume' lets it start"
+                                                : "it is held; 'kctl release' lets it start");
     else if (job_waits_for_others(job) && pods->placed == 0)
         explain_dependencies(q, answer, object);
     else if (job->spec.begin_at_us > clock_real_us(q->server->clock)) {
         time_format(job->spec.begin_at_us, false, time);
-        set_cause(q,
-                  answer,
-                  "Held",
-                  "BeginTime",
+        set_cause(q, answer, "Held", "BeginTime",
                   arena_printf(q->arena, "it must not start before %s", time));
     } else if (pods->placed > 0)
         set_cause(q, answer, "Placed", "Placed", "all of its pods have nodes");
     else
-        set_cause(q,
-                  answer,
-                  "Waiting",
-                  "NoPods",
-                  "the job controller has not processed it yet");
+        set_cause(q, answer, "Waiting", "NoPods", "the job controller has not processed it yet");
     answer_now(q, answer);
 }
 
 static const struct object *
 find_object(struct request *q)
 {
-    return store_find(q->server->store,
-                      STORE_PUBLISHED,
-                      q->route.kind,
-                      q->route.namespace,
+    return store_find(q->server->store, STORE_PUBLISHED, q->route.kind, q->route.namespace,
                       q->route.name);
 }
 
@@ -344,8 +294,7 @@ finish_job(struct request *q, struct json *members)
     }
     answer = start_answer(q);
     add_status(q, answer, object);
-    pods = count_pods(job_of(object),
-                      json_get_int(json_get(members, "pods"), "waiting", 0));
+    pods = count_pods(job_of(object), json_get_int(json_get(members, "pods"), "waiting", 0));
     add_members(q, answer, members);
     add_pods(q, answer, &pods);
     if (json_get(answer, "state") == NULL)
@@ -379,14 +328,13 @@ explain_job(struct request *q, const struct object *object)
 static void
 refuse_unknown(struct request *q)
 {
-    reply_fail(&q->reply,
-               &(struct reply_failure){
-                   .code = 404,
-                   .reason = "NotFound",
-                   .message = "the server could not find the requested "
-                              "resource",
-                   .empty_details = true,
-               });
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 404,
+                              .reason = "NotFound",
+                              .message = "the server could not find the requested "
+                                         "resource",
+                              .empty_details = true,
+                          });
 }
 
 void
@@ -413,11 +361,9 @@ verb_get_why(struct request *q)
 bool
 why_is_asked(const struct request *q)
 {
-    const char *value =
-        parameter_find(q->options.parameters, q->options.n_parameters, "why");
+    const char *value = parameter_find(q->options.parameters, q->options.n_parameters, "why");
 
-    return !q->server->policy->is_conformance && value != NULL
-           && strcmp(value, "true") == 0
+    return !q->server->policy->is_conformance && value != NULL && strcmp(value, "true") == 0
            && (q->route.kind == &job_kind || q->route.kind == &pod_kind);
 }
 
@@ -433,17 +379,12 @@ make_pod(struct request *q, const struct json *job)
     json_set_string(q->arena, pod, "apiVersion", "v1");
     json_set_string(q->arena, pod, "kind", "Pod");
     meta = json_make_object(q->arena, pod, "metadata");
-    json_set(q->arena,
-             meta,
-             "name",
+    json_set(q->arena, meta, "name",
              json_stringf(q->arena, "%.200s-0", name != NULL ? name : "new"));
     json_set_string(q->arena, meta, "namespace", q->route.namespace);
     if (labels != NULL)
         json_set(q->arena, meta, "labels", json_dup(q->arena, labels));
-    json_set(q->arena,
-             pod,
-             "spec",
-             json_dup(q->arena, json_get(template, "spec")));
+    json_set(q->arena, pod, "spec", json_dup(q->arena, json_get(template, "spec")));
     return pod;
 }
 
@@ -460,9 +401,7 @@ why_explain_new(struct request *q, struct json *tree)
     }
     if (q->route.kind == &job_kind)
         wanted = make_pod(q, tree);
-    json_set_string(q->arena,
-                    json_make_object(q->arena, wanted, "metadata"),
-                    "resourceVersion",
+    json_set_string(q->arena, json_make_object(q->arena, wanted, "metadata"), "resourceVersion",
                     "1");
     if (record_normalize(pod_kind.record, q->arena, wanted, NULL, &err) < 0) {
         reply_errno(&q->reply, err.code, &err);

@@ -86,9 +86,7 @@ tell_change(struct feed *feed, const struct store_change *change)
     if (!did && !does)
         return;
     event.type = !did ? CLIENT_ADDED : does ? CLIENT_MODIFIED : CLIENT_DELETED;
-    event.object =
-        does ? is
-             : shared_change_last_state(feed->q->server->shared_change, change);
+    event.object = does ? is : shared_change_last_state(feed->q->server->shared_change, change);
     feed->fn(&event, feed->context);
 }
 
@@ -192,10 +190,7 @@ run_slice(struct time_slice *time_slice)
 }
 
 int
-feed_open(struct request *q,
-          feed_fn *fn,
-          void *context,
-          int64_t *ret_revision,
+feed_open(struct request *q, feed_fn *fn, void *context, int64_t *ret_revision,
           struct feed **ret_feed)
 {
     struct store *store = q->server->store;
@@ -217,13 +212,7 @@ feed_open(struct request *q,
     feed->after = since;
     if (since > store_revision(store))
         since = store_revision(store);
-    r = store_watch(store,
-                    kind_stored(q->route.kind),
-                    since,
-                    index,
-                    value,
-                    changed,
-                    feed,
+    r = store_watch(store, kind_stored(q->route.kind), since, index, value, changed, feed,
                     &feed->watch);
     if (r < 0) {
         feed_free(feed);

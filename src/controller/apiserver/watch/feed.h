@@ -40,10 +40,7 @@ typedef void feed_fn(const struct feed_event *event, void *context);
  * feed_close may be called during an event.
  */
 void feed_close(struct feed *feed);
-int feed_open(struct request *q,
-              feed_fn *fn,
-              void *context,
-              int64_t *ret_revision,
+int feed_open(struct request *q, feed_fn *fn, void *context, int64_t *ret_revision,
               struct feed **ret_feed);
 
 /* Returns "ADDED" and so on. */

@@ -75,23 +75,17 @@ remove_change(struct held_events *held, const struct object *object)
 {
     size_t i = held->n;
 
-    while (i > 0
-           && strcmp(held->events[i - 1].object->meta->uid, object->meta->uid)
-                  != 0)
+    while (i > 0 && strcmp(held->events[i - 1].object->meta->uid, object->meta->uid) != 0)
         i--;
     if (i == 0 || held->events[i - 1].type != CLIENT_MODIFIED)
         return;
     object_unref(held->events[i - 1].object);
-    memmove(&held->events[i - 1],
-            &held->events[i],
-            (held->n - i) * sizeof(*held->events));
+    memmove(&held->events[i - 1], &held->events[i], (held->n - i) * sizeof(*held->events));
     held->n--;
 }
 
 static void
-hold(struct held_events *held,
-     enum client_event_type type,
-     const struct object *object)
+hold(struct held_events *held, enum client_event_type type, const struct object *object)
 {
     if (type == CLIENT_DELETED)
         remove_change(held, object);
@@ -109,15 +103,12 @@ hold(struct held_events *held,
 static bool
 is_urgent(enum client_event_type type, const struct object *object)
 {
-    return object->kind != &pod_kind || type == CLIENT_ADDED
-           || !pod_is_finished(pod_of(object))
+    return object->kind != &pod_kind || type == CLIENT_ADDED || !pod_is_finished(pod_of(object))
            || object->meta->deleted_at_us != 0;
 }
 
 void
-held_events_take(struct held_events *held,
-                 enum client_event_type type,
-                 const struct object *object)
+held_events_take(struct held_events *held, enum client_event_type type, const struct object *object)
 {
     if (!is_urgent(type, object)) {
         hold(held, type, object);

@@ -20,23 +20,20 @@ struct held_events;
 struct loop;
 struct object;
 
-typedef void held_events_fn(enum client_event_type type,
-                            const struct object *object,
+typedef void held_events_fn(enum client_event_type type, const struct object *object,
                             void *context);
 
 /* Life. `send` is called for each event that is sent; held_events_free sends
  * none.
  */
 void held_events_free(struct held_events *held);
-struct held_events *held_events_new(struct loop *loop,
-                                    held_events_fn *send,
-                                    void *context) OWNED_BY(held_events_free);
+struct held_events *held_events_new(struct loop *loop, held_events_fn *send, void *context)
+    OWNED_BY(held_events_free);
 
 /* Change. Take sends or holds one event of the watch; an urgent one is sent
  * before the call returns, after those that are held. Release sends all held
  * events.
  */
-void held_events_take(struct held_events *held,
-                      enum client_event_type type,
+void held_events_take(struct held_events *held, enum client_event_type type,
                       const struct object *object);
 void held_events_release(struct held_events *held);

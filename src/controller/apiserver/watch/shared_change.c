@@ -82,26 +82,23 @@ shared_change_new(struct metric_registry *metrics, struct clock *clock)
     shared_change->clock = clock;
     shared_change->pool = frame_pool_new();
     if (metrics != NULL)
-        shared_change->frames_made = metric_series(
-            metric_counter(metrics,
-                           "kiln_watch_frames_made_total",
-                           "Changes that were encoded for watchers, each once "
-                           "for all watchers with the same view.",
-                           NULL));
+        shared_change->frames_made =
+            metric_series(metric_counter(metrics, "kiln_watch_frames_made_total",
+                                         "Changes that were encoded for watchers, each once "
+                                         "for all watchers with the same view.",
+                                         NULL));
     return shared_change;
 }
 
 const struct object *
-shared_change_last_state(struct shared_change *shared_change,
-                         const struct store_change *change)
+shared_change_last_state(struct shared_change *shared_change, const struct store_change *change)
 {
     const struct object *before = change->old_object;
     CLEANUP(arena_freep) struct arena *arena = NULL;
     struct json *tree;
     char revision[24];
 
-    if (shared_change->revision == change->revision
-        && shared_change->before == before)
+    if (shared_change->revision == change->revision && shared_change->before == before)
         return shared_change->last_state;
     forget_state(shared_change);
     shared_change->revision = change->revision;
@@ -113,10 +110,7 @@ shared_change_last_state(struct shared_change *shared_change,
     arena = arena_new(0);
     tree = object_tree(before, arena);
     snprintf(revision, sizeof(revision), "%" PRId64, change->revision);
-    json_set_string(arena,
-                    json_get(tree, "metadata"),
-                    "resourceVersion",
-                    revision);
+    json_set_string(arena, json_get(tree, "metadata"), "resourceVersion", revision);
     shared_change->last_state = object_new(before->kind, tree);
     return shared_change->last_state;
 }
@@ -124,8 +118,8 @@ shared_change_last_state(struct shared_change *shared_change,
 static bool
 is_same_accept(const struct accept *a, const struct accept *b)
 {
-    return a->form == b->form && a->include == b->include
-           && a->is_kiln == b->is_kiln && a->is_v1beta1 == b->is_v1beta1;
+    return a->form == b->form && a->include == b->include && a->is_kiln == b->is_kiln
+           && a->is_v1beta1 == b->is_v1beta1;
 }
 
 static bool
@@ -136,11 +130,8 @@ is_same_zone(const struct made_text *made, const struct view *view)
 }
 
 struct frame *
-shared_change_frame(struct shared_change *shared_change,
-                    const struct view *view,
-                    const char *type,
-                    const struct object *object,
-                    bool with_columns)
+shared_change_frame(struct shared_change *shared_change, const struct view *view, const char *type,
+                    const struct object *object, bool with_columns)
 {
     bool is_whole = authorization_reads_whole(view->principal, object);
     struct view now;
@@ -152,9 +143,8 @@ shared_change_frame(struct shared_change *shared_change,
     }
     for (unsigned i = 0; i < shared_change->n_made; i++) {
         made = &shared_change->made[i];
-        if (made->type == type && made->is_whole == is_whole
-            && made->with_columns == with_columns && made->kind == view->kind
-            && is_same_accept(&made->accept, &view->accept)
+        if (made->type == type && made->is_whole == is_whole && made->with_columns == with_columns
+            && made->kind == view->kind && is_same_accept(&made->accept, &view->accept)
             && is_same_zone(made, view))
             return made->frame;
     }

@@ -24,21 +24,16 @@ struct view;
 
 /* Life. The registry, which may be NULL, must outlive this. */
 void shared_change_free(struct shared_change *shared_change);
-struct shared_change *shared_change_new(struct metric_registry *metrics,
-                                        struct clock *clock)
+struct shared_change *shared_change_new(struct metric_registry *metrics, struct clock *clock)
     OWNED_BY(shared_change_free);
 
 /* The deleted object's last state, with the revision of its deletion. Borrowed
  * until the next change.
  */
-const struct object *
-shared_change_last_state(struct shared_change *shared_change,
-                         const struct store_change *change);
+const struct object *shared_change_last_state(struct shared_change *shared_change,
+                                              const struct store_change *change);
 
 /* The line of a watch, made once for all watchers with the same view. Borrowed.
  */
-struct frame *shared_change_frame(struct shared_change *shared_change,
-                                  const struct view *view,
-                                  const char *type,
-                                  const struct object *object,
-                                  bool with_columns);
+struct frame *shared_change_frame(struct shared_change *shared_change, const struct view *view,
+                                  const char *type, const struct object *object, bool with_columns);

@@ -51,18 +51,12 @@ struct watch {
 };
 
 static void
-send_change(enum client_event_type type,
-            const struct object *object,
-            void *context)
+send_change(enum client_event_type type, const struct object *object, void *context)
 {
     struct watch *w = context;
 
-    channel_send(w->channel,
-                 shared_change_frame(w->q->server->shared_change,
-                                     &w->view,
-                                     feed_type_name(type),
-                                     object,
-                                     !w->has_columns));
+    channel_send(w->channel, shared_change_frame(w->q->server->shared_change, &w->view,
+                                                 feed_type_name(type), object, !w->has_columns));
     w->has_columns = true;
 }
 
@@ -109,10 +103,7 @@ send_bookmark(struct watch *w, bool is_initial_end)
     struct frame *frame = frame_new();
 
     held_events_release(w->held);
-    render_bookmark(frame,
-                    &w->view,
-                    w->q->route.kind,
-                    store_revision(w->q->server->store),
+    render_bookmark(frame, &w->view, w->q->route.kind, store_revision(w->q->server->store),
                     is_initial_end);
     channel_send(w->channel, frame);
     frame_unref(frame);
@@ -127,8 +118,7 @@ plan_bookmark(struct watch *w)
 
     if (last_ms < 0)
         return;
-    timer_start(w->bookmark,
-                last_ms < BOOKMARK_S * 1000 ? last_ms : BOOKMARK_S * 1000);
+    timer_start(w->bookmark, last_ms < BOOKMARK_S * 1000 ? last_ms : BOOKMARK_S * 1000);
 }
 
 /* Bookmarks begin after the initial state. */
@@ -149,11 +139,7 @@ send_initial(struct watch *w, const struct feed_event *event)
     struct frame *frame = frame_new();
 
     w->view.now_us = clock_real_us(w->q->server->clock);
-    render_event(frame,
-                 &w->view,
-                 feed_type_name(event->type),
-                 event->object,
-                 !w->has_columns);
+    render_event(frame, &w->view, feed_type_name(event->type), event->object, !w->has_columns);
     channel_send(w->channel, frame);
     frame_unref(frame);
     w->has_columns = true;
@@ -178,8 +164,7 @@ send_event(const struct feed_event *event, void *context)
     else
         send_change(event->type, event->object, w);
     if (channel_waiting(w->channel) > w->allowed) {
-        log_info("a watcher of %s reads too slowly and is dropped",
-                 w->q->route.kind->plural);
+        log_info("a watcher of %s reads too slowly and is dropped", w->q->route.kind->plural);
         end_later(w);
     }
 }
@@ -188,8 +173,7 @@ static void
 bookmark(void *arg)
 {
     struct watch *w = arg;
-    bool was_last =
-        w->ends_at_ms - loop_now_ms() <= BOOKMARK_LAST_S * 1000 + 100;
+    bool was_last = w->ends_at_ms - loop_now_ms() <= BOOKMARK_LAST_S * 1000 + 100;
 
     send_bookmark(w, false);
     if (!was_last)
@@ -208,10 +192,8 @@ send_expired(struct watch *w)
                    .code = 410,
                    .reason = "Expired",
                    .message = arena_printf(
-                       q->arena,
-                       "too old resource version: %" PRId64 " (%" PRId64 ")",
-                       q->options.resource_version,
-                       store_oldest_revision(q->server->store)),
+                       q->arena, "too old resource version: %" PRId64 " (%" PRId64 ")",
+                       q->options.resource_version, store_oldest_revision(q->server->store)),
                });
     json_print(q->reply.tree, &text);
     frame_printf(frame, "{\"type\":\"ERROR\",\"object\":%s}\n", text.text);
@@ -232,9 +214,7 @@ choose_timeout(const struct request *q)
 }
 
 void
-watch_start(struct request *q TAKES,
-            const struct view *view,
-            struct http_request *http TAKES,
+watch_start(struct request *q TAKES, const struct view *view, struct http_request *http TAKES,
             struct auth_grant *grant TAKES)
 {
     struct watch *w = xnew(struct watch);
@@ -253,11 +233,7 @@ watch_start(struct request *q TAKES,
     w->ends_at_ms = loop_now_ms() + timeout_s * 1000;
     w->timeout_s = timeout_s;
     list_add_last(&q->server->watches, &w->link);
-    w->channel = channel_open(q->server->dispatch,
-                              http,
-                              grant,
-                              "application/json",
-                              &callbacks);
+    w->channel = channel_open(q->server->dispatch, http, grant, "application/json", &callbacks);
     timer_start(w->end, timeout_s * 1000);
     if (feed_open(q, send_event, w, &revision, &w->feed) < 0) {
         send_expired(w);

@@ -18,9 +18,7 @@ struct request;
 struct view;
 
 /* The request is authorized and its options are parsed. */
-void watch_start(struct request *q TAKES,
-                 const struct view *view,
-                 struct http_request *http TAKES,
+void watch_start(struct request *q TAKES, const struct view *view, struct http_request *http TAKES,
                  struct auth_grant *grant TAKES);
 
 /* For the end of the server. */

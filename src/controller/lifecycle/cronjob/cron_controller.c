@@ -115,11 +115,9 @@ start_free(struct start *s)
 static const struct object *
 find_cron_job(const struct cron_controller *c, const struct start *s)
 {
-    const struct object *object =
-        object_cache_find_key(c->cache, &cron_job_kind, s->key);
+    const struct object *object = object_cache_find_key(c->cache, &cron_job_kind, s->key);
 
-    return object != NULL && strcmp(object->meta->uid, s->uid) == 0 ? object
-                                                                    : NULL;
+    return object != NULL && strcmp(object->meta->uid, s->uid) == 0 ? object : NULL;
 }
 
 /* The Job was created by an earlier call whose answer was lost, or whose watch
@@ -128,20 +126,15 @@ find_cron_job(const struct cron_controller *c, const struct start *s)
 static bool
 is_own_job(const struct start *s, const struct object *cron_job)
 {
-    const struct object *job = object_cache_find(s->c->cache,
-                                                 &job_kind,
-                                                 cron_job->meta->namespace,
-                                                 s->job_name);
+    const struct object *job =
+        object_cache_find(s->c->cache, &job_kind, cron_job->meta->namespace, s->job_name);
 
     return job != NULL && meta_is_controlled_by(job->meta, cron_job);
 }
 
-static void PRINTF(5, 6) tell(struct cron_controller *c,
-                              const struct object *cron_job,
-                              enum recorded_event_kind kind,
-                              const char *reason,
-                              const char *format,
-                              ...)
+static void PRINTF(5, 6)
+    tell(struct cron_controller *c, const struct object *cron_job, enum recorded_event_kind kind,
+         const char *reason, const char *format, ...)
 {
     char words[1200];
     va_list args;
@@ -167,22 +160,12 @@ on_started(const struct client_reply *reply, void *context)
         return;
     }
     if (is_made) {
-        tell(c,
-             cron_job,
-             RECORD_NORMAL,
-             "SuccessfulCreate",
-             "Created job %s",
-             s->job_name);
+        tell(c, cron_job, RECORD_NORMAL, "SuccessfulCreate", "Created job %s", s->job_name);
         log_info("CronJob '%s': created job '%s'", s->key, s->job_name);
     } else if (reply->code == 409 && is_own_job(s, cron_job))
         is_made = true;
     else if (reply->code != 0) {
-        tell(c,
-             cron_job,
-             RECORD_WARNING,
-             "FailedCreate",
-             "Error creating job: %.1000s",
-             err.text);
+        tell(c, cron_job, RECORD_WARNING, "FailedCreate", "Error creating job: %.1000s", err.text);
         log_debug("CronJob '%s': %s, trying again", s->key, err.text);
     }
     if (is_made) {
@@ -194,11 +177,8 @@ on_started(const struct client_reply *reply, void *context)
 }
 
 static void
-start_job(struct cron_controller *c,
-          const char *key,
-          const struct object *cron_job,
-          const struct time_zone *zone,
-          int64_t at_s)
+start_job(struct cron_controller *c, const char *key, const struct object *cron_job,
+          const struct time_zone *zone, int64_t at_s)
 {
     struct arena *arena = arena_new(0);
     struct start *s = xnew(struct start);
@@ -211,18 +191,15 @@ start_job(struct cron_controller *c,
     s->job_name = xstrdup(name);
     s->at_s = at_s;
     list_add_last(&c->starts, &s->link);
-    s->call =
-        client_call(c->client,
-                    arena,
-                    &(struct client_request){
-                        .verb = CLIENT_CREATE,
-                        .kind = &job_kind,
-                        .namespace = cron_job->meta->namespace,
-                        .body = cron_plan_job(cron_job, zone, at_s, arena),
-                        .on_behalf_of = cron_job,
-                    },
-                    on_started,
-                    s);
+    s->call = client_call(c->client, arena,
+                          &(struct client_request){
+                              .verb = CLIENT_CREATE,
+                              .kind = &job_kind,
+                              .namespace = cron_job->meta->namespace,
+                              .body = cron_plan_job(cron_job, zone, at_s, arena),
+                              .on_behalf_of = cron_job,
+                          },
+                          on_started, s);
 }
 
 /* ---- One CronJob ---- */
@@ -230,9 +207,8 @@ start_job(struct cron_controller *c,
 static const struct object **
 list_jobs(const struct memory *m, struct arena *arena, size_t *ret_count)
 {
-    const struct object **list = arena_new_array(arena,
-                                                 const struct object *,
-                                                 object_map_count(m->jobs) + 1);
+    const struct object **list =
+        arena_new_array(arena, const struct object *, object_map_count(m->jobs) + 1);
     size_t at = 0;
 
     *ret_count = 0;
@@ -244,55 +220,32 @@ list_jobs(const struct memory *m, struct arena *arena, size_t *ret_count)
 static const char *
 condition_of(const struct object *job)
 {
-    return job_find_condition(job_of(job), "Failed") != NULL ? "Failed"
-                                                             : "Complete";
+    return job_find_condition(job_of(job), "Failed") != NULL ? "Failed" : "Complete";
 }
 
 /* An event about a start that did not happen is recorded once for each
  * scheduled time.
  */
 static void
-tell_of_plan(struct cron_controller *c,
-             const struct object *cron_job,
-             struct memory *m,
-             const struct cron_plan *plan,
-             int64_t now_s)
+tell_of_plan(struct cron_controller *c, const struct object *cron_job, struct memory *m,
+             const struct cron_plan *plan, int64_t now_s)
 {
     for (size_t i = 0; i < plan->n_ended; i++)
-        tell(c,
-             cron_job,
-             RECORD_NORMAL,
-             "SawCompletedJob",
-             "Saw completed job: %s, condition: %s",
-             plan->ended[i]->meta->name,
-             condition_of(plan->ended[i]));
+        tell(c, cron_job, RECORD_NORMAL, "SawCompletedJob", "Saw completed job: %s, condition: %s",
+             plan->ended[i]->meta->name, condition_of(plan->ended[i]));
     if (plan->mistake != NULL)
-        tell(c,
-             cron_job,
-             RECORD_WARNING,
-             "UnparseableSchedule",
-             "unparseable schedule: %s",
+        tell(c, cron_job, RECORD_WARNING, "UnparseableSchedule", "unparseable schedule: %s",
              plan->mistake);
     if (m->told_s + 60 > now_s && m->told_s <= now_s)
         return;
     if (plan->missed > CRON_MISSED_MAX)
-        tell(c,
-             cron_job,
-             RECORD_WARNING,
-             "TooManyMissedTimes",
+        tell(c, cron_job, RECORD_WARNING, "TooManyMissedTimes",
              "too many missed start times. Set or decrease "
              ".spec.startingDeadlineSeconds or check clock skew");
     if (plan->is_too_late)
-        tell(c,
-             cron_job,
-             RECORD_WARNING,
-             "MissSchedule",
-             "Missed scheduled time to start a job");
+        tell(c, cron_job, RECORD_WARNING, "MissSchedule", "Missed scheduled time to start a job");
     if (plan->is_waiting)
-        tell(c,
-             cron_job,
-             RECORD_NORMAL,
-             "JobAlreadyActive",
+        tell(c, cron_job, RECORD_NORMAL, "JobAlreadyActive",
              "Not starting job because prior execution is running and "
              "concurrency policy is Forbid");
     if (plan->missed > CRON_MISSED_MAX || plan->is_too_late || plan->is_waiting)
@@ -300,21 +253,14 @@ tell_of_plan(struct cron_controller *c,
 }
 
 static void
-write_plan(struct cron_controller *c,
-           const char *key,
-           const struct object *cron_job,
-           const struct cron_plan *plan,
-           struct arena *arena TAKES)
+write_plan(struct cron_controller *c, const char *key, const struct object *cron_job,
+           const struct cron_plan *plan, struct arena *arena TAKES)
 {
     struct pending_calls *calls = pending_calls_begin(c->client, c->queue, key);
     struct json *body;
 
     for (size_t i = 0; i < plan->n_remove; i++) {
-        tell(c,
-             cron_job,
-             RECORD_NORMAL,
-             "SuccessfulDelete",
-             "Deleted job %s",
+        tell(c, cron_job, RECORD_NORMAL, "SuccessfulDelete", "Deleted job %s",
              plan->remove[i]->meta->name);
         pending_calls_delete(calls, plan->remove[i]);
     }
@@ -323,9 +269,7 @@ write_plan(struct cron_controller *c,
     else {
         body = json_object(arena);
         json_set(arena, body, "status", plan->status);
-        json_set_string(arena,
-                        json_make_object(arena, body, "metadata"),
-                        "resourceVersion",
+        json_set_string(arena, json_make_object(arena, body, "metadata"), "resourceVersion",
                         cron_job->meta->resource_version);
         pending_calls_patch(calls, arena, cron_job, "status", body);
     }
@@ -342,9 +286,7 @@ wake(struct cron_controller *c, const char *key, int64_t at_s)
 }
 
 static bool
-open_zone(struct cron_controller *c,
-          const struct object *cron_job,
-          struct time_zone **ret_zone)
+open_zone(struct cron_controller *c, const struct object *cron_job, struct time_zone **ret_zone)
 {
     const char *name = cron_job_of(cron_job)->spec.time_zone;
     struct error err = {0};
@@ -354,12 +296,7 @@ open_zone(struct cron_controller *c,
     *ret_zone = NULL;
     if (name == NULL)
         return true; /* the controller's own zone cannot be read: use UTC */
-    tell(c,
-         cron_job,
-         RECORD_WARNING,
-         "UnknownTimeZone",
-         "invalid timeZone: %s",
-         err.text);
+    tell(c, cron_job, RECORD_WARNING, "UnknownTimeZone", "invalid timeZone: %s", err.text);
     return false;
 }
 
@@ -367,16 +304,14 @@ static void
 work_on_cron_job(const char *key, void *context)
 {
     struct cron_controller *c = context;
-    const struct object *cron_job =
-        object_cache_find_key(c->cache, &cron_job_kind, key);
+    const struct object *cron_job = object_cache_find_key(c->cache, &cron_job_kind, key);
     CLEANUP(time_zone_freep) struct time_zone *zone = NULL;
     struct cron_situation s = {.cron_job = cron_job};
     struct cron_plan plan;
     struct arena *arena;
     struct memory *m;
 
-    if (cron_job == NULL || cron_job->meta->deleted_at_us != 0
-        || !object_cache_has_synced(c->cache)
+    if (cron_job == NULL || cron_job->meta->deleted_at_us != 0 || !object_cache_has_synced(c->cache)
         || !open_zone(c, cron_job, &zone)) {
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
@@ -415,9 +350,7 @@ is_same_text(const char *a, const char *b)
 }
 
 static void
-on_cron_job(const struct object *old_object,
-            const struct object *new_object,
-            void *context)
+on_cron_job(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct cron_controller *c = context;
     const struct object *object = new_object ? new_object : old_object;
@@ -449,14 +382,11 @@ find_owner(const struct object *job)
     const struct owner_reference *owner =
         job != NULL ? meta_controller_of(job->meta, &cron_job_kind) : NULL;
 
-    return owner != NULL && owner->uid != NULL && owner->name != NULL ? owner
-                                                                      : NULL;
+    return owner != NULL && owner->uid != NULL && owner->name != NULL ? owner : NULL;
 }
 
 static void
-on_job(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_job(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct cron_controller *c = context;
     const struct object *job = new_object ? new_object : old_object;
@@ -466,9 +396,7 @@ on_job(const struct object *old_object,
     CLEANUP_FREE char *key = NULL;
 
     if (was != NULL) {
-        object_map_remove(memory_of(c, was->uid)->jobs,
-                          job->meta->namespace,
-                          job->meta->name);
+        object_map_remove(memory_of(c, was->uid)->jobs, job->meta->namespace, job->meta->name);
         forget_if_empty(c, was->uid);
     }
     if (is != NULL)
@@ -521,9 +449,7 @@ on_synced(void *context)
 }
 
 struct cron_controller *
-cron_controller_new(struct loop *loop,
-                    struct client *client,
-                    struct object_cache *cache,
+cron_controller_new(struct loop *loop, struct client *client, struct object_cache *cache,
                     struct clock *clock)
 {
     struct cron_controller *c = xnew(struct cron_controller);
@@ -531,8 +457,7 @@ cron_controller_new(struct loop *loop,
     c->client = client;
     c->cache = cache;
     c->clock = clock;
-    c->event_recorder =
-        event_recorder_new(client, clock, "cronjob-controller", NULL);
+    c->event_recorder = event_recorder_new(client, clock, "cronjob-controller", NULL);
     c->memories = map_new();
     list_init(&c->starts);
     c->clock_check = timer_new(loop, check_clock, c);

@@ -19,8 +19,6 @@ struct loop;
 struct object_cache;
 
 void cron_controller_free(struct cron_controller *c);
-struct cron_controller *cron_controller_new(struct loop *loop,
-                                            struct client *client,
-                                            struct object_cache *cache,
-                                            struct clock *clock)
+struct cron_controller *cron_controller_new(struct loop *loop, struct client *client,
+                                            struct object_cache *cache, struct clock *clock)
     OWNED_BY(cron_controller_free);

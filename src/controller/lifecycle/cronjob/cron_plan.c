@@ -40,14 +40,12 @@ find_last(const struct cron_situation *s)
     const int64_t most_s = s->now_s + AHEAD_MAX_S;
     int64_t last_s = c->status.last_schedule_at_us / SECOND_US;
 
-    if (last_s > most_s
-        || (last_s == 0 && c->meta.created_at_us / SECOND_US > most_s))
+    if (last_s > most_s || (last_s == 0 && c->meta.created_at_us / SECOND_US > most_s))
         last_s = s->now_s;
     if (s->last_s > last_s && s->last_s <= most_s)
         last_s = s->last_s;
     for (size_t i = 0; i < s->n_jobs; i++) {
-        int64_t at_s =
-            cron_job_time_of_name_s(c->meta.name, s->jobs[i]->meta->name);
+        int64_t at_s = cron_job_time_of_name_s(c->meta.name, s->jobs[i]->meta->name);
 
         if (at_s > last_s && at_s <= s->now_s)
             last_s = at_s;
@@ -69,13 +67,10 @@ by_creation(const void *a, const void *b)
 }
 
 static const struct object **
-select_jobs(const struct cron_situation *s,
-            struct arena *arena,
-            bool (*is_wanted)(const struct object *),
-            size_t *ret_count)
+select_jobs(const struct cron_situation *s, struct arena *arena,
+            bool (*is_wanted)(const struct object *), size_t *ret_count)
 {
-    const struct object **list =
-        arena_new_array(arena, const struct object *, s->n_jobs + 1);
+    const struct object **list = arena_new_array(arena, const struct object *, s->n_jobs + 1);
 
     *ret_count = 0;
     for (size_t i = 0; i < s->n_jobs; i++)
@@ -94,8 +89,7 @@ last_success_us(const struct cron_situation *s)
     for (size_t i = 0; i < s->n_jobs; i++) {
         const struct job *job = job_of(s->jobs[i]);
 
-        if (job_find_condition(job, "Complete") != NULL
-            && job->status.completion_at_us > last_us)
+        if (job_find_condition(job, "Complete") != NULL && job->status.completion_at_us > last_us)
             last_us = job->status.completion_at_us;
     }
     return last_us;
@@ -115,9 +109,7 @@ refer_to(const struct object *job, struct arena *arena)
 }
 
 static bool
-lists_all(const struct cron_job_status *status,
-          const struct object *const *active,
-          size_t n_active)
+lists_all(const struct cron_job_status *status, const struct object *const *active, size_t n_active)
 {
     if (status->active.count != n_active)
         return false;
@@ -142,38 +134,28 @@ set_time(struct arena *arena, struct json *status, const char *name, int64_t us)
 }
 
 static void
-plan_status(const struct cron_situation *s,
-            struct arena *arena,
-            const struct object *const *active,
-            size_t n_active,
-            int64_t last_s,
-            struct cron_plan *plan)
+plan_status(const struct cron_situation *s, struct arena *arena, const struct object *const *active,
+            size_t n_active, int64_t last_s, struct cron_plan *plan)
 {
     const struct cron_job_status *status = &cron_job_of(s->cron_job)->status;
     int64_t success_us = last_success_us(s);
     struct json *list;
 
-    if (lists_all(status, active, n_active)
-        && last_s == status->last_schedule_at_us / SECOND_US
+    if (lists_all(status, active, n_active) && last_s == status->last_schedule_at_us / SECOND_US
         && success_us == status->last_successful_at_us)
         return;
     plan->status = json_object(arena);
     list = json_array(arena);
     for (size_t i = 0; i < n_active; i++)
         json_append(arena, list, refer_to(active[i], arena));
-    json_set(arena,
-             plan->status,
-             "active",
-             n_active > 0 ? list : json_null(arena));
+    json_set(arena, plan->status, "active", n_active > 0 ? list : json_null(arena));
     set_time(arena, plan->status, "lastScheduleTime", last_s * SECOND_US);
     set_time(arena, plan->status, "lastSuccessfulTime", success_us);
 }
 
 /* Collects ended Jobs that the status still lists as active. */
 static void
-plan_ended(const struct cron_situation *s,
-           struct arena *arena,
-           struct cron_plan *plan)
+plan_ended(const struct cron_situation *s, struct arena *arena, struct cron_plan *plan)
 {
     const struct cron_job_status *status = &cron_job_of(s->cron_job)->status;
 
@@ -193,23 +175,18 @@ plan_ended(const struct cron_situation *s,
 static bool
 has_succeeded(const struct object *job)
 {
-    return job_find_condition(job_of(job), "Complete") != NULL
-           && job->meta->deleted_at_us == 0;
+    return job_find_condition(job_of(job), "Complete") != NULL && job->meta->deleted_at_us == 0;
 }
 
 static bool
 has_failed(const struct object *job)
 {
-    return job_find_condition(job_of(job), "Failed") != NULL
-           && job->meta->deleted_at_us == 0;
+    return job_find_condition(job_of(job), "Failed") != NULL && job->meta->deleted_at_us == 0;
 }
 
 static void
-remove_oldest(const struct cron_situation *s,
-              struct arena *arena,
-              bool (*is_wanted)(const struct object *),
-              const int64_t *most,
-              struct cron_plan *plan)
+remove_oldest(const struct cron_situation *s, struct arena *arena,
+              bool (*is_wanted)(const struct object *), const int64_t *most, struct cron_plan *plan)
 {
     size_t count;
     const struct object **list = select_jobs(s, arena, is_wanted, &count);
@@ -221,11 +198,8 @@ remove_oldest(const struct cron_situation *s,
 /* ---- The next start ---- */
 
 static void
-plan_due(const struct cron_situation *s,
-         const struct cron_schedule *schedule,
-         int64_t last_s,
-         size_t n_active,
-         struct cron_plan *plan)
+plan_due(const struct cron_situation *s, const struct cron_schedule *schedule, int64_t last_s,
+         size_t n_active, struct cron_plan *plan)
 {
     const struct cron_job *c = cron_job_of(s->cron_job);
     const int64_t *deadline_s = c->spec.starting_deadline_s;
@@ -235,22 +209,14 @@ plan_due(const struct cron_situation *s,
 
     if (s->not_before_s > from_s && s->not_before_s <= s->now_s + AHEAD_MAX_S)
         from_s = s->not_before_s;
-    if (deadline_s != NULL && *deadline_s < s->now_s
-        && s->now_s - *deadline_s > from_s)
+    if (deadline_s != NULL && *deadline_s < s->now_s && s->now_s - *deadline_s > from_s)
         from_s = s->now_s - *deadline_s;
-    due_s = cron_schedule_last_s(schedule,
-                                 s->zone,
-                                 from_s,
-                                 s->now_s,
-                                 CRON_MISSED_MAX + 1,
+    due_s = cron_schedule_last_s(schedule, s->zone, from_s, s->now_s, CRON_MISSED_MAX + 1,
                                  &plan->missed);
-    plan->wake_s = cron_schedule_next_s(schedule,
-                                        s->zone,
-                                        s->now_s > from_s ? s->now_s : from_s);
+    plan->wake_s = cron_schedule_next_s(schedule, s->zone, s->now_s > from_s ? s->now_s : from_s);
     if (due_s == 0)
         return;
-    if (deadline_s != NULL && *deadline_s < s->now_s
-        && due_s + *deadline_s < s->now_s)
+    if (deadline_s != NULL && *deadline_s < s->now_s && due_s + *deadline_s < s->now_s)
         plan->is_too_late = true;
     else if (strcmp(c->spec.concurrency_policy, "Forbid") == 0 && n_active > 0)
         plan->is_waiting = true;
@@ -259,9 +225,7 @@ plan_due(const struct cron_situation *s,
 }
 
 void
-cron_plan_make(const struct cron_situation *s,
-               struct arena *arena,
-               struct cron_plan *plan)
+cron_plan_make(const struct cron_situation *s, struct arena *arena, struct cron_plan *plan)
 {
     const struct cron_job *c = cron_job_of(s->cron_job);
     struct cron_schedule schedule;
@@ -278,11 +242,7 @@ cron_plan_make(const struct cron_situation *s,
     /* A Job is deleted only after a status that no longer lists it is written.
      */
     if (plan->status == NULL) {
-        remove_oldest(s,
-                      arena,
-                      has_succeeded,
-                      c->spec.successful_jobs_limit,
-                      plan);
+        remove_oldest(s, arena, has_succeeded, c->spec.successful_jobs_limit, plan);
         remove_oldest(s, arena, has_failed, c->spec.failed_jobs_limit, plan);
     }
     if (c->spec.suspend || c->meta.deleted_at_us != 0)
@@ -338,24 +298,15 @@ format_local(const struct time_zone *zone, int64_t at_s, char out[40])
     if (zone == NULL)
         snprintf(out, 40, "%s", text);
     else
-        snprintf(out,
-                 40,
-                 "%.*s%c%02d:%02d",
-                 (int)strcspn(text, "Z"),
-                 text,
-                 east_s < 0 ? '-' : '+',
-                 (int)(minutes / 60 % 100),
-                 (int)(minutes % 60));
+        snprintf(out, 40, "%.*s%c%02d:%02d", (int)strcspn(text, "Z"), text, east_s < 0 ? '-' : '+',
+                 (int)(minutes / 60 % 100), (int)(minutes % 60));
 }
 
 struct json *
-cron_plan_job(const struct object *cron_job,
-              const struct time_zone *zone,
-              int64_t at_s,
+cron_plan_job(const struct object *cron_job, const struct time_zone *zone, int64_t at_s,
               struct arena *arena)
 {
-    const struct json *template =
-        json_get_path(object_tree(cron_job, arena), "spec.jobTemplate");
+    const struct json *template = json_get_path(object_tree(cron_job, arena), "spec.jobTemplate");
     const struct json *from = json_get(template, "metadata");
     struct json *job = json_object(arena);
     struct json *meta = json_object(arena);

@@ -48,12 +48,9 @@ struct cron_plan {
     const char *mistake; /* error in the schedule, or NULL */
 };
 
-void cron_plan_make(const struct cron_situation *situation,
-                    struct arena *arena,
+void cron_plan_make(const struct cron_situation *situation, struct arena *arena,
                     struct cron_plan *ret_plan);
 
 /* The Job for the scheduled time `at_s`. */
-struct json *cron_plan_job(const struct object *cron_job,
-                           const struct time_zone *zone,
-                           int64_t at_s,
-                           struct arena *arena);
+struct json *cron_plan_job(const struct object *cron_job, const struct time_zone *zone,
+                           int64_t at_s, struct arena *arena);

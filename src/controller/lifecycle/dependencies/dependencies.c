@@ -50,23 +50,20 @@ static void
 tell_waiter(struct dependencies *d, struct edge *e)
 {
     edge_judge(e);
-    if (e->target->is_gone || e->delay_us > 0 || e->is_by_element
-        || waiter_is_decided(e->waiter))
+    if (e->target->is_gone || e->delay_us > 0 || e->is_by_element || waiter_is_decided(e->waiter))
         wake(e->waiter->key, d);
 }
 
 static void
 tell_waiters(struct dependency_target *t, void *context)
 {
-    list_foreach_safe(link, &t->edges)
-        tell_waiter(context, (struct edge *)link);
+    list_foreach_safe(link, &t->edges) tell_waiter(context, (struct edge *)link);
 }
 
 static void
 tell_watchers(struct task_watch *watch, void *context)
 {
-    list_foreach_safe(link, &watch->waiters)
-        tell_waiter(context, (struct edge *)link);
+    list_foreach_safe(link, &watch->waiters) tell_waiter(context, (struct edge *)link);
 }
 
 /* ---- Elements ---- */
@@ -89,9 +86,7 @@ look_at_gates(struct dependency_target *t, void *context)
 }
 
 void
-dependencies_see_element(struct dependencies *d,
-                         const char *job_uid,
-                         int64_t index,
+dependencies_see_element(struct dependencies *d, const char *job_uid, int64_t index,
                          enum element_state state)
 {
     struct dependency_target *t = dependency_targets_find(d->targets, job_uid);
@@ -105,16 +100,13 @@ dependencies_see_element(struct dependencies *d,
     {
         struct edge *e = (struct edge *)link;
 
-        if (e->is_by_element
-            && element_gate_hear(e->waiter->gate, t->elements, index))
+        if (e->is_by_element && element_gate_hear(e->waiter->gate, t->elements, index))
             wake(e->waiter->key, d);
     }
 }
 
 void
-dependencies_see_pod(struct dependencies *d,
-                     const char *job_uid,
-                     const struct object *pod)
+dependencies_see_pod(struct dependencies *d, const char *job_uid, const struct object *pod)
 {
     struct dependency_target *t = dependency_targets_find(d->targets, job_uid);
 
@@ -129,9 +121,7 @@ see_waiter(struct dependencies *d, const char *key, const struct object *object)
 {
     struct waiter *w = map_find(d->waiters, key);
     const struct job *job = object != NULL ? job_of(object) : NULL;
-    const bool waits =
-        job != NULL
-        && (job_waits_for_others(job) || waiter_waits_by_element(job));
+    const bool waits = job != NULL && (job_waits_for_others(job) || waiter_waits_by_element(job));
 
     if (w != NULL && waits && waiter_is_current(w, job))
         return;
@@ -146,13 +136,10 @@ see_waiter(struct dependencies *d, const char *key, const struct object *object)
 }
 
 void
-dependencies_see(struct dependencies *d,
-                 const struct object *old_job,
-                 const struct object *new_job)
+dependencies_see(struct dependencies *d, const struct object *old_job, const struct object *new_job)
 {
     const struct object *job = new_job != NULL ? new_job : old_job;
-    struct dependency_target *t =
-        dependency_targets_find(d->targets, job->meta->uid);
+    struct dependency_target *t = dependency_targets_find(d->targets, job->meta->uid);
     char key[OBJECT_KEY_SIZE];
 
     object_key(job, key);
@@ -178,9 +165,7 @@ wake_after(struct dependency_answer *answer, int64_t us)
  * delay_us, even if the real clock was set back.
  */
 static enum job_dependency_verdict
-judge_delay(const struct dependencies *d,
-            struct edge *e,
-            struct dependency_answer *answer)
+judge_delay(const struct dependencies *d, struct edge *e, struct dependency_answer *answer)
 {
     const int64_t now_us = clock_monotonic_us(d->settings.clock);
     int64_t began_us, left_us;
@@ -189,10 +174,8 @@ judge_delay(const struct dependencies *d,
                          : e->target->stage < DEPENDENCY_STAGE_STARTED)
         return DEPENDENCY_WAITS;
     if (e->due_us == 0) {
-        began_us =
-            e->watch != NULL
-                ? dependency_target_watch_began(d->targets, e->target, e->watch)
-                : e->target->began_us;
+        began_us = e->watch != NULL ? dependency_target_watch_began(d->targets, e->target, e->watch)
+                                    : e->target->began_us;
         left_us = began_us + e->delay_us - clock_real_us(d->settings.clock);
         if (left_us > e->delay_us)
             left_us = e->delay_us;
@@ -206,9 +189,7 @@ judge_delay(const struct dependencies *d,
 }
 
 static enum job_dependency_verdict
-judge_watch(struct dependencies *d,
-            struct edge *e,
-            struct dependency_answer *answer)
+judge_watch(struct dependencies *d, struct edge *e, struct dependency_answer *answer)
 {
     if (e->watch->verdict == DEPENDENCY_WAITS) {
         dependency_target_read_elements(d->targets, e->target);
@@ -219,14 +200,11 @@ judge_watch(struct dependencies *d,
 }
 
 static enum job_dependency_verdict
-judge_edge(struct dependencies *d,
-           struct edge *e,
-           const struct object *job,
+judge_edge(struct dependencies *d, struct edge *e, const struct object *job,
            struct dependency_answer *answer)
 {
     if (e->type == DEPENDENCY_SINGLETON)
-        return singletons_is_first(d->singletons, job) ? DEPENDENCY_IS_MET
-                                                       : DEPENDENCY_WAITS;
+        return singletons_is_first(d->singletons, job) ? DEPENDENCY_IS_MET : DEPENDENCY_WAITS;
     if (e->target == NULL)
         return e->verdict;
     if (e->watch != NULL)
@@ -243,9 +221,7 @@ judge_edge(struct dependencies *d,
 }
 
 static const char *
-format_never(struct arena *arena,
-             const struct edge *e,
-             const struct job_dependency *dependency,
+format_never(struct arena *arena, const struct edge *e, const struct job_dependency *dependency,
              enum job_state state)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -260,12 +236,8 @@ format_never(struct arena *arena,
                             "%s can never be met: no task of job %" PRId64 " "
                             "that may still complete has the number of a "
                             "waiting task",
-                            text.text,
-                            dependency->job);
-    return arena_printf(arena,
-                        "%s can never be met: job %s has ended as %s",
-                        text.text,
-                        named.text,
+                            text.text, dependency->job);
+    return arena_printf(arena, "%s can never be met: job %s has ended as %s", text.text, named.text,
                         job_state_words(state)->name);
 }
 
@@ -286,10 +258,7 @@ describe_end(struct arena *arena, const struct edge *e)
     one = json_object(arena);
     json_set_string(arena, one, "uid", t->uid);
     if (e->watch != NULL)
-        json_set_string(arena,
-                        one,
-                        "tasks",
-                        arena_strdup(arena, e->watch->tasks));
+        json_set_string(arena, one, "tasks", arena_strdup(arena, e->watch->tasks));
     json_set_string(arena, one, "state", job_state_words(state)->name);
     began_us = e->watch != NULL ? e->watch->began_us : t->began_us;
     if (began_us != 0) {
@@ -314,18 +283,14 @@ note_ended(struct arena *arena, const struct waiter *w, const struct job *job)
 
         if (one == NULL)
             continue;
-        is_new =
-            is_new
-            || job_dependency_noted(job, &all->jobs.items[i]) == JOB_STATE_NONE;
+        is_new = is_new || job_dependency_noted(job, &all->jobs.items[i]) == JOB_STATE_NONE;
         json_append(arena, list, one);
     }
     return is_new ? list : NULL;
 }
 
 void
-dependencies_judge(struct dependencies *d,
-                   const struct object *object,
-                   struct arena *arena,
+dependencies_judge(struct dependencies *d, const struct object *object, struct arena *arena,
                    struct dependency_answer *ret_answer)
 {
     const struct job *job = job_of(object);
@@ -339,17 +304,13 @@ dependencies_judge(struct dependencies *d,
     see_waiter(d, key, object);
     w = map_find(d->waiters, key);
     for (unsigned i = 0; w != NULL && i < w->n_edges; i++) {
-        const enum job_dependency_verdict v =
-            judge_edge(d, &w->edges[i], object, &answer);
+        const enum job_dependency_verdict v = judge_edge(d, &w->edges[i], object, &answer);
 
         n_met += v == DEPENDENCY_IS_MET;
         n_never += v == DEPENDENCY_IS_NEVER_MET;
         if (v == DEPENDENCY_IS_NEVER_MET && answer.message == NULL)
-            answer.message =
-                format_never(arena,
-                             &w->edges[i],
-                             &all->jobs.items[i],
-                             job_dependency_noted(job, &all->jobs.items[i]));
+            answer.message = format_never(arena, &w->edges[i], &all->jobs.items[i],
+                                          job_dependency_noted(job, &all->jobs.items[i]));
     }
     if (w == NULL || (w->is_any ? n_met > 0 : n_met == w->n_edges))
         answer.verdict = DEPENDENCY_IS_MET;
@@ -361,9 +322,7 @@ dependencies_judge(struct dependencies *d,
 }
 
 struct element_gate *
-dependencies_gate(struct dependencies *d,
-                  const struct object *object,
-                  int64_t *ret_wake_after_us)
+dependencies_gate(struct dependencies *d, const struct object *object, int64_t *ret_wake_after_us)
 {
     struct dependency_answer answer = {0};
     char key[OBJECT_KEY_SIZE];

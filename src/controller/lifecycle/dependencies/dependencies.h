@@ -45,8 +45,7 @@ struct dependencies_settings {
 
 /* Life. dependencies_start is called when the cache holds all Jobs. */
 void dependencies_free(struct dependencies *dependencies);
-struct dependencies *
-dependencies_new(const struct dependencies_settings *settings)
+struct dependencies *dependencies_new(const struct dependencies_settings *settings)
     OWNED_BY(dependencies_free);
 DEFINE_CLEANUP(struct dependencies, dependencies_free)
 void dependencies_start(struct dependencies *dependencies);
@@ -54,27 +53,22 @@ void dependencies_start(struct dependencies *dependencies);
 /* Change: a Job was added, changed, or deleted (new_job NULL). Called for every
  * Job, also for those listed before dependencies_start.
  */
-void dependencies_see(struct dependencies *dependencies,
-                      const struct object *old_job,
+void dependencies_see(struct dependencies *dependencies, const struct object *old_job,
                       const struct object *new_job);
 
 /* Change. See_element: an element of an array has reached a state, and the
  * store has recorded that. See_pod: a pod of the Job with that uid was added or
  * changed; it may have started.
  */
-void dependencies_see_element(struct dependencies *dependencies,
-                              const char *job_uid,
-                              int64_t index,
+void dependencies_see_element(struct dependencies *dependencies, const char *job_uid, int64_t index,
                               enum element_state state);
-void dependencies_see_pod(struct dependencies *dependencies,
-                          const char *job_uid,
+void dependencies_see_pod(struct dependencies *dependencies, const char *job_uid,
                           const struct object *pod);
 
 /* Look: the gate of an array that waits element by element; NULL: the array
  * does not. Valid until the next change.
  */
-struct element_gate *dependencies_gate(struct dependencies *dependencies,
-                                       const struct object *job,
+struct element_gate *dependencies_gate(struct dependencies *dependencies, const struct object *job,
                                        int64_t *ret_wake_after_us);
 
 /* Look: the verdict for a Job that waits (job_waits_for_others). */
@@ -86,7 +80,5 @@ struct dependency_answer {
     bool is_held_for_good; /* by the site's setting, a job waits on although
                             * its dependency is never met */
 };
-void dependencies_judge(struct dependencies *dependencies,
-                        const struct object *job,
-                        struct arena *arena,
-                        struct dependency_answer *ret_answer);
+void dependencies_judge(struct dependencies *dependencies, const struct object *job,
+                        struct arena *arena, struct dependency_answer *ret_answer);

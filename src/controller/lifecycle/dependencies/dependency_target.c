@@ -52,13 +52,10 @@ dependency_target_see_pod(struct dependency_target *t, const struct object *pod)
 
 /* Returns true if the list of cancelled tasks has changed. */
 static bool
-see_cancelled(struct dependency_targets *all,
-              struct dependency_target *t,
-              const struct job *job)
+see_cancelled(struct dependency_targets *all, struct dependency_target *t, const struct job *job)
 {
     const struct job_array *array = job->spec.array;
-    const char *tasks =
-        array != NULL && array->cancelled != NULL ? array->cancelled : "";
+    const char *tasks = array != NULL && array->cancelled != NULL ? array->cancelled : "";
 
     if (!t->elements->is_loaded || !all->has_started
         || (t->cancelled != NULL && strcmp(t->cancelled, tasks) == 0))
@@ -70,15 +67,12 @@ see_cancelled(struct dependency_targets *all,
 }
 
 int64_t
-dependency_target_watch_began(struct dependency_targets *all,
-                              const struct dependency_target *t,
+dependency_target_watch_began(struct dependency_targets *all, const struct dependency_target *t,
                               struct task_watch *watch)
 {
     if (watch->began_us == 0)
-        watch->began_us = element_pods_last_start(all->settings.cache,
-                                                  t->uid,
-                                                  t->elements,
-                                                  &watch->list);
+        watch->began_us =
+            element_pods_last_start(all->settings.cache, t->uid, t->elements, &watch->list);
     if (watch->began_us == 0)
         watch->began_us = clock_real_us(all->settings.clock);
     return watch->began_us;
@@ -87,16 +81,12 @@ dependency_target_watch_began(struct dependency_targets *all,
 /* ---- Elements ---- */
 
 static const struct object *
-find_job(const struct dependency_targets *all,
-         const struct dependency_target *t)
+find_job(const struct dependency_targets *all, const struct dependency_target *t)
 {
-    const struct object *object = object_cache_find(all->settings.cache,
-                                                    &job_kind,
-                                                    t->namespace,
-                                                    t->name);
+    const struct object *object =
+        object_cache_find(all->settings.cache, &job_kind, t->namespace, t->name);
 
-    return object != NULL && strcmp(object->meta->uid, t->uid) == 0 ? object
-                                                                    : NULL;
+    return object != NULL && strcmp(object->meta->uid, t->uid) == 0 ? object : NULL;
 }
 
 static void
@@ -113,17 +103,13 @@ close_elements(struct dependency_targets *all, struct dependency_target *t)
     if (t->elements == NULL)
         return;
     t->is_read = false; /* read again: the states are final now */
-    element_ends_close(t->elements,
-                       t->state == JOB_STATE_COMPLETED,
-                       t->is_gone);
+    element_ends_close(t->elements, t->state == JOB_STATE_COMPLETED, t->is_gone);
     look_at_elements(all, t);
 }
 
 /* A requeue makes ended elements run again, so their record is read again. */
 static void
-read_anew(struct dependency_targets *all,
-          struct dependency_target *t,
-          const struct job *job)
+read_anew(struct dependency_targets *all, struct dependency_target *t, const struct job *job)
 {
     element_ends_reset(t->elements);
     free(t->cancelled);
@@ -135,9 +121,7 @@ read_anew(struct dependency_targets *all,
 }
 
 static void
-follow_elements(struct dependency_targets *all,
-                struct dependency_target *t,
-                const struct job *job)
+follow_elements(struct dependency_targets *all, struct dependency_target *t, const struct job *job)
 {
     const bool was_known = t->elements->is_known;
 
@@ -150,8 +134,7 @@ follow_elements(struct dependency_targets *all,
 }
 
 void
-dependency_target_need_elements(struct dependency_targets *all,
-                                struct dependency_target *t)
+dependency_target_need_elements(struct dependency_targets *all, struct dependency_target *t)
 {
     const struct object *object = find_job(all, t);
 
@@ -167,28 +150,24 @@ dependency_target_need_elements(struct dependency_targets *all,
 }
 
 struct task_watch *
-dependency_target_watch(struct dependency_targets *all,
-                        struct dependency_target *t,
+dependency_target_watch(struct dependency_targets *all, struct dependency_target *t,
                         const struct job_dependency *d)
 {
     struct task_watch *watch;
 
     dependency_target_need_elements(all, t);
     if (t->watches == NULL) {
-        t->watches = task_watches_new(all->settings.watch_changed,
-                                      all->settings.context);
+        t->watches = task_watches_new(all->settings.watch_changed, all->settings.context);
         element_pods_see_starts(all->settings.cache, t->uid, t->elements);
     }
-    watch =
-        task_watches_get(t->watches, job_dependency_type_of(d->type), d->tasks);
+    watch = task_watches_get(t->watches, job_dependency_type_of(d->type), d->tasks);
     t->n_watching++;
     task_watches_look(t->watches, watch, t->elements);
     return watch;
 }
 
 void
-dependency_target_unwatch(struct dependency_targets *all,
-                          struct dependency_target *t,
+dependency_target_unwatch(struct dependency_targets *all, struct dependency_target *t,
                           struct task_watch *watch)
 {
     t->n_watching--;
@@ -215,10 +194,7 @@ find_began(const struct dependency_targets *all, const struct job *job)
     const struct job_run *run = job->status.last_run;
     int64_t began_us = run != NULL ? run->started_at_us : 0;
 
-    object_cache_visit_owned(all->settings.cache,
-                             job->meta.uid,
-                             find_start,
-                             &began_us);
+    object_cache_visit_owned(all->settings.cache, job->meta.uid, find_start, &began_us);
     if (began_us == 0)
         began_us = job_ended_at_us(job);
     return began_us != 0 ? began_us : clock_real_us(all->settings.clock);
@@ -240,25 +216,22 @@ has_started(const struct job *job)
 }
 
 void
-dependency_target_see(struct dependency_targets *all,
-                      struct dependency_target *t,
+dependency_target_see(struct dependency_targets *all, struct dependency_target *t,
                       const struct object *object)
 {
     const struct job *job = job_of(object);
     enum dependency_stage stage = job_is_finished(job) ? DEPENDENCY_STAGE_ENDED
-                                  : has_started(job) ? DEPENDENCY_STAGE_STARTED
-                                                     : DEPENDENCY_STAGE_WAITS;
+                                  : has_started(job)   ? DEPENDENCY_STAGE_STARTED
+                                                       : DEPENDENCY_STAGE_WAITS;
 
     if (t->elements != NULL)
         follow_elements(all, t, job);
     if (stage <= t->stage)
         return; /* a started job stays so, though its pods may wait again */
-    if (t->stage < DEPENDENCY_STAGE_STARTED
-        && stage >= DEPENDENCY_STAGE_STARTED)
+    if (t->stage < DEPENDENCY_STAGE_STARTED && stage >= DEPENDENCY_STAGE_STARTED)
         t->began_us = find_began(all, job);
     t->stage = stage;
-    t->state =
-        stage == DEPENDENCY_STAGE_ENDED ? job_find_state(job) : JOB_STATE_NONE;
+    t->state = stage == DEPENDENCY_STAGE_ENDED ? job_find_state(job) : JOB_STATE_NONE;
     if (stage == DEPENDENCY_STAGE_ENDED)
         close_elements(all, t);
     all->settings.changed(t, all->settings.context);
@@ -268,15 +241,12 @@ dependency_target_see(struct dependency_targets *all,
  * end counts.
  */
 void
-dependency_target_settle(struct dependency_targets *all,
-                         struct dependency_target *t,
-                         enum job_state state,
-                         int64_t began_us)
+dependency_target_settle(struct dependency_targets *all, struct dependency_target *t,
+                         enum job_state state, int64_t began_us)
 {
     if (t->stage != DEPENDENCY_STAGE_ENDED) {
         if (t->stage < DEPENDENCY_STAGE_STARTED)
-            t->began_us =
-                began_us != 0 ? began_us : clock_real_us(all->settings.clock);
+            t->began_us = began_us != 0 ? began_us : clock_real_us(all->settings.clock);
         t->stage = DEPENDENCY_STAGE_ENDED;
         t->state = state != JOB_STATE_NONE ? state : JOB_STATE_CANCELLED;
     }
@@ -288,8 +258,7 @@ dependency_target_settle(struct dependency_targets *all,
 /* ---- Questions to history ---- */
 
 static struct ends_question *
-begin_question(struct dependency_targets *all,
-               const struct dependency_target *t,
+begin_question(struct dependency_targets *all, const struct dependency_target *t,
                const struct task_watch *watch)
 {
     struct ends_question *question = xnew(struct ends_question);
@@ -304,9 +273,7 @@ begin_question(struct dependency_targets *all,
 static struct dependency_target *
 find_asked(const struct ends_question *question)
 {
-    return question->asker != NULL
-               ? map_find(question->asker->targets, question->uid)
-               : NULL;
+    return question->asker != NULL ? map_find(question->asker->targets, question->uid) : NULL;
 }
 
 static void
@@ -322,8 +289,7 @@ static enum job_state
 read_state(const struct client_reply *reply)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *answer =
-        json_parse(arena, reply->text, reply->length, NULL, NULL);
+    struct json *answer = json_parse(arena, reply->text, reply->length, NULL, NULL);
 
     return job_state_of_name(json_get_text(answer, "state"));
 }
@@ -358,21 +324,16 @@ on_tasks_end(const struct client_reply *reply, void *context)
     struct dependency_targets *all = question->asker;
     struct dependency_target *t = find_asked(question);
     struct task_watch *watch =
-        t != NULL && t->watches != NULL
-            ? task_watches_find(t->watches, question->watch)
-            : NULL;
+        t != NULL && t->watches != NULL ? task_watches_find(t->watches, question->watch) : NULL;
 
     if (watch != NULL) {
         watch->is_asked = false;
         if (reply->code == 200 || reply->code == 404) {
-            enum job_state state =
-                reply->code == 200 ? read_state(reply) : JOB_STATE_CANCELLED;
+            enum job_state state = reply->code == 200 ? read_state(reply) : JOB_STATE_CANCELLED;
 
             t->is_gone = true;
-            task_watches_settle(t->watches,
-                                watch,
-                                state != JOB_STATE_NONE ? state
-                                                        : JOB_STATE_CANCELLED);
+            task_watches_settle(t->watches, watch,
+                                state != JOB_STATE_NONE ? state : JOB_STATE_CANCELLED);
         } else {
             all->settings.watch_changed(watch, all->settings.context);
         }
@@ -381,15 +342,11 @@ on_tasks_end(const struct client_reply *reply, void *context)
 }
 
 static void
-ask(struct dependency_targets *all,
-    const struct dependency_target *t,
-    struct task_watch *watch)
+ask(struct dependency_targets *all, const struct dependency_target *t, struct task_watch *watch)
 {
-    CLEANUP_FREE char *query = xasprintf("uid=%s&id=%" PRId64 "%s%s",
-                                         t->uid,
-                                         t->id,
-                                         watch != NULL ? "&tasks=" : "",
-                                         watch != NULL ? watch->tasks : "");
+    CLEANUP_FREE char *query =
+        xasprintf("uid=%s&id=%" PRId64 "%s%s", t->uid, t->id, watch != NULL ? "&tasks=" : "",
+                  watch != NULL ? watch->tasks : "");
     const struct client_request request = {
         .verb = CLIENT_GET,
         .kind = &job_kind,
@@ -400,16 +357,12 @@ ask(struct dependency_targets *all,
         .raw = true,
     };
 
-    client_call(all->settings.client,
-                NULL,
-                &request,
-                watch != NULL ? on_tasks_end : on_end,
+    client_call(all->settings.client, NULL, &request, watch != NULL ? on_tasks_end : on_end,
                 begin_question(all, t, watch));
 }
 
 void
-dependency_target_ask(struct dependency_targets *all,
-                      struct dependency_target *t)
+dependency_target_ask(struct dependency_targets *all, struct dependency_target *t)
 {
     if (t->is_asked || t->stage != DEPENDENCY_STAGE_UNKNOWN || !all->has_started
         || list_is_empty(&t->edges))
@@ -419,12 +372,10 @@ dependency_target_ask(struct dependency_targets *all,
 }
 
 bool
-dependency_target_ask_of_watch(struct dependency_targets *all,
-                               struct dependency_target *t,
+dependency_target_ask_of_watch(struct dependency_targets *all, struct dependency_target *t,
                                struct task_watch *watch)
 {
-    const bool is_missing =
-        t->stage == DEPENDENCY_STAGE_UNKNOWN || t->elements->is_lost;
+    const bool is_missing = t->stage == DEPENDENCY_STAGE_UNKNOWN || t->elements->is_lost;
 
     if (!is_missing || watch->ended != JOB_STATE_NONE)
         return element_ends_needs_load(t->elements);
@@ -447,11 +398,9 @@ on_elements(const struct client_reply *reply, void *context)
     const struct object *job;
 
     if (t != NULL && t->elements != NULL && --t->n_reading == 0) {
-        t->is_read =
-            reply->code == 200 && reply->text != NULL
-            && element_ends_load(
-                t->elements,
-                json_parse(arena, reply->text, reply->length, NULL, NULL));
+        t->is_read = reply->code == 200 && reply->text != NULL
+                     && element_ends_load(
+                         t->elements, json_parse(arena, reply->text, reply->length, NULL, NULL));
         job = find_job(all, t);
         if (t->is_read && t->watches != NULL && job != NULL)
             (void)see_cancelled(all, t, job_of(job));
@@ -462,8 +411,7 @@ on_elements(const struct client_reply *reply, void *context)
 }
 
 void
-dependency_target_read_elements(struct dependency_targets *all,
-                                struct dependency_target *t)
+dependency_target_read_elements(struct dependency_targets *all, struct dependency_target *t)
 {
     const struct client_request request = {
         .verb = CLIENT_GET,
@@ -475,16 +423,11 @@ dependency_target_read_elements(struct dependency_targets *all,
         .raw = true,
     };
 
-    if (t->is_read || t->is_gone || !all->has_started
-        || !element_ends_needs_load(t->elements))
+    if (t->is_read || t->is_gone || !all->has_started || !element_ends_needs_load(t->elements))
         return;
     t->is_read = true;
     t->n_reading++;
-    client_call(all->settings.client,
-                NULL,
-                &request,
-                on_elements,
-                begin_question(all, t, NULL));
+    client_call(all->settings.client, NULL, &request, on_elements, begin_question(all, t, NULL));
 }
 
 /* ---- Life ---- */
@@ -496,8 +439,7 @@ dependency_targets_find(const struct dependency_targets *all, const char *uid)
 }
 
 struct dependency_target *
-dependency_targets_get(struct dependency_targets *all,
-                       const struct job_dependency *dependency)
+dependency_targets_get(struct dependency_targets *all, const struct job_dependency *dependency)
 {
     struct dependency_target *t = map_find(all->targets, dependency->uid);
     const struct object *object;
@@ -530,8 +472,7 @@ free_target(struct dependency_target *t)
 }
 
 void
-dependency_targets_release(struct dependency_targets *all,
-                           struct dependency_target *t)
+dependency_targets_release(struct dependency_targets *all, struct dependency_target *t)
 {
     if (!list_is_empty(&t->edges) || t->n_watching > 0)
         return;

@@ -40,9 +40,9 @@ struct dependency_target {
                         * element */
     enum dependency_stage stage;
     enum job_state state; /* after it has ended */
-    int64_t began_us; /* real time: start of its first process, or its end if
+    int64_t began_us;     /* real time: start of its first process, or its end if
                        * none started */
-    bool is_gone;     /* waiters write its end into their status */
+    bool is_gone;         /* waiters write its end into their status */
     bool is_asked;
     bool is_read; /* or being read */
     unsigned n_reading;
@@ -75,39 +75,31 @@ struct dependency_targets *
 dependency_targets_new(const struct dependency_targets_settings *settings)
     OWNED_BY(dependency_targets_free);
 void dependency_targets_start(struct dependency_targets *all);
-struct dependency_target *
-dependency_targets_find(const struct dependency_targets *all, const char *uid);
-struct dependency_target *
-dependency_targets_get(struct dependency_targets *all,
-                       const struct job_dependency *dependency);
-void dependency_targets_release(struct dependency_targets *all,
-                                struct dependency_target *target);
+struct dependency_target *dependency_targets_find(const struct dependency_targets *all,
+                                                  const char *uid);
+struct dependency_target *dependency_targets_get(struct dependency_targets *all,
+                                                 const struct job_dependency *dependency);
+void dependency_targets_release(struct dependency_targets *all, struct dependency_target *target);
 
 /* Change. See: the Job was added or changed. See_pod: a pod of the Job was.
  * Settle: the Job is gone, it ended in `state` (NONE: not known; taken as
  * cancelled) and began at `began_us`, real time (0: not known; taken as now).
  */
-void dependency_target_see(struct dependency_targets *all,
-                           struct dependency_target *target,
+void dependency_target_see(struct dependency_targets *all, struct dependency_target *target,
                            const struct object *job);
-void dependency_target_see_pod(struct dependency_target *target,
-                               const struct object *pod);
-void dependency_target_settle(struct dependency_targets *all,
-                              struct dependency_target *target,
-                              enum job_state state,
-                              int64_t began_us);
+void dependency_target_see_pod(struct dependency_target *target, const struct object *pod);
+void dependency_target_settle(struct dependency_targets *all, struct dependency_target *target,
+                              enum job_state state, int64_t began_us);
 
 /* Need_elements: a job waits for elements of the array. Watch: a job waits for
  * a list of its tasks; the watch reports when the list is decided.
  */
 void dependency_target_need_elements(struct dependency_targets *all,
                                      struct dependency_target *target);
-struct task_watch *
-dependency_target_watch(struct dependency_targets *all,
-                        struct dependency_target *target,
-                        const struct job_dependency *dependency);
-void dependency_target_unwatch(struct dependency_targets *all,
-                               struct dependency_target *target,
+struct task_watch *dependency_target_watch(struct dependency_targets *all,
+                                           struct dependency_target *target,
+                                           const struct job_dependency *dependency);
+void dependency_target_unwatch(struct dependency_targets *all, struct dependency_target *target,
                                struct task_watch *watch);
 
 /* Ask sends a question to history if the state is not known and no question is
@@ -115,11 +107,9 @@ void dependency_target_unwatch(struct dependency_targets *all,
  * the caller has to ask again. Read_elements reads the store's record of the
  * elements, once.
  */
-void dependency_target_ask(struct dependency_targets *all,
-                           struct dependency_target *target);
+void dependency_target_ask(struct dependency_targets *all, struct dependency_target *target);
 bool dependency_target_ask_of_watch(struct dependency_targets *all,
-                                    struct dependency_target *target,
-                                    struct task_watch *watch);
+                                    struct dependency_target *target, struct task_watch *watch);
 void dependency_target_read_elements(struct dependency_targets *all,
                                      struct dependency_target *target);
 

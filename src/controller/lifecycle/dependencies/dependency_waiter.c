@@ -26,9 +26,8 @@ judge_target(const struct edge *e)
         return e->watch->verdict;
     if (t->stage == DEPENDENCY_STAGE_ENDED)
         return job_dependency_judge_end(e->type, t->state);
-    return t->stage == DEPENDENCY_STAGE_STARTED && e->type == DEPENDENCY_AFTER
-               ? DEPENDENCY_IS_MET
-               : DEPENDENCY_WAITS;
+    return t->stage == DEPENDENCY_STAGE_STARTED && e->type == DEPENDENCY_AFTER ? DEPENDENCY_IS_MET
+                                                                               : DEPENDENCY_WAITS;
 }
 
 static void
@@ -91,16 +90,13 @@ waiter_leave(struct waiter *w TAKES, struct dependency_targets *all)
 static bool
 is_target(const struct job_dependency *dependency)
 {
-    return dependency->uid != NULL && dependency->namespace != NULL
-           && dependency->name != NULL && dependency->ended == NULL;
+    return dependency->uid != NULL && dependency->namespace != NULL && dependency->name != NULL
+           && dependency->ended == NULL;
 }
 
 static void
-watch_tasks(struct dependency_targets *all,
-            struct edge *e,
-            const struct job_dependency *dependency,
-            enum job_state noted,
-            int64_t began_us)
+watch_tasks(struct dependency_targets *all, struct edge *e, const struct job_dependency *dependency,
+            enum job_state noted, int64_t began_us)
 {
     struct dependency_target *t = e->target;
 
@@ -114,9 +110,7 @@ watch_tasks(struct dependency_targets *all,
 }
 
 static void
-follow_target(struct dependency_targets *all,
-              struct edge *e,
-              enum job_state noted,
+follow_target(struct dependency_targets *all, struct edge *e, enum job_state noted,
               int64_t began_us)
 {
     struct dependency_target *t = e->target;
@@ -133,9 +127,7 @@ follow_target(struct dependency_targets *all,
 }
 
 static void
-add_edge(struct dependency_targets *all,
-         struct waiter *w,
-         const struct job *job,
+add_edge(struct dependency_targets *all, struct waiter *w, const struct job *job,
          const struct job_dependency *dependency)
 {
     struct edge *e = &w->edges[w->n_edges++];
@@ -167,8 +159,7 @@ waiter_waits_by_element(const struct job *job)
 {
     const struct job_dependencies *all = job->spec.dependencies;
 
-    if (all == NULL || !job_is_array(job) || job_is_finished(job)
-        || job_dependencies_any(all))
+    if (all == NULL || !job_is_array(job) || job_is_finished(job) || job_dependencies_any(all))
         return false;
     for (unsigned i = 0; i < all->jobs.count; i++)
         if (job_dependency_type_of(all->jobs.items[i].type) == DEPENDENCY_CORR
@@ -183,12 +174,10 @@ is_edge(const struct edge *e, const struct job_dependency *dependency)
     if (e->type != job_dependency_type_of(dependency->type)
         || e->delay_us != dependency->delay_s * SECOND_US
         || (e->watch != NULL) != (dependency->tasks != NULL)
-        || (e->watch != NULL
-            && strcmp(e->watch->tasks, dependency->tasks) != 0))
+        || (e->watch != NULL && strcmp(e->watch->tasks, dependency->tasks) != 0))
         return false;
     return e->target != NULL
-               ? dependency->uid != NULL
-                     && strcmp(e->target->uid, dependency->uid) == 0
+               ? dependency->uid != NULL && strcmp(e->target->uid, dependency->uid) == 0
                : !is_target(dependency);
 }
 
@@ -207,9 +196,7 @@ waiter_is_current(const struct waiter *w, const struct job *job)
 }
 
 struct waiter *
-waiter_new(const char *key,
-           const struct job *job,
-           struct dependency_targets *all)
+waiter_new(const char *key, const struct job *job, struct dependency_targets *all)
 {
     const struct job_dependencies *jobs = job->spec.dependencies;
     struct waiter *w = xnew(struct waiter);

@@ -57,9 +57,8 @@ struct waiter {
  * Free is for when the targets were freed before.
  */
 void waiter_free(struct waiter *w);
-struct waiter *waiter_new(const char *key,
-                          const struct job *job,
-                          struct dependency_targets *all) OWNED_BY(waiter_free);
+struct waiter *waiter_new(const char *key, const struct job *job, struct dependency_targets *all)
+    OWNED_BY(waiter_free);
 void waiter_leave(struct waiter *w TAKES, struct dependency_targets *all);
 
 /* Is_decided: the verdict does not depend on the edges that still wait.

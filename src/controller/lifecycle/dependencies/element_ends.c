@@ -11,15 +11,12 @@
 #include "lib/json/json.h"
 
 void
-element_ends_read_tasks(struct arena *arena,
-                        const struct job *job,
-                        struct task_list *ret_tasks)
+element_ends_read_tasks(struct arena *arena, const struct job *job, struct task_list *ret_tasks)
 {
     struct error err = {0};
 
     /* The API server has validated the list. */
-    if (!job_is_array(job)
-        || task_list_parse(arena, job->spec.array->tasks, ret_tasks, &err) < 0)
+    if (!job_is_array(job) || task_list_parse(arena, job->spec.array->tasks, ret_tasks, &err) < 0)
         *ret_tasks = (struct task_list){0};
 }
 
@@ -72,9 +69,7 @@ element_ends_begin(struct element_ends *ends, int64_t index)
  * completed, and an ended one may run again.
  */
 void
-element_ends_see(struct element_ends *ends,
-                 int64_t index,
-                 enum element_state state)
+element_ends_see(struct element_ends *ends, int64_t index, enum element_state state)
 {
     index_set_remove(&ends->begun, index);
     index_set_remove(&ends->ok, index);
@@ -104,9 +99,7 @@ element_ends_load(struct element_ends *ends, const struct json *elements)
             return false;
         for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++)
             if (chunk.states[at] != ELEMENT_WAITING)
-                element_ends_see(ends,
-                                 first + at,
-                                 (enum element_state)chunk.states[at]);
+                element_ends_see(ends, first + at, (enum element_state)chunk.states[at]);
         for (size_t t = 0; t < chunk.n_tries; t++)
             if (chunk.tries[t].attempt > 0)
                 element_ends_begin(ends, chunk.tries[t].index);

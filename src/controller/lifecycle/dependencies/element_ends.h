@@ -50,13 +50,10 @@ void element_ends_follow(struct element_ends *ends, const struct job *job);
 bool element_ends_needs_load(const struct element_ends *ends);
 bool element_ends_load(struct element_ends *ends, const struct json *elements);
 void element_ends_begin(struct element_ends *ends, int64_t index);
-void element_ends_see(struct element_ends *ends,
-                      int64_t index,
-                      enum element_state state);
+void element_ends_see(struct element_ends *ends, int64_t index, enum element_state state);
 void element_ends_reset(struct element_ends *ends);
 void element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone);
 
 /* The tasks of a Job; an empty list if the Job is not an array. */
-void element_ends_read_tasks(struct arena *arena,
-                             const struct job *job,
+void element_ends_read_tasks(struct arena *arena, const struct job *job,
                              struct task_list *ret_tasks);

@@ -20,15 +20,13 @@ struct gate_parts {
 static enum job_dependency_verdict
 judge_task(const struct element_ends *ends, int64_t id)
 {
-    const int64_t index =
-        ends->tasks.total > 0 ? task_list_index(&ends->tasks, id) : -1;
+    const int64_t index = ends->tasks.total > 0 ? task_list_index(&ends->tasks, id) : -1;
 
     if (ends->tasks.total > 0 && index < 0)
         return DEPENDENCY_IS_NEVER_MET; /* there is no such task */
     if (ends->is_whole_ok || (index >= 0 && index_set_has(&ends->ok, index)))
         return DEPENDENCY_IS_MET;
-    if ((ends->is_over && ends->is_loaded)
-        || (index >= 0 && index_set_has(&ends->bad, index)))
+    if ((ends->is_over && ends->is_loaded) || (index >= 0 && index_set_has(&ends->bad, index)))
         return DEPENDENCY_IS_NEVER_MET;
     return DEPENDENCY_WAITS;
 }
@@ -127,10 +125,9 @@ find_run_end(const struct gate_parts *p, int64_t index)
         if (!is_same_list(&ends->tasks, &p->tasks))
             return index + 1;
         for (size_t k = 0; k < ARRAY_SIZE(sets); k++)
-            run_end = least(run_end,
-                            index_set_has(sets[k], index)
-                                ? index_set_gap(sets[k], index)
-                                : index_set_next(sets[k], index));
+            run_end =
+                least(run_end, index_set_has(sets[k], index) ? index_set_gap(sets[k], index)
+                                                             : index_set_next(sets[k], index));
     }
     return run_end;
 }
@@ -178,9 +175,7 @@ element_gate_add(struct element_gate *gate, const struct element_ends *ends)
 }
 
 bool
-element_gate_hear(struct element_gate *gate,
-                  const struct element_ends *ends,
-                  int64_t index)
+element_gate_hear(struct element_gate *gate, const struct element_ends *ends, int64_t index)
 {
     int64_t id, own;
 
@@ -205,6 +200,5 @@ element_gate_judge(const struct element_gate *gate)
 
     if (index_set_count(&gate->never) == total && total > 0)
         return DEPENDENCY_IS_NEVER_MET;
-    return index_set_count(&gate->waiting) == total ? DEPENDENCY_WAITS
-                                                    : DEPENDENCY_IS_MET;
+    return index_set_count(&gate->waiting) == total ? DEPENDENCY_WAITS : DEPENDENCY_IS_MET;
 }

@@ -29,7 +29,7 @@ struct job;
 struct element_gate {
     struct index_set waiting;
     struct index_set never; /* those of waiting that are never met */
-    int64_t freed_from; /* lowest index removed from waiting since the caller
+    int64_t freed_from;     /* lowest index removed from waiting since the caller
                          * last reset this; INT64_MAX: none */
     struct gate_parts *parts;
 };
@@ -40,14 +40,10 @@ struct element_gate {
  * element that is never met, after its state was recorded.
  */
 void element_gate_free(struct element_gate *gate);
-struct element_gate *element_gate_new(const struct job *job)
-    OWNED_BY(element_gate_free);
-void element_gate_add(struct element_gate *gate,
-                      const struct element_ends *ends);
+struct element_gate *element_gate_new(const struct job *job) OWNED_BY(element_gate_free);
+void element_gate_add(struct element_gate *gate, const struct element_ends *ends);
 void element_gate_complete(struct element_gate *gate);
-bool element_gate_hear(struct element_gate *gate,
-                       const struct element_ends *ends,
-                       int64_t index);
+bool element_gate_hear(struct element_gate *gate, const struct element_ends *ends, int64_t index);
 void element_gate_look_at_all(struct element_gate *gate);
 void element_gate_drop(struct element_gate *gate, int64_t index);
 

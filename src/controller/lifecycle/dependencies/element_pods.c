@@ -14,8 +14,7 @@
 int64_t
 element_pods_index(const struct object *pod)
 {
-    const char *text =
-        string_map_find(&pod->meta->annotations, ANNOTATION_INDEX);
+    const char *text = string_map_find(&pod->meta->annotations, ANNOTATION_INDEX);
 
     return text != NULL ? strtoll(text, NULL, 10) : -1;
 }
@@ -38,8 +37,7 @@ see_start(const struct object *pod, void *context)
 }
 
 void
-element_pods_see_starts(const struct object_cache *cache,
-                        const char *uid,
+element_pods_see_starts(const struct object_cache *cache, const char *uid,
                         struct element_ends *ends)
 {
     object_cache_visit_owned(cache, uid, see_start, ends);
@@ -64,9 +62,7 @@ least(int64_t a, int64_t b)
 
 /* Marks those indexes of a range as cancelled that are in none of the sets. */
 static void
-cancel_range(struct element_ends *ends,
-             const struct index_set *with_pod,
-             int64_t first,
+cancel_range(struct element_ends *ends, const struct index_set *with_pod, int64_t first,
              int64_t last)
 {
     const struct index_set *sets[] = {&ends->ok, &ends->bad, with_pod};
@@ -90,8 +86,7 @@ cancel_range(struct element_ends *ends,
 }
 
 static void
-cancel_tasks(struct element_ends *ends,
-             const struct index_set *with_pod,
+cancel_tasks(struct element_ends *ends, const struct index_set *with_pod,
              const struct task_range *r)
 {
     const int64_t first = task_list_index(&ends->tasks, r->first);
@@ -110,9 +105,7 @@ cancel_tasks(struct element_ends *ends,
 }
 
 void
-element_pods_see_cancelled(const struct object_cache *cache,
-                           const char *uid,
-                           const char *tasks,
+element_pods_see_cancelled(const struct object_cache *cache, const char *uid, const char *tasks,
                            struct element_ends *ends)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -120,8 +113,7 @@ element_pods_see_cancelled(const struct object_cache *cache,
     struct task_list list;
     struct error err = {0};
 
-    if (tasks == NULL || task_list_parse(arena, tasks, &list, &err) < 0
-        || list.total == 0)
+    if (tasks == NULL || task_list_parse(arena, tasks, &list, &err) < 0 || list.total == 0)
         return;
     object_cache_visit_owned(cache, uid, add_index, &with_pod);
     for (size_t i = 0; i < list.count; i++)
@@ -144,18 +136,14 @@ take_start(const struct object *pod, void *context)
     const int64_t index = element_pods_index(pod);
     const int64_t began_us = element_pods_start(pod);
 
-    if (index >= 0 && index < last->ends->tasks.total
-        && began_us > last->began_us
-        && task_list_index(last->tasks, task_list_at(&last->ends->tasks, index))
-               >= 0)
+    if (index >= 0 && index < last->ends->tasks.total && began_us > last->began_us
+        && task_list_index(last->tasks, task_list_at(&last->ends->tasks, index)) >= 0)
         last->began_us = began_us;
 }
 
 int64_t
-element_pods_last_start(const struct object_cache *cache,
-                        const char *uid,
-                        const struct element_ends *ends,
-                        const struct task_list *tasks)
+element_pods_last_start(const struct object_cache *cache, const char *uid,
+                        const struct element_ends *ends, const struct task_list *tasks)
 {
     struct last_start last = {ends, tasks, 0};
 

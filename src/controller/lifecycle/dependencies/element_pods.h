@@ -24,16 +24,11 @@ int64_t element_pods_start(const struct object *pod);
  * element of a task in `tasks` (may be NULL) that has no pod counts as
  * cancelled, since no event will report its end.
  */
-void element_pods_see_starts(const struct object_cache *cache,
-                             const char *uid,
+void element_pods_see_starts(const struct object_cache *cache, const char *uid,
                              struct element_ends *ends);
-void element_pods_see_cancelled(const struct object_cache *cache,
-                                const char *uid,
-                                const char *tasks,
-                                struct element_ends *ends);
+void element_pods_see_cancelled(const struct object_cache *cache, const char *uid,
+                                const char *tasks, struct element_ends *ends);
 
 /* When the last of these tasks started, us since the epoch; 0: no pod says. */
-int64_t element_pods_last_start(const struct object_cache *cache,
-                                const char *uid,
-                                const struct element_ends *ends,
-                                const struct task_list *tasks);
+int64_t element_pods_last_start(const struct object_cache *cache, const char *uid,
+                                const struct element_ends *ends, const struct task_list *tasks);

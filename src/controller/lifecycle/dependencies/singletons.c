@@ -40,12 +40,9 @@ struct singletons {
 static char *
 group_key(const struct job *job)
 {
-    const char *name =
-        string_map_find(&job->meta.annotations, ANNOTATION_JOB_NAME);
+    const char *name = string_map_find(&job->meta.annotations, ANNOTATION_JOB_NAME);
 
-    return xasprintf("%s\n%s",
-                     job_find_user(job),
-                     name != NULL ? name : job->meta.name);
+    return xasprintf("%s\n%s", job_find_user(job), name != NULL ? name : job->meta.name);
 }
 
 static void
@@ -69,10 +66,7 @@ static void
 sort(struct group *g)
 {
     if (!g->is_sorted && g->count > g->head)
-        qsort(g->members + g->head,
-              g->count - g->head,
-              sizeof(*g->members),
-              compare);
+        qsort(g->members + g->head, g->count - g->head, sizeof(*g->members), compare);
     g->is_sorted = true;
 }
 
@@ -89,12 +83,9 @@ find(struct group *g, int64_t id)
     const struct member wanted = {.id = id};
 
     sort(g);
-    return g->count > g->head ? bsearch(&wanted,
-                                        g->members + g->head,
-                                        g->count - g->head,
-                                        sizeof(wanted),
-                                        compare)
-                              : NULL;
+    return g->count > g->head
+               ? bsearch(&wanted, g->members + g->head, g->count - g->head, sizeof(wanted), compare)
+               : NULL;
 }
 
 /* Drops the ended members at the front if they are more than half; otherwise
@@ -106,9 +97,7 @@ make_room(struct group *g)
     if (g->count < g->room)
         return;
     if (g->head > g->count / 2) {
-        memmove(g->members,
-                g->members + g->head,
-                (g->count - g->head) * sizeof(*g->members));
+        memmove(g->members, g->members + g->head, (g->count - g->head) * sizeof(*g->members));
         g->count -= g->head;
         g->head = 0;
         return;
@@ -133,10 +122,8 @@ add(struct singletons *s, const struct object *object)
     object_key(object, key);
     make_room(g);
     g->is_sorted =
-        g->count == g->head
-        || (g->is_sorted && g->members[g->count - 1].id < job->status.id);
-    g->members[g->count++] =
-        (struct member){.id = job->status.id, .key = xstrdup(key)};
+        g->count == g->head || (g->is_sorted && g->members[g->count - 1].id < job->status.id);
+    g->members[g->count++] = (struct member){.id = job->status.id, .key = xstrdup(key)};
 }
 
 static void
@@ -164,8 +151,7 @@ drop(struct singletons *s, const struct job *job)
 static bool
 belongs(const struct object *object)
 {
-    return object != NULL && job_of(object)->status.id != 0
-           && !job_is_finished(job_of(object));
+    return object != NULL && job_of(object)->status.id != 0 && !job_is_finished(job_of(object));
 }
 
 static bool
@@ -178,9 +164,7 @@ is_renamed(const struct object *a, const struct object *b)
 }
 
 void
-singletons_see(struct singletons *s,
-               const struct object *old_job,
-               const struct object *new_job)
+singletons_see(struct singletons *s, const struct object *old_job, const struct object *new_job)
 {
     if (s->groups == NULL)
         return;
@@ -211,8 +195,7 @@ singletons_is_first(struct singletons *s, const struct object *job)
     if (g == NULL)
         return true;
     sort(g);
-    return g->head == g->count
-           || g->members[g->head].id >= job_of(job)->status.id;
+    return g->head == g->count || g->members[g->head].id >= job_of(job)->status.id;
 }
 
 void
@@ -230,9 +213,7 @@ singletons_free(struct singletons *s)
 }
 
 struct singletons *
-singletons_new(const struct object_cache *cache,
-               singletons_wake_fn *wake,
-               void *context)
+singletons_new(const struct object_cache *cache, singletons_wake_fn *wake, void *context)
 {
     struct singletons *s = xnew(struct singletons);
 

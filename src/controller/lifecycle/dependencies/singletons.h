@@ -21,16 +21,13 @@ struct singletons;
 /* Life. Wake is called for a job that may now be the oldest of its name. */
 typedef void singletons_wake_fn(const char *key, void *context);
 void singletons_free(struct singletons *singletons);
-struct singletons *singletons_new(const struct object_cache *cache,
-                                  singletons_wake_fn *wake,
+struct singletons *singletons_new(const struct object_cache *cache, singletons_wake_fn *wake,
                                   void *context) OWNED_BY(singletons_free);
 DEFINE_CLEANUP(struct singletons, singletons_free)
 
 /* Change: a Job was added, changed, or deleted (new_job NULL). */
-void singletons_see(struct singletons *singletons,
-                    const struct object *old_job,
+void singletons_see(struct singletons *singletons, const struct object *old_job,
                     const struct object *new_job);
 
 /* Look: whether the job is the oldest of its user and name. */
-bool singletons_is_first(struct singletons *singletons,
-                         const struct object *job);
+bool singletons_is_first(struct singletons *singletons, const struct object *job);

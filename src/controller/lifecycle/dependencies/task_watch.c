@@ -71,9 +71,7 @@ find_gap(const struct index_set *const *sets, size_t n, int64_t from)
  * watch waits for.
  */
 static int64_t
-find_open(const struct task_watch *w,
-          const struct element_ends *ends,
-          int64_t index)
+find_open(const struct task_watch *w, const struct element_ends *ends, int64_t index)
 {
     const struct index_set *sets[] = {&ends->ok, &ends->bad, &ends->begun};
 
@@ -117,11 +115,9 @@ pass_ended(struct task_watch *w, const struct element_ends *ends)
 
         if (index < 0 || open == index)
             return;
-        w->position = open >= ends->tasks.total
-                          ? w->list.total
-                          : find_position(&w->list,
-                                          w->position + 1,
-                                          task_list_at(&ends->tasks, open));
+        w->position = open >= ends->tasks.total ? w->list.total
+                                                : find_position(&w->list, w->position + 1,
+                                                                task_list_at(&ends->tasks, open));
     }
 }
 
@@ -139,16 +135,12 @@ find_end(const struct task_watch *w, const struct element_ends *ends)
     pass_ended(&look, ends);
     if (look.position == look.list.total)
         return JOB_STATE_COMPLETED;
-    index =
-        task_list_index(&ends->tasks, task_list_at(&look.list, look.position));
+    index = task_list_index(&ends->tasks, task_list_at(&look.list, look.position));
     if (index < 0)
         return JOB_STATE_CANCELLED; /* there is no such task */
-    if (index_set_has(&ends->bad, index)
-        && !index_set_has(&ends->cancelled, index))
+    if (index_set_has(&ends->bad, index) && !index_set_has(&ends->cancelled, index))
         return JOB_STATE_FAILED;
-    return ends->is_over || index_set_has(&ends->bad, index)
-               ? JOB_STATE_CANCELLED
-               : JOB_STATE_NONE;
+    return ends->is_over || index_set_has(&ends->bad, index) ? JOB_STATE_CANCELLED : JOB_STATE_NONE;
 }
 
 static enum job_dependency_verdict
@@ -162,12 +154,10 @@ judge(struct task_watch *w, const struct element_ends *ends)
         return DEPENDENCY_WAITS;
     pass_ended(w, ends);
     if (w->position < w->list.total && !ends->is_whole_ok) {
-        const int64_t index =
-            task_list_index(&ends->tasks, task_list_at(&w->list, w->position));
+        const int64_t index = task_list_index(&ends->tasks, task_list_at(&w->list, w->position));
 
         const bool is_bad =
-            index < 0
-            || (w->type == DEPENDENCY_OK && index_set_has(&ends->bad, index));
+            index < 0 || (w->type == DEPENDENCY_OK && index_set_has(&ends->bad, index));
 
         if (!is_bad && (!ends->is_over || !is_read))
             return DEPENDENCY_WAITS;
@@ -178,9 +168,7 @@ judge(struct task_watch *w, const struct element_ends *ends)
 }
 
 static void
-set_verdict(struct task_watches *all,
-            struct task_watch *w,
-            enum job_dependency_verdict verdict)
+set_verdict(struct task_watches *all, struct task_watch *w, enum job_dependency_verdict verdict)
 {
     if (verdict == w->verdict)
         return;
@@ -191,17 +179,13 @@ set_verdict(struct task_watches *all,
 /* ---- Changes ---- */
 
 void
-task_watches_look(struct task_watches *all,
-                  struct task_watch *w,
-                  const struct element_ends *ends)
+task_watches_look(struct task_watches *all, struct task_watch *w, const struct element_ends *ends)
 {
     const enum job_dependency_verdict verdict = judge(w, ends);
 
     leave_index(all, w);
-    if (verdict == DEPENDENCY_WAITS && ends->is_known
-        && w->position < w->list.total) {
-        const int64_t index =
-            task_list_index(&ends->tasks, task_list_at(&w->list, w->position));
+    if (verdict == DEPENDENCY_WAITS && ends->is_known && w->position < w->list.total) {
+        const int64_t index = task_list_index(&ends->tasks, task_list_at(&w->list, w->position));
 
         if (index >= 0)
             stand_at(all, w, index);
@@ -210,9 +194,7 @@ task_watches_look(struct task_watches *all,
 }
 
 void
-task_watches_settle(struct task_watches *all,
-                    struct task_watch *w,
-                    enum job_state state)
+task_watches_settle(struct task_watches *all, struct task_watch *w, enum job_state state)
 {
     leave_index(all, w);
     w->ended = state;
@@ -220,9 +202,7 @@ task_watches_settle(struct task_watches *all,
 }
 
 void
-task_watches_hear(struct task_watches *all,
-                  const struct element_ends *ends,
-                  int64_t index)
+task_watches_hear(struct task_watches *all, const struct element_ends *ends, int64_t index)
 {
     char text[DECIMAL_SIZE];
     struct list *here = map_find(all->by_index, decimal_of(index, text));
@@ -242,8 +222,7 @@ task_watches_hear(struct task_watches *all,
 }
 
 void
-task_watches_look_at_all(struct task_watches *all,
-                         const struct element_ends *ends)
+task_watches_look_at_all(struct task_watches *all, const struct element_ends *ends)
 {
     struct task_watch *w;
     size_t at = 0;
@@ -257,9 +236,7 @@ task_watches_look_at_all(struct task_watches *all,
 }
 
 struct task_watch *
-task_watches_get(struct task_watches *all,
-                 enum job_dependency_type type,
-                 const char *tasks)
+task_watches_get(struct task_watches *all, enum job_dependency_type type, const char *tasks)
 {
     CLEANUP_FREE char *key = xasprintf("%d %s", (int)type, tasks);
     struct task_watch *w = map_find(all->by_key, key);
@@ -303,9 +280,8 @@ task_watches_drop(struct task_watches *all, struct task_watch *w)
 enum job_state
 task_watch_end(const struct task_watch *w)
 {
-    return w->ended == JOB_STATE_NONE && w->verdict == DEPENDENCY_IS_MET
-               ? JOB_STATE_COMPLETED
-               : w->ended;
+    return w->ended == JOB_STATE_NONE && w->verdict == DEPENDENCY_IS_MET ? JOB_STATE_COMPLETED
+                                                                         : w->ended;
 }
 
 struct task_watch *
@@ -315,9 +291,7 @@ task_watches_find(const struct task_watches *all, const char *key)
 }
 
 bool
-task_watches_next(const struct task_watches *all,
-                  size_t *at,
-                  struct task_watch **ret_watch)
+task_watches_next(const struct task_watches *all, size_t *at, struct task_watch **ret_watch)
 {
     void *watch;
 

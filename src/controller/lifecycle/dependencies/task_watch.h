@@ -48,8 +48,7 @@ typedef void task_watch_changed_fn(struct task_watch *watch, void *context);
 
 /* Life of all watches of one array. */
 void task_watches_free(struct task_watches *all);
-struct task_watches *task_watches_new(task_watch_changed_fn *changed,
-                                      void *context)
+struct task_watches *task_watches_new(task_watch_changed_fn *changed, void *context)
     OWNED_BY(task_watches_free);
 
 /* Change. Get returns the watch, or a new one that is not judged yet. Drop: no
@@ -57,28 +56,18 @@ struct task_watches *task_watches_new(task_watch_changed_fn *changed,
  * more events follow. Look judges one watch. Hear: the element at `index` has
  * changed. Look_at_all judges all watches again, also decided ones.
  */
-struct task_watch *task_watches_get(struct task_watches *all,
-                                    enum job_dependency_type type,
+struct task_watch *task_watches_get(struct task_watches *all, enum job_dependency_type type,
                                     const char *tasks);
 void task_watches_drop(struct task_watches *all, struct task_watch *watch);
-void task_watches_settle(struct task_watches *all,
-                         struct task_watch *watch,
-                         enum job_state state);
-void task_watches_look(struct task_watches *all,
-                       struct task_watch *watch,
+void task_watches_settle(struct task_watches *all, struct task_watch *watch, enum job_state state);
+void task_watches_look(struct task_watches *all, struct task_watch *watch,
                        const struct element_ends *ends);
-void task_watches_hear(struct task_watches *all,
-                       const struct element_ends *ends,
-                       int64_t index);
-void task_watches_look_at_all(struct task_watches *all,
-                              const struct element_ends *ends);
+void task_watches_hear(struct task_watches *all, const struct element_ends *ends, int64_t index);
+void task_watches_look_at_all(struct task_watches *all, const struct element_ends *ends);
 
 /* Look. End: the state in which the tasks ended; Completed if they only had to
  * begin and have begun; NONE if nothing is decided.
  */
 enum job_state task_watch_end(const struct task_watch *watch);
-struct task_watch *task_watches_find(const struct task_watches *all,
-                                     const char *key);
-bool task_watches_next(const struct task_watches *all,
-                       size_t *at,
-                       struct task_watch **ret_watch);
+struct task_watch *task_watches_find(const struct task_watches *all, const char *key);
+bool task_watches_next(const struct task_watches *all, size_t *at, struct task_watch **ret_watch);

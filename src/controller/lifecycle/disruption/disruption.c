@@ -48,9 +48,7 @@ schedule_sync(struct disruption *d, const struct object *budget)
 }
 
 static void
-on_budget(UNUSED const struct object *old_object,
-          const struct object *new_object,
-          void *context)
+on_budget(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     if (new_object != NULL)
         schedule_sync(context, new_object);
@@ -72,17 +70,12 @@ look_if_selected(const struct object *budget, void *context)
 }
 
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct disruption *d = context;
     struct disruption_change c = {d, old_object, new_object};
 
-    object_cache_visit(d->cache,
-                       &pod_disruption_budget_kind,
-                       look_if_selected,
-                       &c);
+    object_cache_visit(d->cache, &pod_disruption_budget_kind, look_if_selected, &c);
 }
 
 static void
@@ -96,18 +89,13 @@ look_if_of_namespace(const struct object *budget, void *context)
 
 /* A change of a Job may change how many pods it runs at a time. */
 static void
-on_job(UNUSED const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_job(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     struct disruption *d = context;
     struct disruption_change c = {.d = d, .after = new_object};
 
     if (new_object != NULL)
-        object_cache_visit(d->cache,
-                           &pod_disruption_budget_kind,
-                           look_if_of_namespace,
-                           &c);
+        object_cache_visit(d->cache, &pod_disruption_budget_kind, look_if_of_namespace, &c);
 }
 
 static void
@@ -127,30 +115,22 @@ written(const struct client_reply *reply, void *context)
 
     if (has_failed)
         log_debug("the budget '%s': %s, trying again", w->key, err.text);
-    workqueue_done(w->d->queue,
-                   w->key,
-                   has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+    workqueue_done(w->d->queue, w->key, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
     writing_free(w);
 }
 
 static void
-write_status(struct disruption *d,
-             const char *key,
-             const struct object *budget,
-             struct arena *arena TAKES,
-             struct json *body)
+write_status(struct disruption *d, const char *key, const struct object *budget,
+             struct arena *arena TAKES, struct json *body)
 {
     struct disruption_write *w = xnew(struct disruption_write);
 
     list_add_last(&d->writings, &w->link);
     w->d = d;
     w->key = xstrdup(key);
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "resourceVersion",
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "resourceVersion",
                     budget->meta->resource_version);
-    w->call = client_call(d->client,
-                          arena,
+    w->call = client_call(d->client, arena,
                           &(struct client_request){
                               .verb = CLIENT_MERGE_PATCH,
                               .kind = budget->kind,
@@ -159,8 +139,7 @@ write_status(struct disruption *d,
                               .subresource = "status",
                               .body = body,
                           },
-                          written,
-                          w);
+                          written, w);
 }
 
 struct counting {
@@ -180,10 +159,7 @@ count_pod(const struct object *pod, void *context)
         return;
     owner = meta_controller_of(pod->meta, &job_kind);
     if (owner != NULL)
-        job = object_cache_find(c->d->cache,
-                                &job_kind,
-                                pod->meta->namespace,
-                                owner->name);
+        job = object_cache_find(c->d->cache, &job_kind, pod->meta->namespace, owner->name);
     if (job != NULL && !meta_is_controlled_by(pod->meta, job))
         job = NULL;
     disruption_counts_add(c->counts, pod, job);
@@ -193,8 +169,7 @@ static void
 work_on_budget(const char *key, void *context)
 {
     struct disruption *d = context;
-    const struct object *budget =
-        object_cache_find_key(d->cache, &pod_disruption_budget_kind, key);
+    const struct object *budget = object_cache_find_key(d->cache, &pod_disruption_budget_kind, key);
     struct counting c = {d, budget, NULL};
     struct arena *arena;
     struct json *body;
@@ -234,9 +209,7 @@ on_synced(void *context)
 }
 
 struct disruption *
-disruption_new(struct loop *loop,
-               struct client *client,
-               struct object_cache *cache,
+disruption_new(struct loop *loop, struct client *client, struct object_cache *cache,
                struct clock *clock)
 {
     struct disruption *d = xnew(struct disruption);
@@ -260,8 +233,7 @@ disruption_free(struct disruption *d)
         return;
     list_foreach_safe(link, &d->writings)
     {
-        struct disruption_write *w =
-            container_of(link, struct disruption_write, link);
+        struct disruption_write *w = container_of(link, struct disruption_write, link);
 
         client_cancel(w->call);
         writing_free(w);

@@ -18,9 +18,7 @@ struct loop;
 struct object_cache;
 
 void disruption_free(struct disruption *d);
-struct disruption *disruption_new(struct loop *loop,
-                                  struct client *client,
-                                  struct object_cache *cache,
-                                  struct clock *clock)
+struct disruption *disruption_new(struct loop *loop, struct client *client,
+                                  struct object_cache *cache, struct clock *clock)
     OWNED_BY(disruption_free);
 DEFINE_CLEANUP(struct disruption, disruption_free)

@@ -68,19 +68,15 @@ disruption_selects(const struct object *budget, const struct object *pod)
 static int64_t
 scale_of(const struct job *job)
 {
-    int64_t parallel =
-        job->spec.parallelism != NULL ? *job->spec.parallelism : 1;
-    int64_t left = job->spec.completions != NULL
-                       ? *job->spec.completions - job->status.succeeded
-                       : parallel;
+    int64_t parallel = job->spec.parallelism != NULL ? *job->spec.parallelism : 1;
+    int64_t left =
+        job->spec.completions != NULL ? *job->spec.completions - job->status.succeeded : parallel;
 
     return left < parallel ? left : parallel;
 }
 
 static void
-add_scale(struct disruption_counts *t,
-          const struct object *pod,
-          const struct object *job)
+add_scale(struct disruption_counts *t, const struct object *pod, const struct object *job)
 {
     if (job == NULL) {
         t->scale += !pod_is_finished(pod_of(pod));
@@ -104,8 +100,7 @@ is_ready(const struct pod *pod)
 static bool
 is_disrupted(struct disruption_counts *t, const char *name)
 {
-    const struct json *at =
-        json_get(json_get(t->status, "disruptedPods"), name);
+    const struct json *at = json_get(json_get(t->status, "disruptedPods"), name);
     int64_t at_us, until_us;
 
     if (at == NULL || time_parse(json_text(at), &at_us) < 0)
@@ -120,14 +115,12 @@ is_disrupted(struct disruption_counts *t, const char *name)
 }
 
 void
-disruption_counts_add(struct disruption_counts *t,
-                      const struct object *pod,
+disruption_counts_add(struct disruption_counts *t, const struct object *pod,
                       const struct object *job)
 {
     t->pods++;
     add_scale(t, pod, job);
-    if (pod->meta->deleted_at_us == 0 && !is_disrupted(t, pod->meta->name)
-        && is_ready(pod_of(pod)))
+    if (pod->meta->deleted_at_us == 0 && !is_disrupted(t, pod->meta->name) && is_ready(pod_of(pod)))
         t->healthy++;
 }
 
@@ -181,18 +174,14 @@ is_right(const struct disruption_counts *t, const struct numbers *n)
     const struct pod_disruption_budget *b = t->budget;
     const struct json *before = json_get(t->status, "disruptedPods");
 
-    return b->observed_generation == b->meta.generation
-           && b->observed_generation > 0 && b->disruptions_allowed == n->allowed
-           && b->current_healthy == t->healthy
-           && b->desired_healthy == n->desired
-           && b->expected_pods == n->expected
+    return b->observed_generation == b->meta.generation && b->observed_generation > 0
+           && b->disruptions_allowed == n->allowed && b->current_healthy == t->healthy
+           && b->desired_healthy == n->desired && b->expected_pods == n->expected
            && json_count(before) == json_count(t->disrupted);
 }
 
 static struct json *
-condition(const struct disruption_counts *t,
-          struct arena *arena,
-          const struct numbers *n)
+condition(const struct disruption_counts *t, struct arena *arena, const struct numbers *n)
 {
     struct json *c = json_object(arena), *list = json_array(arena);
     const char *value = n->allowed > 0 ? "True" : "False";
@@ -205,15 +194,9 @@ condition(const struct disruption_counts *t,
     json_set_string(arena, c, "type", "DisruptionAllowed");
     json_set_string(arena, c, "status", value);
     json_set_int(arena, c, "observedGeneration", t->budget->meta.generation);
-    json_set_string(
-        arena,
-        c,
-        "lastTransitionTime",
-        since != NULL && was != NULL && strcmp(was, value) == 0 ? since : now);
-    json_set_string(arena,
-                    c,
-                    "reason",
-                    n->allowed > 0 ? "SufficientPods" : "InsufficientPods");
+    json_set_string(arena, c, "lastTransitionTime",
+                    since != NULL && was != NULL && strcmp(was, value) == 0 ? since : now);
+    json_set_string(arena, c, "reason", n->allowed > 0 ? "SufficientPods" : "InsufficientPods");
     json_set_string(arena, c, "message", "");
     json_append(arena, list, c);
     return list;
@@ -233,9 +216,7 @@ disrupted_patch(const struct disruption_counts *t, struct arena *arena)
 }
 
 struct json *
-disruption_plan(const struct disruption_counts *t,
-                struct arena *arena,
-                int64_t *ret_wake_us)
+disruption_plan(const struct disruption_counts *t, struct arena *arena, int64_t *ret_wake_us)
 {
     struct numbers n = count(t);
     struct json *body, *status;
@@ -245,10 +226,7 @@ disruption_plan(const struct disruption_counts *t,
         return NULL;
     body = json_object(arena);
     status = json_make_object(arena, body, "status");
-    json_set_int(arena,
-                 status,
-                 "observedGeneration",
-                 t->budget->meta.generation);
+    json_set_int(arena, status, "observedGeneration", t->budget->meta.generation);
     json_set_int(arena, status, "disruptionsAllowed", n.allowed);
     json_set_int(arena, status, "currentHealthy", t->healthy);
     json_set_int(arena, status, "desiredHealthy", n.desired);

@@ -39,8 +39,7 @@ struct garbage_collector {
 static bool
 is_followed(const struct kind *kind)
 {
-    return kind->stored_as == NULL
-           && !(kind->flags & (KIND_TRANSIENT | KIND_VOLATILE));
+    return kind->stored_as == NULL && !(kind->flags & (KIND_TRANSIENT | KIND_VOLATILE));
 }
 
 /* Namespaces are left out: nothing owns a namespace, and a namespace owns at
@@ -66,9 +65,7 @@ place_of(const struct kind *kind)
  * they need more than the pods of one Job.
  */
 static void
-visit_all(const struct garbage_collector *c,
-          object_cache_visit_fn *visit,
-          void *context)
+visit_all(const struct garbage_collector *c, object_cache_visit_fn *visit, void *context)
 {
     for (unsigned i = 0; i < n_kinds; i++)
         if (owns_and_is_owned(kinds[i]) && kinds[i] != &pod_kind)
@@ -76,10 +73,8 @@ visit_all(const struct garbage_collector *c,
 }
 
 static void
-visit_dependents(const struct garbage_collector *c,
-                 const struct object *owner,
-                 object_cache_visit_fn *visit,
-                 void *context)
+visit_dependents(const struct garbage_collector *c, const struct object *owner,
+                 object_cache_visit_fn *visit, void *context)
 {
     visit_all(c, visit, context);
     if (owner->kind == &job_kind)
@@ -141,11 +136,8 @@ unindex_under_pod(struct garbage_collector *c, const char *uid, const char *key)
 }
 
 static void
-update_index(struct garbage_collector *c,
-             const struct object *object,
-             void (*update)(struct garbage_collector *,
-                            const char *,
-                            const char *))
+update_index(struct garbage_collector *c, const struct object *object,
+             void (*update)(struct garbage_collector *, const char *, const char *))
 {
     char key[QUEUE_KEY_SIZE];
 
@@ -188,9 +180,7 @@ static const struct owner_reference *
 find_reference(const struct object *object, const struct object *owner)
 {
     for (unsigned i = 0; i < object->meta->owners.count; i++)
-        if (owner_reference_is_to(&object->meta->owners.items[i],
-                                  owner->kind,
-                                  owner->meta->uid))
+        if (owner_reference_is_to(&object->meta->owners.items[i], owner->kind, owner->meta->uid))
             return &object->meta->owners.items[i];
     return NULL;
 }
@@ -199,71 +189,51 @@ find_reference(const struct object *object, const struct object *owner)
  * exist in another API server.
  */
 static bool
-is_gone(const struct garbage_collector *c,
-        const struct object *object,
+is_gone(const struct garbage_collector *c, const struct object *object,
         const struct owner_reference *r)
 {
     const struct kind *kind = kind_find_by_name(r->api_version, r->kind);
     const char *namespace = object->meta->namespace;
     const struct object *owner;
 
-    if (kind == NULL || !is_followed(kind)
-        || (kind->flags & KIND_NAMESPACED && namespace == NULL))
+    if (kind == NULL || !is_followed(kind) || (kind->flags & KIND_NAMESPACED && namespace == NULL))
         return false;
-    owner = object_cache_find(c->cache,
-                              kind,
-                              kind->flags & KIND_NAMESPACED ? namespace : NULL,
+    owner = object_cache_find(c->cache, kind, kind->flags & KIND_NAMESPACED ? namespace : NULL,
                               r->name);
     return (owner == NULL || strcmp(owner->meta->uid, r->uid) != 0)
-           && !object_cache_is_damaged(c->cache,
-                                       kind,
-                                       kind->flags & KIND_NAMESPACED ? namespace
-                                                                     : NULL,
-                                       r->name,
-                                       r->uid);
+           && !object_cache_is_damaged(
+               c->cache, kind, kind->flags & KIND_NAMESPACED ? namespace : NULL, r->name, r->uid);
 }
 
 /* Removes the references to `forgotten`, or, if that is NULL, those to owners
  * that are gone.
  */
 static void
-keep_owners(struct garbage_collector *c,
-            struct pending_calls *calls,
-            const struct object *object,
+keep_owners(struct garbage_collector *c, struct pending_calls *calls, const struct object *object,
             const struct object *forgotten)
 {
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
     struct json *meta = json_make_object(arena, body, "metadata");
-    const struct json *all =
-        json_get_path(object_tree(object, arena), "metadata.ownerReferences");
+    const struct json *all = json_get_path(object_tree(object, arena), "metadata.ownerReferences");
     struct json *left = json_array(arena);
 
     for (unsigned i = 0; i < object->meta->owners.count; i++) {
         const struct owner_reference *r = &object->meta->owners.items[i];
         bool goes = forgotten != NULL
-                        ? owner_reference_is_to(r,
-                                                forgotten->kind,
-                                                forgotten->meta->uid)
+                        ? owner_reference_is_to(r, forgotten->kind, forgotten->meta->uid)
                         : is_gone(c, object, r);
 
         if (!goes)
             json_append(arena, left, json_at(all, i));
     }
-    json_set(arena,
-             meta,
-             "ownerReferences",
-             json_count(left) > 0 ? left : json_null(arena));
-    json_set_string(arena,
-                    meta,
-                    "resourceVersion",
-                    object->meta->resource_version);
+    json_set(arena, meta, "ownerReferences", json_count(left) > 0 ? left : json_null(arena));
+    json_set_string(arena, meta, "resourceVersion", object->meta->resource_version);
     pending_calls_patch(calls, arena, object, NULL, body);
 }
 
 static void
-work_on_dependent(struct garbage_collector *c,
-                  struct pending_calls *calls,
+work_on_dependent(struct garbage_collector *c, struct pending_calls *calls,
                   const struct object *object)
 {
     unsigned gone = 0;
@@ -303,8 +273,7 @@ orphan(const struct object *object, void *context)
  * could block the deletion for ever.
  */
 static bool
-is_waited_for(const struct object *owner,
-              const struct object *object,
+is_waited_for(const struct object *owner, const struct object *object,
               const struct owner_reference *r)
 {
     return object_owner_is_same(object, owner)
@@ -325,9 +294,7 @@ delete_first(const struct object *object, void *context)
 }
 
 static void
-work_on_owner(struct garbage_collector *c,
-              struct pending_calls *calls,
-              const struct object *object)
+work_on_owner(struct garbage_collector *c, struct pending_calls *calls, const struct object *object)
 {
     struct dependents d = {c, calls, object, 0};
     const char *name = NULL;
@@ -357,8 +324,7 @@ work(const char *key, void *context)
     struct pending_calls *calls = pending_calls_begin(c->client, c->queue, key);
     char *name;
     const struct kind *kind = kinds[strtoul(key, &name, 10)];
-    const struct object *object =
-        object_cache_find_key(c->cache, kind, name + 1);
+    const struct object *object = object_cache_find_key(c->cache, kind, name + 1);
 
     if (!object_cache_has_synced(c->cache))
         pending_calls_retry_after(calls, AGAIN_MS);
@@ -406,9 +372,7 @@ add_orphan(const struct object *pod, void *context)
 }
 
 static void
-add_changed(struct garbage_collector *c,
-            const struct object *object,
-            bool is_new)
+add_changed(struct garbage_collector *c, const struct object *object, bool is_new)
 {
     if (object->meta->deleted_at_us != 0 && object->meta->finalizers.count > 0)
         add(c, object);
@@ -428,9 +392,7 @@ on_cache_synced(void *context)
 }
 
 static void
-changed(const struct object *old_object,
-        const struct object *new_object,
-        void *context)
+changed(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct garbage_collector *c = context;
     struct owned_by o = {c, old_object};
@@ -447,10 +409,7 @@ changed(const struct object *old_object,
         return;
     }
     if (old_object->kind == &job_kind)
-        object_cache_visit_owned(c->cache,
-                                 old_object->meta->uid,
-                                 add_orphan,
-                                 c);
+        object_cache_visit_owned(c->cache, old_object->meta->uid, add_orphan, c);
     if (!object_cache_has_synced(c->cache))
         return;
     visit_all(c, add_dependent, &o);
@@ -459,9 +418,7 @@ changed(const struct object *old_object,
 }
 
 struct garbage_collector *
-garbage_collector_new(struct loop *loop,
-                      struct client *client,
-                      struct object_cache *cache)
+garbage_collector_new(struct loop *loop, struct client *client, struct object_cache *cache)
 {
     struct garbage_collector *c = xnew(struct garbage_collector);
 

@@ -18,8 +18,7 @@ struct object_cache;
 
 /* Life. The collector is created before object_cache_start. */
 void garbage_collector_free(struct garbage_collector *c);
-struct garbage_collector *garbage_collector_new(struct loop *loop,
-                                                struct client *client,
+struct garbage_collector *garbage_collector_new(struct loop *loop, struct client *client,
                                                 struct object_cache *cache)
     OWNED_BY(garbage_collector_free);
 DEFINE_CLEANUP(struct garbage_collector, garbage_collector_free)

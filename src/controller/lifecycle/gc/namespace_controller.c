@@ -24,9 +24,7 @@ struct namespace_controller {
 };
 
 static void
-empty_kind(struct pending_calls *calls,
-           const struct kind *kind,
-           const char *namespace)
+empty_kind(struct pending_calls *calls, const struct kind *kind, const char *namespace)
 {
     struct client_request request = {
         .verb = CLIENT_DELETE_COLLECTION,
@@ -77,8 +75,7 @@ static void
 work(const char *name, void *context)
 {
     struct namespace_controller *g = context;
-    const struct object *namespace =
-        object_cache_find(g->cache, &namespace_kind, NULL, name);
+    const struct object *namespace = object_cache_find(g->cache, &namespace_kind, NULL, name);
     struct left_over left = {.namespace = name};
     struct pending_calls *calls;
 
@@ -100,9 +97,7 @@ work(const char *name, void *context)
 }
 
 static void
-on_namespace(UNUSED const struct object *old_object,
-             const struct object *new_object,
-             void *context)
+on_namespace(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     struct namespace_controller *g = context;
 
@@ -111,9 +106,7 @@ on_namespace(UNUSED const struct object *old_object,
 }
 
 struct namespace_controller *
-namespace_controller_new(struct loop *loop,
-                         struct client *client,
-                         struct object_cache *cache)
+namespace_controller_new(struct loop *loop, struct client *client, struct object_cache *cache)
 {
     struct namespace_controller *g = xnew(struct namespace_controller);
 

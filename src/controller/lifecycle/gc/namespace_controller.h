@@ -17,9 +17,7 @@ struct loop;
 struct object_cache;
 
 void namespace_controller_free(struct namespace_controller *controller);
-struct namespace_controller *
-namespace_controller_new(struct loop *loop,
-                         struct client *client,
-                         struct object_cache *cache)
+struct namespace_controller *namespace_controller_new(struct loop *loop, struct client *client,
+                                                      struct object_cache *cache)
     OWNED_BY(namespace_controller_free);
 DEFINE_CLEANUP(struct namespace_controller, namespace_controller_free)

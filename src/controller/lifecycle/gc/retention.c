@@ -158,9 +158,7 @@ take_out(struct retention *r, struct finished *f)
 }
 
 static void
-on_job(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_job(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct retention *r = context;
     const struct object *job = new_object ? new_object : old_object;
@@ -204,7 +202,7 @@ on_deleted(const struct client_reply *reply, void *context)
         return;
     }
     if (reply->code == 200 || reply->code == 404)
-        return; /* the watch reports the deletion, or a new Job of that name */
+        return;               /* the watch reports the deletion, or a new Job of that name */
     if (reply->code == 409) { /* changed since: judge the Job again */
         put_back(f);
         return;
@@ -212,9 +210,7 @@ on_deleted(const struct client_reply *reply, void *context)
     client_reply_error(reply, &err);
     log_warning("cannot remove the finished job '%s/%s': %s, trying again "
                 "in a minute",
-                f->namespace,
-                f->name,
-                err.text);
+                f->namespace, f->name, err.text);
     f->due_us = clock_real_us(r->clock) + 60 * INT64_C(1000000);
     put_back(f);
 }
@@ -255,8 +251,7 @@ check(void *context)
     int64_t now = clock_real_us(r->clock);
     struct finished *f;
 
-    while (r->deletes < DELETES_AT_ONCE && (f = heap_top(r->by_due)) != NULL
-           && f->due_us <= now)
+    while (r->deletes < DELETES_AT_ONCE && (f = heap_top(r->by_due)) != NULL && f->due_us <= now)
         remove_job(r, f);
     while (r->deletes < DELETES_AT_ONCE && heap_count(r->by_end) > r->max_count)
         remove_job(r, heap_top(r->by_end));
@@ -277,16 +272,12 @@ retention_new(const struct retention_settings *settings)
 
     r->client = settings->client;
     r->clock = settings->clock;
-    r->max_age_us =
-        (settings->max_age_s ? settings->max_age_s : DEFAULT_AGE_S) * 1000000;
-    r->max_count =
-        (size_t)(settings->max_count ? settings->max_count : DEFAULT_COUNT);
+    r->max_age_us = (settings->max_age_s ? settings->max_age_s : DEFAULT_AGE_S) * 1000000;
+    r->max_count = (size_t)(settings->max_count ? settings->max_count : DEFAULT_COUNT);
     r->finished = map_new();
     list_init(&r->departed);
-    r->by_end =
-        heap_new(ended_earlier, NULL, offsetof(struct finished, end_place));
-    r->by_due =
-        heap_new(due_earlier, NULL, offsetof(struct finished, due_place));
+    r->by_end = heap_new(ended_earlier, NULL, offsetof(struct finished, end_place));
+    r->by_due = heap_new(due_earlier, NULL, offsetof(struct finished, due_place));
     r->timer = timer_new(settings->loop, check, r);
     object_cache_listen(settings->cache, &job_kind, on_job, r);
     object_cache_on_synced(settings->cache, on_synced, r);
@@ -305,8 +296,7 @@ retention_free(struct retention *r)
     while (map_next(r->finished, &at, NULL, &f))
         free_finished(f);
     while (!list_is_empty(&r->departed)) {
-        struct finished *last =
-            container_of(r->departed.next, struct finished, link);
+        struct finished *last = container_of(r->departed.next, struct finished, link);
 
         list_remove(&last->link);
         free_finished(last);

@@ -30,6 +30,5 @@ struct retention_settings {
 };
 
 void retention_free(struct retention *retention);
-struct retention *retention_new(const struct retention_settings *settings)
-    OWNED_BY(retention_free);
+struct retention *retention_new(const struct retention_settings *settings) OWNED_BY(retention_free);
 DEFINE_CLEANUP(struct retention, retention_free)

@@ -47,18 +47,14 @@ end(struct array_call *call)
 
 /* Returns NULL and logs if the call failed. */
 static struct json *
-parse_answer(const struct array_call *call,
-             const struct client_reply *reply,
-             struct arena *arena)
+parse_answer(const struct array_call *call, const struct client_reply *reply, struct arena *arena)
 {
     struct error err = {0};
 
     if (reply->code == 200 && reply->text != NULL)
         return json_parse(arena, reply->text, reply->length, NULL, &err);
     client_reply_error(reply, &err);
-    log_debug("elements of job '%s': %s, trying again",
-              call->job->meta->name,
-              err.text);
+    log_debug("elements of job '%s': %s, trying again", call->job->meta->name, err.text);
     return NULL;
 }
 
@@ -96,9 +92,7 @@ begin_body(struct arena *arena, const struct object *job)
 }
 
 void
-array_calls_read(struct client *client,
-                 const struct object *job,
-                 array_read_fn *done,
+array_calls_read(struct client *client, const struct object *job, array_read_fn *done,
                  void *context)
 {
     struct client_request request = request_of(job);
@@ -118,11 +112,8 @@ on_settled(const struct client_reply *reply, void *context)
     struct array_call *call = context;
     const struct json *answer = parse_answer(call, reply, arena);
 
-    call->settled(call->job,
-                  json_get(answer, "kept"),
-                  json_get(answer, "stale"),
-                  json_get(answer, "held"),
-                  call->context);
+    call->settled(call->job, json_get(answer, "kept"), json_get(answer, "stale"),
+                  json_get(answer, "held"), call->context);
     end(call);
 }
 
@@ -159,11 +150,8 @@ describe(struct arena *arena, const struct array_end *end)
 }
 
 void
-array_calls_settle(struct client *client,
-                   const struct object *job,
-                   struct array_state *array,
-                   array_settled_fn *done,
-                   void *context)
+array_calls_settle(struct client *client, const struct object *job, struct array_state *array,
+                   array_settled_fn *done, void *context)
 {
     struct arena *arena = arena_new(0);
     struct json *items = json_array(arena);
@@ -210,16 +198,12 @@ refuse_listed(const struct array_make *create, const struct json *refused)
         int64_t index, attempt;
 
         words = json_get_text(json_at(refused, i), "message");
-        if (name == NULL || words == NULL
-            || !job_pod_name_parse(job, name, &index, &attempt))
+        if (name == NULL || words == NULL || !job_pod_name_parse(job, name, &index, &attempt))
             continue;
         while (at < create->n && create->pods[at].index != index)
             at++;
         if (at < create->n)
-            job_sync_refuse(create->sync,
-                            create->pods[at].index,
-                            create->pods[at].attempt,
-                            words);
+            job_sync_refuse(create->sync, create->pods[at].index, create->pods[at].attempt, words);
     }
     if (words != NULL)
         job_sync_tell_refusal(create->sync, words);
@@ -234,10 +218,7 @@ refuse_all(const struct array_make *create, const struct client_reply *reply)
     if (client_reply_error(reply, &err) == -ECANCELED)
         return;
     for (unsigned i = 0; i < create->n; i++)
-        job_sync_refuse(create->sync,
-                        create->pods[i].index,
-                        create->pods[i].attempt,
-                        err.text);
+        job_sync_refuse(create->sync, create->pods[i].index, create->pods[i].attempt, err.text);
     job_sync_tell_refusal(create->sync, err.text);
 }
 
@@ -248,10 +229,9 @@ on_made(const struct client_reply *reply, void *context)
     struct array_make *create = context;
     struct job_sync *sync = create->sync;
     struct error err = {0};
-    const struct json *answer =
-        reply->code == 200 && reply->text != NULL
-            ? json_parse(arena, reply->text, reply->length, NULL, &err)
-            : NULL;
+    const struct json *answer = reply->code == 200 && reply->text != NULL
+                                    ? json_parse(arena, reply->text, reply->length, NULL, &err)
+                                    : NULL;
 
     bool has_failed = true;
 
@@ -264,9 +244,7 @@ on_made(const struct client_reply *reply, void *context)
 }
 
 void
-array_calls_make(struct job_sync *sync,
-                 const struct job_plan_pod *pods,
-                 unsigned n)
+array_calls_make(struct job_sync *sync, const struct job_plan_pod *pods, unsigned n)
 {
     struct arena *arena = arena_new(65536);
     const struct object *job = job_sync_job(sync);

@@ -22,28 +22,16 @@ struct object;
  * again; kept NULL: the call failed. The elements in `held` were interrupted
  * too often and are held from now on.
  */
-typedef void array_read_fn(const struct object *job,
-                           const struct json *elements,
-                           void *context);
-typedef void array_settled_fn(const struct object *job,
-                              const struct json *kept,
-                              const struct json *stale,
-                              const struct json *held,
-                              void *context);
+typedef void array_read_fn(const struct object *job, const struct json *elements, void *context);
+typedef void array_settled_fn(const struct object *job, const struct json *kept,
+                              const struct json *stale, const struct json *held, void *context);
 
-void array_calls_read(struct client *client,
-                      const struct object *job,
-                      array_read_fn *done,
+void array_calls_read(struct client *client, const struct object *job, array_read_fn *done,
                       void *context);
 
 /* Sends the first ends of the list, and marks them as sent. */
-void array_calls_settle(struct client *client,
-                        const struct object *job,
-                        struct array_state *array,
-                        array_settled_fn *done,
-                        void *context);
+void array_calls_settle(struct client *client, const struct object *job, struct array_state *array,
+                        array_settled_fn *done, void *context);
 
 /* Creates the pods of a sync in one request. No Event is recorded for them. */
-void array_calls_make(struct job_sync *sync,
-                      const struct job_plan_pod *pods,
-                      unsigned n);
+void array_calls_make(struct job_sync *sync, const struct job_plan_pod *pods, unsigned n);

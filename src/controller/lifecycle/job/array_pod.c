@@ -29,10 +29,7 @@ remove_variable(struct json *variables, const char *name)
 }
 
 static void
-set_variable(struct arena *arena,
-             struct json *variables,
-             const char *name,
-             int64_t value)
+set_variable(struct arena *arena, struct json *variables, const char *name, int64_t value)
 {
     struct json *variable = json_object(arena);
 
@@ -48,17 +45,12 @@ set_variable(struct arena *arena,
 static int64_t
 find_step(const struct task_list *tasks)
 {
-    return tasks->total > 1 ? task_list_at(tasks, 1) - task_list_at(tasks, 0)
-                            : 1;
+    return tasks->total > 1 ? task_list_at(tasks, 1) - task_list_at(tasks, 0) : 1;
 }
 
 static void
-add_variables(struct arena *arena,
-              const struct job *job,
-              const struct task_list *tasks,
-              int64_t task,
-              bool is_slurms,
-              struct json *container)
+add_variables(struct arena *arena, const struct job *job, const struct task_list *tasks,
+              int64_t task, bool is_slurms, struct json *container)
 {
     const struct {
         const char *ours, *theirs;
@@ -68,9 +60,7 @@ add_variables(struct arena *arena,
         {"KILN_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_ID", task},
         {"KILN_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_COUNT", tasks->total},
         {"KILN_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MIN", task_list_at(tasks, 0)},
-        {"KILN_ARRAY_TASK_MAX",
-         "SLURM_ARRAY_TASK_MAX",
-         task_list_at(tasks, tasks->total - 1)},
+        {"KILN_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_MAX", task_list_at(tasks, tasks->total - 1)},
         {"KILN_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_STEP", find_step(tasks)},
     };
     struct json *variables = json_get(container, "env");
@@ -91,57 +81,40 @@ add_variables(struct arena *arena,
 static void
 name_files(struct arena *arena, int64_t id, int64_t task, struct json *spec)
 {
-    static const char *const paths[] = {"stdinPath",
-                                        "stdoutPath",
-                                        "stderrPath"};
+    static const char *const paths[] = {"stdinPath", "stdoutPath", "stderrPath"};
     struct json *execution = json_get(spec, "execution");
 
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
         const char *path = json_get_text(execution, paths[i]);
 
         if (path != NULL && strchr(path, '%') != NULL)
-            json_set_string(arena,
-                            execution,
-                            paths[i],
-                            job_array_path(arena, path, id, task));
+            json_set_string(arena, execution, paths[i], job_array_path(arena, path, id, task));
     }
 }
 
 static bool
 is_slurms(const struct json *meta)
 {
-    const char *words =
-        json_get_text(json_get(meta, "annotations"), ANNOTATION_VARIABLES);
+    const char *words = json_get_text(json_get(meta, "annotations"), ANNOTATION_VARIABLES);
 
     return words != NULL && strcmp(words, "slurm") == 0;
 }
 
 void
-array_pod_fill(struct arena *arena,
-               const struct job *job,
-               int64_t index,
-               struct json *meta,
+array_pod_fill(struct arena *arena, const struct job *job, int64_t index, struct json *meta,
                struct json *spec)
 {
     struct json *containers = json_get(spec, "containers");
     struct task_list tasks;
     int64_t task;
 
-    if (!job_is_array(job)
-        || task_list_parse(arena, job->spec.array->tasks, &tasks, NULL) < 0
+    if (!job_is_array(job) || task_list_parse(arena, job->spec.array->tasks, &tasks, NULL) < 0
         || index >= tasks.total)
         return;
     task = task_list_at(&tasks, index);
-    json_set_string(arena,
-                    json_make_object(arena, meta, "annotations"),
-                    ANNOTATION_ARRAY_TASK,
+    json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_ARRAY_TASK,
                     arena_printf(arena, "%" PRId64, task));
     if (json_count(containers) > 0)
-        add_variables(arena,
-                      job,
-                      &tasks,
-                      task,
-                      is_slurms(meta),
-                      json_at(containers, 0));
+        add_variables(arena, job, &tasks, task, is_slurms(meta), json_at(containers, 0));
     name_files(arena, job->status.id, task, spec);
 }

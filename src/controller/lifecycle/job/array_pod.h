@@ -19,8 +19,5 @@ struct json;
 /* Does nothing if the Job is not an array. In names of files %A is the job's
  * id, %a the task's, %j both (1042_7), each padded by zeros ("%4a").
  */
-void array_pod_fill(struct arena *arena,
-                    const struct job *job,
-                    int64_t index,
-                    struct json *meta,
+void array_pod_fill(struct arena *arena, const struct job *job, int64_t index, struct json *meta,
                     struct json *spec);

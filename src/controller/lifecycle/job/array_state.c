@@ -69,9 +69,7 @@ is_same(const char *a, const char *b)
  * whatever the step.
  */
 static void
-add_tasks(struct array_state *a,
-          const struct task_range *r,
-          struct index_set *set)
+add_tasks(struct array_state *a, const struct task_range *r, struct index_set *set)
 {
     int64_t first = task_list_index(&a->tasks, r->first);
     int64_t last = task_list_index(&a->tasks, r->last);
@@ -136,8 +134,7 @@ array_state_is_cancelled(const struct array_state *a, int64_t index)
 bool
 array_state_is_barred(const struct array_state *a, int64_t index)
 {
-    return index_set_has(&a->cancelled, index)
-           || index_set_has(&a->held, index);
+    return index_set_has(&a->cancelled, index) || index_set_has(&a->held, index);
 }
 
 void
@@ -161,9 +158,7 @@ array_state_note_settled(struct array_state *a, const struct index_set *settled)
 }
 
 int64_t
-array_state_next(const struct array_state *a,
-                 const struct index_set *taken,
-                 int64_t index)
+array_state_next(const struct array_state *a, const struct index_set *taken, int64_t index)
 {
     int64_t at = index, before;
 
@@ -181,10 +176,7 @@ array_state_next(const struct array_state *a,
 /* ---- Ends ---- */
 
 struct array_end *
-array_state_add_end(struct array_state *a,
-                    const char *pod,
-                    const char *uid,
-                    int64_t index,
+array_state_add_end(struct array_state *a, const char *pod, const char *uid, int64_t index,
                     enum array_outcome outcome)
 {
     struct array_end *end = xnew(struct array_end);
@@ -233,8 +225,7 @@ array_state_set_window(struct array_state *a, int64_t now_us)
     int64_t most;
 
     if (now_us - a->second_us >= SECOND_US) {
-        a->bound_before =
-            now_us - a->second_us < 2 * SECOND_US ? a->bound : a->bound / 2;
+        a->bound_before = now_us - a->second_us < 2 * SECOND_US ? a->bound : a->bound / 2;
         a->bound = 0;
         a->second_us = now_us;
     }
@@ -311,10 +302,7 @@ add_piece(struct pieces *p, int64_t from, int64_t to, int64_t step)
  * list is full.
  */
 static bool
-add_run(struct pieces *p,
-        const struct array_state *a,
-        int64_t first,
-        int64_t last)
+add_run(struct pieces *p, const struct array_state *a, int64_t first, int64_t last)
 {
     if (p->n_runs++ == p->most_runs) {
         end_piece(p);
@@ -328,18 +316,15 @@ add_run(struct pieces *p,
 
         if (first >= r->before + n)
             continue;
-        add_piece(p,
-                  r->first + (first - r->before) * r->step,
-                  r->first + (end - r->before) * r->step,
-                  r->step);
+        add_piece(p, r->first + (first - r->before) * r->step,
+                  r->first + (end - r->before) * r->step, r->step);
         first = end + 1;
     }
     return !p->is_cut;
 }
 
 void
-array_state_format_waiting(const struct array_state *a,
-                           const struct index_set *taken,
+array_state_format_waiting(const struct array_state *a, const struct index_set *taken,
                            struct strbuf *out)
 {
     const struct index_set *cancelled = &a->cancelled;
@@ -370,9 +355,7 @@ array_state_format_waiting(const struct array_state *a,
 }
 
 void
-array_state_format(const struct array_state *a,
-                   const struct index_set *indexes,
-                   struct strbuf *out)
+array_state_format(const struct array_state *a, const struct index_set *indexes, struct strbuf *out)
 {
     struct pieces p = {
         .out = out,

@@ -80,18 +80,14 @@ struct array_state {
 
 /* Life. */
 void array_state_free(struct array_state *a);
-struct array_state *array_state_new(const struct job *job)
-    OWNED_BY(array_state_free);
+struct array_state *array_state_new(const struct job *job) OWNED_BY(array_state_free);
 
 /* The lists of the Job may have changed. */
 void array_state_follow(struct array_state *a, const struct job *job);
 
 /* Ends. Add copies `pod` and `uid`, which may be NULL. */
-struct array_end *array_state_add_end(struct array_state *a,
-                                      const char *pod,
-                                      const char *uid,
-                                      int64_t index,
-                                      enum array_outcome outcome);
+struct array_end *array_state_add_end(struct array_state *a, const char *pod, const char *uid,
+                                      int64_t index, enum array_outcome outcome);
 void array_state_drop_end(struct array_state *a, struct array_end *end);
 
 /* From the record: the next attempt of an element. */
@@ -107,8 +103,7 @@ void array_state_set_window(struct array_state *a, int64_t monotonic_us);
  * `settled` never do. Both keep searches from starting at the first element.
  */
 void array_state_note_free(struct array_state *a, int64_t index);
-void array_state_note_settled(struct array_state *a,
-                              const struct index_set *settled);
+void array_state_note_settled(struct array_state *a, const struct index_set *settled);
 
 /* Look. Next: the first index from `index` on that is neither taken nor barred.
  * Format: the task ids of elements that have no pod and are not settled
@@ -116,14 +111,10 @@ void array_state_note_settled(struct array_state *a,
  */
 bool array_state_is_cancelled(const struct array_state *a, int64_t index);
 bool array_state_is_barred(const struct array_state *a, int64_t index);
-int64_t array_state_next(const struct array_state *a,
-                         const struct index_set *taken,
-                         int64_t index);
-void array_state_format_waiting(const struct array_state *a,
-                                const struct index_set *taken,
+int64_t array_state_next(const struct array_state *a, const struct index_set *taken, int64_t index);
+void array_state_format_waiting(const struct array_state *a, const struct index_set *taken,
                                 struct strbuf *out);
 /* The same for any set of indexes, when the array has ended: less is left out.
  */
-void array_state_format(const struct array_state *a,
-                        const struct index_set *indexes,
+void array_state_format(const struct array_state *a, const struct index_set *indexes,
                         struct strbuf *out);

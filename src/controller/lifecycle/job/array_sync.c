@@ -47,16 +47,13 @@ find_memory(struct array_sync *sync, const struct object *job)
 
     object_key(job, key);
     m = job_memories_peek(sync->settings.memories, key);
-    return m != NULL && m->counts->array != NULL
-                   && strcmp(m->counts->job_uid, job->meta->uid) == 0
+    return m != NULL && m->counts->array != NULL && strcmp(m->counts->job_uid, job->meta->uid) == 0
                ? m
                : NULL;
 }
 
 static void
-on_elements_read(const struct object *job,
-                 const struct json *elements,
-                 void *context)
+on_elements_read(const struct object *job, const struct json *elements, void *context)
 {
     struct array_sync *sync = context;
     struct job_memory *m = find_memory(sync, job);
@@ -75,8 +72,7 @@ on_elements_read(const struct object *job,
                                               * and again */
         log_error("job '%s/%s' is not processed: the record of its elements "
                   "is of a later release, or damaged",
-                  job->meta->namespace,
-                  job->meta->name);
+                  job->meta->namespace, job->meta->name);
         return;
     }
     job_memories_recount(sync->settings.memories, job_of(job), m->counts);
@@ -85,9 +81,7 @@ on_elements_read(const struct object *job,
 }
 
 bool
-array_sync_knows_elements(struct array_sync *sync,
-                          struct job_memory *m,
-                          const struct object *job)
+array_sync_knows_elements(struct array_sync *sync, struct job_memory *m, const struct object *job)
 {
     struct array_state *a = m->counts->array;
 
@@ -126,58 +120,36 @@ state_of_end(const struct array_end *end)
     return ELEMENT_WAITING;
 }
 
-static void on_settled(const struct object *job,
-                       const struct json *kept,
-                       const struct json *stale,
-                       const struct json *held,
-                       void *context);
+static void on_settled(const struct object *job, const struct json *kept, const struct json *stale,
+                       const struct json *held, void *context);
 
 static void
-send_ends(struct array_sync *sync,
-          struct job_memory *m,
-          const struct object *job)
+send_ends(struct array_sync *sync, struct job_memory *m, const struct object *job)
 {
     m->counts->array->must_settle = false;
     m->is_settling = true;
-    array_calls_settle(sync->settings.client,
-                       job,
-                       m->counts->array,
-                       on_settled,
-                       sync);
+    array_calls_settle(sync->settings.client, job, m->counts->array, on_settled, sync);
 }
 
 /* The message has the words of a held job that is not an array. */
 static void
-tell_held(struct array_sync *sync,
-          const struct object *job,
-          const struct job_pod_counts *t,
+tell_held(struct array_sync *sync, const struct object *job, const struct job_pod_counts *t,
           const struct array_end *end)
 {
     const int64_t task = task_list_at(&t->array->tasks, end->index);
-    CLEANUP_FREE char *words = xasprintf(
-        "task %" PRId64 " held: interrupted %" PRId64 " times, started again "
-        "%" PRId64 " time%s at most; 'kctl release %" PRId64 "_%" PRId64 "' "
-        "lets it run again",
-        task,
-        end->interrupted,
-        t->maximum_requeues,
-        t->maximum_requeues == 1 ? "" : "s",
-        job_of(job)->status.id,
-        task);
+    CLEANUP_FREE char *words =
+        xasprintf("task %" PRId64 " held: interrupted %" PRId64 " times, started again "
+                  "%" PRId64 " time%s at most; 'kctl release %" PRId64 "_%" PRId64 "' "
+                  "lets it run again",
+                  task, end->interrupted, t->maximum_requeues, t->maximum_requeues == 1 ? "" : "s",
+                  job_of(job)->status.id, task);
 
-    event_recorder_record(sync->settings.event_recorder,
-                          job,
-                          RECORD_WARNING,
-                          "Held",
-                          words);
+    event_recorder_record(sync->settings.event_recorder, job, RECORD_WARNING, "Held", words);
 }
 
 static void
-on_settled(const struct object *job,
-           const struct json *kept,
-           const struct json *stale,
-           const struct json *held,
-           void *context)
+on_settled(const struct object *job, const struct json *kept, const struct json *stale,
+           const struct json *held, void *context)
 {
     struct array_sync *sync = context;
     struct job_memory *m = find_memory(sync, job);
@@ -203,9 +175,7 @@ on_settled(const struct object *job,
         if (has_index(kept, end->index))
             element_counts_keep(m->counts, end->pod);
         else if (end->outcome != ARRAY_AGAIN && !has_index(stale, end->index))
-            dependencies_see_element(sync->settings.dependencies,
-                                     job->meta->uid,
-                                     end->index,
+            dependencies_see_element(sync->settings.dependencies, job->meta->uid, end->index,
                                      state_of_end(end));
         array_state_drop_end(m->counts->array, end);
     }
@@ -223,9 +193,7 @@ on_settled(const struct object *job,
 }
 
 void
-array_sync_settle(struct array_sync *sync,
-                  const char *key,
-                  struct job_memory *m,
+array_sync_settle(struct array_sync *sync, const char *key, struct job_memory *m,
                   const struct object *job)
 {
     struct array_state *a = m->counts->array;
@@ -239,8 +207,7 @@ array_sync_settle(struct array_sync *sync,
     if (first->since_us == 0)
         first->since_us = now_us;
     left = first->since_us + SETTLE_AFTER_US - now_us;
-    if (left > 0 && a->n_ends < SETTLE_MANY && m->counts->active > 0
-        && !a->must_settle) {
+    if (left > 0 && a->n_ends < SETTLE_MANY && m->counts->active > 0 && !a->must_settle) {
         workqueue_add_after(sync->settings.queue, key, left / 1000 + 1);
         return;
     }
@@ -271,9 +238,7 @@ look_at_pod(const struct object *object, void *context)
     int64_t index = -1, attempt;
 
     if (pod_is_finished(pod) || pod->meta.deleted_at_us != 0
-        || !job_pod_name_parse(job_sync_job(l->calls)->meta->name,
-                               pod->meta.name,
-                               &index,
+        || !job_pod_name_parse(job_sync_job(l->calls)->meta->name, pod->meta.name, &index,
                                &attempt))
         return;
     if (is_placed(pod)) {
@@ -284,9 +249,7 @@ look_at_pod(const struct object *object, void *context)
         return;
     }
     if (array_state_is_barred(a, index)) {
-        element_counts_withdraw(l->counts,
-                                pod,
-                                array_state_is_cancelled(a, index));
+        element_counts_withdraw(l->counts, pod, array_state_is_cancelled(a, index));
     } else if (l->n_withdraw > 0) {
         l->n_withdraw--;
         element_counts_withdraw(l->counts, pod, false);
@@ -294,41 +257,32 @@ look_at_pod(const struct object *object, void *context)
 }
 
 void
-array_sync_look_at_pods(struct array_sync *sync,
-                        struct job_sync *calls,
-                        struct job_pod_counts *counts,
-                        int64_t n_withdraw)
+array_sync_look_at_pods(struct array_sync *sync, struct job_sync *calls,
+                        struct job_pod_counts *counts, int64_t n_withdraw)
 {
     struct pod_count_walk l = {calls, counts, n_withdraw};
 
     if (counts->array == NULL || (!counts->array->must_look && n_withdraw == 0))
         return;
     counts->array->must_look = false;
-    object_cache_visit_owned(sync->settings.cache,
-                             counts->job_uid,
-                             look_at_pod,
-                             &l);
+    object_cache_visit_owned(sync->settings.cache, counts->job_uid, look_at_pod, &l);
     counts->array->must_settle = counts->array->n_ends > 0;
 }
 
 int64_t
-array_sync_see_gate(struct array_sync *sync,
-                    struct job_memory *m,
-                    const struct object *job)
+array_sync_see_gate(struct array_sync *sync, struct job_memory *m, const struct object *job)
 {
     struct array_state *a = m->counts->array;
     int64_t wake_after_us;
 
     if (a == NULL)
         return 0;
-    a->gate =
-        dependencies_gate(sync->settings.dependencies, job, &wake_after_us);
+    a->gate = dependencies_gate(sync->settings.dependencies, job, &wake_after_us);
     if (a->gate == NULL)
         return 0;
     array_state_note_free(a, a->gate->freed_from);
     a->gate->freed_from = INT64_MAX;
-    if (m->counts->waits_for != NULL
-        && m->counts->waits_for->verdict != DEPENDENCY_IS_MET)
+    if (m->counts->waits_for != NULL && m->counts->waits_for->verdict != DEPENDENCY_IS_MET)
         return wake_after_us;
     if (!sync->settings.holds_never_satisfied && a->n_ends < SETTLE_MANY)
         element_counts_give_up(m->counts, SETTLE_MANY);

@@ -52,17 +52,11 @@ void array_sync_hold_never_satisfied(struct array_sync *sync, bool holds);
  * Settle: records ended pods after a short delay, or at once when nothing else
  * is left to do.
  */
-bool array_sync_knows_elements(struct array_sync *sync,
-                               struct job_memory *memory,
+bool array_sync_knows_elements(struct array_sync *sync, struct job_memory *memory,
                                const struct object *job);
-int64_t array_sync_see_gate(struct array_sync *sync,
-                            struct job_memory *memory,
+int64_t array_sync_see_gate(struct array_sync *sync, struct job_memory *memory,
                             const struct object *job);
-void array_sync_look_at_pods(struct array_sync *sync,
-                             struct job_sync *calls,
-                             struct job_pod_counts *counts,
-                             int64_t n_withdraw);
-void array_sync_settle(struct array_sync *sync,
-                       const char *key,
-                       struct job_memory *memory,
+void array_sync_look_at_pods(struct array_sync *sync, struct job_sync *calls,
+                             struct job_pod_counts *counts, int64_t n_withdraw);
+void array_sync_settle(struct array_sync *sync, const char *key, struct job_memory *memory,
                        const struct object *job);

@@ -21,16 +21,11 @@
  * is too often, it gets no more pods, and the store is asked to hold it.
  */
 static void
-note_interrupted(struct job_pod_counts *t,
-                 struct array_end *end,
-                 int64_t interrupted)
+note_interrupted(struct job_pod_counts *t, struct array_end *end, int64_t interrupted)
 {
     end->interrupted = interrupted;
-    end->is_too_often =
-        t->maximum_requeues > 0 && interrupted > t->maximum_requeues;
-    index_counts_set_interrupted(&t->indexes,
-                                 end->index,
-                                 end->is_too_often ? 0 : interrupted);
+    end->is_too_often = t->maximum_requeues > 0 && interrupted > t->maximum_requeues;
+    index_counts_set_interrupted(&t->indexes, end->index, end->is_too_often ? 0 : interrupted);
     if (!end->is_too_often)
         return;
     index_set_add(&t->array->held, end->index);
@@ -57,11 +52,8 @@ load_interrupted(struct job_pod_counts *t, const struct element_tries *tries)
 }
 
 static void
-load_element(struct job_pod_counts *t,
-             const struct job *job,
-             int64_t index,
-             enum element_state state,
-             const struct element_tries *tries)
+load_element(struct job_pod_counts *t, const struct job *job, int64_t index,
+             enum element_state state, const struct element_tries *tries)
 {
     const int64_t *limit = job->spec.backoff_limit_per_index;
 
@@ -70,11 +62,7 @@ load_element(struct job_pod_counts *t,
             array_state_add_try(t->array, index, tries->attempt);
         if (tries->attempt > 0)
             index_counts_note(&t->indexes, index, tries->attempt - 1);
-        index_counts_note_failures(&t->indexes,
-                                   index,
-                                   tries->failures,
-                                   tries->ignored,
-                                   0);
+        index_counts_note_failures(&t->indexes, index, tries->failures, tries->ignored, 0);
         t->failed += tries->failures;
         t->made += tries->failures;
         if (tries->interrupted > 0)
@@ -103,9 +91,7 @@ load_element(struct job_pod_counts *t,
 }
 
 bool
-element_counts_load(struct job_pod_counts *t,
-                    const struct job *job,
-                    const struct json *elements)
+element_counts_load(struct job_pod_counts *t, const struct job *job, const struct json *elements)
 {
     const struct json *chunks = json_get(elements, "chunks");
     struct element_chunk chunk = {0};
@@ -118,10 +104,7 @@ element_counts_load(struct job_pod_counts *t,
         if (text == NULL || !element_chunk_parse(&chunk, first, text))
             return false;
         for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++)
-            load_element(t,
-                         job,
-                         first + at,
-                         (enum element_state)chunk.states[at],
+            load_element(t, job, first + at, (enum element_state)chunk.states[at],
                          element_chunk_tries(&chunk, first + at));
         element_chunk_fini(&chunk);
     }
@@ -139,10 +122,8 @@ element_counts_find_requeued(struct job_pod_counts *t, const struct job *job)
 
     for (size_t i = 0; i < a->n_tries; i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        const char *pod = job_pod_name(arena,
-                                       job->meta.name,
-                                       a->tries[i].index,
-                                       a->tries[i].attempt - 1);
+        const char *pod =
+            job_pod_name(arena, job->meta.name, a->tries[i].index, a->tries[i].attempt - 1);
         const unsigned is = (unsigned)(uintptr_t)map_find(t->pods, pod);
 
         if ((is & SEEN_LIVE) != 0) {
@@ -162,28 +143,21 @@ has_node(const struct pod *pod)
 }
 
 void
-element_counts_add_end(struct job_pod_counts *t,
-                       const struct job *job,
-                       const struct pod *pod,
-                       bool is_gone,
-                       int64_t index)
+element_counts_add_end(struct job_pod_counts *t, const struct job *job, const struct pod *pod,
+                       bool is_gone, int64_t index)
 {
     const struct index_slot *slot = index_counts_find(&t->indexes, index);
-    bool is_done = pod->status.phase != NULL
-                   && strcmp(pod->status.phase, "Succeeded") == 0;
+    bool is_done = pod->status.phase != NULL && strcmp(pod->status.phase, "Succeeded") == 0;
     struct array_end *end;
 
     if (index < 0)
         return;
-    end = array_state_add_end(
-        t->array,
-        is_gone ? NULL : pod->meta.name,
-        is_gone ? NULL : pod->meta.uid,
-        index,
-        is_done                                       ? ARRAY_DONE
-        : pod_end_is_cancelled(t, job, pod, index)    ? ARRAY_CANCELLED
-        : index_counts_is_settled(&t->indexes, index) ? ARRAY_FAILED
-                                                      : ARRAY_AGAIN);
+    end = array_state_add_end(t->array, is_gone ? NULL : pod->meta.name,
+                              is_gone ? NULL : pod->meta.uid, index,
+                              is_done                                       ? ARRAY_DONE
+                              : pod_end_is_cancelled(t, job, pod, index)    ? ARRAY_CANCELLED
+                              : index_counts_is_settled(&t->indexes, index) ? ARRAY_FAILED
+                                                                            : ARRAY_AGAIN);
     if (has_node(pod))
         index_set_remove(&t->array->unstarted, index);
     else
@@ -194,25 +168,19 @@ element_counts_add_end(struct job_pod_counts *t,
         end->of_attempt = 0;
     /* needed for a requeue, and to know that a pod has started */
     if (end->outcome != ARRAY_AGAIN
-        && (end->of_attempt > 0
-            || (end->outcome == ARRAY_CANCELLED && has_node(pod))))
+        && (end->of_attempt > 0 || (end->outcome == ARRAY_CANCELLED && has_node(pod))))
         end->attempt = end->of_attempt + 1;
     if (end->outcome == ARRAY_AGAIN && slot != NULL) {
         end->attempt = slot->next_attempt;
         end->failures = slot->failures;
         end->ignored = slot->ignored;
         if (t->maximum_requeues > 0)
-            note_interrupted(t,
-                             end,
-                             slot->interrupted
-                                 + pod_end_is_interrupted(job, pod));
+            note_interrupted(t, end, slot->interrupted + pod_end_is_interrupted(job, pod));
     }
 }
 
 void
-element_counts_withdraw(struct job_pod_counts *t,
-                        const struct pod *pod,
-                        bool is_cancelled)
+element_counts_withdraw(struct job_pod_counts *t, const struct pod *pod, bool is_cancelled)
 {
     unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
     int64_t index = job_pod_number(pod, ANNOTATION_INDEX);
@@ -221,10 +189,7 @@ element_counts_withdraw(struct job_pod_counts *t,
 
     if (was == 0 || (was & SEEN_WITHDRAWN) != 0)
         return;
-    end = array_state_add_end(t->array,
-                              pod->meta.name,
-                              pod->meta.uid,
-                              index,
+    end = array_state_add_end(t->array, pod->meta.name, pod->meta.uid, index,
                               is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
     end->since_us = -1; /* send at once */
     end->attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
@@ -247,8 +212,7 @@ element_counts_give_up(struct job_pod_counts *t, unsigned most)
     while (most-- > 0 && index_set_count(&gate->never) > 0) {
         index = index_set_next(&gate->never, 0);
         element_gate_drop(gate, index);
-        if (index_set_has(&t->indexes.taken, index)
-            || array_state_is_cancelled(t->array, index))
+        if (index_set_has(&t->indexes.taken, index) || array_state_is_cancelled(t->array, index))
             continue;
         index_counts_cancel(&t->indexes, index);
         index_set_add(&t->array->unstarted, index);
@@ -266,9 +230,7 @@ element_counts_keep(struct job_pod_counts *t, const char *pod_name)
     unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod_name);
 
     if (was != 0)
-        map_put(t->pods,
-                pod_name,
-                (void *)(uintptr_t)(was & ~(unsigned)SEEN_WITHDRAWN));
+        map_put(t->pods, pod_name, (void *)(uintptr_t)(was & ~(unsigned)SEEN_WITHDRAWN));
     if (t->array != NULL)
         t->array->must_look = true;
 }
@@ -287,16 +249,14 @@ element_counts_forget(struct job_pod_counts *t, int64_t index, int64_t attempt)
 }
 
 void
-element_counts_find_unstarted(const struct job_pod_counts *t,
-                              struct index_set *ret_indexes)
+element_counts_find_unstarted(const struct job_pod_counts *t, struct index_set *ret_indexes)
 {
     const struct index_set *taken = &t->indexes.taken;
     const struct index_set *had = &t->array->unstarted;
     const int64_t total = t->array->tasks.total;
     int64_t next;
 
-    for (int64_t at = index_set_gap(taken, 0); at < total;
-         at = index_set_gap(taken, next)) {
+    for (int64_t at = index_set_gap(taken, 0); at < total; at = index_set_gap(taken, next)) {
         next = index_set_next(taken, at);
         if (next > total)
             next = total;
@@ -306,7 +266,5 @@ element_counts_find_unstarted(const struct job_pod_counts *t,
         if (t->indexes.slots[i].next_attempt > 0)
             index_set_remove(ret_indexes, t->indexes.slots[i].index);
     for (size_t i = 0; i < had->count; i++)
-        index_set_add_range(ret_indexes,
-                            had->ranges[i].first,
-                            had->ranges[i].last);
+        index_set_add_range(ret_indexes, had->ranges[i].first, had->ranges[i].last);
 }

@@ -18,15 +18,13 @@ exit_code_of(const struct pod *pod)
 
     if (!pod_main_state(pod, &state) || !state.terminated)
         return 0;
-    return state.signal > 0 && state.exit_code == 0 ? 128 + state.signal
-                                                    : state.exit_code;
+    return state.signal > 0 && state.exit_code == 0 ? 128 + state.signal : state.exit_code;
 }
 
 static const char *
 container_of_pod(const struct pod *pod)
 {
-    const char *name =
-        json_get_text(json_at(pod->status.container_statuses, 0), "name");
+    const char *name = json_get_text(json_at(pod->status.container_statuses, 0), "name");
 
     return name != NULL ? name : "";
 }
@@ -44,8 +42,7 @@ static bool
 matches_exit_code(const struct exit_code_match *match, const struct pod *pod)
 {
     int64_t code = exit_code_of(pod);
-    bool is_in =
-        match->operator_ != NULL && strcmp(match->operator_, "In") == 0;
+    bool is_in = match->operator_ != NULL && strcmp(match->operator_, "In") == 0;
 
     if (code == 0
         || (match->container_name != NULL && match->container_name[0] != '\0'
@@ -89,9 +86,8 @@ action_of(const struct failure_rule *rule)
 static bool
 matches(const struct failure_rule *rule, const struct pod *pod)
 {
-    return rule->on_exit_codes != NULL
-               ? matches_exit_code(rule->on_exit_codes, pod)
-               : find_condition(rule, pod) != NULL;
+    return rule->on_exit_codes != NULL ? matches_exit_code(rule->on_exit_codes, pod)
+                                       : find_condition(rule, pod) != NULL;
 }
 
 struct failure_ruling
@@ -101,36 +97,24 @@ failure_policy_judge(const struct job *job, const struct pod *pod)
 
     for (unsigned i = 0; policy != NULL && i < policy->rules.count; i++)
         if (matches(&policy->rules.items[i], pod))
-            return (struct failure_ruling){action_of(&policy->rules.items[i]),
-                                           (int)i};
+            return (struct failure_ruling){action_of(&policy->rules.items[i]), (int)i};
     return (struct failure_ruling){FAILURE_COUNTS, -1};
 }
 
 const char *
-failure_policy_explain(const struct job *job,
-                       const struct pod *pod,
-                       int rule,
-                       struct arena *arena)
+failure_policy_explain(const struct job *job, const struct pod *pod, int rule, struct arena *arena)
 {
-    const struct failure_rule *r =
-        &job->spec.pod_failure_policy->rules.items[rule];
+    const struct failure_rule *r = &job->spec.pod_failure_policy->rules.items[rule];
 
     if (r->on_exit_codes != NULL)
         return arena_printf(arena,
                             "Container %s for pod %s/%s failed with exit code "
                             "%" PRId64 " matching %s rule at index %d",
-                            container_of_pod(pod),
-                            pod->meta.namespace,
-                            pod->meta.name,
-                            exit_code_of(pod),
-                            r->action,
-                            rule);
+                            container_of_pod(pod), pod->meta.namespace, pod->meta.name,
+                            exit_code_of(pod), r->action, rule);
     return arena_printf(arena,
                         "Pod %s/%s has condition %s matching %s rule at index "
                         "%d",
-                        pod->meta.namespace,
-                        pod->meta.name,
-                        find_condition(r, pod)->type,
-                        r->action,
-                        rule);
+                        pod->meta.namespace, pod->meta.name, find_condition(r, pod)->type,
+                        r->action, rule);
 }

@@ -27,11 +27,8 @@ struct failure_ruling {
     int rule; /* -1: none matches */
 };
 
-struct failure_ruling failure_policy_judge(const struct job *job,
-                                           const struct pod *pod);
+struct failure_ruling failure_policy_judge(const struct job *job, const struct pod *pod);
 
 /* The message why the Job has failed, in upstream's words; in the arena. */
-const char *failure_policy_explain(const struct job *job,
-                                   const struct pod *pod,
-                                   int rule,
+const char *failure_policy_explain(const struct job *job, const struct pod *pod, int rule,
                                    struct arena *arena);

@@ -63,9 +63,7 @@ slot_of(struct index_counts *l, int64_t index)
         l->slot_room = l->slot_room > 0 ? l->slot_room * 2 : 1;
         l->slots = xrealloc_array(l->slots, l->slot_room, sizeof(*l->slots));
     }
-    memmove(&l->slots[at + 1],
-            &l->slots[at],
-            (l->n_slots - at) * sizeof(*l->slots));
+    memmove(&l->slots[at + 1], &l->slots[at], (l->n_slots - at) * sizeof(*l->slots));
     l->n_slots++;
     l->slots[at] = (struct index_slot){.index = index};
     return &l->slots[at];
@@ -184,10 +182,7 @@ index_counts_withdraw(struct index_counts *l, int64_t index, int64_t attempt)
 }
 
 void
-index_counts_note_failures(struct index_counts *l,
-                           int64_t index,
-                           int64_t failures,
-                           int64_t ignored,
+index_counts_note_failures(struct index_counts *l, int64_t index, int64_t failures, int64_t ignored,
                            int64_t last_failure_us)
 {
     struct index_slot *slot;
@@ -201,9 +196,7 @@ index_counts_note_failures(struct index_counts *l,
 }
 
 void
-index_counts_set_interrupted(struct index_counts *l,
-                             int64_t index,
-                             int64_t interrupted)
+index_counts_set_interrupted(struct index_counts *l, int64_t index, int64_t interrupted)
 {
     if (!index_counts_is_settled(l, index))
         slot_of(l, index)->interrupted = interrupted;
@@ -237,8 +230,7 @@ index_counts_find(const struct index_counts *l, int64_t index)
 {
     size_t at = find_slot(l, index);
 
-    return at < l->n_slots && l->slots[at].index == index
-                   && l->slots[at].next_attempt != STALE
+    return at < l->n_slots && l->slots[at].index == index && l->slots[at].next_attempt != STALE
                ? &l->slots[at]
                : NULL;
 }

@@ -42,8 +42,7 @@ struct index_counts {
 
 /* Life: from status.completedIndexes and failedIndexes; either may be NULL. */
 void index_counts_fini(struct index_counts *l);
-void
-index_counts_load(struct index_counts *l, const char *done, const char *failed);
+void index_counts_load(struct index_counts *l, const char *done, const char *failed);
 
 /* Change. Finish, fail and cancel settle the index; the others do nothing if it
  * is settled.
@@ -59,16 +58,10 @@ void index_counts_release(struct index_counts *l, int64_t index);
  * to its pods.
  */
 void index_counts_note(struct index_counts *l, int64_t index, int64_t attempt);
-void
-index_counts_withdraw(struct index_counts *l, int64_t index, int64_t attempt);
-void index_counts_note_failures(struct index_counts *l,
-                                int64_t index,
-                                int64_t failures,
-                                int64_t ignored,
-                                int64_t last_failure_us);
-void index_counts_set_interrupted(struct index_counts *l,
-                                  int64_t index,
-                                  int64_t interrupted);
+void index_counts_withdraw(struct index_counts *l, int64_t index, int64_t attempt);
+void index_counts_note_failures(struct index_counts *l, int64_t index, int64_t failures,
+                                int64_t ignored, int64_t last_failure_us);
+void index_counts_set_interrupted(struct index_counts *l, int64_t index, int64_t interrupted);
 
 /* Look. Count: the indexes below `end`. Find: NULL if the index never had a pod
  * or is settled.
@@ -76,5 +69,4 @@ void index_counts_set_interrupted(struct index_counts *l,
 int64_t index_counts_count_done(const struct index_counts *l, int64_t end);
 int64_t index_counts_count_failed(const struct index_counts *l, int64_t end);
 bool index_counts_is_settled(const struct index_counts *l, int64_t index);
-const struct index_slot *index_counts_find(const struct index_counts *l,
-                                           int64_t index);
+const struct index_slot *index_counts_find(const struct index_counts *l, int64_t index);

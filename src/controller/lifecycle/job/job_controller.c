@@ -69,14 +69,11 @@ static int64_t
 maximum_requeues_of(const struct job_controller *c, const struct job *job)
 {
     const struct pod_spec *spec = job->spec.template_.spec;
-    const int64_t of_partition =
-        spec != NULL ? partition_maximum_requeues(pod_spec_partition(spec),
-                                                  find_partition,
-                                                  c->cache)
-                     : 0;
+    const int64_t of_partition = spec != NULL ? partition_maximum_requeues(pod_spec_partition(spec),
+                                                                           find_partition, c->cache)
+                                              : 0;
 
-    return c->maximum_requeues == 0
-                   || (of_partition > 0 && of_partition < c->maximum_requeues)
+    return c->maximum_requeues == 0 || (of_partition > 0 && of_partition < c->maximum_requeues)
                ? of_partition
                : c->maximum_requeues;
 }
@@ -84,10 +81,7 @@ maximum_requeues_of(const struct job_controller *c, const struct job *job)
 /* ---- A sync ---- */
 
 static void
-on_refused(const struct object *job,
-           int64_t index,
-           int64_t attempt,
-           const char *words,
+on_refused(const struct object *job, int64_t index, int64_t attempt, const char *words,
            void *context)
 {
     struct job_controller *c = context;
@@ -128,9 +122,7 @@ on_pass_done(const struct object *job, bool has_failed, void *context)
 }
 
 static void
-create_pods(struct job_controller *c,
-            struct job_sync *sync,
-            struct job_pod_counts *counts,
+create_pods(struct job_controller *c, struct job_sync *sync, struct job_pod_counts *counts,
             const struct job_plan *plan)
 {
     int64_t until_us = clock_monotonic_us(c->clock) + EXPECT_FOR_US;
@@ -154,12 +146,9 @@ create_pods(struct job_controller *c,
  * appears that was made from the Job before the update.
  */
 static void
-update_pods(struct job_sync *sync,
-            struct job_memory *m,
-            const struct object *job)
+update_pods(struct job_sync *sync, struct job_memory *m, const struct object *job)
 {
-    if (!m->is_updated
-        && string_map_find(&job->meta->annotations, ANNOTATION_UPDATE) != NULL)
+    if (!m->is_updated && string_map_find(&job->meta->annotations, ANNOTATION_UPDATE) != NULL)
         m->is_updated = job_sync_update_pods(sync, PODS_AT_A_TIME) == 0;
     else
         m->is_updated = true;
@@ -216,8 +205,7 @@ has_damaged_pods(const struct job_controller *c, const struct object *job)
         return false;
     log_warning("job '%s/%s' is not processed: a part of it cannot be read "
                 "from the store (--check-store in kiln-controller(8))",
-                job->meta->namespace,
-                job->meta->name);
+                job->meta->namespace, job->meta->name);
     return true;
 }
 
@@ -225,15 +213,11 @@ has_damaged_pods(const struct job_controller *c, const struct object *job)
  * say so yet.
  */
 static void
-judge_dependencies(struct job_controller *c,
-                   struct job_memory *m,
-                   const struct object *job,
-                   struct arena *arena,
-                   struct dependency_answer *answer)
+judge_dependencies(struct job_controller *c, struct job_memory *m, const struct object *job,
+                   struct arena *arena, struct dependency_answer *answer)
 {
     m->counts->waits_for = NULL;
-    if (!job_waits_for_others(job_of(job)) || m->counts->made > 0
-        || m->counts->n_expected > 0)
+    if (!job_waits_for_others(job_of(job)) || m->counts->made > 0 || m->counts->n_expected > 0)
         return;
     dependencies_judge(c->dependencies, job, arena, answer);
     answer->is_held_for_good = c->holds_never_satisfied;
@@ -252,8 +236,8 @@ work_on_job(const char *key, void *context)
     int64_t wake_after_us;
     struct job_plan plan;
 
-    if (job == NULL || job->meta->deleted_at_us != 0
-        || job_is_finished(job_of(job)) || is_anothers(job_of(job))) {
+    if (job == NULL || job->meta->deleted_at_us != 0 || job_is_finished(job_of(job))
+        || is_anothers(job_of(job))) {
         job_memories_forget(c->memories, key);
         quota_waiters_remove(c->waiters, key);
         workqueue_done(c->queue, key, WORKQUEUE_OK);
@@ -283,12 +267,8 @@ work_on_job(const char *key, void *context)
     arena = arena_new(0);
     judge_dependencies(c, m, job, arena, &answer);
     wake_after_us = array_sync_see_gate(c->arrays, m, job);
-    job_plan(job_of(job),
-             m->counts,
-             clock_real_us(c->clock),
-             m->counts->array != NULL ? ELEMENTS_AT_A_TIME : PODS_AT_A_TIME,
-             arena,
-             &plan);
+    job_plan(job_of(job), m->counts, clock_real_us(c->clock),
+             m->counts->array != NULL ? ELEMENTS_AT_A_TIME : PODS_AT_A_TIME, arena, &plan);
     m->counts->waits_for = NULL;
     if (m->counts->array != NULL)
         m->counts->array->gate = NULL;
@@ -349,17 +329,11 @@ tell_of_new(struct job_controller *c, const struct object *job)
     arena = arena_new(0);
     event = job_report_new(arena, job_of(job));
     if (event.reason != NULL)
-        event_recorder_record(c->event_recorder,
-                              job,
-                              RECORD_NORMAL,
-                              event.reason,
-                              event.message);
+        event_recorder_record(c->event_recorder, job, RECORD_NORMAL, event.reason, event.message);
 }
 
 static void
-on_job(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_job(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct job_controller *c = context;
     char key[OBJECT_KEY_SIZE];
@@ -371,8 +345,7 @@ on_job(const struct object *old_object,
         && !job_update_is_current(old_object->meta, new_object->meta))
         note_update(c, key);
     if (old_object != NULL && new_object != NULL
-        && job_array_requeues(job_of(old_object))
-               != job_array_requeues(job_of(new_object)))
+        && job_array_requeues(job_of(old_object)) != job_array_requeues(job_of(new_object)))
         job_memories_forget(c->memories, key); /* read the elements again */
     if (new_object == NULL) {
         job_memories_forget(c->memories, key);
@@ -388,49 +361,36 @@ on_job(const struct object *old_object,
  * counted later.
  */
 static void
-note_pod_change(struct job_controller *c,
-                const char *key,
-                const struct owner_reference *owner,
-                const struct object *old_pod,
-                const struct object *new_pod)
+note_pod_change(struct job_controller *c, const char *key, const struct owner_reference *owner,
+                const struct object *old_pod, const struct object *new_pod)
 {
     const struct object *pod = new_pod != NULL ? new_pod : old_pod;
-    const struct object *job = object_cache_find(c->cache,
-                                                 &job_kind,
-                                                 pod->meta->namespace,
-                                                 owner->name);
+    const struct object *job =
+        object_cache_find(c->cache, &job_kind, pod->meta->namespace, owner->name);
     struct job_memory *m;
 
-    if (job == NULL || strcmp(job->meta->uid, owner->uid) != 0
-        || job_is_finished(job_of(job)))
+    if (job == NULL || strcmp(job->meta->uid, owner->uid) != 0 || job_is_finished(job_of(job)))
         return;
     m = job_memories_find(c->memories, key, job_of(job));
-    if (job_is_array(job_of(job))
-        && (m == NULL || !m->counts->array->is_loaded))
+    if (job_is_array(job_of(job)) && (m == NULL || !m->counts->array->is_loaded))
         return;
     if (m == NULL && new_pod == NULL)
-        m = job_memories_remember(
-            c->memories,
-            key,
-            job_memories_count(c->memories, job_of(job), old_pod));
+        m = job_memories_remember(c->memories, key,
+                                  job_memories_count(c->memories, job_of(job), old_pod));
     if (m != NULL && new_pod != NULL)
         job_pod_counts_see(m->counts, job_of(job), pod_of(new_pod));
     else if (m != NULL)
         job_pod_counts_see_gone(m->counts, job_of(job), pod_of(old_pod));
-    if (m != NULL && new_pod != NULL
-        && !job_update_is_current(new_pod->meta, job->meta))
+    if (m != NULL && new_pod != NULL && !job_update_is_current(new_pod->meta, job->meta))
         m->is_updated = false;
 }
 
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct job_controller *c = context;
     const struct object *pod = new_object ? new_object : old_object;
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
     CLEANUP_FREE char *key = NULL;
 
     if (owner == NULL || !object_cache_has_synced(c->cache))
@@ -447,9 +407,7 @@ on_pod(const struct object *old_object,
  * minute later.
  */
 static void
-on_quota(const struct object *old_object,
-         const struct object *new_object,
-         void *context)
+on_quota(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct job_controller *c = context;
 
@@ -471,17 +429,11 @@ queue_unfinished(const struct object *job, void *context)
  * synced.
  */
 static void
-on_partition(const struct object *old_object,
-             const struct object *new_object,
-             void *context)
+on_partition(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct job_controller *c = context;
-    const int64_t was = old_object != NULL
-                            ? partition_of(old_object)->spec.maximum_requeues
-                            : 0;
-    const int64_t is = new_object != NULL
-                           ? partition_of(new_object)->spec.maximum_requeues
-                           : 0;
+    const int64_t was = old_object != NULL ? partition_of(old_object)->spec.maximum_requeues : 0;
+    const int64_t is = new_object != NULL ? partition_of(new_object)->spec.maximum_requeues : 0;
 
     if (was != is && object_cache_has_synced(c->cache))
         object_cache_visit(c->cache, &job_kind, queue_unfinished, c);
@@ -518,17 +470,14 @@ on_synced(void *context)
 }
 
 struct job_controller *
-job_controller_new(struct loop *loop,
-                   struct client *client,
-                   struct object_cache *cache,
+job_controller_new(struct loop *loop, struct client *client, struct object_cache *cache,
                    struct clock *clock)
 {
     struct job_controller *c = xnew(struct job_controller);
 
     c->cache = cache;
     c->clock = clock;
-    c->event_recorder =
-        event_recorder_new(client, clock, "job-controller", NULL);
+    c->event_recorder = event_recorder_new(client, clock, "job-controller", NULL);
     c->sync = (struct job_sync_settings){
         .client = client,
         .cache = cache,
@@ -538,8 +487,8 @@ job_controller_new(struct loop *loop,
         .done = on_pass_done,
         .context = c,
     };
-    c->dependencies = dependencies_new(
-        &(struct dependencies_settings){client, cache, clock, on_woken, c});
+    c->dependencies =
+        dependencies_new(&(struct dependencies_settings){client, cache, clock, on_woken, c});
     c->overdue = timer_new(loop, look_for_overdue, c);
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
     c->memories = job_memories_new(cache, clock, c->queue);

@@ -24,20 +24,16 @@ struct loop;
 struct object_cache;
 
 void job_controller_free(struct job_controller *control);
-struct job_controller *job_controller_new(struct loop *loop,
-                                          struct client *client,
-                                          struct object_cache *cache,
-                                          struct clock *clock)
+struct job_controller *job_controller_new(struct loop *loop, struct client *client,
+                                          struct object_cache *cache, struct clock *clock)
     OWNED_BY(job_controller_free);
 DEFINE_CLEANUP(struct job_controller, job_controller_free)
 
 /* Whether jobs whose dependencies can never be met wait on; otherwise they end.
  */
-void job_controller_hold_never_satisfied(struct job_controller *control,
-                                         bool holds);
+void job_controller_hold_never_satisfied(struct job_controller *control, bool holds);
 
 /* How often an interrupted job starts again before it is held; 0: any number of
  * times.
  */
-void job_controller_limit_requeues(struct job_controller *control,
-                                   int64_t maximum);
+void job_controller_limit_requeues(struct job_controller *control, int64_t maximum);

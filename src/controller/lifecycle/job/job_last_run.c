@@ -70,9 +70,7 @@ whole_seconds(int64_t us)
  * not matter.
  */
 static bool
-is_later(const struct job_last_run *known,
-         const struct job_last_run *run,
-         const char *pod_name)
+is_later(const struct job_last_run *known, const struct job_last_run *run, const char *pod_name)
 {
     if (known->pod_name == NULL || run->finished_at_us > known->finished_at_us)
         return true;
@@ -132,12 +130,10 @@ ending_of(const struct pod *pod)
     const struct pod_condition *disruption = find_disruption(pod);
     const struct pod_cause *cause = pod->status.cause;
     struct container_state state = {0};
-    struct ending e = {text_or_null(pod->status.reason),
-                       text_or_null(pod->status.message)};
+    struct ending e = {text_or_null(pod->status.reason), text_or_null(pod->status.message)};
 
     if (e.reason == NULL && disruption != NULL && cause != NULL)
-        e = (struct ending){text_or_null(cause->code),
-                            text_or_null(cause->message)};
+        e = (struct ending){text_or_null(cause->code), text_or_null(cause->message)};
     if (e.reason == NULL && disruption != NULL)
         e = (struct ending){reason_of_disruption(disruption->reason),
                             text_or_null(disruption->message)};
@@ -167,9 +163,8 @@ job_last_run_note(struct job_last_run *known, const struct pod *pod)
         run.finished_at_us = whole_seconds(state.finished_at_us);
         run.signal = state.signal;
         run.has_exit_code = true;
-        run.exit_code = state.signal > 0 && state.exit_code == 0
-                            ? 128 + state.signal
-                            : state.exit_code;
+        run.exit_code =
+            state.signal > 0 && state.exit_code == 0 ? 128 + state.signal : state.exit_code;
     } else if (run.started_at_us > 0) {
         run.finished_at_us = whole_seconds(pod->meta.deleted_at_us);
     }

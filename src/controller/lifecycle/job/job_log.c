@@ -37,11 +37,8 @@ log_start(const struct pod *pod)
 {
     const struct allocation *a = pod->status.allocation;
 
-    log_info("pod '%s/%s' of user '%s' runs on node '%s', CPUs %s",
-             pod->meta.namespace,
-             pod->meta.name,
-             user_of(&pod->meta),
-             text_or(pod->spec.node_name, "?"),
+    log_info("pod '%s/%s' of user '%s' runs on node '%s', CPUs %s", pod->meta.namespace,
+             pod->meta.name, user_of(&pod->meta), text_or(pod->spec.node_name, "?"),
              a != NULL ? text_or(a->cpus, "shared") : "?");
 }
 
@@ -58,17 +55,12 @@ log_end(const struct pod *pod)
         snprintf(how, sizeof(how), "signal %" PRId64, state.signal);
     else if (has_state)
         snprintf(how, sizeof(how), "exit code %" PRId64, state.exit_code);
-    log_info(
-        "pod '%s/%s' of user '%s' has ended on node '%s': %s, %s, after "
-        "%" PRId64 " s",
-        pod->meta.namespace,
-        pod->meta.name,
-        user_of(&pod->meta),
-        text_or(pod->spec.node_name, "none"),
-        text_or(pod->status.reason, text_or(state.reason, pod->status.phase)),
-        how,
-        has_state && state.started_at_us > 0 && ran_us > 0 ? ran_us / 1000000
-                                                           : 0);
+    log_info("pod '%s/%s' of user '%s' has ended on node '%s': %s, %s, after "
+             "%" PRId64 " s",
+             pod->meta.namespace, pod->meta.name, user_of(&pod->meta),
+             text_or(pod->spec.node_name, "none"),
+             text_or(pod->status.reason, text_or(state.reason, pod->status.phase)), how,
+             has_state && state.started_at_us > 0 && ran_us > 0 ? ran_us / 1000000 : 0);
 }
 
 void
@@ -95,12 +87,8 @@ job_log_job(const struct object *old_job, const struct object *new_job)
         return;
     job = job_of(new_job);
     c = job_find_condition(job, "Failed");
-    log_info("job '%s/%s' of user '%s' %s%s%s%s",
-             job->meta.namespace,
-             job->meta.name,
-             user_of(&job->meta),
-             c != NULL ? "has failed: " : "is complete",
-             c != NULL ? text_or(c->reason, "?") : "",
-             c != NULL ? ", " : "",
+    log_info("job '%s/%s' of user '%s' %s%s%s%s", job->meta.namespace, job->meta.name,
+             user_of(&job->meta), c != NULL ? "has failed: " : "is complete",
+             c != NULL ? text_or(c->reason, "?") : "", c != NULL ? ", " : "",
              c != NULL ? text_or(c->message, "") : "");
 }

@@ -65,8 +65,7 @@ recount_pod(const struct object *object, void *context)
 }
 
 void
-job_memories_recount(struct job_memories *memories,
-                     const struct job *job,
+job_memories_recount(struct job_memories *memories, const struct job *job,
                      struct job_pod_counts *counts)
 {
     struct recount r = {.counts = counts, .job = job};
@@ -75,9 +74,7 @@ job_memories_recount(struct job_memories *memories,
 }
 
 struct job_pod_counts *
-job_memories_count(struct job_memories *memories,
-                   const struct job *job,
-                   const struct object *gone)
+job_memories_count(struct job_memories *memories, const struct job *job, const struct object *gone)
 {
     struct job_pod_counts *counts = job_pod_counts_new(job);
 
@@ -89,9 +86,7 @@ job_memories_count(struct job_memories *memories,
 }
 
 struct job_memory *
-job_memories_find(struct job_memories *memories,
-                  const char *key,
-                  const struct job *job)
+job_memories_find(struct job_memories *memories, const char *key, const struct job *job)
 {
     struct job_memory *m = map_find(memories->by_key, key);
 
@@ -102,8 +97,7 @@ job_memories_find(struct job_memories *memories,
 }
 
 struct job_memory *
-job_memories_remember(struct job_memories *memories,
-                      const char *key,
+job_memories_remember(struct job_memories *memories, const char *key,
                       struct job_pod_counts *counts TAKES)
 {
     struct job_memory *m = xnew(struct job_memory);
@@ -114,9 +108,7 @@ job_memories_remember(struct job_memories *memories,
 }
 
 struct job_memory *
-job_memories_get(struct job_memories *memories,
-                 const char *key,
-                 const struct job *job)
+job_memories_get(struct job_memories *memories, const char *key, const struct job *job)
 {
     struct job_memory *m = job_memories_find(memories, key, job);
 
@@ -124,23 +116,18 @@ job_memories_get(struct job_memories *memories,
         return job_memories_remember(memories, key, job_pod_counts_new(job));
     return m != NULL
                ? m
-               : job_memories_remember(memories,
-                                       key,
-                                       job_memories_count(memories, job, NULL));
+               : job_memories_remember(memories, key, job_memories_count(memories, job, NULL));
 }
 
 void
-job_memories_forget_quiet(struct job_memories *memories,
-                          const char *key,
-                          const struct job *job,
+job_memories_forget_quiet(struct job_memories *memories, const char *key, const struct job *job,
                           const struct job_plan *plan)
 {
     const struct job_memory *m = map_find(memories->by_key, key);
 
-    if (job_completions(job) == 1 && !job_is_work_queue(job)
-        && !job_is_array(job) && plan->status == NULL && plan->n_create == 0
-        && m->counts_due_us == 0 && m->is_updated && m->counts->n_expected == 0
-        && m->counts->refusals == 0 && m->counts->refusal == NULL)
+    if (job_completions(job) == 1 && !job_is_work_queue(job) && !job_is_array(job)
+        && plan->status == NULL && plan->n_create == 0 && m->counts_due_us == 0 && m->is_updated
+        && m->counts->n_expected == 0 && m->counts->refusals == 0 && m->counts->refusal == NULL)
         job_memories_forget(memories, key);
 }
 
@@ -164,9 +151,7 @@ stop_putting_off(struct job_memories *memories, struct job_memory *m)
 }
 
 bool
-job_memories_put_off_status(struct job_memories *memories,
-                            const char *key,
-                            struct job_memory *m,
+job_memories_put_off_status(struct job_memories *memories, const char *key, struct job_memory *m,
                             const struct job_plan *plan)
 {
     int64_t now = clock_monotonic_us(memories->clock);
@@ -181,9 +166,7 @@ job_memories_put_off_status(struct job_memories *memories,
         stop_putting_off(memories, m);
         return false;
     }
-    workqueue_add_after(memories->queue,
-                        key,
-                        (m->counts_due_us - now) / 1000 + 1);
+    workqueue_add_after(memories->queue, key, (m->counts_due_us - now) / 1000 + 1);
     return true;
 }
 
@@ -194,9 +177,7 @@ job_memories_peek(const struct job_memories *memories, const char *key)
 }
 
 bool
-job_memories_next(const struct job_memories *memories,
-                  size_t *at,
-                  const char **ret_key,
+job_memories_next(const struct job_memories *memories, size_t *at, const char **ret_key,
                   struct job_memory **ret_memory)
 {
     void *value;
@@ -208,9 +189,7 @@ job_memories_next(const struct job_memories *memories,
 }
 
 struct job_memories *
-job_memories_new(struct object_cache *cache,
-                 struct clock *clock,
-                 struct workqueue *queue)
+job_memories_new(struct object_cache *cache, struct clock *clock, struct workqueue *queue)
 {
     struct job_memories *memories = xnew(struct job_memories);
 

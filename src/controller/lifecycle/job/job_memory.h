@@ -33,23 +33,17 @@ struct job_memory {
 
 /* Life. The queue has the keys of jobs to be synced. */
 void job_memories_free(struct job_memories *memories);
-struct job_memories *job_memories_new(struct object_cache *cache,
-                                      struct clock *clock,
-                                      struct workqueue *queue)
-    OWNED_BY(job_memories_free);
+struct job_memories *job_memories_new(struct object_cache *cache, struct clock *clock,
+                                      struct workqueue *queue) OWNED_BY(job_memories_free);
 
 /* Look. Find: NULL if there is no state, or only that of another job of that
  * name. Peek: the state of whichever job has the name. Next: all, in any order,
  * starting with *at = 0.
  */
-struct job_memory *job_memories_find(struct job_memories *memories,
-                                     const char *key,
+struct job_memory *job_memories_find(struct job_memories *memories, const char *key,
                                      const struct job *job);
-struct job_memory *job_memories_peek(const struct job_memories *memories,
-                                     const char *key);
-bool job_memories_next(const struct job_memories *memories,
-                       size_t *at,
-                       const char **ret_key,
+struct job_memory *job_memories_peek(const struct job_memories *memories, const char *key);
+bool job_memories_next(const struct job_memories *memories, size_t *at, const char **ret_key,
                        struct job_memory **ret_memory);
 
 /* Change. Get creates the state if there is none and counts the present pods;
@@ -57,17 +51,13 @@ bool job_memories_next(const struct job_memories *memories,
  * present pods; Count counts the present pods and `gone`, which was just
  * deleted, or NULL.
  */
-struct job_memory *job_memories_get(struct job_memories *memories,
-                                    const char *key,
+struct job_memory *job_memories_get(struct job_memories *memories, const char *key,
                                     const struct job *job);
-struct job_pod_counts *job_memories_count(struct job_memories *memories,
-                                          const struct job *job,
+struct job_pod_counts *job_memories_count(struct job_memories *memories, const struct job *job,
                                           const struct object *gone);
-void job_memories_recount(struct job_memories *memories,
-                          const struct job *job,
+void job_memories_recount(struct job_memories *memories, const struct job *job,
                           struct job_pod_counts *counts);
-struct job_memory *job_memories_remember(struct job_memories *memories,
-                                         const char *key,
+struct job_memory *job_memories_remember(struct job_memories *memories, const char *key,
                                          struct job_pod_counts *counts TAKES);
 void job_memories_forget(struct job_memories *memories, const char *key);
 
@@ -75,15 +65,11 @@ void job_memories_forget(struct job_memories *memories, const char *key);
  * written: its counts are cheap to make again. Most waiting jobs are of this
  * kind.
  */
-void job_memories_forget_quiet(struct job_memories *memories,
-                               const char *key,
-                               const struct job *job,
-                               const struct job_plan *plan);
+void job_memories_forget_quiet(struct job_memories *memories, const char *key,
+                               const struct job *job, const struct job_plan *plan);
 
 /* Returns true if the planned status is delayed, because it changes only
  * counts; a status that ends or suspends a job is not delayed.
  */
-bool job_memories_put_off_status(struct job_memories *memories,
-                                 const char *key,
-                                 struct job_memory *memory,
-                                 const struct job_plan *plan);
+bool job_memories_put_off_status(struct job_memories *memories, const char *key,
+                                 struct job_memory *memory, const struct job_plan *plan);

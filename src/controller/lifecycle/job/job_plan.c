@@ -43,9 +43,8 @@ count_wanted(const struct job *job, const struct job_pod_counts *t)
         return count_wanted_of_array(job, t);
     if (job_is_work_queue(job))
         return t->succeeded > 0 ? t->live : wanted;
-    left = end
-           - (job_is_indexed(job) ? index_set_count_below(&t->indexes.done, end)
-                                  : t->succeeded);
+    left =
+        end - (job_is_indexed(job) ? index_set_count_below(&t->indexes.done, end) : t->succeeded);
     if (left < wanted)
         wanted = left;
     return wanted > 0 ? wanted : 0;
@@ -64,8 +63,7 @@ count_beyond(const struct job *job, const struct job_pod_counts *t)
     if (!job_is_indexed(job))
         return 0;
     for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
-        beyond[i] = index_set_count(sets[i])
-                    - index_set_count_below(sets[i], job_completions(job));
+        beyond[i] = index_set_count(sets[i]) - index_set_count_below(sets[i], job_completions(job));
     return beyond[0] - beyond[1] - beyond[2];
 }
 
@@ -140,9 +138,7 @@ plan_index(const struct job_pod_counts *t, int64_t index, struct job_plan *plan)
 
 /* With backoffLimitPerIndex, each index waits after its own failures. */
 static int64_t
-index_backoff_us(const struct job *job,
-                 const struct job_pod_counts *t,
-                 int64_t index,
+index_backoff_us(const struct job *job, const struct job_pod_counts *t, int64_t index,
                  int64_t now_us)
 {
     const struct index_slot *slot;
@@ -150,10 +146,9 @@ index_backoff_us(const struct job *job,
     if (job->spec.backoff_limit_per_index == NULL)
         return 0;
     slot = index_counts_find(&t->indexes, index);
-    return slot != NULL ? backoff_left_us(slot->failures + slot->ignored,
-                                          slot->last_failure_us,
-                                          now_us)
-                        : 0;
+    return slot != NULL
+               ? backoff_left_us(slot->failures + slot->ignored, slot->last_failure_us, now_us)
+               : 0;
 }
 
 /* The wait before another attempt for pods that no node started. First attempts
@@ -171,16 +166,12 @@ retry_left_us(const struct job_pod_counts *t, int64_t now_us)
 static int64_t
 next_index(const struct job_pod_counts *t, int64_t index)
 {
-    return t->array != NULL
-               ? array_state_next(t->array, &t->indexes.taken, index)
-               : index_set_gap(&t->indexes.taken, index);
+    return t->array != NULL ? array_state_next(t->array, &t->indexes.taken, index)
+                            : index_set_gap(&t->indexes.taken, index);
 }
 
 static void
-plan_indexes(const struct job *job,
-             const struct job_pod_counts *t,
-             int64_t now_us,
-             int64_t wanted,
+plan_indexes(const struct job *job, const struct job_pod_counts *t, int64_t now_us, int64_t wanted,
              struct job_plan *plan)
 {
     int64_t end = job_completions(job);
@@ -191,8 +182,7 @@ plan_indexes(const struct job *job,
 
     if (t->array != NULL)
         t->array->frontier = first;
-    for (int64_t i = first;
-         i < end && plan->n_create < wanted && waiting < MAX_WAITING;
+    for (int64_t i = first; i < end && plan->n_create < wanted && waiting < MAX_WAITING;
          i = next_index(t, i + 1)) {
         int64_t left = index_backoff_us(job, t, i, now_us);
 
@@ -207,12 +197,8 @@ plan_indexes(const struct job *job,
 }
 
 static void
-plan_pods(const struct job *job,
-          const struct job_pod_counts *t,
-          int64_t now_us,
-          unsigned limit,
-          struct arena *arena,
-          struct job_plan *plan)
+plan_pods(const struct job *job, const struct job_pod_counts *t, int64_t now_us, unsigned limit,
+          struct arena *arena, struct job_plan *plan)
 {
     int64_t wanted = count_wanted(job, t) - t->active;
 
@@ -231,15 +217,12 @@ plan_pods(const struct job *job,
         plan_indexes(job, t, now_us, wanted, plan);
     else
         for (int64_t i = 0; i < wanted; i++)
-            plan->create[plan->n_create++] =
-                (struct job_plan_pod){.index = t->next_index + i};
+            plan->create[plan->n_create++] = (struct job_plan_pod){.index = t->next_index + i};
 }
 
 /* The backoff of the whole Job. */
 static int64_t
-job_backoff_us(const struct job *job,
-               const struct job_pod_counts *t,
-               int64_t now_us)
+job_backoff_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
     if (job->spec.backoff_limit_per_index != NULL)
         return 0;
@@ -247,9 +230,7 @@ job_backoff_us(const struct job *job,
 }
 
 static void
-wake_at_deadline(const struct job *job,
-                 const struct job_pod_counts *t,
-                 int64_t now_us,
+wake_at_deadline(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
                  struct job_plan *plan)
 {
     int64_t latest_us = job_latest_start_us(job, t);
@@ -279,11 +260,8 @@ count_excess(const struct job *job, const struct job_pod_counts *t)
     (void)job_pod_counts_is_requeued(job, &before);
     if (before < job->status.requeued)
         before = job->status.requeued;
-    interrupted =
-        t->made + t->n_expected - t->active - t->succeeded - t->failed - before;
-    return interrupted > t->maximum_requeues * (pods > 1 ? pods : 1)
-               ? interrupted
-               : 0;
+    interrupted = t->made + t->n_expected - t->active - t->succeeded - t->failed - before;
+    return interrupted > t->maximum_requeues * (pods > 1 ? pods : 1) ? interrupted : 0;
 }
 
 static bool
@@ -318,13 +296,10 @@ waits_again(const struct job_pod_counts *t)
  * its pods does, as Slurm's arrays do.
  */
 static enum job_state
-find_state(const struct job *job,
-           const struct job_pod_counts *t,
-           const struct job_verdict *verdict)
+find_state(const struct job *job, const struct job_pod_counts *t, const struct job_verdict *verdict)
 {
     if (verdict->outcome != JOB_GOES_ON)
-        return t->active > 0 || t->ending > 0 ? JOB_STATE_ENDING
-                                              : find_ending(t, verdict);
+        return t->active > 0 || t->ending > 0 ? JOB_STATE_ENDING : find_ending(t, verdict);
     if (t->running > 0)
         return t->frozen < t->running ? JOB_STATE_RUNNING : JOB_STATE_FROZEN;
     if (t->silent > 0)
@@ -341,10 +316,8 @@ find_state(const struct job *job,
 /* ---- The phases of a job ---- */
 
 static void
-plan_end(const struct job_pod_counts *t,
-         const struct job_verdict *verdict,
-         struct job_report *report,
-         struct job_plan *plan)
+plan_end(const struct job_pod_counts *t, const struct job_verdict *verdict,
+         struct job_report *report, struct job_plan *plan)
 {
     plan->delete_active = t->live > 0;
     job_report_verdict(report, verdict);
@@ -362,9 +335,7 @@ plan_end(const struct job_pod_counts *t,
  * nothing would show that the pod's end was not a failure.
  */
 static void
-plan_interruption(const struct job *job,
-                  const struct job_pod_counts *t,
-                  struct job_report *report,
+plan_interruption(const struct job *job, const struct job_pod_counts *t, struct job_report *report,
                   struct job_plan *plan)
 {
     bool is_settled = t->active == 0 && t->deleting == 0;
@@ -385,9 +356,7 @@ plan_interruption(const struct job *job,
  * pods get no node; pods that have a node go on.
  */
 static void
-plan_hold(const struct job *job,
-          const struct job_pod_counts *t,
-          struct job_plan *plan)
+plan_hold(const struct job *job, const struct job_pod_counts *t, struct job_plan *plan)
 {
     plan->n_remove = count_pods_to_remove(job, t);
     plan->hold_waiting = t->live - t->n_expected - t->placed > t->held;
@@ -404,8 +373,7 @@ waits_for_others(const struct job_pod_counts *t)
 static bool
 may_begin(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
-    return !is_held(job, t) && job->spec.begin_at_us <= now_us
-           && !waits_for_others(t);
+    return !is_held(job, t) && job->spec.begin_at_us <= now_us && !waits_for_others(t);
 }
 
 /* Since when the job waits for no other job; 0: it still waits, or never did.
@@ -415,8 +383,8 @@ met_at_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
     const struct job_dependency_status *s = job->status.dependencies;
 
-    if (job->spec.dependencies == NULL
-        || job->spec.dependencies->jobs.count == 0 || waits_for_others(t))
+    if (job->spec.dependencies == NULL || job->spec.dependencies->jobs.count == 0
+        || waits_for_others(t))
         return 0;
     if (s != NULL && s->met_at_us != 0)
         return s->met_at_us;
@@ -436,19 +404,15 @@ has_started(const struct job *job, const struct job_pod_counts *t)
 
 /* A job that is held or has ended reports no refusal. */
 static const char *
-find_refusal(const struct job *job,
-             const struct job_pod_counts *t,
+find_refusal(const struct job *job, const struct job_pod_counts *t,
              const struct job_verdict *verdict)
 {
-    return job->spec.suspend || verdict->outcome != JOB_GOES_ON ? NULL
-                                                                : t->refusal;
+    return job->spec.suspend || verdict->outcome != JOB_GOES_ON ? NULL : t->refusal;
 }
 
 static void
-report_cause(const struct job *job,
-             const struct job_pod_counts *t,
-             const struct job_verdict *verdict,
-             struct job_report *report)
+report_cause(const struct job *job, const struct job_pod_counts *t,
+             const struct job_verdict *verdict, struct job_report *report)
 {
     int64_t excess = verdict->outcome == JOB_GOES_ON ? count_excess(job, t) : 0;
 
@@ -456,20 +420,15 @@ report_cause(const struct job *job,
         job_report_excess(report, excess, t->maximum_requeues);
         return;
     }
-    if (t->refusal != NULL || t->active > 0 || job->spec.suspend
-        || verdict->outcome != JOB_GOES_ON)
+    if (t->refusal != NULL || t->active > 0 || job->spec.suspend || verdict->outcome != JOB_GOES_ON)
         job_report_refusal(report, find_refusal(job, t, verdict));
     else if (job_is_held_for_requeues(job))
         job_report_refusal(report, NULL);
 }
 
 void
-job_plan(const struct job *job,
-         const struct job_pod_counts *t,
-         int64_t now_us,
-         unsigned limit,
-         struct arena *arena,
-         struct job_plan *ret_plan)
+job_plan(const struct job *job, const struct job_pod_counts *t, int64_t now_us, unsigned limit,
+         struct arena *arena, struct job_plan *ret_plan)
 {
     struct job_plan plan = {0};
     struct job_report report = job_report(arena, job, now_us);
@@ -488,16 +447,13 @@ job_plan(const struct job *job,
             plan.wake_after_us = backoff;
         else
             plan_pods(job, t, now_us, limit, arena, &plan);
-        plan.mark_placed =
-            t->to_freeze != (job_find_freezer(job) != NULL ? t->placed : 0);
+        plan.mark_placed = t->to_freeze != (job_find_freezer(job) != NULL ? t->placed : 0);
         plan.release_waiting = t->held > 0 && may_begin(job, t, now_us);
         wake_at_deadline(job, t, now_us, &plan);
         wake_after(&plan, job->spec.begin_at_us - now_us);
         if (t->waits_for != NULL)
             wake_after(&plan, t->waits_for->wake_after_us);
-        job_report_dependencies(&report,
-                                t->waits_for,
-                                met_at_us(job, t, now_us));
+        job_report_dependencies(&report, t->waits_for, met_at_us(job, t, now_us));
         for (unsigned i = 0; i < plan.n_create; i++)
             plan.create[i].eligible_at_us = met_at_us(job, t, now_us);
         if (has_started(job, t))

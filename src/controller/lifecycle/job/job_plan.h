@@ -29,8 +29,8 @@ struct json;
 struct job_plan_pod {
     int64_t index;
     int64_t attempt;
-    int64_t failures; /* earlier failures of the index, which the pod gets */
-    int64_t ignored;  /* with backoffLimitPerIndex; ignored ones likewise */
+    int64_t failures;       /* earlier failures of the index, which the pod gets */
+    int64_t ignored;        /* with backoffLimitPerIndex; ignored ones likewise */
     int64_t eligible_at_us; /* if the Job waited for others; 0: as the Job
                              * says */
 };
@@ -53,9 +53,5 @@ struct job_plan {
 };
 
 /* At most `limit` pods are planned in one call. `now_us` is real time. */
-void job_plan(const struct job *job,
-              const struct job_pod_counts *counts,
-              int64_t now_us,
-              unsigned limit,
-              struct arena *arena,
-              struct job_plan *ret_plan);
+void job_plan(const struct job *job, const struct job_pod_counts *counts, int64_t now_us,
+              unsigned limit, struct arena *arena, struct job_plan *ret_plan);

@@ -14,10 +14,7 @@
 #include "lib/json/json.h"
 
 char *
-job_pod_name(struct arena *arena,
-             const char *job,
-             int64_t index,
-             int64_t attempt)
+job_pod_name(struct arena *arena, const char *job, int64_t index, int64_t attempt)
 {
     if (attempt == 0)
         return arena_printf(arena, "%s-%" PRId64, job, index);
@@ -37,17 +34,13 @@ take_int(const char **text, int64_t *ret)
 }
 
 bool
-job_pod_name_parse(const char *job,
-                   const char *pod,
-                   int64_t *ret_index,
-                   int64_t *ret_attempt)
+job_pod_name_parse(const char *job, const char *pod, int64_t *ret_index, int64_t *ret_attempt)
 {
     size_t length = strlen(job);
     const char *at = pod + length + 1;
     int64_t index, attempt = 0;
 
-    if (strncmp(pod, job, length) != 0 || pod[length] != '-'
-        || !take_int(&at, &index))
+    if (strncmp(pod, job, length) != 0 || pod[length] != '-' || !take_int(&at, &index))
         return false;
     if (at[0] == '-' && at[1] == 'r') {
         at += 2;
@@ -78,15 +71,9 @@ owner_of(struct arena *arena, const struct object *job)
 }
 
 static void
-annotate(struct arena *arena,
-         struct json *meta,
-         const char *name,
-         const char *value)
+annotate(struct arena *arena, struct json *meta, const char *name, const char *value)
 {
-    json_set_string(arena,
-                    json_make_object(arena, meta, "annotations"),
-                    name,
-                    value);
+    json_set_string(arena, json_make_object(arena, meta, "annotations"), name, value);
 }
 
 static void
@@ -97,10 +84,7 @@ number(struct arena *arena, struct json *meta, const char *name, int64_t n)
 
 /* Takes the Job's annotation; the template's is dropped. */
 static void
-copy_annotation(struct arena *arena,
-                struct json *meta,
-                const struct object *job,
-                const char *name)
+copy_annotation(struct arena *arena, struct json *meta, const struct object *job, const char *name)
 {
     const char *value = string_map_find(&job->meta->annotations, name);
 
@@ -111,9 +95,7 @@ copy_annotation(struct arena *arena,
 }
 
 static struct json *
-make_meta(struct arena *arena,
-          struct json *template_,
-          const struct object *job,
+make_meta(struct arena *arena, struct json *template_, const struct object *job,
           const char *pod_name)
 {
     struct json *meta = json_make_object(arena, template_, "metadata");
@@ -142,10 +124,7 @@ make_meta(struct arena *arena,
  * set them.
  */
 static void
-annotate_for_agent(struct arena *arena,
-                   struct json *meta,
-                   const struct job *job,
-                   int64_t attempt)
+annotate_for_agent(struct arena *arena, struct json *meta, const struct job *job, int64_t attempt)
 {
     struct json *annotations = json_get(meta, "annotations");
 
@@ -166,10 +145,7 @@ annotate_for_agent(struct arena *arena,
     if (job->spec.script != NULL && job->spec.script->digest != NULL)
         annotate(arena, meta, ANNOTATION_SCRIPT, job->spec.script->digest);
     if (job->spec.environment != NULL && job->spec.environment->digest != NULL)
-        annotate(arena,
-                 meta,
-                 ANNOTATION_ENVIRONMENT,
-                 job->spec.environment->digest);
+        annotate(arena, meta, ANNOTATION_ENVIRONMENT, job->spec.environment->digest);
 }
 
 /* A dependency that was met must not move the pod forward in the queue, so an
@@ -178,31 +154,24 @@ annotate_for_agent(struct arena *arena,
 static void
 annotate_eligible(struct arena *arena, struct json *meta, int64_t at_us)
 {
-    const char *was =
-        json_get_text(json_get(meta, "annotations"), ANNOTATION_ELIGIBLE_AT);
+    const char *was = json_get_text(json_get(meta, "annotations"), ANNOTATION_ELIGIBLE_AT);
     char text[TIME_TEXT_SIZE];
     int64_t was_us;
 
-    if (at_us == 0
-        || (was != NULL && time_parse(was, &was_us) == 0 && was_us > at_us))
+    if (at_us == 0 || (was != NULL && time_parse(was, &was_us) == 0 && was_us > at_us))
         return;
     time_format(at_us, true, text);
     annotate(arena, meta, ANNOTATION_ELIGIBLE_AT, text);
 }
 
 static void
-number_index(struct arena *arena,
-             struct json *meta,
-             const struct job *job,
+number_index(struct arena *arena, struct json *meta, const struct job *job,
              const struct job_plan_pod *plan)
 {
-    if (job->spec.completion_mode == NULL
-        || strcmp(job->spec.completion_mode, "Indexed") != 0)
+    if (job->spec.completion_mode == NULL || strcmp(job->spec.completion_mode, "Indexed") != 0)
         return;
     number(arena, meta, ANNOTATION_INDEX, plan->index);
-    json_set_string(arena,
-                    json_make_object(arena, meta, "labels"),
-                    ANNOTATION_INDEX,
+    json_set_string(arena, json_make_object(arena, meta, "labels"), ANNOTATION_INDEX,
                     arena_printf(arena, "%" PRId64, plan->index));
     if (job->spec.backoff_limit_per_index == NULL)
         return;
@@ -246,16 +215,13 @@ open_template(struct arena *arena, struct json *spec)
 }
 
 struct json *
-job_pod_make_of(struct arena *arena,
-                const struct object *job,
-                const struct json *job_tree,
+job_pod_make_of(struct arena *arena, const struct object *job, const struct json *job_tree,
                 const struct job_plan_pod *plan)
 {
     struct json *spec = json_copy(arena, json_get(job_tree, "spec"));
     struct json *template_ = open_template(arena, spec);
     struct json *pod = json_object(arena);
-    const char *name =
-        job_pod_name(arena, job->meta->name, plan->index, plan->attempt);
+    const char *name = job_pod_name(arena, job->meta->name, plan->index, plan->attempt);
     struct json *meta = make_meta(arena, template_, job, name);
 
     json_set_string(arena, pod, "apiVersion", pod_kind.api_version);
@@ -263,20 +229,14 @@ job_pod_make_of(struct arena *arena,
     annotate_eligible(arena, meta, plan->eligible_at_us);
     annotate_for_agent(arena, meta, job_of(job), plan->attempt);
     number_index(arena, meta, job_of(job), plan);
-    array_pod_fill(arena,
-                   job_of(job),
-                   plan->index,
-                   meta,
-                   json_get(template_, "spec"));
+    array_pod_fill(arena, job_of(job), plan->index, meta, json_get(template_, "spec"));
     json_set(arena, pod, "metadata", meta);
     json_set(arena, pod, "spec", json_get(template_, "spec"));
     return pod;
 }
 
 struct json *
-job_pod_make(struct arena *arena,
-             const struct object *job,
-             const struct job_plan_pod *plan)
+job_pod_make(struct arena *arena, const struct object *job, const struct job_plan_pod *plan)
 {
     return job_pod_make_of(arena, job, object_tree(job, arena), plan);
 }

@@ -45,8 +45,7 @@ job_pod_counts_is_suspended(const struct job *job)
 bool
 job_pod_counts_is_requeued(const struct job *job, int64_t *ret_before)
 {
-    const char *before =
-        string_map_find(&job->meta.annotations, ANNOTATION_REQUEUE_BEFORE);
+    const char *before = string_map_find(&job->meta.annotations, ANNOTATION_REQUEUE_BEFORE);
 
     *ret_before = before != NULL ? strtoll(before, NULL, 10) : 0;
     return *ret_before > job->status.requeued;
@@ -64,8 +63,7 @@ job_pod_counts_excuses(const struct job *job)
 static bool
 is_indexed(const struct job *job)
 {
-    return job->spec.completion_mode != NULL
-           && strcmp(job->spec.completion_mode, "Indexed") == 0;
+    return job->spec.completion_mode != NULL && strcmp(job->spec.completion_mode, "Indexed") == 0;
 }
 
 /* ---- Indexes ---- */
@@ -105,8 +103,7 @@ job_pod_counts_new(const struct job *job)
     const int64_t *completions = job->spec.completions;
 
     t->job_uid = xstrdup(job->meta.uid);
-    t->is_numbered =
-        is_indexed(job) || (completions != NULL && *completions == 1);
+    t->is_numbered = is_indexed(job) || (completions != NULL && *completions == 1);
     t->n_written = status->succeeded + status->failed + status->excused;
     t->pods = map_new();
     list_init(&t->expected);
@@ -116,9 +113,7 @@ job_pod_counts_new(const struct job *job)
         t->array = array_state_new(job);
         t->indexes.is_merged = t->array->tasks.total > LISTED_INDEXES;
     } else if (is_indexed(job))
-        index_counts_load(&t->indexes,
-                          status->completed_indexes,
-                          status->failed_indexes);
+        index_counts_load(&t->indexes, status->completed_indexes, status->failed_indexes);
     else if (t->is_numbered && status->succeeded > 0)
         index_counts_finish(&t->indexes, 0);
     return t;
@@ -129,8 +124,7 @@ job_pod_counts_free(struct job_pod_counts *t)
 {
     if (t == NULL)
         return;
-    list_foreach_safe(pos, &t->expected)
-        free(container_of(pos, struct expected, link));
+    list_foreach_safe(pos, &t->expected) free(container_of(pos, struct expected, link));
     map_free(t->pods);
     array_state_free(t->array);
     index_counts_fini(&t->indexes);
@@ -190,8 +184,7 @@ count_attempts(const struct job_pod_counts *t, const struct job *job)
     if (!is_one_by_one(t, job))
         return attempts;
     slot = index_counts_find(&t->indexes, 0);
-    return slot != NULL && slot->next_attempt > attempts ? slot->next_attempt
-                                                         : attempts;
+    return slot != NULL && slot->next_attempt > attempts ? slot->next_attempt : attempts;
 }
 
 void
@@ -248,10 +241,7 @@ stop_expecting(struct job_pod_counts *t, struct expected *e)
 }
 
 void
-job_pod_counts_expect(struct job_pod_counts *t,
-                      int64_t index,
-                      int64_t attempt,
-                      int64_t until_us)
+job_pod_counts_expect(struct job_pod_counts *t, int64_t index, int64_t attempt, int64_t until_us)
 {
     struct expected *e = xnew(struct expected);
 
@@ -289,10 +279,7 @@ job_pod_counts_set_refusal(struct job_pod_counts *t, const char *words)
 }
 
 void
-job_pod_counts_refuse(struct job_pod_counts *t,
-                      int64_t index,
-                      int64_t attempt,
-                      const char *words)
+job_pod_counts_refuse(struct job_pod_counts *t, int64_t index, int64_t attempt, const char *words)
 {
     give_up(t, index, attempt);
     job_pod_counts_set_refusal(t, words);
@@ -315,20 +302,15 @@ bool
 job_pod_counts_is_overdue(const struct job_pod_counts *t, int64_t now_us)
 {
     return !list_is_empty(&t->expected)
-           && container_of(t->expected.next, struct expected, link)->until_us
-                  <= now_us;
+           && container_of(t->expected.next, struct expected, link)->until_us <= now_us;
 }
 
 /* ---- Pods ---- */
 
 /* The annotations of the pod have the earlier failures of its index. */
 static void
-note_index_failure(struct job_pod_counts *t,
-                   const struct job *job,
-                   const struct pod *pod,
-                   int64_t index,
-                   enum failure_action action,
-                   int64_t ended_us)
+note_index_failure(struct job_pod_counts *t, const struct job *job, const struct pod *pod,
+                   int64_t index, enum failure_action action, int64_t ended_us)
 {
     const int64_t *limit = job->spec.backoff_limit_per_index;
     int64_t failures = job_pod_number(pod, ANNOTATION_INDEX_FAILURES);
@@ -343,11 +325,7 @@ note_index_failure(struct job_pod_counts *t,
     if (action == FAILURE_ENDS_INDEX || failures > *limit)
         index_counts_fail(&t->indexes, index);
     else
-        index_counts_note_failures(&t->indexes,
-                                   index,
-                                   failures,
-                                   ignored,
-                                   ended_us);
+        index_counts_note_failures(&t->indexes, index, failures, ignored, ended_us);
 }
 
 /* The next pod waits longer with each failure since the last success. */
@@ -370,8 +348,7 @@ job_pod_counts_retry_at_us(const struct job_pod_counts *t)
         return 0;
     for (int64_t i = 1; i < t->refusals && wait < MAX_REFUSAL_WAIT_US; i++)
         wait *= 2;
-    return t->refused_at_us
-           + (wait < MAX_REFUSAL_WAIT_US ? wait : MAX_REFUSAL_WAIT_US);
+    return t->refused_at_us + (wait < MAX_REFUSAL_WAIT_US ? wait : MAX_REFUSAL_WAIT_US);
 }
 
 /* Pods that were created together are one round, however many are refused. */
@@ -400,9 +377,7 @@ note_success(struct job_pod_counts *t, const struct pod *pod, int64_t index)
 }
 
 static void
-note_ruling(struct job_pod_counts *t,
-            const struct job *job,
-            const struct pod *pod,
+note_ruling(struct job_pod_counts *t, const struct job *job, const struct pod *pod,
             struct failure_ruling ruling)
 {
     CLEANUP(arena_freep) struct arena *arena = NULL;
@@ -410,8 +385,7 @@ note_ruling(struct job_pod_counts *t,
     if (ruling.action != FAILURE_ENDS_JOB || t->fail_message != NULL)
         return;
     arena = arena_new(0);
-    t->fail_message =
-        xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
+    t->fail_message = xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
 }
 
 /* Keeps the latest failure, since pods may be seen in any order. */
@@ -426,10 +400,7 @@ note_cause(struct job_pod_counts *t, const struct pod *pod, int64_t ended_us)
 
 /* A matching rule of podFailurePolicy takes precedence over spec.requeue. */
 static void
-note_failure(struct job_pod_counts *t,
-             const struct job *job,
-             const struct pod *pod,
-             int64_t index)
+note_failure(struct job_pod_counts *t, const struct job *job, const struct pod *pod, int64_t index)
 {
     struct failure_ruling ruling = failure_policy_judge(job, pod);
     int64_t end = pod_end_us(pod);
@@ -452,23 +423,18 @@ note_failure(struct job_pod_counts *t,
         t->failed++;
     note_cause(t, pod, end);
     note_ruling(t, job, pod, ruling);
-    if (pod_is_ended_by_preemption(pod) && !job_is_array(job)
-        && job_completions(job) <= 1 && t->fail_message == NULL)
-        t->fail_message = xstrdup(pod->status.cause->message != NULL
-                                      ? pod->status.cause->message
-                                      : "preempted");
+    if (pod_is_ended_by_preemption(pod) && !job_is_array(job) && job_completions(job) <= 1
+        && t->fail_message == NULL)
+        t->fail_message =
+            xstrdup(pod->status.cause->message != NULL ? pod->status.cause->message : "preempted");
     note_index_failure(t, job, pod, index, ruling.action, end);
     note_backoff(t, end);
 }
 
 static void
-note_outcome(struct job_pod_counts *t,
-             const struct job *job,
-             const struct pod *pod,
-             int64_t index)
+note_outcome(struct job_pod_counts *t, const struct job *job, const struct pod *pod, int64_t index)
 {
-    if (pod->status.phase != NULL
-        && strcmp(pod->status.phase, "Succeeded") == 0)
+    if (pod->status.phase != NULL && strcmp(pod->status.phase, "Succeeded") == 0)
         note_success(t, pod, index);
     else
         note_failure(t, job, pod, index);
@@ -496,18 +462,12 @@ note_made(struct job_pod_counts *t, int64_t index, int64_t attempt)
 
 /* Takes the failures of the index from the annotations of a new pod. */
 static void
-note_past(struct job_pod_counts *t,
-          const struct job *job,
-          const struct pod *pod,
-          int64_t index)
+note_past(struct job_pod_counts *t, const struct job *job, const struct pod *pod, int64_t index)
 {
     if (job->spec.backoff_limit_per_index != NULL && index >= 0)
-        index_counts_note_failures(
-            &t->indexes,
-            index,
-            job_pod_number(pod, ANNOTATION_INDEX_FAILURES),
-            job_pod_number(pod, ANNOTATION_INDEX_IGNORED),
-            0);
+        index_counts_note_failures(&t->indexes, index,
+                                   job_pod_number(pod, ANNOTATION_INDEX_FAILURES),
+                                   job_pod_number(pod, ANNOTATION_INDEX_IGNORED), 0);
 }
 
 static void
@@ -531,9 +491,7 @@ recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
 }
 
 void
-job_pod_counts_see(struct job_pod_counts *t,
-                   const struct job *job,
-                   const struct pod *pod)
+job_pod_counts_see(struct job_pod_counts *t, const struct job *job, const struct pod *pod)
 {
     unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
     unsigned is = pod_sight_of(job, pod);
@@ -549,8 +507,7 @@ job_pod_counts_see(struct job_pod_counts *t,
         is &= ~(unsigned)SEEN_ACTIVE; /* it was replaced, so stays inactive */
     }
     is |= was & SEEN_WITHDRAWN;
-    if (t->array != NULL && was != 0
-        && pod_sight_change(was, is, SEEN_PLACED) > 0)
+    if (t->array != NULL && was != 0 && pod_sight_change(was, is, SEEN_PLACED) > 0)
         array_state_note_bound(t->array);
     if (t->array != NULL && was == 0 && array_state_is_barred(t->array, index))
         t->array->must_look = true;
@@ -574,9 +531,7 @@ job_pod_counts_see(struct job_pod_counts *t,
 
 /* The pod's end was not reported, and this is its last event. */
 void
-job_pod_counts_see_gone(struct job_pod_counts *t,
-                        const struct job *job,
-                        const struct pod *last)
+job_pod_counts_see_gone(struct job_pod_counts *t, const struct job *job, const struct pod *last)
 {
     int64_t index = -1, attempt = 0;
     unsigned was;

@@ -53,13 +53,13 @@ struct job_pod_counts {
                        * counted */
 
     int64_t made, active, succeeded, failed, excused;
-    int64_t n_written; /* ends in the status when the counts were made */
+    int64_t n_written;               /* ends in the status when the counts were made */
     struct job_pod_ends unwritten;   /* ends seen beyond n_written */
     int64_t live, ready;             /* pods neither ended nor asked to end */
     int64_t placed, running, silent; /* of live: pods that have a node, run
                                       * on it, or whose node is silent */
     int64_t ending;                  /* pods asked to end that have not ended */
-    int64_t deleting; /* pods with a deletion timestamp that are not gone */
+    int64_t deleting;                /* pods with a deletion timestamp that are not gone */
     int64_t next_index;
     int64_t failures_in_a_row; /* since the last success */
     int64_t last_failure_us, last_success_us;
@@ -68,16 +68,15 @@ struct job_pod_counts {
     int64_t maximum_requeues; /* how often the job may start again; 0: any
                                * number */
     int64_t began_us;         /* when its first pod was created; 0: not known */
-    char *fail_message; /* of the rule that fails the job; NULL: none does */
-    int64_t to_freeze;  /* pods with a node that are marked to be frozen */
-    int64_t frozen;     /* running pods that are frozen */
-    int64_t held;       /* live pods without a node that are marked as held */
-    char *
-        yields_to; /* "job 51 (user u2)": the job for which the last seen pod is
+    char *fail_message;       /* of the rule that fails the job; NULL: none does */
+    int64_t to_freeze;        /* pods with a node that are marked to be frozen */
+    int64_t frozen;           /* running pods that are frozen */
+    int64_t held;             /* live pods without a node that are marked as held */
+    char *yields_to;          /* "job 51 (user u2)": the job for which the last seen pod is
                     * frozen; or NULL */
-    char *refusal; /* the API's message for the last refused create; NULL:
+    char *refusal;            /* the API's message for the last refused create; NULL:
                     * none since a pod was created */
-    enum job_state failure; /* how the pod that failed last has ended */
+    enum job_state failure;   /* how the pod that failed last has ended */
     int64_t failure_us;
     struct job_last_run run;
     const struct dependency_answer *waits_for; /* set during a sync: what is
@@ -97,37 +96,27 @@ struct job_pod_counts {
  * present pod, and last job_pod_counts_settle, which counts the absent ones.
  */
 void job_pod_counts_free(struct job_pod_counts *counts);
-struct job_pod_counts *job_pod_counts_new(const struct job *job)
-    OWNED_BY(job_pod_counts_free);
+struct job_pod_counts *job_pod_counts_new(const struct job *job) OWNED_BY(job_pod_counts_free);
 DEFINE_CLEANUP(struct job_pod_counts, job_pod_counts_free)
-void job_pod_counts_settle(struct job_pod_counts *counts,
-                           const struct job *job);
+void job_pod_counts_settle(struct job_pod_counts *counts, const struct job *job);
 
 /* Change. See: a pod as it is now. See_gone: a deleted pod, as it was last. */
-void job_pod_counts_see(struct job_pod_counts *counts,
-                        const struct job *job,
+void job_pod_counts_see(struct job_pod_counts *counts, const struct job *job,
                         const struct pod *pod);
-void job_pod_counts_see_gone(struct job_pod_counts *counts,
-                             const struct job *job,
+void job_pod_counts_see_gone(struct job_pod_counts *counts, const struct job *job,
                              const struct pod *last);
 
 /* A create that was sent counts as a pod until the pod is seen, the create is
  * refused, or `until_us` has passed. Refuse stores the message; if the pod has
  * not been seen, it no longer counts.
  */
-void job_pod_counts_expect(struct job_pod_counts *counts,
-                           int64_t index,
-                           int64_t attempt,
+void job_pod_counts_expect(struct job_pod_counts *counts, int64_t index, int64_t attempt,
                            int64_t until_us);
-void job_pod_counts_set_refusal(struct job_pod_counts *counts,
-                                const char *words);
-void job_pod_counts_refuse(struct job_pod_counts *counts,
-                           int64_t index,
-                           int64_t attempt,
+void job_pod_counts_set_refusal(struct job_pod_counts *counts, const char *words);
+void job_pod_counts_refuse(struct job_pod_counts *counts, int64_t index, int64_t attempt,
                            const char *words);
 void job_pod_counts_expire(struct job_pod_counts *counts, int64_t now_us);
-bool job_pod_counts_is_overdue(const struct job_pod_counts *counts,
-                               int64_t now_us);
+bool job_pod_counts_is_overdue(const struct job_pod_counts *counts, int64_t now_us);
 
 /* When the next attempt may be made, after pods that were not started through
  * no fault of the job; 0: at once. The wait uses the API server's clock only,

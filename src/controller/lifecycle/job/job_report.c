@@ -39,12 +39,8 @@ set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
 /* ---- Conditions ---- */
 
 static void
-add_condition(struct job_report *r,
-              const char *type,
-              const char *status,
-              const char *reason,
-              const char *message,
-              int64_t at_us)
+add_condition(struct job_report *r, const char *type, const char *status, const char *reason,
+              const char *message, int64_t at_us)
 {
     struct arena *arena = r->arena;
     struct json *c = NULL;
@@ -75,19 +71,13 @@ begin_conditions(struct job_report *r)
     for (unsigned i = 0; i < r->job->status.conditions.count; i++) {
         const struct job_condition *c = &r->job->status.conditions.items[i];
 
-        add_condition(r,
-                      c->type,
-                      c->status,
-                      c->reason ? c->reason : "",
-                      c->message ? c->message : "",
-                      c->last_transition_at_us);
+        add_condition(r, c->type, c->status, c->reason ? c->reason : "",
+                      c->message ? c->message : "", c->last_transition_at_us);
     }
 }
 
 static void
-set_condition(struct job_report *r,
-              const char *type,
-              const struct job_verdict *v)
+set_condition(struct job_report *r, const char *type, const struct job_verdict *v)
 {
     if (job_find_condition(r->job, type) != NULL)
         return;
@@ -98,23 +88,16 @@ set_condition(struct job_report *r,
 void
 job_report_verdict(struct job_report *r, const struct job_verdict *v)
 {
-    set_condition(r,
-                  v->outcome == JOB_COMPLETE ? "SuccessCriteriaMet"
-                                             : "FailureTarget",
-                  v);
+    set_condition(r, v->outcome == JOB_COMPLETE ? "SuccessCriteriaMet" : "FailureTarget", v);
 }
 
 static void
 report_canceller(struct job_report *r)
 {
-    const char *by =
-        string_map_find(&r->job->meta.annotations, ANNOTATION_CANCEL);
+    const char *by = string_map_find(&r->job->meta.annotations, ANNOTATION_CANCEL);
 
     if (by != NULL)
-        json_set_string(r->arena,
-                        r->status,
-                        "cancelledBy",
-                        arena_printf(r->arena, "%.100s", by));
+        json_set_string(r->arena, r->status, "cancelledBy", arena_printf(r->arena, "%.100s", by));
 }
 
 void
@@ -123,9 +106,8 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
     bool is_complete = v->outcome == JOB_COMPLETE;
 
     set_condition(r, is_complete ? "Complete" : "Failed", v);
-    r->event = is_complete
-                   ? (struct job_event){false, "Completed", "Job completed"}
-                   : (struct job_event){true, v->reason, v->message};
+    r->event = is_complete ? (struct job_event){false, "Completed", "Job completed"}
+                           : (struct job_event){true, v->reason, v->message};
     if (is_complete)
         set_time(r->arena, r->status, "completionTime", r->now_us);
     if (strcmp(v->reason, "Cancelled") == 0)
@@ -141,16 +123,11 @@ static const struct job_event suspended_event = {
 void
 job_report_suspended(struct job_report *r, bool is_suspended)
 {
-    r->event = is_suspended
-                   ? suspended_event
-                   : (struct job_event){false, "Resumed", "Job resumed"};
+    r->event = is_suspended ? suspended_event : (struct job_event){false, "Resumed", "Job resumed"};
     begin_conditions(r);
-    add_condition(r,
-                  "Suspended",
-                  is_suspended ? "True" : "False",
+    add_condition(r, "Suspended", is_suspended ? "True" : "False",
                   is_suspended ? JOB_SUSPENDED_REASON : "JobResumed",
-                  is_suspended ? JOB_SUSPENDED_MESSAGE : "Job resumed",
-                  r->now_us);
+                  is_suspended ? JOB_SUSPENDED_MESSAGE : "Job resumed", r->now_us);
     if (is_suspended && r->job->status.start_at_us > 0)
         json_set(r->arena, r->status, "startTime", json_null(r->arena));
 }
@@ -169,20 +146,14 @@ set_count(struct job_report *r, const char *name, int64_t was, int64_t is)
 }
 
 static void
-set_indexes(struct job_report *r,
-            const char *name,
-            const char *was,
-            const struct index_set *is)
+set_indexes(struct job_report *r, const char *name, const char *was, const struct index_set *is)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     /* Indexes beyond the completions are dropped, as upstream does. */
     index_set_format(is, job_completions(r->job), &text);
     if (strcmp(text.text, was != NULL ? was : "") != 0)
-        json_set_string(r->arena,
-                        r->status,
-                        name,
-                        arena_strndup(r->arena, text.text, text.length));
+        json_set_string(r->arena, r->status, name, arena_strndup(r->arena, text.text, text.length));
 }
 
 static bool
@@ -196,23 +167,17 @@ is_same_run(const struct job_run *was, const struct job_last_run *is)
 {
     const struct pod_usage *usage = was != NULL ? was->usage : NULL;
 
-    return was != NULL && is_text(was->pod_name, is->pod_name)
-           && is_text(was->reason, is->reason)
-           && is_text(was->message, is->message)
-           && was->started_at_us == is->started_at_us
-           && was->finished_at_us == is->finished_at_us
-           && was->frozen_us == is->frozen_us && was->signal == is->signal
-           && (usage != NULL) == is->has_usage;
+    return was != NULL && is_text(was->pod_name, is->pod_name) && is_text(was->reason, is->reason)
+           && is_text(was->message, is->message) && was->started_at_us == is->started_at_us
+           && was->finished_at_us == is->finished_at_us && was->frozen_us == is->frozen_us
+           && was->signal == is->signal && (usage != NULL) == is->has_usage;
 }
 
 /* A merge patch keeps members that it does not name, so an empty one is set to
  * null.
  */
 static void
-set_or_clear(struct job_report *r,
-             struct json *run,
-             const char *name,
-             struct json *value)
+set_or_clear(struct job_report *r, struct json *run, const char *name, struct json *value)
 {
     if (value != NULL)
         json_set(r->arena, run, name, value);
@@ -258,8 +223,7 @@ set_run(struct job_report *r, const struct job_last_run *is)
     struct json *run;
 
     if (is->has_exit_code
-        && (r->job->status.exit_code == NULL
-            || *r->job->status.exit_code != is->exit_code))
+        && (r->job->status.exit_code == NULL || *r->job->status.exit_code != is->exit_code))
         json_set_int(arena, r->status, "exitCode", is->exit_code);
     if (is->pod_name == NULL || is_same_run(r->job->status.last_run, is))
         return;
@@ -268,20 +232,11 @@ set_run(struct job_report *r, const struct job_last_run *is)
     set_or_clear(r, run, "nodeName", text_or_null(arena, is->node_name));
     set_or_clear(r, run, "startedAt", time_or_null(arena, is->started_at_us));
     set_or_clear(r, run, "finishedAt", time_or_null(arena, is->finished_at_us));
-    set_or_clear(r,
-                 run,
-                 "frozenMicroseconds",
+    set_or_clear(r, run, "frozenMicroseconds",
                  is->frozen_us > 0 ? json_int(arena, is->frozen_us) : NULL);
-    set_or_clear(r,
-                 run,
-                 "exitCode",
-                 is->has_exit_code && is->exit_code != 0
-                     ? json_int(arena, is->exit_code)
-                     : NULL);
-    set_or_clear(r,
-                 run,
-                 "signal",
-                 is->signal != 0 ? json_int(arena, is->signal) : NULL);
+    set_or_clear(r, run, "exitCode",
+                 is->has_exit_code && is->exit_code != 0 ? json_int(arena, is->exit_code) : NULL);
+    set_or_clear(r, run, "signal", is->signal != 0 ? json_int(arena, is->signal) : NULL);
     set_or_clear(r, run, "reason", text_or_null(arena, is->reason));
     set_or_clear(r, run, "message", text_or_null(arena, is->message));
     set_or_clear(r, run, "usage", usage_or_null(arena, is));
@@ -302,10 +257,7 @@ set_array(struct job_report *r, const struct job_pod_counts *t)
         return;
     array = json_make_object(r->arena, r->status, "array");
     if (waiting.length > 0)
-        json_set_string(r->arena,
-                        array,
-                        "waiting",
-                        arena_strdup(r->arena, waiting.text));
+        json_set_string(r->arena, array, "waiting", arena_strdup(r->arena, waiting.text));
     else
         json_set(r->arena, array, "waiting", json_null(r->arena));
     if (cancelled > 0)
@@ -324,9 +276,7 @@ job_report_unstarted(struct job_report *r, const struct job_pod_counts *t)
     array_state_format(t->array, &indexes, &tasks);
     index_set_fini(&indexes);
     if (tasks.length > 0)
-        json_set_string(r->arena,
-                        json_make_object(r->arena, r->status, "array"),
-                        "unstarted",
+        json_set_string(r->arena, json_make_object(r->arena, r->status, "array"), "unstarted",
                         arena_strdup(r->arena, tasks.text));
 }
 
@@ -340,46 +290,31 @@ job_report_counts(struct job_report *r, const struct job_pod_counts *t)
     set_count(r, "terminating", was->terminating, t->ending);
     set_count(r, "ready", was->ready, t->ready);
     set_count(r, "succeeded", was->succeeded, t->succeeded);
-    set_count(r,
-              "failed",
-              was->failed,
-              t->failed > was->failed || t->array != NULL ? t->failed
-                                                          : was->failed);
+    set_count(r, "failed", was->failed,
+              t->failed > was->failed || t->array != NULL ? t->failed : was->failed);
     set_count(r, "excused", was->excused, t->excused);
     if (made > was->attempts)
         json_set_int(r->arena, r->status, "attempts", made);
     if (t->array != NULL)
         set_array(r, t);
     if (job_is_indexed(r->job) && !t->indexes.is_merged)
-        set_indexes(r,
-                    "completedIndexes",
-                    was->completed_indexes,
-                    &t->indexes.done);
+        set_indexes(r, "completedIndexes", was->completed_indexes, &t->indexes.done);
     if (r->job->spec.backoff_limit_per_index != NULL && !t->indexes.is_merged)
-        set_indexes(r,
-                    "failedIndexes",
-                    was->failed_indexes,
-                    &t->indexes.failed);
+        set_indexes(r, "failedIndexes", was->failed_indexes, &t->indexes.failed);
     set_run(r, &t->run);
 }
 
 void
 job_report_start(struct job_report *r, int64_t began_us)
 {
-    if (r->job->status.start_at_us == 0
-        && json_get(r->status, "startTime") == NULL)
-        set_time(r->arena,
-                 r->status,
-                 "startTime",
-                 began_us > 0 ? began_us : r->now_us);
+    if (r->job->status.start_at_us == 0 && json_get(r->status, "startTime") == NULL)
+        set_time(r->arena, r->status, "startTime", began_us > 0 ? began_us : r->now_us);
 }
 
 static struct job_event
 held_event(struct arena *arena, const char *by)
 {
-    return (struct job_event){false,
-                              "Held",
-                              arena_printf(arena, "Held by %.100s", by)};
+    return (struct job_event){false, "Held", arena_printf(arena, "Held by %.100s", by)};
 }
 
 struct job_event
@@ -398,8 +333,7 @@ job_report_new(struct arena *arena, const struct job *job)
 static void
 tell_hold(struct job_report *r, const char *was, enum job_state state)
 {
-    const char *by =
-        string_map_find(&r->job->meta.annotations, ANNOTATION_HOLD);
+    const char *by = string_map_find(&r->job->meta.annotations, ANNOTATION_HOLD);
 
     if (state == JOB_STATE_HELD && by != NULL)
         r->event = held_event(r->arena, by);
@@ -409,25 +343,18 @@ tell_hold(struct job_report *r, const char *was, enum job_state state)
 
 /* Events for a freeze and its end; both are written without delay. */
 static void
-tell_freeze(struct job_report *r,
-            const char *was,
-            enum job_state state,
-            const char *yields_to)
+tell_freeze(struct job_report *r, const char *was, enum job_state state, const char *yields_to)
 {
     const char *by = job_find_freezer(r->job);
 
     if (state == JOB_STATE_FROZEN)
         r->event = (struct job_event){
-            false,
-            "Frozen",
+            false, "Frozen",
             by != NULL ? arena_printf(r->arena, "Suspended by %.100s", by)
             : yields_to != NULL
-                ? arena_printf(r->arena,
-                               "Suspended for %.100s, which runs on its cores",
-                               yields_to)
+                ? arena_printf(r->arena, "Suspended for %.100s, which runs on its cores", yields_to)
                 : "Suspended"};
-    else if (job_state_of_name(was) == JOB_STATE_FROZEN
-             && state == JOB_STATE_RUNNING)
+    else if (job_state_of_name(was) == JOB_STATE_FROZEN && state == JOB_STATE_RUNNING)
         r->event = (struct job_event){false, "Thawed", "Resumed"};
     else
         return;
@@ -448,15 +375,11 @@ job_report_refusal(struct job_report *r, const char *refusal)
         return;
     }
     code = job_reason_name(job_wait_format_refusal(refusal, &words));
-    if (was != NULL && is_text(was->code, code)
-        && is_text(was->message, words.text))
+    if (was != NULL && is_text(was->code, code) && is_text(was->message, words.text))
         return;
     cause = json_make_object(r->arena, r->status, "cause");
     json_set_string(r->arena, cause, "code", code);
-    json_set(r->arena,
-             cause,
-             "message",
-             json_string_n(r->arena, words.text, words.length));
+    json_set(r->arena, cause, "message", json_string_n(r->arena, words.text, words.length));
 }
 
 /* Sets the status cause of a job that waits on although its dependency is never
@@ -469,24 +392,19 @@ report_vain_wait(struct job_report *r, const struct dependency_answer *answer)
     struct json *cause;
 
     if (answer == NULL || answer->verdict != DEPENDENCY_IS_NEVER_MET) {
-        if (was != NULL
-            && is_text(was->code, job_reason_name(JOB_REASON_DEPENDENCY_NEVER)))
+        if (was != NULL && is_text(was->code, job_reason_name(JOB_REASON_DEPENDENCY_NEVER)))
             json_set(r->arena, r->status, "cause", json_null(r->arena));
         return;
     }
     if (was != NULL && is_text(was->message, answer->message))
         return;
     cause = json_make_object(r->arena, r->status, "cause");
-    json_set_string(r->arena,
-                    cause,
-                    "code",
-                    job_reason_name(JOB_REASON_DEPENDENCY_NEVER));
+    json_set_string(r->arena, cause, "code", job_reason_name(JOB_REASON_DEPENDENCY_NEVER));
     json_set_string(r->arena, cause, "message", answer->message);
 }
 
 void
-job_report_dependencies(struct job_report *r,
-                        const struct dependency_answer *answer,
+job_report_dependencies(struct job_report *r, const struct dependency_answer *answer,
                         int64_t met_at_us)
 {
     const struct job_dependency_status *was = r->job->status.dependencies;
@@ -507,16 +425,13 @@ job_report_dependencies(struct job_report *r,
 }
 
 void
-job_report_state(struct job_report *r,
-                 enum job_state state,
-                 const char *yields_to)
+job_report_state(struct job_report *r, enum job_state state, const char *yields_to)
 {
     const char *was = r->job->status.state;
     const char *is = job_state_words(state)->name;
 
     if (is_text(was, is)
-        || (was == NULL && state == JOB_STATE_PENDING
-            && json_count(r->status) == 0))
+        || (was == NULL && state == JOB_STATE_PENDING && json_count(r->status) == 0))
         return;
     json_set_string(r->arena, r->status, "state", is);
     if (r->event.reason == NULL)
@@ -539,13 +454,10 @@ job_report_excess(struct job_report *r, int64_t interrupted, int64_t maximum)
     const struct pod_cause *was = r->job->status.cause;
     const char *code = job_reason_name(JOB_REASON_HELD_REQUEUES);
     struct json *cause;
-    const char *words =
-        arena_printf(r->arena,
-                     "held: interrupted %" PRId64 " times, started again "
-                     "%" PRId64 " time%s at most",
-                     interrupted,
-                     maximum,
-                     maximum == 1 ? "" : "s");
+    const char *words = arena_printf(r->arena,
+                                     "held: interrupted %" PRId64 " times, started again "
+                                     "%" PRId64 " time%s at most",
+                                     interrupted, maximum, maximum == 1 ? "" : "s");
 
     if (was != NULL && is_text(was->code, code) && is_text(was->message, words))
         return;

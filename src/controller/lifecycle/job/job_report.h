@@ -42,14 +42,12 @@ struct job_report {
  */
 struct job_event job_report_new(struct arena *arena, const struct job *job);
 
-struct job_report
-job_report(struct arena *arena, const struct job *job, int64_t now_us);
+struct job_report job_report(struct arena *arena, const struct job *job, int64_t now_us);
 
 /* Counts: the counts of the pods, and the last run. Start: the start time is
  * `began_us`, or now if that is 0; does nothing if the status has one.
  */
-void job_report_counts(struct job_report *r,
-                       const struct job_pod_counts *counts);
+void job_report_counts(struct job_report *r, const struct job_pod_counts *counts);
 void job_report_start(struct job_report *r, int64_t began_us);
 
 /* Verdict: the condition of the verdict. End: when no pod is left, the final
@@ -64,9 +62,7 @@ void job_report_unstarted(struct job_report *r, const struct job_pod_counts *t);
 /* Adds the state. A new Job that only waits gets no write for its state alone.
  * Yields_to: the job for which its pods are frozen, or NULL.
  */
-void job_report_state(struct job_report *r,
-                      enum job_state state,
-                      const char *yields_to);
+void job_report_state(struct job_report *r, enum job_state state, const char *yields_to);
 
 /* Why its pods cannot be created, from the API's message; NULL: they can. */
 void job_report_refusal(struct job_report *r, const char *refusal);
@@ -74,12 +70,10 @@ void job_report_refusal(struct job_report *r, const char *refusal);
 /* The ends of jobs that it waits for, and when its dependencies were met; 0: it
  * still waits. The answer may be NULL.
  */
-void job_report_dependencies(struct job_report *r,
-                             const struct dependency_answer *answer,
+void job_report_dependencies(struct job_report *r, const struct dependency_answer *answer,
                              int64_t met_at_us);
 
 void job_report_suspended(struct job_report *r, bool is_suspended);
 /* The job is held because it was interrupted more often than `maximum`. */
-void
-job_report_excess(struct job_report *r, int64_t interrupted, int64_t maximum);
+void job_report_excess(struct job_report *r, int64_t interrupted, int64_t maximum);
 void job_report_requeued(struct job_report *r, int64_t before);

@@ -31,8 +31,7 @@ struct job_sync {
 };
 
 struct job_sync *
-job_sync_begin(const struct job_sync_settings *settings,
-               const struct object *job)
+job_sync_begin(const struct job_sync_settings *settings, const struct object *job)
 {
     struct job_sync *sync = xnew(struct job_sync);
 
@@ -79,16 +78,9 @@ job_sync_end_call(struct job_sync *sync, bool has_failed)
 }
 
 void
-job_sync_refuse(struct job_sync *sync,
-                int64_t index,
-                int64_t attempt,
-                const char *words)
+job_sync_refuse(struct job_sync *sync, int64_t index, int64_t attempt, const char *words)
 {
-    sync->settings->refused(sync->job,
-                            index,
-                            attempt,
-                            words,
-                            sync->settings->context);
+    sync->settings->refused(sync->job, index, attempt, words, sync->settings->context);
 }
 
 struct live_visit {
@@ -107,15 +99,11 @@ visit_if_live(const struct object *pod, void *context)
 
 void
 job_sync_visit_live(const struct job_sync *sync,
-                    void (*visit)(const struct object *pod, void *context),
-                    void *context)
+                    void (*visit)(const struct object *pod, void *context), void *context)
 {
     struct live_visit v = {visit, context};
 
-    object_cache_visit_owned(sync->settings->cache,
-                             sync->job->meta->uid,
-                             visit_if_live,
-                             &v);
+    object_cache_visit_owned(sync->settings->cache, sync->job->meta->uid, visit_if_live, &v);
 }
 
 /* ---- Creates ---- */
@@ -131,10 +119,8 @@ name_of_created(const struct create *create)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    return xstrdup(job_pod_name(arena,
-                                create->sync->job->meta->name,
-                                create->index,
-                                create->attempt));
+    return xstrdup(
+        job_pod_name(arena, create->sync->job->meta->name, create->index, create->attempt));
 }
 
 /* The pod may exist from an earlier try, as the watch shows; a pod of that name
@@ -144,10 +130,8 @@ static bool
 is_made_already(const struct create *create, const char *name)
 {
     const struct object *job = create->sync->job;
-    const struct object *pod = object_cache_find(create->sync->settings->cache,
-                                                 &pod_kind,
-                                                 job->meta->namespace,
-                                                 name);
+    const struct object *pod =
+        object_cache_find(create->sync->settings->cache, &pod_kind, job->meta->namespace, name);
 
     return pod == NULL || meta_is_controlled_by(pod->meta, job);
 }
@@ -157,14 +141,9 @@ job_sync_tell_refusal(struct job_sync *sync, const char *words)
 {
     CLEANUP_FREE char *message = NULL;
 
-    log_warning("cannot create a pod of job '%s': %s, trying again",
-                sync->job->meta->name,
-                words);
+    log_warning("cannot create a pod of job '%s': %s, trying again", sync->job->meta->name, words);
     message = xasprintf("Error creating: %.500s", words);
-    event_recorder_record(sync->settings->event_recorder,
-                          sync->job,
-                          RECORD_WARNING,
-                          "FailedCreate",
+    event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_WARNING, "FailedCreate",
                           message);
 }
 
@@ -191,11 +170,8 @@ on_created(const struct client_reply *reply, void *context)
     if (reply->code == 201 || reply->code == 200) {
         CLEANUP_FREE char *message = xasprintf("Created pod: %s", name);
 
-        event_recorder_record(sync->settings->event_recorder,
-                              sync->job,
-                              RECORD_STEP,
-                              "SuccessfulCreate",
-                              message);
+        event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_STEP,
+                              "SuccessfulCreate", message);
     } else if (reply->code != 409 || !is_made_already(create, name)) {
         refuse_create(create, reply);
     }
@@ -265,15 +241,11 @@ on_deleted(const struct client_reply *reply, void *context)
 {
     struct removal *removal = context;
     struct job_sync *sync = removal->sync;
-    CLEANUP_FREE char *message =
-        xasprintf("Deleted pod: %s", removal->pod_name);
+    CLEANUP_FREE char *message = xasprintf("Deleted pod: %s", removal->pod_name);
 
     if (check_written(sync, reply) && reply->code != 404)
-        event_recorder_record(sync->settings->event_recorder,
-                              sync->job,
-                              RECORD_STEP,
-                              "SuccessfulDelete",
-                              message);
+        event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_STEP,
+                              "SuccessfulDelete", message);
     end_removal(removal);
 }
 
@@ -287,11 +259,7 @@ send_delete(struct removal *removal)
         .name = removal->pod_name,
     };
 
-    client_call(removal->sync->settings->client,
-                NULL,
-                &request,
-                on_deleted,
-                removal);
+    client_call(removal->sync->settings->client, NULL, &request, on_deleted, removal);
 }
 
 static struct removal *
@@ -326,9 +294,7 @@ on_marked(const struct client_reply *reply, void *context)
  * order.
  */
 static void
-mark_and_delete(struct job_sync *sync,
-                const struct object *pod,
-                const char *annotation,
+mark_and_delete(struct job_sync *sync, const struct object *pod, const char *annotation,
                 const char *other)
 {
     struct arena *arena = arena_new(0);
@@ -346,11 +312,7 @@ mark_and_delete(struct job_sync *sync,
     json_set_string(arena, annotations, annotation, "true");
     if (other != NULL)
         json_set_string(arena, annotations, other, "true");
-    client_call(sync->settings->client,
-                arena,
-                &request,
-                on_marked,
-                remove_pod(sync, pod));
+    client_call(sync->settings->client, arena, &request, on_marked, remove_pod(sync, pod));
 }
 
 /* The job starts again later, so a checkpoint that its command saves is of use.
@@ -360,8 +322,7 @@ wants_checkpoint(const struct job_sync *sync, const struct object *pod)
 {
     const struct execution *e = pod_of(pod)->spec.execution;
 
-    return e != NULL && e->checkpoint_command != NULL
-           && e->checkpoint_command[0] != '\0'
+    return e != NULL && e->checkpoint_command != NULL && e->checkpoint_command[0] != '\0'
            && !job_is_cancelled(job_of(sync->job));
 }
 
@@ -377,9 +338,7 @@ delete_pod(const struct object *object, void *context)
 void
 job_sync_requeue_pod(struct job_sync *sync, const struct object *pod)
 {
-    mark_and_delete(sync,
-                    pod,
-                    ANNOTATION_REQUEUE_BEFORE,
+    mark_and_delete(sync, pod, ANNOTATION_REQUEUE_BEFORE,
                     wants_checkpoint(sync, pod) ? ANNOTATION_CHECKPOINT : NULL);
 }
 
@@ -433,11 +392,7 @@ update_pod(const struct object *pod, void *context)
     job_update_pod(arena, request.body, object_tree(job, arena));
     u->count++;
     u->sync->calls++;
-    client_call(u->sync->settings->client,
-                arena,
-                &request,
-                on_updated,
-                u->sync);
+    client_call(u->sync->settings->client, arena, &request, on_updated, u->sync);
 }
 
 unsigned
@@ -470,8 +425,7 @@ add_live(const struct object *object, void *context)
 
     if (live->count == live->room) {
         live->room = live->room > 0 ? live->room * 2 : 64;
-        live->items =
-            xrealloc_array(live->items, live->room, sizeof(*live->items));
+        live->items = xrealloc_array(live->items, live->room, sizeof(*live->items));
     }
     live->items[live->count++] = object;
 }
@@ -505,11 +459,8 @@ on_written(const struct client_reply *reply, void *context)
     struct job_sync *sync = writing->sync;
 
     if (check_written(sync, reply) && writing->reason != NULL)
-        event_recorder_record(sync->settings->event_recorder,
-                              sync->job,
-                              writing->is_warning ? RECORD_WARNING
-                                                  : RECORD_NORMAL,
-                              writing->reason,
+        event_recorder_record(sync->settings->event_recorder, sync->job,
+                              writing->is_warning ? RECORD_WARNING : RECORD_NORMAL, writing->reason,
                               writing->message);
     free(writing->reason);
     free(writing->message);
@@ -518,9 +469,7 @@ on_written(const struct client_reply *reply, void *context)
 }
 
 void
-job_sync_write(struct job_sync *sync,
-               struct arena *arena TAKES,
-               struct json *status,
+job_sync_write(struct job_sync *sync, struct arena *arena TAKES, struct json *status,
                const struct job_event *event)
 {
     struct json *body = json_object(arena);
@@ -534,9 +483,7 @@ job_sync_write(struct job_sync *sync,
         .body = body,
     };
 
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "resourceVersion",
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "resourceVersion",
                     sync->job->meta->resource_version);
     json_set(arena, body, "status", status);
     writing->sync = sync;

@@ -33,22 +33,16 @@ struct job_sync_settings {
     struct client *client;
     struct object_cache *cache;
     struct event_recorder *event_recorder;
-    void (*refused)(const struct object *job,
-                    int64_t index,
-                    int64_t attempt,
-                    const char *words,
+    void (*refused)(const struct object *job, int64_t index, int64_t attempt, const char *words,
                     void *context);
-    void (*updated)(const struct object *job,
-                    const char *refusal,
-                    void *context);
+    void (*updated)(const struct object *job, const char *refusal, void *context);
     void (*done)(const struct object *job, bool has_failed, void *context);
     void *context;
 };
 
 /* Life. The sync frees itself after job_sync_end, when all calls are answered.
  */
-struct job_sync *job_sync_begin(const struct job_sync_settings *settings,
-                                const struct object *job);
+struct job_sync *job_sync_begin(const struct job_sync_settings *settings, const struct object *job);
 void job_sync_end(struct job_sync *sync);
 
 const struct object *job_sync_job(const struct job_sync *sync);
@@ -56,8 +50,7 @@ const struct object *job_sync_job(const struct job_sync *sync);
 /* Visits the Job's cached pods that have neither ended nor are being deleted.
  */
 void job_sync_visit_live(const struct job_sync *sync,
-                         void (*visit)(const struct object *pod, void *context),
-                         void *context);
+                         void (*visit)(const struct object *pod, void *context), void *context);
 
 /* Calls. The status is sent with the Job's resource version, so that a Job that
  * has changed since is synced again. The arena is that of the status.
@@ -76,9 +69,7 @@ void job_sync_requeue_pod(struct job_sync *sync, const struct object *pod);
  */
 unsigned job_sync_update_pods(struct job_sync *sync, unsigned limit);
 
-void job_sync_write(struct job_sync *sync,
-                    struct arena *arena TAKES,
-                    struct json *status,
+void job_sync_write(struct job_sync *sync, struct arena *arena TAKES, struct json *status,
                     const struct job_event *event);
 
 /* For calls of other modules in the same sync, which lasts until each begun
@@ -88,10 +79,6 @@ void job_sync_write(struct job_sync *sync,
  */
 struct client *job_sync_begin_call(struct job_sync *sync);
 void job_sync_end_call(struct job_sync *sync, bool has_failed);
-void job_sync_end_write(struct job_sync *sync,
-                        const struct client_reply *reply);
-void job_sync_refuse(struct job_sync *sync,
-                     int64_t index,
-                     int64_t attempt,
-                     const char *words);
+void job_sync_end_write(struct job_sync *sync, const struct client_reply *reply);
+void job_sync_refuse(struct job_sync *sync, int64_t index, int64_t attempt, const char *words);
 void job_sync_tell_refusal(struct job_sync *sync, const char *words);

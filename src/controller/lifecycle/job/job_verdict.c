@@ -16,8 +16,7 @@
 bool
 job_is_indexed(const struct job *job)
 {
-    return job->spec.completion_mode != NULL
-           && strcmp(job->spec.completion_mode, "Indexed") == 0;
+    return job->spec.completion_mode != NULL && strcmp(job->spec.completion_mode, "Indexed") == 0;
 }
 
 /* Without completions and with parallelism above 1, one success completes the
@@ -44,8 +43,7 @@ job_parallelism(const struct job *job)
 static int64_t
 backoff_limit_of(const struct job *job)
 {
-    return job->spec.backoff_limit != NULL ? *job->spec.backoff_limit
-                                           : DEFAULT_BACKOFF_LIMIT;
+    return job->spec.backoff_limit != NULL ? *job->spec.backoff_limit : DEFAULT_BACKOFF_LIMIT;
 }
 
 static bool
@@ -78,9 +76,7 @@ job_latest_start_us(const struct job *job, const struct job_pod_counts *t)
  * started now could not end before it.
  */
 static struct job_verdict
-judge_deadline(const struct job *job,
-               const struct job_pod_counts *t,
-               int64_t now_us)
+judge_deadline(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
     int64_t latest_us = job_latest_start_us(job, t);
 
@@ -98,8 +94,7 @@ static bool
 is_complete(const struct job *job, const struct job_pod_counts *t)
 {
     if (t->array != NULL)
-        return index_counts_count_done(&t->indexes, job_completions(job))
-               >= job_completions(job);
+        return index_counts_count_done(&t->indexes, job_completions(job)) >= job_completions(job);
     if (t->is_numbered)
         return index_set_gap(&t->indexes.done, 0) >= job_completions(job);
     if (job_is_work_queue(job))
@@ -109,9 +104,7 @@ is_complete(const struct job *job, const struct job_pod_counts *t)
 
 /* The verdict of an earlier sync, from the status. */
 static bool
-restore(const struct job *job,
-        const char *type,
-        enum job_outcome outcome,
+restore(const struct job *job, const char *type, enum job_outcome outcome,
         struct job_verdict *ret_verdict)
 {
     const struct job_condition *c = job_find_condition(job, type);
@@ -127,12 +120,9 @@ restore(const struct job *job,
 /* ---- Reasons for the end of a Job, in the order of their precedence ---- */
 
 static struct job_verdict
-judge_success(const struct job *job,
-              const struct job_pod_counts *t,
-              struct arena *arena)
+judge_success(const struct job *job, const struct job_pod_counts *t, struct arena *arena)
 {
-    int rule =
-        job_is_indexed(job) ? success_policy_judge(job, &t->indexes.done) : -1;
+    int rule = job_is_indexed(job) ? success_policy_judge(job, &t->indexes.done) : -1;
 
     if (rule >= 0)
         return (struct job_verdict){
@@ -164,9 +154,7 @@ judge_cancel(const struct job *job, struct arena *arena)
 }
 
 static struct job_verdict
-judge_failures(const struct job *job,
-               const struct job_pod_counts *t,
-               int64_t now_us)
+judge_failures(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
     if (t->fail_message != NULL)
         return (struct job_verdict){
@@ -190,24 +178,19 @@ judge_failures(const struct job *job,
 }
 
 int64_t
-job_verdict_count_cancelled(const struct job *job,
-                            const struct job_pod_counts *t)
+job_verdict_count_cancelled(const struct job *job, const struct job_pod_counts *t)
 {
     const struct index_set *cancelled = &t->array->cancelled;
 
     if (job_is_cancelled(job)) /* includes all that had no pod */
-        return job_completions(job) - index_set_count(&t->indexes.taken)
-               + t->indexes.n_cancelled;
+        return job_completions(job) - index_set_count(&t->indexes.taken) + t->indexes.n_cancelled;
     return t->indexes.n_cancelled + index_set_count(cancelled)
            - index_set_count_common(cancelled, &t->indexes.taken);
 }
 
 /* Only the array's own settings make the failure of an element fail others. */
 static struct job_verdict
-judge_array(const struct job *job,
-            const struct job_pod_counts *t,
-            int64_t failed,
-            int64_t done,
+judge_array(const struct job *job, const struct job_pod_counts *t, int64_t failed, int64_t done,
             struct arena *arena)
 {
     int64_t cancelled = job_verdict_count_cancelled(job, t);
@@ -225,10 +208,7 @@ judge_array(const struct job *job,
         return (struct job_verdict){
             JOB_FAILED,
             "FailedIndexes",
-            arena_printf(arena,
-                         "%" PRId64 " of %" PRId64 " tasks failed",
-                         failed,
-                         end),
+            arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks failed", failed, end),
         };
     if (t->array->n_vain > 0)
         return (struct job_verdict){
@@ -238,24 +218,17 @@ judge_array(const struct job *job,
                          "%" PRId64 " of %" PRId64 " tasks were cancelled, "
                          "%" PRId64 " because the tasks that they waited for "
                          "(aftercorr) have not completed",
-                         cancelled,
-                         end,
-                         t->array->n_vain),
+                         cancelled, end, t->array->n_vain),
         };
     return (struct job_verdict){
         JOB_FAILED,
         "Cancelled",
-        arena_printf(arena,
-                     "%" PRId64 " of %" PRId64 " tasks were cancelled",
-                     cancelled,
-                     end),
+        arena_printf(arena, "%" PRId64 " of %" PRId64 " tasks were cancelled", cancelled, end),
     };
 }
 
 static struct job_verdict
-judge_indexes(const struct job *job,
-              const struct job_pod_counts *t,
-              struct arena *arena)
+judge_indexes(const struct job *job, const struct job_pod_counts *t, struct arena *arena)
 {
     const int64_t *most = job->spec.max_failed_indexes;
     int64_t end = job_completions(job);
@@ -300,9 +273,7 @@ judge_dependencies(const struct job_pod_counts *t)
  * Job that was complete before is complete.
  */
 struct job_verdict
-job_judge(const struct job *job,
-          const struct job_pod_counts *t,
-          int64_t now_us,
+job_judge(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
           struct arena *arena)
 {
     struct job_verdict cancel, verdict;

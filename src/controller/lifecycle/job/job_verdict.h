@@ -27,17 +27,14 @@ struct job_verdict {
     const char *message; /* likewise, or from the counts, or in the arena */
 };
 
-struct job_verdict job_judge(const struct job *job,
-                             const struct job_pod_counts *counts,
-                             int64_t now_us,
-                             struct arena *arena);
+struct job_verdict job_judge(const struct job *job, const struct job_pod_counts *counts,
+                             int64_t now_us, struct arena *arena);
 
 /* The last time, by spec.deadline, at which the Job can still go on: the
  * deadline, or, while nothing has started, the deadline less the time limit. 0:
  * the Job has no deadline.
  */
-int64_t job_latest_start_us(const struct job *job,
-                            const struct job_pod_counts *counts);
+int64_t job_latest_start_us(const struct job *job, const struct job_pod_counts *counts);
 
 /* How many of the Job's pods must succeed, and how many may run at a time. */
 bool job_is_indexed(const struct job *job);
@@ -48,5 +45,4 @@ int64_t job_parallelism(const struct job *job);
 /* How many elements of an array were cancelled, including those that never had
  * a pod.
  */
-int64_t job_verdict_count_cancelled(const struct job *job,
-                                    const struct job_pod_counts *counts);
+int64_t job_verdict_count_cancelled(const struct job *job, const struct job_pod_counts *counts);

@@ -20,9 +20,7 @@ pod_end_us(const struct pod *pod)
         return state.finished_at_us;
     if (pod->meta.deleted_at_us != 0)
         return pod->meta.deleted_at_us
-               - (pod->meta.deletion_grace_s != NULL
-                      ? *pod->meta.deletion_grace_s * 1000000
-                      : 0);
+               - (pod->meta.deletion_grace_s != NULL ? *pod->meta.deletion_grace_s * 1000000 : 0);
     for (unsigned i = 0; i < pod->status.conditions.count; i++)
         if (pod->status.conditions.items[i].last_transition_at_us > end)
             end = pod->status.conditions.items[i].last_transition_at_us;
@@ -33,8 +31,7 @@ static bool
 is_asked_for(const struct job *job, const struct pod *pod)
 {
     return string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
-           || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE)
-                  != NULL
+           || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE) != NULL
            || (pod->meta.deleted_at_us != 0 && job_pod_counts_excuses(job));
 }
 
@@ -44,23 +41,18 @@ pod_end_is_interrupted(const struct job *job, const struct pod *pod)
     struct failure_ruling ruling = failure_policy_judge(job, pod);
 
     return !is_asked_for(job, pod)
-           && (ruling.action == FAILURE_IS_IGNORED
-               || pod_end_is_excused(job, pod, ruling));
+           && (ruling.action == FAILURE_IS_IGNORED || pod_end_is_excused(job, pod, ruling));
 }
 
 bool
-pod_end_is_excused(const struct job *job,
-                   const struct pod *pod,
-                   struct failure_ruling ruling)
+pod_end_is_excused(const struct job *job, const struct pod *pod, struct failure_ruling ruling)
 {
-    const struct pod_condition *lost =
-        pod_find_condition(pod, "DisruptionTarget");
+    const struct pod_condition *lost = pod_find_condition(pod, "DisruptionTarget");
 
     if (is_asked_for(job, pod))
         return true;
     return ruling.rule < 0
-           && ((job->spec.requeue && lost != NULL
-                && strcmp(lost->status, "True") == 0
+           && ((job->spec.requeue && lost != NULL && strcmp(lost->status, "True") == 0
                 && !pod_is_ended_by_preemption(pod))
                || pod_was_not_started(pod));
 }
@@ -69,8 +61,7 @@ bool
 pod_end_is_refused(const struct pod *pod)
 {
     return pod_was_not_started(pod)
-           || (pod->status.reason != NULL
-               && strcmp(pod->status.reason, "ShepherdLost") == 0);
+           || (pod->status.reason != NULL && strcmp(pod->status.reason, "ShepherdLost") == 0);
 }
 
 /* Whether another task has failed and fail-fast ends the rest. The job's status
@@ -80,14 +71,11 @@ static bool
 has_failed_fast(const struct job_pod_counts *t, const struct job *job)
 {
     return job_has_failed_fast(job)
-           || (job->spec.array->fail_fast
-               && index_counts_count_failed(&t->indexes, INT64_MAX) > 0);
+           || (job->spec.array->fail_fast && index_counts_count_failed(&t->indexes, INT64_MAX) > 0);
 }
 
 bool
-pod_end_is_cancelled(const struct job_pod_counts *t,
-                     const struct job *job,
-                     const struct pod *pod,
+pod_end_is_cancelled(const struct job_pod_counts *t, const struct job *job, const struct pod *pod,
                      int64_t index)
 {
     if (t->array == NULL)

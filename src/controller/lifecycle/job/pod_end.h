@@ -23,9 +23,7 @@ int64_t pod_end_us(const struct pod *pod);
  * lost with its node or evicted and spec.requeue is set, or it was never
  * started.
  */
-bool pod_end_is_excused(const struct job *job,
-                        const struct pod *pod,
-                        struct failure_ruling ruling);
+bool pod_end_is_excused(const struct job *job, const struct pod *pod, struct failure_ruling ruling);
 
 /* Whether the pod ended through no fault of the job and not at its user's
  * request.
@@ -41,7 +39,5 @@ bool pod_end_is_refused(const struct pod *pod);
  * itself, with the whole array or by another element's failure (failFast).
  * False if the job is not an array.
  */
-bool pod_end_is_cancelled(const struct job_pod_counts *counts,
-                          const struct job *job,
-                          const struct pod *pod,
-                          int64_t index);
+bool pod_end_is_cancelled(const struct job_pod_counts *counts, const struct job *job,
+                          const struct pod *pod, int64_t index);

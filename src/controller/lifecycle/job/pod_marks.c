@@ -18,10 +18,7 @@ on_marked(const struct client_reply *reply, void *context)
 
 /* Sets the annotation `name`; value NULL: removes it. */
 static void
-mark(struct job_sync *sync,
-     const struct object *pod,
-     const char *name,
-     const char *value)
+mark(struct job_sync *sync, const struct object *pod, const char *name, const char *value)
 {
     const char *is = string_map_find(&pod->meta->annotations, name);
     struct arena *arena;
@@ -38,13 +35,8 @@ mark(struct job_sync *sync,
     arena = arena_new(0);
     body = json_object(arena);
     meta = json_make_object(arena, body, "metadata");
-    json_set_string(arena,
-                    meta,
-                    "resourceVersion",
-                    pod->meta->resource_version);
-    json_set(arena,
-             json_make_object(arena, meta, "annotations"),
-             name,
+    json_set_string(arena, meta, "resourceVersion", pod->meta->resource_version);
+    json_set(arena, json_make_object(arena, meta, "annotations"), name,
              value != NULL ? json_string(arena, value) : json_null(arena));
     request.body = body;
     client_call(job_sync_begin_call(sync), arena, &request, on_marked, sync);
@@ -90,10 +82,7 @@ freeze(const struct object *pod, void *context)
     struct job_sync *sync = context;
 
     if (is_placed(pod))
-        mark(sync,
-             pod,
-             ANNOTATION_FREEZE,
-             job_find_freezer(job_of(job_sync_job(sync))));
+        mark(sync, pod, ANNOTATION_FREEZE, job_find_freezer(job_of(job_sync_job(sync))));
 }
 
 void

@@ -47,8 +47,7 @@ live_sight_of(const struct pod *pod)
         sight |= SEEN_PLACED;
     else if (string_map_find(&pod->meta.annotations, ANNOTATION_HOLD) != NULL)
         sight |= SEEN_HELD;
-    if (sight & SEEN_PLACED
-        && string_map_find(&pod->meta.annotations, ANNOTATION_FREEZE) != NULL)
+    if (sight & SEEN_PLACED && string_map_find(&pod->meta.annotations, ANNOTATION_FREEZE) != NULL)
         sight |= SEEN_TO_FREEZE;
     if (strcmp(phase, "Running") == 0)
         sight |= pod_is_frozen(pod) ? SEEN_RUNNING | SEEN_FROZEN : SEEN_RUNNING;
@@ -80,14 +79,10 @@ pod_sight_change(unsigned was, unsigned is, unsigned what)
 }
 
 void
-pod_sight_note_yield(char **yields_to,
-                     const struct pod *pod,
-                     unsigned sight,
-                     bool is_one_frozen)
+pod_sight_note_yield(char **yields_to, const struct pod *pod, unsigned sight, bool is_one_frozen)
 {
-    const char *to = (sight & SEEN_FROZEN) != 0 && pod_has_yielded(pod)
-                         ? pod_find_yield(pod)
-                         : NULL;
+    const char *to =
+        (sight & SEEN_FROZEN) != 0 && pod_has_yielded(pod) ? pod_find_yield(pod) : NULL;
 
     if (to == NULL && (*yields_to == NULL || is_one_frozen))
         return;

@@ -38,7 +38,5 @@ int pod_sight_change(unsigned was, unsigned is, unsigned what);
  * the pod's event; the caller frees the text. NULL: no pod is frozen for
  * another job. Is_one_frozen: some pod of the Job is frozen.
  */
-void pod_sight_note_yield(char **yields_to,
-                          const struct pod *pod,
-                          unsigned sight,
+void pod_sight_note_yield(char **yields_to, const struct pod *pod, unsigned sight,
                           bool is_one_frozen);

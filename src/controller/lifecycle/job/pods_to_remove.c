@@ -44,10 +44,7 @@ by_worth(const void *a, const void *b, void *context)
     int r;
 
     for (int i = 0; i < 2; i++)
-        job_pod_name_parse(job->meta.name,
-                           pods[i]->meta.name,
-                           &index[i],
-                           &attempt);
+        job_pod_name_parse(job->meta.name, pods[i]->meta.name, &index[i], &attempt);
     r = order(worth(job, pods[0], index[0]), worth(job, pods[1], index[1]));
     if (r == 0)
         r = order(pods[1]->meta.created_at_us, pods[0]->meta.created_at_us);
@@ -55,9 +52,7 @@ by_worth(const void *a, const void *b, void *context)
 }
 
 void
-pods_to_remove_sort(const struct job *job,
-                    const struct object **pods,
-                    size_t n_pods)
+pods_to_remove_sort(const struct job *job, const struct object **pods, size_t n_pods)
 {
     qsort_r(pods, n_pods, sizeof(struct object *), by_worth, &job);
 }

@@ -17,6 +17,4 @@ struct job;
 struct object;
 
 /* Sorts the pods into the order in which they are to be removed. */
-void pods_to_remove_sort(const struct job *job,
-                         const struct object **pods,
-                         size_t n_pods);
+void pods_to_remove_sort(const struct job *job, const struct object **pods, size_t n_pods);

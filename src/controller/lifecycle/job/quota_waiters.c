@@ -111,8 +111,7 @@ line_of(struct quota_waiters *w, const char *namespace)
         return line;
     line = xnew(struct line);
     line->namespace = xstrdup(namespace);
-    line->waiting =
-        heap_new(is_before, NULL, offsetof(struct quota_waiter, place));
+    line->waiting = heap_new(is_before, NULL, offsetof(struct quota_waiter, place));
     list_init(&line->tried);
     map_put(w->lines, namespace, line);
     return line;
@@ -144,8 +143,7 @@ static void
 begin_anew(struct line *line)
 {
     while (!list_is_empty(&line->tried)) {
-        struct quota_waiter *waiter =
-            container_of(line->tried.next, struct quota_waiter, link);
+        struct quota_waiter *waiter = container_of(line->tried.next, struct quota_waiter, link);
 
         list_remove(&waiter->link);
         heap_push(line->waiting, waiter);
@@ -153,16 +151,13 @@ begin_anew(struct line *line)
 }
 
 void
-quota_waiters_refuse(struct quota_waiters *w,
-                     const struct object *job,
-                     const char *words)
+quota_waiters_refuse(struct quota_waiters *w, const struct object *job, const char *words)
 {
     char key[OBJECT_KEY_SIZE];
     struct quota_waiter *waiter;
 
     object_key(job, key);
-    if (words == NULL || strstr(words, WORDS) == NULL
-        || map_find(w->waiters, key) != NULL)
+    if (words == NULL || strstr(words, WORDS) == NULL || map_find(w->waiters, key) != NULL)
         return;
     waiter = xnew(struct quota_waiter);
     waiter->key = xstrdup(key);
@@ -196,15 +191,11 @@ quota_waiters_remove(struct quota_waiters *w, const char *key)
 static const struct json *
 status_of(const struct object *quota, const char *member, struct arena *arena)
 {
-    return quota != NULL
-               ? json_get(json_get(object_tree(quota, arena), "status"), member)
-               : NULL;
+    return quota != NULL ? json_get(json_get(object_tree(quota, arena), "status"), member) : NULL;
 }
 
 static bool
-has_changed(const struct object *old_quota,
-            const struct object *new_quota,
-            struct arena *arena)
+has_changed(const struct object *old_quota, const struct object *new_quota, struct arena *arena)
 {
     return new_quota == NULL
            || !json_equals(status_of(old_quota, "hard", arena),
@@ -213,9 +204,7 @@ has_changed(const struct object *old_quota,
 
 /* Whether any resource has less use than before. */
 static bool
-has_fallen(const struct object *old_quota,
-           const struct object *new_quota,
-           struct arena *arena)
+has_fallen(const struct object *old_quota, const struct object *new_quota, struct arena *arena)
 {
     const struct json *was = status_of(old_quota, "used", arena);
     const struct json *is = status_of(new_quota, "used", arena);
@@ -233,8 +222,7 @@ has_fallen(const struct object *old_quota,
 }
 
 void
-quota_waiters_see_quota(struct quota_waiters *w,
-                        const struct object *old_quota,
+quota_waiters_see_quota(struct quota_waiters *w, const struct object *old_quota,
                         const struct object *new_quota)
 {
     const struct object *quota = new_quota != NULL ? new_quota : old_quota;

@@ -26,19 +26,15 @@ typedef void quota_waiters_wake_fn(const char *key, void *context);
 
 /* Life. */
 void quota_waiters_free(struct quota_waiters *w);
-struct quota_waiters *quota_waiters_new(quota_waiters_wake_fn *wake,
-                                        void *context)
+struct quota_waiters *quota_waiters_new(quota_waiters_wake_fn *wake, void *context)
     OWNED_BY(quota_waiters_free);
 
 /* Change. Refuse: only messages of a quota count, and a Job that waits already
  * stays in its place. Remove: the Job has a pod, or needs none any more.
  */
-void quota_waiters_refuse(struct quota_waiters *w,
-                          const struct object *job,
-                          const char *words);
+void quota_waiters_refuse(struct quota_waiters *w, const struct object *job, const char *words);
 void quota_waiters_remove(struct quota_waiters *w, const char *key);
 
 /* A ResourceQuota was added (old NULL), changed or deleted (new NULL). */
-void quota_waiters_see_quota(struct quota_waiters *w,
-                             const struct object *old_quota,
+void quota_waiters_see_quota(struct quota_waiters *w, const struct object *old_quota,
                              const struct object *new_quota);

@@ -13,11 +13,9 @@ has_enough(const struct success_rule *rule, const struct index_set *done)
     int64_t n;
 
     if (rule->succeeded_indexes == NULL)
-        return rule->succeeded_count != NULL
-               && index_set_count(done) >= *rule->succeeded_count;
+        return rule->succeeded_count != NULL && index_set_count(done) >= *rule->succeeded_count;
     index_set_parse(&wanted, rule->succeeded_indexes);
-    n = rule->succeeded_count != NULL ? *rule->succeeded_count
-                                      : index_set_count(&wanted);
+    n = rule->succeeded_count != NULL ? *rule->succeeded_count : index_set_count(&wanted);
     n -= index_set_count_common(&wanted, done);
     index_set_fini(&wanted);
     return n <= 0;

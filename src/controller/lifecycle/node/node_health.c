@@ -102,17 +102,14 @@ note_heartbeat(struct node_health *h, struct heard *n)
 }
 
 static void
-on_lease(UNUSED const struct object *old_object,
-         const struct object *new_object,
-         void *context)
+on_lease(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     struct node_health *h = context;
     struct heard *n;
     int64_t renewed;
 
     if (new_object == NULL
-        || object_cache_find(h->cache, &node_kind, NULL, new_object->meta->name)
-               == NULL)
+        || object_cache_find(h->cache, &node_kind, NULL, new_object->meta->name) == NULL)
         return;
     n = add_heartbeat(h, new_object->meta->name);
     renewed = lease_of(new_object)->spec.renewed_at_us;
@@ -158,9 +155,7 @@ remove_lease(struct node_health *h, const char *node)
 }
 
 static void
-on_node(const struct object *old_object,
-        const struct object *new_object,
-        void *context)
+on_node(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct node_health *h = context;
 
@@ -178,9 +173,7 @@ on_node(const struct object *old_object,
  * back.
  */
 static void
-on_pod(UNUSED const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     struct node_health *h = context;
     const struct heard *n;
@@ -203,8 +196,7 @@ watch_the_brake(struct node_health *h)
     if (brake && !h->braked)
         log_warning("%zu of %zu nodes are silent: is the network between them "
                     "and this controller down? Their pods are not given up",
-                    h->n_silent,
-                    nodes);
+                    h->n_silent, nodes);
     h->braked = brake;
 }
 
@@ -222,9 +214,7 @@ check(void *context)
         log_warning("node '%s' has not reported for %lld s; its pods keep "
                     "their cores until it reports again or is fenced (kctl "
                     "fence node %s)",
-                    n->name,
-                    (long long)(h->grace_us / 1000000),
-                    n->name);
+                    n->name, (long long)(h->grace_us / 1000000), n->name);
         workqueue_add(h->queue, n->name);
     }
     watch_the_brake(h);
@@ -234,11 +224,8 @@ check(void *context)
 
 /* Frees the arena and sends nothing if `body` is NULL. */
 static void
-write_wanted(struct health_pass *pass,
-             const struct object *object,
-             const char *subresource,
-             struct arena *arena TAKES,
-             struct json *body)
+write_wanted(struct health_pass *pass, const struct object *object, const char *subresource,
+             struct arena *arena TAKES, struct json *body)
 {
     if (body != NULL)
         pending_calls_patch_seen(pass->calls, arena, object, subresource, body);
@@ -253,29 +240,13 @@ write_node(struct health_pass *pass, const struct object *object, bool silent)
     int64_t now = clock_real_us(pass->health->clock);
     struct arena *arena = arena_new(0);
 
-    write_wanted(pass,
-                 object,
-                 "status",
-                 arena,
-                 node_verdict_status(arena, node, silent, now));
+    write_wanted(pass, object, "status", arena, node_verdict_status(arena, node, silent, now));
     arena = arena_new(0);
-    write_wanted(pass,
-                 object,
-                 "status",
-                 arena,
-                 node_verdict_remnants(arena, node));
+    write_wanted(pass, object, "status", arena, node_verdict_remnants(arena, node));
     arena = arena_new(0);
-    write_wanted(pass,
-                 object,
-                 NULL,
-                 arena,
-                 node_verdict_taints(arena, node, silent, now));
+    write_wanted(pass, object, NULL, arena, node_verdict_taints(arena, node, silent, now));
     arena = arena_new(0);
-    write_wanted(pass,
-                 object,
-                 NULL,
-                 arena,
-                 silent ? NULL : node_verdict_hardware(arena, node));
+    write_wanted(pass, object, NULL, arena, silent ? NULL : node_verdict_hardware(arena, node));
 }
 
 /* Time since the last heartbeat; 0 for a node that is not silent. */
@@ -292,8 +263,7 @@ write_pod(const struct object *pod, void *context)
 {
     struct health_pass *pass = context;
     struct node_health *h = pass->health;
-    const struct object *node =
-        object_cache_find(h->cache, &node_kind, NULL, pass->node);
+    const struct object *node = object_cache_find(h->cache, &node_kind, NULL, pass->node);
     int64_t silent_us = silence_us(h, pass->node);
     int64_t left_us = node_verdict_fence_left_us(pod_of(pod), silent_us);
     struct arena *arena = arena_new(0);
@@ -307,23 +277,16 @@ write_pod(const struct object *pod, void *context)
     }
     if (left_us > 0 && !pod_is_finished(pod_of(pod)))
         workqueue_add_after(h->queue, pass->node, left_us / 1000 + 1);
-    write_wanted(pass,
-                 pod,
-                 "status",
-                 arena,
-                 node_verdict_pod(arena,
-                                  node != NULL ? node_of(node) : NULL,
-                                  pod_of(pod),
-                                  silent_us,
-                                  clock_real_us(h->clock)));
+    write_wanted(pass, pod, "status", arena,
+                 node_verdict_pod(arena, node != NULL ? node_of(node) : NULL, pod_of(pod),
+                                  silent_us, clock_real_us(h->clock)));
 }
 
 static void
 work_on_node(const char *key, void *context)
 {
     struct node_health *h = context;
-    const struct object *node =
-        object_cache_find(h->cache, &node_kind, NULL, key);
+    const struct object *node = object_cache_find(h->cache, &node_kind, NULL, key);
     const struct heard *n = map_find(h->heard, key);
     struct health_pass pass = {.health = h, .node = key};
 
@@ -334,8 +297,7 @@ work_on_node(const char *key, void *context)
     pass.calls = pending_calls_begin(h->client, h->queue, key);
     if (node != NULL)
         write_node(&pass, node, n != NULL && n->silent);
-    if (node == NULL || (n != NULL && n->silent)
-        || node_is_fenced(node_of(node)))
+    if (node == NULL || (n != NULL && n->silent) || node_is_fenced(node_of(node)))
         object_cache_visit_on_node(h->cache, key, write_pod, &pass);
     pending_calls_end(pass.calls);
 }
@@ -376,9 +338,8 @@ node_health_new(const struct node_health_settings *settings)
     h->clock = settings->clock;
     grace_ms = settings->grace_ms ? settings->grace_ms : DEFAULT_GRACE_MS;
     h->grace_us = grace_ms * 1000;
-    h->check_ms = settings->check_ms
-                      ? settings->check_ms
-                      : shorter(grace_ms / CHECKS_PER_GRACE, LONGEST_CHECK_MS);
+    h->check_ms = settings->check_ms ? settings->check_ms
+                                     : shorter(grace_ms / CHECKS_PER_GRACE, LONGEST_CHECK_MS);
     h->heard = map_new();
     h->by_time = heap_new(heard_earlier, NULL, offsetof(struct heard, place));
     h->timer = timer_new(settings->loop, check, h);

@@ -52,10 +52,7 @@ condition_tree(struct arena *arena, const struct node_condition *c)
 }
 
 struct json *
-node_verdict_status(struct arena *arena,
-                    const struct node *node,
-                    bool silent,
-                    int64_t now_us)
+node_verdict_status(struct arena *arena, const struct node *node, bool silent, int64_t now_us)
 {
     const struct node_condition *ready = node_find_condition(node, "Ready");
     struct node_condition unknown = {
@@ -79,10 +76,7 @@ node_verdict_status(struct arena *arena,
             json_append(arena, conditions, condition_tree(arena, c));
     }
     json_append(arena, conditions, condition_tree(arena, &unknown));
-    json_set(arena,
-             json_make_object(arena, body, "status"),
-             "conditions",
-             conditions);
+    json_set(arena, json_make_object(arena, body, "status"), "conditions", conditions);
     return body;
 }
 
@@ -125,22 +119,16 @@ node_verdict_hardware(struct arena *arena, const struct node *node)
         return NULL;
     body = json_object(arena);
     meta = json_make_object(arena, body, "metadata");
-    json_set_string(arena,
-                    json_make_object(arena, meta, "annotations"),
-                    ANNOTATION_EXPECTED_HARDWARE,
-                    arena_strdup(arena, expected));
+    json_set_string(arena, json_make_object(arena, meta, "annotations"),
+                    ANNOTATION_EXPECTED_HARDWARE, arena_strdup(arena, expected));
     return body;
 }
 
 struct json *
-node_verdict_taints(struct arena *arena,
-                    const struct node *node,
-                    bool silent,
-                    int64_t now_us)
+node_verdict_taints(struct arena *arena, const struct node *node, bool silent, int64_t now_us)
 {
     const struct node_condition *ready = node_find_condition(node, "Ready");
-    bool is_unready =
-        !silent && (ready == NULL || strcmp(ready->status, "True") != 0);
+    bool is_unready = !silent && (ready == NULL || strcmp(ready->status, "True") != 0);
     const struct {
         const char *key;
         const char *effect;
@@ -163,8 +151,7 @@ node_verdict_taints(struct arena *arena,
         bool keep = true;
 
         for (unsigned j = 0; j < ARRAY_SIZE(rules); j++)
-            if (strcmp(t->key, rules[j].key) == 0
-                && strcmp(t->effect, rules[j].effect) == 0)
+            if (strcmp(t->key, rules[j].key) == 0 && strcmp(t->effect, rules[j].effect) == 0)
                 keep = rules[j].wanted;
         if (keep)
             json_append(arena, taints, taint_tree(arena, t));
@@ -197,26 +184,16 @@ node_verdict_remnants(struct arena *arena, const struct node *node)
     if (node->status.remnants.count == 0 || !node_is_fenced(node))
         return NULL;
     body = json_object(arena);
-    remnants = json_make_object(arena,
-                                json_make_object(arena, body, "status"),
-                                "remnants");
+    remnants = json_make_object(arena, json_make_object(arena, body, "status"), "remnants");
     for (unsigned i = 0; i < node->status.remnants.count; i++)
-        json_set(arena,
-                 remnants,
-                 node->status.remnants.items[i].key,
-                 json_null(arena));
+        json_set(arena, remnants, node->status.remnants.items[i].key, json_null(arena));
     return body;
 }
 
 /* The pod's conditions with the given one, which replaces one of its type. */
 static struct json *
-with_condition(struct arena *arena,
-               const struct pod *pod,
-               const char *type,
-               const char *status,
-               const char *reason,
-               const char *message,
-               int64_t now_us)
+with_condition(struct arena *arena, const struct pod *pod, const char *type, const char *status,
+               const char *reason, const char *message, int64_t now_us)
 {
     struct json *list = json_array(arena);
     struct json *c;
@@ -260,19 +237,15 @@ node_verdict_fence_left_us(const struct pod *pod, int64_t silent_us)
 }
 
 struct json *
-node_verdict_pod(struct arena *arena,
-                 const struct node *node,
-                 const struct pod *pod,
-                 int64_t silent_us,
-                 int64_t now_us)
+node_verdict_pod(struct arena *arena, const struct node *node, const struct pod *pod,
+                 int64_t silent_us, int64_t now_us)
 {
     bool has_fenced_itself = node_verdict_fence_left_us(pod, silent_us) == 0;
     bool lost = node == NULL || node_is_fenced(node) || has_fenced_itself;
     const char *phase = pod->status.phase ? pod->status.phase : "Pending";
-    const char *why = has_fenced_itself
-                          ? "Its node has not reported for longer than "
-                            "fenceAfterSeconds, and has ended it by itself."
-                          : "Its node was declared out of service.";
+    const char *why = has_fenced_itself ? "Its node has not reported for longer than "
+                                          "fenceAfterSeconds, and has ended it by itself."
+                                        : "Its node was declared out of service.";
     struct json *body, *status;
 
     if (pod_is_finished(pod) || (!lost && silent_us == 0))
@@ -283,29 +256,14 @@ node_verdict_pod(struct arena *arena,
     status = json_make_object(arena, body, "status");
     json_set_string(arena, status, "phase", lost ? "Failed" : "Unknown");
     json_set_string(arena, status, "reason", "NodeLost");
-    json_set_string(arena,
-                    status,
-                    "message",
+    json_set_string(arena, status, "message",
                     lost ? why
                          : "Its node has stopped reporting; the pod keeps "
                            "its resources until the node reports again or is "
                            "fenced.");
-    json_set(arena,
-             status,
-             "conditions",
-             lost ? with_condition(arena,
-                                   pod,
-                                   "DisruptionTarget",
-                                   "True",
-                                   "NodeLost",
-                                   why,
-                                   now_us)
-                  : with_condition(arena,
-                                   pod,
-                                   "Ready",
-                                   "Unknown",
-                                   "NodeStatusUnknown",
-                                   "Its node has stopped reporting.",
-                                   now_us));
+    json_set(arena, status, "conditions",
+             lost ? with_condition(arena, pod, "DisruptionTarget", "True", "NodeLost", why, now_us)
+                  : with_condition(arena, pod, "Ready", "Unknown", "NodeStatusUnknown",
+                                   "Its node has stopped reporting.", now_us));
     return body;
 }

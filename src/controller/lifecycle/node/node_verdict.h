@@ -19,9 +19,7 @@ struct pod;
 /* Ready=Unknown for a silent node. A node with heartbeats reports its own
  * status, so NULL.
  */
-struct json *node_verdict_status(struct arena *arena,
-                                 const struct node *node,
-                                 bool silent,
+struct json *node_verdict_status(struct arena *arena, const struct node *node, bool silent,
                                  int64_t now_us);
 
 /* The taints unreachable (if silent) and not-ready (if not silent and Ready is
@@ -29,21 +27,17 @@ struct json *node_verdict_status(struct arena *arena,
  * failed hook, a failed check and missing hardware. The patch adds missing ones
  * and removes those that no longer apply.
  */
-struct json *node_verdict_taints(struct arena *arena,
-                                 const struct node *node,
-                                 bool silent,
+struct json *node_verdict_taints(struct arena *arena, const struct node *node, bool silent,
                                  int64_t now_us);
 
 /* The hardware expected of the node, as first seen or when it grew (see
  * lib/api/node/node_hardware.h).
  */
-struct json *node_verdict_hardware(struct arena *arena,
-                                   const struct node *node);
+struct json *node_verdict_hardware(struct arena *arena, const struct node *node);
 
 /* Removes status.remnants of a fenced node: no processes of its pods are left.
  */
-struct json *node_verdict_remnants(struct arena *arena,
-                                   const struct node *node);
+struct json *node_verdict_remnants(struct arena *arena, const struct node *node);
 
 /* How long until a pod of a silent node has certainly been ended by its node:
  * fenceAfterSeconds and FENCE_MARGIN_S after the last heartbeat. 0: the time
@@ -57,8 +51,5 @@ int64_t node_verdict_fence_left_us(const struct pod *pod, int64_t silent_us);
  * DisruptionTarget, for a pod of a fenced node or one that its node has ended
  * by fenceAfterSeconds. `node` NULL: the node was deleted.
  */
-struct json *node_verdict_pod(struct arena *arena,
-                              const struct node *node,
-                              const struct pod *pod,
-                              int64_t silent_us,
-                              int64_t now_us);
+struct json *node_verdict_pod(struct arena *arena, const struct node *node, const struct pod *pod,
+                              int64_t silent_us, int64_t now_us);

@@ -70,27 +70,17 @@ write_cordon(struct pass *pass, const struct object *node, bool is_cordoned)
     struct json *notes = json_make_object(arena, meta, "annotations");
     const char *reason = pass->r != NULL ? pass->r->spec.reason : NULL;
 
-    json_set(arena,
-             json_make_object(arena, body, "spec"),
-             "unschedulable",
+    json_set(arena, json_make_object(arena, body, "spec"), "unschedulable",
              is_cordoned ? json_bool(arena, true) : json_null(arena));
-    json_set(arena,
-             notes,
-             MAINTENANCE_BY,
+    json_set(arena, notes, MAINTENANCE_BY,
              is_cordoned ? json_string(arena, pass->name) : json_null(arena));
-    json_set(
-        arena,
-        notes,
-        DRAIN_REASON,
-        !is_cordoned ? json_null(arena)
-        : reason != NULL && reason[0] != '\0'
-            ? json_string(arena, reason)
-            : json_string(arena,
-                          arena_printf(arena, "reservation %s", pass->name)));
-    log_info("node '%s' %s maintenance '%s'",
-             node->meta->name,
-             is_cordoned ? "is cordoned for" : "is back from",
-             pass->name);
+    json_set(arena, notes, DRAIN_REASON,
+             !is_cordoned ? json_null(arena)
+             : reason != NULL && reason[0] != '\0'
+                 ? json_string(arena, reason)
+                 : json_string(arena, arena_printf(arena, "reservation %s", pass->name)));
+    log_info("node '%s' %s maintenance '%s'", node->meta->name,
+             is_cordoned ? "is cordoned for" : "is back from", pass->name);
     pending_calls_patch_seen(pass->calls, arena, node, NULL, body);
 }
 
@@ -109,14 +99,12 @@ look_at_node(const struct object *node, void *context)
 }
 
 static bool
-is_active(const struct reservation_controller *c,
-          const struct node_reservation *r)
+is_active(const struct reservation_controller *c, const struct node_reservation *r)
 {
     int64_t now_us = clock_real_us(c->clock);
     struct reserved_window window;
 
-    return node_reservation_window(r, now_us, &window)
-           && window.from_us <= now_us
+    return node_reservation_window(r, now_us, &window) && window.from_us <= now_us
            && (!r->spec.is_flexible || r->status.begun_us > 0);
 }
 
@@ -126,8 +114,7 @@ keep_cordons(struct pass *pass)
     const char *const *names;
     unsigned count = 0;
 
-    if (pass->r != NULL && pass->r->spec.is_maintenance
-        && is_active(pass->c, pass->r))
+    if (pass->r != NULL && pass->r->spec.is_maintenance && is_active(pass->c, pass->r))
         count = node_reservation_nodes(pass->r, &names);
     pass->nodes = map_new();
     for (unsigned i = 0; i < count; i++)
@@ -159,16 +146,13 @@ is_among(const struct json *names, const char *name)
  * nodes.
  */
 static void
-tell_replaced(struct pass *pass,
-              const struct object *object,
-              const struct json *names)
+tell_replaced(struct pass *pass, const struct object *object, const struct json *names)
 {
     const struct node_reservation *r = pass->r;
 
     for (unsigned i = 0; i < r->status.nodes.count; i++) {
         const char *name = r->status.nodes.items[i];
-        const struct object *node =
-            object_cache_find(pass->c->cache, &node_kind, NULL, name);
+        const struct object *node = object_cache_find(pass->c->cache, &node_kind, NULL, name);
         CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
         if (is_among(names, name))
@@ -176,15 +160,10 @@ tell_replaced(struct pass *pass,
         strbuf_printf(&words,
                       "node %s is %s, and is replaced: the reservation has %u "
                       "of %" PRId64 " nodes",
-                      name,
-                      node == NULL ? "gone" : "not ready",
-                      (unsigned)json_count(names),
+                      name, node == NULL ? "gone" : "not ready", (unsigned)json_count(names),
                       r->spec.node_count);
         log_info("reservation '%s': %s", pass->name, words.text);
-        event_recorder_record(pass->c->event_recorder,
-                              object,
-                              RECORD_WARNING,
-                              "NodeReplaced",
+        event_recorder_record(pass->c->event_recorder, object, RECORD_WARNING, "NodeReplaced",
                               words.text);
     }
 }
@@ -195,8 +174,7 @@ keep_status(struct pass *pass, const struct object *object)
     struct reservation_controller *c = pass->c;
     int64_t now_us = clock_real_us(c->clock), wake_us, wait_ms;
     struct arena *arena = arena_new(0);
-    struct json *body =
-        reservation_status_make(arena, c->cache, object, now_us, &wake_us);
+    struct json *body = reservation_status_make(arena, c->cache, object, now_us, &wake_us);
 
     if (body != NULL && pass->r->spec.node_count > 0)
         tell_replaced(pass, object, json_get_path(body, "status.nodes"));
@@ -204,10 +182,8 @@ keep_status(struct pass *pass, const struct object *object)
         pending_calls_patch_seen(pass->calls, arena, object, "status", body);
     else
         arena_free(arena);
-    wait_ms =
-        wake_us == INT64_MAX ? LONGEST_WAIT_MS : (wake_us - now_us) / 1000 + 1;
-    workqueue_add_after(c->queue,
-                        pass->name,
+    wait_ms = wake_us == INT64_MAX ? LONGEST_WAIT_MS : (wake_us - now_us) / 1000 + 1;
+    workqueue_add_after(c->queue, pass->name,
                         wait_ms < LONGEST_WAIT_MS ? wait_ms : LONGEST_WAIT_MS);
 }
 
@@ -216,8 +192,7 @@ keep_status(struct pass *pass, const struct object *object)
 static bool
 is_clock_steady(const struct reservation_controller *c)
 {
-    int64_t moved_us =
-        clock_real_us(c->clock) - clock_monotonic_us(c->clock) - c->offset_us;
+    int64_t moved_us = clock_real_us(c->clock) - clock_monotonic_us(c->clock) - c->offset_us;
 
     return moved_us < JUMP_US && moved_us > -JUMP_US;
 }
@@ -226,18 +201,15 @@ static bool
 is_old(const struct reservation_controller *c, const struct node_reservation *r)
 {
     return is_clock_steady(c) && r->status.state != NULL
-           && strcmp(r->status.state, RESERVATION_ENDED) == 0
-           && r->status.end_us > 0
-           && r->status.end_us + KEPT_US < clock_real_us(c->clock)
-           && !is_active(c, r);
+           && strcmp(r->status.state, RESERVATION_ENDED) == 0 && r->status.end_us > 0
+           && r->status.end_us + KEPT_US < clock_real_us(c->clock) && !is_active(c, r);
 }
 
 static void
 work_on_reservation(const char *key, void *context)
 {
     struct reservation_controller *c = context;
-    const struct object *object =
-        object_cache_find(c->cache, &reservation_kind, NULL, key);
+    const struct object *object = object_cache_find(c->cache, &reservation_kind, NULL, key);
     struct pass pass = {.c = c, .name = key};
 
     if (!object_cache_has_synced(c->cache)) {
@@ -258,14 +230,11 @@ work_on_reservation(const char *key, void *context)
 /* ---- Events ---- */
 
 static void
-on_reservation(const struct object *old_object,
-               const struct object *new_object,
-               void *context)
+on_reservation(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct reservation_controller *c = context;
 
-    workqueue_add(c->queue,
-                  (new_object != NULL ? new_object : old_object)->meta->name);
+    workqueue_add(c->queue, (new_object != NULL ? new_object : old_object)->meta->name);
 }
 
 static void
@@ -280,16 +249,12 @@ static bool
 is_as_before(const struct object *old_object, const struct object *new_object)
 {
     return old_object != NULL && new_object != NULL
-           && node_is_ready(node_of(old_object))
-                  == node_is_ready(node_of(new_object))
-           && node_of(old_object)->spec.unschedulable
-                  == node_of(new_object)->spec.unschedulable;
+           && node_is_ready(node_of(old_object)) == node_is_ready(node_of(new_object))
+           && node_of(old_object)->spec.unschedulable == node_of(new_object)->spec.unschedulable;
 }
 
 static void
-on_node(const struct object *old_object,
-        const struct object *new_object,
-        void *context)
+on_node(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct reservation_controller *c = context;
 
@@ -307,9 +272,7 @@ look_if_waiting(const struct object *reservation, void *context)
 }
 
 static void
-on_pod(UNUSED const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(UNUSED const struct object *old_object, const struct object *new_object, void *context)
 {
     struct reservation_controller *c = context;
 
@@ -338,9 +301,7 @@ on_synced(void *context)
 }
 
 struct reservation_controller *
-reservation_controller_new(struct loop *loop,
-                           struct client *client,
-                           struct object_cache *cache,
+reservation_controller_new(struct loop *loop, struct client *client, struct object_cache *cache,
                            struct clock *clock)
 {
     struct reservation_controller *c = xnew(struct reservation_controller);
@@ -349,8 +310,7 @@ reservation_controller_new(struct loop *loop,
     c->cache = cache;
     c->clock = clock;
     c->offset_us = clock_real_us(clock) - clock_monotonic_us(clock);
-    c->event_recorder =
-        event_recorder_new(client, clock, "reservation-controller", NULL);
+    c->event_recorder = event_recorder_new(client, clock, "reservation-controller", NULL);
     c->queue = workqueue_new(loop, PARALLEL, work_on_reservation, c);
     object_cache_listen(cache, &reservation_kind, on_reservation, c);
     object_cache_listen(cache, &node_kind, on_node, c);

@@ -25,9 +25,7 @@ struct reservation_controller;
  * is freed.
  */
 void reservation_controller_free(struct reservation_controller *c);
-struct reservation_controller *
-reservation_controller_new(struct loop *loop,
-                           struct client *client,
-                           struct object_cache *cache,
-                           struct clock *clock)
+struct reservation_controller *reservation_controller_new(struct loop *loop, struct client *client,
+                                                          struct object_cache *cache,
+                                                          struct clock *clock)
     OWNED_BY(reservation_controller_free);

@@ -91,14 +91,10 @@ note_candidate(const struct object *object, void *context)
     const struct node *node = node_of(object);
     int64_t last_us = m->now_us;
 
-    if (!node_is_ready(node) || node->spec.unschedulable
-        || !reservation_nodes_match(m->r, node)
+    if (!node_is_ready(node) || node->spec.unschedulable || !reservation_nodes_match(m->r, node)
         || map_find(m->taken, object->meta->name) != NULL)
         return;
-    object_cache_visit_on_node(m->cache,
-                               object->meta->name,
-                               note_end,
-                               &last_us);
+    object_cache_visit_on_node(m->cache, object->meta->name, note_end, &last_us);
     reservation_nodes_add(&m->free_nodes, object->meta->name, last_us);
 }
 
@@ -115,10 +111,8 @@ choose_nodes(struct reservation_draft *m)
         return;
     object_cache_visit(m->cache, &reservation_kind, note_other, m);
     object_cache_visit(m->cache, &node_kind, note_candidate, m);
-    reservation_nodes_choose(&m->free_nodes,
-                             wanted - m->count,
-                             r->spec.start_us > m->now_us ? r->spec.start_us
-                                                          : m->now_us);
+    reservation_nodes_choose(&m->free_nodes, wanted - m->count,
+                             r->spec.start_us > m->now_us ? r->spec.start_us : m->now_us);
     for (unsigned i = 0; i < m->free_nodes.count; i++)
         add_name(m, m->free_nodes.items[i].name);
     /* If too few other nodes are free, keep nodes that are not ready: they may
@@ -154,20 +148,14 @@ add_trouble(const struct reservation_draft *m, struct strbuf *out)
         if (node != NULL && node_is_ready(node_of(node)))
             continue;
         if (count++ < NAMES_TOLD)
-            strbuf_printf(out,
-                          "%snode %s is %s",
-                          out->length > 0 ? ", " : "",
-                          m->names[i],
+            strbuf_printf(out, "%snode %s is %s", out->length > 0 ? ", " : "", m->names[i],
                           node == NULL ? "gone" : "not ready");
     }
     if (count > NAMES_TOLD)
         strbuf_printf(out, ", and %u more", count - NAMES_TOLD);
     if (m->r->spec.node_count > (int64_t)m->count)
-        strbuf_printf(out,
-                      "%sit has %u of %" PRId64 " nodes, and no other is free",
-                      out->length > 0 ? ", " : "",
-                      m->count,
-                      m->r->spec.node_count);
+        strbuf_printf(out, "%sit has %u of %" PRId64 " nodes, and no other is free",
+                      out->length > 0 ? ", " : "", m->count, m->r->spec.node_count);
 }
 
 /* ---- The state ---- */
@@ -180,8 +168,7 @@ count_stranger(const struct object *object, void *context)
     const struct placement *p = pod->spec.placement;
 
     if (!pod_is_finished(pod)
-        && (p == NULL || p->reservation == NULL
-            || strcmp(p->reservation, m->r->meta.name) != 0))
+        && (p == NULL || p->reservation == NULL || strcmp(p->reservation, m->r->meta.name) != 0))
         m->strangers++;
 }
 
@@ -190,8 +177,7 @@ reservation_status_is_waiting(const struct object *reservation, int64_t now_us)
 {
     const struct node_reservation *r = node_reservation_of(reservation);
 
-    return r->spec.is_flexible && r->status.begun_us == 0
-           && r->spec.start_us <= now_us;
+    return r->spec.is_flexible && r->status.begun_us == 0 && r->spec.start_us <= now_us;
 }
 
 /* Whether a flexible Reservation begins now, since no other pods run on its
@@ -244,17 +230,14 @@ whole(int64_t us)
 }
 
 static struct json *
-make_body(const struct reservation_draft *m,
-          struct arena *arena,
+make_body(const struct reservation_draft *m, struct arena *arena,
           const struct node_reservation_status *now)
 {
     const struct node_reservation_status *was = &m->r->status;
     struct json *body, *status, *nodes;
 
-    if (is_same_text(was->state, now->state)
-        && is_same_text(was->message, now->message)
-        && whole(was->start_us) == whole(now->start_us)
-        && whole(was->end_us) == whole(now->end_us)
+    if (is_same_text(was->state, now->state) && is_same_text(was->message, now->message)
+        && whole(was->start_us) == whole(now->start_us) && whole(was->end_us) == whole(now->end_us)
         && whole(was->begun_us) == whole(now->begun_us) && are_same_nodes(m))
         return NULL;
     body = json_object(arena);
@@ -267,18 +250,13 @@ make_body(const struct reservation_draft *m,
     for (unsigned i = 0; i < m->count; i++)
         json_append(arena, nodes, json_string(arena, m->names[i]));
     json_set(arena, status, "nodes", nodes);
-    json_set(arena,
-             status,
-             "message",
-             now->message[0] != '\0' ? json_string(arena, now->message)
-                                     : json_null(arena));
+    json_set(arena, status, "message",
+             now->message[0] != '\0' ? json_string(arena, now->message) : json_null(arena));
     return body;
 }
 
 static struct json *
-make(struct reservation_draft *m,
-     struct arena *arena,
-     const struct object *reservation,
+make(struct reservation_draft *m, struct arena *arena, const struct object *reservation,
      int64_t *ret_wake_us)
 {
     struct node_reservation r = *m->r; /* with the new status */
@@ -303,34 +281,23 @@ make(struct reservation_draft *m,
     }
     now->start_us = window.from_us;
     now->end_us = window.until_us;
-    now->state =
-        window.from_us <= m->now_us ? RESERVATION_ACTIVE : RESERVATION_PLANNED;
+    now->state = window.from_us <= m->now_us ? RESERVATION_ACTIVE : RESERVATION_PLANNED;
     add_trouble(m, &message);
     if (r.spec.is_flexible && now->begun_us == 0)
         now->state = RESERVATION_PLANNED;
     if (m->strangers > 0)
-        strbuf_printf(&message,
-                      "%swaits for %u pod%s to end",
-                      message.length > 0 ? ", " : "",
-                      m->strangers,
-                      m->strangers == 1 ? "" : "s");
-    if (now->begun_us == 0 && r.spec.deadline_us > 0
-        && r.spec.deadline_us <= m->now_us)
-        strbuf_printf(&message,
-                      "%sit is past its deadline",
-                      message.length > 0 ? ", " : "");
+        strbuf_printf(&message, "%swaits for %u pod%s to end", message.length > 0 ? ", " : "",
+                      m->strangers, m->strangers == 1 ? "" : "s");
+    if (now->begun_us == 0 && r.spec.deadline_us > 0 && r.spec.deadline_us <= m->now_us)
+        strbuf_printf(&message, "%sit is past its deadline", message.length > 0 ? ", " : "");
     now->message = message.length > 0 ? message.text : "";
-    *ret_wake_us =
-        window.from_us > m->now_us ? window.from_us : window.until_us;
+    *ret_wake_us = window.from_us > m->now_us ? window.from_us : window.until_us;
     return make_body(m, arena, now);
 }
 
 struct json *
-reservation_status_make(struct arena *arena,
-                        const struct object_cache *cache,
-                        const struct object *reservation,
-                        int64_t now_us,
-                        int64_t *ret_wake_us)
+reservation_status_make(struct arena *arena, const struct object_cache *cache,
+                        const struct object *reservation, int64_t now_us, int64_t *ret_wake_us)
 {
     struct reservation_draft m = {
         .cache = cache,

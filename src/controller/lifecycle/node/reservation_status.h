@@ -21,12 +21,9 @@ struct object_cache;
 /* The body of a merge patch of the status, or NULL when the status is up to
  * date. ret_wake_us: when the status changes next by the clock alone.
  */
-struct json *reservation_status_make(struct arena *arena,
-                                     const struct object_cache *cache,
-                                     const struct object *reservation,
-                                     int64_t now_us,
+struct json *reservation_status_make(struct arena *arena, const struct object_cache *cache,
+                                     const struct object *reservation, int64_t now_us,
                                      int64_t *ret_wake_us);
 
 /* Whether the Reservation waits for its nodes to become free. */
-bool reservation_status_is_waiting(const struct object *reservation,
-                                   int64_t now_us);
+bool reservation_status_is_waiting(const struct object *reservation, int64_t now_us);

@@ -50,8 +50,7 @@ struct taint_ending {
 static bool
 is_of_health(const struct taint *t)
 {
-    return strcmp(t->key, TAINT_UNREACHABLE) == 0
-           || strcmp(t->key, TAINT_NOT_READY) == 0
+    return strcmp(t->key, TAINT_UNREACHABLE) == 0 || strcmp(t->key, TAINT_NOT_READY) == 0
            || strcmp(t->key, TAINT_OUT_OF_SERVICE) == 0;
 }
 
@@ -84,9 +83,7 @@ due_of_taint(const struct taint *t, const struct pod *pod, int64_t seen_us)
 
 /* When the pod must be evicted, in real time; INT64_MAX: never. */
 static int64_t
-due_of_pod(const struct node *node,
-           const struct pod *pod,
-           int64_t first_seen_us)
+due_of_pod(const struct node *node, const struct pod *pod, int64_t first_seen_us)
 {
     int64_t due_us = INT64_MAX;
 
@@ -130,8 +127,7 @@ removed(const struct client_reply *reply, void *context)
     if (has_failed)
         log_warning("pod '%s' does not tolerate its node and stays: %s, "
                     "trying again",
-                    ending->key,
-                    err.text);
+                    ending->key, err.text);
     ending_done(ending, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
 }
 
@@ -156,15 +152,12 @@ tell_owner(const struct pod *pod, const struct node *node)
         if (!is_tolerated)
             break;
     }
-    return xasprintf("evicted from node %s (%.80s)",
-                     pod->spec.node_name,
+    return xasprintf("evicted from node %s (%.80s)", pod->spec.node_name,
                      strchr(key, '/') != NULL ? strchr(key, '/') + 1 : key);
 }
 
 static void
-end_pod(struct taint_eviction *e,
-        const char *key,
-        const struct object *pod,
+end_pod(struct taint_eviction *e, const char *key, const struct object *pod,
         const struct object *node)
 {
     CLEANUP_FREE char *words = tell_owner(pod_of(pod), node_of(node));
@@ -172,14 +165,12 @@ end_pod(struct taint_eviction *e,
 
     log_info("pod '%s' does not tolerate a NoExecute taint of node '%s', "
              "ending it",
-             key,
-             pod_of(pod)->spec.node_name);
+             key, pod_of(pod)->spec.node_name);
     list_add_last(&e->endings, &ending->link);
     ending->e = e;
     ending->key = xstrdup(key);
     ending->removal = pod_removal_begin(
-        e->client,
-        e->clock,
+        e->client, e->clock,
         &(struct pod_removal_order){
             .namespace = pod->meta->namespace,
             .name = pod->meta->name,
@@ -188,11 +179,9 @@ end_pod(struct taint_eviction *e,
             .message = "Taint manager: deleting due to "
                        "NoExecute taint",
             .cause =
-                &(struct pod_cause){.code = job_reason_name(JOB_REASON_EVICTED),
-                                    .message = words},
+                &(struct pod_cause){.code = job_reason_name(JOB_REASON_EVICTED), .message = words},
         },
-        removed,
-        ending);
+        removed, ending);
 }
 
 /* Pods that wait for their eviction */
@@ -219,8 +208,7 @@ seen_since(struct taint_eviction *e, const char *key)
 static bool
 may_end(const struct object *pod)
 {
-    return pod != NULL && pod->meta->deleted_at_us == 0
-           && !pod_is_finished(pod_of(pod))
+    return pod != NULL && pod->meta->deleted_at_us == 0 && !pod_is_finished(pod_of(pod))
            && pod_of(pod)->spec.node_name != NULL;
 }
 
@@ -233,10 +221,7 @@ work_on_pod(const char *key, void *context)
     int64_t due_us = INT64_MAX, now_us = clock_real_us(e->clock);
 
     if (may_end(pod))
-        node = object_cache_find(e->cache,
-                                 &node_kind,
-                                 NULL,
-                                 pod_of(pod)->spec.node_name);
+        node = object_cache_find(e->cache, &node_kind, NULL, pod_of(pod)->spec.node_name);
     if (node != NULL)
         due_us = due_of_pod(node_of(node), pod_of(pod), seen_since(e, key));
     if (due_us == INT64_MAX) {
@@ -256,8 +241,7 @@ work_on_pod(const char *key, void *context)
 static bool
 evicts(const struct object *node)
 {
-    for (unsigned i = 0; node != NULL && i < node_of(node)->spec.taints.count;
-         i++)
+    for (unsigned i = 0; node != NULL && i < node_of(node)->spec.taints.count; i++)
         if (is_evicting(&node_of(node)->spec.taints.items[i]))
             return true;
     return false;
@@ -274,23 +258,16 @@ look_at_pod(const struct object *pod, void *context)
 }
 
 static void
-on_node(const struct object *old_object,
-        const struct object *new_object,
-        void *context)
+on_node(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct taint_eviction *e = context;
 
     if (new_object != NULL && (evicts(old_object) || evicts(new_object)))
-        object_cache_visit_on_node(e->cache,
-                                   new_object->meta->name,
-                                   look_at_pod,
-                                   e);
+        object_cache_visit_on_node(e->cache, new_object->meta->name, look_at_pod, e);
 }
 
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct taint_eviction *e = context;
     char key[OBJECT_KEY_SIZE];
@@ -300,10 +277,7 @@ on_pod(const struct object *old_object,
         forget(e, key);
         return;
     }
-    if (evicts(object_cache_find(e->cache,
-                                 &node_kind,
-                                 NULL,
-                                 pod_of(new_object)->spec.node_name)))
+    if (evicts(object_cache_find(e->cache, &node_kind, NULL, pod_of(new_object)->spec.node_name)))
         look_at_pod(new_object, e);
 }
 
@@ -333,8 +307,7 @@ taint_eviction_free(struct taint_eviction *e)
         return;
     list_foreach_safe(link, &e->endings)
     {
-        struct taint_ending *ending =
-            container_of(link, struct taint_ending, link);
+        struct taint_ending *ending = container_of(link, struct taint_ending, link);
 
         pod_removal_cancel(ending->removal);
         ending_free(ending);

@@ -37,7 +37,6 @@ struct taint_eviction_settings {
 
 /* Life. */
 void taint_eviction_free(struct taint_eviction *e);
-struct taint_eviction *
-taint_eviction_new(const struct taint_eviction_settings *settings)
+struct taint_eviction *taint_eviction_new(const struct taint_eviction_settings *settings)
     OWNED_BY(taint_eviction_free);
 DEFINE_CLEANUP(struct taint_eviction, taint_eviction_free)

@@ -32,8 +32,8 @@ struct quota_controller {
     struct informer *others[KINDS]; /* by index in kinds[]: kinds that the
                                      * cache lacks, started when a quota
                                      * limits them */
-    struct map *namespaces;  /* namespace to its first struct counted_quota */
-    struct workqueue *queue; /* "NS/NAME" */
+    struct map *namespaces;         /* namespace to its first struct counted_quota */
+    struct workqueue *queue;        /* "NS/NAME" */
 };
 
 /* A ResourceQuota and the usage counted for it. */
@@ -58,9 +58,7 @@ struct count {
 static void
 end(struct count *c)
 {
-    workqueue_done(c->owner->queue,
-                   c->key,
-                   c->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+    workqueue_done(c->owner->queue, c->key, c->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
     object_unref(c->quota);
     arena_free(c->arena);
     free(c->key);
@@ -113,21 +111,12 @@ write_status(struct count *c)
     }
     arena = arena_new(0);
     body = json_object(arena);
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "resourceVersion",
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "resourceVersion",
                     c->quota->meta->resource_version);
     to = json_make_object(arena, body, "status");
-    json_set(arena,
-             to,
-             "hard",
-             replacing(arena, json_get(status, "hard"), hard));
-    json_set(arena,
-             to,
-             "used",
-             replacing(arena, json_get(status, "used"), used));
-    client_call(c->owner->client,
-                arena,
+    json_set(arena, to, "hard", replacing(arena, json_get(status, "hard"), hard));
+    json_set(arena, to, "used", replacing(arena, json_get(status, "used"), used));
+    client_call(c->owner->client, arena,
                 &(struct client_request){
                     .verb = CLIENT_MERGE_PATCH,
                     .kind = &resource_quota_kind,
@@ -136,8 +125,7 @@ write_status(struct count *c)
                     .subresource = "status",
                     .body = body,
                 },
-                on_written,
-                c);
+                on_written, c);
 }
 
 /* --- objects that a quota counts ------------------------------------------ */
@@ -155,11 +143,9 @@ is_limited(const struct json *hard, const struct kind *kind)
         const char *rest = name + 6;
 
         if (strcmp(name, kind->plural) == 0
-            || (kind == &persistent_volume_claim_kind
-                && strstr(name, "storage") != NULL))
+            || (kind == &persistent_volume_claim_kind && strstr(name, "storage") != NULL))
             return true;
-        if (strncmp(name, "count/", 6) == 0
-            && strncmp(rest, kind->plural, length) == 0
+        if (strncmp(name, "count/", 6) == 0 && strncmp(rest, kind->plural, length) == 0
             && strcmp(rest + length + (rest[length] == '.'), kind->group) == 0)
             return true;
     }
@@ -174,8 +160,7 @@ limited_kinds(const struct json *hard)
 
     for (unsigned i = 0; i < n_kinds; i++)
         if (kinds[i] == &pod_kind
-            || (kinds[i]->flags & KIND_NAMESPACED
-                && is_limited(hard, kinds[i])))
+            || (kinds[i]->flags & KIND_NAMESPACED && is_limited(hard, kinds[i])))
             limited |= UINT64_C(1) << i;
     return limited;
 }
@@ -190,14 +175,11 @@ is_of(uint64_t limited, const struct kind *kind)
 }
 
 static void
-on_object(const struct object *old_object,
-          const struct object *new_object,
-          void *context)
+on_object(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct quota_controller *q = context;
     const struct object *object = new_object != NULL ? new_object : old_object;
-    const struct counted_quota *p =
-        map_find(q->namespaces, object->meta->namespace);
+    const struct counted_quota *p = map_find(q->namespaces, object->meta->namespace);
 
     for (; p != NULL; p = p->next) {
         char key[OBJECT_KEY_SIZE];
@@ -276,9 +258,7 @@ count_first(const struct object *object, void *context)
  * date.
  */
 static void
-begin_usage(struct quota_controller *q,
-            struct counted_quota *p,
-            const struct object *quota)
+begin_usage(struct quota_controller *q, struct counted_quota *p, const struct object *quota)
 {
     struct first_count f = {.namespace = quota->meta->namespace};
 
@@ -315,8 +295,7 @@ static void
 close_post(struct quota_controller *q, const struct object *quota)
 {
     struct counted_quota *p = find_counted(q, quota);
-    struct counted_quota *first =
-        map_find(q->namespaces, quota->meta->namespace);
+    struct counted_quota *first = map_find(q->namespaces, quota->meta->namespace);
 
     if (p == NULL)
         return;
@@ -335,8 +314,7 @@ static void
 work(const char *key, void *context)
 {
     struct quota_controller *q = context;
-    const struct object *quota =
-        object_cache_find_key(q->cache, &resource_quota_kind, key);
+    const struct object *quota = object_cache_find_key(q->cache, &resource_quota_kind, key);
     struct counted_quota *p = quota != NULL ? find_counted(q, quota) : NULL;
     struct count *c;
 
@@ -388,14 +366,11 @@ is_same_spec(const struct object *a, const struct object *b)
 }
 
 static void
-on_quota(const struct object *old_object,
-         const struct object *new_object,
-         void *context)
+on_quota(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct quota_controller *q = context;
 
-    if (old_object == NULL || new_object == NULL
-        || !is_same_spec(old_object, new_object)) {
+    if (old_object == NULL || new_object == NULL || !is_same_spec(old_object, new_object)) {
         if (old_object != NULL)
             close_post(q, old_object);
         if (new_object != NULL)
@@ -406,9 +381,7 @@ on_quota(const struct object *old_object,
 }
 
 struct quota_controller *
-quota_controller_new(struct loop *loop,
-                     struct client *client,
-                     struct object_cache *cache)
+quota_controller_new(struct loop *loop, struct client *client, struct object_cache *cache)
 {
     struct quota_controller *q = xnew(struct quota_controller);
 

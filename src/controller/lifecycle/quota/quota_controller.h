@@ -18,8 +18,7 @@ struct object_cache;
 
 /* Life. The controller is created before object_cache_start. */
 void quota_controller_free(struct quota_controller *q);
-struct quota_controller *quota_controller_new(struct loop *loop,
-                                              struct client *client,
+struct quota_controller *quota_controller_new(struct loop *loop, struct client *client,
                                               struct object_cache *cache)
     OWNED_BY(quota_controller_free);
 DEFINE_CLEANUP(struct quota_controller, quota_controller_free)

@@ -54,13 +54,9 @@ count(struct quota_usage *t, const struct object *object, bool is_there)
     quota_add_usage(&taken, object->kind, tree, NEVER_US);
     for (unsigned i = 0; i < taken.count; i++)
         if (is_there)
-            quota_amounts_add(&t->sums,
-                              taken.items[i].name,
-                              &taken.items[i].amount);
+            quota_amounts_add(&t->sums, taken.items[i].name, &taken.items[i].amount);
         else
-            quota_amounts_subtract(&t->sums,
-                                   taken.items[i].name,
-                                   &taken.items[i].amount);
+            quota_amounts_subtract(&t->sums, taken.items[i].name, &taken.items[i].amount);
 }
 
 /* The fields of a pod that can change and that a quota counts. */
@@ -70,8 +66,7 @@ is_same_pod(const struct pod *x, const struct pod *y)
     const int64_t *until_x = x->spec.active_deadline_seconds;
     const int64_t *until_y = y->spec.active_deadline_seconds;
 
-    return pod_is_finished(x) == pod_is_finished(y)
-           && (until_x == NULL) == (until_y == NULL)
+    return pod_is_finished(x) == pod_is_finished(y) && (until_x == NULL) == (until_y == NULL)
            && job_update_is_current(&x->meta, &y->meta);
 }
 
@@ -81,19 +76,16 @@ is_same_pod(const struct pod *x, const struct pod *y)
 static bool
 is_same(const struct object *a, const struct object *b)
 {
-    if (strcmp(a->meta->uid, b->meta->uid) != 0
-        || a->kind == &persistent_volume_claim_kind)
+    if (strcmp(a->meta->uid, b->meta->uid) != 0 || a->kind == &persistent_volume_claim_kind)
         return false;
     return a->kind != &pod_kind || is_same_pod(pod_of(a), pod_of(b));
 }
 
 bool
-quota_usage_change(struct quota_usage *t,
-                   const struct object *old_object,
+quota_usage_change(struct quota_usage *t, const struct object *old_object,
                    const struct object *new_object)
 {
-    if (old_object != NULL && new_object != NULL
-        && is_same(old_object, new_object))
+    if (old_object != NULL && new_object != NULL && is_same(old_object, new_object))
         return false;
     if (old_object != NULL)
         count(t, old_object, false);
@@ -106,7 +98,5 @@ void
 quota_usage_add_to(const struct quota_usage *t, struct quota_amounts *amounts)
 {
     for (unsigned i = 0; i < t->sums.count; i++)
-        quota_amounts_add(amounts,
-                          t->sums.items[i].name,
-                          &t->sums.items[i].amount);
+        quota_amounts_add(amounts, t->sums.items[i].name, &t->sums.items[i].amount);
 }

@@ -22,17 +22,14 @@ struct quota_usage;
 
 /* Life. New reads the quota's spec as it is now; no object is counted yet. */
 void quota_usage_free(struct quota_usage *usage);
-struct quota_usage *quota_usage_new(const struct object *quota)
-    OWNED_BY(quota_usage_free);
+struct quota_usage *quota_usage_new(const struct object *quota) OWNED_BY(quota_usage_free);
 
 /* Change. Old is subtracted and new is added; either may be NULL. An object
  * must be subtracted in the state in which it was added. Returns false, and
  * changes nothing, if the two states count the same.
  */
-bool quota_usage_change(struct quota_usage *usage,
-                        const struct object *old_object,
+bool quota_usage_change(struct quota_usage *usage, const struct object *old_object,
                         const struct object *new_object);
 
 /* Look: adds the sums to `amounts`. */
-void quota_usage_add_to(const struct quota_usage *usage,
-                        struct quota_amounts *amounts);
+void quota_usage_add_to(const struct quota_usage *usage, struct quota_amounts *amounts);

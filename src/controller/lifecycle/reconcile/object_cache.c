@@ -81,23 +81,17 @@ object_cache_new(struct client *client)
 }
 
 void
-object_cache_ask_damaged(struct object_cache *s,
-                         object_cache_damaged_fn *is_damaged,
-                         void *context)
+object_cache_ask_damaged(struct object_cache *s, object_cache_damaged_fn *is_damaged, void *context)
 {
     s->is_damaged = is_damaged;
     s->damaged_context = context;
 }
 
 bool
-object_cache_is_damaged(const struct object_cache *s,
-                        const struct kind *kind,
-                        const char *namespace,
-                        const char *name,
-                        const char *uid)
+object_cache_is_damaged(const struct object_cache *s, const struct kind *kind,
+                        const char *namespace, const char *name, const char *uid)
 {
-    return s->is_damaged != NULL
-           && s->is_damaged(kind, namespace, name, uid, s->damaged_context);
+    return s->is_damaged != NULL && s->is_damaged(kind, namespace, name, uid, s->damaged_context);
 }
 
 /* ---- Indexes ----
@@ -180,10 +174,7 @@ index_add(struct map *index, const char *value, const struct object *object)
 }
 
 static void
-visit_index(const struct map *index,
-            const char *value,
-            object_cache_visit_fn *visit,
-            void *context)
+visit_index(const struct map *index, const char *value, object_cache_visit_fn *visit, void *context)
 {
     void *found = map_find(index, value);
     const struct object_map *several = several_of(found);
@@ -216,10 +207,8 @@ object_cache_free(struct object_cache *s)
 }
 
 void
-object_cache_listen(struct object_cache *s,
-                    const struct kind *kind,
-                    object_cache_change_fn *changed,
-                    void *context)
+object_cache_listen(struct object_cache *s, const struct kind *kind,
+                    object_cache_change_fn *changed, void *context)
 {
     struct cached_kind *k = find_kind(s, kind);
 
@@ -229,9 +218,7 @@ object_cache_listen(struct object_cache *s,
 }
 
 void
-object_cache_on_synced(struct object_cache *s,
-                       object_cache_synced_fn *synced,
-                       void *context)
+object_cache_on_synced(struct object_cache *s, object_cache_synced_fn *synced, void *context)
 {
     if (s->n_listeners == MAX_LISTENERS)
         abort();
@@ -241,22 +228,17 @@ object_cache_on_synced(struct object_cache *s,
 static const char *
 owner_uid_of(const struct object *object)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(object->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(object->meta, &job_kind);
 
     return owner != NULL ? owner->uid : NULL;
 }
 
 static void
-index_pod(struct object_cache *s,
-          const struct object *old_object,
-          const struct object *new_object)
+index_pod(struct object_cache *s, const struct object *old_object, const struct object *new_object)
 {
     if (old_object != NULL) {
         index_remove(s->owned, owner_uid_of(old_object), old_object);
-        index_remove(s->on_node,
-                     pod_of(old_object)->spec.node_name,
-                     old_object);
+        index_remove(s->on_node, pod_of(old_object)->spec.node_name, old_object);
     }
     if (new_object != NULL) {
         index_add(s->owned, owner_uid_of(new_object), new_object);
@@ -267,8 +249,7 @@ index_pod(struct object_cache *s,
 static bool
 claim_key(const struct object *volume, char out[OBJECT_KEY_SIZE])
 {
-    const struct object_reference *claim =
-        persistent_volume_of(volume)->spec.claim;
+    const struct object_reference *claim = persistent_volume_of(volume)->spec.claim;
 
     if (claim == NULL || claim->name == NULL || claim->namespace == NULL)
         return false;
@@ -277,8 +258,7 @@ claim_key(const struct object *volume, char out[OBJECT_KEY_SIZE])
 }
 
 static void
-index_volume(struct object_cache *s,
-             const struct object *old_volume,
+index_volume(struct object_cache *s, const struct object *old_volume,
              const struct object *new_volume)
 {
     char key[OBJECT_KEY_SIZE];
@@ -289,15 +269,12 @@ index_volume(struct object_cache *s,
         if (name != NULL && strcmp(name, old_volume->meta->name) == 0)
             free(map_remove(s->prebound, key));
     }
-    if (new_volume != NULL && claim_key(new_volume, key)
-        && map_find(s->prebound, key) == NULL)
+    if (new_volume != NULL && claim_key(new_volume, key) && map_find(s->prebound, key) == NULL)
         map_put(s->prebound, key, xstrdup(new_volume->meta->name));
 }
 
 static void
-on_change(const struct object *old_object,
-          const struct object *new_object,
-          void *context)
+on_change(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct cached_kind *k = context;
 
@@ -306,9 +283,7 @@ on_change(const struct object *old_object,
     else if (k->kind == &persistent_volume_kind)
         index_volume(k->cache, old_object, new_object);
     for (unsigned i = 0; i < k->n_listeners; i++)
-        k->listeners[i].changed(old_object,
-                                new_object,
-                                k->listeners[i].context);
+        k->listeners[i].changed(old_object, new_object, k->listeners[i].context);
 }
 
 static void
@@ -345,12 +320,7 @@ void
 object_cache_start(struct object_cache *s)
 {
     static const struct kind *const always[] = {
-        &namespace_kind,
-        &node_kind,
-        &lease_kind,
-        &job_kind,
-        &pod_disruption_budget_kind,
-        &pod_kind,
+        &namespace_kind, &node_kind, &lease_kind, &job_kind, &pod_disruption_budget_kind, &pod_kind,
     };
 
     s->n_started = ARRAY_SIZE(always);
@@ -374,9 +344,7 @@ object_cache_has_synced(const struct object_cache *s)
 }
 
 const struct object *
-object_cache_find(const struct object_cache *s,
-                  const struct kind *kind,
-                  const char *namespace,
+object_cache_find(const struct object_cache *s, const struct kind *kind, const char *namespace,
                   const char *name)
 {
     const struct informer *informer = find_kind(s, kind)->informer;
@@ -385,57 +353,42 @@ object_cache_find(const struct object_cache *s,
 }
 
 const struct object *
-object_cache_find_key(const struct object_cache *s,
-                      const struct kind *kind,
-                      const char *key)
+object_cache_find_key(const struct object_cache *s, const struct kind *kind, const char *key)
 {
     const char *slash = strchr(key, '/');
-    CLEANUP_FREE char *namespace =
-        slash != NULL ? xstrndup(key, (size_t)(slash - key)) : NULL;
+    CLEANUP_FREE char *namespace = slash != NULL ? xstrndup(key, (size_t)(slash - key)) : NULL;
 
-    return object_cache_find(s,
-                             kind,
-                             namespace,
-                             slash != NULL ? slash + 1 : key);
+    return object_cache_find(s, kind, namespace, slash != NULL ? slash + 1 : key);
 }
 
 const struct object *
-object_cache_find_prebound(const struct object_cache *s,
-                           const struct object *claim)
+object_cache_find_prebound(const struct object_cache *s, const struct object *claim)
 {
     char key[OBJECT_KEY_SIZE];
     const char *name;
 
     object_key(claim, key);
     name = map_find(s->prebound, key);
-    return name != NULL
-               ? object_cache_find(s, &persistent_volume_kind, NULL, name)
-               : NULL;
+    return name != NULL ? object_cache_find(s, &persistent_volume_kind, NULL, name) : NULL;
 }
 
 void
-object_cache_visit_owned(const struct object_cache *s,
-                         const char *owner_uid,
-                         object_cache_visit_fn *visit,
-                         void *context)
+object_cache_visit_owned(const struct object_cache *s, const char *owner_uid,
+                         object_cache_visit_fn *visit, void *context)
 {
     visit_index(s->owned, owner_uid, visit, context);
 }
 
 void
-object_cache_visit_on_node(const struct object_cache *s,
-                           const char *node,
-                           object_cache_visit_fn *visit,
-                           void *context)
+object_cache_visit_on_node(const struct object_cache *s, const char *node,
+                           object_cache_visit_fn *visit, void *context)
 {
     visit_index(s->on_node, node, visit, context);
 }
 
 void
-object_cache_visit(const struct object_cache *s,
-                   const struct kind *kind,
-                   object_cache_visit_fn *visit,
-                   void *context)
+object_cache_visit(const struct object_cache *s, const struct kind *kind,
+                   object_cache_visit_fn *visit, void *context)
 {
     const struct informer *informer = find_kind(s, kind)->informer;
 

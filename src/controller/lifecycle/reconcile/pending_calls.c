@@ -25,9 +25,7 @@ struct pending_calls {
 };
 
 struct pending_calls *
-pending_calls_begin(struct client *client,
-                    struct workqueue *queue,
-                    const char *key)
+pending_calls_begin(struct client *client, struct workqueue *queue, const char *key)
 {
     struct pending_calls *calls = xnew(struct pending_calls);
 
@@ -45,9 +43,7 @@ pending_calls_end(struct pending_calls *calls TAKES)
         return;
     if (calls->again_ms > 0)
         workqueue_add_after(calls->queue, calls->key, calls->again_ms);
-    workqueue_done(calls->queue,
-                   calls->key,
-                   calls->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+    workqueue_done(calls->queue, calls->key, calls->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
     free(calls->key);
     free(calls);
 }
@@ -67,8 +63,7 @@ on_done(const struct client_reply *reply, void *context)
 }
 
 void
-pending_calls_send(struct pending_calls *calls,
-                   struct arena *arena TAKES,
+pending_calls_send(struct pending_calls *calls, struct arena *arena TAKES,
                    const struct client_request *request)
 {
     calls->n_open++;
@@ -78,8 +73,7 @@ pending_calls_send(struct pending_calls *calls,
 void
 pending_calls_delete(struct pending_calls *calls, const struct object *object)
 {
-    pending_calls_send(calls,
-                       NULL,
+    pending_calls_send(calls, NULL,
                        &(struct client_request){
                            .verb = CLIENT_DELETE,
                            .kind = object->kind,
@@ -90,14 +84,10 @@ pending_calls_delete(struct pending_calls *calls, const struct object *object)
 }
 
 void
-pending_calls_patch(struct pending_calls *calls,
-                    struct arena *arena TAKES,
-                    const struct object *object,
-                    const char *subresource,
-                    struct json *body)
+pending_calls_patch(struct pending_calls *calls, struct arena *arena TAKES,
+                    const struct object *object, const char *subresource, struct json *body)
 {
-    pending_calls_send(calls,
-                       arena,
+    pending_calls_send(calls, arena,
                        &(struct client_request){
                            .verb = CLIENT_MERGE_PATCH,
                            .kind = object->kind,
@@ -109,22 +99,16 @@ pending_calls_patch(struct pending_calls *calls,
 }
 
 void
-pending_calls_patch_seen(struct pending_calls *calls,
-                         struct arena *arena TAKES,
-                         const struct object *object,
-                         const char *subresource,
-                         struct json *body)
+pending_calls_patch_seen(struct pending_calls *calls, struct arena *arena TAKES,
+                         const struct object *object, const char *subresource, struct json *body)
 {
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "resourceVersion",
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "resourceVersion",
                     object->meta->resource_version);
     pending_calls_patch(calls, arena, object, subresource, body);
 }
 
 void
-pending_calls_remove_finalizer(struct pending_calls *calls,
-                               const struct object *object,
+pending_calls_remove_finalizer(struct pending_calls *calls, const struct object *object,
                                const char *name)
 {
     struct arena *arena = arena_new(0);
@@ -134,9 +118,7 @@ pending_calls_remove_finalizer(struct pending_calls *calls,
 
     for (unsigned i = 0; i < object->meta->finalizers.count; i++)
         if (strcmp(object->meta->finalizers.items[i], name) != 0)
-            json_append(arena,
-                        left,
-                        json_string(arena, object->meta->finalizers.items[i]));
+            json_append(arena, left, json_string(arena, object->meta->finalizers.items[i]));
     json_set(arena, meta, "finalizers", left);
     pending_calls_patch_seen(calls, arena, object, NULL, body);
 }

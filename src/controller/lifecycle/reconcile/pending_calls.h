@@ -23,8 +23,7 @@ struct workqueue;
  * all calls are answered, and is retried when one has failed. A reply of 404 is
  * not a failure.
  */
-struct pending_calls *pending_calls_begin(struct client *client,
-                                          struct workqueue *queue,
+struct pending_calls *pending_calls_begin(struct client *client, struct workqueue *queue,
                                           const char *key);
 void pending_calls_end(struct pending_calls *calls TAKES);
 
@@ -33,22 +32,14 @@ void pending_calls_end(struct pending_calls *calls TAKES);
  * has changed since, the key is retried. Retry_after adds the key again in any
  * case.
  */
-void pending_calls_send(struct pending_calls *calls,
-                        struct arena *arena TAKES,
+void pending_calls_send(struct pending_calls *calls, struct arena *arena TAKES,
                         const struct client_request *request);
-void pending_calls_patch(struct pending_calls *calls,
-                         struct arena *arena TAKES,
-                         const struct object *object,
-                         const char *subresource,
-                         struct json *body);
-void pending_calls_patch_seen(struct pending_calls *calls,
-                              struct arena *arena TAKES,
-                              const struct object *object,
-                              const char *subresource,
+void pending_calls_patch(struct pending_calls *calls, struct arena *arena TAKES,
+                         const struct object *object, const char *subresource, struct json *body);
+void pending_calls_patch_seen(struct pending_calls *calls, struct arena *arena TAKES,
+                              const struct object *object, const char *subresource,
                               struct json *body);
-void pending_calls_delete(struct pending_calls *calls,
-                          const struct object *object);
-void pending_calls_remove_finalizer(struct pending_calls *calls,
-                                    const struct object *object,
+void pending_calls_delete(struct pending_calls *calls, const struct object *object);
+void pending_calls_remove_finalizer(struct pending_calls *calls, const struct object *object,
                                     const char *name);
 void pending_calls_retry_after(struct pending_calls *calls, int64_t ms);

@@ -87,15 +87,13 @@ run_ready(void *arg)
 {
     struct workqueue *q = arg;
 
-    for (unsigned n = 0; q->busy < q->parallel && !list_is_empty(&q->ready);
-         n++) {
+    for (unsigned n = 0; q->busy < q->parallel && !list_is_empty(&q->ready); n++) {
         if (n == A_TURN) {
             if (!timer_is_running(q->kick))
                 timer_start(q->kick, 0);
             return;
         }
-        struct workqueue_entry *e =
-            container_of(q->ready.next, struct workqueue_entry, link);
+        struct workqueue_entry *e = container_of(q->ready.next, struct workqueue_entry, link);
 
         list_remove(&e->link);
         e->busy = true;
@@ -122,10 +120,7 @@ run_delayed(void *arg)
 }
 
 struct workqueue *
-workqueue_new(struct loop *loop,
-              unsigned parallel,
-              workqueue_work_fn *work,
-              void *context)
+workqueue_new(struct loop *loop, unsigned parallel, workqueue_work_fn *work, void *context)
 {
     struct workqueue *q = xnew(struct workqueue);
 
@@ -135,9 +130,7 @@ workqueue_new(struct loop *loop,
     q->parallel = parallel;
     q->entries = map_new();
     list_init(&q->ready);
-    q->delayed = heap_new(due_earlier,
-                          NULL,
-                          offsetof(struct workqueue_entry, due_place));
+    q->delayed = heap_new(due_earlier, NULL, offsetof(struct workqueue_entry, due_place));
     q->timer = timer_new(loop, run_delayed, q);
     q->kick = timer_new(loop, run_ready, q);
     return q;
@@ -204,9 +197,7 @@ workqueue_add_after(struct workqueue *q, const char *key, int64_t ms)
 }
 
 void
-workqueue_done(struct workqueue *q,
-               const char *key,
-               enum workqueue_result result)
+workqueue_done(struct workqueue *q, const char *key, enum workqueue_result result)
 {
     struct workqueue_entry *e = map_find(q->entries, key);
 

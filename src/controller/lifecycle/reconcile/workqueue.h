@@ -28,9 +28,7 @@ typedef void workqueue_work_fn(const char *key, void *context);
 
 /* Life. Free drops all keys. */
 void workqueue_free(struct workqueue *q);
-struct workqueue *workqueue_new(struct loop *loop,
-                                unsigned parallel,
-                                workqueue_work_fn *work,
+struct workqueue *workqueue_new(struct loop *loop, unsigned parallel, workqueue_work_fn *work,
                                 void *context) OWNED_BY(workqueue_free);
 DEFINE_CLEANUP(struct workqueue, workqueue_free)
 
@@ -42,9 +40,7 @@ DEFINE_CLEANUP(struct workqueue, workqueue_free)
 void workqueue_add(struct workqueue *q, const char *key);
 void workqueue_add_after(struct workqueue *q, const char *key, int64_t ms);
 enum workqueue_result { WORKQUEUE_OK, WORKQUEUE_FAILED };
-void workqueue_done(struct workqueue *q,
-                    const char *key,
-                    enum workqueue_result result);
+void workqueue_done(struct workqueue *q, const char *key, enum workqueue_result result);
 
 /* Look: the number of keys that are waiting, delayed or being worked on. */
 size_t workqueue_count(const struct workqueue *q);

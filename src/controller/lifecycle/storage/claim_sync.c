@@ -34,16 +34,10 @@ struct claim_sync {
 };
 
 static void
-record_event(const struct claim_sync *p,
-             enum recorded_event_kind kind,
-             const char *reason,
+record_event(const struct claim_sync *p, enum recorded_event_kind kind, const char *reason,
              const char *message)
 {
-    event_recorder_record(p->vc->event_recorder,
-                          p->claim,
-                          kind,
-                          reason,
-                          message);
+    event_recorder_record(p->vc->event_recorder, p->claim, kind, reason, message);
 }
 
 /* --- writing -------------------------------------------------------------- */
@@ -58,10 +52,7 @@ set_phase(const struct claim_sync *p, const char *phase)
         return;
     arena = arena_new(0);
     body = json_object(arena);
-    json_set_string(arena,
-                    json_make_object(arena, body, "status"),
-                    "phase",
-                    phase);
+    json_set_string(arena, json_make_object(arena, body, "status"), "phase", phase);
     pending_calls_patch(p->calls, arena, p->claim, "status", body);
 }
 
@@ -80,14 +71,10 @@ set_bound(const struct claim_sync *p, const struct object *volume)
     status = json_make_object(arena, body, "status");
     modes = json_array(arena);
     for (unsigned i = 0; i < v->spec.access_modes.count; i++)
-        json_append(arena,
-                    modes,
-                    json_string(arena, v->spec.access_modes.items[i]));
+        json_append(arena, modes, json_string(arena, v->spec.access_modes.items[i]));
     json_set_string(arena, status, "phase", "Bound");
     json_set(arena, status, "accessModes", modes);
-    json_set_string(arena,
-                    json_make_object(arena, status, "capacity"),
-                    "storage",
+    json_set_string(arena, json_make_object(arena, status, "capacity"), "storage",
                     string_map_find(&v->spec.capacity, "storage"));
     pending_calls_patch(p->calls, arena, p->claim, "status", body);
 }
@@ -103,14 +90,9 @@ take_volume(const struct claim_sync *p, const struct object *volume)
     struct json *ref = json_make_object(arena, spec, "claimRef");
 
     if (persistent_volume_of(volume)->spec.claim == NULL)
-        json_set_string(arena,
-                        json_make_object(arena, meta, "annotations"),
-                        ANNOTATION_BOUND_BY,
+        json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_BOUND_BY,
                         "yes");
-    json_set_string(arena,
-                    meta,
-                    "resourceVersion",
-                    volume->meta->resource_version);
+    json_set_string(arena, meta, "resourceVersion", volume->meta->resource_version);
     json_set_string(arena, ref, "apiVersion", "v1");
     json_set_string(arena, ref, "kind", "PersistentVolumeClaim");
     json_set_string(arena, ref, "namespace", p->claim->meta->namespace);
@@ -131,10 +113,7 @@ name_volume(const struct claim_sync *p, const struct object *volume)
     if (p->c->spec.volume_name == NULL || *p->c->spec.volume_name == '\0')
         json_set_string(arena, annotations, ANNOTATION_BOUND_BY, "yes");
     json_set_string(arena, meta, "uid", p->claim->meta->uid);
-    json_set_string(arena,
-                    json_make_object(arena, body, "spec"),
-                    "volumeName",
-                    volume->meta->name);
+    json_set_string(arena, json_make_object(arena, body, "spec"), "volumeName", volume->meta->name);
     pending_calls_patch(p->calls, arena, p->claim, NULL, body);
 }
 
@@ -143,8 +122,7 @@ name_volume(const struct claim_sync *p, const struct object *volume)
 static void
 bind(const struct claim_sync *p, const struct object *volume)
 {
-    const struct object_reference *ref =
-        persistent_volume_of(volume)->spec.claim;
+    const struct object_reference *ref = persistent_volume_of(volume)->spec.claim;
 
     if (ref == NULL || ref->uid == NULL || *ref->uid == '\0') {
         take_volume(p, volume); /* continues when the cache has the change */
@@ -163,9 +141,7 @@ forget_node(const struct claim_sync *p)
     struct json *body = json_object(arena);
     struct json *meta = json_make_object(arena, body, "metadata");
 
-    json_set(arena,
-             json_make_object(arena, meta, "annotations"),
-             ANNOTATION_SELECTED_NODE,
+    json_set(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_SELECTED_NODE,
              json_null(arena));
     pending_calls_patch(p->calls, arena, p->claim, NULL, body);
 }
@@ -186,12 +162,9 @@ retract(const struct claim_sync *p, const struct object *volume)
         forget_node(p); /* continues when the cache has the change */
         return;
     }
-    record_event(p,
-                 RECORD_WARNING,
-                 "ProvisioningFailed",
-                 v->status.message != NULL
-                     ? v->status.message
-                     : "the node could not create the volume");
+    record_event(p, RECORD_WARNING, "ProvisioningFailed",
+                 v->status.message != NULL ? v->status.message
+                                           : "the node could not create the volume");
     object_key(p->claim, key);
     until = xnew(int64_t);
     *until = clock_monotonic_us(p->vc->s.clock) + PAUSE_MS * INT64_C(1000);
@@ -205,8 +178,7 @@ retract(const struct claim_sync *p, const struct object *volume)
 static void
 ask_others(const struct claim_sync *p, const struct storage_class *class)
 {
-    const char *asked =
-        string_map_find(&p->claim->meta->annotations, ANNOTATION_PROVISIONER);
+    const char *asked = string_map_find(&p->claim->meta->annotations, ANNOTATION_PROVISIONER);
     struct arena *arena;
     struct json *body, *meta;
 
@@ -215,9 +187,7 @@ ask_others(const struct claim_sync *p, const struct storage_class *class)
     arena = arena_new(0);
     body = json_object(arena);
     meta = json_make_object(arena, body, "metadata");
-    json_set_string(arena,
-                    json_make_object(arena, meta, "annotations"),
-                    ANNOTATION_PROVISIONER,
+    json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_PROVISIONER,
                     class->provisioner);
     pending_calls_patch(p->calls, arena, p->claim, NULL, body);
 }
@@ -265,9 +235,7 @@ provision(const struct claim_sync *p)
     }
     node = find_node(p);
     if (node == NULL || node_of(node)->status.scratch == NULL) {
-        record_event(p,
-                     RECORD_WARNING,
-                     "ProvisioningFailed",
+        record_event(p, RECORD_WARNING, "ProvisioningFailed",
                      node != NULL ? "the selected node has no scratch directory"
                                   : "no node has enough free scratch");
         if (persistent_volume_claim_node(p->c) != NULL)
@@ -275,14 +243,12 @@ provision(const struct claim_sync *p)
         return;
     }
     arena = arena_new(0);
-    pending_calls_send(
-        p->calls,
-        arena,
-        &(struct client_request){
-            .verb = CLIENT_CREATE,
-            .kind = &persistent_volume_kind,
-            .body = provision_body(arena, p->claim, p->class, node),
-        });
+    pending_calls_send(p->calls, arena,
+                       &(struct client_request){
+                           .verb = CLIENT_CREATE,
+                           .kind = &persistent_volume_kind,
+                           .body = provision_body(arena, p->claim, p->class, node),
+                       });
 }
 
 /* --- finding a volume ----------------------------------------------------- */
@@ -299,8 +265,7 @@ look_at_volume(const struct object *volume, void *context)
     const struct persistent_volume *v = persistent_volume_of(volume);
 
     if (v->spec.claim == NULL && volume_suits(v, s->claim)
-        && (s->best == NULL
-            || volume_is_better(v, persistent_volume_of(s->best))))
+        && (s->best == NULL || volume_is_better(v, persistent_volume_of(s->best))))
         s->best = volume;
 }
 
@@ -309,9 +274,7 @@ static void
 say_waits(const struct claim_sync *p)
 {
     if (meta_controller_of(p->claim->meta, &pod_kind) == NULL)
-        record_event(p,
-                     RECORD_STEP,
-                     "WaitForFirstConsumer",
+        record_event(p, RECORD_STEP, "WaitForFirstConsumer",
                      "waiting for first consumer to be created before binding");
 }
 
@@ -340,8 +303,7 @@ say_nothing_suits(const struct claim_sync *p)
 static void
 find_or_make(const struct claim_sync *p)
 {
-    bool waits =
-        p->class != NULL && storage_class_waits(storage_class_of(p->class));
+    bool waits = p->class != NULL && storage_class_waits(storage_class_of(p->class));
     struct claim_volume_search s = {.claim = p->c};
 
     if (waits && persistent_volume_claim_node(p->c) == NULL) {
@@ -349,14 +311,10 @@ find_or_make(const struct claim_sync *p)
         return;
     }
     if (!waits)
-        object_cache_visit(p->vc->s.cache,
-                           &persistent_volume_kind,
-                           look_at_volume,
-                           &s);
+        object_cache_visit(p->vc->s.cache, &persistent_volume_kind, look_at_volume, &s);
     if (s.best != NULL)
         bind(p, s.best);
-    else if (p->class != NULL
-             && storage_class_provisions(storage_class_of(p->class)))
+    else if (p->class != NULL && storage_class_provisions(storage_class_of(p->class)))
         provision(p);
     else if (!waits)
         say_nothing_suits(p);
@@ -365,12 +323,9 @@ find_or_make(const struct claim_sync *p)
 static void
 say_mismatch(const struct claim_sync *p)
 {
-    record_event(
-        p,
-        RECORD_WARNING,
-        "VolumeMismatch",
-        "Cannot bind to requested volume: it is too small, or of another "
-        "class or mode, or not available");
+    record_event(p, RECORD_WARNING, "VolumeMismatch",
+                 "Cannot bind to requested volume: it is too small, or of another "
+                 "class or mode, or not available");
 }
 
 /* Binds the claim to the volume that is pre-bound to it. */
@@ -400,10 +355,8 @@ take_prebound(const struct claim_sync *p, const struct object *volume)
 static void
 take_named(const struct claim_sync *p)
 {
-    const struct object *volume = object_cache_find(p->vc->s.cache,
-                                                    &persistent_volume_kind,
-                                                    NULL,
-                                                    p->c->spec.volume_name);
+    const struct object *volume =
+        object_cache_find(p->vc->s.cache, &persistent_volume_kind, NULL, p->c->spec.volume_name);
 
     if (volume == NULL)
         return; /* the claim is queued again when the volume appears */
@@ -426,21 +379,17 @@ lose(const struct claim_sync *p, const char *reason, const char *message)
 static void
 keep_bound(const struct claim_sync *p)
 {
-    const struct object *volume = object_cache_find(p->vc->s.cache,
-                                                    &persistent_volume_kind,
-                                                    NULL,
-                                                    p->c->spec.volume_name);
+    const struct object *volume =
+        object_cache_find(p->vc->s.cache, &persistent_volume_kind, NULL, p->c->spec.volume_name);
 
     if (volume == NULL)
-        lose(p,
-             "ClaimLost",
+        lose(p, "ClaimLost",
              "Bound claim has lost its PersistentVolume. Any data on the "
              "volume is lost!");
     else if (persistent_volume_of(volume)->spec.claim == NULL)
         take_volume(p, volume);
     else if (!volume_is_for(persistent_volume_of(volume), p->c))
-        lose(p,
-             "ClaimMisbound",
+        lose(p, "ClaimMisbound",
              "Two claims are bound to the same volume, this one is bound "
              "incorrectly");
     else
@@ -448,9 +397,7 @@ keep_bound(const struct claim_sync *p)
 }
 
 void
-claim_sync(struct volume_controller *vc,
-           struct pending_calls *calls,
-           const struct object *claim)
+claim_sync(struct volume_controller *vc, struct pending_calls *calls, const struct object *claim)
 {
     const struct persistent_volume_claim *c = persistent_volume_claim_of(claim);
     const struct claim_sync p = {
@@ -458,9 +405,7 @@ claim_sync(struct volume_controller *vc,
         .calls = calls,
         .claim = claim,
         .c = c,
-        .class = object_cache_find(vc->s.cache,
-                                   &storage_class_kind,
-                                   NULL,
+        .class = object_cache_find(vc->s.cache, &storage_class_kind, NULL,
                                    persistent_volume_claim_class(c)),
     };
     const struct object *prebound;

@@ -29,8 +29,7 @@ struct ephemeral_claims {
 static bool
 is_owned_by(const struct object *claim, const struct object *pod)
 {
-    return meta_is_controlled_by(claim->meta, pod)
-           && object_owner_is_same(claim, pod);
+    return meta_is_controlled_by(claim->meta, pod) && object_owner_is_same(claim, pod);
 }
 
 static bool
@@ -42,16 +41,10 @@ is_over(const struct object *pod)
 /* --- a claim for a volume ------------------------------------------------- */
 
 static void
-set_number(struct arena *arena,
-           struct json *annotations,
-           const char *name,
-           const int64_t *number)
+set_number(struct arena *arena, struct json *annotations, const char *name, const int64_t *number)
 {
     if (number != NULL)
-        json_set_string(arena,
-                        annotations,
-                        name,
-                        arena_printf(arena, "%" PRId64, *number));
+        json_set_string(arena, annotations, name, arena_printf(arena, "%" PRId64, *number));
 }
 
 /* The claim belongs to the user of the pod. */
@@ -59,8 +52,7 @@ static void
 set_owner(struct arena *arena, struct json *meta, const struct object *pod)
 {
     const struct security_context *who = pod_of(pod)->spec.security_context;
-    const char *user =
-        string_map_find(&pod->meta->annotations, ANNOTATION_USER);
+    const char *user = string_map_find(&pod->meta->annotations, ANNOTATION_USER);
     struct json *annotations = json_make_object(arena, meta, "annotations");
     struct json *owners = json_array(arena), *owner = json_object(arena);
 
@@ -81,9 +73,7 @@ set_owner(struct arena *arena, struct json *meta, const struct object *pod)
 }
 
 static void
-make_claim(struct pending_calls *calls,
-           const struct object *pod,
-           const struct json *ephemeral,
+make_claim(struct pending_calls *calls, const struct object *pod, const struct json *ephemeral,
            const char *name)
 {
     struct arena *arena = arena_new(0);
@@ -95,8 +85,7 @@ make_claim(struct pending_calls *calls,
     json_set_string(arena, meta, "name", name);
     json_set_string(arena, meta, "namespace", pod->meta->namespace);
     for (size_t i = 0; i < ARRAY_SIZE(copied); i++) {
-        const struct json *map =
-            json_get(json_get(template, "metadata"), copied[i]);
+        const struct json *map = json_get(json_get(template, "metadata"), copied[i]);
 
         if (json_count(map) > 0)
             json_set(arena, meta, copied[i], json_dup(arena, map));
@@ -106,8 +95,7 @@ make_claim(struct pending_calls *calls,
             json_remove(json_get(meta, "annotations"), *n);
     set_owner(arena, meta, pod);
     json_set(arena, body, "spec", json_dup(arena, json_get(template, "spec")));
-    pending_calls_send(calls,
-                       arena,
+    pending_calls_send(calls, arena,
                        &(struct client_request){
                            .verb = CLIENT_CREATE,
                            .kind = &persistent_volume_claim_kind,
@@ -117,10 +105,8 @@ make_claim(struct pending_calls *calls,
 }
 
 static void
-look_at_volume(const struct ephemeral_claims *e,
-               struct pending_calls *calls,
-               const struct object *pod,
-               const struct pod_volume *volume)
+look_at_volume(const struct ephemeral_claims *e, struct pending_calls *calls,
+               const struct object *pod, const struct pod_volume *volume)
 {
     char name[POD_CLAIM_NAME_SIZE];
     const struct object *claim;
@@ -128,14 +114,11 @@ look_at_volume(const struct ephemeral_claims *e,
     if (volume->ephemeral == NULL)
         return;
     pod_volume_claim(pod_of(pod), volume, name);
-    claim = object_cache_find(e->cache,
-                              &persistent_volume_claim_kind,
-                              pod->meta->namespace,
-                              name);
+    claim = object_cache_find(e->cache, &persistent_volume_claim_kind, pod->meta->namespace, name);
     if (claim == NULL && !is_over(pod))
         make_claim(calls, pod, volume->ephemeral, name);
-    else if (claim != NULL && pod_is_finished(pod_of(pod))
-             && claim->meta->deleted_at_us == 0 && is_owned_by(claim, pod))
+    else if (claim != NULL && pod_is_finished(pod_of(pod)) && claim->meta->deleted_at_us == 0
+             && is_owned_by(claim, pod))
         pending_calls_delete(calls, claim);
 }
 
@@ -146,8 +129,7 @@ work(const char *key, void *context)
     struct pending_calls *calls = pending_calls_begin(e->client, e->queue, key);
     const struct object *pod = object_cache_find_key(e->cache, &pod_kind, key);
 
-    for (unsigned i = 0; pod != NULL && i < pod_of(pod)->spec.volumes.count;
-         i++)
+    for (unsigned i = 0; pod != NULL && i < pod_of(pod)->spec.volumes.count; i++)
         look_at_volume(e, calls, pod, &pod_of(pod)->spec.volumes.items[i]);
     pending_calls_end(calls);
 }
@@ -170,9 +152,7 @@ add(const struct object *pod, void *context)
 }
 
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct ephemeral_claims *e = context;
 
@@ -184,9 +164,7 @@ on_pod(const struct object *old_object,
 
 /* A claim that was deleted while its pod needs it is created again. */
 static void
-on_claim(const struct object *old_object,
-         const struct object *new_object,
-         void *context)
+on_claim(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct ephemeral_claims *e = context;
     const struct owner_reference *owner;
@@ -197,10 +175,7 @@ on_claim(const struct object *old_object,
     owner = meta_controller_of(old_object->meta, &pod_kind);
     if (owner == NULL)
         return;
-    pod = object_cache_find(e->cache,
-                            &pod_kind,
-                            old_object->meta->namespace,
-                            owner->name);
+    pod = object_cache_find(e->cache, &pod_kind, old_object->meta->namespace, owner->name);
     if (pod != NULL)
         add(pod, e);
 }
@@ -214,9 +189,7 @@ on_synced(void *context)
 }
 
 struct ephemeral_claims *
-ephemeral_claims_new(struct loop *loop,
-                     struct client *client,
-                     struct object_cache *cache)
+ephemeral_claims_new(struct loop *loop, struct client *client, struct object_cache *cache)
 {
     struct ephemeral_claims *e = xnew(struct ephemeral_claims);
 

@@ -19,8 +19,7 @@ struct object_cache;
 
 /* Life. The loop is created before object_cache_start. */
 void ephemeral_claims_free(struct ephemeral_claims *e);
-struct ephemeral_claims *ephemeral_claims_new(struct loop *loop,
-                                              struct client *client,
+struct ephemeral_claims *ephemeral_claims_new(struct loop *loop, struct client *client,
                                               struct object_cache *cache)
     OWNED_BY(ephemeral_claims_free);
 DEFINE_CLEANUP(struct ephemeral_claims, ephemeral_claims_free)

@@ -16,9 +16,7 @@
 #include "lib/json/json.h"
 
 static void
-copy_annotation(struct arena *arena,
-                struct json *annotations,
-                const struct object *claim,
+copy_annotation(struct arena *arena, struct json *annotations, const struct object *claim,
                 const char *name)
 {
     const char *value = string_map_find(&claim->meta->annotations, name);
@@ -28,9 +26,7 @@ copy_annotation(struct arena *arena,
 }
 
 static struct json *
-metadata(struct arena *arena,
-         const struct object *claim,
-         const struct object *node,
+metadata(struct arena *arena, const struct object *claim, const struct object *node,
          const char *name)
 {
     struct json *meta = json_object(arena);
@@ -38,14 +34,9 @@ metadata(struct arena *arena,
     struct json *finalizers = json_array(arena);
 
     json_set_string(arena, meta, "name", name);
-    json_set_string(arena,
-                    json_make_object(arena, meta, "labels"),
-                    LABEL_VOLUME_NODE,
+    json_set_string(arena, json_make_object(arena, meta, "labels"), LABEL_VOLUME_NODE,
                     node->meta->name);
-    json_set_string(arena,
-                    annotations,
-                    ANNOTATION_PROVISIONED_BY,
-                    PROVISIONER_SCRATCH);
+    json_set_string(arena, annotations, ANNOTATION_PROVISIONED_BY, PROVISIONER_SCRATCH);
     copy_annotation(arena, annotations, claim, ANNOTATION_UID);
     copy_annotation(arena, annotations, claim, ANNOTATION_GID);
     json_append(arena, finalizers, json_string(arena, FINALIZER_SCRATCH));
@@ -64,20 +55,12 @@ affinity(struct arena *arena, const struct object *node)
     struct json *list = json_array(arena), *requirement = json_object(arena);
     struct json *values = json_array(arena);
 
-    json_set_string(arena,
-                    requirement,
-                    "key",
-                    host != NULL ? LABEL_HOSTNAME : "metadata.name");
+    json_set_string(arena, requirement, "key", host != NULL ? LABEL_HOSTNAME : "metadata.name");
     json_set_string(arena, requirement, "operator", "In");
-    json_append(arena,
-                values,
-                json_string(arena, host != NULL ? host : node->meta->name));
+    json_append(arena, values, json_string(arena, host != NULL ? host : node->meta->name));
     json_set(arena, requirement, "values", values);
     json_append(arena, list, requirement);
-    json_set(arena,
-             term,
-             host != NULL ? "matchExpressions" : "matchFields",
-             list);
+    json_set(arena, term, host != NULL ? "matchExpressions" : "matchFields", list);
     json_append(arena, terms, term);
     json_set(arena, required, "nodeSelectorTerms", terms);
     return affinity;
@@ -93,17 +76,12 @@ claim_ref(struct arena *arena, const struct object *claim)
     json_set_string(arena, ref, "namespace", claim->meta->namespace);
     json_set_string(arena, ref, "name", claim->meta->name);
     json_set_string(arena, ref, "uid", claim->meta->uid);
-    json_set_string(arena,
-                    ref,
-                    "resourceVersion",
-                    claim->meta->resource_version);
+    json_set_string(arena, ref, "resourceVersion", claim->meta->resource_version);
     return ref;
 }
 
 struct json *
-provision_body(struct arena *arena,
-               const struct object *claim,
-               const struct object *class,
+provision_body(struct arena *arena, const struct object *claim, const struct object *class,
                const struct object *node)
 {
     const struct persistent_volume_claim *c = persistent_volume_claim_of(claim);
@@ -114,23 +92,15 @@ provision_body(struct arena *arena,
 
     json_set(arena, body, "metadata", metadata(arena, claim, node, name));
     spec = json_make_object(arena, body, "spec");
-    json_set_string(arena,
-                    json_make_object(arena, spec, "capacity"),
-                    "storage",
+    json_set_string(arena, json_make_object(arena, spec, "capacity"), "storage",
                     string_map_find(&c->spec.requests, "storage"));
-    json_set_string(arena,
-                    json_make_object(arena, spec, "local"),
-                    "path",
+    json_set_string(arena, json_make_object(arena, spec, "local"), "path",
                     arena_printf(arena, "%s/%s", scratch->path, name));
     modes = json_array(arena);
     for (unsigned i = 0; i < c->spec.access_modes.count; i++)
-        json_append(arena,
-                    modes,
-                    json_string(arena, c->spec.access_modes.items[i]));
+        json_append(arena, modes, json_string(arena, c->spec.access_modes.items[i]));
     json_set(arena, spec, "accessModes", modes);
-    json_set_string(arena,
-                    spec,
-                    "persistentVolumeReclaimPolicy",
+    json_set_string(arena, spec, "persistentVolumeReclaimPolicy",
                     k->reclaim_policy != NULL ? k->reclaim_policy : "Delete");
     json_set_string(arena, spec, "storageClassName", class->meta->name);
     json_set(arena, spec, "nodeAffinity", affinity(arena, node));
@@ -175,10 +145,7 @@ look_at_node(const struct object *node, void *context)
     if (n->status.scratch == NULL || !node_is_ready(n) || n->spec.unschedulable
         || !storage_class_allows(choice->class, &node->meta->labels))
         return;
-    object_cache_visit(choice->vc->s.cache,
-                       &persistent_volume_kind,
-                       add_volume,
-                       &sum);
+    object_cache_visit(choice->vc->s.cache, &persistent_volume_kind, add_volume, &sum);
     room = node_scratch_bytes(n) - sum.bytes;
     if (room < choice->wanted || (choice->node != NULL && room <= choice->room))
         return;
@@ -187,15 +154,13 @@ look_at_node(const struct object *node, void *context)
 }
 
 const struct object *
-provision_choose(const struct volume_controller *vc,
-                 const struct object *claim,
+provision_choose(const struct volume_controller *vc, const struct object *claim,
                  const struct object *class)
 {
     struct node_choice choice = {
         .vc = vc,
         .class = storage_class_of(class),
-        .wanted =
-            persistent_volume_claim_bytes(persistent_volume_claim_of(claim)),
+        .wanted = persistent_volume_claim_bytes(persistent_volume_claim_of(claim)),
     };
 
     object_cache_visit(vc->s.cache, &node_kind, look_at_node, &choice);

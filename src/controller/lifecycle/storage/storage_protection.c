@@ -46,9 +46,7 @@ count(struct storage_protection *g, const char *claim, intptr_t more)
 }
 
 static bool
-claim_key(const struct pod *pod,
-          const struct pod_volume *volume,
-          char out[OBJECT_KEY_SIZE])
+claim_key(const struct pod *pod, const struct pod_volume *volume, char out[OBJECT_KEY_SIZE])
 {
     char buffer[POD_CLAIM_NAME_SIZE];
     const char *name = pod_volume_claim(pod, volume, buffer);
@@ -66,9 +64,7 @@ key_of_user(char out[USER_KEY_SIZE], uid_t uid, const char *claim)
 }
 
 static void
-count_pod(struct storage_protection *g,
-          const struct object *object,
-          intptr_t more)
+count_pod(struct storage_protection *g, const struct object *object, intptr_t more)
 {
     const struct pod *pod = pod_of(object);
     char key[OBJECT_KEY_SIZE], of_user[USER_KEY_SIZE];
@@ -97,8 +93,7 @@ is_used(const struct storage_protection *g, const struct object *object)
     uid_t uid;
 
     if (object->kind == &persistent_volume_kind)
-        return persistent_volume_is_in_phase(persistent_volume_of(object),
-                                             "Bound");
+        return persistent_volume_is_in_phase(persistent_volume_of(object), "Bound");
     object_key(object, key);
     if (!claim_is_user_owned(object) || !object_owner(object, &uid))
         return map_find(g->users, key) != NULL;
@@ -111,11 +106,9 @@ is_used(const struct storage_protection *g, const struct object *object)
 static const struct object *
 find(const struct storage_protection *g, const char *key)
 {
-    return object_cache_find_key(g->cache,
-                                 strchr(key, '/') != NULL
-                                     ? &persistent_volume_claim_kind
-                                     : &persistent_volume_kind,
-                                 key);
+    return object_cache_find_key(
+        g->cache,
+        strchr(key, '/') != NULL ? &persistent_volume_claim_kind : &persistent_volume_kind, key);
 }
 
 static void
@@ -124,11 +117,10 @@ work(const char *key, void *context)
     struct storage_protection *g = context;
     struct pending_calls *calls = pending_calls_begin(g->client, g->queue, key);
     const struct object *object = find(g, key);
-    const char *name =
-        strchr(key, '/') != NULL ? FINALIZER_CLAIM : FINALIZER_VOLUME;
+    const char *name = strchr(key, '/') != NULL ? FINALIZER_CLAIM : FINALIZER_VOLUME;
 
-    if (object != NULL && object->meta->deleted_at_us != 0
-        && meta_has_finalizer(object->meta, name) && !is_used(g, object))
+    if (object != NULL && object->meta->deleted_at_us != 0 && meta_has_finalizer(object->meta, name)
+        && !is_used(g, object))
         pending_calls_remove_finalizer(calls, object, name);
     pending_calls_end(calls);
 }
@@ -148,9 +140,7 @@ add(const struct object *object, void *context)
 }
 
 static void
-on_storage(const struct object *old_object,
-           const struct object *new_object,
-           void *context)
+on_storage(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct storage_protection *g = context;
 
@@ -161,9 +151,7 @@ on_storage(const struct object *old_object,
 
 /* An ended or deleted pod may have been the last one that used a claim. */
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct storage_protection *g = context;
     const struct pod *pod;
@@ -179,8 +167,7 @@ on_pod(const struct object *old_object,
     pod = pod_of(old_object);
     for (unsigned i = 0; i < pod->spec.volumes.count; i++) {
         const struct object *claim =
-            claim_key(pod, &pod->spec.volumes.items[i], key) ? find(g, key)
-                                                             : NULL;
+            claim_key(pod, &pod->spec.volumes.items[i], key) ? find(g, key) : NULL;
 
         if (claim != NULL)
             add(claim, g);
@@ -197,9 +184,7 @@ on_synced(void *context)
 }
 
 struct storage_protection *
-storage_protection_new(struct loop *loop,
-                       struct client *client,
-                       struct object_cache *cache)
+storage_protection_new(struct loop *loop, struct client *client, struct object_cache *cache)
 {
     struct storage_protection *g = xnew(struct storage_protection);
 

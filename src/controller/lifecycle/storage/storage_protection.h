@@ -15,8 +15,7 @@ struct storage_protection;
 
 /* Life. The loop is created before object_cache_start. */
 void storage_protection_free(struct storage_protection *g);
-struct storage_protection *storage_protection_new(struct loop *loop,
-                                                  struct client *client,
+struct storage_protection *storage_protection_new(struct loop *loop, struct client *client,
                                                   struct object_cache *cache)
     OWNED_BY(storage_protection_free);
 DEFINE_CLEANUP(struct storage_protection, storage_protection_free)

@@ -25,13 +25,10 @@ static void
 work(const char *key, void *context)
 {
     struct volume_controller *vc = context;
-    struct pending_calls *calls =
-        pending_calls_begin(vc->s.client, vc->queue, key);
+    struct pending_calls *calls = pending_calls_begin(vc->s.client, vc->queue, key);
     bool is_claim = strchr(key, '/') != NULL;
     const struct object *object = object_cache_find_key(
-        vc->s.cache,
-        is_claim ? &persistent_volume_claim_kind : &persistent_volume_kind,
-        key);
+        vc->s.cache, is_claim ? &persistent_volume_claim_kind : &persistent_volume_kind, key);
 
     if (object != NULL && is_claim)
         claim_sync(vc, calls, object);
@@ -53,9 +50,7 @@ add(const struct object *object, void *context)
 }
 
 static void
-on_claim(const struct object *old_claim,
-         const struct object *new_claim,
-         void *context)
+on_claim(const struct object *old_claim, const struct object *new_claim, void *context)
 {
     struct volume_controller *vc = context;
     const struct object *claim = new_claim != NULL ? new_claim : old_claim;
@@ -64,8 +59,7 @@ on_claim(const struct object *old_claim,
 
     object_key(claim, key);
     if (new_claim != NULL
-        && !persistent_volume_claim_is_bound(
-            persistent_volume_claim_of(new_claim))) {
+        && !persistent_volume_claim_is_bound(persistent_volume_claim_of(new_claim))) {
         map_put(vc->unbound, key, vc);
     } else {
         map_remove(vc->unbound, key);
@@ -85,8 +79,7 @@ can_be_had(const struct object *volume)
 {
     const struct persistent_volume *v = persistent_volume_of(volume);
 
-    return v->spec.claim == NULL
-           && persistent_volume_is_in_phase(v, "Available");
+    return v->spec.claim == NULL && persistent_volume_is_in_phase(v, "Available");
 }
 
 /* Queues all unbound claims: one of them may wait for such a volume. */
@@ -104,24 +97,18 @@ offer(struct volume_controller *vc)
 static void
 add_claim_of(struct volume_controller *vc, const struct object *volume)
 {
-    const struct object_reference *ref =
-        persistent_volume_of(volume)->spec.claim;
-    const struct object *claim =
-        ref != NULL && ref->name != NULL && ref->namespace != NULL
-            ? object_cache_find(vc->s.cache,
-                                &persistent_volume_claim_kind,
-                                ref->namespace,
-                                ref->name)
-            : NULL;
+    const struct object_reference *ref = persistent_volume_of(volume)->spec.claim;
+    const struct object *claim = ref != NULL && ref->name != NULL && ref->namespace != NULL
+                                     ? object_cache_find(vc->s.cache, &persistent_volume_claim_kind,
+                                                         ref->namespace, ref->name)
+                                     : NULL;
 
     if (claim != NULL)
         add(claim, vc);
 }
 
 static void
-on_volume(const struct object *old_volume,
-          const struct object *new_volume,
-          void *context)
+on_volume(const struct object *old_volume, const struct object *new_volume, void *context)
 {
     struct volume_controller *vc = context;
 
@@ -131,15 +118,12 @@ on_volume(const struct object *old_volume,
     if (new_volume == NULL)
         return;
     add(new_volume, vc);
-    if (can_be_had(new_volume)
-        && (old_volume == NULL || !can_be_had(old_volume)))
+    if (can_be_had(new_volume) && (old_volume == NULL || !can_be_had(old_volume)))
         offer(vc);
 }
 
 static void
-on_class(const struct object *old_class,
-         const struct object *new_class,
-         void *context)
+on_class(const struct object *old_class, const struct object *new_class, void *context)
 {
     struct volume_controller *vc = context;
 
@@ -152,9 +136,7 @@ on_class(const struct object *old_class,
  * wait for a node with scratch.
  */
 static void
-on_node(const struct object *old_node,
-        const struct object *new_node,
-        void *context)
+on_node(const struct object *old_node, const struct object *new_node, void *context)
 {
     struct volume_controller *vc = context;
 
@@ -164,10 +146,8 @@ on_node(const struct object *old_node,
         object_cache_visit(vc->s.cache, &persistent_volume_kind, add, vc);
     else if (node_scratch_bytes(node_of(new_node)) > 0
              && (old_node == NULL
-                 || node_scratch_bytes(node_of(old_node))
-                        != node_scratch_bytes(node_of(new_node))
-                 || node_is_ready(node_of(old_node))
-                        != node_is_ready(node_of(new_node))))
+                 || node_scratch_bytes(node_of(old_node)) != node_scratch_bytes(node_of(new_node))
+                 || node_is_ready(node_of(old_node)) != node_is_ready(node_of(new_node))))
         offer(vc);
 }
 
@@ -189,20 +169,12 @@ volume_controller_new(const struct volume_controller_settings *settings)
     vc->unbound = map_new();
     vc->pauses = map_new();
     vc->queue = workqueue_new(settings->loop, PARALLEL, work, vc);
-    vc->event_recorder = event_recorder_new(settings->client,
-                                            settings->clock,
-                                            "persistentvolume-controller",
-                                            NULL);
+    vc->event_recorder =
+        event_recorder_new(settings->client, settings->clock, "persistentvolume-controller", NULL);
     object_cache_listen(settings->cache, &node_kind, on_node, vc);
     object_cache_on_synced(settings->cache, on_synced, vc);
-    object_cache_listen(settings->cache,
-                        &persistent_volume_claim_kind,
-                        on_claim,
-                        vc);
-    object_cache_listen(settings->cache,
-                        &persistent_volume_kind,
-                        on_volume,
-                        vc);
+    object_cache_listen(settings->cache, &persistent_volume_claim_kind, on_claim, vc);
+    object_cache_listen(settings->cache, &persistent_volume_kind, on_volume, vc);
     object_cache_listen(settings->cache, &storage_class_kind, on_class, vc);
     return vc;
 }

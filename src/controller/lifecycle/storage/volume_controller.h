@@ -34,7 +34,6 @@ struct volume_controller_settings {
 
 /* Life. The loop is created before object_cache_start. */
 void volume_controller_free(struct volume_controller *v);
-struct volume_controller *
-volume_controller_new(const struct volume_controller_settings *settings)
+struct volume_controller *volume_controller_new(const struct volume_controller_settings *settings)
     OWNED_BY(volume_controller_free);
 DEFINE_CLEANUP(struct volume_controller, volume_controller_free)

@@ -33,23 +33,18 @@ struct volume_controller {
 };
 
 /* Syncs one object; the API calls go through `calls`. */
-void claim_sync(struct volume_controller *vc,
-                struct pending_calls *calls,
+void claim_sync(struct volume_controller *vc, struct pending_calls *calls,
                 const struct object *claim);
-void volume_sync(struct volume_controller *vc,
-                 struct pending_calls *calls,
+void volume_sync(struct volume_controller *vc, struct pending_calls *calls,
                  const struct object *volume);
 
 /* The body of the volume that asks the node's agent to make it for the claim.
  */
-struct json *provision_body(struct arena *arena,
-                            const struct object *claim,
-                            const struct object *class,
-                            const struct object *node);
+struct json *provision_body(struct arena *arena, const struct object *claim,
+                            const struct object *class, const struct object *node);
 
 /* A ready node with enough free scratch for a claim that waits for no pod; or
  * NULL.
  */
 const struct object *provision_choose(const struct volume_controller *vc,
-                                      const struct object *claim,
-                                      const struct object *class);
+                                      const struct object *claim, const struct object *class);

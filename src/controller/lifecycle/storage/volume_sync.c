@@ -17,9 +17,7 @@
 #include "lib/json/json.h"
 
 static void
-set_phase(struct pending_calls *calls,
-          const struct object *volume,
-          const char *phase,
+set_phase(struct pending_calls *calls, const struct object *volume, const char *phase,
           const char *message)
 {
     struct arena *arena;
@@ -31,9 +29,7 @@ set_phase(struct pending_calls *calls,
     body = json_object(arena);
     status = json_make_object(arena, body, "status");
     json_set_string(arena, status, "phase", phase);
-    json_set(arena,
-             status,
-             "message",
+    json_set(arena, status, "message",
              message != NULL ? json_string(arena, message) : json_null(arena));
     pending_calls_patch(calls, arena, volume, "status", body);
 }
@@ -42,34 +38,26 @@ set_phase(struct pending_calls *calls,
  * is gone, so that no agent will.
  */
 static void
-release_scratch(const struct volume_controller *vc,
-                struct pending_calls *calls,
+release_scratch(const struct volume_controller *vc, struct pending_calls *calls,
                 const struct object *volume)
 {
     const struct persistent_volume *v = persistent_volume_of(volume);
     const char *node = persistent_volume_scratch_node(v);
-    bool is_removed = v->status.reason != NULL
-                      && strcmp(v->status.reason, VOLUME_REMOVED) == 0;
+    bool is_removed = v->status.reason != NULL && strcmp(v->status.reason, VOLUME_REMOVED) == 0;
 
     if (meta_has_finalizer(volume->meta, FINALIZER_SCRATCH)
         && (is_removed || node == NULL
             || (object_cache_find(vc->s.cache, &node_kind, NULL, node) == NULL
-                && !object_cache_is_damaged(vc->s.cache,
-                                            &node_kind,
-                                            NULL,
-                                            node,
-                                            NULL))))
+                && !object_cache_is_damaged(vc->s.cache, &node_kind, NULL, node, NULL))))
         pending_calls_remove_finalizer(calls, volume, FINALIZER_SCRATCH);
 }
 
 static void
-reclaim(const struct volume_controller *vc,
-        struct pending_calls *calls,
+reclaim(const struct volume_controller *vc, struct pending_calls *calls,
         const struct object *volume)
 {
     const struct persistent_volume *v = persistent_volume_of(volume);
-    const char *policy =
-        v->spec.reclaim_policy != NULL ? v->spec.reclaim_policy : "Retain";
+    const char *policy = v->spec.reclaim_policy != NULL ? v->spec.reclaim_policy : "Retain";
 
     if (!persistent_volume_is_in_phase(v, "Released")
         && !persistent_volume_is_in_phase(v, "Failed")) {
@@ -78,25 +66,17 @@ reclaim(const struct volume_controller *vc,
     }
     if (strcmp(policy, "Retain") == 0)
         return;
-    if (strcmp(policy, "Delete") == 0
-        && persistent_volume_scratch_node(v) != NULL) {
+    if (strcmp(policy, "Delete") == 0 && persistent_volume_scratch_node(v) != NULL) {
         pending_calls_delete(calls, volume);
         return;
     }
-    if (string_map_find(&volume->meta->annotations, ANNOTATION_PROVISIONED_BY)
-            != NULL
+    if (string_map_find(&volume->meta->annotations, ANNOTATION_PROVISIONED_BY) != NULL
         || persistent_volume_is_in_phase(v, "Failed"))
         return; /* left to its provisioner, or reported already */
-    event_recorder_record(
-        vc->event_recorder,
-        volume,
-        RECORD_WARNING,
-        "VolumeFailedDelete",
-        "the volume cannot be emptied automatically: empty it, then delete "
-        "it, or remove its claimRef");
-    set_phase(calls,
-              volume,
-              "Failed",
+    event_recorder_record(vc->event_recorder, volume, RECORD_WARNING, "VolumeFailedDelete",
+                          "the volume cannot be emptied automatically: empty it, then delete "
+                          "it, or remove its claimRef");
+    set_phase(calls, volume, "Failed",
               "the volume cannot be emptied automatically: empty it, then "
               "delete it, or remove its claimRef");
 }
@@ -112,30 +92,23 @@ stray(struct pending_calls *calls, const struct object *volume)
         pending_calls_delete(calls, volume);
         return;
     }
-    if (string_map_find(&volume->meta->annotations, ANNOTATION_BOUND_BY)
-        == NULL)
+    if (string_map_find(&volume->meta->annotations, ANNOTATION_BOUND_BY) == NULL)
         return; /* pre-bound by a user, who may remove the claimRef */
     arena = arena_new(0);
     body = json_object(arena);
-    json_set(arena,
-             json_make_object(arena, body, "spec"),
-             "claimRef",
-             json_null(arena));
+    json_set(arena, json_make_object(arena, body, "spec"), "claimRef", json_null(arena));
     pending_calls_patch(calls, arena, volume, NULL, body);
 }
 
 static void
-follow_claim(struct volume_controller *vc,
-             struct pending_calls *calls,
-             const struct object *volume,
+follow_claim(struct volume_controller *vc, struct pending_calls *calls, const struct object *volume,
              const struct object *claim)
 {
     const struct persistent_volume_claim *c = persistent_volume_claim_of(claim);
     const char *name = c->spec.volume_name;
     char key[OBJECT_KEY_SIZE];
 
-    if (persistent_volume_claim_is_bound(c)
-        && strcmp(name, volume->meta->name) != 0) {
+    if (persistent_volume_claim_is_bound(c) && strcmp(name, volume->meta->name) != 0) {
         stray(calls, volume);
         return;
     }
@@ -148,9 +121,7 @@ follow_claim(struct volume_controller *vc,
 }
 
 void
-volume_sync(struct volume_controller *vc,
-            struct pending_calls *calls,
-            const struct object *volume)
+volume_sync(struct volume_controller *vc, struct pending_calls *calls, const struct object *volume)
 {
     const struct persistent_volume *v = persistent_volume_of(volume);
     const struct object_reference *ref = v->spec.claim;
@@ -163,10 +134,8 @@ volume_sync(struct volume_controller *vc,
             set_phase(calls, volume, "Available", NULL);
         return;
     }
-    claim = object_cache_find(vc->s.cache,
-                              &persistent_volume_claim_kind,
-                              ref->namespace,
-                              ref->name);
+    claim =
+        object_cache_find(vc->s.cache, &persistent_volume_claim_kind, ref->namespace, ref->name);
     if (claim == NULL || strcmp(claim->meta->uid, ref->uid) != 0)
         reclaim(vc, calls, volume);
     else if (volume->meta->deleted_at_us == 0)

@@ -24,31 +24,23 @@ make_binding(struct arena *arena, const struct pod_to_bind *m)
         json_set_string(arena, meta, "uid", pod->uid);
     update = string_map_find(&pod->pod->meta.annotations, ANNOTATION_UPDATE);
     if (update != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, meta, "annotations"),
-                        ANNOTATION_UPDATE,
+        json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_UPDATE,
                         update);
     target = json_make_object(arena, body, "target");
     json_set_string(arena, target, "kind", "Node");
     json_set_string(arena, target, "name", m->node_name);
     if (m->grant != NULL)
-        json_set(arena,
-                 body,
-                 "allocation",
-                 grant_encode(m->grant, m->topology_index, arena));
+        json_set(arena, body, "allocation", grant_encode(m->grant, m->topology_index, arena));
     return body;
 }
 
 struct client_call *
-bind_call(struct client *client,
-          const struct pod_to_bind *member,
-          client_done_fn *done,
+bind_call(struct client *client, const struct pod_to_bind *member, client_done_fn *done,
           void *context)
 {
     struct arena *arena = arena_new(1024);
 
-    return client_call(client,
-                       arena,
+    return client_call(client, arena,
                        &(struct client_request){
                            .verb = CLIENT_CREATE,
                            .kind = &pod_kind,
@@ -57,16 +49,12 @@ bind_call(struct client *client,
                            .subresource = "binding",
                            .body = make_binding(arena, member),
                        },
-                       done,
-                       context);
+                       done, context);
 }
 
 struct client_call *
-bind_call_group(struct client *client,
-                const struct pod_to_bind *members,
-                unsigned count,
-                client_done_fn *done,
-                void *context)
+bind_call_group(struct client *client, const struct pod_to_bind *members, unsigned count,
+                client_done_fn *done, void *context)
 {
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena), *items = json_array(arena);
@@ -76,8 +64,7 @@ bind_call_group(struct client *client,
     json_set_string(arena, body, "apiVersion", "v1");
     json_set_string(arena, body, "kind", "BindingList");
     json_set(arena, body, "items", items);
-    return client_call(client,
-                       arena,
+    return client_call(client, arena,
                        &(struct client_request){
                            .verb = CLIENT_CREATE,
                            .kind = &pod_kind,
@@ -85,6 +72,5 @@ bind_call_group(struct client *client,
                            .subresource = "binding",
                            .body = body,
                        },
-                       done,
-                       context);
+                       done, context);
 }

@@ -20,14 +20,9 @@ struct pod_to_bind {
     const struct topology_index *topology_index;
 };
 
-struct client_call *bind_call(struct client *client,
-                              const struct pod_to_bind *member,
-                              client_done_fn *done,
-                              void *context);
+struct client_call *bind_call(struct client *client, const struct pod_to_bind *member,
+                              client_done_fn *done, void *context);
 
 /* The pods are of one namespace, at most 512 of them. */
-struct client_call *bind_call_group(struct client *client,
-                                    const struct pod_to_bind *members,
-                                    unsigned count,
-                                    client_done_fn *done,
-                                    void *context);
+struct client_call *bind_call_group(struct client *client, const struct pod_to_bind *members,
+                                    unsigned count, client_done_fn *done, void *context);

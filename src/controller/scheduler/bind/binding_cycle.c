@@ -86,24 +86,17 @@ binding_cycle_free(struct binding_cycle *as)
 }
 
 static void
-begin_stage(const struct binding_cycle *as,
-            struct assignment *a,
-            enum assignment_stage stage)
+begin_stage(const struct binding_cycle *as, struct assignment *a, enum assignment_stage stage)
 {
     a->stage = stage;
     a->stage_at_us = clock_monotonic_us(as->settings.clock);
 }
 
 static void
-end_stage(const struct binding_cycle *as,
-          const struct assignment *a,
-          enum verdict verdict)
+end_stage(const struct binding_cycle *as, const struct assignment *a, enum verdict verdict)
 {
     if (as->settings.passed != NULL)
-        as->settings.passed(a,
-                            verdict,
-                            clock_monotonic_us(as->settings.clock)
-                                - a->stage_at_us,
+        as->settings.passed(a, verdict, clock_monotonic_us(as->settings.clock) - a->stage_at_us,
                             as->settings.context);
 }
 
@@ -209,8 +202,7 @@ static unsigned
 plugin_of(const struct assignment *a)
 {
     const struct point_order *order =
-        &a->profile
-             ->orders[a->stage == ASSIGNMENT_BIND ? POINT_BIND : POINT_PREBIND];
+        &a->profile->orders[a->stage == ASSIGNMENT_BIND ? POINT_BIND : POINT_PREBIND];
 
     return a->turn < order->count ? order->items[a->turn] : PLUGIN_NONE;
 }
@@ -248,12 +240,9 @@ binding_cycle_bind(struct binding_cycle *as, struct assignment *a)
             end(as, a, answer_of(plugin_of(a), verdict, reason));
         return;
     }
-    end(as,
-        a,
-        answer_of(PLUGIN_NONE,
-                  VERDICT_ERROR,
-                  handle_reason(as->settings.handle,
-                                "no plugin of the profile binds")));
+    end(as, a,
+        answer_of(PLUGIN_NONE, VERDICT_ERROR,
+                  handle_reason(as->settings.handle, "no plugin of the profile binds")));
 }
 
 static void
@@ -322,9 +311,7 @@ begin_prebind(struct binding_cycle *as, struct assignment *a)
  * for together.
  */
 static bool
-ask_permit(struct binding_cycle *as,
-           struct assignment *a,
-           const struct node_view *node,
+ask_permit(struct binding_cycle *as, struct assignment *a, const struct node_view *node,
            struct answer *ret_refusal)
 {
     int64_t longest_us = 0;
@@ -337,13 +324,8 @@ ask_permit(struct binding_cycle *as,
         int64_t began_us = probe_begin(as->settings.handle);
         enum verdict verdict;
 
-        verdict =
-            e->plugin->permit(e->self, &a->cycle, node, &timeout_us, &reason);
-        probe_end(as->settings.handle,
-                  e->plugin->name,
-                  POINT_PERMIT,
-                  verdict,
-                  began_us);
+        verdict = e->plugin->permit(e->self, &a->cycle, node, &timeout_us, &reason);
+        probe_end(as->settings.handle, e->plugin->name, POINT_PERMIT, verdict, began_us);
         if (verdict == VERDICT_WAIT) {
             a->waiting |= PLUGIN_BIT(i);
             a->has_waited = true;
@@ -371,9 +353,7 @@ enter(struct binding_cycle *as, struct assignment *a)
 }
 
 static void
-permit(struct binding_cycle *as,
-       struct assignment *a,
-       const struct node_view *node)
+permit(struct binding_cycle *as, struct assignment *a, const struct node_view *node)
 {
     struct answer refusal;
 
@@ -384,8 +364,7 @@ permit(struct binding_cycle *as,
 }
 
 void
-binding_cycle_start(struct binding_cycle *as,
-                    struct assignment *a TAKES,
+binding_cycle_start(struct binding_cycle *as, struct assignment *a TAKES,
                     const struct node_view *node)
 {
     enter(as, a);
@@ -399,8 +378,7 @@ permit_member(struct binding_cycle *as, struct assignment *a)
 }
 
 void
-binding_cycle_start_group(struct binding_cycle *as,
-                          struct assignment_group *g TAKES)
+binding_cycle_start_group(struct binding_cycle *as, struct assignment_group *g TAKES)
 {
     walk(as, g, enter);
     walk(as, g, permit_member);
@@ -408,9 +386,7 @@ binding_cycle_start_group(struct binding_cycle *as,
 }
 
 void
-binding_cycle_resume(struct binding_cycle *as,
-                     struct assignment *a,
-                     enum verdict verdict,
+binding_cycle_resume(struct binding_cycle *as, struct assignment *a, enum verdict verdict,
                      uint32_t reason)
 {
     if (a->stage == ASSIGNMENT_PERMIT)
@@ -429,9 +405,7 @@ binding_cycle_resume(struct binding_cycle *as,
 }
 
 void
-binding_cycle_allow(struct binding_cycle *as,
-                    struct assignment *a,
-                    unsigned plugin)
+binding_cycle_allow(struct binding_cycle *as, struct assignment *a, unsigned plugin)
 {
     a->waiting &= ~PLUGIN_BIT(plugin);
     if (a->waiting == 0)
@@ -439,9 +413,7 @@ binding_cycle_allow(struct binding_cycle *as,
 }
 
 void
-binding_cycle_reject(struct binding_cycle *as,
-                     struct assignment *a,
-                     unsigned plugin,
+binding_cycle_reject(struct binding_cycle *as, struct assignment *a, unsigned plugin,
                      uint32_t reason)
 {
     end(as, a, answer_of(plugin, VERDICT_REJECT, reason));
@@ -457,8 +429,7 @@ find_expired(const struct binding_cycle *as, int64_t now_us)
     {
         struct assignment *a = container_of(link, struct assignment, link);
 
-        if (a->stage == ASSIGNMENT_PERMIT && a->waiting != 0
-            && a->deadline_us <= now_us)
+        if (a->stage == ASSIGNMENT_PERMIT && a->waiting != 0 && a->deadline_us <= now_us)
             return a;
     }
     return NULL;
@@ -471,19 +442,15 @@ binding_cycle_expire(struct binding_cycle *as)
     struct assignment *a;
 
     while ((a = find_expired(as, now_us)) != NULL)
-        end(as,
-            a,
-            answer_of(assignment_waits_for(a),
-                      VERDICT_REJECT,
-                      handle_reason(as->settings.handle,
-                                    "timed out waiting on permit")));
+        end(as, a,
+            answer_of(assignment_waits_for(a), VERDICT_REJECT,
+                      handle_reason(as->settings.handle, "timed out waiting on permit")));
 }
 
 unsigned
 assignment_waits_for(const struct assignment *a)
 {
-    return a->waiting != 0 ? (unsigned)__builtin_ctzll(a->waiting)
-                           : PLUGIN_NONE;
+    return a->waiting != 0 ? (unsigned)__builtin_ctzll(a->waiting) : PLUGIN_NONE;
 }
 
 /* While plugins are asked about a pod, they may allow other pods but not that
@@ -492,24 +459,19 @@ assignment_waits_for(const struct assignment *a)
 static bool
 is_waiting(const struct assignment *a)
 {
-    return a->stage == ASSIGNMENT_PERMIT && a->is_asked
-           && (a->waiting != 0 || a->group != NULL);
+    return a->stage == ASSIGNMENT_PERMIT && a->is_asked && (a->waiting != 0 || a->group != NULL);
 }
 
 struct assignment *
-binding_cycle_find_waiting(const struct binding_cycle *as,
-                           const struct pod_view *pod)
+binding_cycle_find_waiting(const struct binding_cycle *as, const struct pod_view *pod)
 {
     struct assignment *a = binding_cycle_find(as, pod->namespace, pod->name);
 
-    return a != NULL && is_waiting(a) && pod_view_is_same(a->cycle.pod, pod)
-               ? a
-               : NULL;
+    return a != NULL && is_waiting(a) && pod_view_is_same(a->cycle.pod, pod) ? a : NULL;
 }
 
 void
-binding_cycle_visit_waiting(const struct binding_cycle *as,
-                            binding_cycle_visit_fn *visit,
+binding_cycle_visit_waiting(const struct binding_cycle *as, binding_cycle_visit_fn *visit,
                             void *context)
 {
     list_foreach(link, &as->all)
@@ -522,17 +484,11 @@ binding_cycle_visit_waiting(const struct binding_cycle *as,
 }
 
 struct assignment *
-binding_cycle_find(const struct binding_cycle *as,
-                   const char *namespace,
-                   const char *name)
+binding_cycle_find(const struct binding_cycle *as, const char *namespace, const char *name)
 {
     char key[OBJECT_KEY_SIZE];
 
-    snprintf(key,
-             sizeof(key),
-             "%s/%s",
-             namespace != NULL ? namespace : "",
-             name);
+    snprintf(key, sizeof(key), "%s/%s", namespace != NULL ? namespace : "", name);
     return map_find(as->by_pod, key);
 }
 

@@ -48,17 +48,14 @@ struct binding_cycle_settings {
      */
     bool (*bind_by_extender)(struct assignment *a, void *context);
     /* A stage has ended with that verdict. May be NULL. */
-    void (*passed)(const struct assignment *a,
-                   enum verdict verdict,
-                   int64_t took_us,
+    void (*passed)(const struct assignment *a, enum verdict verdict, int64_t took_us,
                    void *context);
     void *context;
 };
 
 /* Life. Free drops the assignments under way and calls no callback. */
 void binding_cycle_free(struct binding_cycle *as);
-struct binding_cycle *
-binding_cycle_new(const struct binding_cycle_settings *settings)
+struct binding_cycle *binding_cycle_new(const struct binding_cycle_settings *settings)
     OWNED_BY(binding_cycle_free);
 DEFINE_CLEANUP(struct binding_cycle, binding_cycle_free)
 
@@ -68,22 +65,14 @@ DEFINE_CLEANUP(struct binding_cycle, binding_cycle_free)
  * group; PLUGIN_NONE: it is not by a plugin. Expire: rejects the pods whose
  * wait for Permit has timed out.
  */
-void binding_cycle_start(struct binding_cycle *as,
-                         struct assignment *a TAKES,
+void binding_cycle_start(struct binding_cycle *as, struct assignment *a TAKES,
                          const struct node_view *node);
-void binding_cycle_start_group(struct binding_cycle *as,
-                               struct assignment_group *g TAKES);
-void binding_cycle_resume(struct binding_cycle *as,
-                          struct assignment *a,
-                          enum verdict verdict,
+void binding_cycle_start_group(struct binding_cycle *as, struct assignment_group *g TAKES);
+void binding_cycle_resume(struct binding_cycle *as, struct assignment *a, enum verdict verdict,
                           uint32_t reason);
 void binding_cycle_bind(struct binding_cycle *as, struct assignment *a);
-void binding_cycle_allow(struct binding_cycle *as,
-                         struct assignment *a,
-                         unsigned plugin);
-void binding_cycle_reject(struct binding_cycle *as,
-                          struct assignment *a,
-                          unsigned plugin,
+void binding_cycle_allow(struct binding_cycle *as, struct assignment *a, unsigned plugin);
+void binding_cycle_reject(struct binding_cycle *as, struct assignment *a, unsigned plugin,
                           uint32_t reason);
 void binding_cycle_expire(struct binding_cycle *as);
 
@@ -94,16 +83,12 @@ void binding_cycle_expire(struct binding_cycle *as);
 struct assignment *binding_cycle_find_waiting(const struct binding_cycle *as,
                                               const struct pod_view *pod);
 unsigned assignment_waits_for(const struct assignment *a);
-typedef void binding_cycle_visit_fn(struct pod_view *pod,
-                                    const char *node_name,
-                                    void *context);
-void binding_cycle_visit_waiting(const struct binding_cycle *as,
-                                 binding_cycle_visit_fn *visit,
+typedef void binding_cycle_visit_fn(struct pod_view *pod, const char *node_name, void *context);
+void binding_cycle_visit_waiting(const struct binding_cycle *as, binding_cycle_visit_fn *visit,
                                  void *context);
 
 /* Finds an assignment at any stage, by the pod's name. */
-struct assignment *binding_cycle_find(const struct binding_cycle *as,
-                                      const char *namespace,
+struct assignment *binding_cycle_find(const struct binding_cycle *as, const char *namespace,
                                       const char *name);
 size_t binding_cycle_count(const struct binding_cycle *as);
 

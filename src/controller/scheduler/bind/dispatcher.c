@@ -64,8 +64,7 @@ count_of(struct dispatcher *d, const struct dispatch_kind *kind)
 {
     unsigned i = 0;
 
-    while (i < KINDS - 1 && d->counts[i].kind != NULL
-           && d->counts[i].kind != kind)
+    while (i < KINDS - 1 && d->counts[i].kind != NULL && d->counts[i].kind != kind)
         i++;
     d->counts[i].kind = kind;
     return &d->counts[i];
@@ -186,10 +185,7 @@ answered(const struct client_reply *reply, void *context)
 
     call->call = NULL;
     if (d->settings.ended != NULL)
-        d->settings.ended(kind,
-                          reply->code,
-                          clock_monotonic_us(d->settings.clock)
-                              - call->began_us,
+        d->settings.ended(kind, reply->code, clock_monotonic_us(d->settings.clock) - call->began_us,
                           d->settings.context);
     d->n_under_way--;
     leave(call);
@@ -233,8 +229,7 @@ static void
 start_ready(struct dispatcher *d)
 {
     while (has_room(d) && !list_is_empty(&d->ready))
-        (void)start(d,
-                    container_of(d->ready.next, struct dispatched_call, link));
+        (void)start(d, container_of(d->ready.next, struct dispatched_call, link));
 }
 
 static struct addressee *
@@ -254,9 +249,7 @@ addressee_of(struct dispatcher *d, const char *key)
  * it takes over the place in the list of calls that can start.
  */
 static void
-withdraw(struct dispatched_call *old,
-         struct dispatched_call *call,
-         struct list *withdrawn)
+withdraw(struct dispatched_call *old, struct dispatched_call *call, struct list *withdrawn)
 {
     for (unsigned i = 0; i < old->n_to; i++)
         old->to[i]->waiting = NULL;
@@ -312,18 +305,14 @@ supersede_waiting(struct dispatched_call *call)
 }
 
 struct dispatched_call *
-dispatcher_add_for_all(struct dispatcher *d,
-                       const char *const *keys,
-                       unsigned n_keys,
-                       const struct dispatch_kind *kind,
-                       void *context)
+dispatcher_add_for_all(struct dispatcher *d, const char *const *keys, unsigned n_keys,
+                       const struct dispatch_kind *kind, void *context)
 {
     struct dispatched_call *call = xnew(struct dispatched_call);
 
     list_init(&call->link);
     call->owner = d;
-    call->to =
-        n_keys == 1 ? &call->first : xnew_array(struct addressee *, n_keys);
+    call->to = n_keys == 1 ? &call->first : xnew_array(struct addressee *, n_keys);
     call->n_to = n_keys;
     call->kind = kind;
     call->context = context;
@@ -340,9 +329,7 @@ dispatcher_add_for_all(struct dispatcher *d,
 }
 
 struct dispatched_call *
-dispatcher_add(struct dispatcher *d,
-               const char *key,
-               const struct dispatch_kind *kind,
+dispatcher_add(struct dispatcher *d, const char *key, const struct dispatch_kind *kind,
                void *context)
 {
     return dispatcher_add_for_all(d, &key, 1, kind, context);

@@ -36,9 +36,7 @@ struct dispatcher;
 struct dispatch_kind {
     const char *name; /* "pod_binding" */
     int relevance;    /* a higher one replaces a lower one */
-    struct client_call *(*start)(struct client *client,
-                                 client_done_fn *done,
-                                 void *done_context,
+    struct client_call *(*start)(struct client *client, client_done_fn *done, void *done_context,
                                  void *context);
     void (*done)(const struct client_reply *reply, void *context);
     void (*dropped)(void *context);
@@ -49,10 +47,7 @@ struct dispatcher_settings {
     struct clock *clock;
     unsigned at_a_time; /* 0: 256 */
     /* A call has ended with this code. May be NULL. */
-    void (*ended)(const struct dispatch_kind *kind,
-                  int code,
-                  int64_t took_us,
-                  void *context);
+    void (*ended)(const struct dispatch_kind *kind, int code, int64_t took_us, void *context);
     void *context;
 };
 
@@ -66,14 +61,10 @@ DEFINE_CLEANUP(struct dispatcher, dispatcher_free)
  * it was dropped at once. The key names the object that the call is for. Add
  * for all: a call for several objects; all keys differ.
  */
-struct dispatched_call *dispatcher_add(struct dispatcher *d,
-                                       const char *key,
-                                       const struct dispatch_kind *kind,
-                                       void *context);
-struct dispatched_call *dispatcher_add_for_all(struct dispatcher *d,
-                                               const char *const *keys,
-                                               unsigned n_keys,
-                                               const struct dispatch_kind *kind,
+struct dispatched_call *dispatcher_add(struct dispatcher *d, const char *key,
+                                       const struct dispatch_kind *kind, void *context);
+struct dispatched_call *dispatcher_add_for_all(struct dispatcher *d, const char *const *keys,
+                                               unsigned n_keys, const struct dispatch_kind *kind,
                                                void *context);
 void dispatch_cancel(struct dispatched_call *call);
 
@@ -81,5 +72,4 @@ void dispatch_cancel(struct dispatched_call *call);
 void dispatcher_hold(struct dispatcher *d, bool is_held);
 
 /* Look. How many calls of a kind, or of all kinds (NULL), wait. */
-size_t dispatcher_waiting(const struct dispatcher *d,
-                          const struct dispatch_kind *kind);
+size_t dispatcher_waiting(const struct dispatcher *d, const struct dispatch_kind *kind);

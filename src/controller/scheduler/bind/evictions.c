@@ -53,8 +53,7 @@ static void
 count_for(struct evictions *e, const struct pod_view *preemptor, int by)
 {
     char key[OBJECT_KEY_SIZE];
-    uintptr_t count = (uintptr_t)map_find(e->preemptors, key_of(preemptor, key))
-                      + (uintptr_t)by;
+    uintptr_t count = (uintptr_t)map_find(e->preemptors, key_of(preemptor, key)) + (uintptr_t)by;
 
     if (count > 0)
         map_put(e->preemptors, key, (void *)count);
@@ -63,13 +62,11 @@ count_for(struct evictions *e, const struct pod_view *preemptor, int by)
 }
 
 bool
-evictions_has_preemptor(const struct evictions *e,
-                        const struct pod_view *preemptor)
+evictions_has_preemptor(const struct evictions *e, const struct pod_view *preemptor)
 {
     char key[OBJECT_KEY_SIZE];
 
-    return map_count(e->preemptors) > 0
-           && map_find(e->preemptors, key_of(preemptor, key)) != NULL;
+    return map_count(e->preemptors) > 0 && map_find(e->preemptors, key_of(preemptor, key)) != NULL;
 }
 
 static void
@@ -107,14 +104,10 @@ removed(const struct client_reply *reply, void *context)
 
     v->removal = NULL;
     if (has_failed)
-        log_warning("pod '%s' was to be preempted, but stays: %s",
-                    v->key,
-                    err.text);
+        log_warning("pod '%s' was to be preempted, but stays: %s", v->key, err.text);
     map_remove(e->under_way, v->key);
     count_for(e, v->preemptor, -1);
-    e->settings.ended(v->preemptor,
-                      has_failed,
-                      clock_monotonic_us(e->settings.clock) - v->began_us,
+    e->settings.ended(v->preemptor, has_failed, clock_monotonic_us(e->settings.clock) - v->began_us,
                       e->settings.context);
     eviction_free(v);
 }
@@ -122,14 +115,11 @@ removed(const struct client_reply *reply, void *context)
 char *
 evictions_describe(const struct pod_view *preemptor)
 {
-    const char *user =
-        string_map_find(&preemptor->pod->meta.annotations, ANNOTATION_USER);
-    CLEANUP_FREE char *by =
-        user != NULL ? xasprintf(" (user %.64s)", user) : xstrdup("");
+    const char *user = string_map_find(&preemptor->pod->meta.annotations, ANNOTATION_USER);
+    CLEANUP_FREE char *by = user != NULL ? xasprintf(" (user %.64s)", user) : xstrdup("");
 
-    return preemptor->job_id != 0
-               ? xasprintf("job %" PRId64 "%s", preemptor->job_id, by)
-               : xasprintf("another pod%s", by);
+    return preemptor->job_id != 0 ? xasprintf("job %" PRId64 "%s", preemptor->job_id, by)
+                                  : xasprintf("another pod%s", by);
 }
 
 static char *
@@ -141,12 +131,8 @@ tell_victim(const struct pod_view *preemptor)
 }
 
 void
-evictions_add(struct evictions *e,
-              struct pod_view *victim,
-              struct pod_view *preemptor,
-              const char *node_name,
-              enum partition_preemption mode,
-              int64_t grace_s)
+evictions_add(struct evictions *e, struct pod_view *victim, struct pod_view *preemptor,
+              const char *node_name, enum partition_preemption mode, int64_t grace_s)
 {
     char key[OBJECT_KEY_SIZE];
     CLEANUP_FREE char *message = NULL, *why = NULL, *words = NULL;
@@ -162,30 +148,24 @@ evictions_add(struct evictions *e,
     v->began_us = clock_monotonic_us(e->settings.clock);
     map_put(e->under_way, key, v);
     count_for(e, preemptor, 1);
-    message = xasprintf("Preempted by pod %s/%s (%s) on node %s",
-                        preemptor->namespace,
-                        preemptor->name,
-                        preemptor->uid != NULL ? preemptor->uid : "",
-                        node_name);
+    message = xasprintf("Preempted by pod %s/%s (%s) on node %s", preemptor->namespace,
+                        preemptor->name, preemptor->uid != NULL ? preemptor->uid : "", node_name);
     e->settings.begins(victim, message, e->settings.context);
     why = xasprintf("%s: preempting to accommodate a higher priority pod",
                     preemptor->pod->spec.scheduler_name);
     words = tell_victim(preemptor);
     v->removal = pod_removal_begin(
-        e->settings.client,
-        e->settings.clock,
+        e->settings.client, e->settings.clock,
         &(struct pod_removal_order){
             .namespace = victim->namespace,
             .name = victim->name,
             .uid = victim->uid,
             .reason = "PreemptionByScheduler",
             .message = why,
-            .cause = &(
-                struct pod_cause){.code = job_reason_name(JOB_REASON_PREEMPTED),
-                                  .message = words,
-                                  .is_final = mode == PREEMPTION_CANCELS},
+            .cause = &(struct pod_cause){.code = job_reason_name(JOB_REASON_PREEMPTED),
+                                         .message = words,
+                                         .is_final = mode == PREEMPTION_CANCELS},
             .grace_s = grace_s,
         },
-        removed,
-        v);
+        removed, v);
 }

@@ -28,27 +28,20 @@ struct evictions_settings {
      * failed, the victim stays, and the preemptor needs another place.
      */
     void (*begins)(struct pod_view *victim, const char *message, void *context);
-    void (*ended)(const struct pod_view *preemptor,
-                  bool has_failed,
-                  int64_t took_us,
+    void (*ended)(const struct pod_view *preemptor, bool has_failed, int64_t took_us,
                   void *context);
     void *context;
 };
 
 void evictions_free(struct evictions *e);
-struct evictions *evictions_new(const struct evictions_settings *settings)
-    OWNED_BY(evictions_free);
+struct evictions *evictions_new(const struct evictions_settings *settings) OWNED_BY(evictions_free);
 DEFINE_CLEANUP(struct evictions, evictions_free)
 
 /* Ignored if an eviction of the victim is under way. Grace: in seconds; 0: the
  * victim's own grace period.
  */
-void evictions_add(struct evictions *e,
-                   struct pod_view *victim,
-                   struct pod_view *preemptor,
-                   const char *node_name,
-                   enum partition_preemption mode,
-                   int64_t grace_s);
+void evictions_add(struct evictions *e, struct pod_view *victim, struct pod_view *preemptor,
+                   const char *node_name, enum partition_preemption mode, int64_t grace_s);
 
 /* Example: "job 51 (user u2)". The victim's owner may know who preempts, not
  * what.
@@ -58,5 +51,4 @@ char *evictions_describe(const struct pod_view *preemptor);
 /* Some victims of the pod have no deletion time yet, so they look as if they
  * would stay.
  */
-bool evictions_has_preemptor(const struct evictions *e,
-                             const struct pod_view *preemptor);
+bool evictions_has_preemptor(const struct evictions *e, const struct pod_view *preemptor);

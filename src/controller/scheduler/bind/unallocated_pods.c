@@ -43,9 +43,7 @@ struct unallocated_pods {
 };
 
 struct unallocated_pods *
-unallocated_pods_new(struct client *client,
-                     struct clock *clock,
-                     struct cache *cache)
+unallocated_pods_new(struct client *client, struct clock *clock, struct cache *cache)
 {
     struct unallocated_pods *a = xnew(struct unallocated_pods);
 
@@ -124,13 +122,11 @@ is_lost(const struct node_view *node, const struct pod_view *pod)
 void
 unallocated_pods_add(struct unallocated_pods *a, struct pod_view *pod)
 {
-    const struct node_view *node =
-        cache_find_node(a->cache, pod->pod->spec.node_name);
+    const struct node_view *node = cache_find_node(a->cache, pod->pod->spec.node_name);
     char key[OBJECT_KEY_SIZE];
     struct unallocated_pod *o = map_find(a->pods, key_of(pod, key));
 
-    if ((!is_lost(node, pod)
-         && (node == NULL || node->ledger.occupancy == NULL))
+    if ((!is_lost(node, pod) && (node == NULL || node->ledger.occupancy == NULL))
         || !needs_allocation(pod)) {
         unallocated_pods_forget(a, pod);
         return;
@@ -178,9 +174,7 @@ wrote(const struct client_reply *reply, void *context)
     client_reply_error(reply, &err);
     log_warning("pod '%s': cannot give it an allocation on node '%s': %s, "
                 "trying again",
-                o->key,
-                o->pod->pod->spec.node_name,
-                err.text);
+                o->key, o->pod->pod->spec.node_name, err.text);
 }
 
 static void
@@ -193,16 +187,12 @@ refuse(struct unallocated_pod *o, const char *reason, const char *what)
 
     json_set_string(arena, status, "phase", "Failed");
     json_set_string(arena, status, "reason", reason);
-    json_set(arena,
-             status,
-             "message",
+    json_set(arena, status, "message",
              json_stringf(arena,
                           "The pod was bound to node \"%s\" without the "
                           "scheduler, and %s",
-                          node_name,
-                          what));
-    o->call = client_call(o->owner->client,
-                          arena,
+                          node_name, what));
+    o->call = client_call(o->owner->client, arena,
                           &(struct client_request){
                               .verb = CLIENT_MERGE_PATCH,
                               .kind = &pod_kind,
@@ -211,8 +201,7 @@ refuse(struct unallocated_pod *o, const char *reason, const char *what)
                               .subresource = "status",
                               .body = body,
                           },
-                          wrote,
-                          o);
+                          wrote, o);
 }
 
 static void
@@ -229,30 +218,22 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
          */
         o->grant = xnew(struct grant);
         cache_hold(cache, pod, holding_new(0, 0, 0));
-        if (allocator_grant(node->ledger.occupancy, pod->demand, o->grant)
-            != ALLOCATOR_FITS) {
+        if (allocator_grant(node->ledger.occupancy, pod->demand, o->grant) != ALLOCATOR_FITS) {
             free(o->grant);
             o->grant = NULL;
-            refuse(o,
-                   "OutOfResources",
-                   "its cores, memory or devices are not free there");
+            refuse(o, "OutOfResources", "its cores, memory or devices are not free there");
             return;
         }
-        cache_hold(
-            cache,
-            pod,
-            grant_holding(o->grant, node->ledger.occupancy->topology_index));
+        cache_hold(cache, pod, grant_holding(o->grant, node->ledger.occupancy->topology_index));
     }
-    o->call =
-        bind_call(o->owner->client,
-                  &(struct pod_to_bind){
-                      .pod = pod,
-                      .node_name = node->name,
-                      .grant = o->grant,
-                      .topology_index = node->ledger.occupancy->topology_index,
-                  },
-                  wrote,
-                  o);
+    o->call = bind_call(o->owner->client,
+                        &(struct pod_to_bind){
+                            .pod = pod,
+                            .node_name = node->name,
+                            .grant = o->grant,
+                            .topology_index = node->ledger.occupancy->topology_index,
+                        },
+                        wrote, o);
 }
 
 /* The node may still register. */
@@ -275,8 +256,7 @@ unallocated_pods_retry(struct unallocated_pods *a)
 
     while (map_next(a->pods, &at, NULL, &value)) {
         struct unallocated_pod *o = value;
-        struct node_view *node =
-            cache_find_node(a->cache, o->pod->pod->spec.node_name);
+        struct node_view *node = cache_find_node(a->cache, o->pod->pod->spec.node_name);
 
         if (o->call != NULL)
             continue;

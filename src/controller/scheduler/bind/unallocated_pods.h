@@ -21,10 +21,8 @@ struct clock;
 struct pod_view;
 
 void unallocated_pods_free(struct unallocated_pods *a);
-struct unallocated_pods *unallocated_pods_new(struct client *client,
-                                              struct clock *clock,
-                                              struct cache *cache)
-    OWNED_BY(unallocated_pods_free);
+struct unallocated_pods *unallocated_pods_new(struct client *client, struct clock *clock,
+                                              struct cache *cache) OWNED_BY(unallocated_pods_free);
 DEFINE_CLEANUP(struct unallocated_pods, unallocated_pods_free)
 
 /* Add: a pod on a node, which is ignored if it needs no allocation; a node
@@ -33,8 +31,6 @@ DEFINE_CLEANUP(struct unallocated_pods, unallocated_pods_free)
  * to be called when the cluster is known, and periodically.
  */
 void unallocated_pods_add(struct unallocated_pods *a, struct pod_view *pod);
-void unallocated_pods_add_node(struct unallocated_pods *a,
-                               const char *node_name);
-void unallocated_pods_forget(struct unallocated_pods *a,
-                             const struct pod_view *pod);
+void unallocated_pods_add_node(struct unallocated_pods *a, const char *node_name);
+void unallocated_pods_forget(struct unallocated_pods *a, const struct pod_view *pod);
 void unallocated_pods_retry(struct unallocated_pods *a);

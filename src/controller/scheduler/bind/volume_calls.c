@@ -74,8 +74,7 @@ volume_calls_free(struct volume_calls *vc)
 {
     if (vc == NULL)
         return;
-    list_foreach_safe(link, &vc->calls)
-        drop(container_of(link, struct volume_call, link));
+    list_foreach_safe(link, &vc->calls) drop(container_of(link, struct volume_call, link));
     free(vc);
 }
 
@@ -102,10 +101,8 @@ fail(struct volume_call *c, const char *why)
 enum volume_write_state { WAITING, DONE, FAILED };
 
 static enum volume_write_state
-look_at_claim(const struct volume_call *c,
-              const struct volume_step *step,
-              const struct volume_write *w,
-              char **ret_why)
+look_at_claim(const struct volume_call *c, const struct volume_step *step,
+              const struct volume_write *w, char **ret_why)
 {
     const char *name = step->claim->meta->name;
     const struct object *claim =
@@ -133,18 +130,14 @@ look_at_claim(const struct volume_call *c,
 
 /* A volume that another claim got meanwhile will never belong to this claim. */
 static enum volume_write_state
-look_at_volume(const struct volume_call *c,
-               const struct volume_step *step,
-               const struct volume_write *w,
-               char **ret_why)
+look_at_volume(const struct volume_call *c, const struct volume_step *step,
+               const struct volume_write *w, char **ret_why)
 {
-    const struct object *volume =
-        volume_book_volume(c->all->s.book, step->volume->meta->name);
+    const struct object *volume = volume_book_volume(c->all->s.book, step->volume->meta->name);
     const struct object_reference *claim;
 
     if (volume == NULL) {
-        *ret_why = xasprintf("persistentvolume \"%s\" not found",
-                             step->volume->meta->name);
+        *ret_why = xasprintf("persistentvolume \"%s\" not found", step->volume->meta->name);
         return FAILED;
     }
     if (volume->revision < w->revision)
@@ -154,8 +147,7 @@ look_at_volume(const struct volume_call *c,
         && strcmp(claim->uid, step->claim->meta->uid) == 0)
         return DONE;
     *ret_why = xasprintf("PersistentVolume's \"%s\" claim is no longer \"%s\"",
-                         step->volume->meta->name,
-                         step->claim->meta->name);
+                         step->volume->meta->name, step->claim->meta->name);
     return FAILED;
 }
 
@@ -209,9 +201,7 @@ on_written(const struct client_reply *reply, void *context)
  * from giving it away, too.
  */
 static void
-bind(struct arena *arena,
-     struct json *body,
-     const struct volume_step *step,
+bind(struct arena *arena, struct json *body, const struct volume_step *step,
      const struct object *volume)
 {
     const struct meta *claim = step->claim->meta;
@@ -219,13 +209,8 @@ bind(struct arena *arena,
     struct json *spec = json_make_object(arena, body, "spec");
     struct json *ref = json_make_object(arena, spec, "claimRef");
 
-    json_set_string(arena,
-                    meta,
-                    "resourceVersion",
-                    volume->meta->resource_version);
-    json_set_string(arena,
-                    json_make_object(arena, meta, "annotations"),
-                    ANNOTATION_BOUND_BY,
+    json_set_string(arena, meta, "resourceVersion", volume->meta->resource_version);
+    json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_BOUND_BY,
                     "yes");
     json_set_string(arena, ref, "apiVersion", "v1");
     json_set_string(arena, ref, "kind", "PersistentVolumeClaim");
@@ -238,40 +223,28 @@ bind(struct arena *arena,
 }
 
 static void
-set_number(struct arena *arena,
-           struct json *annotations,
-           const struct meta *claim,
-           const char *name,
-           const int64_t *number)
+set_number(struct arena *arena, struct json *annotations, const struct meta *claim,
+           const char *name, const int64_t *number)
 {
     if (number != NULL && string_map_find(&claim->annotations, name) == NULL)
-        json_set_string(arena,
-                        annotations,
-                        name,
-                        arena_printf(arena, "%" PRId64, *number));
+        json_set_string(arena, annotations, name, arena_printf(arena, "%" PRId64, *number));
 }
 
 /* A volume is to be made on that node. If the claim has no user yet, it gets
  * the pod's.
  */
 static void
-choose_node(struct arena *arena,
-            struct json *body,
-            const struct volume_call *c,
+choose_node(struct arena *arena, struct json *body, const struct volume_call *c,
             const struct volume_step *step)
 {
-    const struct security_context *who =
-        c->a->cycle.pod->pod->spec.security_context;
+    const struct security_context *who = c->a->cycle.pod->pod->spec.security_context;
     const struct meta *claim = step->claim->meta;
     struct json *meta = json_make_object(arena, body, "metadata");
     struct json *annotations = json_make_object(arena, meta, "annotations");
 
     if (claim->uid != NULL)
         json_set_string(arena, meta, "uid", claim->uid);
-    json_set_string(arena,
-                    annotations,
-                    ANNOTATION_SELECTED_NODE,
-                    c->a->node_name);
+    json_set_string(arena, annotations, ANNOTATION_SELECTED_NODE, c->a->node_name);
     if (who == NULL)
         return;
     set_number(arena, annotations, claim, ANNOTATION_UID, who->run_as_user);
@@ -282,22 +255,17 @@ choose_node(struct arena *arena,
  * the step already.
  */
 static bool
-is_written(const struct volume_call *c,
-           const struct volume_step *step,
-           const struct object *volume)
+is_written(const struct volume_call *c, const struct volume_step *step, const struct object *volume)
 {
-    const struct object *claim = volume_book_claim(c->all->s.book,
-                                                   step->claim->meta->namespace,
-                                                   step->claim->meta->name);
+    const struct object *claim =
+        volume_book_claim(c->all->s.book, step->claim->meta->namespace, step->claim->meta->name);
     const char *node;
 
     if (claim == NULL)
         return false;
     if (step->volume != NULL)
-        return volume != NULL
-               && persistent_volume_of(volume)->spec.claim != NULL
-               && volume_is_for(persistent_volume_of(volume),
-                                persistent_volume_claim_of(claim))
+        return volume != NULL && persistent_volume_of(volume)->spec.claim != NULL
+               && volume_is_for(persistent_volume_of(volume), persistent_volume_claim_of(claim))
                && persistent_volume_of(volume)->spec.claim->uid != NULL;
     node = persistent_volume_claim_node(persistent_volume_claim_of(claim));
     return node != NULL && strcmp(node, c->a->node_name) == 0;
@@ -309,9 +277,7 @@ write_step(struct volume_call *c, unsigned at)
     const struct volume_step *step = &c->plan->steps[at];
     struct volume_write *w = &c->writes[at];
     const struct object *volume =
-        step->volume != NULL
-            ? volume_book_volume(c->all->s.book, step->volume->meta->name)
-            : NULL;
+        step->volume != NULL ? volume_book_volume(c->all->s.book, step->volume->meta->name) : NULL;
     const struct object *target = volume != NULL ? volume : step->claim;
     struct arena *arena;
     struct json *body;
@@ -328,8 +294,7 @@ write_step(struct volume_call *c, unsigned at)
     else
         choose_node(arena, body, c, step);
     c->n_under_way++;
-    w->under_way = client_call(c->all->s.client,
-                               arena,
+    w->under_way = client_call(c->all->s.client, arena,
                                &(struct client_request){
                                    .verb = CLIENT_MERGE_PATCH,
                                    .kind = target->kind,
@@ -337,14 +302,11 @@ write_step(struct volume_call *c, unsigned at)
                                    .name = target->meta->name,
                                    .body = body,
                                },
-                               on_written,
-                               w);
+                               on_written, w);
 }
 
 void
-volume_calls_begin(struct volume_calls *vc,
-                   struct assignment *a,
-                   const struct volume_plan *plan)
+volume_calls_begin(struct volume_calls *vc, struct assignment *a, const struct volume_plan *plan)
 {
     struct volume_call *c = xnew(struct volume_call);
 

@@ -35,8 +35,7 @@ struct volume_calls_settings {
 
 /* Life. Free cancels the calls and calls no callback. */
 void volume_calls_free(struct volume_calls *vc);
-struct volume_calls *
-volume_calls_new(const struct volume_calls_settings *settings)
+struct volume_calls *volume_calls_new(const struct volume_calls_settings *settings)
     OWNED_BY(volume_calls_free);
 DEFINE_CLEANUP(struct volume_calls, volume_calls_free)
 
@@ -44,8 +43,7 @@ DEFINE_CLEANUP(struct volume_calls, volume_calls_free)
  * claim or a volume has changed. Expire: ends the calls that are out of time.
  * Abandon: the pod is gone; false: nothing is under way for it.
  */
-void volume_calls_begin(struct volume_calls *vc,
-                        struct assignment *a,
+void volume_calls_begin(struct volume_calls *vc, struct assignment *a,
                         const struct volume_plan *plan);
 void volume_calls_check(struct volume_calls *vc);
 void volume_calls_expire(struct volume_calls *vc);

@@ -58,8 +58,7 @@ static bool
 is_sooner(const void *a, const void *b, void *context)
 {
     (void)context;
-    return ((const struct yielding *)a)->look_us
-           < ((const struct yielding *)b)->look_us;
+    return ((const struct yielding *)a)->look_us < ((const struct yielding *)b)->look_us;
 }
 
 struct yields *
@@ -165,12 +164,9 @@ write_wish(struct yielding *e, const char *words, client_done_fn *done)
 
     if (e->pod->uid != NULL)
         json_set_string(arena, meta, "uid", e->pod->uid);
-    json_set(arena,
-             json_make_object(arena, meta, "annotations"),
-             ANNOTATION_YIELD,
+    json_set(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_YIELD,
              words != NULL ? json_string(arena, words) : json_null(arena));
-    e->call = client_call(e->owner->settings.client,
-                          arena,
+    e->call = client_call(e->owner->settings.client, arena,
                           &(struct client_request){
                               .verb = CLIENT_MERGE_PATCH,
                               .kind = &pod_kind,
@@ -178,8 +174,7 @@ write_wish(struct yielding *e, const char *words, client_done_fn *done)
                               .name = e->pod->name,
                               .body = body,
                           },
-                          done,
-                          e);
+                          done, e);
 }
 
 /* If the API refused the write, the pod is not asked again for a while. */
@@ -204,15 +199,12 @@ asked(const struct client_reply *reply, void *context)
     if (reply->code != 404 && reply->code != 409)
         log_warning("pod '%s' was to be suspended for another one, but runs "
                     "on: %s",
-                    e->key,
-                    err.text);
+                    e->key, err.text);
     y->settings.ended(preemptor, y->settings.context);
 }
 
 void
-yields_ask(struct yields *y,
-           struct pod_view *victim,
-           struct pod_view *preemptor)
+yields_ask(struct yields *y, struct pod_view *victim, struct pod_view *preemptor)
 {
     CLEANUP_FREE char *words = evictions_describe(preemptor);
     CLEANUP_FREE char *message = NULL;
@@ -244,9 +236,7 @@ resumed(const struct client_reply *reply, void *context)
     e->next_us = now_us(y) + RESUME_AGAIN_US;
     schedule_look(e, 0);
     if (client_reply_error(reply, &err) == 0) {
-        y->settings.say(e->pod,
-                        "Resumed",
-                        "The pod that used its cores no longer runs",
+        y->settings.say(e->pod, "Resumed", "The pod that used its cores no longer runs",
                         y->settings.context);
         return;
     }
@@ -310,18 +300,14 @@ goes_before(const struct pod_view *a, const struct pod_view *b)
         return !a->is_to_yield || a->priority > b->priority;
     if (pod_view_start_us(a) != pod_view_start_us(b))
         return pod_view_start_us(a) < pod_view_start_us(b);
-    return strcmp(a->uid != NULL ? a->uid : a->name,
-                  b->uid != NULL ? b->uid : b->name)
-           < 0;
+    return strcmp(a->uid != NULL ? a->uid : a->name, b->uid != NULL ? b->uid : b->name) < 0;
 }
 
 /* The pod that uses its cores: the one that its annotation names, otherwise one
  * that runs, otherwise any that goes before it. NULL: there is none.
  */
 static const struct pod_view *
-find_user_of_cores(const struct node_view *node,
-                   const struct pod_view *pod,
-                   bool *ret_is_named)
+find_user_of_cores(const struct node_view *node, const struct pod_view *pod, bool *ret_is_named)
 {
     const char *to = pod_find_yield(pod->pod);
     const struct pod_view *user = NULL;
@@ -331,8 +317,7 @@ find_user_of_cores(const struct node_view *node,
         const struct pod_view *other = node->pods.items[i];
         CLEANUP_FREE char *words = NULL;
 
-        if (pod_view_is_same(other, pod) || !goes_before(other, pod)
-            || !shares_cores(other, pod))
+        if (pod_view_is_same(other, pod) || !goes_before(other, pod) || !shares_cores(other, pod))
             continue;
         words = evictions_describe(other);
         *ret_is_named = strcmp(words, to) == 0;
@@ -363,8 +348,7 @@ has_refused(const struct yielding *e, int64_t now)
 {
     return !pod_has_yielded(e->pod->pod)
            && (pod_cannot_freeze(e->pod->pod)
-               || (e->asked_at_us != 0
-                   && now - e->asked_at_us > FREEZE_WAIT_US));
+               || (e->asked_at_us != 0 && now - e->asked_at_us > FREEZE_WAIT_US));
 }
 
 /* These pods wait for the room that this one was to make. */
@@ -406,8 +390,7 @@ stands_on(struct yielding *e, const struct node_view *node)
 static void
 settle_one(struct yields *y, struct yielding *e, int64_t now)
 {
-    const struct node_view *node =
-        cache_find_node(y->settings.cache, e->pod->pod->spec.node_name);
+    const struct node_view *node = cache_find_node(y->settings.cache, e->pod->pod->spec.node_name);
     CLEANUP(pod_view_unrefp) struct pod_view *preemptor = e->preemptor;
 
     e->preemptor = NULL;
@@ -420,8 +403,7 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
         return;
     if (has_refused(e, now)) {
         if (e->refused_until_us == 0) {
-            log_warning("pod '%s' was to be suspended for %s, but runs on",
-                        e->key,
+            log_warning("pod '%s' was to be suspended for %s, but runs on", e->key,
                         pod_find_yield(e->pod->pod));
             tell_nominated(y, node);
         }
@@ -441,8 +423,7 @@ next_look(const struct yielding *e, int64_t now)
 
     if (!e->pod->is_to_yield)
         return e->refused_until_us;
-    if (e->asked_at_us != 0 && e->refused_until_us == 0
-        && e->asked_at_us + FREEZE_WAIT_US < at)
+    if (e->asked_at_us != 0 && e->refused_until_us == 0 && e->asked_at_us + FREEZE_WAIT_US < at)
         at = e->asked_at_us + FREEZE_WAIT_US + 1;
     return e->preemptor != NULL ? now : at;
 }
@@ -457,8 +438,7 @@ yields_settle(struct yields *y)
 
     while (n < most && (e = heap_top(y->looks)) != NULL && e->look_us <= now) {
         n++;
-        if (e->call == NULL && !e->pod->is_to_yield
-            && e->refused_until_us <= now) {
+        if (e->call == NULL && !e->pod->is_to_yield && e->refused_until_us <= now) {
             drop(y, e);
             continue;
         }
@@ -479,9 +459,7 @@ yields_wake(struct yields *y, const struct node_view *node)
     if (map_count(y->pods) == 0)
         return;
     for (uint32_t i = 0; i < node->pods.count; i++) {
-        struct yielding *e = node->pods.items[i]->is_to_yield
-                                 ? find(y, node->pods.items[i])
-                                 : NULL;
+        struct yielding *e = node->pods.items[i]->is_to_yield ? find(y, node->pods.items[i]) : NULL;
 
         if (e != NULL)
             schedule_look(e, 0);

@@ -35,17 +35,13 @@ struct yields_settings {
     /* Say: emits an event of the pod. Ended: the preemptor is to be tried
      * again, because a pod refuses to yield to it or has yielded already.
      */
-    void (*say)(struct pod_view *pod,
-                const char *reason,
-                const char *message,
-                void *context);
+    void (*say)(struct pod_view *pod, const char *reason, const char *message, void *context);
     void (*ended)(const struct pod_view *preemptor, void *context);
     void *context;
 };
 
 void yields_free(struct yields *y);
-struct yields *yields_new(const struct yields_settings *settings)
-    OWNED_BY(yields_free);
+struct yields *yields_new(const struct yields_settings *settings) OWNED_BY(yields_free);
 DEFINE_CLEANUP(struct yields, yields_free)
 
 /* Change. Ask: a pod that has yielded to another pod has yielded to this one,
@@ -54,9 +50,7 @@ DEFINE_CLEANUP(struct yields, yields_free)
  * again that may, of those whose check is due; to be called a few times a
  * second. Returns how many were due.
  */
-void yields_ask(struct yields *y,
-                struct pod_view *victim,
-                struct pod_view *preemptor);
+void yields_ask(struct yields *y, struct pod_view *victim, struct pod_view *preemptor);
 void yields_note(struct yields *y, struct pod_view *pod);
 void yields_forget(struct yields *y, const struct pod_view *pod);
 void yields_wake(struct yields *y, const struct node_view *node);
@@ -65,6 +59,5 @@ unsigned yields_settle(struct yields *y);
 /* Look. Has preemptor: some pods are still to be asked for it. Is refused: the
  * pod was asked and was not frozen, so it is not asked again for a while.
  */
-bool yields_has_preemptor(const struct yields *y,
-                          const struct pod_view *preemptor);
+bool yields_has_preemptor(const struct yields *y, const struct pod_view *preemptor);
 bool yields_is_refused(const struct yields *y, const struct pod_view *pod);

@@ -16,10 +16,7 @@ static const struct gate {
 } gates[FEATURES] = {
     [FEATURE_ASYNC_API_CALLS] = {"SchedulerAsyncAPICalls", "", true, true},
     [FEATURE_ASYNC_PREEMPTION] = {"SchedulerAsyncPreemption", "", true, true},
-    [FEATURE_OPPORTUNISTIC_BATCHING] = {"OpportunisticBatching",
-                                        "BETA",
-                                        true,
-                                        false},
+    [FEATURE_OPPORTUNISTIC_BATCHING] = {"OpportunisticBatching", "BETA", true, false},
     [FEATURE_QUEUEING_HINTS] = {"SchedulerQueueingHints", "", true, true},
 };
 
@@ -49,12 +46,8 @@ unknown_gate(const char *pair, size_t length, struct error *err)
     memcpy(name, pair, length);
     name[length] = '\0';
     meant = spelling_nearest(name, names, FEATURES);
-    return error_set(err,
-                     -EINVAL,
-                     "there is no feature gate '%s'%s%s%s",
-                     name,
-                     meant != NULL ? " (did you mean '" : "",
-                     meant != NULL ? meant : "",
+    return error_set(err, -EINVAL, "there is no feature gate '%s'%s%s%s", name,
+                     meant != NULL ? " (did you mean '" : "", meant != NULL ? meant : "",
                      meant != NULL ? "'?)" : "");
 }
 
@@ -74,9 +67,7 @@ feature_gates_set(struct feature_gates *g, const char *pair, struct error *err)
     bool is_on = strcmp(value, "true") == 0;
 
     if (!is_on && strcmp(value, "false") != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s': a feature gate must be NAME=true or NAME=false",
+        return error_set(err, -EINVAL, "'%s': a feature gate must be NAME=true or NAME=false",
                          pair);
     if (is_named(pair, length, "AllAlpha")) {
         set_stage(g, "ALPHA", is_on);
@@ -90,10 +81,7 @@ feature_gates_set(struct feature_gates *g, const char *pair, struct error *err)
         if (!is_named(pair, length, gates[i].name))
             continue;
         if (gates[i].is_locked && is_on != gates[i].is_default)
-            return error_set(err,
-                             -EINVAL,
-                             "the feature gate '%s' is always %s",
-                             gates[i].name,
+            return error_set(err, -EINVAL, "the feature gate '%s' is always %s", gates[i].name,
                              gates[i].is_default ? "on" : "off");
         g->is_on[i] = is_on;
         return 0;

@@ -31,6 +31,4 @@ void feature_gates_init(struct feature_gates *gates);
  * -EINVAL: there is no such gate, the value is not valid, or the gate is
  * locked.
  */
-int feature_gates_set(struct feature_gates *gates,
-                      const char *pair,
-                      struct error *err);
+int feature_gates_set(struct feature_gates *gates, const char *pair, struct error *err);

@@ -56,20 +56,14 @@ kube_configuration_free(struct kube_configuration *c)
 /* Defaults */
 
 static void
-set_default_int(struct arena *arena,
-                struct json *object,
-                const char *name,
-                int64_t value)
+set_default_int(struct arena *arena, struct json *object, const char *name, int64_t value)
 {
     if (json_get(object, name) == NULL)
         json_set_int(arena, object, name, value);
 }
 
 static void
-set_default_text(struct arena *arena,
-                 struct json *object,
-                 const char *name,
-                 const char *text)
+set_default_text(struct arena *arena, struct json *object, const char *name, const char *text)
 {
     if (json_get(object, name) == NULL)
         json_set_string(arena, object, name, text);
@@ -113,10 +107,7 @@ complete(struct kube_configuration *c, struct strbuf *mistakes)
         struct json *p = json_at(profiles, i);
 
         set_default_int(arena, p, "percentageOfNodesToScore", percentage);
-        kube_profile_complete(arena,
-                              p,
-                              arena_printf(arena, "profiles[%u]", i),
-                              mistakes);
+        kube_profile_complete(arena, p, arena_printf(arena, "profiles[%u]", i), mistakes);
     }
 }
 
@@ -135,39 +126,24 @@ check_head(const struct json *t, struct strbuf *mistakes)
 }
 
 static void
-check_range(const struct json *object,
-            const char *where,
-            const char *name,
-            int64_t min,
-            int64_t max,
-            struct strbuf *mistakes)
+check_range(const struct json *object, const char *where, const char *name, int64_t min,
+            int64_t max, struct strbuf *mistakes)
 {
     int64_t value = json_get_int(object, name, min);
 
     if (value < min || value > max)
-        strbuf_printf(mistakes,
-                      "%s%s: %lld is not between %lld and %lld\n",
-                      where,
-                      name,
-                      (long long)value,
-                      (long long)min,
-                      (long long)max);
+        strbuf_printf(mistakes, "%s%s: %lld is not between %lld and %lld\n", where, name,
+                      (long long)value, (long long)min, (long long)max);
 }
 
 static int64_t
-read_span(const struct json *object,
-          const char *where,
-          const char *name,
-          struct strbuf *mistakes)
+read_span(const struct json *object, const char *where, const char *name, struct strbuf *mistakes)
 {
     const char *text = json_get_text(object, name);
     int64_t us = 0;
 
     if (text == NULL || timespan_parse(text, &us) < 0)
-        strbuf_printf(mistakes,
-                      "%s%s: \"%s\" is not a duration such as 15s\n",
-                      where,
-                      name,
+        strbuf_printf(mistakes, "%s%s: \"%s\" is not a duration such as 15s\n", where, name,
                       text != NULL ? text : "");
     return us;
 }
@@ -186,24 +162,19 @@ read_election(struct kube_configuration *c, struct strbuf *mistakes)
     n->lease_name = json_get_text(e, "resourceName");
     n->lease_namespace = json_get_text(e, "resourceNamespace");
     if (strcmp(json_get_text(e, "resourceLock"), "leases") != 0)
-        strbuf_add_text(mistakes,
-                        "leaderElection.resourceLock: must be \"leases\"\n");
+        strbuf_add_text(mistakes, "leaderElection.resourceLock: must be \"leases\"\n");
     if (mistakes->length > before)
         return;
     if (n->lease_us < SECOND_US)
-        strbuf_add_text(mistakes,
-                        "leaderElection.leaseDuration: must be 1s or more\n");
+        strbuf_add_text(mistakes, "leaderElection.leaseDuration: must be 1s or more\n");
     if (n->retry_us <= 0)
-        strbuf_add_text(mistakes,
-                        "leaderElection.retryPeriod: must be above 0\n");
+        strbuf_add_text(mistakes, "leaderElection.retryPeriod: must be above 0\n");
     if (n->lease_us <= n->renew_us)
-        strbuf_add_text(mistakes,
-                        "leaderElection.leaseDuration: must be longer than "
-                        "renewDeadline\n");
+        strbuf_add_text(mistakes, "leaderElection.leaseDuration: must be longer than "
+                                  "renewDeadline\n");
     if ((double)n->renew_us <= JITTER * (double)n->retry_us)
-        strbuf_add_text(mistakes,
-                        "leaderElection.renewDeadline: must be longer than "
-                        "1.2 times retryPeriod\n");
+        strbuf_add_text(mistakes, "leaderElection.renewDeadline: must be longer than "
+                                  "1.2 times retryPeriod\n");
 }
 
 static void
@@ -216,9 +187,8 @@ read_backoff(struct kube_configuration *c, struct strbuf *mistakes)
     check_range(t, "", "podInitialBackoffSeconds", 1, 86400, mistakes);
     check_range(t, "", "podMaxBackoffSeconds", 1, 86400, mistakes);
     if (max < initial)
-        strbuf_add_text(mistakes,
-                        "podMaxBackoffSeconds: must not be below "
-                        "podInitialBackoffSeconds\n");
+        strbuf_add_text(mistakes, "podMaxBackoffSeconds: must not be below "
+                                  "podInitialBackoffSeconds\n");
     c->numbers.initial_backoff_us = initial * SECOND_US;
     c->numbers.max_backoff_us = max * SECOND_US;
 }
@@ -227,9 +197,7 @@ read_backoff(struct kube_configuration *c, struct strbuf *mistakes)
  * refuses.
  */
 static void
-try_arguments(const struct profile_settings *settings,
-              struct handle *handle,
-              const char *where,
+try_arguments(const struct profile_settings *settings, struct handle *handle, const char *where,
               struct strbuf *mistakes)
 {
     for (unsigned i = 0; i < settings->n_plugins; i++) {
@@ -240,10 +208,7 @@ try_arguments(const struct profile_settings *settings,
         if (p->plugin->make == NULL)
             continue;
         if (p->plugin->make(handle, p->args, &self, &err) < 0)
-            strbuf_printf(mistakes,
-                          "%s.pluginConfig[%s].args.%s\n",
-                          where,
-                          p->plugin->name,
+            strbuf_printf(mistakes, "%s.pluginConfig[%s].args.%s\n", where, p->plugin->name,
                           err.text);
         else if (p->plugin->drop != NULL)
             p->plugin->drop(self);
@@ -251,9 +216,7 @@ try_arguments(const struct profile_settings *settings,
 }
 
 static void
-try_profile(const struct profile_settings *settings,
-            const char *where,
-            struct strbuf *mistakes)
+try_profile(const struct profile_settings *settings, const char *where, struct strbuf *mistakes)
 {
     CLEANUP(string_ids_freep) struct string_ids *resources = string_ids_new();
     CLEANUP(string_ids_freep) struct string_ids *reasons = string_ids_new();
@@ -287,38 +250,24 @@ queue_sort_of(const struct profile_settings *p)
 }
 
 static void
-read_profile(struct kube_configuration *c,
-             const struct json *tree,
-             const char *where,
+read_profile(struct kube_configuration *c, const struct json *tree, const char *where,
              struct strbuf *mistakes)
 {
     struct profile_settings settings;
     size_t before = mistakes->length;
 
-    check_range(tree,
-                arena_printf(c->arena, "%s.", where),
-                "percentageOfNodesToScore",
-                0,
-                100,
+    check_range(tree, arena_printf(c->arena, "%s.", where), "percentageOfNodesToScore", 0, 100,
                 mistakes);
-    kube_profile_settings(c->arena,
-                          tree,
-                          where,
-                          json_get(c->tree, "extenders"),
-                          &settings,
+    kube_profile_settings(c->arena, tree, where, json_get(c->tree, "extenders"), &settings,
                           mistakes);
     if (has_profile(c, settings.scheduler_name))
-        strbuf_printf(mistakes,
-                      "%s.schedulerName: another profile also has \"%s\"\n",
-                      where,
+        strbuf_printf(mistakes, "%s.schedulerName: another profile also has \"%s\"\n", where,
                       settings.scheduler_name);
     if (mistakes->length == before)
         try_profile(&settings, where, mistakes);
     if (mistakes->length > before)
         return;
-    if (c->n_profiles > 0
-        && strcmp(queue_sort_of(&c->profiles[0]), queue_sort_of(&settings))
-               != 0)
+    if (c->n_profiles > 0 && strcmp(queue_sort_of(&c->profiles[0]), queue_sort_of(&settings)) != 0)
         strbuf_printf(mistakes,
                       "%s.plugins.queueSort: must be the same in all "
                       "profiles, because there is one queue\n",
@@ -336,10 +285,7 @@ read_profiles(struct kube_configuration *c, struct strbuf *mistakes)
         return;
     }
     for (uint32_t i = 0; i < json_count(list); i++)
-        read_profile(c,
-                     json_at(list, i),
-                     arena_printf(c->arena, "profiles[%u]", i),
-                     mistakes);
+        read_profile(c, json_at(list, i), arena_printf(c->arena, "profiles[%u]", i), mistakes);
 }
 
 /* Settings without effect */
@@ -359,10 +305,7 @@ warn_without_effect(struct kube_configuration *c)
 
     for (unsigned i = 0; i < ARRAY_SIZE(rows); i++)
         if (json_get(c->tree, rows[i].name) != NULL)
-            strbuf_printf(&c->warnings,
-                          "%s has no effect: %s\n",
-                          rows[i].name,
-                          rows[i].why);
+            strbuf_printf(&c->warnings, "%s has no effect: %s\n", rows[i].name, rows[i].why);
 }
 
 /* Reading */
@@ -375,12 +318,7 @@ read_tree(struct kube_configuration *c, struct strbuf *mistakes)
 
     if (!json_is(c->tree, JSON_OBJECT))
         strbuf_add_text(mistakes, "not an object\n");
-    else if (record_normalize(&kube_configuration_record,
-                              c->arena,
-                              c->tree,
-                              &notes,
-                              &err)
-             < 0)
+    else if (record_normalize(&kube_configuration_record, c->arena, c->tree, &notes, &err) < 0)
         strbuf_printf(mistakes, "%s\n", err.text);
     for (unsigned i = 0; i < notes.n_unknown; i++)
         strbuf_printf(mistakes, "%s: unknown field\n", notes.unknown[i]);
@@ -391,10 +329,7 @@ read_tree(struct kube_configuration *c, struct strbuf *mistakes)
     check_range(c->tree, "", "percentageOfNodesToScore", 0, 100, mistakes);
     warn_without_effect(c);
     complete(c, mistakes);
-    kube_extenders_read(c->arena,
-                        json_get(c->tree, "extenders"),
-                        &c->extenders,
-                        mistakes,
+    kube_extenders_read(c->arena, json_get(c->tree, "extenders"), &c->extenders, mistakes,
                         &c->warnings);
     if (mistakes->length > 0)
         return -EINVAL;
@@ -419,11 +354,8 @@ add_lines(const char *name, const struct strbuf *lines, struct strbuf *out)
 }
 
 static int
-parse(const char *name,
-      const char *text,
-      size_t length,
-      struct kube_configuration **ret_configuration,
-      struct strbuf *mistakes)
+parse(const char *name, const char *text, size_t length,
+      struct kube_configuration **ret_configuration, struct strbuf *mistakes)
 {
     CLEANUP(kube_configuration_freep)
     struct kube_configuration *c = xnew(struct kube_configuration);
@@ -448,8 +380,7 @@ parse(const char *name,
 }
 
 int
-kube_configuration_read(const char *path,
-                        struct kube_configuration **ret_configuration,
+kube_configuration_read(const char *path, struct kube_configuration **ret_configuration,
                         struct strbuf *mistakes)
 {
     static const char none[] = "apiVersion: " API_VERSION "\nkind: " KIND "\n";
@@ -458,11 +389,7 @@ kube_configuration_read(const char *path,
     int r;
 
     if (path == NULL)
-        return parse("default",
-                     none,
-                     sizeof(none) - 1,
-                     ret_configuration,
-                     mistakes);
+        return parse("default", none, sizeof(none) - 1, ret_configuration, mistakes);
     r = file_read(path, MAX_FILE, &text, &err);
     if (r < 0) {
         strbuf_printf(mistakes, "scheduler.config: %s\n", err.text);
@@ -480,8 +407,7 @@ kube_configuration_numbers(const struct kube_configuration *c)
 }
 
 const struct profile_settings *
-kube_configuration_profiles(const struct kube_configuration *c,
-                            unsigned *ret_count)
+kube_configuration_profiles(const struct kube_configuration *c, unsigned *ret_count)
 {
     *ret_count = c->n_profiles;
     return c->profiles;

@@ -32,8 +32,7 @@ struct strbuf;
  * each mistake, "NAME: KEY: TEXT"; another -errno when the file cannot be read.
  */
 void kube_configuration_free(struct kube_configuration *c);
-int kube_configuration_read(const char *path,
-                            struct kube_configuration **ret_configuration,
+int kube_configuration_read(const char *path, struct kube_configuration **ret_configuration,
                             struct strbuf *mistakes);
 DEFINE_CLEANUP(struct kube_configuration, kube_configuration_free)
 
@@ -48,15 +47,12 @@ struct kube_numbers {
     const char *lease_namespace;
     const char *lease_name;
 };
-struct kube_numbers
-kube_configuration_numbers(const struct kube_configuration *c);
-const struct profile_settings *
-kube_configuration_profiles(const struct kube_configuration *c,
-                            unsigned *ret_count);
+struct kube_numbers kube_configuration_numbers(const struct kube_configuration *c);
+const struct profile_settings *kube_configuration_profiles(const struct kube_configuration *c,
+                                                           unsigned *ret_count);
 
 /* The extenders: programs that take part in scheduling over HTTP. */
-const struct extenders *
-kube_configuration_extenders(const struct kube_configuration *c);
+const struct extenders *kube_configuration_extenders(const struct kube_configuration *c);
 
 /* The settings in the file that have no effect, one for each line, or "". */
 const char *kube_configuration_warnings(const struct kube_configuration *c);
@@ -65,7 +61,5 @@ const char *kube_configuration_warnings(const struct kube_configuration *c);
  * same result. Show: the same as JSON for any user, without the private keys in
  * the extenders' tlsConfig.
  */
-void kube_configuration_show(const struct kube_configuration *c,
-                             struct strbuf *out);
-void kube_configuration_print(const struct kube_configuration *c,
-                              struct strbuf *out);
+void kube_configuration_show(const struct kube_configuration *c, struct strbuf *out);
+void kube_configuration_print(const struct kube_configuration *c, struct strbuf *out);

@@ -31,29 +31,20 @@ kube_extenders_complete(struct arena *arena, struct json *list)
 
 /* An empty verb counts as absent. */
 static const char *
-read_verb(const struct json *e,
-          const char *name,
-          const char *where,
-          struct strbuf *mistakes)
+read_verb(const struct json *e, const char *name, const char *where, struct strbuf *mistakes)
 {
     const char *verb = json_get_text(e, name);
 
     if (verb == NULL || verb[0] == '\0')
         return NULL;
     if (strpbrk(verb, " \t\r\n?#") != NULL)
-        strbuf_printf(mistakes,
-                      "%s.%s: \"%s\" is not valid at the end of a URL path\n",
-                      where,
-                      name,
-                      verb);
+        strbuf_printf(mistakes, "%s.%s: \"%s\" is not valid at the end of a URL path\n", where,
+                      name, verb);
     return verb;
 }
 
 static void
-read_url(const struct json *e,
-         const char *where,
-         struct extender *to,
-         struct strbuf *mistakes)
+read_url(const struct json *e, const char *where, struct extender *to, struct strbuf *mistakes)
 {
     CLEANUP_FREE char *origin = NULL;
     CLEANUP_FREE char *path = NULL;
@@ -77,10 +68,7 @@ has_authority(const struct tls_client_settings *t)
  * without a certificate authority accepts any certificate.
  */
 static void
-read_tls(const struct json *e,
-         const char *where,
-         struct extender *to,
-         struct strbuf *mistakes,
+read_tls(const struct json *e, const char *where, struct extender *to, struct strbuf *mistakes,
          struct strbuf *warnings)
 {
     CLEANUP(tls_client_freep) struct tls_client *tried = NULL;
@@ -116,23 +104,15 @@ read_tls(const struct json *e,
 }
 
 static void
-read_timeout(const struct json *e,
-             const char *where,
-             struct extender *to,
-             struct strbuf *mistakes)
+read_timeout(const struct json *e, const char *where, struct extender *to, struct strbuf *mistakes)
 {
     const char *text = json_get_text(e, "httpTimeout");
 
     if (timespan_parse(text, &to->timeout_us) < 0)
-        strbuf_printf(mistakes,
-                      "%s.httpTimeout: \"%s\" is not a duration such as 5s\n",
-                      where,
+        strbuf_printf(mistakes, "%s.httpTimeout: \"%s\" is not a duration such as 5s\n", where,
                       text);
     else if (to->timeout_us < 1000)
-        strbuf_printf(mistakes,
-                      "%s.httpTimeout: \"%s\" is less than 1ms\n",
-                      where,
-                      text);
+        strbuf_printf(mistakes, "%s.httpTimeout: \"%s\" is less than 1ms\n", where, text);
 }
 
 static bool
@@ -147,12 +127,8 @@ is_managed(const struct extenders *all, const char *name)
 
 /* `to` is the extender after the last one counted in `all`. */
 static void
-read_resources(struct arena *arena,
-               const struct json *list,
-               const char *where,
-               const struct extenders *all,
-               struct extender *to,
-               struct strbuf *mistakes)
+read_resources(struct arena *arena, const struct json *list, const char *where,
+               const struct extenders *all, struct extender *to, struct strbuf *mistakes)
 {
     to->resources = arena_new_array(arena, const char *, json_count(list) + 1);
     for (uint32_t i = 0; i < json_count(list); i++) {
@@ -162,29 +138,20 @@ read_resources(struct arena *arena,
             strbuf_printf(mistakes,
                           "%s.managedResources[%u].name: \"%s\" is an invalid "
                           "extended resource name\n",
-                          where,
-                          i,
-                          name != NULL ? name : "");
+                          where, i, name != NULL ? name : "");
         else if (is_managed(all, name))
             strbuf_printf(mistakes,
                           "%s.managedResources[%u].name: \"%s\": duplicate "
                           "extender managed resource name\n",
-                          where,
-                          i,
-                          name);
+                          where, i, name);
         else
             to->resources[to->n_resources++] = name;
     }
 }
 
 static void
-read_one(struct arena *arena,
-         const struct json *e,
-         const char *where,
-         const struct extenders *all,
-         struct extender *to,
-         struct strbuf *mistakes,
-         struct strbuf *warnings)
+read_one(struct arena *arena, const struct json *e, const char *where, const struct extenders *all,
+         struct extender *to, struct strbuf *mistakes, struct strbuf *warnings)
 {
     read_url(e, where, to, mistakes);
     read_tls(e, where, to, mistakes, warnings);
@@ -193,45 +160,28 @@ read_one(struct arena *arena,
     to->preempt_verb = read_verb(e, "preemptVerb", where, mistakes);
     to->bind_verb = read_verb(e, "bindVerb", where, mistakes);
     to->weight = json_get_int(e, "weight", 0);
-    if (to->prioritize_verb != NULL
-        && (to->weight <= 0 || to->weight > INT32_MAX))
+    if (to->prioritize_verb != NULL && (to->weight <= 0 || to->weight > INT32_MAX))
         strbuf_printf(mistakes,
                       "%s.weight: %lld: must have a positive weight applied to "
                       "it, of at most %d\n",
-                      where,
-                      (long long)to->weight,
-                      INT32_MAX);
+                      where, (long long)to->weight, INT32_MAX);
     read_timeout(e, where, to, mistakes);
     to->is_node_cache_capable = json_is_true(json_get(e, "nodeCacheCapable"));
     to->is_ignorable = json_is_true(json_get(e, "ignorable"));
-    read_resources(arena,
-                   json_get(e, "managedResources"),
-                   where,
-                   all,
-                   to,
-                   mistakes);
+    read_resources(arena, json_get(e, "managedResources"), where, all, to, mistakes);
 }
 
 void
-kube_extenders_read(struct arena *arena,
-                    const struct json *list,
-                    struct extenders *ret_extenders,
-                    struct strbuf *mistakes,
-                    struct strbuf *warnings)
+kube_extenders_read(struct arena *arena, const struct json *list, struct extenders *ret_extenders,
+                    struct strbuf *mistakes, struct strbuf *warnings)
 {
-    struct extender *items =
-        arena_new_array(arena, struct extender, json_count(list) + 1);
+    struct extender *items = arena_new_array(arena, struct extender, json_count(list) + 1);
     struct extenders all = {.items = items};
     unsigned extender_binder = 0;
 
     for (uint32_t i = 0; i < json_count(list); i++) {
-        read_one(arena,
-                 json_at(list, i),
-                 arena_printf(arena, "extenders[%u]", i),
-                 &all,
-                 &items[i],
-                 mistakes,
-                 warnings);
+        read_one(arena, json_at(list, i), arena_printf(arena, "extenders[%u]", i), &all, &items[i],
+                 mistakes, warnings);
         all.count++;
         extender_binder += items[i].bind_verb != NULL;
     }
@@ -276,15 +226,12 @@ ignore(struct arena *arena, struct json *args, const char *name)
 }
 
 const struct json *
-kube_extenders_ignore(struct arena *arena,
-                      const struct json *list,
-                      const struct json *args)
+kube_extenders_ignore(struct arena *arena, const struct json *list, const struct json *args)
 {
     struct json *changed = NULL;
 
     for (uint32_t i = 0; i < json_count(list); i++) {
-        const struct json *resources =
-            json_get(json_at(list, i), "managedResources");
+        const struct json *resources = json_get(json_at(list, i), "managedResources");
 
         for (uint32_t j = 0; j < json_count(resources); j++) {
             const struct json *r = json_at(resources, j);
@@ -292,8 +239,7 @@ kube_extenders_ignore(struct arena *arena,
             if (!json_is_true(json_get(r, "ignoredByScheduler")))
                 continue;
             if (changed == NULL)
-                changed =
-                    args != NULL ? json_dup(arena, args) : json_object(arena);
+                changed = args != NULL ? json_dup(arena, args) : json_object(arena);
             ignore(arena, changed, json_get_text(r, "name"));
         }
     }

@@ -18,10 +18,8 @@ struct strbuf;
  * and for each warning.
  */
 void kube_extenders_complete(struct arena *arena, struct json *list);
-void kube_extenders_read(struct arena *arena,
-                         const struct json *list,
-                         struct extenders *ret_extenders,
-                         struct strbuf *mistakes,
+void kube_extenders_read(struct arena *arena, const struct json *list,
+                         struct extenders *ret_extenders, struct strbuf *mistakes,
                          struct strbuf *warnings);
 
 /* Removes the private keys from the tree. */
@@ -32,6 +30,5 @@ void kube_extenders_hide(struct json *list);
  * Returns `args` itself when there is nothing to add, else a changed copy in
  * the arena.
  */
-const struct json *kube_extenders_ignore(struct arena *arena,
-                                         const struct json *list,
+const struct json *kube_extenders_ignore(struct arena *arena, const struct json *list,
                                          const struct json *args);

@@ -48,10 +48,7 @@ find_name(const struct json *list, const char *name)
 }
 
 static void
-check_names(struct arena *arena,
-            const struct json *list,
-            const char *where,
-            bool allows_all,
+check_names(struct arena *arena, const struct json *list, const char *where, bool allows_all,
             struct strbuf *mistakes)
 {
     for (uint32_t i = 0; i < json_count(list); i++) {
@@ -101,8 +98,7 @@ is_replaced(const struct json *given, const struct plugin *p)
     if (p->less == NULL)
         return false;
     for (uint32_t i = 0; i < json_count(given); i++) {
-        const struct plugin *other =
-            plugin_find(json_get_text(json_at(given, i), "name"));
+        const struct plugin *other = plugin_find(json_get_text(json_at(given, i), "name"));
 
         if (other != p && other->less != NULL)
             return true;
@@ -123,11 +119,9 @@ merge_defaults(struct arena *arena, struct json *set)
         const char *name = default_profile[i].plugin->name;
         int at = find_name(given, name);
 
-        if (is_disabled(set, name)
-            || is_replaced(given, default_profile[i].plugin))
+        if (is_disabled(set, name) || is_replaced(given, default_profile[i].plugin))
             continue;
-        json_append(arena,
-                    merged,
+        json_append(arena, merged,
                     at >= 0 ? json_at(given, (uint32_t)at)
                             : plugin_entry(arena, &default_profile[i]));
     }
@@ -144,20 +138,13 @@ static struct json *
 overlay(struct arena *arena, const struct plugin *p, const struct json *given)
 {
     struct error err = {0};
-    struct json *args = p->default_args != NULL
-                            ? json_parse(arena,
-                                         p->default_args,
-                                         strlen(p->default_args),
-                                         NULL,
-                                         &err)
-                            : json_object(arena);
+    struct json *args = p->default_args != NULL ? json_parse(arena, p->default_args,
+                                                             strlen(p->default_args), NULL, &err)
+                                                : json_object(arena);
 
     for (uint32_t i = 0; i < json_count(given); i++)
         if (!json_is(given->members[i].value, JSON_NULL))
-            json_set(arena,
-                     args,
-                     given->members[i].name,
-                     given->members[i].value);
+            json_set(arena, args, given->members[i].name, given->members[i].value);
     return args;
 }
 
@@ -170,44 +157,31 @@ has_other(const struct json *args, const char *member, const char *wanted)
 }
 
 static struct json *
-complete_args(struct arena *arena,
-              const struct plugin *p,
-              const struct json *given,
-              const char *where,
-              struct strbuf *mistakes)
+complete_args(struct arena *arena, const struct plugin *p, const struct json *given,
+              const char *where, struct strbuf *mistakes)
 {
     struct json *args = overlay(arena, p, given);
     const char *kind = arena_printf(arena, "%sArgs", p->name);
     struct record_notes notes = {0};
     struct error err = {0};
 
-    if (has_other(args, "apiVersion", API_VERSION)
-        || has_other(args, "kind", kind))
-        strbuf_printf(mistakes,
-                      "%s: is %s %s, not %s %s\n",
-                      where,
-                      json_get_text(args, "apiVersion"),
-                      json_get_text(args, "kind"),
-                      API_VERSION,
+    if (has_other(args, "apiVersion", API_VERSION) || has_other(args, "kind", kind))
+        strbuf_printf(mistakes, "%s: is %s %s, not %s %s\n", where,
+                      json_get_text(args, "apiVersion"), json_get_text(args, "kind"), API_VERSION,
                       kind);
     json_remove(args, "apiVersion");
     json_remove(args, "kind");
     if (record_normalize(p->args, arena, args, &notes, &err) < 0)
         strbuf_printf(mistakes, "%s: %s\n", where, err.text);
     for (unsigned i = 0; i < notes.n_unknown; i++)
-        strbuf_printf(mistakes,
-                      "%s.%s: unknown field\n",
-                      where,
-                      notes.unknown[i]);
+        strbuf_printf(mistakes, "%s.%s: unknown field\n", where, notes.unknown[i]);
     json_set_string(arena, args, "apiVersion", API_VERSION);
     json_set_string(arena, args, "kind", kind);
     return args;
 }
 
 static void
-complete_configs(struct arena *arena,
-                 struct json *profile,
-                 const char *where,
+complete_configs(struct arena *arena, struct json *profile, const char *where,
                  struct strbuf *mistakes)
 {
     const struct json *given = json_get(profile, "pluginConfig");
@@ -216,63 +190,43 @@ complete_configs(struct arena *arena,
     for (unsigned i = 0; i < plugin_count; i++) {
         const struct plugin *p = plugin_list[i];
         int at = find_name(given, p->name);
-        const struct json *args =
-            at >= 0 ? json_get(json_at(given, (uint32_t)at), "args") : NULL;
-        const char *place =
-            arena_printf(arena, "%s.pluginConfig[%d].args", where, at);
+        const struct json *args = at >= 0 ? json_get(json_at(given, (uint32_t)at), "args") : NULL;
+        const char *place = arena_printf(arena, "%s.pluginConfig[%d].args", where, at);
         struct json *one = json_object(arena);
 
-        if (args != NULL && !json_is(args, JSON_OBJECT)
-            && !json_is(args, JSON_NULL)) {
+        if (args != NULL && !json_is(args, JSON_OBJECT) && !json_is(args, JSON_NULL)) {
             strbuf_printf(mistakes, "%s: not an object\n", place);
             continue;
         }
         if (p->args == NULL) {
             if (json_count(args) > 0)
-                strbuf_printf(mistakes,
-                              "%s: %s takes no arguments\n",
-                              place,
-                              p->name);
+                strbuf_printf(mistakes, "%s: %s takes no arguments\n", place, p->name);
             continue;
         }
         json_set_string(arena, one, "name", p->name);
-        json_set(arena,
-                 one,
-                 "args",
-                 complete_args(arena, p, args, place, mistakes));
+        json_set(arena, one, "args", complete_args(arena, p, args, place, mistakes));
         json_append(arena, all, one);
     }
     json_set(arena, profile, "pluginConfig", all);
 }
 
 static void
-check_sets(struct arena *arena,
-           const struct json *plugins,
-           const char *where,
+check_sets(struct arena *arena, const struct json *plugins, const char *where,
            struct strbuf *mistakes)
 {
     for (uint32_t i = 0; i < json_count(plugins); i++) {
         const struct json *set = plugins->members[i].value;
-        const char *at =
-            arena_printf(arena, "%s.%s", where, plugins->members[i].name);
+        const char *at = arena_printf(arena, "%s.%s", where, plugins->members[i].name);
 
-        check_names(arena,
-                    json_get(set, "enabled"),
-                    arena_printf(arena, "%s.enabled", at),
-                    false,
+        check_names(arena, json_get(set, "enabled"), arena_printf(arena, "%s.enabled", at), false,
                     mistakes);
-        check_names(arena,
-                    json_get(set, "disabled"),
-                    arena_printf(arena, "%s.disabled", at),
-                    true,
+        check_names(arena, json_get(set, "disabled"), arena_printf(arena, "%s.disabled", at), true,
                     mistakes);
     }
 }
 
 void
-kube_profile_complete(struct arena *arena,
-                      struct json *profile,
-                      const char *where,
+kube_profile_complete(struct arena *arena, struct json *profile, const char *where,
                       struct strbuf *mistakes)
 {
     struct json *plugins = json_make_object(arena, profile, "plugins");
@@ -283,15 +237,9 @@ kube_profile_complete(struct arena *arena,
         strbuf_printf(mistakes, "%s.schedulerName: is empty\n", where);
     if (json_get_text(profile, "schedulerName") == NULL)
         json_set_string(arena, profile, "schedulerName", "default-scheduler");
-    check_sets(arena,
-               plugins,
-               arena_printf(arena, "%s.plugins", where),
-               mistakes);
-    check_names(arena,
-                json_get(profile, "pluginConfig"),
-                arena_printf(arena, "%s.pluginConfig", where),
-                false,
-                mistakes);
+    check_sets(arena, plugins, arena_printf(arena, "%s.plugins", where), mistakes);
+    check_names(arena, json_get(profile, "pluginConfig"),
+                arena_printf(arena, "%s.pluginConfig", where), false, mistakes);
     if (mistakes->length > before)
         return;
     merge_defaults(arena, json_make_object(arena, plugins, "multiPoint"));
@@ -322,8 +270,7 @@ place_of(struct plugin_expansion *x, const char *name)
     if (i == x->count && i < PROFILE_MAX_PLUGINS)
         x->plugins[x->count++] = (struct profile_plugin){
             .plugin = plugin_find(name),
-            .args = at >= 0 ? json_get(json_at(configs, (uint32_t)at), "args")
-                            : NULL,
+            .args = at >= 0 ? json_get(json_at(configs, (uint32_t)at), "args") : NULL,
         };
     return (uint8_t)i;
 }
@@ -370,8 +317,8 @@ expand_point(struct plugin_expansion *x, enum point point)
 
         for (uint32_t i = 0; i < json_count(list); i++) {
             const char *name = json_get_text(json_at(list, i), "name");
-            bool is_overriding = !is_closed && find_name(all, name) >= 0
-                                 && find_name(here, name) >= 0;
+            bool is_overriding =
+                !is_closed && find_name(all, name) >= 0 && find_name(here, name) >= 0;
 
             if (pass == 1
                 && (is_closed || is_overriding || is_disabled(set, name)
@@ -383,9 +330,7 @@ expand_point(struct plugin_expansion *x, enum point point)
                 strbuf_printf(x->mistakes,
                               "%s.plugins.%s.enabled: %s does not have that "
                               "extension point\n",
-                              x->where,
-                              point_name(point),
-                              name);
+                              x->where, point_name(point), name);
                 continue;
             }
             append(x, point, name);
@@ -400,28 +345,20 @@ check_single(const struct plugin_expansion *x)
         strbuf_printf(x->mistakes,
                       "%s.plugins.queueSort: exactly one plugin must order the "
                       "queue, not %u\n",
-                      x->where,
-                      x->orders[POINT_QUEUE_SORT].count);
+                      x->where, x->orders[POINT_QUEUE_SORT].count);
     if (x->orders[POINT_BIND].count == 0)
-        strbuf_printf(x->mistakes,
-                      "%s.plugins.bind: at least one plugin must bind\n",
-                      x->where);
+        strbuf_printf(x->mistakes, "%s.plugins.bind: at least one plugin must bind\n", x->where);
 }
 
 void
-kube_profile_settings(struct arena *arena,
-                      const struct json *profile,
-                      const char *where,
-                      const struct json *extenders,
-                      struct profile_settings *ret_settings,
+kube_profile_settings(struct arena *arena, const struct json *profile, const char *where,
+                      const struct json *extenders, struct profile_settings *ret_settings,
                       struct strbuf *mistakes)
 {
     struct plugin_expansion x = {
         .arena = arena,
         .profile = profile,
-        .plugins =
-            arena_alloc(arena,
-                        sizeof(struct profile_plugin) * PROFILE_MAX_PLUGINS),
+        .plugins = arena_alloc(arena, sizeof(struct profile_plugin) * PROFILE_MAX_PLUGINS),
         .orders = arena_alloc(arena, sizeof(struct point_order) * POINTS),
         .where = where,
         .mistakes = mistakes,
@@ -446,7 +383,6 @@ kube_profile_settings(struct arena *arena,
         .plugins = x.plugins,
         .n_plugins = x.count,
         .orders = x.orders,
-        .percentage_of_nodes =
-            (unsigned)json_get_int(profile, "percentageOfNodesToScore", 100),
+        .percentage_of_nodes = (unsigned)json_get_int(profile, "percentageOfNodesToScore", 100),
     };
 }

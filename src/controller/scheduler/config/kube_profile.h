@@ -19,15 +19,10 @@ struct strbuf;
  * the arguments of all plugins that take some. Adds a line for each mistake,
  * "WHERE: ...".
  */
-void kube_profile_complete(struct arena *arena,
-                           struct json *profile,
-                           const char *where,
+void kube_profile_complete(struct arena *arena, struct json *profile, const char *where,
                            struct strbuf *mistakes);
 
 /* The settings of a completed profile, allocated in the arena. */
-void kube_profile_settings(struct arena *arena,
-                           const struct json *profile,
-                           const char *where,
-                           const struct json *extenders,
-                           struct profile_settings *ret_settings,
+void kube_profile_settings(struct arena *arena, const struct json *profile, const char *where,
+                           const struct json *extenders, struct profile_settings *ret_settings,
                            struct strbuf *mistakes);

@@ -4,21 +4,16 @@
 #include "lib/api/value/rows.h"
 
 static const struct field leader_election_fields[] = {
-    OPAQUE(BOOL, "leaderElect", KEPT),
-    OPAQUE(STRING, "leaseDuration", 0),
-    OPAQUE(STRING, "renewDeadline", 0),
-    OPAQUE(STRING, "retryPeriod", 0),
-    OPAQUE(STRING, "resourceLock", 0),
-    OPAQUE(STRING, "resourceName", 0),
+    OPAQUE(BOOL, "leaderElect", KEPT),      OPAQUE(STRING, "leaseDuration", 0),
+    OPAQUE(STRING, "renewDeadline", 0),     OPAQUE(STRING, "retryPeriod", 0),
+    OPAQUE(STRING, "resourceLock", 0),      OPAQUE(STRING, "resourceName", 0),
     OPAQUE(STRING, "resourceNamespace", 0),
 };
 static OPAQUE_RECORD(leader_election, "LeaderElectionConfiguration");
 
 static const struct field client_connection_fields[] = {
-    OPAQUE(STRING, "kubeconfig", 0),
-    OPAQUE(STRING, "acceptContentTypes", 0),
-    OPAQUE(STRING, "contentType", 0),
-    OPAQUE(NUMBER, "qps", 0),
+    OPAQUE(STRING, "kubeconfig", 0),  OPAQUE(STRING, "acceptContentTypes", 0),
+    OPAQUE(STRING, "contentType", 0), OPAQUE(NUMBER, "qps", 0),
     OPAQUE(INT, "burst", 0),
 };
 static OPAQUE_RECORD(client_connection, "ClientConnectionConfiguration");
@@ -36,18 +31,12 @@ static const struct field plugin_set_fields[] = {
 static OPAQUE_RECORD(plugin_set, "PluginSet");
 
 static const struct field plugins_fields[] = {
-    OPAQUE_OBJECT("preEnqueue", plugin_set, 0),
-    OPAQUE_OBJECT("queueSort", plugin_set, 0),
-    OPAQUE_OBJECT("preFilter", plugin_set, 0),
-    OPAQUE_OBJECT("filter", plugin_set, 0),
-    OPAQUE_OBJECT("postFilter", plugin_set, 0),
-    OPAQUE_OBJECT("preScore", plugin_set, 0),
-    OPAQUE_OBJECT("score", plugin_set, 0),
-    OPAQUE_OBJECT("reserve", plugin_set, 0),
-    OPAQUE_OBJECT("permit", plugin_set, 0),
-    OPAQUE_OBJECT("preBind", plugin_set, 0),
-    OPAQUE_OBJECT("bind", plugin_set, 0),
-    OPAQUE_OBJECT("postBind", plugin_set, 0),
+    OPAQUE_OBJECT("preEnqueue", plugin_set, 0), OPAQUE_OBJECT("queueSort", plugin_set, 0),
+    OPAQUE_OBJECT("preFilter", plugin_set, 0),  OPAQUE_OBJECT("filter", plugin_set, 0),
+    OPAQUE_OBJECT("postFilter", plugin_set, 0), OPAQUE_OBJECT("preScore", plugin_set, 0),
+    OPAQUE_OBJECT("score", plugin_set, 0),      OPAQUE_OBJECT("reserve", plugin_set, 0),
+    OPAQUE_OBJECT("permit", plugin_set, 0),     OPAQUE_OBJECT("preBind", plugin_set, 0),
+    OPAQUE_OBJECT("bind", plugin_set, 0),       OPAQUE_OBJECT("postBind", plugin_set, 0),
     OPAQUE_OBJECT("multiPoint", plugin_set, 0),
 };
 static OPAQUE_RECORD(plugins, "Plugins");
@@ -73,14 +62,9 @@ static const struct field managed_resource_fields[] = {
 static OPAQUE_RECORD(managed_resource, "ExtenderManagedResource");
 
 static const struct field tls_fields[] = {
-    OPAQUE(BOOL, "insecure", 0),
-    OPAQUE(STRING, "serverName", 0),
-    OPAQUE(STRING, "certFile", 0),
-    OPAQUE(STRING, "keyFile", 0),
-    OPAQUE(STRING, "caFile", 0),
-    OPAQUE(STRING, "certData", 0),
-    OPAQUE(STRING, "keyData", 0),
-    OPAQUE(STRING, "caData", 0),
+    OPAQUE(BOOL, "insecure", 0),  OPAQUE(STRING, "serverName", 0), OPAQUE(STRING, "certFile", 0),
+    OPAQUE(STRING, "keyFile", 0), OPAQUE(STRING, "caFile", 0),     OPAQUE(STRING, "certData", 0),
+    OPAQUE(STRING, "keyData", 0), OPAQUE(STRING, "caData", 0),
 };
 static OPAQUE_RECORD(tls, "ExtenderTLSConfig");
 

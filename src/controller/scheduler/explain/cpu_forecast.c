@@ -32,8 +32,8 @@ cpu_forecast_cell(int64_t in_us)
     while ((in_s >> (octave + 1)) >= 2 * PER_OCTAVE)
         if (++octave > CPU_FORECAST_CELLS / PER_OCTAVE)
             return CPU_FORECAST_CELLS;
-    cell = CPU_FORECAST_LINEAR + octave * PER_OCTAVE
-           + (unsigned)((in_s >> (octave + 1)) - PER_OCTAVE);
+    cell =
+        CPU_FORECAST_LINEAR + octave * PER_OCTAVE + (unsigned)((in_s >> (octave + 1)) - PER_OCTAVE);
     return cell < CPU_FORECAST_CELLS ? cell : CPU_FORECAST_CELLS;
 }
 
@@ -91,23 +91,19 @@ static struct forecast_run
 run_from(unsigned from, int64_t run_us)
 {
     int64_t begin_us = cpu_forecast_begin_us(from);
-    int64_t end_us =
-        run_us < INT64_MAX - begin_us ? begin_us + run_us : INT64_MAX;
+    int64_t end_us = run_us < INT64_MAX - begin_us ? begin_us + run_us : INT64_MAX;
     unsigned until = cpu_forecast_cell(end_us);
 
     return (struct forecast_run){
         .from = from,
         .until = until,
-        .part =
-            until < CPU_FORECAST_CELLS ? 1.0 - part_behind(until, end_us) : 0.0,
+        .part = until < CPU_FORECAST_CELLS ? 1.0 - part_behind(until, end_us) : 0.0,
     };
 }
 
 /* The last cell of the run that has too few CPUs; CPU_FORECAST_CELLS: none. */
 static unsigned
-find_lack(const struct cpu_forecast *f,
-          double mcpu,
-          const struct forecast_run *run)
+find_lack(const struct cpu_forecast *f, double mcpu, const struct forecast_run *run)
 {
     if (run->part > 0.0
         && (f->free_mcpu[run->until] + ROUNDING_MCPU < mcpu * run->part
@@ -120,10 +116,7 @@ find_lack(const struct cpu_forecast *f,
 }
 
 unsigned
-cpu_forecast_find(const struct cpu_forecast *f,
-                  int64_t mcpu,
-                  int64_t run_us,
-                  unsigned from)
+cpu_forecast_find(const struct cpu_forecast *f, int64_t mcpu, int64_t run_us, unsigned from)
 {
     while (from < CPU_FORECAST_CELLS) {
         struct forecast_run run = run_from(from, run_us);
@@ -137,10 +130,7 @@ cpu_forecast_find(const struct cpu_forecast *f,
 }
 
 void
-cpu_forecast_take(struct cpu_forecast *f,
-                  int64_t mcpu,
-                  int64_t run_us,
-                  unsigned from)
+cpu_forecast_take(struct cpu_forecast *f, int64_t mcpu, int64_t run_us, unsigned from)
 {
     struct forecast_run run = run_from(from, run_us);
 

@@ -21,7 +21,7 @@
 
 #include "lib/base/macro.h"
 
-#define CPU_FORECAST_LINEAR 64u /* cells of a second */
+#define CPU_FORECAST_LINEAR 64u                               /* cells of a second */
 #define CPU_FORECAST_CELLS  (CPU_FORECAST_LINEAR + 19u * 32u) /* over a year */
 
 struct cpu_forecast {
@@ -40,14 +40,9 @@ void cpu_forecast_settle(struct cpu_forecast *f);
 /* Find: the first cell, at `from` or later, from which that many CPUs are free
  * for that long; CPU_FORECAST_CELLS: there is none. Take: uses these CPUs up.
  */
-unsigned cpu_forecast_find(const struct cpu_forecast *f,
-                           int64_t mcpu,
-                           int64_t run_us,
+unsigned cpu_forecast_find(const struct cpu_forecast *f, int64_t mcpu, int64_t run_us,
                            unsigned from);
-void cpu_forecast_take(struct cpu_forecast *f,
-                       int64_t mcpu,
-                       int64_t run_us,
-                       unsigned from);
+void cpu_forecast_take(struct cpu_forecast *f, int64_t mcpu, int64_t run_us, unsigned from);
 
 /* The cell that contains a time from now, and the time when a cell begins. */
 unsigned cpu_forecast_cell(int64_t in_us);

@@ -57,18 +57,15 @@ may_fit(const struct start_walk *w, const struct node_view *node)
 {
     const struct amounts *needs = &w->q->what_if.cycle->pod->requests;
     const struct amounts *freed = &w->prospects[node->slot].freed;
-    const struct amounts *has = &node->allocatable,
-                         *used = &node->ledger.requested;
+    const struct amounts *has = &node->allocatable, *used = &node->ledger.requested;
 
     if (needs->cpu_milli > has->cpu_milli - used->cpu_milli + freed->cpu_milli
-        || needs->memory_bytes
-               > has->memory_bytes - used->memory_bytes + freed->memory_bytes)
+        || needs->memory_bytes > has->memory_bytes - used->memory_bytes + freed->memory_bytes)
         return false;
     for (uint32_t i = 0; i < needs->n_scalars; i++) {
         uint32_t resource = needs->scalars[i].resource;
 
-        if (needs->scalars[i].value > amounts_scalar(has, resource)
-                                          - amounts_scalar(used, resource)
+        if (needs->scalars[i].value > amounts_scalar(has, resource) - amounts_scalar(used, resource)
                                           + amounts_scalar(freed, resource))
             return false;
     }
@@ -94,10 +91,7 @@ is_withheld(struct start_walk *w, const struct node_view *node)
         return false;
     if (w->withheld_at_us != w->at_us) {
         w->withheld_at_us = w->at_us;
-        node_reservations_find_withheld(q->node_reservations,
-                                        w->at_us,
-                                        until_us(w),
-                                        &w->withheld);
+        node_reservations_find_withheld(q->node_reservations, w->at_us, until_us(w), &w->withheld);
     }
     return node_bits_has(&w->withheld, node->slot);
 }
@@ -112,10 +106,7 @@ room_of(struct start_walk *w, struct node_view *node)
         return 0;
     w->ret->trials++;
     room = timeline_room(&q->what_if, node, w->at_us, until_us(w), q->count);
-    return room > 0 && q->is_enough != NULL
-                   && !q->is_enough(node, w->at_us, q->context)
-               ? 0
-               : room;
+    return room > 0 && q->is_enough != NULL && !q->is_enough(node, w->at_us, q->context) ? 0 : room;
 }
 
 static void
@@ -161,8 +152,7 @@ is_too_much(const struct start_walk *w)
     const struct start_question *q = w->q;
 
     return w->ret->trials >= q->most_trials
-           || (q->clock != NULL
-               && clock_monotonic_us(q->clock) > q->work_until_us);
+           || (q->clock != NULL && clock_monotonic_us(q->clock) > q->work_until_us);
 }
 
 /* Moves on to that time, when everything that ends before it was visited.
@@ -194,16 +184,14 @@ advance_to(struct start_walk *w, int64_t at_us)
 static bool
 is_candidate(const struct start_walk *w, const struct node_view *node)
 {
-    return node->object != NULL && node->slot < w->q->n_slots
-           && w->q->may_come[node->slot];
+    return node->object != NULL && node->slot < w->q->n_slots && w->q->may_come[node->slot];
 }
 
 /* Visits the ends of reservations, which release room, too. */
 static bool
 visit_reserved(struct start_walk *w, int64_t end_us)
 {
-    for (; w->next < w->q->what_if.n_binding
-           && w->reserved[w->next]->until_us <= end_us;
+    for (; w->next < w->q->what_if.n_binding && w->reserved[w->next]->until_us <= end_us;
          w->next++) {
         const struct reservation *r = w->reserved[w->next];
 
@@ -212,8 +200,7 @@ visit_reserved(struct start_walk *w, int64_t end_us)
         if (!advance_to(w, r->until_us))
             return false;
         for (unsigned i = 0; i < r->count; i++)
-            if (is_candidate(w, r->places[i].node)
-                && may_fit(w, r->places[i].node))
+            if (is_candidate(w, r->places[i].node) && may_fit(w, r->places[i].node))
                 try_node(w, r->places[i].node);
     }
     return true;
@@ -227,10 +214,8 @@ visit_turns(struct start_walk *w, int64_t end_us)
 {
     const struct snapshot *s = w->q->snapshot;
 
-    for (; w->next_turn < w->n_turns && w->turns[w->next_turn] <= end_us;
-         w->next_turn++) {
-        if (!visit_reserved(w, w->turns[w->next_turn])
-            || !advance_to(w, w->turns[w->next_turn]))
+    for (; w->next_turn < w->n_turns && w->turns[w->next_turn] <= end_us; w->next_turn++) {
+        if (!visit_reserved(w, w->turns[w->next_turn]) || !advance_to(w, w->turns[w->next_turn]))
             return false;
         for (uint32_t i = 0; i < s->n_nodes && !is_too_much(w); i++)
             if (s->nodes[i]->ledger.n_future > 0 && is_candidate(w, s->nodes[i])
@@ -241,10 +226,7 @@ visit_turns(struct start_walk *w, int64_t end_us)
 }
 
 static bool
-visit_end(const struct pod_view *pod,
-          struct node_view *node,
-          int64_t end_us,
-          void *context)
+visit_end(const struct pod_view *pod, struct node_view *node, int64_t end_us, void *context)
 {
     struct start_walk *w = context;
     struct amounts *freed = &w->prospects[node->slot].freed;
@@ -263,8 +245,7 @@ visit_end(const struct pod_view *pod,
      */
     if (end_us < moved_us)
         end_us = moved_us;
-    if (!visit_turns(w, end_us) || !visit_reserved(w, end_us)
-        || !advance_to(w, end_us))
+    if (!visit_turns(w, end_us) || !visit_reserved(w, end_us) || !advance_to(w, end_us))
         return false;
     w->ret->last_us = w->at_us;
     amounts_add(freed, &pod->requests);
@@ -325,9 +306,7 @@ add_turn(int64_t at_us, void *context)
     if (at == TURNS || (at > 0 && w->turns[at - 1] == at_us))
         return;
     w->n_turns -= w->n_turns == TURNS;
-    memmove(w->turns + at + 1,
-            w->turns + at,
-            (w->n_turns - at) * sizeof(w->turns[0]));
+    memmove(w->turns + at + 1, w->turns + at, (w->n_turns - at) * sizeof(w->turns[0]));
     w->turns[at] = at_us;
     w->n_turns++;
 }
@@ -338,11 +317,8 @@ find_turns(struct start_walk *w)
     const struct start_question *q = w->q;
 
     if (q->node_reservations != NULL)
-        node_reservations_visit_turns(q->node_reservations,
-                                      q->what_if.cycle->pod,
-                                      q->what_if.now_us,
-                                      add_turn,
-                                      w);
+        node_reservations_visit_turns(q->node_reservations, q->what_if.cycle->pod,
+                                      q->what_if.now_us, add_turn, w);
 }
 
 void

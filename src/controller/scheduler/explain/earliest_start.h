@@ -29,18 +29,16 @@ struct start_question {
     const struct cache *cache;
     const struct snapshot *snapshot;
     const struct node_reservations *node_reservations; /* NULL: none */
-    const bool *may_come; /* by slot: whether the pods may run there */
-    uint32_t n_slots;     /* in may_come */
-    unsigned count;       /* pods like the cycle's */
-    bool has_none_now;    /* a cycle found that no node has room now */
+    const bool *may_come;                              /* by slot: whether the pods may run there */
+    uint32_t n_slots;                                  /* in may_come */
+    unsigned count;                                    /* pods like the cycle's */
+    bool has_none_now;                                 /* a cycle found that no node has room now */
     uint32_t most_ends, most_trials;
     struct clock *clock; /* NULL: without a time limit */
     int64_t work_until_us;
 
     /* Checks what no filter knows; NULL: nothing. */
-    bool (*is_enough)(const struct node_view *node,
-                      int64_t at_us,
-                      void *context);
+    bool (*is_enough)(const struct node_view *node, int64_t at_us, void *context);
     void *context;
 };
 
@@ -54,5 +52,4 @@ struct start_answer {
 };
 
 void start_answer_fini(struct start_answer *a);
-void earliest_start_find(const struct start_question *q,
-                         struct start_answer *ret);
+void earliest_start_find(const struct start_question *q, struct start_answer *ret);

@@ -24,13 +24,11 @@ shortage_scratch(const struct pod_spec *spec)
 
     for (unsigned i = 0; i < spec->volumes.count; i++) {
         const struct json *claim =
-            json_get_path(spec->volumes.items[i].ephemeral,
-                          "volumeClaimTemplate.spec");
+            json_get_path(spec->volumes.items[i].ephemeral, "volumeClaimTemplate.spec");
         const char *class = json_get_text(claim, "storageClassName");
 
         if (class != NULL && strcmp(class, STORAGE_CLASS_SCRATCH) == 0)
-            sum += quantity_text_value(
-                json_path_text(claim, "resources.requests.storage"));
+            sum += quantity_text_value(json_path_text(claim, "resources.requests.storage"));
     }
     return sum;
 }
@@ -57,8 +55,7 @@ static void
 add_bytes(struct strbuf *out, int64_t bytes)
 {
     const int64_t mib = INT64_C(1) << 20;
-    struct quantity q =
-        quantity_of((bytes + mib - 1) / mib * mib, QUANTITY_BINARY_SI);
+    struct quantity q = quantity_of((bytes + mib - 1) / mib * mib, QUANTITY_BINARY_SI);
     char text[QUANTITY_TEXT_SIZE];
 
     quantity_format(&q, text);
@@ -78,8 +75,7 @@ static bool
 is_of_bytes(const char *name)
 {
     return strcmp(name, "memory") == 0 || strcmp(name, "scratch") == 0
-           || strcmp(name, "ephemeral-storage") == 0
-           || strncmp(name, "hugepages-", 10) == 0;
+           || strcmp(name, "ephemeral-storage") == 0 || strncmp(name, "hugepages-", 10) == 0;
 }
 
 /* Example: "has 4 CPUs of the 10 needed". */
@@ -99,11 +95,7 @@ tell_size(const char *name, int64_t needs, int64_t has, struct strbuf *out)
     } else if (has == 0) {
         strbuf_printf(out, "has no %s of the %" PRId64, name, needs);
     } else {
-        strbuf_printf(out,
-                      "has %" PRId64 " %s of the %" PRId64,
-                      has,
-                      name,
-                      needs);
+        strbuf_printf(out, "has %" PRId64 " %s of the %" PRId64, has, name, needs);
     }
     strbuf_add_text(out, " needed");
 }
@@ -142,40 +134,28 @@ static struct asked_amount
 asked_at(const struct shortage *s, const struct node_view *node, unsigned at)
 {
     const struct amounts *needs = &pod_of_shortage(s)->requests;
-    const struct amounts *has = &node->allocatable,
-                         *used = &node->ledger.requested;
+    const struct amounts *has = &node->allocatable, *used = &node->ledger.requested;
     const struct amount *scalar;
 
     switch (at) {
     case 0:
-        return (struct asked_amount){"cpu",
-                                     needs->cpu_milli,
-                                     has->cpu_milli,
-                                     used->cpu_milli};
+        return (struct asked_amount){"cpu", needs->cpu_milli, has->cpu_milli, used->cpu_milli};
     case 1:
-        return (struct asked_amount){"memory",
-                                     needs->memory_bytes,
-                                     has->memory_bytes,
+        return (struct asked_amount){"memory", needs->memory_bytes, has->memory_bytes,
                                      used->memory_bytes};
     case 2:
-        return (struct asked_amount){"ephemeral-storage",
-                                     needs->ephemeral_bytes,
-                                     has->ephemeral_bytes,
-                                     used->ephemeral_bytes};
+        return (struct asked_amount){"ephemeral-storage", needs->ephemeral_bytes,
+                                     has->ephemeral_bytes, used->ephemeral_bytes};
     default:
         scalar = &needs->scalars[at - 3];
-        return (struct asked_amount){
-            string_ids_text(s->resources, scalar->resource),
-            scalar->value,
-            amounts_scalar(has, scalar->resource),
-            amounts_scalar(used, scalar->resource)};
+        return (struct asked_amount){string_ids_text(s->resources, scalar->resource), scalar->value,
+                                     amounts_scalar(has, scalar->resource),
+                                     amounts_scalar(used, scalar->resource)};
     }
 }
 
 static bool
-tell_sizes(const struct shortage *s,
-           const struct node_view *node,
-           struct strbuf *out)
+tell_sizes(const struct shortage *s, const struct node_view *node, struct strbuf *out)
 {
     int64_t scratch = s->scratch_bytes > 0 ? node_scratch_bytes(node->node) : 0;
 
@@ -210,8 +190,7 @@ int64_t
 shortage_mcpu(const struct shortage *s, const struct node_view *node)
 {
     struct asked_amount cpu = asked_at(s, node, 0);
-    int64_t lacks = cpu.needs > cpu.has ? cpu.needs - cpu.has
-                                        : cpu.needs - (cpu.has - cpu.used);
+    int64_t lacks = cpu.needs > cpu.has ? cpu.needs - cpu.has : cpu.needs - (cpu.has - cpu.used);
 
     return lacks > 0 ? lacks : 0;
 }
@@ -219,8 +198,7 @@ shortage_mcpu(const struct shortage *s, const struct node_view *node)
 static int64_t
 free_scratch(const struct shortage *s, const struct node_view *node)
 {
-    return node_scratch_bytes(node->node)
-           - volume_book_promised(s->volumes, node->name);
+    return node_scratch_bytes(node->node) - volume_book_promised(s->volumes, node->name);
 }
 
 bool
@@ -230,9 +208,7 @@ shortage_has_scratch(const struct shortage *s, const struct node_view *node)
 }
 
 static bool
-tell_lacks(const struct shortage *s,
-           const struct node_view *node,
-           struct strbuf *out)
+tell_lacks(const struct shortage *s, const struct node_view *node, struct strbuf *out)
 {
     for (unsigned i = 0; i < count_amounts(s); i++) {
         struct asked_amount a = asked_at(s, node, i);
@@ -259,19 +235,14 @@ tell_lacks(const struct shortage *s,
  * what the pod needs.
  */
 static bool
-tell_plugins(const struct shortage *s,
-             const struct node_view *node,
-             struct strbuf *out)
+tell_plugins(const struct shortage *s, const struct node_view *node, struct strbuf *out)
 {
     const struct profile *p = s->profile;
     size_t before = out->length;
 
     for (unsigned i = 0; i < p->n_entries && out->length == before; i++)
         if (p->entries[i].plugin->explain != NULL)
-            p->entries[i].plugin->explain(p->entries[i].self,
-                                          s->cycle,
-                                          node,
-                                          out);
+            p->entries[i].plugin->explain(p->entries[i].self, s->cycle, node, out);
     return out->length > before;
 }
 
@@ -279,9 +250,7 @@ tell_plugins(const struct shortage *s,
  * number of free CPUs says little.
  */
 void
-shortage_format(const struct shortage *s,
-                const struct node_view *node,
-                struct strbuf *out)
+shortage_format(const struct shortage *s, const struct node_view *node, struct strbuf *out)
 {
     bool is_exact = pod_of_shortage(s)->demand->is_exclusive;
 
@@ -314,11 +283,7 @@ add_devices(const struct demand *demand, struct strbuf *out)
     for (unsigned i = 0; i < demand->n_devices; i++) {
         const struct demand_device *d = &demand->devices[i];
 
-        strbuf_printf(out,
-                      "%s%u %s%s",
-                      i > 0 ? ", " : "",
-                      d->count,
-                      d->type,
+        strbuf_printf(out, "%s%u %s%s", i > 0 ? ", " : "", d->count, d->type,
                       d->count == 1 ? "" : "s");
         if (d->model != NULL)
             strbuf_printf(out, " (%.40s)", d->model);
@@ -335,20 +300,15 @@ is_one_of(const char *code, const char *const *codes, size_t count)
 }
 
 void
-shortage_format_short(const struct shortage *s,
-                      const char *code,
-                      const char *text,
-                      size_t length,
+shortage_format_short(const struct shortage *s, const char *code, const char *text, size_t length,
                       struct strbuf *out)
 {
-    static const char *const of_memory[] = {"InsufficientMemory",
-                                            "NoFreeMemory"};
+    static const char *const of_memory[] = {"InsufficientMemory", "NoFreeMemory"};
     static const char *const of_devices[] = {"NoFreeDevices", "NoSuchDevices"};
     const size_t skip = strlen("Insufficient ");
     const struct pod_view *pod = pod_of_shortage(s);
 
-    if (is_one_of(code, of_devices, ARRAY_SIZE(of_devices))
-        && pod->demand->n_devices > 0) {
+    if (is_one_of(code, of_devices, ARRAY_SIZE(of_devices)) && pod->demand->n_devices > 0) {
         add_devices(pod->demand, out);
         return;
     }
@@ -360,19 +320,12 @@ shortage_format_short(const struct shortage *s,
         struct asked_amount a = {.needs = 0};
 
         if (i == 2)
-            a = (struct asked_amount){"ephemeral-storage",
-                                      pod->requests.ephemeral_bytes,
-                                      0,
-                                      0};
+            a = (struct asked_amount){"ephemeral-storage", pod->requests.ephemeral_bytes, 0, 0};
         else
             a = (struct asked_amount){
-                string_ids_text(s->resources,
-                                pod->requests.scalars[i - 3].resource),
-                pod->requests.scalars[i - 3].value,
-                0,
-                0};
-        if (strlen(a.name) == length - skip
-            && strncmp(a.name, text + skip, length - skip) == 0) {
+                string_ids_text(s->resources, pod->requests.scalars[i - 3].resource),
+                pod->requests.scalars[i - 3].value, 0, 0};
+        if (strlen(a.name) == length - skip && strncmp(a.name, text + skip, length - skip) == 0) {
             add_amount(a.name, a.needs, out);
             return;
         }
@@ -381,9 +334,7 @@ shortage_format_short(const struct shortage *s,
 }
 
 bool
-shortage_format_excess(const struct shortage *s,
-                       const struct node_view *node,
-                       struct strbuf *out)
+shortage_format_excess(const struct shortage *s, const struct node_view *node, struct strbuf *out)
 {
     for (unsigned i = 0; i < count_amounts(s); i++) {
         struct asked_amount a = asked_at(s, node, i);
@@ -393,8 +344,7 @@ shortage_format_excess(const struct shortage *s,
             return true;
         }
     }
-    if (s->scratch_bytes == 0
-        || s->scratch_bytes <= node_scratch_bytes(node->node))
+    if (s->scratch_bytes == 0 || s->scratch_bytes <= node_scratch_bytes(node->node))
         return false;
     add_amount("scratch", s->scratch_bytes, out);
     return true;
@@ -404,8 +354,7 @@ shortage_format_excess(const struct shortage *s,
 static bool
 is_told(const char *resource)
 {
-    return strncmp(resource, "hugepages-", 10) == 0
-           || strncmp(resource, "kiln.hpc/", 9) == 0;
+    return strncmp(resource, "hugepages-", 10) == 0 || strncmp(resource, "kiln.hpc/", 9) == 0;
 }
 
 static void
@@ -423,9 +372,7 @@ shortage_format_needs(const struct shortage *s, struct strbuf *out)
 
     if (!is_told_by_plugin && pod->requests.cpu_milli > 0) {
         add_cpus(out, pod->requests.cpu_milli);
-        strbuf_printf(out,
-                      " CPU%s",
-                      pod->requests.cpu_milli == 1000 ? "" : "s");
+        strbuf_printf(out, " CPU%s", pod->requests.cpu_milli == 1000 ? "" : "s");
     }
     if (!is_told_by_plugin && pod->requests.memory_bytes > 0) {
         add_comma(out);

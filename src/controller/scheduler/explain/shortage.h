@@ -40,12 +40,10 @@ int64_t shortage_scratch(const struct pod_spec *spec);
 bool shortage_is_plain(const struct shortage *s);
 
 /* The node is too small even when it is empty, by its amounts. */
-bool shortage_is_of_size(const struct shortage *s,
-                         const struct node_view *node);
+bool shortage_is_of_size(const struct shortage *s, const struct node_view *node);
 
 /* The node has enough scratch that is not promised to other pods. */
-bool shortage_has_scratch(const struct shortage *s,
-                          const struct node_view *node);
+bool shortage_has_scratch(const struct shortage *s, const struct node_view *node);
 
 /* The CPUs that the node lacks, in thousandths: of its size if it is too small,
  * otherwise of what is free.
@@ -55,23 +53,17 @@ int64_t shortage_mcpu(const struct shortage *s, const struct node_view *node);
 /* The amount that the pod requests and a node does not have free, by the code
  * and the text of the refusal: "2 CPUs", "48 GiB of memory", "1 gpu".
  */
-void shortage_format_short(const struct shortage *s,
-                           const char *code,
-                           const char *text,
-                           size_t length,
-                           struct strbuf *out);
+void shortage_format_short(const struct shortage *s, const char *code, const char *text,
+                           size_t length, struct strbuf *out);
 
 /* The first amount of which the pod requests more than the node has at all, in
  * the form of the request; false: the node is large enough.
  */
-bool shortage_format_excess(const struct shortage *s,
-                            const struct node_view *node,
+bool shortage_format_excess(const struct shortage *s, const struct node_view *node,
                             struct strbuf *out);
 
 /* Format needs: what the pod needs. Format: what the node lacks; appends
  * nothing if that is not known.
  */
 void shortage_format_needs(const struct shortage *s, struct strbuf *out);
-void shortage_format(const struct shortage *s,
-                     const struct node_view *node,
-                     struct strbuf *out);
+void shortage_format(const struct shortage *s, const struct node_view *node, struct strbuf *out);

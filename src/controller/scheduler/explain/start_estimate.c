@@ -52,8 +52,7 @@ closers_of(const struct shortage *s)
 {
     struct closers c = {
         .to_all = bit_of(s, "TaintToleration") | bit_of(s, "NodeUnschedulable"),
-        .to_pod = bit_of(s, "NodeName") | bit_of(s, "NodeAffinity")
-                  | bit_of(s, "Reservation"),
+        .to_pod = bit_of(s, "NodeName") | bit_of(s, "NodeAffinity") | bit_of(s, "Reservation"),
         .volumes = s->scratch_bytes > 0 ? bit_of(s, "VolumeBinding") : 0,
     };
 
@@ -67,9 +66,7 @@ set_of(struct answer a)
 }
 
 bool
-start_estimate_is_open(const struct closers *c,
-                       const struct shortage *s,
-                       const struct diagnosis *d,
+start_estimate_is_open(const struct closers *c, const struct shortage *s, const struct diagnosis *d,
                        const struct node_view *node)
 {
     struct answer a = diagnosis_answer(d, node);
@@ -80,9 +77,7 @@ start_estimate_is_open(const struct closers *c,
 }
 
 static enum start_chance
-chance_of(const struct closers *c,
-          const struct shortage *s,
-          const struct diagnosis *d,
+chance_of(const struct closers *c, const struct shortage *s, const struct diagnosis *d,
           const struct node_view *node)
 {
     struct answer a = diagnosis_answer(d, node);
@@ -111,8 +106,7 @@ has_scratch(const struct node_view *node, int64_t at_us, void *context)
     if (w->shortage->scratch_bytes == 0)
         return true;
     for (uint32_t i = 0; i < node->pods.count; i++)
-        if (at_us == INT64_MAX
-            || timeline_end_us(node->pods.items[i], w->what_if.now_us) <= at_us)
+        if (at_us == INT64_MAX || timeline_end_us(node->pods.items[i], w->what_if.now_us) <= at_us)
             scratch += shortage_scratch(&node->pods.items[i]->pod->spec);
     return w->shortage->scratch_bytes
            <= node_scratch_bytes(node->node) + scratch
@@ -176,9 +170,7 @@ keep_if_near(struct nearest *n, const struct near *node)
 
 /* One pass over the nodes, which also counts them by their chance. */
 static void
-look_at_nodes(struct estimate_walk *w,
-              const struct diagnosis *d,
-              struct nearest *n)
+look_at_nodes(struct estimate_walk *w, const struct diagnosis *d, struct nearest *n)
 {
     const struct snapshot *s = d->snapshot;
 
@@ -193,11 +185,9 @@ look_at_nodes(struct estimate_walk *w,
         w->may_come[node->slot] = near.chance == START_LATER;
         w->ret->counts[near.chance]++;
         if (n == NULL
-            || (n->count == ARRAY_SIZE(n->items)
-                && near.chance < n->items[n->count - 1].chance))
+            || (n->count == ARRAY_SIZE(n->items) && near.chance < n->items[n->count - 1].chance))
             continue;
-        near.is_open =
-            start_estimate_is_open(&w->closers, w->shortage, d, node);
+        near.is_open = start_estimate_is_open(&w->closers, w->shortage, d, node);
         near.lacks_mcpu = shortage_mcpu(w->shortage, node);
         keep_if_near(n, &near);
     }
@@ -215,8 +205,7 @@ settle_nearest(struct estimate_walk *w, struct nearest *n)
     for (unsigned i = 0; i < n->count; i++) {
         struct near *near = &n->items[i];
 
-        if (i < EMPTIED && near->chance == START_LATER
-            && !fits_empty(w, near->node)) {
+        if (i < EMPTIED && near->chance == START_LATER && !fits_empty(w, near->node)) {
             w->ret->counts[START_LATER]--;
             w->ret->counts[START_NEVER]++;
             w->chances[near->node->slot] = START_NEVER;
@@ -245,11 +234,8 @@ choose_filters(const struct shortage *s)
 }
 
 static void
-walk_init(struct estimate_walk *w,
-          struct start_estimate *ret,
-          const struct shortage *s,
-          const struct diagnosis *d,
-          struct clock *clock)
+walk_init(struct estimate_walk *w, struct start_estimate *ret, const struct shortage *s,
+          const struct diagnosis *d, struct clock *clock)
 {
     uint32_t n_slots = d->snapshot->n_slots;
     const struct timeline *timeline = s->profile->handle->timeline;
@@ -263,8 +249,7 @@ walk_init(struct estimate_walk *w,
                     .profile = s->profile,
                     .filters = choose_filters(s),
                     .cycle = s->cycle,
-                    .n_binding =
-                        timeline != NULL ? timeline_binding(timeline) : 0,
+                    .n_binding = timeline != NULL ? timeline_binding(timeline) : 0,
                     .now_us = clock_real_us(clock)},
         .chances = xnew_array(enum start_chance, n_slots + 1),
         .clock = clock,
@@ -292,8 +277,7 @@ walk_ends(struct estimate_walk *w, const struct cache *cache)
     earliest_start_find(
         &(struct start_question){.what_if = w->what_if,
                                  .cache = cache,
-                                 .node_reservations =
-                                     w->profile->handle->node_reservations,
+                                 .node_reservations = w->profile->handle->node_reservations,
                                  .snapshot = w->diagnosis->snapshot,
                                  .may_come = w->may_come,
                                  .n_slots = w->diagnosis->snapshot->n_slots,
@@ -321,8 +305,7 @@ walk_ends(struct estimate_walk *w, const struct cache *cache)
 static bool
 is_out_of_time(const struct estimate_walk *w)
 {
-    return w->ret->trials >= ESTIMATE_TRIALS
-           || clock_monotonic_us(w->clock) > w->work_until_us;
+    return w->ret->trials >= ESTIMATE_TRIALS || clock_monotonic_us(w->clock) > w->work_until_us;
 }
 
 static int
@@ -335,9 +318,7 @@ compare_times(const void *a, const void *b)
 
 /* The first assumed end after which the node has room; INT64_MAX: none. */
 static int64_t
-find_assumed(struct estimate_walk *w,
-             const struct what_if *what_if,
-             struct node_view *n)
+find_assumed(struct estimate_walk *w, const struct what_if *what_if, struct node_view *n)
 {
     CLEANUP_FREE int64_t *ends = xnew_array(int64_t, n->pods.count + 1);
 
@@ -348,8 +329,7 @@ find_assumed(struct estimate_walk *w,
         if (i + 1 < n->pods.count && ends[i + 1] == ends[i])
             continue;
         w->ret->trials++;
-        if (timeline_room(what_if, n, ends[i], INT64_MAX, 1) > 0
-            && has_scratch(n, INT64_MAX, w))
+        if (timeline_room(what_if, n, ends[i], INT64_MAX, 1) > 0 && has_scratch(n, INT64_MAX, w))
             return ends[i];
     }
     return INT64_MAX;
@@ -365,9 +345,7 @@ assume_ends(struct estimate_walk *w)
     unsigned looked = 0;
 
     what_if.assumes_ends = true;
-    for (uint32_t i = 0;
-         i < s->n_nodes && looked < EMPTIED && !is_out_of_time(w);
-         i++) {
+    for (uint32_t i = 0; i < s->n_nodes && looked < EMPTIED && !is_out_of_time(w); i++) {
         int64_t at_us;
 
         if (!w->may_come[s->nodes[i]->slot])
@@ -386,11 +364,8 @@ assume_ends(struct estimate_walk *w)
 }
 
 void
-start_estimate_make(struct start_estimate *ret,
-                    const struct shortage *s,
-                    const struct diagnosis *d,
-                    const struct cache *cache,
-                    struct clock *clock)
+start_estimate_make(struct start_estimate *ret, const struct shortage *s, const struct diagnosis *d,
+                    const struct cache *cache, struct clock *clock)
 {
     struct nearest nearest = {.count = 0};
     struct estimate_walk w;
@@ -408,11 +383,8 @@ start_estimate_make(struct start_estimate *ret,
 }
 
 void
-start_estimate_time(struct start_estimate *ret,
-                    const struct shortage *s,
-                    const struct diagnosis *d,
-                    const struct cache *cache,
-                    struct clock *clock)
+start_estimate_time(struct start_estimate *ret, const struct shortage *s, const struct diagnosis *d,
+                    const struct cache *cache, struct clock *clock)
 {
     struct estimate_walk w;
 

@@ -52,15 +52,11 @@ struct start_estimate {
 /* For a pod that fits on no node now. Make: everything. Time: only when the pod
  * could start, without the nearest node.
  */
-void start_estimate_make(struct start_estimate *ret,
-                         const struct shortage *shortage,
-                         const struct diagnosis *diagnosis,
-                         const struct cache *cache,
+void start_estimate_make(struct start_estimate *ret, const struct shortage *shortage,
+                         const struct diagnosis *diagnosis, const struct cache *cache,
                          struct clock *clock);
-void start_estimate_time(struct start_estimate *ret,
-                         const struct shortage *shortage,
-                         const struct diagnosis *diagnosis,
-                         const struct cache *cache,
+void start_estimate_time(struct start_estimate *ret, const struct shortage *shortage,
+                         const struct diagnosis *diagnosis, const struct cache *cache,
                          struct clock *clock);
 
 /* The plugins whose refusal means that a node is closed: to all pods, or to
@@ -75,7 +71,5 @@ struct closers closers_of(const struct shortage *shortage);
 /* Whether pods like this one may use the node, by its name, selectors and
  * taints.
  */
-bool start_estimate_is_open(const struct closers *closers,
-                            const struct shortage *shortage,
-                            const struct diagnosis *diagnosis,
-                            const struct node_view *node);
+bool start_estimate_is_open(const struct closers *closers, const struct shortage *shortage,
+                            const struct diagnosis *diagnosis, const struct node_view *node);

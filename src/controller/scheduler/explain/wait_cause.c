@@ -93,9 +93,8 @@ static bool
 is_wanted(const struct cause_search *s, const struct node_view *node)
 {
     const struct affinity *a = s->spec->affinity;
-    const struct node_selector *required = a != NULL && a->node_affinity != NULL
-                                               ? a->node_affinity->required
-                                               : NULL;
+    const struct node_selector *required =
+        a != NULL && a->node_affinity != NULL ? a->node_affinity->required : NULL;
     const struct string_map *labels = &node->node->meta.labels;
 
     for (unsigned i = 0; i < s->spec->node_selector.count; i++) {
@@ -105,8 +104,7 @@ is_wanted(const struct cause_search *s, const struct node_view *node)
         if (has == NULL || strcmp(has, e->value) != 0)
             return false;
     }
-    return required == NULL
-           || node_selector_matches(required, labels, node->name);
+    return required == NULL || node_selector_matches(required, labels, node->name);
 }
 
 /* The nodes of one meaning that the pod asks for, and how many of these are
@@ -160,9 +158,7 @@ scan_nodes(const struct cause_search *s, enum meaning meaning, unsigned enough)
 /* ---- The text for each meaning ---- */
 
 static enum job_reason
-format_wait(const struct cause_search *s,
-            struct job_wait wait,
-            struct strbuf *out)
+format_wait(const struct cause_search *s, struct job_wait wait, struct strbuf *out)
 {
     wait.total = s->f->diagnosis->snapshot->n_nodes;
     return job_wait_format(&wait, s->spec, out);
@@ -170,9 +166,7 @@ format_wait(const struct cause_search *s,
 
 /* False: no node of this meaning is large enough, even when it is empty. */
 static bool
-tell_room(const struct cause_search *s,
-          struct strbuf *out,
-          struct wait_cause *ret)
+tell_room(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     const struct found *most = find_most(s, MEANS_ROOM);
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
@@ -192,11 +186,7 @@ tell_room(const struct cause_search *s,
     if (most->known.words != NULL)
         strbuf_add_text(&what, most->known.words);
     else
-        shortage_format_short(s->f->shortage,
-                              most->code,
-                              most->text,
-                              most->length,
-                              &what);
+        shortage_format_short(s->f->shortage, most->code, most->text, most->length, &what);
     ret->is_for_room = true;
     ret->reason = format_wait(s,
                               (struct job_wait){
@@ -283,8 +273,7 @@ tell_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
                     (struct job_wait){
                         .kind = is_silent ? WAIT_SILENT : WAIT_CLOSED,
                         .nodes = nodes,
-                        .is_all = count_of(s, MEANS_ROOM) == 0
-                                  && count_of(s, MEANS_TOO_LARGE) == 0,
+                        .is_all = count_of(s, MEANS_ROOM) == 0 && count_of(s, MEANS_TOO_LARGE) == 0,
                         .node = only != NULL ? only->name : NULL,
                         .what = what.text,
                     },
@@ -294,9 +283,7 @@ tell_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 
 /* Amounts come first, because people can change them. */
 static bool
-tell_too_large(const struct cause_search *s,
-               struct strbuf *out,
-               struct wait_cause *ret)
+tell_too_large(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
     const struct found *devices = find_most(s, MEANS_TOO_LARGE);
@@ -320,11 +307,7 @@ tell_too_large(const struct cause_search *s,
     if (!shortage_format_excess(s->f->shortage, node, &what)) {
         if (devices == NULL)
             return false;
-        shortage_format_short(s->f->shortage,
-                              devices->code,
-                              devices->text,
-                              devices->length,
-                              &what);
+        shortage_format_short(s->f->shortage, devices->code, devices->text, devices->length, &what);
     }
     ret->reason = format_wait(s,
                               (struct job_wait){
@@ -337,9 +320,7 @@ tell_too_large(const struct cause_search *s,
 }
 
 static bool
-tell_words(const struct cause_search *s,
-           enum meaning meaning,
-           struct strbuf *out,
+tell_words(const struct cause_search *s, enum meaning meaning, struct strbuf *out,
            struct wait_cause *ret)
 {
     const struct found *most = find_most(s, meaning);
@@ -379,16 +360,12 @@ find_withholder(const struct cause_search *s, const struct found *most)
     int64_t end_us = timeline_end_us(s->pod, now_us);
     struct withholder w = {.is_alone = true};
 
-    w.reservation =
-        node_reservations_withholder(most->first, now_us, end_us, &w.window);
+    w.reservation = node_reservations_withholder(most->first, now_us, end_us, &w.window);
     for (uint32_t i = 0; i < all->n_nodes && i < s->f->scan_most; i++) {
         struct reserved_window ignored;
 
         if (meaning_of(s, all->nodes[i]) == MEANS_WITHHELD)
-            w.is_alone &= node_reservations_withholder(all->nodes[i],
-                                                       now_us,
-                                                       end_us,
-                                                       &ignored)
+            w.is_alone &= node_reservations_withholder(all->nodes[i], now_us, end_us, &ignored)
                           == w.reservation;
     }
     return w;
@@ -398,9 +375,7 @@ find_withholder(const struct cause_search *s, const struct found *most)
  * 2026-11-24T18:00:00Z, on every node with room".
  */
 static bool
-tell_withheld(const struct cause_search *s,
-              struct strbuf *out,
-              struct wait_cause *ret)
+tell_withheld(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     const struct found *most = find_most(s, MEANS_WITHHELD);
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
@@ -416,17 +391,12 @@ tell_withheld(const struct cause_search *s,
     has_begun = w.window.from_us <= s->f->now_us;
     time_format(has_begun ? w.window.until_us : w.window.from_us, false, time);
     if (!has_begun)
-        strbuf_printf(&what,
-                      "would still run when reservation %.40s begins at %s%s",
-                      w.reservation->meta->name,
-                      time,
-                      w.is_alone ? ", on every node with room"
-                                 : ", or another");
+        strbuf_printf(&what, "would still run when reservation %.40s begins at %s%s",
+                      w.reservation->meta->name, time,
+                      w.is_alone ? ", on every node with room" : ", or another");
     else
-        strbuf_printf(&what,
-                      "reservation %.40s%s keeps every node with room%s%s",
-                      w.reservation->meta->name,
-                      w.is_alone ? "" : ", or another,",
+        strbuf_printf(&what, "reservation %.40s%s keeps every node with room%s%s",
+                      w.reservation->meta->name, w.is_alone ? "" : ", or another,",
                       w.window.until_us < INT64_MAX ? " until " : "",
                       w.window.until_us < INT64_MAX ? time : "");
     ret->reason = format_wait(s,
@@ -450,16 +420,13 @@ is_by_label(const struct pod_spec *spec)
 
 /* For causes that need no check of the nodes. False: there is none of these. */
 static bool
-tell_at_once(const struct cause_search *s,
-             struct strbuf *out,
-             struct wait_cause *ret)
+tell_at_once(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     const struct wait_cause_facts *f = s->f;
     const struct diagnosis *d = f->diagnosis;
     const char *node = job_wait_node(s->spec);
     const char *partition = job_wait_partition(s->spec);
-    const struct node_view *named =
-        node != NULL ? cache_find_node(f->cache, node) : NULL;
+    const struct node_view *named = node != NULL ? cache_find_node(f->cache, node) : NULL;
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
     struct job_wait wait = {.kind = WAIT_UNWANTED};
 
@@ -485,9 +452,7 @@ tell_at_once(const struct cause_search *s,
 
 /* For a plugin that rejected the pod in PreFilter, without its nodes. */
 static bool
-tell_prefilter(struct cause_search *s,
-               struct strbuf *out,
-               struct wait_cause *ret)
+tell_prefilter(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     const struct diagnosis *d = s->f->diagnosis;
     struct reason_nodes r = {.reason = d->prefilter_reason, .nodes = 1};
@@ -512,8 +477,7 @@ tell_prefilter(struct cause_search *s,
 static bool
 is_of_partition(const struct cause_search *s)
 {
-    const char *text =
-        string_ids_text(s->f->reasons, s->f->diagnosis->prefilter_reason);
+    const char *text = string_ids_text(s->f->reasons, s->f->diagnosis->prefilter_reason);
     bool ignored;
     const char *code = refusals_code(text, strcspn(text, "\n"), &ignored);
 
@@ -524,8 +488,7 @@ is_of_partition(const struct cause_search *s)
 struct wait_cause
 wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
 {
-    CLEANUP_FREE struct found *items =
-        xnew_array(struct found, f->counts->count + 1);
+    CLEANUP_FREE struct found *items = xnew_array(struct found, f->counts->count + 1);
     struct cause_search s = {
         .f = f,
         .pod = f->shortage->cycle->pod,
@@ -550,14 +513,11 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
         cause.is_for_room = true;
         return cause;
     }
-    if (tell_room(&s, words, &cause)
-        || tell_words(&s, MEANS_OTHERS, words, &cause)
-        || tell_closed(&s, words, &cause)
-        || tell_words(&s, MEANS_WORDS, words, &cause)
+    if (tell_room(&s, words, &cause) || tell_words(&s, MEANS_OTHERS, words, &cause)
+        || tell_closed(&s, words, &cause) || tell_words(&s, MEANS_WORDS, words, &cause)
         || tell_too_large(&s, words, &cause))
         return cause;
-    cause.reason =
-        format_wait(&s, (struct job_wait){.kind = WAIT_UNWANTED}, words);
+    cause.reason = format_wait(&s, (struct job_wait){.kind = WAIT_UNWANTED}, words);
     return cause;
 }
 

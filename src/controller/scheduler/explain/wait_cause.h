@@ -44,5 +44,4 @@ struct wait_cause {
 /* Whether the ends of running pods may end a cause with that code. */
 bool wait_cause_is_for_room(const char *code);
 
-struct wait_cause wait_cause_find(const struct wait_cause_facts *facts,
-                                  struct strbuf *words);
+struct wait_cause wait_cause_find(const struct wait_cause_facts *facts, struct strbuf *words);

@@ -25,9 +25,7 @@ manages_any(const struct extender *e, const struct string_map *amounts)
 }
 
 static bool
-concerns(const struct extender *e,
-         const struct container *containers,
-         unsigned count)
+concerns(const struct extender *e, const struct container *containers, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         if (manages_any(e, &containers[i].resources.requests)
@@ -41,9 +39,6 @@ extender_is_concerned(const struct extender *e, const struct pod_view *pod)
 {
     const struct pod_spec *spec = &pod->pod->spec;
 
-    return e->n_resources == 0
-           || concerns(e, spec->containers.items, spec->containers.count)
-           || concerns(e,
-                       spec->init_containers.items,
-                       spec->init_containers.count);
+    return e->n_resources == 0 || concerns(e, spec->containers.items, spec->containers.count)
+           || concerns(e, spec->init_containers.items, spec->init_containers.count);
 }

@@ -25,8 +25,8 @@ struct extender {
     int64_t timeout_us;
     struct tls_client_settings tls; /* for a URL that begins with "https" */
     bool is_node_cache_capable;     /* gets node names instead of nodes */
-    bool is_ignorable;      /* when it fails, the pod goes on without it */
-    const char **resources; /* that it manages; none: it handles all pods */
+    bool is_ignorable;              /* when it fails, the pod goes on without it */
+    const char **resources;         /* that it manages; none: it handles all pods */
     unsigned n_resources;
 };
 
@@ -38,5 +38,4 @@ struct extenders {
 /* Whether the extender handles the pod: a container requests a resource that it
  * manages, or it manages none.
  */
-bool extender_is_concerned(const struct extender *e,
-                           const struct pod_view *pod);
+bool extender_is_concerned(const struct extender *e, const struct pod_view *pod);

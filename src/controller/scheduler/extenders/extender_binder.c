@@ -39,8 +39,7 @@ static void
 request_free(struct bind_request *r)
 {
     if (r->call != NULL)
-        extender_transport_cancel(r->owner->settings.extender_transport,
-                                  r->call);
+        extender_transport_cancel(r->owner->settings.extender_transport, r->call);
     list_remove(&r->link);
     free(r);
 }
@@ -68,15 +67,11 @@ answered(const char *text, size_t length, const char *failure, void *context)
     r->call = NULL;
     request_free(r);
     if (failure == NULL && extender_binding_decode(text, length, &err) < 0)
-        failure = words = xasprintf("extender \"%s\", %s: %s",
-                                    e->url,
-                                    e->bind_verb,
-                                    err.text);
+        failure = words = xasprintf("extender \"%s\", %s: %s", e->url, e->bind_verb, err.text);
     if (failure == NULL) {
         s->bound(a, VERDICT_OK, s->context);
     } else if (e->is_ignorable) {
-        log_info("pod '%s': %s; the extender is ignorable, binding without it",
-                 a->queued->key,
+        log_info("pod '%s': %s; the extender is ignorable, binding without it", a->queued->key,
                  failure);
         s->bound(a, VERDICT_SKIP, s->context);
     } else {
@@ -106,11 +101,7 @@ extender_binder_bind(struct extender_binder *b, struct assignment *a)
     list_init(&r->link);
     list_add_last(&b->requests, &r->link);
     extender_binding_encode(a->cycle.pod, a->node_name, &body);
-    r->call = extender_transport_post(b->settings.extender_transport,
-                                      r->to,
-                                      r->to->bind_verb,
-                                      &body,
-                                      answered,
-                                      r);
+    r->call = extender_transport_post(b->settings.extender_transport, r->to, r->to->bind_verb,
+                                      &body, answered, r);
     return true;
 }

@@ -32,8 +32,7 @@ struct extender_binder_settings {
  * freed.
  */
 void extender_binder_free(struct extender_binder *b);
-struct extender_binder *
-extender_binder_new(const struct extender_binder_settings *settings)
+struct extender_binder *extender_binder_new(const struct extender_binder_settings *settings)
     OWNED_BY(extender_binder_free);
 DEFINE_CLEANUP(struct extender_binder, extender_binder_free)
 

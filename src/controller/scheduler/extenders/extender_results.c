@@ -53,8 +53,7 @@ extender_results_add(struct extender_results *c, const char *node_name)
 }
 
 void
-extender_results_set_proposals(struct extender_results *c,
-                               struct proposals *proposals)
+extender_results_set_proposals(struct extender_results *c, struct proposals *proposals)
 {
     proposals_take(&c->proposals, proposals);
     c->has_proposals = true;

@@ -28,18 +28,15 @@ struct extender_result {
 };
 
 void extender_results_free(struct extender_results *c);
-struct extender_results *extender_results_new(void)
-    OWNED_BY(extender_results_free);
+struct extender_results *extender_results_new(void) OWNED_BY(extender_results_free);
 DEFINE_CLEANUP(struct extender_results, extender_results_free)
 
 /* Change. Add: a node that the extenders are asked about, with the answer OK
  * and score 0 at first. Set proposals: the final ones, after the extenders were
  * asked about preemption.
  */
-struct extender_result *extender_results_add(struct extender_results *c,
-                                             const char *node_name);
-void extender_results_set_proposals(struct extender_results *c,
-                                    struct proposals *proposals);
+struct extender_result *extender_results_add(struct extender_results *c, const char *node_name);
+void extender_results_set_proposals(struct extender_results *c, struct proposals *proposals);
 
 /* Look. Find: NULL for a node that no extender was asked about. At: by index,
  * in the order in which they were added. Proposals: NULL when no extender was
@@ -47,8 +44,6 @@ void extender_results_set_proposals(struct extender_results *c,
  */
 struct extender_result *extender_results_find(const struct extender_results *c,
                                               const char *node_name);
-struct extender_result *extender_results_at(const struct extender_results *c,
-                                            unsigned place);
+struct extender_result *extender_results_at(const struct extender_results *c, unsigned place);
 unsigned extender_results_count(const struct extender_results *c);
-const struct proposals *
-extender_results_proposals(const struct extender_results *c);
+const struct proposals *extender_results_proposals(const struct extender_results *c);

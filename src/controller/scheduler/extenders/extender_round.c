@@ -38,8 +38,7 @@ static void
 question_free(struct extender_question *q)
 {
     if (q->call != NULL)
-        extender_transport_cancel(q->of->owner->settings.extender_transport,
-                                  q->call);
+        extender_transport_cancel(q->of->owner->settings.extender_transport, q->call);
     list_remove(&q->link);
     free(q);
 }
@@ -78,11 +77,8 @@ conclude(struct extender_round *c, const char *failure)
 }
 
 static void
-ask(struct extender_round *c,
-    const struct extender *to,
-    const char *verb,
-    struct strbuf *body TAKES,
-    extender_transport_done_fn *done)
+ask(struct extender_round *c, const struct extender *to, const char *verb,
+    struct strbuf *body TAKES, extender_transport_done_fn *done)
 {
     struct extender_question *q = xnew(struct extender_question);
 
@@ -90,18 +86,13 @@ ask(struct extender_round *c,
     q->to = to;
     list_init(&q->link);
     list_add_last(&c->questions, &q->link);
-    q->call = extender_transport_post(c->owner->settings.extender_transport,
-                                      to,
-                                      verb,
-                                      body,
-                                      done,
-                                      q);
+    q->call =
+        extender_transport_post(c->owner->settings.extender_transport, to, verb, body, done, q);
 }
 
 /* Frees an answered question; returns its round and extender. */
 static struct extender_round *
-close_question(struct extender_question *q,
-               const struct extender **ret_extender)
+close_question(struct extender_question *q, const struct extender **ret_extender)
 {
     struct extender_round *c = q->of;
 
@@ -115,9 +106,7 @@ close_question(struct extender_question *q,
  * pod.
  */
 static void
-log_failure(const struct extender_round *c,
-            const char *failure,
-            const char *then)
+log_failure(const struct extender_round *c, const char *failure, const char *then)
 {
     struct extender_rounds *cs = c->owner;
     int64_t now_us = clock_monotonic_us(cs->settings.clock);
@@ -130,9 +119,7 @@ log_failure(const struct extender_round *c,
 
 /* Whether the pod goes on without that extender. */
 static bool
-is_ignored(const struct extender_round *c,
-           const struct extender *e,
-           const char *failure)
+is_ignored(const struct extender_round *c, const struct extender *e, const char *failure)
 {
     if (e->is_ignorable)
         log_failure(c, failure, "continuing without it");
@@ -140,9 +127,7 @@ is_ignored(const struct extender_round *c,
 }
 
 static const char *
-name_failure(const struct extender *e,
-             const char *verb,
-             const struct error *err,
+name_failure(const struct extender *e, const char *verb, const struct error *err,
              struct strbuf *out)
 {
     strbuf_printf(out, "extender \"%s\", %s: %s", e->url, verb, err->text);
@@ -150,46 +135,32 @@ name_failure(const struct extender *e,
 }
 
 static void
-encode_nodes(const struct extender_round *c,
-             const struct extender *e,
-             struct strbuf *out)
+encode_nodes(const struct extender_round *c, const struct extender *e, struct strbuf *out)
 {
     const struct extender_rounds_settings *s = &c->owner->settings;
-    CLEANUP_FREE const struct object **nodes =
-        xnew_array(const struct object *, c->n_asked + 1);
+    CLEANUP_FREE const struct object **nodes = xnew_array(const struct object *, c->n_asked + 1);
     unsigned count = 0;
 
     for (unsigned i = 0; i < c->n_asked; i++) {
-        const struct node_view *node =
-            s->find_node(c->asked[i]->node_name, s->context);
+        const struct node_view *node = s->find_node(c->asked[i]->node_name, s->context);
 
         if (node != NULL && node->object != NULL)
             nodes[count++] = node->object;
     }
-    extender_args_encode(c->a->cycle.pod,
-                         nodes,
-                         count,
-                         e->is_node_cache_capable,
-                         out);
+    extender_args_encode(c->a->cycle.pod, nodes, count, e->is_node_cache_capable, out);
 }
 
 /* Prioritize: an extender that fails adds no scores, as upstream. */
 
 static void
-add_priorities(const struct extender_round *c,
-               const struct extender *e,
-               const struct extender_priority *items,
-               unsigned count)
+add_priorities(const struct extender_round *c, const struct extender *e,
+               const struct extender_priority *items, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        struct extender_result *o =
-            extender_results_find(c->a->extender_results, items[i].host);
+        struct extender_result *o = extender_results_find(c->a->extender_results, items[i].host);
         int64_t score;
 
-        if (o == NULL
-            || __builtin_mul_overflow(items[i].score,
-                                      e->weight * SCORE_SCALE,
-                                      &score)
+        if (o == NULL || __builtin_mul_overflow(items[i].score, e->weight * SCORE_SCALE, &score)
             || __builtin_add_overflow(o->score, score, &score))
             continue;
         o->score = score;
@@ -208,8 +179,7 @@ prioritized(const char *text, size_t length, const char *failure, void *context)
     unsigned count;
 
     if (failure == NULL
-        && extender_priorities_decode(text, length, arena, &items, &count, &err)
-               < 0)
+        && extender_priorities_decode(text, length, arena, &items, &count, &err) < 0)
         failure = name_failure(e, e->prioritize_verb, &err, &words);
     if (failure != NULL)
         log_failure(c, failure, "continuing without its scores");
@@ -230,8 +200,7 @@ prioritize(struct extender_round *c)
         const struct extender *e = &all->items[i];
         struct strbuf body = STRBUF_INIT;
 
-        if (e->prioritize_verb == NULL
-            || !extender_is_concerned(e, c->a->cycle.pod))
+        if (e->prioritize_verb == NULL || !extender_is_concerned(e, c->a->cycle.pod))
             continue;
         encode_nodes(c, e, &body);
         ask(c, e, e->prioritize_verb, &body, prioritized);
@@ -254,14 +223,11 @@ reason_of(const struct extender_round *c, const char *words)
 }
 
 static void
-refuse(const struct extender_round *c,
-       const struct json *nodes,
-       enum verdict verdict)
+refuse(const struct extender_round *c, const struct json *nodes, enum verdict verdict)
 {
     for (uint32_t i = 0; i < json_count(nodes); i++) {
         struct extender_result *o =
-            extender_results_find(c->a->extender_results,
-                                  nodes->members[i].name);
+            extender_results_find(c->a->extender_results, nodes->members[i].name);
         const char *words = json_text(nodes->members[i].value);
 
         if (o == NULL || o->is_passed)
@@ -273,19 +239,15 @@ refuse(const struct extender_round *c,
 }
 
 static int
-pass(const struct extender_round *c,
-     const struct extender_filtering *f,
-     struct error *err)
+pass(const struct extender_round *c, const struct extender_filtering *f, struct error *err)
 {
     for (unsigned i = 0; i < c->n_asked; i++)
         c->asked[i]->is_passed = false;
     for (unsigned i = 0; i < f->count; i++) {
-        struct extender_result *o =
-            extender_results_find(c->a->extender_results, f->names[i]);
+        struct extender_result *o = extender_results_find(c->a->extender_results, f->names[i]);
 
         if (o == NULL)
-            return error_set(err,
-                             -EBADMSG,
+            return error_set(err, -EBADMSG,
                              "its answer contains node \"%s\", which it was "
                              "not asked about",
                              f->names[i]);
@@ -298,12 +260,9 @@ pass(const struct extender_round *c,
  * upstream.
  */
 static void
-follow(struct extender_round *c,
-       const struct extender *e,
-       const struct extender_filtering *f)
+follow(struct extender_round *c, const struct extender *e, const struct extender_filtering *f)
 {
-    CLEANUP_FREE char *words =
-        xasprintf("node(s) were filtered out by extender \"%s\"", e->url);
+    CLEANUP_FREE char *words = xasprintf("node(s) were filtered out by extender \"%s\"", e->url);
     uint32_t reason = reason_of(c, words);
     unsigned kept = 0;
 
@@ -333,13 +292,7 @@ filtered(const char *text, size_t length, const char *failure, void *context)
     struct extender_round *c = close_question(context, &e);
 
     if (failure == NULL
-        && (extender_filtering_decode(text,
-                                      length,
-                                      e->is_node_cache_capable,
-                                      arena,
-                                      &f,
-                                      &err)
-                < 0
+        && (extender_filtering_decode(text, length, e->is_node_cache_capable, arena, &f, &err) < 0
             || pass(c, &f, &err) < 0))
         failure = name_failure(e, e->filter_verb, &err, &words);
     if (failure != NULL && !is_ignored(c, e, failure)) {
@@ -362,8 +315,7 @@ extender_round_filter(struct extender_round *c)
         const struct extender *e = &all->items[c->turn];
         struct strbuf body = STRBUF_INIT;
 
-        if (e->filter_verb == NULL
-            || !extender_is_concerned(e, c->a->cycle.pod))
+        if (e->filter_verb == NULL || !extender_is_concerned(e, c->a->cycle.pod))
             continue;
         encode_nodes(c, e, &body);
         ask(c, e, e->filter_verb, &body, filtered);
@@ -378,57 +330,44 @@ static struct pod_view *
 find_victim(const struct node_view *node, const char *uid)
 {
     for (uint32_t i = 0; i < node->pods.count; i++)
-        if (node->pods.items[i]->uid != NULL
-            && strcmp(node->pods.items[i]->uid, uid) == 0)
+        if (node->pods.items[i]->uid != NULL && strcmp(node->pods.items[i]->uid, uid) == 0)
             return node->pods.items[i];
     return NULL;
 }
 
 /* Adds a proposal, unless its node was deleted meanwhile. */
 static int
-propose(const struct extender_round *c,
-        const struct extender *e,
-        const struct extender_victims *v,
-        struct proposals *to,
-        struct error *err)
+propose(const struct extender_round *c, const struct extender *e, const struct extender_victims *v,
+        struct proposals *to, struct error *err)
 {
     const struct extender_rounds_settings *s = &c->owner->settings;
     const struct node_view *node = s->find_node(v->node_name, s->context);
-    CLEANUP_FREE struct pod_view **pods =
-        xnew_array(struct pod_view *, v->count + 1);
+    CLEANUP_FREE struct pod_view **pods = xnew_array(struct pod_view *, v->count + 1);
 
     if (proposals_find(&c->proposals, v->node_name) == NULL)
-        return error_set(err,
-                         -EBADMSG,
+        return error_set(err, -EBADMSG,
                          "its answer contains node \"%s\", which it was not "
                          "asked about",
                          v->node_name);
     if (v->count == 0 && !e->is_ignorable)
-        return error_set(err,
-                         -EBADMSG,
-                         "expected at least one victim pod on node \"%s\"",
+        return error_set(err, -EBADMSG, "expected at least one victim pod on node \"%s\"",
                          v->node_name);
     if (v->count == 0 || node == NULL)
         return 0;
     for (unsigned i = 0; i < v->count; i++) {
         pods[i] = find_victim(node, v->uids[i]);
         if (pods[i] == NULL)
-            return error_set(err,
-                             -EBADMSG,
+            return error_set(err, -EBADMSG,
                              "it claims to preempt pod (UID: %s) on node: %s, "
                              "but the pod is not found on that node",
-                             v->uids[i],
-                             v->node_name);
+                             v->uids[i], v->node_name);
     }
     proposals_add(to, v->node_name, pods, v->count, v->violations);
     return 0;
 }
 
 static int
-read_proposals(struct extender_round *c,
-               const struct extender *e,
-               const char *text,
-               size_t length,
+read_proposals(struct extender_round *c, const struct extender *e, const char *text, size_t length,
                struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -472,14 +411,10 @@ extender_round_preempt(struct extender_round *c)
         const struct extender *e = &all->items[c->turn];
         struct strbuf body = STRBUF_INIT;
 
-        if (e->preempt_verb == NULL
-            || !extender_is_concerned(e, c->a->cycle.pod))
+        if (e->preempt_verb == NULL || !extender_is_concerned(e, c->a->cycle.pod))
             continue;
-        extender_preemption_encode(c->a->cycle.pod,
-                                   c->proposals.items,
-                                   c->proposals.count,
-                                   e->is_node_cache_capable,
-                                   &body);
+        extender_preemption_encode(c->a->cycle.pod, c->proposals.items, c->proposals.count,
+                                   e->is_node_cache_capable, &body);
         ask(c, e, e->preempt_verb, &body, preempted);
         return;
     }

@@ -26,7 +26,7 @@ struct extender_round {
     struct extender_rounds *owner;
     struct assignment *a;
     enum round_stage stage;
-    unsigned turn; /* index of the extender, where they are asked one by one */
+    unsigned turn;                  /* index of the extender, where they are asked one by one */
     struct extender_result **asked; /* the nodes that are still left */
     unsigned n_asked;
     struct proposals proposals;

@@ -33,8 +33,7 @@ free_all(struct list *list)
 {
     list_foreach_safe(link, list)
     {
-        struct extender_round *c =
-            container_of(link, struct extender_round, link);
+        struct extender_round *c = container_of(link, struct extender_round, link);
 
         c->owner->settings.abandon(c->a);
         extender_round_free(c);
@@ -58,8 +57,7 @@ void
 extender_rounds_begin_next(struct extender_rounds *cs)
 {
     while (cs->n_under_way < AT_A_TIME && !list_is_empty(&cs->in_line)) {
-        struct extender_round *c =
-            container_of(cs->in_line.next, struct extender_round, link);
+        struct extender_round *c = container_of(cs->in_line.next, struct extender_round, link);
 
         list_remove(&c->link);
         list_add_last(&cs->under_way, &c->link);
@@ -89,23 +87,19 @@ park(struct extender_rounds *cs, struct assignment *a, enum round_stage stage)
 }
 
 void
-extender_rounds_ask_nodes(struct extender_rounds *cs,
-                          struct assignment *a TAKES,
-                          struct node_view *const *nodes,
-                          unsigned count)
+extender_rounds_ask_nodes(struct extender_rounds *cs, struct assignment *a TAKES,
+                          struct node_view *const *nodes, unsigned count)
 {
     struct extender_round *c = park(cs, a, STAGE_FILTER);
 
     c->asked = xnew_array(struct extender_result *, count + 1);
     for (unsigned i = 0; i < count; i++)
-        c->asked[c->n_asked++] =
-            extender_results_add(a->extender_results, nodes[i]->name);
+        c->asked[c->n_asked++] = extender_results_add(a->extender_results, nodes[i]->name);
     extender_rounds_begin_next(cs);
 }
 
 void
-extender_rounds_ask_preemption(struct extender_rounds *cs,
-                               struct assignment *a TAKES,
+extender_rounds_ask_preemption(struct extender_rounds *cs, struct assignment *a TAKES,
                                struct proposals *proposals TAKES)
 {
     struct extender_round *c = park(cs, a, STAGE_PREEMPT);
@@ -136,8 +130,7 @@ extender_rounds_expire(struct extender_rounds *cs)
 
     list_foreach_safe(link, &cs->in_line)
     {
-        struct extender_round *c =
-            container_of(link, struct extender_round, link);
+        struct extender_round *c = container_of(link, struct extender_round, link);
 
         if (c->deadline_us > now_us)
             return;
@@ -151,28 +144,24 @@ extender_rounds_expire(struct extender_rounds *cs)
 /* Look */
 
 bool
-extender_rounds_concern_nodes(const struct extender_rounds *cs,
-                              const struct pod_view *pod)
+extender_rounds_concern_nodes(const struct extender_rounds *cs, const struct pod_view *pod)
 {
     const struct extenders *all = cs->settings.extenders;
 
     for (unsigned i = 0; i < all->count; i++)
-        if ((all->items[i].filter_verb != NULL
-             || all->items[i].prioritize_verb != NULL)
+        if ((all->items[i].filter_verb != NULL || all->items[i].prioritize_verb != NULL)
             && extender_is_concerned(&all->items[i], pod))
             return true;
     return false;
 }
 
 bool
-extender_rounds_concern_preemption(const struct extender_rounds *cs,
-                                   const struct pod_view *pod)
+extender_rounds_concern_preemption(const struct extender_rounds *cs, const struct pod_view *pod)
 {
     const struct extenders *all = cs->settings.extenders;
 
     for (unsigned i = 0; i < all->count; i++)
-        if (all->items[i].preempt_verb != NULL
-            && extender_is_concerned(&all->items[i], pod))
+        if (all->items[i].preempt_verb != NULL && extender_is_concerned(&all->items[i], pod))
             return true;
     return false;
 }

@@ -20,17 +20,13 @@ struct strbuf;
 /* Called once, later, unless the call is cancelled. `text` is the answer,
  * borrowed; NULL: there is none, and `failure` says why and names the extender.
  */
-typedef void extender_transport_done_fn(const char *text,
-                                        size_t length,
-                                        const char *failure,
+typedef void extender_transport_done_fn(const char *text, size_t length, const char *failure,
                                         void *context);
 
 struct extender_transport_ops {
     struct extender_call *(*post)(struct extender_transport *extender_transport,
-                                  const struct extender *to,
-                                  const char *verb,
-                                  struct strbuf *body TAKES,
-                                  extender_transport_done_fn *done,
+                                  const struct extender *to, const char *verb,
+                                  struct strbuf *body TAKES, extender_transport_done_fn *done,
                                   void *context);
     void (*cancel)(struct extender_call *call);
     void (*free)(struct extender_transport *extender_transport);
@@ -51,20 +47,15 @@ extender_transport_free(struct extender_transport *extender_transport)
  * comes within the extender's timeout.
  */
 static inline struct extender_call *
-extender_transport_post(struct extender_transport *extender_transport,
-                        const struct extender *to,
-                        const char *verb,
-                        struct strbuf *body TAKES,
-                        extender_transport_done_fn *done,
-                        void *context)
+extender_transport_post(struct extender_transport *extender_transport, const struct extender *to,
+                        const char *verb, struct strbuf *body TAKES,
+                        extender_transport_done_fn *done, void *context)
 {
-    return extender_transport->ops
-        ->post(extender_transport, to, verb, body, done, context);
+    return extender_transport->ops->post(extender_transport, to, verb, body, done, context);
 }
 
 static inline void
-extender_transport_cancel(struct extender_transport *extender_transport,
-                          struct extender_call *call)
+extender_transport_cancel(struct extender_transport *extender_transport, struct extender_call *call)
 {
     extender_transport->ops->cancel(call);
 }

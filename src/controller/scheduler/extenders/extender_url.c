@@ -55,8 +55,8 @@ is_host(const char *host, size_t length, bool *ret_has_port)
     if (port == end)
         return true;
     return *port == ':' && end - port > 1 && end - port <= 6
-           && strspn(port + 1, "0123456789") >= (size_t)(end - port - 1)
-           && atoi(port + 1) > 0 && atoi(port + 1) <= 65535;
+           && strspn(port + 1, "0123456789") >= (size_t)(end - port - 1) && atoi(port + 1) > 0
+           && atoi(port + 1) <= 65535;
 }
 
 static bool
@@ -69,10 +69,7 @@ is_path(const char *path)
 }
 
 int
-extender_url_split(const char *url,
-                   char **ret_origin,
-                   char **ret_path,
-                   struct error *err)
+extender_url_split(const char *url, char **ret_origin, char **ret_path, struct error *err)
 {
     const struct scheme *scheme = find_scheme(url);
     const char *host, *path;
@@ -80,15 +77,11 @@ extender_url_split(const char *url,
     size_t end;
 
     if (scheme == NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "\"%s\" is not a URL such as http://HOST:PORT/PATH",
-                         url);
+        return error_set(err, -EINVAL, "\"%s\" is not a URL such as http://HOST:PORT/PATH", url);
     host = url + strlen(scheme->text);
     path = host + strcspn(host, "/?#");
     if (!is_host(host, (size_t)(path - host), &has_port) || !is_path(path))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "\"%s\" is not a host, a port from 1 to 65535 and a "
                          "path, such as http://HOST:PORT/PATH",
                          url);
@@ -96,8 +89,7 @@ extender_url_split(const char *url,
     while (end > 0 && path[end - 1] == '/')
         end--;
     *ret_path = xstrndup(path, end);
-    *ret_origin =
-        has_port ? xstrndup(url, (size_t)(path - url))
-                 : xasprintf("%.*s:%u", (int)(path - url), url, scheme->port);
+    *ret_origin = has_port ? xstrndup(url, (size_t)(path - url))
+                           : xasprintf("%.*s:%u", (int)(path - url), url, scheme->port);
     return 0;
 }

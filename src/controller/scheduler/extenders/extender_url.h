@@ -10,7 +10,4 @@ struct error;
 /* Splits "http[s]://host[:port][/path]" into an origin with a port and a path
  * without a slash at its end. The caller owns both. -EINVAL with an error text.
  */
-int extender_url_split(const char *url,
-                       char **ret_origin,
-                       char **ret_path,
-                       struct error *err);
+int extender_url_split(const char *url, char **ret_origin, char **ret_path, struct error *err);

@@ -55,11 +55,8 @@ add_nodes(struct strbuf *out, const struct object *const *nodes, unsigned count)
 }
 
 void
-extender_args_encode(const struct pod_view *pod,
-                     const struct object *const *nodes,
-                     unsigned count,
-                     bool names_only,
-                     struct strbuf *out)
+extender_args_encode(const struct pod_view *pod, const struct object *const *nodes, unsigned count,
+                     bool names_only, struct strbuf *out)
 {
     strbuf_add_text(out, "{\"Pod\":");
     add_object(out, pod->object);
@@ -90,19 +87,15 @@ add_victims(struct strbuf *out, const struct proposal *p, bool names_only)
 }
 
 void
-extender_preemption_encode(const struct pod_view *pod,
-                           const struct proposal *proposals,
-                           unsigned count,
-                           bool names_only,
-                           struct strbuf *out)
+extender_preemption_encode(const struct pod_view *pod, const struct proposal *proposals,
+                           unsigned count, bool names_only, struct strbuf *out)
 {
     strbuf_add_text(out, "{\"Pod\":");
     add_object(out, pod->object);
-    strbuf_add_text(out,
-                    names_only ? ",\"NodeNameToVictims\":null,"
-                                 "\"NodeNameToMetaVictims\":{"
-                               : ",\"NodeNameToMetaVictims\":null,"
-                                 "\"NodeNameToVictims\":{");
+    strbuf_add_text(out, names_only ? ",\"NodeNameToVictims\":null,"
+                                      "\"NodeNameToMetaVictims\":{"
+                                    : ",\"NodeNameToMetaVictims\":null,"
+                                      "\"NodeNameToVictims\":{");
     for (unsigned i = 0; i < count; i++) {
         if (i > 0)
             strbuf_add_char(out, ',');
@@ -112,9 +105,7 @@ extender_preemption_encode(const struct pod_view *pod,
 }
 
 void
-extender_binding_encode(const struct pod_view *pod,
-                        const char *node_name,
-                        struct strbuf *out)
+extender_binding_encode(const struct pod_view *pod, const char *node_name, struct strbuf *out)
 {
     strbuf_add_text(out, "{\"PodName\":");
     add_string(out, pod->name);
@@ -144,12 +135,8 @@ get(const struct json *object, const char *name)
 }
 
 static int
-parse(const char *text,
-      size_t length,
-      struct arena *arena,
-      enum json_type type,
-      const struct json **ret_value,
-      struct error *err)
+parse(const char *text, size_t length, struct arena *arena, enum json_type type,
+      const struct json **ret_value, struct error *err)
 {
     const struct json *value = json_parse(arena, text, length, NULL, err);
 
@@ -158,10 +145,7 @@ parse(const char *text,
     if (json_is(value, JSON_NULL))
         value = NULL;
     else if (!json_is(value, type))
-        return error_set(err,
-                         -EBADMSG,
-                         "the answer is not of type %s but %s",
-                         json_type_name(type),
+        return error_set(err, -EBADMSG, "the answer is not of type %s but %s", json_type_name(type),
                          json_type_name(value->type));
     *ret_value = value;
     return 0;
@@ -179,37 +163,26 @@ check_error(const struct json *answer, struct error *err)
 }
 
 static int
-read_names(const struct json *list,
-           struct arena *arena,
-           bool is_of_nodes,
-           struct extender_filtering *f,
-           struct error *err)
+read_names(const struct json *list, struct arena *arena, bool is_of_nodes,
+           struct extender_filtering *f, struct error *err)
 {
     uint32_t count = json_count(list);
 
     f->names = arena_new_array(arena, const char *, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const struct json *item = json_at(list, i);
-        const char *name = is_of_nodes ? json_path_text(item, "metadata.name")
-                                       : json_text(item);
+        const char *name = is_of_nodes ? json_path_text(item, "metadata.name") : json_text(item);
 
         if (name == NULL)
-            return error_set(err,
-                             -EBADMSG,
-                             "node %u of the answer has no name",
-                             i);
+            return error_set(err, -EBADMSG, "node %u of the answer has no name", i);
         f->names[f->count++] = name;
     }
     return 0;
 }
 
 int
-extender_filtering_decode(const char *text,
-                          size_t length,
-                          bool names_only,
-                          struct arena *arena,
-                          struct extender_filtering *ret_filtering,
-                          struct error *err)
+extender_filtering_decode(const char *text, size_t length, bool names_only, struct arena *arena,
+                          struct extender_filtering *ret_filtering, struct error *err)
 {
     struct extender_filtering f = {0};
     const struct json *answer, *names, *nodes;
@@ -223,20 +196,16 @@ extender_filtering_decode(const char *text,
     f.unresolvable = get(answer, "FailedAndUnresolvableNodes");
     names = get(answer, "NodeNames");
     nodes = get(get(answer, "Nodes"), "items");
-    r = names != NULL && (names_only || nodes == NULL)
-            ? read_names(names, arena, false, &f, err)
-            : read_names(nodes, arena, true, &f, err);
+    r = names != NULL && (names_only || nodes == NULL) ? read_names(names, arena, false, &f, err)
+                                                       : read_names(nodes, arena, true, &f, err);
     if (r == 0)
         *ret_filtering = f;
     return r;
 }
 
 int
-extender_priorities_decode(const char *text,
-                           size_t length,
-                           struct arena *arena,
-                           struct extender_priority **ret_priorities,
-                           unsigned *ret_count,
+extender_priorities_decode(const char *text, size_t length, struct arena *arena,
+                           struct extender_priority **ret_priorities, unsigned *ret_count,
                            struct error *err)
 {
     struct extender_priority *items;
@@ -253,10 +222,8 @@ extender_priorities_decode(const char *text,
         const struct json *score = get(item, "Score");
 
         items[i].host = json_text(get(item, "Host"));
-        if (items[i].host == NULL
-            || (score != NULL && json_to_int(score, &items[i].score) < 0))
-            return error_set(err,
-                             -EBADMSG,
+        if (items[i].host == NULL || (score != NULL && json_to_int(score, &items[i].score) < 0))
+            return error_set(err, -EBADMSG,
                              "item %u of the answer is not a Host with an "
                              "integer Score",
                              i);
@@ -267,9 +234,7 @@ extender_priorities_decode(const char *text,
 }
 
 static int
-read_victims(const struct json *value,
-             struct arena *arena,
-             struct extender_victims *v,
+read_victims(const struct json *value, struct arena *arena, struct extender_victims *v,
              struct error *err)
 {
     const struct json *pods = get(value, "Pods");
@@ -280,24 +245,18 @@ read_victims(const struct json *value,
         const char *uid = json_text(get(json_at(pods, i), "UID"));
 
         if (uid == NULL)
-            return error_set(err,
-                             -EBADMSG,
-                             "a victim on node \"%s\" has no UID",
-                             v->node_name);
+            return error_set(err, -EBADMSG, "a victim on node \"%s\" has no UID", v->node_name);
         v->uids[v->count++] = uid;
     }
-    if (json_to_int(get(value, "NumPDBViolations"), &violations) == 0
-        && violations > 0 && violations <= UINT16_MAX)
+    if (json_to_int(get(value, "NumPDBViolations"), &violations) == 0 && violations > 0
+        && violations <= UINT16_MAX)
         v->violations = (unsigned)violations;
     return 0;
 }
 
 int
-extender_victims_decode(const char *text,
-                        size_t length,
-                        struct arena *arena,
-                        struct extender_victims **ret_victims,
-                        unsigned *ret_count,
+extender_victims_decode(const char *text, size_t length, struct arena *arena,
+                        struct extender_victims **ret_victims, unsigned *ret_count,
                         struct error *err)
 {
     const struct json *answer, *nodes;
@@ -307,12 +266,9 @@ extender_victims_decode(const char *text,
     if (r < 0)
         return r;
     nodes = get(answer, "NodeNameToMetaVictims");
-    items =
-        arena_new_array(arena, struct extender_victims, json_count(nodes) + 1);
+    items = arena_new_array(arena, struct extender_victims, json_count(nodes) + 1);
     if (nodes != NULL && !json_is(nodes, JSON_OBJECT))
-        return error_set(err,
-                         -EBADMSG,
-                         "NodeNameToMetaVictims is not an object");
+        return error_set(err, -EBADMSG, "NodeNameToMetaVictims is not an object");
     for (uint32_t i = 0; i < json_count(nodes) && r == 0; i++) {
         items[i].node_name = nodes->members[i].name;
         r = read_victims(nodes->members[i].value, arena, &items[i], err);

@@ -26,19 +26,11 @@ struct strbuf;
  * ExtenderBindingArgs. `names_only`: names (or uids) instead of objects, for an
  * extender that caches nodes.
  */
-void extender_args_encode(const struct pod_view *pod,
-                          const struct object *const *nodes,
-                          unsigned count,
-                          bool names_only,
-                          struct strbuf *out);
-void extender_preemption_encode(const struct pod_view *pod,
-                                const struct proposal *proposals,
-                                unsigned count,
-                                bool names_only,
-                                struct strbuf *out);
-void extender_binding_encode(const struct pod_view *pod,
-                             const char *node_name,
-                             struct strbuf *out);
+void extender_args_encode(const struct pod_view *pod, const struct object *const *nodes,
+                          unsigned count, bool names_only, struct strbuf *out);
+void extender_preemption_encode(const struct pod_view *pod, const struct proposal *proposals,
+                                unsigned count, bool names_only, struct strbuf *out);
+void extender_binding_encode(const struct pod_view *pod, const char *node_name, struct strbuf *out);
 
 /* ExtenderFilterResult: the names of the nodes that pass, and objects that map
  * the name of each other node to its reason, or NULL. `names_only`: the request
@@ -50,23 +42,16 @@ struct extender_filtering {
     const struct json *failed;
     const struct json *unresolvable;
 };
-int extender_filtering_decode(const char *text,
-                              size_t length,
-                              bool names_only,
-                              struct arena *arena,
-                              struct extender_filtering *ret_filtering,
-                              struct error *err);
+int extender_filtering_decode(const char *text, size_t length, bool names_only, struct arena *arena,
+                              struct extender_filtering *ret_filtering, struct error *err);
 
 /* HostPriorityList */
 struct extender_priority {
     const char *host;
     int64_t score;
 };
-int extender_priorities_decode(const char *text,
-                               size_t length,
-                               struct arena *arena,
-                               struct extender_priority **ret_priorities,
-                               unsigned *ret_count,
+int extender_priorities_decode(const char *text, size_t length, struct arena *arena,
+                               struct extender_priority **ret_priorities, unsigned *ret_count,
                                struct error *err);
 
 /* ExtenderPreemptionResult: for each node the uids of the victims. */
@@ -76,11 +61,8 @@ struct extender_victims {
     unsigned count;
     unsigned violations;
 };
-int extender_victims_decode(const char *text,
-                            size_t length,
-                            struct arena *arena,
-                            struct extender_victims **ret_victims,
-                            unsigned *ret_count,
+int extender_victims_decode(const char *text, size_t length, struct arena *arena,
+                            struct extender_victims **ret_victims, unsigned *ret_count,
                             struct error *err);
 
 /* ExtenderBindingResult: 0, or its error in `err`. */

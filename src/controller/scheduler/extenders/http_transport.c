@@ -69,8 +69,7 @@ open_endpoint(struct http_transport *c, const struct extender *e)
         .arg = o->tls,
     };
     if (extender_url_split(e->url, &origin, &o->path, &err) < 0
-        || http_client_new(c->loop,
-                           origin,
+        || http_client_new(c->loop, origin,
                            &(struct http_client_settings){
                                .connections = CONNECTIONS,
                                .connect_ms = ms,
@@ -82,8 +81,7 @@ open_endpoint(struct http_transport *c, const struct extender *e)
                                .workers = c->workers,
                                .layer = &o->layer,
                            },
-                           &o->client,
-                           &err)
+                           &o->client, &err)
                < 0)
         abort();
 }
@@ -110,10 +108,7 @@ call_free(struct extender_call *t)
 }
 
 static void
-end_call(struct extender_call *t,
-         const char *text,
-         size_t length,
-         const char *failure)
+end_call(struct extender_call *t, const char *text, size_t length, const char *failure)
 {
     extender_transport_done_fn *done = t->done;
     void *context = t->context;
@@ -134,15 +129,10 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
         return;
     }
     if (answer != NULL)
-        failure = xasprintf("extender \"%s\" answered %s with code %d",
-                            t->to->url,
-                            t->verb,
+        failure = xasprintf("extender \"%s\" answered %s with code %d", t->to->url, t->verb,
                             answer->status);
     else
-        failure = xasprintf("extender \"%s\", %s: %s",
-                            t->to->url,
-                            t->verb,
-                            err->text);
+        failure = xasprintf("extender \"%s\", %s: %s", t->to->url, t->verb, err->text);
     end_call(t, NULL, 0, failure);
 }
 
@@ -151,25 +141,19 @@ ran_out(void *arg)
 {
     struct extender_call *t = arg;
     CLEANUP_FREE char *failure =
-        xasprintf("extender \"%s\" has not answered %s within %lld ms",
-                  t->to->url,
-                  t->verb,
+        xasprintf("extender \"%s\" has not answered %s within %lld ms", t->to->url, t->verb,
                   (long long)(t->to->timeout_us / 1000));
 
     end_call(t, NULL, 0, failure);
 }
 
 static struct extender_call *
-http_transport_post(struct extender_transport *extender_transport,
-                    const struct extender *to,
-                    const char *verb,
-                    struct strbuf *body TAKES,
-                    extender_transport_done_fn *done,
+http_transport_post(struct extender_transport *extender_transport, const struct extender *to,
+                    const char *verb, struct strbuf *body TAKES, extender_transport_done_fn *done,
                     void *context)
 {
-    struct http_transport *c = container_of(extender_transport,
-                                            struct http_transport,
-                                            extender_transport);
+    struct http_transport *c =
+        container_of(extender_transport, struct http_transport, extender_transport);
     struct endpoint *endpoint = find_endpoint(c, to);
     CLEANUP_FREE char *target = xasprintf("%s/%s", endpoint->path, verb);
     struct extender_call *t = xnew(struct extender_call);
@@ -181,17 +165,16 @@ http_transport_post(struct extender_transport *extender_transport,
     t->timer = timer_new(c->loop, ran_out, t);
     list_add_last(&c->calls, &t->link);
     timer_start(t->timer, to->timeout_us / 1000);
-    t->call = http_client_call(endpoint->client,
-                               &(struct http_client_request){
-                                   .method = HTTP_POST,
-                                   .target = target,
-                                   .content_type = "application/json",
-                                   .body = body->text,
-                                   .length = body->length,
-                                   .is_repeatable = verb != to->bind_verb,
-                                   .done = answered,
-                                   .arg = t,
-                               });
+    t->call = http_client_call(endpoint->client, &(struct http_client_request){
+                                                     .method = HTTP_POST,
+                                                     .target = target,
+                                                     .content_type = "application/json",
+                                                     .body = body->text,
+                                                     .length = body->length,
+                                                     .is_repeatable = verb != to->bind_verb,
+                                                     .done = answered,
+                                                     .arg = t,
+                                                 });
     strbuf_fini(body);
     return t;
 }
@@ -205,12 +188,10 @@ http_transport_cancel(struct extender_call *call)
 static void
 http_transport_free(struct extender_transport *extender_transport)
 {
-    struct http_transport *c = container_of(extender_transport,
-                                            struct http_transport,
-                                            extender_transport);
+    struct http_transport *c =
+        container_of(extender_transport, struct http_transport, extender_transport);
 
-    list_foreach_safe(link, &c->calls)
-        call_free(container_of(link, struct extender_call, link));
+    list_foreach_safe(link, &c->calls) call_free(container_of(link, struct extender_call, link));
     for (unsigned i = 0; i < c->n_endpoints; i++) {
         http_client_free(c->endpoints[i].client);
         tls_client_free(c->endpoints[i].tls);

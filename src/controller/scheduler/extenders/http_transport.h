@@ -14,6 +14,5 @@ struct extenders;
 struct loop;
 
 /* Borrows the extenders. Free cancels pending calls. */
-struct extender_transport *
-http_transport_new(struct loop *loop,
-                   const struct extenders *extenders) MUST_USE;
+struct extender_transport *http_transport_new(struct loop *loop,
+                                              const struct extenders *extenders) MUST_USE;

@@ -52,9 +52,7 @@ amounts_scalar(const struct amounts *a, uint32_t resource)
 }
 
 void
-amounts_parse(struct amounts *a,
-              struct string_ids *resources,
-              const struct string_map *quantities,
+amounts_parse(struct amounts *a, struct string_ids *resources, const struct string_map *quantities,
               int64_t *ret_pods)
 {
     amounts_fini(a);
@@ -72,9 +70,7 @@ amounts_parse(struct amounts *a,
         else if (strcmp(name, "pods") == 0)
             *ret_pods = quantity_text_value(text);
         else if (amounts_is_scalar(name))
-            amounts_set_scalar(a,
-                               string_ids_add(resources, name),
-                               quantity_text_value(text));
+            amounts_set_scalar(a, string_ids_add(resources, name), quantity_text_value(text));
     }
 }
 
@@ -85,8 +81,7 @@ amounts_add(struct amounts *a, const struct amounts *more)
     a->memory_bytes += more->memory_bytes;
     a->ephemeral_bytes += more->ephemeral_bytes;
     for (uint32_t i = 0; i < more->n_scalars; i++)
-        make_scalar(a, more->scalars[i].resource)->value +=
-            more->scalars[i].value;
+        make_scalar(a, more->scalars[i].resource)->value += more->scalars[i].value;
 }
 
 void
@@ -96,14 +91,11 @@ amounts_subtract(struct amounts *a, const struct amounts *less)
     a->memory_bytes -= less->memory_bytes;
     a->ephemeral_bytes -= less->ephemeral_bytes;
     for (uint32_t i = 0; i < less->n_scalars; i++)
-        make_scalar(a, less->scalars[i].resource)->value -=
-            less->scalars[i].value;
+        make_scalar(a, less->scalars[i].resource)->value -= less->scalars[i].value;
 }
 
 int64_t
-amounts_value(const struct amounts *a,
-              const struct string_ids *resources,
-              const char *name)
+amounts_value(const struct amounts *a, const struct string_ids *resources, const char *name)
 {
     uint32_t number;
 

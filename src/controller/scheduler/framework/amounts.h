@@ -36,10 +36,8 @@ void amounts_fini(struct amounts *a);
 /* Parses a map of resource names to quantities, such as a node's allocatable.
  * `ret_pods` is set to the value of "pods", which is not part of the amounts.
  */
-void amounts_parse(struct amounts *a,
-                   struct string_ids *resources,
-                   const struct string_map *quantities,
-                   int64_t *ret_pods);
+void amounts_parse(struct amounts *a, struct string_ids *resources,
+                   const struct string_map *quantities, int64_t *ret_pods);
 
 void amounts_add(struct amounts *a, const struct amounts *more);
 void amounts_subtract(struct amounts *a, const struct amounts *less);
@@ -49,8 +47,7 @@ int64_t amounts_scalar(const struct amounts *a, uint32_t resource);
 /* The amount of the named resource, be it a member or a scalar; 0 when it is
  * absent.
  */
-int64_t amounts_value(const struct amounts *a,
-                      const struct string_ids *resources,
+int64_t amounts_value(const struct amounts *a, const struct string_ids *resources,
                       const char *name);
 
 /* Whether a resource of that name is kept as a scalar: its name has a domain

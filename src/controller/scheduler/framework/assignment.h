@@ -37,14 +37,14 @@ struct assignment_group {
     char *name;
     struct assignment **members; /* in the order of their placement */
     unsigned count;
-    unsigned n_users;          /* members that point here; the last frees it */
-    unsigned n_through;        /* members that finished this stage */
-    unsigned n_outstanding;    /* in PreBind: a plugin has yet to answer */
-    unsigned n_asked;          /* in Bind: members handed to handle->bind */
-    bool is_walked;            /* a loop over the members runs: free none */
-    bool lacks_room;           /* for all members together, on any node */
-    struct assignment *failed; /* the first that failed; NULL: none */
-    struct answer answer;      /* the answer that it failed with */
+    unsigned n_users;             /* members that point here; the last frees it */
+    unsigned n_through;           /* members that finished this stage */
+    unsigned n_outstanding;       /* in PreBind: a plugin has yet to answer */
+    unsigned n_asked;             /* in Bind: members handed to handle->bind */
+    bool is_walked;               /* a loop over the members runs: free none */
+    bool lacks_room;              /* for all members together, on any node */
+    struct assignment *failed;    /* the first that failed; NULL: none */
+    struct answer answer;         /* the answer that it failed with */
     struct dispatched_call *call; /* the binding; or NULL */
 };
 
@@ -55,15 +55,15 @@ struct assignment {
     struct queued_pod *queued;
     char *node_name; /* NULL: the pod is not assumed */
     enum assignment_stage stage;
-    unsigned turn;       /* index into the order of PreBind or Bind */
-    plugin_set waiting;  /* in Permit: plugins that have yet to allow */
-    bool has_waited;     /* in Permit: some plugin said VERDICT_WAIT */
-    bool is_asked;       /* in Permit: every plugin has answered */
-    bool has_left;       /* the pod has left the queue */
-    bool is_outstanding; /* in PreBind, of a group: a plugin is working */
-    int64_t began_us;    /* when the attempt began */
-    int64_t stage_at_us; /* when this stage began */
-    int64_t deadline_us; /* of Permit */
+    unsigned turn;                /* index into the order of PreBind or Bind */
+    plugin_set waiting;           /* in Permit: plugins that have yet to allow */
+    bool has_waited;              /* in Permit: some plugin said VERDICT_WAIT */
+    bool is_asked;                /* in Permit: every plugin has answered */
+    bool has_left;                /* the pod has left the queue */
+    bool is_outstanding;          /* in PreBind, of a group: a plugin is working */
+    int64_t began_us;             /* when the attempt began */
+    int64_t stage_at_us;          /* when this stage began */
+    int64_t deadline_us;          /* of Permit */
     struct dispatched_call *call; /* the binding; or NULL */
     /* The API's error when it refused the binding, or an extender's; or NULL */
     char *error;

@@ -33,8 +33,7 @@ bounds_find_step(uint64_t numa_free, uint32_t pus)
 {
     uint64_t from = numa_free >> step_of(pus);
 
-    return from != 0 ? step_of(pus) + (uint32_t)__builtin_ctzll(from)
-                     : BOUNDS_NO_STEP;
+    return from != 0 ? step_of(pus) + (uint32_t)__builtin_ctzll(from) : BOUNDS_NO_STEP;
 }
 
 uint32_t
@@ -47,8 +46,7 @@ bounds_most_in_numa(uint64_t numa_free)
     step = 63 - (uint32_t)__builtin_clzll(numa_free);
     if (step < FINE_STEPS)
         return step;
-    return step == STEPS - 1 ? UINT32_MAX
-                             : bounds_step_least(step) + COARSE - 1;
+    return step == STEPS - 1 ? UINT32_MAX : bounds_step_least(step) + COARSE - 1;
 }
 
 static struct range

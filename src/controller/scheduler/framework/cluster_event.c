@@ -13,41 +13,24 @@
 #include "lib/json/json.h"
 
 const struct cluster_event event_node_add = {EVENT_NODE, ACTION_ADD, "NodeAdd"};
-const struct cluster_event event_node_delete = {EVENT_NODE,
-                                                ACTION_DELETE,
-                                                "NodeDelete"};
-const struct cluster_event event_assigned_pod_add = {EVENT_POD,
-                                                     ACTION_ADD,
-                                                     "AssignedPodAdd"};
-const struct cluster_event event_assigned_pod_delete = {EVENT_POD,
-                                                        ACTION_DELETE,
+const struct cluster_event event_node_delete = {EVENT_NODE, ACTION_DELETE, "NodeDelete"};
+const struct cluster_event event_assigned_pod_add = {EVENT_POD, ACTION_ADD, "AssignedPodAdd"};
+const struct cluster_event event_assigned_pod_delete = {EVENT_POD, ACTION_DELETE,
                                                         "AssignedPodDelete"};
-const struct cluster_event event_anti_affinity_gone = {EVENT_ANTI_AFFINITY,
-                                                       ACTION_DELETE,
+const struct cluster_event event_anti_affinity_gone = {EVENT_ANTI_AFFINITY, ACTION_DELETE,
                                                        "AssignedPodDelete"};
-const struct cluster_event event_reservation_moved = {EVENT_RESERVATION,
-                                                      ACTION_DELETE,
+const struct cluster_event event_reservation_moved = {EVENT_RESERVATION, ACTION_DELETE,
                                                       "ReservationMoved"};
-const struct cluster_event event_storage_capacity = {
-    EVENT_STORAGE_CAPACITY,
-    ACTION_UPDATE,
-    "storage.k8s.io/CSIStorageCapacityUpdate"};
-const struct cluster_event event_partition = {EVENT_PARTITION,
-                                              ACTION_UPDATE,
-                                              "PartitionUpdate"};
-const struct cluster_event event_node_reservation = {EVENT_NODE_RESERVATION,
-                                                     ACTION_UPDATE,
+const struct cluster_event event_storage_capacity = {EVENT_STORAGE_CAPACITY, ACTION_UPDATE,
+                                                     "storage.k8s.io/CSIStorageCapacityUpdate"};
+const struct cluster_event event_partition = {EVENT_PARTITION, ACTION_UPDATE, "PartitionUpdate"};
+const struct cluster_event event_node_reservation = {EVENT_NODE_RESERVATION, ACTION_UPDATE,
                                                      "ReservationUpdate"};
-const struct cluster_event event_withheld_nodes = {EVENT_WITHHELD_NODES,
-                                                   ACTION_UPDATE,
+const struct cluster_event event_withheld_nodes = {EVENT_WITHHELD_NODES, ACTION_UPDATE,
                                                    "ReservedNodesUpdate"};
-const struct cluster_event event_unschedulable_timeout = {
-    EVENT_WILDCARD,
-    ACTION_ALL,
-    "UnschedulableTimeout"};
-const struct cluster_event event_force_activate = {EVENT_WILDCARD,
-                                                   ACTION_ALL,
-                                                   "ForceActivate"};
+const struct cluster_event event_unschedulable_timeout = {EVENT_WILDCARD, ACTION_ALL,
+                                                          "UnschedulableTimeout"};
+const struct cluster_event event_force_activate = {EVENT_WILDCARD, ACTION_ALL, "ForceActivate"};
 
 static bool
 same_text(const char *a, const char *b)
@@ -114,11 +97,8 @@ same_conditions(const struct node_status *a, const struct node_status *b)
 }
 
 static void
-put(struct cluster_event *out,
-    unsigned *count,
-    enum event_resource resource,
-    enum event_action action,
-    const char *label)
+put(struct cluster_event *out, unsigned *count, enum event_resource resource,
+    enum event_action action, const char *label)
 {
     out[(*count)++] = (struct cluster_event){resource, action, label};
 }
@@ -133,49 +113,24 @@ same_allocatable(const struct node *a, const struct node *b)
 }
 
 unsigned
-events_of_node_update(const struct object *old_node,
-                      const struct object *new_node,
+events_of_node_update(const struct object *old_node, const struct object *new_node,
                       struct cluster_event out[EVENTS_OF_UPDATE])
 {
     const struct node *a = node_of(old_node), *b = node_of(new_node);
     unsigned n = 0;
 
     if (a->spec.unschedulable && !b->spec.unschedulable)
-        put(out,
-            &n,
-            EVENT_NODE,
-            ACTION_UPDATE_NODE_TAINT,
-            "NodeUpdateNodeTaint");
+        put(out, &n, EVENT_NODE, ACTION_UPDATE_NODE_TAINT, "NodeUpdateNodeTaint");
     if (!same_allocatable(a, b))
-        put(out,
-            &n,
-            EVENT_NODE,
-            ACTION_UPDATE_NODE_ALLOCATABLE,
-            "NodeUpdateNodeAllocatable");
+        put(out, &n, EVENT_NODE, ACTION_UPDATE_NODE_ALLOCATABLE, "NodeUpdateNodeAllocatable");
     if (!same_map(&a->meta.labels, &b->meta.labels))
-        put(out,
-            &n,
-            EVENT_NODE,
-            ACTION_UPDATE_NODE_LABEL,
-            "NodeUpdateNodeLabel");
+        put(out, &n, EVENT_NODE, ACTION_UPDATE_NODE_LABEL, "NodeUpdateNodeLabel");
     if (!taints_equal(&a->spec, &b->spec))
-        put(out,
-            &n,
-            EVENT_NODE,
-            ACTION_UPDATE_NODE_TAINT,
-            "NodeUpdateNodeTaint");
+        put(out, &n, EVENT_NODE, ACTION_UPDATE_NODE_TAINT, "NodeUpdateNodeTaint");
     if (!same_conditions(&a->status, &b->status))
-        put(out,
-            &n,
-            EVENT_NODE,
-            ACTION_UPDATE_NODE_CONDITION,
-            "NodeUpdateNodeCondition");
+        put(out, &n, EVENT_NODE, ACTION_UPDATE_NODE_CONDITION, "NodeUpdateNodeCondition");
     if (!same_map(&a->meta.annotations, &b->meta.annotations))
-        put(out,
-            &n,
-            EVENT_NODE,
-            ACTION_UPDATE_NODE_ANNOTATION,
-            "NodeUpdateNodeAnnotation");
+        put(out, &n, EVENT_NODE, ACTION_UPDATE_NODE_ANNOTATION, "NodeUpdateNodeAnnotation");
     if (node_scratch_bytes(a) != node_scratch_bytes(b))
         out[n++] = event_storage_capacity;
     return n;
@@ -209,10 +164,8 @@ same_tolerations(const struct pod_spec *a, const struct pod_spec *b)
         const int64_t *sa = ta->toleration_seconds;
         const int64_t *sb = tb->toleration_seconds;
 
-        if (!same_text(ta->key, tb->key)
-            || !same_text(ta->operator_, tb->operator_)
-            || !same_text(ta->value, tb->value)
-            || !same_text(ta->effect, tb->effect)
+        if (!same_text(ta->key, tb->key) || !same_text(ta->operator_, tb->operator_)
+            || !same_text(ta->value, tb->value) || !same_text(ta->effect, tb->effect)
             || (sa != NULL) != (sb != NULL) || (sa != NULL && *sa != *sb))
             return false;
     }
@@ -220,55 +173,34 @@ same_tolerations(const struct pod_spec *a, const struct pod_spec *b)
 }
 
 unsigned
-events_of_pod_update(const struct object *old_pod,
-                     const struct object *new_pod,
-                     bool is_assigned,
+events_of_pod_update(const struct object *old_pod, const struct object *new_pod, bool is_assigned,
                      struct cluster_event out[EVENTS_OF_UPDATE])
 {
     const struct pod *a = pod_of(old_pod), *b = pod_of(new_pod);
     unsigned n = 0;
 
     if (!same_map(&a->meta.labels, &b->meta.labels))
-        put(out,
-            &n,
-            EVENT_POD,
-            ACTION_UPDATE_POD_LABEL,
-            is_assigned ? "AssignedPodUpdatePodLabel"
-                        : "UnschedulablePodUpdatePodLabel");
+        put(out, &n, EVENT_POD, ACTION_UPDATE_POD_LABEL,
+            is_assigned ? "AssignedPodUpdatePodLabel" : "UnschedulablePodUpdatePodLabel");
     if (!same_requests(&a->spec, &b->spec) && pod_view_asks_less(a, b))
-        put(out,
-            &n,
-            EVENT_POD,
-            ACTION_UPDATE_POD_SCALE_DOWN,
-            is_assigned ? "AssignedPodUpdatePodScaleDown"
-                        : "UnschedulablePodUpdatePodScaleDown");
-    if (a->spec.scheduling_gates.count > 0
-        && b->spec.scheduling_gates.count == 0)
-        put(out,
-            &n,
-            EVENT_POD,
-            ACTION_UPDATE_POD_GATES_ELIMINATED,
+        put(out, &n, EVENT_POD, ACTION_UPDATE_POD_SCALE_DOWN,
+            is_assigned ? "AssignedPodUpdatePodScaleDown" : "UnschedulablePodUpdatePodScaleDown");
+    if (a->spec.scheduling_gates.count > 0 && b->spec.scheduling_gates.count == 0)
+        put(out, &n, EVENT_POD, ACTION_UPDATE_POD_GATES_ELIMINATED,
             is_assigned ? "AssignedPodUpdatePodSchedulingGatesEliminated"
                         : "UnschedulablePodUpdatePodSchedulingGatesEliminated");
     if (!same_tolerations(&a->spec, &b->spec))
-        put(out,
-            &n,
-            EVENT_POD,
-            ACTION_UPDATE_POD_TOLERATIONS,
+        put(out, &n, EVENT_POD, ACTION_UPDATE_POD_TOLERATIONS,
             is_assigned ? "AssignedPodUpdatePodTolerations"
                         : "UnschedulablePodUpdatePodTolerations");
     if (n == 0)
-        put(out,
-            &n,
-            EVENT_POD,
-            ACTION_UPDATE_OTHER,
+        put(out, &n, EVENT_POD, ACTION_UPDATE_OTHER,
             is_assigned ? "AssignedPodUpdate" : "UnschedulablePodUpdate");
     return n;
 }
 
 struct cluster_event
-event_of_storage(const struct object *old_object,
-                 const struct object *new_object)
+event_of_storage(const struct object *old_object, const struct object *new_object)
 {
     static const struct {
         const struct kind *kind;
@@ -277,18 +209,14 @@ event_of_storage(const struct object *old_object,
     } resources[] = {
         {&persistent_volume_kind,
          EVENT_PERSISTENT_VOLUME,
-         {"PersistentVolumeAdd",
-          "PersistentVolumeUpdate",
-          "PersistentVolumeDelete"}},
+         {"PersistentVolumeAdd", "PersistentVolumeUpdate", "PersistentVolumeDelete"}},
         {&persistent_volume_claim_kind,
          EVENT_PERSISTENT_VOLUME_CLAIM,
-         {"PersistentVolumeClaimAdd",
-          "PersistentVolumeClaimUpdate",
+         {"PersistentVolumeClaimAdd", "PersistentVolumeClaimUpdate",
           "PersistentVolumeClaimDelete"}},
         {&storage_class_kind,
          EVENT_STORAGE_CLASS,
-         {"storage.k8s.io/StorageClassAdd",
-          "storage.k8s.io/StorageClassUpdate",
+         {"storage.k8s.io/StorageClassAdd", "storage.k8s.io/StorageClassUpdate",
           "storage.k8s.io/StorageClassDelete"}},
     };
     static const unsigned actions[] = {
@@ -302,7 +230,6 @@ event_of_storage(const struct object *old_object,
 
     while (resources[at].kind != any->kind)
         at++;
-    return (struct cluster_event){resources[at].resource,
-                                  actions[what],
+    return (struct cluster_event){resources[at].resource, actions[what],
                                   resources[at].labels[what]};
 }

@@ -74,9 +74,7 @@ extern const struct cluster_event event_force_activate;
  * event.
  */
 static inline bool
-event_is_covered(enum event_resource resource,
-                 unsigned actions,
-                 const struct cluster_event *event)
+event_is_covered(enum event_resource resource, unsigned actions, const struct cluster_event *event)
 {
     return resource == event->resource && (actions & event->actions) != 0;
 }
@@ -86,13 +84,10 @@ event_is_covered(enum event_resource resource,
  * ACTION_UPDATE_OTHER; a node update without one gives none.
  */
 #define EVENTS_OF_UPDATE 8
-unsigned events_of_node_update(const struct object *old_node,
-                               const struct object *new_node,
+unsigned events_of_node_update(const struct object *old_node, const struct object *new_node,
                                struct cluster_event out[EVENTS_OF_UPDATE]);
-unsigned events_of_pod_update(const struct object *old_pod,
-                              const struct object *new_pod,
-                              bool is_assigned,
-                              struct cluster_event out[EVENTS_OF_UPDATE]);
+unsigned events_of_pod_update(const struct object *old_pod, const struct object *new_pod,
+                              bool is_assigned, struct cluster_event out[EVENTS_OF_UPDATE]);
 
 /* The event of a change to a claim, a volume or a storage class; either object
  * may be NULL.

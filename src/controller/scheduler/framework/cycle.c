@@ -12,9 +12,7 @@ const char CYCLE_TOPOLOGY_INDEX[] = "topology_index";
 const char CYCLE_VOLUMES[] = "volumes";
 
 void
-cycle_init(struct cycle *c,
-           struct pod_view *pod,
-           const struct snapshot *snapshot)
+cycle_init(struct cycle *c, struct pod_view *pod, const struct snapshot *snapshot)
 {
     c->pod = pod_view_ref(pod);
     c->snapshot = snapshot;
@@ -60,10 +58,7 @@ cycle_copy(struct cycle *to, const struct cycle *from)
 }
 
 void
-cycle_put(struct cycle *c,
-          const void *key,
-          void *value TAKES,
-          cycle_free_fn *free_value,
+cycle_put(struct cycle *c, const void *key, void *value TAKES, cycle_free_fn *free_value,
           cycle_dup_fn *dup_value)
 {
     unsigned i = 0;

@@ -42,9 +42,7 @@ struct cycle {
 };
 
 /* Life. Init borrows the snapshot and takes a reference to the pod. */
-void cycle_init(struct cycle *c,
-                struct pod_view *pod,
-                const struct snapshot *snapshot);
+void cycle_init(struct cycle *c, struct pod_view *pod, const struct snapshot *snapshot);
 void cycle_fini(struct cycle *c);
 void cycle_copy(struct cycle *to, const struct cycle *from);
 
@@ -62,10 +60,7 @@ extern const char CYCLE_VOLUMES[];
 /* Notes. Put replaces a note with the same key. Get returns it borrowed, or
  * NULL.
  */
-void cycle_put(struct cycle *c,
-               const void *key,
-               void *value TAKES,
-               cycle_free_fn *free_value,
+void cycle_put(struct cycle *c, const void *key, void *value TAKES, cycle_free_fn *free_value,
                cycle_dup_fn *dup_value);
 void *cycle_get(const struct cycle *c, const void *key);
 

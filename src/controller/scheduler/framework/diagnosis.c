@@ -34,20 +34,15 @@ struct reason_counts {
 };
 
 static void
-count_line(struct reason_counts *t,
-           const char *text,
-           size_t length,
-           unsigned nodes)
+count_line(struct reason_counts *t, const char *text, size_t length, unsigned nodes)
 {
     for (unsigned i = 0; i < t->count; i++)
-        if (t->items[i].length == length
-            && memcmp(t->items[i].text, text, length) == 0) {
+        if (t->items[i].length == length && memcmp(t->items[i].text, text, length) == 0) {
             t->items[i].nodes += nodes;
             return;
         }
     xgrow(t->items, t->count, t->capacity);
-    t->items[t->count++] =
-        (struct reason_count){.text = text, .length = length, .nodes = nodes};
+    t->items[t->count++] = (struct reason_count){.text = text, .length = length, .nodes = nodes};
 }
 
 static void
@@ -114,9 +109,7 @@ diagnosis_count(const struct diagnosis *d, const struct string_ids *reasons)
         return count_nodes(d, reasons);
     counts.count = d->totals->counts.count;
     counts.items = xnew_array(struct reason_nodes, counts.count + 1);
-    memcpy(counts.items,
-           d->totals->counts.items,
-           counts.count * sizeof(*counts.items));
+    memcpy(counts.items, d->totals->counts.items, counts.count * sizeof(*counts.items));
     return counts;
 }
 
@@ -144,10 +137,8 @@ format_reason_counts(struct reason_counts *t, struct strbuf *out)
 }
 
 void
-diagnosis_format_counts(const struct diagnosis *d,
-                        const struct diagnosis_counts *counts,
-                        const struct string_ids *reasons,
-                        struct strbuf *out)
+diagnosis_format_counts(const struct diagnosis *d, const struct diagnosis_counts *counts,
+                        const struct string_ids *reasons, struct strbuf *out)
 {
     struct reason_counts t = {0};
 
@@ -159,25 +150,19 @@ diagnosis_format_counts(const struct diagnosis *d,
     strbuf_add_int(out, d->snapshot->n_nodes);
     strbuf_add_text(out, " nodes are available");
     if (d->prefilter_reason != STRING_ID_NONE) {
-        strbuf_printf(out,
-                      ": %s.",
-                      d->prefilter_words != NULL
-                          ? d->prefilter_words
-                          : string_ids_text(reasons, d->prefilter_reason));
+        strbuf_printf(out, ": %s.",
+                      d->prefilter_words != NULL ? d->prefilter_words
+                                                 : string_ids_text(reasons, d->prefilter_reason));
         return;
     }
     for (unsigned i = 0; i < counts->count; i++)
-        count_reason(&t,
-                     string_ids_text(reasons, counts->items[i].reason),
-                     counts->items[i].nodes);
+        count_reason(&t, string_ids_text(reasons, counts->items[i].reason), counts->items[i].nodes);
     format_reason_counts(&t, out);
     free(t.items);
 }
 
 void
-diagnosis_format(const struct diagnosis *d,
-                 const struct string_ids *reasons,
-                 struct strbuf *out)
+diagnosis_format(const struct diagnosis *d, const struct string_ids *reasons, struct strbuf *out)
 {
     struct diagnosis_counts counts = diagnosis_count(d, reasons);
 

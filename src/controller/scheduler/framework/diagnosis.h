@@ -52,8 +52,7 @@ struct diagnosis {
     const struct diagnosis_totals *totals; /* NULL: not added up yet */
 };
 
-struct answer diagnosis_answer(const struct diagnosis *d,
-                               const struct node_view *node);
+struct answer diagnosis_answer(const struct diagnosis *d, const struct node_view *node);
 
 /* The caller owns the counts. */
 void diagnosis_counts_fini(struct diagnosis_counts *counts);
@@ -63,10 +62,7 @@ struct diagnosis_counts diagnosis_count(const struct diagnosis *d,
 /* Formats "0/5 nodes are available: 3 Insufficient cpu, ...", without the part
  * that PostFilter adds.
  */
-void diagnosis_format_counts(const struct diagnosis *d,
-                             const struct diagnosis_counts *counts,
-                             const struct string_ids *reasons,
-                             struct strbuf *out);
-void diagnosis_format(const struct diagnosis *d,
-                      const struct string_ids *reasons,
+void diagnosis_format_counts(const struct diagnosis *d, const struct diagnosis_counts *counts,
+                             const struct string_ids *reasons, struct strbuf *out);
+void diagnosis_format(const struct diagnosis *d, const struct string_ids *reasons,
                       struct strbuf *out);

@@ -35,12 +35,9 @@ struct volume_book;
 struct volume_plan;
 
 /* Looks up an object by the name of its kind and its key. Borrowed. */
-typedef const struct object *
-handle_find_fn(void *owner, const char *kind, const char *key);
+typedef const struct object *handle_find_fn(void *owner, const char *kind, const char *key);
 typedef bool handle_visit_fn(const struct object *object, void *context);
-typedef void handle_visit_waiting_fn(struct pod_view *pod,
-                                     const char *node_name,
-                                     void *context);
+typedef void handle_visit_waiting_fn(struct pod_view *pod, const char *node_name, void *context);
 
 struct handle {
     struct string_ids *resources;
@@ -51,31 +48,24 @@ struct handle {
     struct probe *probe;         /* NULL: nothing is measured */
     uint64_t namespaces_version; /* grows when a Namespace changes */
     struct volume_book *volumes;
-    struct timeline *timeline; /* NULL: reservations are off */
+    struct timeline *timeline;                   /* NULL: reservations are off */
     struct node_reservations *node_reservations; /* NULL: there are none */
     void *owner;
 
     /* Objects of other kinds (namespaces, budgets, services). */
     handle_find_fn *find;
-    void (*visit)(void *owner,
-                  const char *kind,
-                  const char *namespace,
-                  handle_visit_fn *visit,
+    void (*visit)(void *owner, const char *kind, const char *namespace, handle_visit_fn *visit,
                   void *context);
 
     /* Records that the assumed pod holds these cores, memory and devices of the
      * node; takes the holding.
      */
-    void (*hold)(void *owner,
-                 struct pod_view *pod,
-                 const struct node_view *node,
+    void (*hold)(void *owner, struct pod_view *pod, const struct node_view *node,
                  struct holding *holding);
 
     /* Binds or provisions the pod's volumes, then calls resume with the result.
      */
-    void (*bind_volumes)(void *owner,
-                         struct assignment *a,
-                         const struct volume_plan *plan);
+    void (*bind_volumes)(void *owner, struct assignment *a, const struct volume_plan *plan);
 
     /* Binds through the API, then calls resume with the result. */
     void (*bind)(void *owner, struct assignment *a);
@@ -88,29 +78,19 @@ struct handle {
      * plugin must not call them for a pod inside that pod's own Permit.
      */
     bool (*allow)(void *owner, const struct pod_view *pod, const char *plugin);
-    bool (*reject)(void *owner,
-                   const struct pod_view *pod,
-                   const char *plugin,
-                   uint32_t reason);
+    bool (*reject)(void *owner, const struct pod_view *pod, const char *plugin, uint32_t reason);
     /* Visits every pod that waits in Permit (upstream: IterateOverWaitingPods).
      * The visitor must not allow or reject any of them during the visit.
      */
-    void (*visit_waiting)(void *owner,
-                          handle_visit_waiting_fn *visit,
-                          void *context);
+    void (*visit_waiting)(void *owner, handle_visit_waiting_fn *visit, void *context);
 
     /* Ends a PreBind or Bind that a plugin answered with VERDICT_WAIT. */
-    void (*resume)(void *owner,
-                   struct assignment *a,
-                   enum verdict verdict,
-                   uint32_t reason);
+    void (*resume)(void *owner, struct assignment *a, enum verdict verdict, uint32_t reason);
 
     /* Preempts the victim for the preemptor: depending on the preemption mode,
      * it is deleted, suspended or, while it waits in Permit, rejected.
      */
-    void (*evict)(void *owner,
-                  struct pod_view *victim,
-                  struct pod_view *preemptor,
+    void (*evict)(void *owner, struct pod_view *victim, struct pod_view *preemptor,
                   const char *node_name);
     /* Whether the pod was asked to suspend itself for another pod and did not.
      * NULL: no pod is ever asked.
@@ -130,9 +110,7 @@ struct handle {
      * WAIT too and runs again later. ERROR: an extender failed. NULL: there are
      * no extenders.
      */
-    enum verdict (*propose)(void *owner,
-                            struct cycle *c,
-                            struct proposals *proposals);
+    enum verdict (*propose)(void *owner, struct cycle *c, struct proposals *proposals);
     /* The profile under which the pod is scheduled; used to run its filters
      * again.
      */

@@ -95,8 +95,7 @@ withheld_milli(const struct ledger_entry *e)
 {
     int64_t asked = e->requests != NULL ? e->requests->cpu_milli : 0;
 
-    return e->state != LEDGER_NOMINATED && e->holding != NULL
-                   && e->holding->charged_milli > asked
+    return e->state != LEDGER_NOMINATED && e->holding != NULL && e->holding->charged_milli > asked
                ? e->holding->charged_milli - asked
                : 0;
 }
@@ -150,9 +149,7 @@ save_groups(const struct ledger *l, const struct ledger_entry *e)
 }
 
 static void
-restore_groups(struct ledger *l,
-               const struct ledger_entry *e,
-               const uint64_t *groups)
+restore_groups(struct ledger *l, const struct ledger_entry *e, const uint64_t *groups)
 {
     for (unsigned i = 0; groups != NULL && i < e->holding->n_memory; i++)
         l->occupancy->numa[e->holding->memory[i].numa].group = groups[i];
@@ -192,12 +189,11 @@ void
 ledger_add(struct ledger *l, const struct ledger_entry *entry)
 {
     if (journal_is_open(l->journal))
-        journal_add(l->journal,
-                    &(struct journal_note){
-                        .close = close_added,
-                        .changed = l,
-                        .removed = save_groups(l, entry),
-                    });
+        journal_add(l->journal, &(struct journal_note){
+                                    .close = close_added,
+                                    .changed = l,
+                                    .removed = save_groups(l, entry),
+                                });
     xgrow(l->entries, l->count, l->capacity);
     l->entries[l->count++] = *entry;
     count_in(l, entry);
@@ -221,31 +217,27 @@ ledger_find(const struct ledger *l, const void *owner)
 bool
 ledger_remove(struct ledger *l, const void *owner, uint32_t near)
 {
-    struct ledger_entry *found =
-        near < l->count && l->entries[near].owner == owner
-            ? &l->entries[near]
-            : find_entry(l, owner);
+    struct ledger_entry *found = near < l->count && l->entries[near].owner == owner
+                                     ? &l->entries[near]
+                                     : find_entry(l, owner);
 
     if (found == NULL)
         return false;
     if (journal_is_open(l->journal))
-        journal_add(l->journal,
-                    &(struct journal_note){
-                        .close = close_removed,
-                        .changed = l,
-                        .removed = save_groups(l, found),
-                        .at = {(uint32_t)(found - l->entries)},
-                        .entry = *found,
-                    });
+        journal_add(l->journal, &(struct journal_note){
+                                    .close = close_removed,
+                                    .changed = l,
+                                    .removed = save_groups(l, found),
+                                    .at = {(uint32_t)(found - l->entries)},
+                                    .entry = *found,
+                                });
     count_out(l, found);
     *found = l->entries[--l->count];
     return true;
 }
 
 void
-ledger_replace(struct ledger *l,
-               const void *owner,
-               const struct ledger_entry *entry)
+ledger_replace(struct ledger *l, const void *owner, const struct ledger_entry *entry)
 {
     struct ledger_entry *found = find_entry(l, owner);
 
@@ -283,8 +275,7 @@ ledger_lend(struct ledger *l, const void *owner)
         return;
     e = *found;
     rest = holding_dup_without_cores(e.holding);
-    journal_add(l->journal,
-                &(struct journal_note){.close = close_lent, .removed = rest});
+    journal_add(l->journal, &(struct journal_note){.close = close_lent, .removed = rest});
     e.whole = e.holding;
     e.holding = rest;
     e.lent_milli = e.requests != NULL ? e.requests->cpu_milli : 0;
@@ -296,9 +287,7 @@ ledger_lend(struct ledger *l, const void *owner)
  * `holders` holders; at most what the entry is charged.
  */
 static int64_t
-shared_with_others(const struct ledger *l,
-                   const struct ledger_entry *e,
-                   unsigned holders)
+shared_with_others(const struct ledger *l, const struct ledger_entry *e, unsigned holders)
 {
     const struct holding *h = e->holding;
     int64_t asked = e->requests != NULL ? e->requests->cpu_milli : 0;
@@ -306,9 +295,7 @@ shared_with_others(const struct ledger *l,
 
     for (unsigned i = 0; l->occupancy != NULL && i < h->n_cores; i++)
         if (l->occupancy->core_holders[h->cores[i]] >= holders)
-            milli +=
-                (int64_t)l->occupancy->topology_index->cores[h->cores[i]].n_pus
-                * 1000;
+            milli += (int64_t)l->occupancy->topology_index->cores[h->cores[i]].n_pus * 1000;
     return milli < counted ? milli : counted;
 }
 
@@ -398,7 +385,6 @@ ledger_unnominate(struct ledger *l, const void *owner)
     if (at == l->n_nominated)
         return;
     l->n_nominated--;
-    memmove(l->nominated + at,
-            l->nominated + at + 1,
+    memmove(l->nominated + at, l->nominated + at + 1,
             (l->n_nominated - at) * sizeof(*l->nominated));
 }

@@ -85,9 +85,7 @@ void ledger_fini(struct ledger *l);
  */
 void ledger_add(struct ledger *l, const struct ledger_entry *entry);
 bool ledger_remove(struct ledger *l, const void *owner, uint32_t near);
-void ledger_replace(struct ledger *l,
-                    const void *owner,
-                    const struct ledger_entry *entry);
+void ledger_replace(struct ledger *l, const void *owner, const struct ledger_entry *entry);
 
 /* Within a journal, for an owner that holds exact cores. Lend: its cores become
  * free, its memory and devices do not. Take back: the cores are the owner's
@@ -106,8 +104,7 @@ void ledger_settle(struct ledger *l);
  * occupancy: another topology (takes it); no entry may have a holding at that
  * time.
  */
-void
-ledger_hold(struct ledger *l, const void *owner, const struct holding *holding);
+void ledger_hold(struct ledger *l, const void *owner, const struct holding *holding);
 void ledger_set_occupancy(struct ledger *l, struct occupancy *occupancy TAKES);
 
 /* Change of future entries, outside a journal. Reserve: the entry begins in the
@@ -121,8 +118,7 @@ void ledger_nominate(struct ledger *l, const struct ledger_entry *entry);
 void ledger_unnominate(struct ledger *l, const void *owner);
 
 /* Look: the owner's entry, or NULL; valid until the next change. */
-const struct ledger_entry *ledger_find(const struct ledger *l,
-                                       const void *owner);
+const struct ledger_entry *ledger_find(const struct ledger *l, const void *owner);
 
 /* A journal, shared by all nodes. Begin returns a mark. Begins nest: the latest
  * mark must be kept or rolled back first.

@@ -63,9 +63,7 @@ spec_of(const struct reserved_nodes *r)
  * stays the same until the window ends.
  */
 static bool
-find_window(struct reserved_nodes *r,
-            int64_t at_us,
-            struct reserved_window *ret)
+find_window(struct reserved_nodes *r, int64_t at_us, struct reserved_window *ret)
 {
     if (at_us < r->next_after_us || at_us >= r->next.until_us) {
         r->next_after_us = INT64_MAX;
@@ -97,13 +95,12 @@ withhold(struct withheld_node *w, struct node_view *node)
         return;
     w->node = node;
     node_bits_set(&w->of->bits, node->slot);
-    ledger_reserve(&node->ledger,
-                   &(struct ledger_entry){
-                       .owner = w,
-                       .state = LEDGER_WITHHELD,
-                       .from_us = 0, /* the windows say when */
-                       .until_us = INT64_MAX,
-                   });
+    ledger_reserve(&node->ledger, &(struct ledger_entry){
+                                      .owner = w,
+                                      .state = LEDGER_WITHHELD,
+                                      .from_us = 0, /* the windows say when */
+                                      .until_us = INT64_MAX,
+                                  });
 }
 
 static void
@@ -173,8 +170,7 @@ forget_sets(struct node_reservations *all)
 static bool
 has_ended(const struct node_reservation *spec)
 {
-    return spec->status.state != NULL
-           && strcmp(spec->status.state, RESERVATION_ENDED) == 0;
+    return spec->status.state != NULL && strcmp(spec->status.state, RESERVATION_ENDED) == 0;
 }
 
 static void
@@ -196,8 +192,7 @@ withhold_all(struct node_reservations *all, struct reserved_nodes *r)
 }
 
 bool
-node_reservations_set(struct node_reservations *all,
-                      const struct object *reservation)
+node_reservations_set(struct node_reservations *all, const struct object *reservation)
 {
     const char *name = reservation->meta->name;
     struct reserved_nodes *r = map_find(all->by_name, name);
@@ -232,8 +227,7 @@ node_reservations_remove(struct node_reservations *all, const char *name)
 }
 
 void
-node_reservations_node_comes(struct node_reservations *all,
-                             struct node_view *node)
+node_reservations_node_comes(struct node_reservations *all, struct node_view *node)
 {
     size_t at = 0;
     void *value;
@@ -250,8 +244,7 @@ node_reservations_node_comes(struct node_reservations *all,
 }
 
 void
-node_reservations_node_leaves(struct node_reservations *all,
-                              const struct node_view *node)
+node_reservations_node_leaves(struct node_reservations *all, const struct node_view *node)
 {
     size_t at = 0;
     void *value;
@@ -268,10 +261,8 @@ node_reservations_node_leaves(struct node_reservations *all,
 }
 
 void
-node_reservations_turn(struct node_reservations *all,
-                       int64_t now_us,
-                       void (*turned)(const struct object *reservation,
-                                      void *context),
+node_reservations_turn(struct node_reservations *all, int64_t now_us,
+                       void (*turned)(const struct object *reservation, void *context),
                        void *context)
 {
     size_t at = 0;
@@ -320,9 +311,7 @@ node_reservations_name(const struct pod_view *pod)
 {
     const struct placement *p = pod->pod->spec.placement;
 
-    return p != NULL && p->reservation != NULL && p->reservation[0] != '\0'
-               ? p->reservation
-               : NULL;
+    return p != NULL && p->reservation != NULL && p->reservation[0] != '\0' ? p->reservation : NULL;
 }
 
 /* The Reservation that the pod names, if it has the node. */
@@ -335,8 +324,7 @@ find_own(const struct node_view *node, const struct pod_view *pod)
         const struct ledger_entry *e = &node->ledger.future[i];
         const struct withheld_node *w = e->owner;
 
-        if (e->state == LEDGER_WITHHELD
-            && strcmp(w->of->object->meta->name, name) == 0)
+        if (e->state == LEDGER_WITHHELD && strcmp(w->of->object->meta->name, name) == 0)
             return w->of;
     }
     return NULL;
@@ -346,19 +334,14 @@ find_own(const struct node_view *node, const struct pod_view *pod)
  * other one is a maintenance.
  */
 static bool
-shares(struct reserved_nodes *own,
-       struct reserved_nodes *other,
-       int64_t from_us)
+shares(struct reserved_nodes *own, struct reserved_nodes *other, int64_t from_us)
 {
     struct reserved_window window;
 
     return own != NULL
            && (own == other
-               || (!spec_of(other)->spec.is_maintenance
-                   && find_window(own, from_us, &window)
-                   && node_reservation_meets(spec_of(other),
-                                             window.from_us,
-                                             window.until_us)));
+               || (!spec_of(other)->spec.is_maintenance && find_window(own, from_us, &window)
+                   && node_reservation_meets(spec_of(other), window.from_us, window.until_us)));
 }
 
 /* Whether it is flexible and has not begun, so that its nodes may still change.
@@ -370,17 +353,15 @@ waits_for_nodes(const struct node_reservation *r)
 }
 
 bool
-node_reservations_admit(const struct node_view *node,
-                        const struct pod_view *pod,
-                        int64_t from_us,
+node_reservations_admit(const struct node_view *node, const struct pod_view *pod, int64_t from_us,
                         int64_t until_us)
 {
     struct reserved_nodes *own = find_own(node, pod);
     struct reserved_window window;
 
     if (node_reservations_name(pod) != NULL
-        && (own == NULL || !find_window(own, from_us, &window)
-            || window.from_us > from_us || waits_for_nodes(spec_of(own))))
+        && (own == NULL || !find_window(own, from_us, &window) || window.from_us > from_us
+            || waits_for_nodes(spec_of(own))))
         return false;
     for (uint32_t i = 0; i < node->ledger.n_future; i++) {
         const struct ledger_entry *e = &node->ledger.future[i];
@@ -394,17 +375,14 @@ node_reservations_admit(const struct node_view *node,
 }
 
 const struct object *
-node_reservations_withholder(const struct node_view *node,
-                             int64_t from_us,
-                             int64_t until_us,
+node_reservations_withholder(const struct node_view *node, int64_t from_us, int64_t until_us,
                              struct reserved_window *ret_window)
 {
     for (uint32_t i = 0; i < node->ledger.n_future; i++) {
         const struct ledger_entry *e = &node->ledger.future[i];
         const struct withheld_node *w = e->owner;
 
-        if (e->state == LEDGER_WITHHELD
-            && find_window(w->of, from_us, ret_window)
+        if (e->state == LEDGER_WITHHELD && find_window(w->of, from_us, ret_window)
             && ret_window->from_us < until_us)
             return w->of->object;
     }
@@ -417,10 +395,8 @@ node_reservations_withholder(const struct node_view *node,
  * again when one ends.
  */
 static void
-make_sets(const struct node_reservations *all,
-          struct withheld_sets *sets,
-          struct reserved_nodes *own,
-          int64_t from_us)
+make_sets(const struct node_reservations *all, struct withheld_sets *sets,
+          struct reserved_nodes *own, int64_t from_us)
 {
     static const struct node_bits none;
     size_t at = 0;
@@ -433,23 +409,17 @@ make_sets(const struct node_reservations *all,
 
         if (map_count(r->nodes) > 0 && find_window(r, from_us, &window)
             && (r == own || !shares(own, r, from_us)))
-            withheld_sets_add(sets,
-                              window.from_us,
-                              window.until_us,
-                              r == own ? &none : &r->bits);
+            withheld_sets_add(sets, window.from_us, window.until_us, r == own ? &none : &r->bits);
     }
     withheld_sets_end(sets);
 }
 
 const struct node_set *
-node_reservations_withheld(const struct node_reservations *all,
-                           const struct pod_view *pod,
-                           int64_t from_us,
-                           int64_t until_us)
+node_reservations_withheld(const struct node_reservations *all, const struct pod_view *pod,
+                           int64_t from_us, int64_t until_us)
 {
     const char *name = node_reservations_name(pod);
-    struct reserved_nodes *own =
-        name != NULL ? map_find(all->by_name, name) : NULL;
+    struct reserved_nodes *own = name != NULL ? map_find(all->by_name, name) : NULL;
     struct withheld_sets *sets = own != NULL ? own->sets : all->sets;
 
     if (!withheld_sets_hold(sets, from_us))
@@ -458,10 +428,8 @@ node_reservations_withheld(const struct node_reservations *all,
 }
 
 void
-node_reservations_find_withheld(const struct node_reservations *all,
-                                int64_t from_us,
-                                int64_t until_us,
-                                struct node_bits *bits)
+node_reservations_find_withheld(const struct node_reservations *all, int64_t from_us,
+                                int64_t until_us, struct node_bits *bits)
 {
     size_t at = 0;
     void *value;
@@ -476,11 +444,8 @@ node_reservations_find_withheld(const struct node_reservations *all,
 }
 
 void
-node_reservations_visit(const struct node_reservations *all,
-                        int64_t from_us,
-                        int64_t until_us,
-                        node_reservations_visit_fn *visit,
-                        void *context)
+node_reservations_visit(const struct node_reservations *all, int64_t from_us, int64_t until_us,
+                        node_reservations_visit_fn *visit, void *context)
 {
     size_t at = 0;
     void *value;
@@ -499,10 +464,8 @@ node_reservations_visit(const struct node_reservations *all,
 }
 
 void
-node_reservations_visit_turns(const struct node_reservations *all,
-                              const struct pod_view *pod,
-                              int64_t now_us,
-                              void (*visit)(int64_t at_us, void *context),
+node_reservations_visit_turns(const struct node_reservations *all, const struct pod_view *pod,
+                              int64_t now_us, void (*visit)(int64_t at_us, void *context),
                               void *context)
 {
     const char *own = node_reservations_name(pod);
@@ -514,8 +477,7 @@ node_reservations_visit_turns(const struct node_reservations *all,
         bool is_own = own != NULL && strcmp(r->object->meta->name, own) == 0;
         struct reserved_window window = {.until_us = now_us};
 
-        for (unsigned i = 0; map_count(r->nodes) > 0 && i < WINDOWS_AHEAD;
-             i++) {
+        for (unsigned i = 0; map_count(r->nodes) > 0 && i < WINDOWS_AHEAD; i++) {
             if (!node_reservation_window(spec_of(r), window.until_us, &window))
                 break;
             if (is_own && window.from_us > now_us)

@@ -71,10 +71,8 @@ static void
 pods_add(struct pod_list *pods, struct pod_view *pod)
 {
     if (pods->count == pods->capacity)
-        pods->label_bits =
-            xrealloc_array(pods->label_bits,
-                           pods->capacity ? pods->capacity * 2 : 8,
-                           sizeof(uint64_t));
+        pods->label_bits = xrealloc_array(pods->label_bits, pods->capacity ? pods->capacity * 2 : 8,
+                                          sizeof(uint64_t));
     xgrow(pods->items, pods->count, pods->capacity);
     pods->label_bits[pods->count] = pod->label_bits;
     pods->items[pods->count++] = pod_view_ref(pod);
@@ -137,18 +135,14 @@ make_entry(const struct pod_view *pod, enum ledger_state state)
     if (deadline != NULL && e.from_us != INT64_MAX && !pod_is_frozen(pod->pod)
         && (__builtin_mul_overflow(*deadline, 1000000, &e.until_us)
             || __builtin_add_overflow(e.until_us, e.from_us, &e.until_us)
-            || __builtin_add_overflow(e.until_us,
-                                      pod->pod->status.frozen_us,
-                                      &e.until_us)))
+            || __builtin_add_overflow(e.until_us, pod->pod->status.frozen_us, &e.until_us)))
         e.until_us = INT64_MAX;
     return e;
 }
 
 /* NULL: the allocation cannot be read, or the node has no topology. */
 static struct holding *
-read_allocation(const struct node_view *v,
-                const struct allocation *a,
-                const char *namespace,
+read_allocation(const struct node_view *v, const struct allocation *a, const char *namespace,
                 const char *name)
 {
     struct holding *holding = NULL;
@@ -157,16 +151,9 @@ read_allocation(const struct node_view *v,
 
     if (a == NULL || v->ledger.occupancy == NULL)
         return NULL;
-    r = holding_of_allocation(v->ledger.occupancy->topology_index,
-                              a,
-                              &holding,
-                              &err);
+    r = holding_of_allocation(v->ledger.occupancy->topology_index, a, &holding, &err);
     if (r < 0)
-        log_warning("pod '%s/%s' on node '%s': %s%s",
-                    namespace,
-                    name,
-                    v->name,
-                    err.text,
+        log_warning("pod '%s/%s' on node '%s': %s%s", namespace, name, v->name, err.text,
                     r == -ENXIO ? ", counting only the other parts"
                                 : ", counting it as no allocation");
     return holding;
@@ -215,22 +202,19 @@ close_added(struct journal_note *note, bool is_kept)
 }
 
 void
-node_view_add_pod(struct node_view *v,
-                  struct pod_view *pod,
-                  enum ledger_state state)
+node_view_add_pod(struct node_view *v, struct pod_view *pod, enum ledger_state state)
 {
     struct ledger_entry entry;
 
     if (pod->holding == NULL)
         read_holding(v, pod);
     if (journal_is_open(v->ledger.journal))
-        journal_add(v->ledger.journal,
-                    &(struct journal_note){
-                        .close = close_added,
-                        .changed = v,
-                        .removed = pod,
-                        .before = v->lowest_priority,
-                    });
+        journal_add(v->ledger.journal, &(struct journal_note){
+                                           .close = close_added,
+                                           .changed = v,
+                                           .removed = pod,
+                                           .before = v->lowest_priority,
+                                       });
     if (pod->label_bits == 0)
         pod->label_bits = label_bits(&pod->pod->meta.labels);
     pods_add(&v->pods, pod);
@@ -309,18 +293,13 @@ is_same_load(const struct pod_view *a, const struct pod_view *b)
 {
     const struct amounts *ra = &a->requests, *rb = &b->requests;
 
-    return ra->cpu_milli == rb->cpu_milli
-           && ra->memory_bytes == rb->memory_bytes
-           && ra->ephemeral_bytes == rb->ephemeral_bytes
-           && ra->n_scalars == rb->n_scalars
+    return ra->cpu_milli == rb->cpu_milli && ra->memory_bytes == rb->memory_bytes
+           && ra->ephemeral_bytes == rb->ephemeral_bytes && ra->n_scalars == rb->n_scalars
            && (ra->n_scalars == 0
-               || memcmp(ra->scalars,
-                         rb->scalars,
-                         ra->n_scalars * sizeof(*ra->scalars))
-                      == 0)
+               || memcmp(ra->scalars, rb->scalars, ra->n_scalars * sizeof(*ra->scalars)) == 0)
            && a->nonzero_cpu_milli == b->nonzero_cpu_milli
-           && a->nonzero_memory_bytes == b->nonzero_memory_bytes
-           && a->n_ports == b->n_ports && a->priority == b->priority;
+           && a->nonzero_memory_bytes == b->nonzero_memory_bytes && a->n_ports == b->n_ports
+           && a->priority == b->priority;
 }
 
 static bool
@@ -360,8 +339,7 @@ says_same_holding(const struct pod_view *old, const struct pod_view *pod)
     const struct allocation *before = old->pod->status.allocation;
     const struct allocation *now = pod->pod->status.allocation;
 
-    return old->holding != NULL && before != NULL && now != NULL
-           && allocation_equals(before, now);
+    return old->holding != NULL && before != NULL && now != NULL && allocation_equals(before, now);
 }
 
 bool
@@ -380,8 +358,7 @@ node_view_replace_pod(struct node_view *v, struct pod_view *pod)
     if (pod->holding == NULL) {
         pod->holding = old->holding;
         old->holding = NULL;
-    } else if (old->holding == NULL
-               || !holding_equals(old->holding, pod->holding)) {
+    } else if (old->holding == NULL || !holding_equals(old->holding, pod->holding)) {
         return false;
     }
     entry = make_entry(pod, LEDGER_RUNNING);
@@ -412,22 +389,16 @@ node_view_lend_to(struct node_view *v, const struct pod_view *pod)
 
 /* Reads the holding from the node's report. */
 static void
-read_retained(struct node_view *v,
-              struct retained_allocation *retained,
+read_retained(struct node_view *v, struct retained_allocation *retained,
               const struct remnant *remnant)
 {
     holding_free(retained->holding);
-    retained->holding = read_allocation(v,
-                                        remnant->allocation,
-                                        remnant->namespace,
-                                        remnant->name);
+    retained->holding = read_allocation(v, remnant->allocation, remnant->namespace, remnant->name);
 }
 
 /* Requests that it lacks count as a container's do (pod_view.h). */
 struct retained_allocation *
-node_view_retain(struct node_view *v,
-                 const char *uid,
-                 const struct remnant *remnant,
+node_view_retain(struct node_view *v, const char *uid, const struct remnant *remnant,
                  struct string_ids *resources)
 {
     struct retained_allocation *retained = xnew(struct retained_allocation);
@@ -447,14 +418,12 @@ node_view_retain(struct node_view *v,
                    .until_us = INT64_MAX,
                    .requests = requests,
                    .holding = retained->holding,
-                   .nonzero_cpu_milli =
-                       string_map_find(&remnant->requests, "cpu") != NULL
-                           ? requests->cpu_milli
-                           : POD_DEFAULT_CPU_MILLI,
-                   .nonzero_memory_bytes =
-                       string_map_find(&remnant->requests, "memory") != NULL
-                           ? requests->memory_bytes
-                           : POD_DEFAULT_MEMORY_BYTES,
+                   .nonzero_cpu_milli = string_map_find(&remnant->requests, "cpu") != NULL
+                                            ? requests->cpu_milli
+                                            : POD_DEFAULT_CPU_MILLI,
+                   .nonzero_memory_bytes = string_map_find(&remnant->requests, "memory") != NULL
+                                               ? requests->memory_bytes
+                                               : POD_DEFAULT_MEMORY_BYTES,
                });
     return retained;
 }
@@ -480,16 +449,11 @@ find_topology_index(const struct node *node, struct topology_cache *topologies)
 
     if (node == NULL || node->status.topology == NULL)
         return NULL;
-    if (topology_cache_find(topologies,
-                            node->status.topology,
-                            &topology_index,
-                            &err)
-        == 0)
+    if (topology_cache_find(topologies, node->status.topology, &topology_index, &err) == 0)
         return topology_index;
     log_warning("node '%s': its topology cannot be used: %s; no cores are "
                 "allocated there",
-                node->meta.name,
-                err.text);
+                node->meta.name, err.text);
     return NULL;
 }
 
@@ -497,16 +461,13 @@ find_topology_index(const struct node *node, struct topology_cache *topologies)
  * pod that is not bound yet, the holding is the only record of its cores.
  */
 static void
-translate_holding(const struct node_view *v,
-                  struct pod_view *pod,
-                  const struct topology_index *to)
+translate_holding(const struct node_view *v, struct pod_view *pod, const struct topology_index *to)
 {
     struct holding *old = pod->holding;
 
     if (old == NULL || v->ledger.occupancy == NULL)
         return;
-    pod->holding =
-        holding_translate(old, v->ledger.occupancy->topology_index, to);
+    pod->holding = holding_translate(old, v->ledger.occupancy->topology_index, to);
     holding_free(old);
 }
 
@@ -519,9 +480,7 @@ drop_holdings(struct node_view *v, const struct topology_index *to)
         translate_holding(v, v->pods.items[i], to);
     }
     list_foreach(link, &v->retained)
-        ledger_hold(&v->ledger,
-                    container_of(link, struct retained_allocation, link),
-                    NULL);
+        ledger_hold(&v->ledger, container_of(link, struct retained_allocation, link), NULL);
 }
 
 /* Reads all holdings again, in terms of the new topology. */
@@ -536,10 +495,8 @@ read_holdings(struct node_view *v)
     }
     list_foreach(link, &v->retained)
     {
-        struct retained_allocation *retained =
-            container_of(link, struct retained_allocation, link);
-        const struct remnant *remnant =
-            node_find_remnant(v->node, retained->uid);
+        struct retained_allocation *retained = container_of(link, struct retained_allocation, link);
+        const struct remnant *remnant = node_find_remnant(v->node, retained->uid);
 
         if (remnant == NULL)
             continue;
@@ -552,9 +509,7 @@ static void
 set_topology_index(struct node_view *v, struct topology_index *topology_index)
 {
     drop_holdings(v, topology_index);
-    ledger_set_occupancy(&v->ledger,
-                         topology_index != NULL ? occupancy_new(topology_index)
-                                                : NULL);
+    ledger_set_occupancy(&v->ledger, topology_index != NULL ? occupancy_new(topology_index) : NULL);
     read_holdings(v);
 }
 
@@ -569,9 +524,7 @@ count_soft_taints(const struct node *node)
 }
 
 void
-node_view_set_object(struct node_view *v,
-                     const struct object *object,
-                     struct string_ids *resources,
+node_view_set_object(struct node_view *v, const struct object *object, struct string_ids *resources,
                      struct topology_cache *topologies)
 {
     CLEANUP(topology_index_unrefp) struct topology_index *topology_index = NULL;
@@ -588,13 +541,9 @@ node_view_set_object(struct node_view *v,
     v->allowed_pods = 0;
     if (v->node == NULL)
         return;
-    amounts_parse(&v->allocatable,
-                  resources,
-                  &v->node->status.allocatable,
-                  &v->allowed_pods);
+    amounts_parse(&v->allocatable, resources, &v->node->status.allocatable, &v->allowed_pods);
     topology_index = find_topology_index(v->node, topologies);
     if (topology_index
-        != (v->ledger.occupancy != NULL ? v->ledger.occupancy->topology_index
-                                        : NULL))
+        != (v->ledger.occupancy != NULL ? v->ledger.occupancy->topology_index : NULL))
         set_topology_index(v, topology_index);
 }

@@ -74,21 +74,16 @@ struct node_view {
  * there is never a what-if on it).
  */
 void node_view_free(struct node_view *v);
-struct node_view *node_view_new(const char *name, struct journal *journal)
-    OWNED_BY(node_view_free);
+struct node_view *node_view_new(const char *name, struct journal *journal) OWNED_BY(node_view_free);
 DEFINE_CLEANUP(struct node_view, node_view_free)
 
 /* Change. Object NULL: the node was deleted. A topology that cannot be read
  * counts as none and is logged. Remove: false when the pod was not there.
  * Inside a journal, adding and removing pods can be undone.
  */
-void node_view_set_object(struct node_view *v,
-                          const struct object *object,
-                          struct string_ids *resources,
-                          struct topology_cache *topologies);
-void node_view_add_pod(struct node_view *v,
-                       struct pod_view *pod,
-                       enum ledger_state state);
+void node_view_set_object(struct node_view *v, const struct object *object,
+                          struct string_ids *resources, struct topology_cache *topologies);
+void node_view_add_pod(struct node_view *v, struct pod_view *pod, enum ledger_state state);
 bool node_view_remove_pod(struct node_view *v, const struct pod_view *pod);
 
 /* Replaces the pod by its newer version, for example after a change of status.
@@ -105,8 +100,7 @@ bool node_view_lend_to(struct node_view *v, const struct pod_view *pod);
 
 /* Adds an allocation that the node reports as left over from the pod `uid`. */
 void node_view_release(struct retained_allocation *retained);
-struct retained_allocation *node_view_retain(struct node_view *v,
-                                             const char *uid,
+struct retained_allocation *node_view_retain(struct node_view *v, const char *uid,
                                              const struct remnant *remnant,
                                              struct string_ids *resources)
     OWNED_BY(node_view_release);

@@ -62,16 +62,15 @@ nominator_free(struct nominator *n)
 static void
 add_entry(struct node_view *node, const struct pod_view *pod)
 {
-    ledger_nominate(&node->ledger,
-                    &(struct ledger_entry){
-                        .owner = pod,
-                        .state = LEDGER_NOMINATED,
-                        .from_us = INT64_MAX,
-                        .until_us = INT64_MAX,
-                        .requests = &pod->requests,
-                        .nonzero_cpu_milli = pod->nonzero_cpu_milli,
-                        .nonzero_memory_bytes = pod->nonzero_memory_bytes,
-                    });
+    ledger_nominate(&node->ledger, &(struct ledger_entry){
+                                       .owner = pod,
+                                       .state = LEDGER_NOMINATED,
+                                       .from_us = INT64_MAX,
+                                       .until_us = INT64_MAX,
+                                       .requests = &pod->requests,
+                                       .nonzero_cpu_milli = pod->nonzero_cpu_milli,
+                                       .nonzero_memory_bytes = pod->nonzero_memory_bytes,
+                                   });
 }
 
 void
@@ -119,9 +118,7 @@ nominator_node(const struct nominator *n, const struct pod_view *pod)
 
 void
 nominator_visit_nodes(const struct nominator *n,
-                      void (*visit)(const struct node_view *node,
-                                    void *context),
-                      void *context)
+                      void (*visit)(const struct node_view *node, void *context), void *context)
 {
     size_t at = 0;
     void *value;
@@ -139,6 +136,5 @@ nominator_pod(const struct node_view *node, uint32_t at)
 bool
 nominator_counts(const struct pod_view *nominated, const struct pod_view *pod)
 {
-    return nominated->priority >= pod->priority
-           && !pod_view_is_same(nominated, pod);
+    return nominated->priority >= pod->priority && !pod_view_is_same(nominated, pod);
 }

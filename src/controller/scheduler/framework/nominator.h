@@ -29,22 +29,17 @@ DEFINE_CLEANUP(struct nominator, nominator_free)
 /* Change. Add: moves a pod that is nominated already. Remove: returns the node,
  * or NULL when the pod was not nominated.
  */
-void nominator_add(struct nominator *n,
-                   struct pod_view *pod,
-                   struct node_view *node);
-struct node_view *nominator_remove(struct nominator *n,
-                                   const struct pod_view *pod);
+void nominator_add(struct nominator *n, struct pod_view *pod, struct node_view *node);
+struct node_view *nominator_remove(struct nominator *n, const struct pod_view *pod);
 
 /* Look. Node: where the pod is nominated, or NULL. Visit: calls once for each
  * pod, with its node.
  */
 size_t nominator_count(const struct nominator *n);
 void nominator_visit_nodes(const struct nominator *n,
-                           void (*visit)(const struct node_view *node,
-                                         void *context),
+                           void (*visit)(const struct node_view *node, void *context),
                            void *context);
-const char *nominator_node(const struct nominator *n,
-                           const struct pod_view *pod);
+const char *nominator_node(const struct nominator *n, const struct pod_view *pod);
 
 /* The nominated pods of a node: 0 to ledger.n_nominated - 1, in the order of
  * nomination.
@@ -54,5 +49,4 @@ struct pod_view *nominator_pod(const struct node_view *node, uint32_t at);
 /* Whether the nominated pod's room is kept free when `pod` is filtered: it is
  * another pod, and its priority is not lower.
  */
-bool nominator_counts(const struct pod_view *nominated,
-                      const struct pod_view *pod);
+bool nominator_counts(const struct pod_view *nominated, const struct pod_view *pod);

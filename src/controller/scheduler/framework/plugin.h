@@ -70,9 +70,7 @@ enum normalization {
  * also register for taints (WAKE_NEW_NODES), because a node may join with a
  * taint that is removed once the node is ready.
  */
-typedef bool wake_hint_fn(void *self,
-                          const struct pod_view *pod,
-                          const struct object *old_object,
+typedef bool wake_hint_fn(void *self, const struct pod_view *pod, const struct object *old_object,
                           const struct object *new_object);
 struct wake {
     enum event_resource resource;
@@ -107,20 +105,13 @@ struct plugin {
      * refuses any other error in them. Make may be NULL when the plugin keeps
      * no state.
      */
-    int (*make)(struct handle *handle,
-                const struct json *args,
-                void **ret_self,
-                struct error *err);
+    int (*make)(struct handle *handle, const struct json *args, void **ret_self, struct error *err);
     void (*drop)(void *self);
 
     /* Queue. `is_ranked`: pods are sorted by their ranks (queued_pod.h). */
     bool is_ranked;
-    bool (*less)(void *self,
-                 const struct queued_pod *a,
-                 const struct queued_pod *b);
-    enum verdict (*pre_enqueue)(void *self,
-                                const struct pod_view *pod,
-                                uint32_t *ret_reason);
+    bool (*less)(void *self, const struct queued_pod *a, const struct queued_pod *b);
+    enum verdict (*pre_enqueue)(void *self, const struct pod_view *pod, uint32_t *ret_reason);
     const struct wake *wakes;
     unsigned n_wakes;
 
@@ -134,9 +125,7 @@ struct plugin {
      * runs for every pod, so no kept result depends on this, but unschedulable
      * pods that are treated as one group must agree in it.
      */
-    bool (*sign_prefilter)(void *self,
-                           const struct pod_view *pod,
-                           struct strbuf *out);
+    bool (*sign_prefilter)(void *self, const struct pod_view *pod, struct strbuf *out);
 
     /* Appends what its hints depend on in the pod, so that an event runs the
      * hint once for equal unschedulable pods; false: the hint runs for this pod
@@ -144,9 +133,7 @@ struct plugin {
      * nothing in the pod, but if the plugin depends on others, this is unknown
      * and the hint runs for each pod.
      */
-    bool (*sign_hints)(void *self,
-                       const struct pod_view *pod,
-                       struct strbuf *out);
+    bool (*sign_hints)(void *self, const struct pod_view *pod, struct strbuf *out);
 
     /* Finding a node. `depends_on_others`: its answer for a node also depends
      * on pods of other nodes, so it is not kept between cycles.
@@ -162,26 +149,15 @@ struct plugin {
      */
     bool depends_on_time;
     bool filters_room;
-    enum verdict (*prefilter)(void *self,
-                              struct cycle *c,
-                              struct prefilter_result *ret_result,
+    enum verdict (*prefilter)(void *self, struct cycle *c, struct prefilter_result *ret_result,
                               uint32_t *ret_reason);
-    void (*add_pod)(void *self,
-                    struct cycle *c,
-                    const struct pod_view *other,
+    void (*add_pod)(void *self, struct cycle *c, const struct pod_view *other,
                     struct node_view *node);
-    void (*remove_pod)(void *self,
-                       struct cycle *c,
-                       const struct pod_view *other,
+    void (*remove_pod)(void *self, struct cycle *c, const struct pod_view *other,
                        const struct node_view *node);
-    void (*filter)(void *self,
-                   const struct cycle *c,
-                   const struct node_view *const *nodes,
-                   unsigned count,
-                   struct answer *answers);
-    enum verdict (*filter_one)(void *self,
-                               const struct cycle *c,
-                               const struct node_view *node,
+    void (*filter)(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                   unsigned count, struct answer *answers);
+    enum verdict (*filter_one)(void *self, const struct cycle *c, const struct node_view *node,
                                uint32_t *ret_reason);
 
     /* For a plugin that depends on time: the nodes that its filter would reject
@@ -189,69 +165,41 @@ struct plugin {
      * borrowed until the next change; NULL: no node. False: the filter must
      * run.
      */
-    bool (*rejected_nodes)(void *self,
-                           const struct cycle *c,
-                           const struct node_set **ret_nodes,
+    bool (*rejected_nodes)(void *self, const struct cycle *c, const struct node_set **ret_nodes,
                            uint32_t *ret_reason);
     /* WAIT: the pod is tried again when the result is there. */
-    enum verdict (*postfilter)(void *self,
-                               struct cycle *c,
-                               const struct diagnosis *diagnosis,
-                               const char **ret_nominated_node,
-                               struct strbuf *message);
+    enum verdict (*postfilter)(void *self, struct cycle *c, const struct diagnosis *diagnosis,
+                               const char **ret_nominated_node, struct strbuf *message);
 
     /* Choosing a node. Score and normalize get the nodes that prescore got, in
      * the same order, except for plugins whose answers are kept between cycles.
      */
-    enum verdict (*prescore)(void *self,
-                             struct cycle *c,
-                             const struct node_view *const *nodes,
+    enum verdict (*prescore)(void *self, struct cycle *c, const struct node_view *const *nodes,
                              unsigned count);
-    void (*score)(void *self,
-                  const struct cycle *c,
-                  const struct node_view *const *nodes,
-                  unsigned count,
-                  int64_t *scores);
-    int64_t (*score_one)(void *self,
-                         const struct cycle *c,
-                         const struct node_view *node);
+    void (*score)(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                  unsigned count, int64_t *scores);
+    int64_t (*score_one)(void *self, const struct cycle *c, const struct node_view *node);
     /* An upper bound of its raw score on any node within these bounds, and
      * never less than a node's score (a test checks this). SCORE_NOWHERE: its
      * filter rejects all such nodes. NULL: SCORE_MAX.
      */
-    int64_t (*best_score)(void *self,
-                          const struct cycle *c,
-                          const struct bounds *bounds);
+    int64_t (*best_score)(void *self, const struct cycle *c, const struct bounds *bounds);
     enum normalization normalization;
-    void (*normalize)(void *self,
-                      const struct cycle *c,
-                      const struct node_view *const *nodes,
-                      unsigned count,
-                      int64_t *scores);
+    void (*normalize)(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                      unsigned count, int64_t *scores);
 
     /* Reserving the node. Unreserve undoes reserve and is also called when
      * reserve did not run; node NULL: the node was deleted meanwhile.
      */
-    enum verdict (*reserve)(void *self,
-                            struct cycle *c,
-                            const struct node_view *node,
+    enum verdict (*reserve)(void *self, struct cycle *c, const struct node_view *node,
                             uint32_t *ret_reason);
-    void (*unreserve)(void *self,
-                      struct cycle *c,
-                      const struct node_view *node);
-    enum verdict (*permit)(void *self,
-                           struct cycle *c,
-                           const struct node_view *node,
-                           int64_t *ret_timeout_us,
-                           uint32_t *ret_reason);
+    void (*unreserve)(void *self, struct cycle *c, const struct node_view *node);
+    enum verdict (*permit)(void *self, struct cycle *c, const struct node_view *node,
+                           int64_t *ret_timeout_us, uint32_t *ret_reason);
 
     /* Binding, in the background, while other pods are scheduled. */
-    enum verdict (*prebind)(void *self,
-                            struct assignment *a,
-                            uint32_t *ret_reason);
-    enum verdict (*bind)(void *self,
-                         struct assignment *a,
-                         uint32_t *ret_reason);
+    enum verdict (*prebind)(void *self, struct assignment *a, uint32_t *ret_reason);
+    enum verdict (*bind)(void *self, struct assignment *a, uint32_t *ret_reason);
     void (*postbind)(void *self, struct assignment *a);
 
     /* Bind calls handle->bind and answers WAIT, or answers SKIP. Such a plugin
@@ -264,9 +212,7 @@ struct plugin {
      * most 2 in one NUMA node"), or nothing; with node NULL, what the pod
      * needs.
      */
-    void (*explain)(void *self,
-                    const struct cycle *c,
-                    const struct node_view *node,
+    void (*explain)(void *self, const struct cycle *c, const struct node_view *node,
                     struct strbuf *out);
 };
 

@@ -38,8 +38,7 @@ read_requests(struct pod_view *v, struct string_ids *resources)
         else if (strcmp(sum->name, "ephemeral-storage") == 0)
             v->requests.ephemeral_bytes = pod_sum_value(sum);
         else if (amounts_is_scalar(sum->name))
-            amounts_set_scalar(&v->requests,
-                               string_ids_add(resources, sum->name),
+            amounts_set_scalar(&v->requests, string_ids_add(resources, sum->name),
                                pod_sum_value(sum));
     }
     sums.count = 0;
@@ -60,8 +59,7 @@ pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod)
     for (uint32_t i = 0; i < before.count && !is_less; i++) {
         const struct pod_sum *now = pod_sums_find(&after, before.items[i].name);
 
-        is_less =
-            now == NULL || pod_sum_milli(now) < pod_sum_milli(&before.items[i]);
+        is_less = now == NULL || pod_sum_milli(now) < pod_sum_milli(&before.items[i]);
     }
     pod_sums_fini(&before);
     pod_sums_fini(&after);
@@ -72,21 +70,14 @@ pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod)
  * as long as the scheduler.
  */
 static void
-read_demand(struct pod_view *v,
-            const struct string_ids *resources,
-            struct shared_demands *demands)
+read_demand(struct pod_view *v, const struct string_ids *resources, struct shared_demands *demands)
 {
     struct demand demand;
 
-    demand_init(&demand,
-                v->pod->spec.placement,
-                v->requests.cpu_milli,
-                v->requests.memory_bytes);
+    demand_init(&demand, v->pod->spec.placement, v->requests.cpu_milli, v->requests.memory_bytes);
     for (uint32_t i = 0; i < v->requests.n_scalars; i++)
-        demand_add_resource(
-            &demand,
-            string_ids_text(resources, v->requests.scalars[i].resource),
-            v->requests.scalars[i].value);
+        demand_add_resource(&demand, string_ids_text(resources, v->requests.scalars[i].resource),
+                            v->requests.scalars[i].value);
     v->demand = shared_demands_get(demands, &demand);
 }
 
@@ -106,11 +97,8 @@ add_ports(struct pod_view *v, const struct container *c)
         if (p->host_port <= 0)
             continue;
         v->ports[v->n_ports++] = (struct host_port){
-            .ip = p->host_ip != NULL && p->host_ip[0] != '\0' ? p->host_ip
-                                                              : "0.0.0.0",
-            .protocol = p->protocol != NULL && p->protocol[0] != '\0'
-                            ? p->protocol
-                            : "TCP",
+            .ip = p->host_ip != NULL && p->host_ip[0] != '\0' ? p->host_ip : "0.0.0.0",
+            .protocol = p->protocol != NULL && p->protocol[0] != '\0' ? p->protocol : "TCP",
             .port = p->host_port,
         };
     }
@@ -145,18 +133,16 @@ read_affinity(struct pod_view *v)
 
     if (a == NULL)
         return;
-    v->has_affinity =
-        has_terms(a->pod_affinity) || has_terms(a->pod_anti_affinity);
-    v->has_required_anti_affinity = a->pod_anti_affinity != NULL
-                                    && a->pod_anti_affinity->required.count > 0;
+    v->has_affinity = has_terms(a->pod_affinity) || has_terms(a->pod_anti_affinity);
+    v->has_required_anti_affinity =
+        a->pod_anti_affinity != NULL && a->pod_anti_affinity->required.count > 0;
 }
 
 static void
 read_owner(struct pod_view *v)
 {
     const struct security_context *who = v->pod->spec.security_context;
-    const char *repels =
-        string_map_find(&v->pod->meta.annotations, ANNOTATION_REPELS);
+    const char *repels = string_map_find(&v->pod->meta.annotations, ANNOTATION_REPELS);
 
     v->owner = who != NULL && who->run_as_user != NULL ? *who->run_as_user : -1;
     v->repels_all = repels != NULL && strcmp(repels, REPELS_ALL) == 0;
@@ -177,10 +163,8 @@ static void
 read_order(struct pod_view *v)
 {
     const struct meta *meta = &v->pod->meta;
-    const char *eligible =
-        string_map_find(&meta->annotations, ANNOTATION_ELIGIBLE_AT);
-    const char *deadline =
-        string_map_find(&meta->annotations, ANNOTATION_DEADLINE);
+    const char *eligible = string_map_find(&meta->annotations, ANNOTATION_ELIGIBLE_AT);
+    const char *deadline = string_map_find(&meta->annotations, ANNOTATION_DEADLINE);
 
     if (eligible == NULL || time_parse(eligible, &v->eligible_at_us) < 0)
         v->eligible_at_us = meta->created_at_us;
@@ -197,8 +181,7 @@ pod_view_new(const struct object *object, struct string_ids *resources)
 }
 
 struct pod_view *
-pod_view_new_sharing(const struct object *object,
-                     struct string_ids *resources,
+pod_view_new_sharing(const struct object *object, struct string_ids *resources,
                      struct shared_demands *demands)
 {
     struct pod_view *v = xnew(struct pod_view);
@@ -217,8 +200,7 @@ pod_view_new_sharing(const struct object *object,
     read_owner(v);
     read_order(v);
     v->is_to_yield = pod_find_yield(v->pod) != NULL;
-    v->has_yielded = v->is_to_yield && pod_has_yielded(v->pod)
-                     && v->pod->status.allocation != NULL
+    v->has_yielded = v->is_to_yield && pod_has_yielded(v->pod) && v->pod->status.allocation != NULL
                      && v->pod->status.allocation->cpus != NULL;
     return v;
 }
@@ -262,8 +244,7 @@ pod_view_is_same(const struct pod_view *a, const struct pod_view *b)
 {
     if (a->uid != NULL && b->uid != NULL)
         return strcmp(a->uid, b->uid) == 0;
-    return strcmp(a->name, b->name) == 0
-           && strcmp(a->namespace, b->namespace) == 0;
+    return strcmp(a->name, b->name) == 0 && strcmp(a->namespace, b->namespace) == 0;
 }
 
 bool
@@ -274,9 +255,7 @@ pod_view_is_of(const struct pod_view *view, const struct object *object)
     if (view->uid != NULL && meta->uid != NULL)
         return strcmp(view->uid, meta->uid) == 0;
     return strcmp(view->name, meta->name) == 0
-           && strcmp(view->namespace,
-                     meta->namespace != NULL ? meta->namespace : "")
-                  == 0;
+           && strcmp(view->namespace, meta->namespace != NULL ? meta->namespace : "") == 0;
 }
 
 bool
@@ -287,8 +266,7 @@ pod_view_is_in_time(const struct pod_view *view, int64_t start_us)
 
     if (view->deadline_us == 0)
         return true;
-    if (limit_s != NULL
-        && __builtin_mul_overflow(*limit_s, INT64_C(1000000), &limit_us))
+    if (limit_s != NULL && __builtin_mul_overflow(*limit_s, INT64_C(1000000), &limit_us))
         return false;
     return start_us <= view->deadline_us - limit_us;
 }
@@ -314,8 +292,7 @@ find_end(const struct pod *pod, int64_t now_us)
         began_us = state.started_at_us;
     if (began_us == 0)
         began_us = now_us;
-    return began_us + *pod->spec.active_deadline_seconds * 1000000
-           + pod->status.frozen_us;
+    return began_us + *pod->spec.active_deadline_seconds * 1000000 + pod->status.frozen_us;
 }
 
 /* The end of a frozen pod by its limit. While pods that use its cores still
@@ -334,8 +311,7 @@ find_end_after_others(const struct pod_view *view, int64_t now_us)
         return end_us;
     if (!view->has_yielded || view->free_at_us == 0)
         return 0;
-    return view->free_at_us > now_us ? end_us + view->free_at_us - now_us
-                                     : end_us;
+    return view->free_at_us > now_us ? end_us + view->free_at_us - now_us : end_us;
 }
 
 int64_t

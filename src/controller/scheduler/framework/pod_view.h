@@ -81,13 +81,10 @@ struct pod_view {
 
 /* Life. Sharing: views with the same requests share one demand. */
 void pod_view_unref(struct pod_view *view);
-struct pod_view *pod_view_new(const struct object *object,
-                              struct string_ids *resources)
+struct pod_view *pod_view_new(const struct object *object, struct string_ids *resources)
     OWNED_BY(pod_view_unref);
-struct pod_view *pod_view_new_sharing(const struct object *object,
-                                      struct string_ids *resources,
-                                      struct shared_demands *demands)
-    OWNED_BY(pod_view_unref);
+struct pod_view *pod_view_new_sharing(const struct object *object, struct string_ids *resources,
+                                      struct shared_demands *demands) OWNED_BY(pod_view_unref);
 struct pod_view *pod_view_ref(struct pod_view *view);
 DEFINE_CLEANUP(struct pod_view, pod_view_unref)
 

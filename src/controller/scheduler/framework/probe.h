@@ -16,16 +16,10 @@
 
 struct probe {
     bool is_on; /* in this cycle */
-    void (*took)(void *context,
-                 const char *plugin,
-                 enum point point,
-                 enum verdict verdict,
+    void (*took)(void *context, const char *plugin, enum point point, enum verdict verdict,
                  int64_t took_us);
     /* Called for every hint; or NULL. */
-    void (*hint_took)(void *context,
-                      const char *plugin,
-                      const char *event,
-                      bool is_helping,
+    void (*hint_took)(void *context, const char *plugin, const char *event, bool is_helping,
                       int64_t took_us);
     void *context;
 };
@@ -34,22 +28,14 @@ struct probe {
 static inline int64_t
 probe_begin(const struct handle *handle)
 {
-    return handle->probe != NULL && handle->probe->is_on
-               ? clock_monotonic_us(handle->clock)
-               : -1;
+    return handle->probe != NULL && handle->probe->is_on ? clock_monotonic_us(handle->clock) : -1;
 }
 
 static inline void
-probe_end(const struct handle *handle,
-          const char *plugin,
-          enum point point,
-          enum verdict verdict,
+probe_end(const struct handle *handle, const char *plugin, enum point point, enum verdict verdict,
           int64_t began_us)
 {
     if (began_us >= 0)
-        handle->probe->took(handle->probe->context,
-                            plugin,
-                            point,
-                            verdict,
+        handle->probe->took(handle->probe->context, plugin, point, verdict,
                             clock_monotonic_us(handle->clock) - began_us);
 }

@@ -12,9 +12,7 @@
 #include "lib/base/error.h"
 
 static int
-add_entry(struct profile *p,
-          const struct profile_plugin *given,
-          struct error *err)
+add_entry(struct profile *p, const struct profile_plugin *given, struct error *err)
 {
     struct profile_entry *e = &p->entries[p->n_entries];
     int r;
@@ -25,10 +23,7 @@ add_entry(struct profile *p,
     if (given->plugin->make != NULL) {
         r = given->plugin->make(p->handle, given->args, &e->self, err);
         if (r < 0)
-            return error_wrap(err,
-                              r,
-                              "profile '%s': plugin '%s'",
-                              p->scheduler_name,
+            return error_wrap(err, r, "profile '%s': plugin '%s'", p->scheduler_name,
                               given->plugin->name);
     }
     p->n_entries++;
@@ -64,23 +59,16 @@ set_of(const struct profile *p, enum point point)
  * be enabled.
  */
 static int
-check_prepared(const struct profile *p,
-               enum point before,
-               enum point after,
-               struct error *err)
+check_prepared(const struct profile *p, enum point before, enum point after, struct error *err)
 {
     plugin_set unprepared = set_of(p, after) & ~set_of(p, before);
 
     for (unsigned i = 0; i < p->n_entries; i++)
-        if ((unprepared & PLUGIN_BIT(i)) != 0
-            && plugin_has_point(p->entries[i].plugin, before))
-            return error_set(err,
-                             -EINVAL,
+        if ((unprepared & PLUGIN_BIT(i)) != 0 && plugin_has_point(p->entries[i].plugin, before))
+            return error_set(err, -EINVAL,
                              "profile '%s': plugin '%s' cannot take part in "
                              "%s without %s; disable both or neither",
-                             p->scheduler_name,
-                             p->entries[i].plugin->name,
-                             point_name(after),
+                             p->scheduler_name, p->entries[i].plugin->name, point_name(after),
                              point_name(before));
     return 0;
 }
@@ -107,16 +95,14 @@ find_others(struct profile *p)
     p->others_filter_last = true;
     profile_foreach(at, p, POINT_FILTER)
     {
-        if (((p->others | p->timed) & PLUGIN_BIT(at)) == 0
-            && (seen & (p->others | p->timed)) != 0)
+        if (((p->others | p->timed) & PLUGIN_BIT(at)) == 0 && (seen & (p->others | p->timed)) != 0)
             p->others_filter_last = false;
         seen |= PLUGIN_BIT(at);
     }
 }
 
 int
-profile_new(const struct profile_settings *settings,
-            struct profile **ret_profile,
+profile_new(const struct profile_settings *settings, struct profile **ret_profile,
             struct error *err)
 {
     CLEANUP(profile_freep) struct profile *p = xnew(struct profile);
@@ -126,10 +112,7 @@ profile_new(const struct profile_settings *settings,
     p->handle = settings->handle;
     p->evaluations = xcalloc(POINTS, sizeof(*p->evaluations));
     if (settings->n_plugins > PROFILE_MAX_PLUGINS)
-        return error_set(err,
-                         -E2BIG,
-                         "profile '%s': more than %d plugins",
-                         p->scheduler_name,
+        return error_set(err, -E2BIG, "profile '%s': more than %d plugins", p->scheduler_name,
                          PROFILE_MAX_PLUGINS);
     for (unsigned i = 0; i < settings->n_plugins; i++) {
         int r = add_entry(p, &settings->plugins[i], err);
@@ -172,14 +155,10 @@ profile_find(const struct profile *p, const char *plugin_name)
 }
 
 bool
-profile_less(const struct profile *p,
-             const struct queued_pod *a,
-             const struct queued_pod *b)
+profile_less(const struct profile *p, const struct queued_pod *a, const struct queued_pod *b)
 {
-    profile_foreach(i, p, POINT_QUEUE_SORT) return p->entries[i].plugin->less(
-        p->entries[i].self,
-        a,
-        b);
+    profile_foreach(i, p, POINT_QUEUE_SORT) return p->entries[i].plugin->less(p->entries[i].self, a,
+                                                                              b);
     return false;
 }
 
@@ -243,25 +222,15 @@ narrow(struct prefilter_result *all, struct prefilter_result *one)
 }
 
 static void
-note_run(const struct profile *p,
-         unsigned plugin,
-         enum point point,
-         unsigned count,
-         enum verdict verdict,
-         int64_t began_us)
+note_run(const struct profile *p, unsigned plugin, enum point point, unsigned count,
+         enum verdict verdict, int64_t began_us)
 {
     p->evaluations[point][plugin] += count;
-    probe_end(p->handle,
-              p->entries[plugin].plugin->name,
-              point,
-              verdict,
-              began_us);
+    probe_end(p->handle, p->entries[plugin].plugin->name, point, verdict, began_us);
 }
 
 struct answer
-profile_prefilter(const struct profile *p,
-                  struct cycle *c,
-                  struct prefilter_result *ret_result,
+profile_prefilter(const struct profile *p, struct cycle *c, struct prefilter_result *ret_result,
                   plugin_set *ret_narrowers)
 {
     *ret_result = (struct prefilter_result){0};
@@ -291,30 +260,21 @@ profile_prefilter(const struct profile *p,
 }
 
 void
-profile_add_pod(const struct profile *p,
-                struct cycle *c,
-                const struct pod_view *other,
+profile_add_pod(const struct profile *p, struct cycle *c, const struct pod_view *other,
                 struct node_view *node)
 {
-    profile_foreach(i,
-                    p,
-                    POINT_PREFILTER) if (p->entries[i].plugin->add_pod != NULL
-                                         && (c->skipped_filters & PLUGIN_BIT(i))
-                                                == 0) p->entries[i]
-        .plugin->add_pod(p->entries[i].self, c, other, node);
+    profile_foreach(i, p, POINT_PREFILTER) if (p->entries[i].plugin->add_pod != NULL
+                                               && (c->skipped_filters & PLUGIN_BIT(i)) == 0)
+        p->entries[i]
+            .plugin->add_pod(p->entries[i].self, c, other, node);
 }
 
 void
-profile_remove_pod(const struct profile *p,
-                   struct cycle *c,
-                   const struct pod_view *other,
+profile_remove_pod(const struct profile *p, struct cycle *c, const struct pod_view *other,
                    const struct node_view *node)
 {
-    profile_foreach(
-        i,
-        p,
-        POINT_PREFILTER) if (p->entries[i].plugin->remove_pod != NULL
-                             && (c->skipped_filters & PLUGIN_BIT(i)) == 0)
+    profile_foreach(i, p, POINT_PREFILTER) if (p->entries[i].plugin->remove_pod != NULL
+                                               && (c->skipped_filters & PLUGIN_BIT(i)) == 0)
         p->entries[i]
             .plugin->remove_pod(p->entries[i].self, c, other, node);
 }
@@ -322,33 +282,24 @@ profile_remove_pod(const struct profile *p,
 #define FILTER_BATCH 256u
 
 static void
-run_filter(const struct profile_entry *e,
-           const struct cycle *c,
-           const struct node_view *const *nodes,
-           unsigned count,
-           struct answer *answers)
+run_filter(const struct profile_entry *e, const struct cycle *c,
+           const struct node_view *const *nodes, unsigned count, struct answer *answers)
 {
     if (e->plugin->filter != NULL) {
         e->plugin->filter(e->self, c, nodes, count, answers);
         return;
     }
     for (unsigned i = 0; i < count; i++)
-        answers[i].verdict = (uint8_t)e->plugin->filter_one(e->self,
-                                                            c,
-                                                            nodes[i],
-                                                            &answers[i].reason);
+        answers[i].verdict =
+            (uint8_t)e->plugin->filter_one(e->self, c, nodes[i], &answers[i].reason);
 }
 
 /* Runs one plugin after the other over the nodes that are left, so that each
  * plugin handles a batch in one tight loop.
  */
 static void
-filter_batch(const struct profile *p,
-             plugin_set among,
-             const struct cycle *c,
-             const struct node_view *const *nodes,
-             unsigned count,
-             struct answer *answers)
+filter_batch(const struct profile *p, plugin_set among, const struct cycle *c,
+             const struct node_view *const *nodes, unsigned count, struct answer *answers)
 {
     const struct node_view *left[FILTER_BATCH];
     struct answer given[FILTER_BATCH];
@@ -386,12 +337,8 @@ filter_batch(const struct profile *p,
 }
 
 void
-profile_filter(const struct profile *p,
-               plugin_set among,
-               const struct cycle *c,
-               const struct node_view *const *nodes,
-               unsigned count,
-               struct answer *answers)
+profile_filter(const struct profile *p, plugin_set among, const struct cycle *c,
+               const struct node_view *const *nodes, unsigned count, struct answer *answers)
 {
     among &= p->filters & ~c->skipped_filters;
     for (unsigned at = 0; at < count; at += FILTER_BATCH) {
@@ -411,9 +358,7 @@ profile_has_nominated(const struct cycle *c, const struct node_view *node)
 }
 
 static struct answer
-filter_with_nominated(const struct profile *p,
-                      const struct cycle *c,
-                      struct node_view *node)
+filter_with_nominated(const struct profile *p, const struct cycle *c, struct node_view *node)
 {
     const struct node_view *one = node;
     struct cycle copy;
@@ -437,9 +382,7 @@ filter_with_nominated(const struct profile *p,
 }
 
 struct answer
-profile_filter_nominated(const struct profile *p,
-                         const struct cycle *c,
-                         struct node_view *node)
+profile_filter_nominated(const struct profile *p, const struct cycle *c, struct node_view *node)
 {
     const struct node_view *one = node;
     struct answer answer;
@@ -454,11 +397,8 @@ profile_filter_nominated(const struct profile *p,
 }
 
 enum verdict
-profile_postfilter(const struct profile *p,
-                   struct cycle *c,
-                   const struct diagnosis *diagnosis,
-                   const char **ret_nominated_node,
-                   struct strbuf *message)
+profile_postfilter(const struct profile *p, struct cycle *c, const struct diagnosis *diagnosis,
+                   const char **ret_nominated_node, struct strbuf *message)
 {
     enum verdict verdict = VERDICT_REJECT;
 
@@ -467,11 +407,7 @@ profile_postfilter(const struct profile *p,
         const struct profile_entry *e = &p->entries[i];
         int64_t began_us = probe_begin(p->handle);
 
-        verdict = e->plugin->postfilter(e->self,
-                                        c,
-                                        diagnosis,
-                                        ret_nominated_node,
-                                        message);
+        verdict = e->plugin->postfilter(e->self, c, diagnosis, ret_nominated_node, message);
         note_run(p, i, POINT_POSTFILTER, 1, verdict, began_us);
         if (verdict != VERDICT_REJECT)
             return verdict;
@@ -480,11 +416,8 @@ profile_postfilter(const struct profile *p,
 }
 
 void
-profile_prescore(const struct profile *p,
-                 plugin_set among,
-                 struct cycle *c,
-                 const struct node_view *const *nodes,
-                 unsigned count)
+profile_prescore(const struct profile *p, plugin_set among, struct cycle *c,
+                 const struct node_view *const *nodes, unsigned count)
 {
     c->skipped_scores &= ~among;
     profile_foreach(i, p, POINT_PRESCORE)
@@ -504,12 +437,8 @@ profile_prescore(const struct profile *p,
 }
 
 void
-profile_score(const struct profile *p,
-              unsigned plugin,
-              const struct cycle *c,
-              const struct node_view *const *nodes,
-              unsigned count,
-              int64_t *scores)
+profile_score(const struct profile *p, unsigned plugin, const struct cycle *c,
+              const struct node_view *const *nodes, unsigned count, int64_t *scores)
 {
     const struct profile_entry *e = &p->entries[plugin];
     int64_t began_us = probe_begin(p->handle);
@@ -532,12 +461,8 @@ normalize_one(int64_t score, int64_t most, bool reversed)
 }
 
 void
-profile_normalize(const struct profile *p,
-                  unsigned plugin,
-                  const struct cycle *c,
-                  const struct node_view *const *nodes,
-                  unsigned count,
-                  int64_t *scores)
+profile_normalize(const struct profile *p, unsigned plugin, const struct cycle *c,
+                  const struct node_view *const *nodes, unsigned count, int64_t *scores)
 {
     const struct profile_entry *e = &p->entries[plugin];
     enum normalization how = e->plugin->normalization;
@@ -555,9 +480,7 @@ profile_normalize(const struct profile *p,
 }
 
 struct answer
-profile_reserve(const struct profile *p,
-                struct cycle *c,
-                const struct node_view *node)
+profile_reserve(const struct profile *p, struct cycle *c, const struct node_view *node)
 {
     profile_foreach(i, p, POINT_RESERVE)
     {
@@ -577,9 +500,7 @@ profile_reserve(const struct profile *p,
 }
 
 void
-profile_unreserve(const struct profile *p,
-                  struct cycle *c,
-                  const struct node_view *node)
+profile_unreserve(const struct profile *p, struct cycle *c, const struct node_view *node)
 {
     const struct point_order *order = &p->orders[POINT_RESERVE];
 

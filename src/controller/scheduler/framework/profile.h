@@ -82,125 +82,86 @@ struct profile {
  * filter or score is enabled for a plugin without the point that prepares it.
  */
 void profile_free(struct profile *p);
-int profile_new(const struct profile_settings *settings,
-                struct profile **ret_profile,
+int profile_new(const struct profile_settings *settings, struct profile **ret_profile,
                 struct error *err);
 DEFINE_CLEANUP(struct profile, profile_free)
 
 /* Iterates over the plugins of a point: `at` is the plugin's index, its bit in
  * sets.
  */
-#define profile_foreach(at, p, point)                         \
-    for (unsigned at##_turn = 0, at;                          \
-         at##_turn < (p)->orders[point].count                 \
-         && (at = (p)->orders[point].items[at##_turn], true); \
+#define profile_foreach(at, p, point)                                                              \
+    for (unsigned at##_turn = 0, at;                                                               \
+         at##_turn < (p)->orders[point].count && (at = (p)->orders[point].items[at##_turn], true); \
          at##_turn++)
 
 /* The index of the plugin of that name, or PLUGIN_NONE. */
 unsigned profile_find(const struct profile *p, const char *plugin_name);
 
 /* Queue points */
-bool profile_less(const struct profile *p,
-                  const struct queued_pod *a,
-                  const struct queued_pod *b);
+bool profile_less(const struct profile *p, const struct queued_pod *a, const struct queued_pod *b);
 bool profile_is_ranked(const struct profile *p);
-struct answer profile_pre_enqueue(const struct profile *p,
-                                  const struct pod_view *pod);
+struct answer profile_pre_enqueue(const struct profile *p, const struct pod_view *pod);
 
 /* The pod's signature, computed once; SIGNATURE_NONE: it cannot share results.
  */
-uint32_t profile_sign(const struct profile *p,
-                      struct pod_view *pod,
-                      struct string_ids *signatures);
+uint32_t profile_sign(const struct profile *p, struct pod_view *pod, struct string_ids *signatures);
 
 /* The signature by which unschedulable pods are grouped: the pod's signature,
  * plus what time-dependent plugins and prefilters depend on, plus its rank (0:
  * none).
  */
-uint32_t profile_sign_timed(const struct profile *p,
-                            const struct pod_view *pod,
-                            uint32_t signature,
-                            uint32_t rank,
-                            struct string_ids *signatures);
+uint32_t profile_sign_timed(const struct profile *p, const struct pod_view *pod, uint32_t signature,
+                            uint32_t rank, struct string_ids *signatures);
 
 /* A number for everything in the pod that the hints of those plugins depend on,
  * or SIGNATURE_NONE.
  */
-uint32_t profile_sign_hints(const struct profile *p,
-                            const struct pod_view *pod,
-                            plugin_set rejectors,
-                            struct string_ids *signatures);
+uint32_t profile_sign_hints(const struct profile *p, const struct pod_view *pod,
+                            plugin_set rejectors, struct string_ids *signatures);
 
 /* Finding a node. Prefilter returns OK, or the first answer that is not OK. The
  * result has the nodes that all plugins named; `ret_narrowers` are the plugins
  * that named any.
  */
-struct answer profile_prefilter(const struct profile *p,
-                                struct cycle *c,
-                                struct prefilter_result *ret_result,
-                                plugin_set *ret_narrowers);
-void profile_add_pod(const struct profile *p,
-                     struct cycle *c,
-                     const struct pod_view *other,
+struct answer profile_prefilter(const struct profile *p, struct cycle *c,
+                                struct prefilter_result *ret_result, plugin_set *ret_narrowers);
+void profile_add_pod(const struct profile *p, struct cycle *c, const struct pod_view *other,
                      struct node_view *node);
-void profile_remove_pod(const struct profile *p,
-                        struct cycle *c,
-                        const struct pod_view *other,
+void profile_remove_pod(const struct profile *p, struct cycle *c, const struct pod_view *other,
                         const struct node_view *node);
 
 /* Answers OK for a node, or the answer of the first plugin of the set that
  * rejects it.
  */
-void profile_filter(const struct profile *p,
-                    plugin_set among,
-                    const struct cycle *c,
-                    const struct node_view *const *nodes,
-                    unsigned count,
-                    struct answer *answers);
+void profile_filter(const struct profile *p, plugin_set among, const struct cycle *c,
+                    const struct node_view *const *nodes, unsigned count, struct answer *answers);
 
 /* Filters one node with the nominated pods of equal or higher priority on it,
  * then without them: it must pass both. The pods are added within a journal, so
  * the node is unchanged afterwards.
  */
-struct answer profile_filter_nominated(const struct profile *p,
-                                       const struct cycle *c,
+struct answer profile_filter_nominated(const struct profile *p, const struct cycle *c,
                                        struct node_view *node);
 bool profile_has_nominated(const struct cycle *c, const struct node_view *node);
-enum verdict profile_postfilter(const struct profile *p,
-                                struct cycle *c,
-                                const struct diagnosis *diagnosis,
-                                const char **ret_nominated_node,
+enum verdict profile_postfilter(const struct profile *p, struct cycle *c,
+                                const struct diagnosis *diagnosis, const char **ret_nominated_node,
                                 struct strbuf *message);
 
 /* Choosing a node. Prescore runs the plugins of the set and marks those that
  * answer SKIP. Score gives the raw scores of one plugin; normalize turns them
  * into 0 to 100.
  */
-void profile_prescore(const struct profile *p,
-                      plugin_set among,
-                      struct cycle *c,
-                      const struct node_view *const *nodes,
-                      unsigned count);
-void profile_score(const struct profile *p,
-                   unsigned plugin,
-                   const struct cycle *c,
-                   const struct node_view *const *nodes,
-                   unsigned count,
-                   int64_t *scores);
-void profile_normalize(const struct profile *p,
-                       unsigned plugin,
-                       const struct cycle *c,
-                       const struct node_view *const *nodes,
-                       unsigned count,
-                       int64_t *scores);
+void profile_prescore(const struct profile *p, plugin_set among, struct cycle *c,
+                      const struct node_view *const *nodes, unsigned count);
+void profile_score(const struct profile *p, unsigned plugin, const struct cycle *c,
+                   const struct node_view *const *nodes, unsigned count, int64_t *scores);
+void profile_normalize(const struct profile *p, unsigned plugin, const struct cycle *c,
+                       const struct node_view *const *nodes, unsigned count, int64_t *scores);
 
 /* Normalizes one score as upstream's DefaultNormalizeScore does. */
 int64_t normalize_one(int64_t score, int64_t most, bool reversed);
 
 /* Reserving the node. Unreserve runs in the reverse order. */
-struct answer profile_reserve(const struct profile *p,
-                              struct cycle *c,
+struct answer profile_reserve(const struct profile *p, struct cycle *c,
                               const struct node_view *node);
-void profile_unreserve(const struct profile *p,
-                       struct cycle *c,
-                       const struct node_view *node);
+void profile_unreserve(const struct profile *p, struct cycle *c, const struct node_view *node);

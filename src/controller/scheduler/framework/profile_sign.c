@@ -7,9 +7,7 @@
 #include "lib/base/strbuf.h"
 
 uint32_t
-profile_sign(const struct profile *p,
-             struct pod_view *pod,
-             struct string_ids *signatures)
+profile_sign(const struct profile *p, struct pod_view *pod, struct string_ids *signatures)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     bool is_signed = true;
@@ -25,22 +23,17 @@ profile_sign(const struct profile *p,
             is_signed = e->plugin->sign(e->self, pod, &text);
     }
     pod->has_signature = true;
-    pod->signature =
-        is_signed ? string_ids_add(signatures, text.text) : SIGNATURE_NONE;
+    pod->signature = is_signed ? string_ids_add(signatures, text.text) : SIGNATURE_NONE;
     return pod->signature;
 }
 
 uint32_t
-profile_sign_timed(const struct profile *p,
-                   const struct pod_view *pod,
-                   uint32_t signature,
-                   uint32_t rank,
-                   struct string_ids *signatures)
+profile_sign_timed(const struct profile *p, const struct pod_view *pod, uint32_t signature,
+                   uint32_t rank, struct string_ids *signatures)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (((p->timed | p->prefilter_signers) == 0 && rank == 0)
-        || signature == SIGNATURE_NONE)
+    if (((p->timed | p->prefilter_signers) == 0 && rank == 0) || signature == SIGNATURE_NONE)
         return signature;
     strbuf_add_text(&text, "timed ");
     strbuf_add_int(&text, signature);
@@ -55,17 +48,14 @@ profile_sign_timed(const struct profile *p,
         if ((p->timed & PLUGIN_BIT(i)) != 0 && e->plugin->sign != NULL
             && !e->plugin->sign(e->self, pod, &text))
             return SIGNATURE_NONE;
-        if (e->plugin->sign_prefilter != NULL
-            && !e->plugin->sign_prefilter(e->self, pod, &text))
+        if (e->plugin->sign_prefilter != NULL && !e->plugin->sign_prefilter(e->self, pod, &text))
             return SIGNATURE_NONE;
     }
     return string_ids_add(signatures, text.text);
 }
 
 static bool
-sign_hints(const struct profile_entry *e,
-           const struct pod_view *pod,
-           struct strbuf *out)
+sign_hints(const struct profile_entry *e, const struct pod_view *pod, struct strbuf *out)
 {
     const struct plugin *plugin = e->plugin;
 
@@ -77,19 +67,14 @@ sign_hints(const struct profile_entry *e,
 }
 
 uint32_t
-profile_sign_hints(const struct profile *p,
-                   const struct pod_view *pod,
-                   plugin_set rejectors,
+profile_sign_hints(const struct profile *p, const struct pod_view *pod, plugin_set rejectors,
                    struct string_ids *signatures)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     if (rejectors == 0 || rejectors >= PLUGIN_BIT(p->n_entries))
         return SIGNATURE_NONE;
-    strbuf_printf(&text,
-                  "hints %s %llx",
-                  p->scheduler_name,
-                  (unsigned long long)rejectors);
+    strbuf_printf(&text, "hints %s %llx", p->scheduler_name, (unsigned long long)rejectors);
     for (unsigned i = 0; i < p->n_entries; i++) {
         if ((rejectors & PLUGIN_BIT(i)) == 0)
             continue;

@@ -28,11 +28,8 @@ proposals_take(struct proposals *to, struct proposals *from)
 }
 
 void
-proposals_add(struct proposals *p,
-              const char *node_name,
-              struct pod_view *const *pods,
-              unsigned count,
-              unsigned violations)
+proposals_add(struct proposals *p, const char *node_name, struct pod_view *const *pods,
+              unsigned count, unsigned violations)
 {
     struct proposal one = {
         .node_name = xstrdup(node_name),

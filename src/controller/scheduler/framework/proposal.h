@@ -28,12 +28,8 @@ struct proposals {
 void proposals_fini(struct proposals *p);
 void proposals_take(struct proposals *to, struct proposals *from);
 
-void proposals_add(struct proposals *p,
-                   const char *node_name,
-                   struct pod_view *const *pods,
-                   unsigned count,
-                   unsigned violations);
+void proposals_add(struct proposals *p, const char *node_name, struct pod_view *const *pods,
+                   unsigned count, unsigned violations);
 
 /* The proposal for that node, or NULL. */
-const struct proposal *proposals_find(const struct proposals *p,
-                                      const char *node_name);
+const struct proposal *proposals_find(const struct proposals *p, const char *node_name);

@@ -16,9 +16,7 @@ snapshot_find(const struct snapshot *s, const char *name)
 }
 
 unsigned
-snapshot_claim_users(const struct snapshot *s,
-                     const char *namespace,
-                     const char *name)
+snapshot_claim_users(const struct snapshot *s, const char *namespace, const char *name)
 {
     char key[OBJECT_KEY_SIZE];
 
@@ -33,8 +31,7 @@ snapshot_changed(const struct snapshot *s, uint64_t generation, unsigned most)
 
     list_foreach(link, s->recent)
     {
-        const struct node_view *v =
-            container_of(link, struct node_view, recent);
+        const struct node_view *v = container_of(link, struct node_view, recent);
 
         if (v->generation <= generation || changed == most)
             break;

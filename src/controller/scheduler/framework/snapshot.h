@@ -36,11 +36,8 @@ struct snapshot {
 struct node_view *snapshot_find(const struct snapshot *s, const char *name);
 
 /* The number of pods on nodes that use a PersistentVolumeClaim. */
-unsigned snapshot_claim_users(const struct snapshot *s,
-                              const char *namespace,
-                              const char *name);
+unsigned snapshot_claim_users(const struct snapshot *s, const char *namespace, const char *name);
 
 /* The number of nodes that changed after that generation, counted up to `most`.
  */
-unsigned
-snapshot_changed(const struct snapshot *s, uint64_t generation, unsigned most);
+unsigned snapshot_changed(const struct snapshot *s, uint64_t generation, unsigned most);

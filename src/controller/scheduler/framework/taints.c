@@ -14,8 +14,7 @@ text_of(const char *text)
 }
 
 bool
-toleration_covers(const struct toleration *toleration,
-                  const struct taint *taint)
+toleration_covers(const struct toleration *toleration, const struct taint *taint)
 {
     const char *effect = text_of(toleration->effect);
     const char *key = text_of(toleration->key);
@@ -42,15 +41,13 @@ taint_is_tolerated(const struct taint *taint, const struct pod_spec *pod)
 }
 
 const struct taint *
-taints_find_untolerated(const struct node_spec *node,
-                        const struct pod_spec *pod)
+taints_find_untolerated(const struct node_spec *node, const struct pod_spec *pod)
 {
     for (unsigned i = 0; i < node->taints.count; i++) {
         const struct taint *taint = &node->taints.items[i];
         const char *effect = text_of(taint->effect);
 
-        if (strcmp(effect, "NoSchedule") != 0
-            && strcmp(effect, "NoExecute") != 0)
+        if (strcmp(effect, "NoSchedule") != 0 && strcmp(effect, "NoExecute") != 0)
             continue;
         if (!taint_is_tolerated(taint, pod))
             return taint;
@@ -74,8 +71,7 @@ taints_equal(const struct node_spec *a, const struct node_spec *b)
         const struct taint *tb = &b->taints.items[i];
 
         if (!same_text(ta->key, tb->key) || !same_text(ta->value, tb->value)
-            || !same_text(ta->effect, tb->effect)
-            || ta->added_at_us != tb->added_at_us)
+            || !same_text(ta->effect, tb->effect) || ta->added_at_us != tb->added_at_us)
             return false;
     }
     return true;

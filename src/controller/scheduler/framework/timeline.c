@@ -42,9 +42,7 @@ timeline_free(struct timeline *t)
 }
 
 struct reservation *
-reservation_new(const char *key,
-                const struct queued_pod *queued,
-                struct pod_view *const *members,
+reservation_new(const char *key, const struct queued_pod *queued, struct pod_view *const *members,
                 unsigned count)
 {
     struct reservation *r = xnew(struct reservation);
@@ -95,17 +93,14 @@ take_place(struct reserved_place *place)
 }
 
 void
-timeline_place(struct reservation *r,
-               struct node_view *const *nodes,
-               const bool *are_free,
+timeline_place(struct reservation *r, struct node_view *const *nodes, const bool *are_free,
                int64_t from_us)
 {
     int64_t limit_us = timeline_limit_us(r->members[0]);
 
     timeline_unplace(r);
     r->from_us = from_us;
-    r->until_us =
-        limit_us < INT64_MAX - from_us ? from_us + limit_us : INT64_MAX;
+    r->until_us = limit_us < INT64_MAX - from_us ? from_us + limit_us : INT64_MAX;
     r->places = xnew_array(struct reserved_place, r->count);
     for (unsigned i = 0; i < r->count; i++) {
         r->places[i] = (struct reserved_place){
@@ -151,9 +146,7 @@ take_out(struct timeline *t, const struct reservation *r)
     while (t->items[at] != r)
         at++;
     t->count--;
-    memmove(t->items + at,
-            t->items + at + 1,
-            (t->count - at) * sizeof(struct reservation *));
+    memmove(t->items + at, t->items + at + 1, (t->count - at) * sizeof(struct reservation *));
 }
 
 void
@@ -162,9 +155,7 @@ timeline_add(struct timeline *t, struct reservation *r)
     unsigned at = timeline_rank(t, &r->order);
 
     xgrow(t->items, t->count, t->capacity);
-    memmove(t->items + at + 1,
-            t->items + at,
-            (t->count - at) * sizeof(struct reservation *));
+    memmove(t->items + at + 1, t->items + at, (t->count - at) * sizeof(struct reservation *));
     t->items[at] = r;
     t->count++;
 }
@@ -179,9 +170,7 @@ timeline_remove(struct timeline *t, struct reservation *r)
 }
 
 void
-timeline_reorder(struct timeline *t,
-                 struct reservation *r,
-                 const struct queued_pod *queued)
+timeline_reorder(struct timeline *t, struct reservation *r, const struct queued_pod *queued)
 {
     struct pod_view *pod = r->order.pod;
 
@@ -237,8 +226,7 @@ timeline_rank(const struct timeline *t, const struct queued_pod *pod)
 {
     unsigned at = 0;
 
-    while (at < t->count
-           && profile_less(pod->profile, &t->items[at]->order, pod))
+    while (at < t->count && profile_less(pod->profile, &t->items[at]->order, pod))
         at++;
     return at;
 }
@@ -249,10 +237,8 @@ timeline_limit_us(const struct pod_view *pod)
     const int64_t *seconds = pod->pod->spec.active_deadline_seconds;
     int64_t limit_us;
 
-    return seconds != NULL
-                   && !__builtin_mul_overflow(*seconds, 1000000, &limit_us)
-               ? limit_us
-               : INT64_MAX;
+    return seconds != NULL && !__builtin_mul_overflow(*seconds, 1000000, &limit_us) ? limit_us
+                                                                                    : INT64_MAX;
 }
 
 int64_t
@@ -265,8 +251,7 @@ timeline_end_us(const struct pod_view *pod, int64_t now_us)
     if (end_us > now_us)
         return end_us;
     late_us = now_us - end_us;
-    step_us =
-        late_us < TIMELINE_GRACE_US ? TIMELINE_MOMENT_US : TIMELINE_GRACE_US;
+    step_us = late_us < TIMELINE_GRACE_US ? TIMELINE_MOMENT_US : TIMELINE_GRACE_US;
     return end_us + (late_us / step_us + 1) * step_us;
 }
 
@@ -279,15 +264,11 @@ timeline_assumed_end_us(const struct pod_view *pod, int64_t now_us)
     if (end_us != INT64_MAX)
         return end_us;
     ran_us = began_us < now_us ? now_us - began_us : 0;
-    return now_us
-           + (2 * ran_us > TIMELINE_ASSUMED_US ? ran_us
-                                               : TIMELINE_ASSUMED_US - ran_us);
+    return now_us + (2 * ran_us > TIMELINE_ASSUMED_US ? ran_us : TIMELINE_ASSUMED_US - ran_us);
 }
 
 void
-timeline_init_cycle(struct cycle *c,
-                    const struct profile *profile,
-                    struct pod_view *pod,
+timeline_init_cycle(struct cycle *c, const struct profile *profile, struct pod_view *pod,
                     const struct snapshot *snapshot)
 {
     cycle_init(c, pod, snapshot);
@@ -313,14 +294,10 @@ end_of(const struct what_if *w, const struct pod_view *pod)
 }
 
 static void
-remove_ended(const struct what_if *w,
-             struct cycle *cycle,
-             struct node_view *node,
-             int64_t at_us)
+remove_ended(const struct what_if *w, struct cycle *cycle, struct node_view *node, int64_t at_us)
 {
     uint32_t count = node->pods.count;
-    CLEANUP_FREE struct pod_view **pods =
-        xnew_array(struct pod_view *, count + 1);
+    CLEANUP_FREE struct pod_view **pods = xnew_array(struct pod_view *, count + 1);
 
     if (count > 0)
         memcpy(pods, node->pods.items, count * sizeof(struct pod_view *));
@@ -352,9 +329,7 @@ is_binding(const struct what_if *w, const struct ledger_entry *e)
  * because a node has few future entries.
  */
 static const struct ledger_entry *
-next_entry(const struct what_if *w,
-           const struct node_view *node,
-           const struct ledger_entry *after,
+next_entry(const struct what_if *w, const struct node_view *node, const struct ledger_entry *after,
            int64_t at_us)
 {
     const struct ledger *l = &node->ledger;
@@ -368,9 +343,7 @@ next_entry(const struct what_if *w,
 }
 
 static bool
-has_room(const struct what_if *w,
-         const struct cycle *cycle,
-         const struct node_view *node)
+has_room(const struct what_if *w, const struct cycle *cycle, const struct node_view *node)
 {
     struct answer answer = ANSWER_OK;
 
@@ -379,20 +352,14 @@ has_room(const struct what_if *w,
 }
 
 static void
-add_pod(const struct what_if *w,
-        struct cycle *cycle,
-        struct node_view *node,
-        struct pod_view *pod)
+add_pod(const struct what_if *w, struct cycle *cycle, struct node_view *node, struct pod_view *pod)
 {
     node_view_add_pod(node, pod, LEDGER_RESERVED);
     profile_add_pod(w->profile, cycle, pod, node);
 }
 
 static unsigned
-room_at(const struct what_if *w,
-        struct node_view *node,
-        int64_t at_us,
-        unsigned most)
+room_at(const struct what_if *w, struct node_view *node, int64_t at_us, unsigned most)
 {
     size_t mark = journal_begin(node->ledger.journal);
     const struct ledger_entry *e = NULL;
@@ -401,12 +368,8 @@ room_at(const struct what_if *w,
 
     cycle_copy(&cycle, w->cycle);
     remove_ended(w, &cycle, node, at_us);
-    while (at_us != INT64_MAX && w->n_binding > 0
-           && (e = next_entry(w, node, e, at_us)) != NULL)
-        add_pod(w,
-                &cycle,
-                node,
-                ((const struct reserved_place *)e->owner)->pod);
+    while (at_us != INT64_MAX && w->n_binding > 0 && (e = next_entry(w, node, e, at_us)) != NULL)
+        add_pod(w, &cycle, node, ((const struct reserved_place *)e->owner)->pod);
     while (count < most && has_room(w, &cycle, node)) {
         count++;
         if (count < most)
@@ -418,10 +381,7 @@ room_at(const struct what_if *w,
 }
 
 unsigned
-timeline_room(const struct what_if *w,
-              struct node_view *node,
-              int64_t from_us,
-              int64_t until_us,
+timeline_room(const struct what_if *w, struct node_view *node, int64_t from_us, int64_t until_us,
               unsigned most)
 {
     unsigned count;
@@ -446,10 +406,7 @@ timeline_room(const struct what_if *w,
  * one by one.
  */
 static bool
-leaves_room(const struct what_if *w,
-            const struct cycle *c,
-            struct node_view *node,
-            int64_t at_us)
+leaves_room(const struct what_if *w, const struct cycle *c, struct node_view *node, int64_t at_us)
 {
     size_t mark = journal_begin(node->ledger.journal);
     const struct ledger_entry *e = NULL;
@@ -474,9 +431,7 @@ leaves_room(const struct what_if *w,
 }
 
 bool
-timeline_admits(const struct timeline *t,
-                const struct profile *profile,
-                const struct cycle *c,
+timeline_admits(const struct timeline *t, const struct profile *profile, const struct cycle *c,
                 struct node_view *node)
 {
     struct what_if w = {
@@ -493,8 +448,7 @@ timeline_admits(const struct timeline *t,
         const struct ledger_entry *e = &node->ledger.future[i];
         int64_t at_us = e->from_us > w.now_us ? e->from_us : w.now_us;
 
-        if (at_us < end_us && is_binding(&w, e)
-            && !leaves_room(&w, c, node, at_us))
+        if (at_us < end_us && is_binding(&w, e) && !leaves_room(&w, c, node, at_us))
             return false;
     }
     return true;

@@ -77,10 +77,9 @@ void timeline_free(struct timeline *t);
 struct timeline *timeline_new(struct clock *clock) OWNED_BY(timeline_free);
 DEFINE_CLEANUP(struct timeline, timeline_free)
 void reservation_free(struct reservation *r);
-struct reservation *reservation_new(const char *key,
-                                    const struct queued_pod *queued,
-                                    struct pod_view *const *members,
-                                    unsigned count) OWNED_BY(reservation_free);
+struct reservation *reservation_new(const char *key, const struct queued_pod *queued,
+                                    struct pod_view *const *members, unsigned count)
+    OWNED_BY(reservation_free);
 
 /* Change. Set most: the maximum number of reservations; a lower value than
  * before is ignored. Add: inserts at its place in the order. Reorder: its pod
@@ -90,12 +89,8 @@ struct reservation *reservation_new(const char *key,
 void timeline_set_most(struct timeline *t, unsigned most);
 void timeline_add(struct timeline *t, struct reservation *r TAKES);
 void timeline_remove(struct timeline *t, struct reservation *r);
-void timeline_reorder(struct timeline *t,
-                      struct reservation *r,
-                      const struct queued_pod *queued);
-void timeline_place(struct reservation *r,
-                    struct node_view *const *nodes,
-                    const bool *are_free,
+void timeline_reorder(struct timeline *t, struct reservation *r, const struct queued_pod *queued);
+void timeline_place(struct reservation *r, struct node_view *const *nodes, const bool *are_free,
                     int64_t from_us);
 void timeline_unplace(struct reservation *r);
 void timeline_move_place(struct reserved_place *place, struct node_view *node);
@@ -126,9 +121,7 @@ int64_t timeline_assumed_end_us(const struct pod_view *pod, int64_t now_us);
 int64_t timeline_limit_us(const struct pod_view *pod);
 
 /* Makes a cycle that runs only the filters of room, which need no prefilter. */
-void timeline_init_cycle(struct cycle *c,
-                         const struct profile *profile,
-                         struct pod_view *pod,
+void timeline_init_cycle(struct cycle *c, const struct profile *profile, struct pod_view *pod,
                          const struct snapshot *snapshot);
 
 /* A question about a node's future, for pods like the cycle's. The first
@@ -147,16 +140,11 @@ struct what_if {
 /* How many such pods, at most `most`, have room on the node from `from_us` to
  * `until_us`. With `from_us` INT64_MAX: on the empty node.
  */
-unsigned timeline_room(const struct what_if *w,
-                       struct node_view *node,
-                       int64_t from_us,
-                       int64_t until_us,
-                       unsigned most);
+unsigned timeline_room(const struct what_if *w, struct node_view *node, int64_t from_us,
+                       int64_t until_us, unsigned most);
 
 /* Whether the cycle's pod, which has room on the node now, leaves enough room
  * for the pods whose reservations bind it.
  */
-bool timeline_admits(const struct timeline *t,
-                     const struct profile *profile,
-                     const struct cycle *c,
+bool timeline_admits(const struct timeline *t, const struct profile *profile, const struct cycle *c,
                      struct node_view *node);

@@ -152,10 +152,7 @@ counting(const struct charge *c)
  * unpromised scratch afterwards.
  */
 static bool
-charge(struct volume_book *b,
-       const char *volume,
-       enum book_source source,
-       const char *node,
+charge(struct volume_book *b, const char *volume, enum book_source source, const char *node,
        int64_t bytes)
 {
     struct charge *c = map_find(b->charges, volume);
@@ -182,9 +179,7 @@ charge(struct volume_book *b,
     at = counting(c);
     if (at >= 0)
         promise(b, c->nodes[at], c->bytes[at]);
-    gained =
-        was != NULL
-        && (at < 0 || strcmp(was, c->nodes[at]) != 0 || c->bytes[at] < before);
+    gained = was != NULL && (at < 0 || strcmp(was, c->nodes[at]) != 0 || c->bytes[at] < before);
     free(was);
     if (at < 0) {
         map_remove(b->charges, volume);
@@ -205,42 +200,31 @@ volume_book_promised(const struct volume_book *b, const char *node_name)
 static char *
 made_name(const struct object *claim)
 {
-    return xasprintf("pvc-%s",
-                     claim->meta->uid != NULL ? claim->meta->uid
-                                              : claim->meta->name);
+    return xasprintf("pvc-%s", claim->meta->uid != NULL ? claim->meta->uid : claim->meta->name);
 }
 
 static bool
 is_scratch(const struct volume_book *b, const struct persistent_volume_claim *c)
 {
-    const struct object *class =
-        map_find(b->classes, persistent_volume_claim_class(c));
+    const struct object *class = map_find(b->classes, persistent_volume_claim_class(c));
 
     return class != NULL && storage_class_is_scratch(storage_class_of(class));
 }
 
 static bool
-charge_claim(struct volume_book *b,
-             const struct object *claim,
-             enum book_source source,
+charge_claim(struct volume_book *b, const struct object *claim, enum book_source source,
              const char *node)
 {
     CLEANUP_FREE char *volume = made_name(claim);
 
-    return charge(
-        b,
-        volume,
-        source,
-        node,
-        persistent_volume_claim_bytes(persistent_volume_claim_of(claim)));
+    return charge(b, volume, source, node,
+                  persistent_volume_claim_bytes(persistent_volume_claim_of(claim)));
 }
 
 /* --- assumptions ---------------------------------------------------------- */
 
 static void
-drop_assumption(struct volume_book *b,
-                const char *key,
-                const struct object *claim)
+drop_assumption(struct volume_book *b, const char *key, const struct object *claim)
 {
     struct assumption *a = map_remove(b->assumed, key);
 
@@ -254,9 +238,7 @@ drop_assumption(struct volume_book *b,
 }
 
 void
-volume_book_assume(struct volume_book *b,
-                   const struct object *claim,
-                   const struct object *volume,
+volume_book_assume(struct volume_book *b, const struct object *claim, const struct object *volume,
                    const char *node_name)
 {
     char key[OBJECT_KEY_SIZE];
@@ -300,15 +282,13 @@ volume_book_assumed(const struct volume_book *b, const struct object *claim)
 
     object_key(claim, key);
     a = map_find(b->assumed, key);
-    return a != NULL && a->volume != NULL ? map_find(b->volumes, a->volume)
-                                          : NULL;
+    return a != NULL && a->volume != NULL ? map_find(b->volumes, a->volume) : NULL;
 }
 
 const char *
 volume_book_claim_node(const struct volume_book *b, const struct object *claim)
 {
-    const char *node =
-        persistent_volume_claim_node(persistent_volume_claim_of(claim));
+    const char *node = persistent_volume_claim_node(persistent_volume_claim_of(claim));
     char key[OBJECT_KEY_SIZE];
     const struct assumption *a;
 
@@ -330,17 +310,14 @@ is_another(const struct object *a, const struct object *b)
 }
 
 static bool
-set_claim(struct volume_book *b,
-          const char *key,
-          const struct object *old_claim,
+set_claim(struct volume_book *b, const char *key, const struct object *old_claim,
           const struct object *new_claim)
 {
     const struct persistent_volume_claim *c;
     const char *node = NULL;
     bool gained = false;
 
-    if (old_claim != NULL
-        && (new_claim == NULL || is_another(old_claim, new_claim))) {
+    if (old_claim != NULL && (new_claim == NULL || is_another(old_claim, new_claim))) {
         drop_assumption(b, key, old_claim);
         gained = charge_claim(b, old_claim, BY_CLAIM, NULL);
     }
@@ -367,8 +344,7 @@ static void
 remove_free(struct volume_book *b, const struct object *volume)
 {
     struct map *of_class =
-        map_find(b->free_by_class,
-                 persistent_volume_class(persistent_volume_of(volume)));
+        map_find(b->free_by_class, persistent_volume_class(persistent_volume_of(volume)));
 
     if (of_class != NULL)
         map_remove(of_class, volume->meta->name);
@@ -388,9 +364,7 @@ add_free(struct volume_book *b, const struct object *volume)
 }
 
 static bool
-set_volume(struct volume_book *b,
-           const struct object *old_volume,
-           const struct object *new_volume)
+set_volume(struct volume_book *b, const struct object *old_volume, const struct object *new_volume)
 {
     const struct persistent_volume *v;
 
@@ -401,10 +375,7 @@ set_volume(struct volume_book *b,
     v = persistent_volume_of(new_volume);
     if (is_free(v))
         add_free(b, new_volume);
-    return charge(b,
-                  new_volume->meta->name,
-                  BY_VOLUME,
-                  persistent_volume_scratch_node(v),
+    return charge(b, new_volume->meta->name, BY_VOLUME, persistent_volume_scratch_node(v),
                   persistent_volume_bytes(v));
 }
 
@@ -423,8 +394,7 @@ set_class(struct volume_book *b)
 }
 
 bool
-volume_book_set(struct volume_book *b,
-                const struct object *old_object,
+volume_book_set(struct volume_book *b, const struct object *old_object,
                 const struct object *new_object)
 {
     const struct object *any = new_object != NULL ? new_object : old_object;
@@ -440,8 +410,7 @@ volume_book_set(struct volume_book *b,
     else if (any->kind == &persistent_volume_claim_kind)
         gained = set_claim(b, key, old_object, new_object);
     if (new_object != NULL)
-        object_unref(
-            map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
+        object_unref(map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
     else
         object_unref(map_remove(objects, key));
     return any->kind == &storage_class_kind ? set_class(b) : gained;
@@ -450,9 +419,7 @@ volume_book_set(struct volume_book *b,
 /* --- look ----------------------------------------------------------------- */
 
 const struct object *
-volume_book_claim(const struct volume_book *b,
-                  const char *namespace,
-                  const char *name)
+volume_book_claim(const struct volume_book *b, const char *namespace, const char *name)
 {
     char key[OBJECT_KEY_SIZE];
 
@@ -473,11 +440,8 @@ volume_book_class(const struct volume_book *b, const char *name)
 }
 
 void
-volume_book_visit_free(const struct volume_book *b,
-                       const struct object *claim,
-                       const char *class_name,
-                       volume_visit_fn *visit,
-                       void *context)
+volume_book_visit_free(const struct volume_book *b, const struct object *claim,
+                       const char *class_name, volume_visit_fn *visit, void *context)
 {
     const struct map *of_class = map_find(b->free_by_class, class_name);
     char key[OBJECT_KEY_SIZE];
@@ -514,12 +478,9 @@ volume_plan_free(struct volume_plan *plan)
 }
 
 void
-volume_plan_add(struct volume_plan *plan,
-                const struct object *claim,
-                const struct object *volume)
+volume_plan_add(struct volume_plan *plan, const struct object *claim, const struct object *volume)
 {
-    plan->steps =
-        xrealloc_array(plan->steps, plan->count + 1, sizeof(*plan->steps));
+    plan->steps = xrealloc_array(plan->steps, plan->count + 1, sizeof(*plan->steps));
     plan->steps[plan->count++] = (struct volume_step){
         .claim = object_ref(claim),
         .volume = volume != NULL ? object_ref(volume) : NULL,

@@ -29,50 +29,38 @@ DEFINE_CLEANUP(struct volume_book, volume_book_free)
 /* A claim, volume or class was added, changed or deleted. True when some node
  * has more unpromised scratch than before.
  */
-bool volume_book_set(struct volume_book *b,
-                     const struct object *old_object,
+bool volume_book_set(struct volume_book *b, const struct object *old_object,
                      const struct object *new_object);
 
 /* Assume: the claim will be bound to that volume or, with volume NULL, get a
  * new volume on that node. Each assume needs a forget, unless the API confirms
  * the claim meanwhile.
  */
-void volume_book_assume(struct volume_book *b,
-                        const struct object *claim,
-                        const struct object *volume,
-                        const char *node_name);
+void volume_book_assume(struct volume_book *b, const struct object *claim,
+                        const struct object *volume, const char *node_name);
 void volume_book_forget(struct volume_book *b, const struct object *claim);
 
 /* Look. Borrowed until the next change; NULL when there is no such object. */
-const struct object *volume_book_claim(const struct volume_book *b,
-                                       const char *namespace,
+const struct object *volume_book_claim(const struct volume_book *b, const char *namespace,
                                        const char *name);
-const struct object *volume_book_volume(const struct volume_book *b,
-                                        const char *name);
-const struct object *volume_book_class(const struct volume_book *b,
-                                       const char *name);
+const struct object *volume_book_volume(const struct volume_book *b, const char *name);
+const struct object *volume_book_class(const struct volume_book *b, const char *name);
 
 /* The node that is chosen, or assumed, for the claim's volume. */
-const char *volume_book_claim_node(const struct volume_book *b,
-                                   const struct object *claim);
+const char *volume_book_claim_node(const struct volume_book *b, const struct object *claim);
 
 /* The volume that the claim is assumed to get, or NULL. */
-const struct object *volume_book_assumed(const struct volume_book *b,
-                                         const struct object *claim);
+const struct object *volume_book_assumed(const struct volume_book *b, const struct object *claim);
 
 /* Visits the unbound volumes of a class, without those that are assumed for
  * another claim.
  */
 typedef void volume_visit_fn(const struct object *volume, void *context);
-void volume_book_visit_free(const struct volume_book *b,
-                            const struct object *claim,
-                            const char *class_name,
-                            volume_visit_fn *visit,
-                            void *context);
+void volume_book_visit_free(const struct volume_book *b, const struct object *claim,
+                            const char *class_name, volume_visit_fn *visit, void *context);
 
 /* Bytes of the node's scratch that are promised to volumes. */
-int64_t volume_book_promised(const struct volume_book *b,
-                             const char *node_name);
+int64_t volume_book_promised(const struct volume_book *b, const char *node_name);
 
 /* The steps that give a pod its volumes on a node: VolumeBinding makes the plan
  * in Reserve and stores it in the cycle under CYCLE_VOLUMES; the scheduler
@@ -94,6 +82,5 @@ void volume_plan_free(struct volume_plan *plan);
 struct volume_plan *volume_plan_new(void) OWNED_BY(volume_plan_free);
 DEFINE_CLEANUP(struct volume_plan, volume_plan_free)
 
-void volume_plan_add(struct volume_plan *plan,
-                     const struct object *claim,
+void volume_plan_add(struct volume_plan *plan, const struct object *claim,
                      const struct object *volume);

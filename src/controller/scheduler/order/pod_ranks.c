@@ -147,11 +147,7 @@ find_kind(struct pod_ranks *o, const struct order_facts *facts)
     char text[80];
     struct rank_kind *kind;
 
-    snprintf(text,
-             sizeof(text),
-             "%" PRId64 " %" PRId64 " %" PRId64,
-             facts->user,
-             facts->limit_s,
+    snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 " %" PRId64, facts->user, facts->limit_s,
              facts->mcpu);
     kind = map_find(o->kinds, text);
     if (kind != NULL)
@@ -159,8 +155,7 @@ find_kind(struct pod_ranks *o, const struct order_facts *facts)
     kind = xnew(struct rank_kind);
     kind->text = xstrdup(text);
     kind->guarded_until_us = INT64_MIN;
-    kind->number =
-        o->n_free > 0 ? o->free_numbers[--o->n_free] : ++o->last_number;
+    kind->number = o->n_free > 0 ? o->free_numbers[--o->n_free] : ++o->last_number;
     map_put(o->kinds, kind->text, kind);
     return kind;
 }
@@ -258,16 +253,14 @@ pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued)
     if (job == NULL)
         job = submit(o, queued);
     rank = start_order_rank(o->order, job->job, now_s(o));
-    if (rank.is_guarded
-        && queued->pod->eligible_at_us > job->kind->guarded_until_us)
+    if (rank.is_guarded && queued->pod->eligible_at_us > job->kind->guarded_until_us)
         job->kind->guarded_until_us = queued->pod->eligible_at_us;
     if (job->kind->n_active++ == 0)
         job->kind->key = rank.key;
     return (struct queue_rank){
         .kind = job->kind,
         .number = job->kind->number,
-        .is_guarded =
-            queued->pod->eligible_at_us <= job->kind->guarded_until_us,
+        .is_guarded = queued->pod->eligible_at_us <= job->kind->guarded_until_us,
         .key = job->kind->key,
     };
 }
@@ -291,15 +284,12 @@ pod_ranks_unrank(struct pod_ranks *o, const struct queued_pod *queued)
 }
 
 double
-pod_ranks_predict_s(const struct pod_ranks *o,
-                    const struct queued_pod *queued,
+pod_ranks_predict_s(const struct pod_ranks *o, const struct queued_pod *queued,
                     bool *ret_is_guarded)
 {
     const struct ranked_job *job = find_waiting(o, queued);
 
-    return job != NULL
-               ? start_order_predict_s(o->order, job->job, ret_is_guarded)
-               : 0;
+    return job != NULL ? start_order_predict_s(o->order, job->job, ret_is_guarded) : 0;
 }
 
 /* ---- The cluster ---- */
@@ -308,16 +298,13 @@ static int64_t
 mcpu_of(const struct object *node)
 {
     const char *cpus =
-        node != NULL
-            ? string_map_find(&node_of(node)->status.allocatable, "cpu")
-            : NULL;
+        node != NULL ? string_map_find(&node_of(node)->status.allocatable, "cpu") : NULL;
 
     return cpus != NULL ? quantity_text_milli(cpus) : 0;
 }
 
 void
-pod_ranks_node_changed(struct pod_ranks *o,
-                       const struct object *old_object,
+pod_ranks_node_changed(struct pod_ranks *o, const struct object *old_object,
                        const struct object *new_object)
 {
     int64_t more_mcpu = mcpu_of(new_object) - mcpu_of(old_object);
@@ -409,9 +396,7 @@ pod_ranks_start(struct pod_ranks *o)
         const struct past_run *past = &o->past[i];
         int64_t run_us = past->ended_us - past->begin_us - past->still_us;
 
-        start_order_learn(o->order,
-                          &past->facts,
-                          past->begin_us / SECOND_US,
+        start_order_learn(o->order, &past->facts, past->begin_us / SECOND_US,
                           run_us > 0 ? run_us / SECOND_US : 0);
     }
     free(o->past);

@@ -39,8 +39,7 @@ DEFINE_CLEANUP(struct pod_ranks, pod_ranks_free)
  * its run may be learned, if this is before the start. Start: every pod that
  * the API has was reported.
  */
-void pod_ranks_node_changed(struct pod_ranks *o,
-                            const struct object *old_object,
+void pod_ranks_node_changed(struct pod_ranks *o, const struct object *old_object,
                             const struct object *new_object);
 void pod_ranks_pod_bound(struct pod_ranks *o, const struct pod_view *pod);
 void pod_ranks_pod_gone(struct pod_ranks *o, const struct pod_view *pod);
@@ -52,13 +51,11 @@ void pod_ranks_start(struct pod_ranks *o);
  * active pods may have other ranks now.
  */
 bool pod_ranks_take_stale(struct pod_ranks *o);
-struct queue_rank pod_ranks_rank(struct pod_ranks *o,
-                                 const struct queued_pod *queued);
+struct queue_rank pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued);
 void pod_ranks_unrank(struct pod_ranks *o, const struct queued_pod *queued);
 
 /* How long the pod is predicted to run, in seconds, and whether it goes first
  * because it has waited too long; 0: the pod is not in the order.
  */
-double pod_ranks_predict_s(const struct pod_ranks *o,
-                           const struct queued_pod *queued,
+double pod_ranks_predict_s(const struct pod_ranks *o, const struct queued_pod *queued,
                            bool *ret_is_guarded);

@@ -37,9 +37,7 @@ release_list_add(struct release_list *l, int64_t at_s, int64_t mcpu)
     size_t at = find_place(l, at_s);
 
     xgrow(l->items, l->count, l->capacity);
-    memmove(l->items + at + 1,
-            l->items + at,
-            (l->count - at) * sizeof(*l->items));
+    memmove(l->items + at + 1, l->items + at, (l->count - at) * sizeof(*l->items));
     l->items[at] = (struct release){at_s, mcpu};
     l->count++;
     l->has_sums = false;
@@ -50,15 +48,12 @@ release_list_remove(struct release_list *l, int64_t at_s, int64_t mcpu)
 {
     size_t at = find_place(l, at_s);
 
-    while (at < l->count && l->items[at].at_s == at_s
-           && l->items[at].mcpu != mcpu)
+    while (at < l->count && l->items[at].at_s == at_s && l->items[at].mcpu != mcpu)
         at++;
     if (at == l->count || l->items[at].at_s != at_s)
         return;
     l->count--;
-    memmove(l->items + at,
-            l->items + at + 1,
-            (l->count - at) * sizeof(*l->items));
+    memmove(l->items + at, l->items + at + 1, (l->count - at) * sizeof(*l->items));
     l->has_sums = false;
 }
 
@@ -97,8 +92,7 @@ release_list_find(struct release_list *l, int64_t mcpu, int64_t *ret_mcpu)
     }
     if (low == l->count)
         return RELEASE_NEVER;
-    for (high = low;
-         high + 1 < l->count && l->items[high + 1].at_s == l->items[low].at_s;)
+    for (high = low; high + 1 < l->count && l->items[high + 1].at_s == l->items[low].at_s;)
         high++;
     if (ret_mcpu != NULL)
         *ret_mcpu = l->sums[high];

@@ -37,5 +37,4 @@ void release_list_remove(struct release_list *l, int64_t at_s, int64_t mcpu);
  * if all entries are not enough. `ret_mcpu`: how much has been released by
  * then, including all of that second; may be NULL.
  */
-int64_t
-release_list_find(struct release_list *l, int64_t mcpu, int64_t *ret_mcpu);
+int64_t release_list_find(struct release_list *l, int64_t mcpu, int64_t *ret_mcpu);

@@ -143,9 +143,7 @@ learn(struct run_means *m, double share, double inverse, double newest)
 }
 
 void
-run_history_add(struct run_history *h,
-                const struct run_kind *kind,
-                int64_t run_s)
+run_history_add(struct run_history *h, const struct run_kind *kind, int64_t run_s)
 {
     struct run_user *user;
     char key[KEY_SIZE];
@@ -154,8 +152,7 @@ run_history_add(struct run_history *h,
     if (run_s <= 0 || kind->limit_s <= 0)
         return;
     share = (double)run_s / (double)kind->limit_s;
-    inverse = (double)kind->limit_s
-              / (double)(run_s > SHORTEST_S ? run_s : SHORTEST_S);
+    inverse = (double)kind->limit_s / (double)(run_s > SHORTEST_S ? run_s : SHORTEST_S);
     share = share > 1 ? 1 : share;
     inverse = inverse < 1 ? 1 : inverse;
     learn(&h->all, share, inverse, NEWEST_OF_ALL);

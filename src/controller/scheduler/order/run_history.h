@@ -46,14 +46,11 @@ DEFINE_CLEANUP(struct run_history, run_history_free)
 /* Adds a job that has ended. Jobs without run time or without limit are
  * ignored.
  */
-void run_history_add(struct run_history *h,
-                     const struct run_kind *kind,
-                     int64_t run_s);
+void run_history_add(struct run_history *h, const struct run_kind *kind, int64_t run_s);
 
 /* Predict: the limit if no job has ended yet. Key: what jobs are ordered by,
  * the lowest first; half of it says what the job costs other jobs, the other
  * half what waiting costs the job itself.
  */
-struct run_prediction run_history_predict(struct run_history *h,
-                                          const struct run_kind *kind);
+struct run_prediction run_history_predict(struct run_history *h, const struct run_kind *kind);
 double run_prediction_key(const struct run_prediction *p);

@@ -60,16 +60,14 @@ shadow_schedule_new(void)
 
     list_init(&s->waiting);
     list_init(&s->done);
-    s->running =
-        heap_new(ends_before, NULL, offsetof(struct shadow_job, place));
+    s->running = heap_new(ends_before, NULL, offsetof(struct shadow_job, place));
     return s;
 }
 
 static void
 free_list(struct list *jobs)
 {
-    list_foreach_safe(link, jobs)
-        free(container_of(link, struct shadow_job, link));
+    list_foreach_safe(link, jobs) free(container_of(link, struct shadow_job, link));
 }
 
 void
@@ -142,9 +140,7 @@ finish(struct shadow_schedule *s, struct shadow_job *j)
 {
     if (j->state == SHADOW_RUNNING) {
         s->free_mcpu += j->facts.mcpu;
-        release_list_remove(&s->limits,
-                            j->start_s + j->facts.limit_s,
-                            j->facts.mcpu);
+        release_list_remove(&s->limits, j->start_s + j->facts.limit_s, j->facts.mcpu);
         s->is_stale = true;
     }
     j->state = SHADOW_DONE;
@@ -161,17 +157,15 @@ finish(struct shadow_schedule *s, struct shadow_job *j)
 static struct shadow_job *
 first_waiting(const struct shadow_schedule *s)
 {
-    return list_is_empty(&s->waiting)
-               ? NULL
-               : container_of(s->waiting.next, struct shadow_job, link);
+    return list_is_empty(&s->waiting) ? NULL
+                                      : container_of(s->waiting.next, struct shadow_job, link);
 }
 
 static struct shadow_job *
 last_waiting(const struct shadow_schedule *s)
 {
-    return list_is_empty(&s->waiting)
-               ? NULL
-               : container_of(s->waiting.prev, struct shadow_job, link);
+    return list_is_empty(&s->waiting) ? NULL
+                                      : container_of(s->waiting.prev, struct shadow_job, link);
 }
 
 static int
@@ -188,12 +182,10 @@ compare(const void *a, const void *b)
 static void
 sort_waiting(struct shadow_schedule *s)
 {
-    CLEANUP_FREE struct shadow_job **jobs =
-        xnew_array(struct shadow_job *, s->count + 1);
+    CLEANUP_FREE struct shadow_job **jobs = xnew_array(struct shadow_job *, s->count + 1);
     size_t count = 0;
 
-    list_foreach(link, &s->waiting) jobs[count++] =
-        container_of(link, struct shadow_job, link);
+    list_foreach(link, &s->waiting) jobs[count++] = container_of(link, struct shadow_job, link);
     qsort(jobs, count, sizeof(struct shadow_job *), compare);
     list_init(&s->waiting);
     for (size_t i = 0; i < count; i++)
@@ -205,9 +197,7 @@ sort_waiting(struct shadow_schedule *s)
  * when it will; drops jobs that never will.
  */
 static struct shadow_job *
-start_in_order(struct shadow_schedule *s,
-               int64_t at_s,
-               int64_t *ret_fits_s,
+start_in_order(struct shadow_schedule *s, int64_t at_s, int64_t *ret_fits_s,
                int64_t *ret_extra_mcpu)
 {
     struct shadow_job *j;
@@ -220,9 +210,7 @@ start_in_order(struct shadow_schedule *s,
             start(s, j, at_s);
             continue;
         }
-        *ret_fits_s = release_list_find(&s->limits,
-                                        j->facts.mcpu - s->free_mcpu,
-                                        &given_mcpu);
+        *ret_fits_s = release_list_find(&s->limits, j->facts.mcpu - s->free_mcpu, &given_mcpu);
         *ret_extra_mcpu = s->free_mcpu + given_mcpu - j->facts.mcpu;
         if (*ret_fits_s != RELEASE_NEVER)
             return j;
@@ -255,8 +243,7 @@ pass(struct shadow_schedule *s, int64_t at_s)
             break;
         if (j == head)
             continue;
-        if (j->facts.mcpu > s->free_mcpu
-            || (!ends_before_it && j->facts.mcpu > extra_mcpu))
+        if (j->facts.mcpu > s->free_mcpu || (!ends_before_it && j->facts.mcpu > extra_mcpu))
             continue;
         if (!ends_before_it)
             extra_mcpu -= j->facts.mcpu;
@@ -321,17 +308,14 @@ shadow_schedule_advance(struct shadow_schedule *s, int64_t now_s)
 }
 
 struct shadow_job *
-shadow_schedule_submit(struct shadow_schedule *s,
-                       const struct shadow_facts *facts)
+shadow_schedule_submit(struct shadow_schedule *s, const struct shadow_facts *facts)
 {
     shadow_schedule_advance(s, facts->submit_s);
     return add(s, facts);
 }
 
 struct shadow_job *
-shadow_schedule_adopt(struct shadow_schedule *s,
-                      const struct shadow_facts *facts,
-                      int64_t begin_s)
+shadow_schedule_adopt(struct shadow_schedule *s, const struct shadow_facts *facts, int64_t begin_s)
 {
     struct shadow_job *j = add(s, facts);
 
@@ -349,10 +333,7 @@ shadow_schedule_begin(struct shadow_job *job, int64_t now_s)
 
 /* A job that runs here ends as it did in reality. */
 static void
-set_known(struct shadow_schedule *s,
-          struct shadow_job *job,
-          int64_t run_s,
-          int64_t now_s)
+set_known(struct shadow_schedule *s, struct shadow_job *job, int64_t run_s, int64_t now_s)
 {
     job->has_ended = true;
     job->run_s = run_s;
@@ -367,9 +348,7 @@ set_known(struct shadow_schedule *s,
 }
 
 void
-shadow_schedule_end(struct shadow_schedule *s,
-                    struct shadow_job *job TAKES,
-                    int64_t run_s,
+shadow_schedule_end(struct shadow_schedule *s, struct shadow_job *job TAKES, int64_t run_s,
                     int64_t now_s)
 {
     double cpus = (double)job->facts.mcpu;
@@ -382,9 +361,7 @@ shadow_schedule_end(struct shadow_schedule *s,
 }
 
 void
-shadow_schedule_withdraw(struct shadow_schedule *s,
-                         struct shadow_job *job TAKES,
-                         int64_t now_s)
+shadow_schedule_withdraw(struct shadow_schedule *s, struct shadow_job *job TAKES, int64_t now_s)
 {
     bool is_waiting = job->state == SHADOW_WAITING;
 

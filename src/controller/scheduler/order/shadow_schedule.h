@@ -40,8 +40,7 @@ struct shadow_facts {
 
 /* Life */
 void shadow_schedule_free(struct shadow_schedule *s);
-struct shadow_schedule *shadow_schedule_new(void)
-    OWNED_BY(shadow_schedule_free);
+struct shadow_schedule *shadow_schedule_new(void) OWNED_BY(shadow_schedule_free);
 DEFINE_CLEANUP(struct shadow_schedule, shadow_schedule_free)
 
 /* Change, in the order of time. No job starts before the machine is set.
@@ -53,15 +52,11 @@ void shadow_schedule_set_machine(struct shadow_schedule *s, int64_t mcpu);
 struct shadow_job *shadow_schedule_submit(struct shadow_schedule *s,
                                           const struct shadow_facts *facts);
 struct shadow_job *shadow_schedule_adopt(struct shadow_schedule *s,
-                                         const struct shadow_facts *facts,
-                                         int64_t begin_s);
+                                         const struct shadow_facts *facts, int64_t begin_s);
 void shadow_schedule_begin(struct shadow_job *job, int64_t now_s);
-void shadow_schedule_end(struct shadow_schedule *s,
-                         struct shadow_job *job TAKES,
-                         int64_t run_s,
+void shadow_schedule_end(struct shadow_schedule *s, struct shadow_job *job TAKES, int64_t run_s,
                          int64_t now_s);
-void shadow_schedule_withdraw(struct shadow_schedule *s,
-                              struct shadow_job *job TAKES,
+void shadow_schedule_withdraw(struct shadow_schedule *s, struct shadow_job *job TAKES,
                               int64_t now_s);
 
 /* Advance: handles all ends up to that second, and the starts that they make

@@ -43,8 +43,7 @@ start_order_free(struct start_order *o)
 {
     if (o == NULL)
         return;
-    list_foreach_safe(link, &o->jobs)
-        free(container_of(link, struct order_job, link));
+    list_foreach_safe(link, &o->jobs) free(container_of(link, struct order_job, link));
     shadow_schedule_free(o->shadow);
     run_history_free(o->history);
     release_list_fini(&o->releases);
@@ -115,15 +114,11 @@ occupy(struct start_order *o, struct order_job *job, int64_t begin_s)
     job->has_begun = true;
     job->begin_s = begin_s;
     o->used_mcpu += job->facts.mcpu;
-    release_list_add(&o->releases,
-                     begin_s + job->facts.limit_s,
-                     job->facts.mcpu);
+    release_list_add(&o->releases, begin_s + job->facts.limit_s, job->facts.mcpu);
 }
 
 struct order_job *
-start_order_adopt(struct start_order *o,
-                  const struct order_facts *facts,
-                  int64_t begin_s)
+start_order_adopt(struct start_order *o, const struct order_facts *facts, int64_t begin_s)
 {
     struct order_job *job = add(o, facts);
     struct shadow_facts shadow = shadow_facts(o, job);
@@ -142,9 +137,7 @@ start_order_begin(struct start_order *o, struct order_job *job, int64_t now_s)
 }
 
 void
-start_order_learn(struct start_order *o,
-                  const struct order_facts *facts,
-                  int64_t begin_s,
+start_order_learn(struct start_order *o, const struct order_facts *facts, int64_t begin_s,
                   int64_t run_s)
 {
     struct run_kind kind = kind_of(facts);
@@ -156,10 +149,7 @@ start_order_learn(struct start_order *o,
 }
 
 void
-start_order_end(struct start_order *o,
-                struct order_job *job TAKES,
-                int64_t still_s,
-                int64_t now_s)
+start_order_end(struct start_order *o, struct order_job *job TAKES, int64_t still_s, int64_t now_s)
 {
     int64_t lasted_s = now_s - job->begin_s;
     int64_t run_s = still_s < lasted_s ? lasted_s - still_s : 0;
@@ -168,9 +158,7 @@ start_order_end(struct start_order *o,
     shadow_schedule_advance(o->shadow, now_s - 1);
     if (job->has_begun) {
         o->used_mcpu -= job->facts.mcpu;
-        release_list_remove(&o->releases,
-                            job->begin_s + job->facts.limit_s,
-                            job->facts.mcpu);
+        release_list_remove(&o->releases, job->begin_s + job->facts.limit_s, job->facts.mcpu);
         kind = kind_of(&job->facts);
         run_history_add(o->history, &kind, run_s);
         shadow_schedule_end(o->shadow, job->shadow, run_s, now_s);
@@ -197,23 +185,20 @@ find_free_in(struct start_order *o, int64_t mcpu, int64_t now_s)
 static double
 width_of(const struct start_order *o, const struct order_job *job)
 {
-    return job->facts.mcpu < o->machine_mcpu
-               ? (double)job->facts.mcpu / (double)o->machine_mcpu
-               : 1;
+    return job->facts.mcpu < o->machine_mcpu ? (double)job->facts.mcpu / (double)o->machine_mcpu
+                                             : 1;
 }
 
 static bool
 must_guard(struct start_order *o, const struct order_job *job, int64_t now_s)
 {
-    int64_t wait_s =
-        now_s - job->facts.submit_s + find_free_in(o, job->facts.mcpu, now_s);
+    int64_t wait_s = now_s - job->facts.submit_s + find_free_in(o, job->facts.mcpu, now_s);
     double most_s;
 
     shadow_schedule_settle(o->shadow, now_s);
     most_s = (START_ORDER_SHARE - START_ORDER_WIDE * width_of(o, job))
              * (double)shadow_schedule_longest_s(o->shadow);
-    return (double)wait_s
-           > (most_s > START_ORDER_MIN_S ? most_s : START_ORDER_MIN_S);
+    return (double)wait_s > (most_s > START_ORDER_MIN_S ? most_s : START_ORDER_MIN_S);
 }
 
 struct order_rank
@@ -230,8 +215,7 @@ start_order_rank(struct start_order *o, struct order_job *job, int64_t now_s)
 }
 
 double
-start_order_predict_s(const struct start_order *o,
-                      const struct order_job *job,
+start_order_predict_s(const struct start_order *o, const struct order_job *job,
                       bool *ret_is_guarded)
 {
     *ret_is_guarded = job->is_guarded;

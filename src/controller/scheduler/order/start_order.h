@@ -63,27 +63,18 @@ DEFINE_CLEANUP(struct start_order, start_order_free)
  * in the order of submission, which is not known.
  */
 void start_order_set_machine(struct start_order *o, int64_t mcpu);
-struct order_job *start_order_submit(struct start_order *o,
-                                     const struct order_facts *facts);
-struct order_job *start_order_adopt(struct start_order *o,
-                                    const struct order_facts *facts,
+struct order_job *start_order_submit(struct start_order *o, const struct order_facts *facts);
+struct order_job *start_order_adopt(struct start_order *o, const struct order_facts *facts,
                                     int64_t begin_s);
-void
-start_order_begin(struct start_order *o, struct order_job *job, int64_t now_s);
-void start_order_end(struct start_order *o,
-                     struct order_job *job TAKES,
-                     int64_t still_s,
+void start_order_begin(struct start_order *o, struct order_job *job, int64_t now_s);
+void start_order_end(struct start_order *o, struct order_job *job TAKES, int64_t still_s,
                      int64_t now_s);
-void start_order_learn(struct start_order *o,
-                       const struct order_facts *facts,
-                       int64_t begin_s,
+void start_order_learn(struct start_order *o, const struct order_facts *facts, int64_t begin_s,
                        int64_t run_s);
 
 /* The job's rank now; this may make a waiting job guarded. */
-struct order_rank
-start_order_rank(struct start_order *o, struct order_job *job, int64_t now_s);
+struct order_rank start_order_rank(struct start_order *o, struct order_job *job, int64_t now_s);
 
 /* How long the job is predicted to run, and whether it goes first. */
-double start_order_predict_s(const struct start_order *o,
-                             const struct order_job *job,
+double start_order_predict_s(const struct start_order *o, const struct order_job *job,
                              bool *ret_is_guarded);

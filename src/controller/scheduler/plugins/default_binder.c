@@ -6,9 +6,7 @@
 #include "controller/scheduler/framework/framework.h"
 
 static int
-default_binder_make(struct handle *handle,
-                    const struct json *args,
-                    void **ret_self,
+default_binder_make(struct handle *handle, const struct json *args, void **ret_self,
                     struct error *err)
 {
     (void)args, (void)err;

@@ -118,10 +118,8 @@ in_flight_end(struct in_flight *f, struct queued_pod *pod)
 }
 
 void
-in_flight_add(struct in_flight *f,
-              const struct cluster_event *event,
-              const struct object *old_object,
-              const struct object *new_object)
+in_flight_add(struct in_flight *f, const struct cluster_event *event,
+              const struct object *old_object, const struct object *new_object)
 {
     struct happening *h;
 
@@ -138,13 +136,10 @@ in_flight_add(struct in_flight *f,
 }
 
 void
-in_flight_visit(const struct in_flight *f,
-                const struct queued_pod *pod,
-                in_flight_visit_fn *visit,
+in_flight_visit(const struct in_flight *f, const struct queued_pod *pod, in_flight_visit_fn *visit,
                 void *context)
 {
-    for (struct list *link = pod->mark.link.next; link != &f->marks;
-         link = link->next) {
+    for (struct list *link = pod->mark.link.next; link != &f->marks; link = link->next) {
         const struct happening *h;
 
         if (!mark_of(link)->is_event)
@@ -156,9 +151,7 @@ in_flight_visit(const struct in_flight *f,
 }
 
 void
-in_flight_visit_labels(const struct in_flight *f,
-                       in_flight_label_fn *visit,
-                       void *context)
+in_flight_visit_labels(const struct in_flight *f, in_flight_label_fn *visit, void *context)
 {
     for (unsigned i = 0; i < f->n_labels; i++)
         visit(f->labels[i].label, f->labels[i].count, context);

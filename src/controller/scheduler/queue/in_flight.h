@@ -29,28 +29,20 @@ DEFINE_CLEANUP(struct in_flight, in_flight_free)
 /* Change. An event is kept only while some pod is in flight. */
 void in_flight_begin(struct in_flight *f, struct queued_pod *pod);
 void in_flight_end(struct in_flight *f, struct queued_pod *pod);
-void in_flight_add(struct in_flight *f,
-                   const struct cluster_event *event,
-                   const struct object *old_object,
-                   const struct object *new_object);
+void in_flight_add(struct in_flight *f, const struct cluster_event *event,
+                   const struct object *old_object, const struct object *new_object);
 
 /* Look. Visits the events since the pod was popped, until `visit` returns
  * false.
  */
-typedef bool in_flight_visit_fn(const struct cluster_event *event,
-                                const struct object *old_object,
-                                const struct object *new_object,
-                                void *context);
-void in_flight_visit(const struct in_flight *f,
-                     const struct queued_pod *pod,
-                     in_flight_visit_fn *visit,
-                     void *context);
+typedef bool in_flight_visit_fn(const struct cluster_event *event, const struct object *old_object,
+                                const struct object *new_object, void *context);
+void in_flight_visit(const struct in_flight *f, const struct queued_pod *pod,
+                     in_flight_visit_fn *visit, void *context);
 
 /* Visits every label that was ever added, with the number of events of it that
  * are kept now.
  */
 typedef void in_flight_label_fn(const char *label, size_t count, void *context);
-void in_flight_visit_labels(const struct in_flight *f,
-                            in_flight_label_fn *visit,
-                            void *context);
+void in_flight_visit_labels(const struct in_flight *f, in_flight_label_fn *visit, void *context);
 size_t in_flight_pods(const struct in_flight *f);

@@ -57,35 +57,29 @@ late_rooms_next(const struct late_rooms *l)
 static bool
 was_looked_at(const struct late_rooms *l, uint64_t from, uint64_t at)
 {
-    while (from < at
-           && !is_same(l->nodes[from % LATE_MOST], l->nodes[at % LATE_MOST]))
+    while (from < at && !is_same(l->nodes[from % LATE_MOST], l->nodes[at % LATE_MOST]))
         from++;
     return from < at;
 }
 
 uint64_t
-late_rooms_find(const struct late_rooms *l,
-                uint64_t from,
-                bool (*has_room)(const char *node, void *context),
-                void *context)
+late_rooms_find(const struct late_rooms *l, uint64_t from,
+                bool (*has_room)(const char *node, void *context), void *context)
 {
     if (l->next - from > LATE_MOST)
         return from;
     for (uint64_t at = from; at < l->next; at++) {
         const char *node = l->nodes[at % LATE_MOST];
 
-        if (node != NULL && !was_looked_at(l, from, at)
-            && has_room(node, context))
+        if (node != NULL && !was_looked_at(l, from, at) && has_room(node, context))
             return at;
     }
     return 0;
 }
 
 bool
-late_rooms_may_help(const struct late_rooms *l,
-                    uint64_t from,
-                    bool (*has_room)(const char *node, void *context),
-                    void *context)
+late_rooms_may_help(const struct late_rooms *l, uint64_t from,
+                    bool (*has_room)(const char *node, void *context), void *context)
 {
     if (l->next - from > LATE_MOST)
         return true;

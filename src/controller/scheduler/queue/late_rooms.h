@@ -33,11 +33,7 @@ uint64_t late_rooms_next(const struct late_rooms *l);
  * the first such event whose node has room, or which is no longer remembered;
  * 0: there is none.
  */
-uint64_t late_rooms_find(const struct late_rooms *l,
-                         uint64_t from,
-                         bool (*has_room)(const char *node, void *context),
-                         void *context);
-bool late_rooms_may_help(const struct late_rooms *l,
-                         uint64_t from,
-                         bool (*has_room)(const char *node, void *context),
-                         void *context);
+uint64_t late_rooms_find(const struct late_rooms *l, uint64_t from,
+                         bool (*has_room)(const char *node, void *context), void *context);
+bool late_rooms_may_help(const struct late_rooms *l, uint64_t from,
+                         bool (*has_room)(const char *node, void *context), void *context);

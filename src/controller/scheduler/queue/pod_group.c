@@ -97,14 +97,10 @@ void
 pod_group_format_hold(const struct pod_group *g, struct strbuf *out)
 {
     if (g->refusal != NULL)
-        strbuf_printf(out,
-                      "the pods of its group '%s' cannot be placed: %s",
-                      g->name,
-                      g->refusal);
+        strbuf_printf(out, "the pods of its group '%s' cannot be placed: %s", g->name, g->refusal);
     else
         strbuf_printf(out,
                       "it waits for the other pods of its group '%s'; all %u "
                       "are placed together",
-                      g->name,
-                      g->wanted);
+                      g->name, g->wanted);
 }

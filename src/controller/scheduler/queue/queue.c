@@ -188,16 +188,15 @@ is_sorted_alike(const struct queued_pod *p, struct pod_view *pod)
     struct queued_pod newer = *p;
 
     newer.pod = pod;
-    return !profile_less(p->profile, p, &newer)
-           && !profile_less(p->profile, &newer, p);
+    return !profile_less(p->profile, p, &newer) && !profile_less(p->profile, &newer, p);
 }
 
 static void
 set_pod(struct queue *q, struct queued_pod *p, struct pod_view *pod)
 {
     bool moves = p->is_ordered && !is_sorted_alike(p, pod);
-    bool changes_job = !waiting_jobs_is_same_job(p->pod, pod)
-                       && item_map_find(q->pods, p->key) == p;
+    bool changes_job =
+        !waiting_jobs_is_same_job(p->pod, pod) && item_map_find(q->pods, p->key) == p;
 
     if (moves)
         queue_leave_order(q, p);
@@ -223,9 +222,7 @@ queue_update_popped(struct queued_pod *pod, struct pod_view *newer)
 }
 
 static void
-update_in_flight(struct queue *q,
-                 struct queued_pod *p,
-                 const struct object *old_object,
+update_in_flight(struct queue *q, struct queued_pod *p, const struct object *old_object,
                  struct pod_view *pod)
 {
     struct cluster_event events[EVENTS_OF_UPDATE];
@@ -243,9 +240,7 @@ update_in_flight(struct queue *q,
  * as asked.
  */
 static void
-update_waiting(struct queue *q,
-               struct queued_pod *p,
-               const struct object *old_object,
+update_waiting(struct queue *q, struct queued_pod *p, const struct object *old_object,
                struct pod_view *pod)
 {
     struct cluster_event events[EVENTS_OF_UPDATE];
@@ -253,8 +248,7 @@ update_waiting(struct queue *q,
     bool was_gated = p->state == QUEUE_GATED;
     enum wake_strategy strategy =
         p->state == QUEUE_UNSCHEDULABLE
-                && unschedulable_pods_is_offered(p,
-                                                 late_rooms_next(q->late_rooms))
+                && unschedulable_pods_is_offered(p, late_rooms_next(q->late_rooms))
             ? WAKE_AFTER_BACKOFF
             : WAKE_SKIP;
 
@@ -271,9 +265,7 @@ update_waiting(struct queue *q,
 }
 
 static void
-update_member(struct queue *q,
-              struct queued_pod *p,
-              const struct object *old_object,
+update_member(struct queue *q, struct queued_pod *p, const struct object *old_object,
               struct pod_view *pod)
 {
     struct cluster_event events[EVENTS_OF_UPDATE];
@@ -286,15 +278,12 @@ update_member(struct queue *q,
 }
 
 void
-queue_update(struct queue *q,
-             const struct object *old_object,
-             struct pod_view *pod,
+queue_update(struct queue *q, const struct object *old_object, struct pod_view *pod,
              struct profile *profile)
 {
     struct queued_pod *p = find_pod(q, pod);
 
-    if (p == NULL
-        || (p->state != QUEUE_IN_FLIGHT && queue_has_other_group(q, p, pod))) {
+    if (p == NULL || (p->state != QUEUE_IN_FLIGHT && queue_has_other_group(q, p, pod))) {
         queue_add(q, pod, profile);
         return;
     }
@@ -374,10 +363,8 @@ struct replay {
 };
 
 static bool
-replay_event(const struct cluster_event *event,
-             const struct object *old_object,
-             const struct object *new_object,
-             void *context)
+replay_event(const struct cluster_event *event, const struct object *old_object,
+             const struct object *new_object, void *context)
 {
     struct replay *r = context;
     enum wake_strategy s = wake_strategy(r->pod, event, old_object, new_object);
@@ -481,11 +468,8 @@ queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count)
         struct queued_pod *p = pods[i];
 
         if (p->pod_group == NULL)
-            queue_requeue(q,
-                          p,
-                          (p->unschedulable | p->pending) == 0
-                              ? WAKE_AFTER_BACKOFF
-                              : WAKE_SKIP);
+            queue_requeue(q, p,
+                          (p->unschedulable | p->pending) == 0 ? WAKE_AFTER_BACKOFF : WAKE_SKIP);
         else if (p->pod_group != settled)
             queue_settle_group(q, settled = p->pod_group);
     }
@@ -511,10 +495,7 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
     if (p->state == QUEUE_ACTIVE)
         return;
     if (p->state == QUEUE_IN_FLIGHT) {
-        in_flight_add(q->in_flight,
-                      &event_force_activate,
-                      NULL,
-                      p->pod->object);
+        in_flight_add(q->in_flight, &event_force_activate, NULL, p->pod->object);
         return;
     }
     q->event = event_force_activate.label;
@@ -523,10 +504,7 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
 }
 
 void
-queue_pass_over(struct queue *q,
-                const char *namespace,
-                const char *name,
-                uint64_t until)
+queue_pass_over(struct queue *q, const char *namespace, const char *name, uint64_t until)
 {
     char key[KEY_SIZE];
     struct queued_pod *p = item_map_find(q->pods, key_of(namespace, name, key));
@@ -543,8 +521,7 @@ queue_flush_backoff(struct queue *q)
     struct queued_pod *p;
 
     q->event = "BackoffComplete";
-    while ((p = heap_top(q->backoff)) != NULL
-           && p->backoff_end_us <= queue_now_us(q)) {
+    while ((p = heap_top(q->backoff)) != NULL && p->backoff_end_us <= queue_now_us(q)) {
         heap_pop(q->backoff);
         queue_enter(q, p);
     }
@@ -564,8 +541,7 @@ is_leftover(const struct queue *q, struct list *link)
 void
 queue_flush_leftover(struct queue *q)
 {
-    if ((!list_is_empty(&q->unschedulable)
-         && is_leftover(q, q->unschedulable.next))
+    if ((!list_is_empty(&q->unschedulable) && is_leftover(q, q->unschedulable.next))
         || (!list_is_empty(&q->gated) && is_leftover(q, q->gated.next)))
         in_flight_add(q->in_flight, &event_unschedulable_timeout, NULL, NULL);
     q->event = event_unschedulable_timeout.label;

@@ -63,11 +63,8 @@ struct queue_settings {
      * member whose group waits for other members or is refused. Each may be
      * NULL.
      */
-    unsigned (*group_of)(const struct object *pod,
-                         const char **ret_name,
-                         void *context);
-    const char *(*refuse_group)(const struct pod_view *pod,
-                                const struct profile *profile,
+    unsigned (*group_of)(const struct object *pod, const char **ret_name, void *context);
+    const char *(*refuse_group)(const struct pod_view *pod, const struct profile *profile,
                                 void *context);
     void (*held)(const struct queued_pod *pod, void *context);
 
@@ -86,12 +83,8 @@ struct queue_settings {
      * may also be NULL one by one.
      */
     const char *(*room_of)(const struct object *ended, void *context);
-    bool (*has_room)(const struct queued_pod *pod,
-                     const char *node,
-                     void *context);
-    bool (*is_kept_off)(const struct queued_pod *pod,
-                        const char *node,
-                        void *context);
+    bool (*has_room)(const struct queued_pod *pod, const char *node, void *context);
+    bool (*is_kept_off)(const struct queued_pod *pod, const char *node, void *context);
     bool (*must_try)(const struct queued_pod *pod, void *context);
     bool (*is_first)(const struct queued_pod *pod, void *context);
     bool (*is_reserved)(const struct queued_pod *pod, void *context);
@@ -109,8 +102,7 @@ struct queue_settings {
 
 /* Life */
 void queue_free(struct queue *q);
-struct queue *queue_new(const struct queue_settings *settings)
-    OWNED_BY(queue_free);
+struct queue *queue_new(const struct queue_settings *settings) OWNED_BY(queue_free);
 DEFINE_CLEANUP(struct queue, queue_free)
 
 /* Pods of the API. Add replaces a pod of the same name. Update: `old_object` is
@@ -118,9 +110,7 @@ DEFINE_CLEANUP(struct queue, queue_free)
  * pod in flight is only marked as deleted, and goes when its cycle ends.
  */
 void queue_add(struct queue *q, struct pod_view *pod, struct profile *profile);
-void queue_update(struct queue *q,
-                  const struct object *old_object,
-                  struct pod_view *pod,
+void queue_update(struct queue *q, const struct object *old_object, struct pod_view *pod,
                   struct profile *profile);
 void queue_remove(struct queue *q, const char *namespace, const char *name);
 
@@ -150,26 +140,21 @@ bool queue_skip_late(struct queue *q, unsigned most);
 void queue_fail(struct queue *q, struct queued_pod *pod TAKES);
 void queue_leave(struct queue *q, struct queued_pod *pod);
 void queue_return(struct queue *q, struct queued_pod *pod TAKES);
-void
-queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count);
+void queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count);
 void queued_pod_free(struct queued_pod *pod);
 
 /* Reports an event to the queue, which activates the pods that the event may
  * help. `old_object` is NULL when an object was added, and `new_object` when it
  * was deleted; both are NULL when only the kind of event is known.
  */
-void queue_event(struct queue *q,
-                 const struct cluster_event *event,
-                 const struct object *old_object,
-                 const struct object *new_object);
+void queue_event(struct queue *q, const struct cluster_event *event,
+                 const struct object *old_object, const struct object *new_object);
 
 /* Reports an event that may have freed room on these nodes and nowhere else; if
  * there are none: on any node.
  */
-void queue_event_of_rooms(struct queue *q,
-                          const struct cluster_event *event,
-                          const char *const *nodes,
-                          unsigned count);
+void queue_event_of_rooms(struct queue *q, const struct cluster_event *event,
+                          const char *const *nodes, unsigned count);
 
 /* The number of the next event that may help pods that wait for room. Events of
  * reservations do not count.
@@ -179,10 +164,7 @@ uint64_t queue_next_event(const struct queue *q);
 /* queue_first_unreserved leaves the pod out until that event, or with
  * PASSED_OVER until the pod is tried; 0: it does not leave the pod out.
  */
-void queue_pass_over(struct queue *q,
-                     const char *namespace,
-                     const char *name,
-                     uint64_t until);
+void queue_pass_over(struct queue *q, const char *namespace, const char *name, uint64_t until);
 
 /* Rerank: computes the ranks of all active pods again, unless there are too
  * many of them. Rank asleep: does so for the first unschedulable pod of each of
@@ -214,20 +196,16 @@ struct queue_counts {
     size_t groups; /* of equal unschedulable pods */
 };
 struct queue_counts queue_count(const struct queue *q);
-const struct queued_pod *
-queue_find(const struct queue *q, const char *namespace, const char *name);
+const struct queued_pod *queue_find(const struct queue *q, const char *namespace, const char *name);
 
 /* Of job: the pod of that Job that came first, and how many pods the Job has
  * here; NULL: none. Before: how many pods are sorted before the pod, which need
  * not be in the queue; false: the pod is gated, or it is not in the queue and
  * its profile sorts by rank. Neither function walks through all pods.
  */
-const struct queued_pod *queue_find_of_job(const struct queue *q,
-                                           const char *job_uid,
+const struct queued_pod *queue_find_of_job(const struct queue *q, const char *job_uid,
                                            size_t *ret_count);
-bool queue_count_before(const struct queue *q,
-                        struct pod_view *pod,
-                        struct profile *profile,
+bool queue_count_before(const struct queue *q, struct pod_view *pod, struct profile *profile,
                         size_t *ret_before);
 
 /* The first pod in the order that is unschedulable or in backoff because it
@@ -242,16 +220,13 @@ void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
  * false.
  */
 typedef bool queue_visit_order_fn(struct queued_pod *pod, void *context);
-void queue_visit_order(const struct queue *q,
-                       queue_visit_order_fn *visit,
-                       void *context);
+void queue_visit_order(const struct queue *q, queue_visit_order_fn *visit, void *context);
 
 /* Visits the labels of the events that are kept for pods in flight, with the
  * number of events of each.
  */
 typedef void queue_event_fn(const char *label, size_t count, void *context);
-void
-queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context);
+void queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context);
 
 /* The backoff of a pod after so many attempts. */
 int64_t backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts);

@@ -23,10 +23,8 @@
 #define TOLD_AT_ONCE 4u
 
 /* Excludes the actions that only a waiting pod itself can cause. */
-#define OF_OTHER_PODS                            \
-    (ACTION_ALL                                  \
-     & ~(unsigned)(ACTION_UPDATE_POD_TOLERATIONS \
-                   | ACTION_UPDATE_POD_GATES_ELIMINATED))
+#define OF_OTHER_PODS \
+    (ACTION_ALL & ~(unsigned)(ACTION_UPDATE_POD_TOLERATIONS | ACTION_UPDATE_POD_GATES_ELIMINATED))
 
 static bool
 is_told_of_pods(const struct plugin *plugin)
@@ -51,8 +49,7 @@ waits_for_room_alone(const struct queued_pod *p)
     for (; others != 0; others &= others - 1) {
         unsigned i = (unsigned)__builtin_ctzll(others);
 
-        if (i >= profile->n_entries
-            || is_told_of_pods(profile->entries[i].plugin))
+        if (i >= profile->n_entries || is_told_of_pods(profile->entries[i].plugin))
             return false;
     }
     return (rejectors & (profile->rooms | profile->timed)) != 0;
@@ -61,8 +58,7 @@ waits_for_room_alone(const struct queued_pod *p)
 static bool
 goes_by_room(const struct queue *q, const struct queued_pod *p)
 {
-    return q->settings.is_sharing && q->settings.has_room != NULL
-           && waits_for_room_alone(p)
+    return q->settings.is_sharing && q->settings.has_room != NULL && waits_for_room_alone(p)
            && !q->settings.must_try(p, q->settings.context);
 }
 
@@ -97,9 +93,7 @@ has_room(const struct wake_call *call, const struct queued_pod *p)
 }
 
 static bool
-has_room_there(const struct queue *q,
-               const struct queued_pod *p,
-               const char *node)
+has_room_there(const struct queue *q, const struct queued_pod *p, const char *node)
 {
     return q->settings.has_room(p, node, q->settings.context);
 }
@@ -121,8 +115,8 @@ is_reserved(const struct wake_call *call, const struct queued_pod *p)
 {
     const struct queue_settings *set = &call->q->settings;
 
-    return call->event->resource == EVENT_RESERVATION
-           && set->is_reserved != NULL && set->is_reserved(p, set->context);
+    return call->event->resource == EVENT_RESERVATION && set->is_reserved != NULL
+           && set->is_reserved(p, set->context);
 }
 
 static bool
@@ -138,16 +132,15 @@ wake_group(struct queued_pod *first, void *context)
         return true;
     if (is_for_room && !has_room(call, first))
         return true;
-    strategy =
-        wake_strategy(first, call->event, call->old_object, call->new_object);
+    strategy = wake_strategy(first, call->event, call->old_object, call->new_object);
     if (strategy == WAKE_SKIP)
         return false;
     p = unschedulable_pods_pick(q->unschedulable_pods, first, is_ready, q);
     if (p != NULL) {
         queue_take_out(q, p);
         p->woken_for = is_for_room ? call->number : 0;
-        p->is_woken_by_pods = call->event->resource == EVENT_POD
-                              || call->event->resource == EVENT_RESERVATION;
+        p->is_woken_by_pods =
+            call->event->resource == EVENT_POD || call->event->resource == EVENT_RESERVATION;
         queue_requeue(q, p, strategy);
     }
     return true;
@@ -159,8 +152,7 @@ shape_goes_by_room(const struct queued_pod *p, void *context)
     const struct wake_call *call = context;
     const struct queue *q = call->q;
 
-    return q->settings.is_sharing && q->settings.has_room != NULL
-           && waits_for_room_alone(p);
+    return q->settings.is_sharing && q->settings.has_room != NULL && waits_for_room_alone(p);
 }
 
 /* Whether the pod may have to be tried whatever room is free. */
@@ -179,8 +171,7 @@ may_help(const struct queued_pod *p, void *context)
     const struct wake_call *call = context;
 
     return has_room(call, p)
-           && wake_strategy(p, call->event, call->old_object, call->new_object)
-                  != WAKE_SKIP;
+           && wake_strategy(p, call->event, call->old_object, call->new_object) != WAKE_SKIP;
 }
 
 /* A pod that waits for room alone is not activated here; it is offered the
@@ -209,8 +200,7 @@ offer(struct wake_call *call)
 
     q->offered_by = call->event->label;
     q->n_to_tell = TOLD_AT_ONCE;
-    unschedulable_pods_offer(q->unschedulable_pods,
-                             call->event,
+    unschedulable_pods_offer(q->unschedulable_pods, call->event,
                              &(struct unschedulable_pods_offer){
                                  .goes_by_room = shape_goes_by_room,
                                  .is_first = is_first,
@@ -235,51 +225,34 @@ note_event(struct wake_call *call)
         late_rooms_add(q->late_rooms, call->nodes[i]);
     if (call->n_nodes == 0 && !is_of_no_room(call->event))
         late_rooms_add(q->late_rooms, NULL);
-    q->next_event += call->event->resource != EVENT_RESERVATION
-                     && !is_of_no_room(call->event);
-    in_flight_add(q->in_flight,
-                  call->event,
-                  call->old_object,
-                  call->new_object);
+    q->next_event += call->event->resource != EVENT_RESERVATION && !is_of_no_room(call->event);
+    in_flight_add(q->in_flight, call->event, call->old_object, call->new_object);
     if (call->n_nodes > 0)
         offer(call);
     else
-        unschedulable_pods_visit(q->unschedulable_pods,
-                                 call->event,
-                                 wake_group,
-                                 call);
+        unschedulable_pods_visit(q->unschedulable_pods, call->event, wake_group, call);
 }
 
 void
-queue_event(struct queue *q,
-            const struct cluster_event *event,
-            const struct object *old_object,
+queue_event(struct queue *q, const struct cluster_event *event, const struct object *old_object,
             const struct object *new_object)
 {
     const char *node = NULL;
-    struct wake_call call = {.q = q,
-                             .event = event,
-                             .old_object = old_object,
-                             .new_object = new_object,
-                             .nodes = &node};
+    struct wake_call call = {
+        .q = q, .event = event, .old_object = old_object, .new_object = new_object, .nodes = &node};
 
-    if (q->settings.room_of != NULL && old_object != NULL
-        && event->resource == EVENT_POD && event->actions == ACTION_DELETE)
+    if (q->settings.room_of != NULL && old_object != NULL && event->resource == EVENT_POD
+        && event->actions == ACTION_DELETE)
         node = q->settings.room_of(old_object, q->settings.context);
     call.n_nodes = node != NULL;
     note_event(&call);
 }
 
 void
-queue_event_of_rooms(struct queue *q,
-                     const struct cluster_event *event,
-                     const char *const *nodes,
+queue_event_of_rooms(struct queue *q, const struct cluster_event *event, const char *const *nodes,
                      unsigned count)
 {
-    note_event(&(struct wake_call){.q = q,
-                                   .event = event,
-                                   .nodes = nodes,
-                                   .n_nodes = count});
+    note_event(&(struct wake_call){.q = q, .event = event, .nodes = nodes, .n_nodes = count});
 }
 
 /* ---- Pods whose room was taken ---- */
@@ -294,8 +267,7 @@ has_room_on(const char *node, void *context)
 {
     const struct room_question *ask = context;
 
-    return has_room_there(ask->q, ask->pod, node)
-           && !is_kept_off(ask->q, ask->pod, node);
+    return has_room_there(ask->q, ask->pod, node) && !is_kept_off(ask->q, ask->pod, node);
 }
 
 static bool
@@ -305,9 +277,7 @@ comes_too_late(const struct queue *q, struct queued_pod *p)
         return false;
     unschedulable_pods_update(p);
     return goes_by_room(q, p)
-           && !late_rooms_may_help(q->late_rooms,
-                                   p->woken_for,
-                                   has_room_on,
+           && !late_rooms_may_help(q->late_rooms, p->woken_for, has_room_on,
                                    &(struct room_question){q, p});
 }
 
@@ -319,8 +289,7 @@ sleeps_on(const struct queue *q, struct queued_pod *p)
 {
     const struct queue_settings *set = &q->settings;
 
-    if (p->pod_group == NULL || !p->is_woken_by_pods
-        || set->group_sleeps_on == NULL)
+    if (p->pod_group == NULL || !p->is_woken_by_pods || set->group_sleeps_on == NULL)
         return false;
     unschedulable_pods_update(p);
     return goes_by_room(q, p) && set->group_sleeps_on(p, set->context);
@@ -388,8 +357,7 @@ takes(const struct queued_pod *p, uint64_t since, void *context)
 {
     struct room_taker *taker = context;
     struct room_look look = {.q = taker->q, .pod = p};
-    uint64_t number =
-        late_rooms_find(taker->q->late_rooms, since, is_open_on, &look);
+    uint64_t number = late_rooms_find(taker->q->late_rooms, since, is_open_on, &look);
 
     if (number == 0 && !is_to_be_told(&look))
         return false;
@@ -408,10 +376,7 @@ queue_hand_out_room(struct queue *q)
 
     if (!unschedulable_pods_has_offered(q->unschedulable_pods))
         return;
-    p = unschedulable_pods_first_offered(q->unschedulable_pods,
-                                         latest,
-                                         takes,
-                                         &taker);
+    p = unschedulable_pods_first_offered(q->unschedulable_pods, latest, takes, &taker);
     if (p == NULL || (active != NULL && !profile_less(p->profile, p, active)))
         return;
     unschedulable_pods_note_seen(p, latest);
@@ -451,8 +416,8 @@ rank_one_asleep(struct queue *q, struct queued_pod *p, bool *ret_is_other)
     p->rank.kind = rank.kind;
     queue_unrank(q, p);
     rank.kind = NULL;
-    *ret_is_other = rank.is_guarded != before.is_guarded
-                    || rank.key < before.key || rank.key > before.key;
+    *ret_is_other =
+        rank.is_guarded != before.is_guarded || rank.key < before.key || rank.key > before.key;
     if (rank.number != before.number)
         return false;
     if (!*ret_is_other)
@@ -473,8 +438,7 @@ queue_rank_asleep(struct queue *q, unsigned count)
     if (q->settings.rank == NULL || q->settings.overtakes == NULL)
         return;
     for (size_t i = 0; i < groups && i < count; i++) {
-        struct queued_pod *p =
-            unschedulable_pods_next_turn(q->unschedulable_pods);
+        struct queued_pod *p = unschedulable_pods_next_turn(q->unschedulable_pods);
         bool is_other = false;
 
         if (p != NULL

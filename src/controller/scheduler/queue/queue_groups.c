@@ -13,17 +13,14 @@
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 
-static const char too_many[] =
-    "the group has more than the 512 pods that one request can bind";
+static const char too_many[] = "the group has more than the 512 pods that one request can bind";
 _Static_assert(POD_GROUP_MAX == 512, "the words say so");
 
 /* Membership */
 
 /* Returns fewer than two if the pod is placed by itself. */
 static unsigned
-find_group(const struct queue *q,
-           const struct pod_view *pod,
-           char key[OBJECT_KEY_SIZE])
+find_group(const struct queue *q, const struct pod_view *pod, char key[OBJECT_KEY_SIZE])
 {
     const char *name = NULL;
     unsigned wanted;
@@ -38,16 +35,13 @@ find_group(const struct queue *q,
 }
 
 bool
-queue_has_other_group(const struct queue *q,
-                      const struct queued_pod *p,
-                      const struct pod_view *pod)
+queue_has_other_group(const struct queue *q, const struct queued_pod *p, const struct pod_view *pod)
 {
     char key[OBJECT_KEY_SIZE];
     unsigned wanted = find_group(q, pod, key);
     const struct pod_group *g = p->pod_group;
 
-    return g == NULL ? wanted != 0
-                     : wanted != g->wanted || strcmp(key, g->key) != 0;
+    return g == NULL ? wanted != 0 : wanted != g->wanted || strcmp(key, g->key) != 0;
 }
 
 /* The group as a whole */
@@ -62,16 +56,12 @@ is_ready(const struct pod_group *g, const struct queued_pod *p)
  * profile, so all members must have the same profile.
  */
 static const char *
-find_refusal_of(const struct queue *q,
-                const struct pod_group *g,
-                const struct queued_pod *p)
+find_refusal_of(const struct queue *q, const struct pod_group *g, const struct queued_pod *p)
 {
     if (p->profile != g->members[0]->profile)
         return "they name different schedulers";
     return q->settings.refuse_group != NULL
-               ? q->settings.refuse_group(p->pod,
-                                          p->profile,
-                                          q->settings.context)
+               ? q->settings.refuse_group(p->pod, p->profile, q->settings.context)
                : NULL;
 }
 
@@ -89,8 +79,7 @@ find_refusal(const struct queue *q, const struct pod_group *g)
 static bool
 is_complete(const struct pod_group *g)
 {
-    return g->n_ready >= g->wanted && g->n_ready <= POD_GROUP_MAX
-           && g->refusal == NULL;
+    return g->n_ready >= g->wanted && g->n_ready <= POD_GROUP_MAX && g->refusal == NULL;
 }
 
 /* The leader is the first member in the order. It takes over the attempts and
@@ -182,8 +171,7 @@ void
 queue_tell_held(struct queue *q)
 {
     while (!list_is_empty(&q->untold_groups)) {
-        struct pod_group *g =
-            container_of(q->untold_groups.next, struct pod_group, untold);
+        struct pod_group *g = container_of(q->untold_groups.next, struct pod_group, untold);
 
         list_remove(&g->untold);
         for (uint32_t i = 0; g->leader == NULL && i < g->count; i++)
@@ -198,9 +186,7 @@ queue_tell_held(struct queue *q)
  * require. `joined`: the only member whose state is new, or NULL.
  */
 static void
-settle_leader(struct queue *q,
-              struct pod_group *g,
-              enum wake_strategy strategy,
+settle_leader(struct queue *q, struct pod_group *g, enum wake_strategy strategy,
               struct queued_pod *joined)
 {
     bool was_led = g->leader != NULL;
@@ -300,11 +286,8 @@ queue_lose_leader(struct queue *q, struct pod_group *g)
 
 /* For a member that is not the leader: its change may help the group. */
 void
-queue_update_member(struct queue *q,
-                    struct queued_pod *p,
-                    const struct cluster_event *event,
-                    const struct object *old_object,
-                    const struct object *new_object)
+queue_update_member(struct queue *q, struct queued_pod *p, const struct cluster_event *event,
+                    const struct object *old_object, const struct object *new_object)
 {
     struct pod_group *g = p->pod_group;
     enum wake_strategy strategy;
@@ -344,9 +327,7 @@ queue_fly_group(struct queue *q, struct pod_group *g)
 }
 
 static void
-note_rejected(struct pod_group *g,
-              struct queued_pod *p,
-              enum wake_strategy strategy)
+note_rejected(struct pod_group *g, struct queued_pod *p, enum wake_strategy strategy)
 {
     if ((p->unschedulable | p->pending) == 0)
         return;
@@ -362,16 +343,11 @@ note_rejected(struct pod_group *g,
 static void
 settle_failed(struct queue *q, struct pod_group *g)
 {
-    settle_leader(q,
-                  g,
-                  g->rejected != NULL ? g->strategy : WAKE_AFTER_BACKOFF,
-                  NULL);
+    settle_leader(q, g, g->rejected != NULL ? g->strategy : WAKE_AFTER_BACKOFF, NULL);
 }
 
 void
-queue_land_member(struct queue *q,
-                  struct queued_pod *p,
-                  enum wake_strategy strategy)
+queue_land_member(struct queue *q, struct queued_pod *p, enum wake_strategy strategy)
 {
     struct pod_group *g = p->pod_group;
 

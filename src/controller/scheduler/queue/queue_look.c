@@ -43,9 +43,7 @@ queue_find_of_job(const struct queue *q, const char *job_uid, size_t *ret_count)
 }
 
 bool
-queue_count_before(const struct queue *q,
-                   struct pod_view *pod,
-                   struct profile *profile,
+queue_count_before(const struct queue *q, struct pod_view *pod, struct profile *profile,
                    size_t *ret_before)
 {
     const struct queued_pod *p = queue_find(q, pod->namespace, pod->name);
@@ -74,9 +72,7 @@ lacks_room(const struct queued_pod *p, void *context)
     const struct queue *q = context;
 
     return p->passed_over < q->next_event && p->profile->timed != 0
-           && ((p->unschedulable | p->pending)
-               & (p->profile->rooms | p->profile->timed))
-                  != 0;
+           && ((p->unschedulable | p->pending) & (p->profile->rooms | p->profile->timed)) != 0;
 }
 
 static bool
@@ -91,8 +87,7 @@ queue_first_unreserved(const struct queue *q)
     void *context = (void *)(uintptr_t)q;
     struct queued_pod *asleep =
         unschedulable_pods_first(q->unschedulable_pods, lacks_room, context);
-    struct queued_pod *backing_off =
-        queue_order_first(q->order, asleep, backs_off, context);
+    struct queued_pod *backing_off = queue_order_first(q->order, asleep, backs_off, context);
 
     return backing_off != NULL ? backing_off : asleep;
 }
@@ -108,9 +103,7 @@ queue_visit(const struct queue *q, queue_visit_fn *visit, void *context)
 }
 
 void
-queue_visit_order(const struct queue *q,
-                  queue_visit_order_fn *visit,
-                  void *context)
+queue_visit_order(const struct queue *q, queue_visit_order_fn *visit, void *context)
 {
     queue_order_visit(q->order, visit, context);
 }

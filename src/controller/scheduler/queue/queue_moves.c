@@ -49,25 +49,20 @@ backoff_end_us(const struct queue *q, const struct queued_pod *p)
     /* Any event activates a pod that extenders rejected, so only the full
      * backoff keeps the scheduler from asking them all the time.
      */
-    bool was_rejected =
-        rejectors != 0 && (rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) == 0;
+    bool was_rejected = rejectors != 0 && (rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) == 0;
 
     if (q->settings.is_sharing && was_rejected) {
-        int64_t others =
-            (int64_t)unschedulable_pods_groups(q->unschedulable_pods);
+        int64_t others = (int64_t)unschedulable_pods_groups(q->unschedulable_pods);
         int64_t own = p->pod_group != NULL ? p->pod_group->n_ready : 0;
         int64_t round = (others + own) * RETRY_SHARE_US;
 
         most = round < most ? round : most;
         return p->failed_at_us
-               + backoff_us(most < q->settings.initial_backoff_us
-                                ? most
-                                : q->settings.initial_backoff_us,
-                            most,
-                            p->attempts);
+               + backoff_us(most < q->settings.initial_backoff_us ? most
+                                                                  : q->settings.initial_backoff_us,
+                            most, p->attempts);
     }
-    return p->failed_at_us
-           + backoff_us(q->settings.initial_backoff_us, most, p->attempts);
+    return p->failed_at_us + backoff_us(q->settings.initial_backoff_us, most, p->attempts);
 }
 
 int64_t
@@ -261,8 +256,7 @@ sign_group(const struct queue *q, const struct pod_group *g)
     strbuf_add_text(&text, "group");
     for (uint32_t i = 0; i < g->count; i++) {
         const struct queued_pod *p = g->members[i];
-        uint32_t signature =
-            profile_sign(p->profile, p->pod, q->settings.signatures);
+        uint32_t signature = profile_sign(p->profile, p->pod, q->settings.signatures);
 
         if (signature == SIGNATURE_NONE || runs > GROUP_RUNS)
             return SIGNATURE_NONE;
@@ -284,28 +278,20 @@ sign_group(const struct queue *q, const struct pod_group *g)
  * leaves out the time limit and the rank.
  */
 static uint32_t
-sharing_signature(const struct queue *q,
-                  const struct queued_pod *p,
-                  uint32_t *ret_shape)
+sharing_signature(const struct queue *q, const struct queued_pod *p, uint32_t *ret_shape)
 {
     plugin_set rejectors = p->unschedulable | p->pending;
 
     *ret_shape = SIGNATURE_NONE;
 
-    if (!q->settings.is_sharing
-        || nominator_node(q->settings.nominator, p->pod) != NULL)
+    if (!q->settings.is_sharing || nominator_node(q->settings.nominator, p->pod) != NULL)
         return SIGNATURE_NONE;
     for (unsigned i = 0; i < p->profile->n_entries; i++)
-        if ((rejectors & PLUGIN_BIT(i)) != 0
-            && p->profile->entries[i].plugin->depends_on_others)
+        if ((rejectors & PLUGIN_BIT(i)) != 0 && p->profile->entries[i].plugin->depends_on_others)
             return SIGNATURE_NONE;
-    *ret_shape = p->pod_group == NULL
-                     ? profile_sign(p->profile, p->pod, q->settings.signatures)
-                     : sign_group(q, p->pod_group);
-    return profile_sign_timed(p->profile,
-                              p->pod,
-                              *ret_shape,
-                              p->rank.number,
+    *ret_shape = p->pod_group == NULL ? profile_sign(p->profile, p->pod, q->settings.signatures)
+                                      : sign_group(q, p->pod_group);
+    return profile_sign_timed(p->profile, p->pod, *ret_shape, p->rank.number,
                               q->settings.signatures);
 }
 
@@ -314,9 +300,7 @@ static uint32_t
 hint_signature(const struct queue *q, const struct queued_pod *p)
 {
     return q->settings.is_sharing
-               ? profile_sign_hints(p->profile,
-                                    wake_strategy_pod(p),
-                                    p->unschedulable | p->pending,
+               ? profile_sign_hints(p->profile, wake_strategy_pod(p), p->unschedulable | p->pending,
                                     q->settings.signatures)
                : SIGNATURE_NONE;
 }
@@ -324,8 +308,7 @@ hint_signature(const struct queue *q, const struct queued_pod *p)
 static void
 put_unschedulable(struct queue *q, struct queued_pod *p)
 {
-    struct sleep_signs signs = {.hints = SIGNATURE_NONE,
-                                .seen = late_rooms_next(q->late_rooms)};
+    struct sleep_signs signs = {.hints = SIGNATURE_NONE, .seen = late_rooms_next(q->late_rooms)};
 
     signs.signature = sharing_signature(q, p, &signs.shape);
     if (signs.signature == SIGNATURE_NONE)
@@ -355,9 +338,7 @@ put_backoff(struct queue *q, struct queued_pod *p)
 
 /* The pod is in no state when this is called. */
 void
-queue_requeue(struct queue *q,
-              struct queued_pod *p,
-              enum wake_strategy strategy)
+queue_requeue(struct queue *q, struct queued_pod *p, enum wake_strategy strategy)
 {
     if (strategy == WAKE_SKIP)
         put_unschedulable(q, p);

@@ -45,9 +45,7 @@ queue_order_free(struct queue_order *o)
 }
 
 static bool
-is_before(const struct queue_order *o,
-          const struct queued_pod *a,
-          const struct queued_pod *b)
+is_before(const struct queue_order *o, const struct queued_pod *a, const struct queued_pod *b)
 {
     return o->less(a, b, o->context);
 }
@@ -63,9 +61,7 @@ find_block(const struct queue_order *o, const struct queued_pod *pod)
 
     if (high == 0)
         return 0;
-    if (is_before(o,
-                  o->blocks[high - 1]->pods[o->blocks[high - 1]->count - 1],
-                  pod))
+    if (is_before(o, o->blocks[high - 1]->pods[o->blocks[high - 1]->count - 1], pod))
         return high;
     if (!is_before(o, o->blocks[0]->pods[o->blocks[0]->count - 1], pod))
         return 0;
@@ -84,9 +80,7 @@ find_block(const struct queue_order *o, const struct queued_pod *pod)
 /* The index of the first pod in the block that does not come before this one.
  */
 static unsigned
-find_place(const struct queue_order *o,
-           const struct block *b,
-           const struct queued_pod *pod)
+find_place(const struct queue_order *o, const struct block *b, const struct queued_pod *pod)
 {
     unsigned low = 0, high = b->count;
 
@@ -110,9 +104,7 @@ add_block(struct queue_order *o, size_t at)
         o->room = o->room > 0 ? 2 * o->room : 16;
         o->blocks = xrealloc(o->blocks, o->room * sizeof(struct block *));
     }
-    memmove(&o->blocks[at + 1],
-            &o->blocks[at],
-            (o->n_blocks - at) * sizeof(struct block *));
+    memmove(&o->blocks[at + 1], &o->blocks[at], (o->n_blocks - at) * sizeof(struct block *));
     o->blocks[at] = b;
     o->n_blocks++;
     return b;
@@ -149,9 +141,7 @@ queue_order_add(struct queue_order *o, struct queued_pod *pod)
     }
     b = o->blocks[at];
     place = find_place(o, b, pod);
-    memmove(&b->pods[place + 1],
-            &b->pods[place],
-            (b->count - place) * sizeof(b->pods[0]));
+    memmove(&b->pods[place + 1], &b->pods[place], (b->count - place) * sizeof(b->pods[0]));
     b->pods[place] = pod;
     b->count++;
 }
@@ -160,9 +150,7 @@ queue_order_add(struct queue_order *o, struct queued_pod *pod)
  * changed since the pod was added.
  */
 static void
-find_anywhere(const struct queue_order *o,
-              const struct queued_pod *pod,
-              size_t *ret_block,
+find_anywhere(const struct queue_order *o, const struct queued_pod *pod, size_t *ret_block,
               unsigned *ret_place)
 {
     for (size_t i = 0; i < o->n_blocks; i++)
@@ -181,21 +169,16 @@ queue_order_remove(struct queue_order *o, struct queued_pod *pod)
     unsigned place = at < o->n_blocks ? find_place(o, o->blocks[at], pod) : 0;
     struct block *b;
 
-    if (at == o->n_blocks || place == o->blocks[at]->count
-        || o->blocks[at]->pods[place] != pod)
+    if (at == o->n_blocks || place == o->blocks[at]->count || o->blocks[at]->pods[place] != pod)
         find_anywhere(o, pod, &at, &place);
     b = o->blocks[at];
     b->count--;
-    memmove(&b->pods[place],
-            &b->pods[place + 1],
-            (b->count - place) * sizeof(b->pods[0]));
+    memmove(&b->pods[place], &b->pods[place + 1], (b->count - place) * sizeof(b->pods[0]));
     if (b->count > 0)
         return;
     free(b);
     o->n_blocks--;
-    memmove(&o->blocks[at],
-            &o->blocks[at + 1],
-            (o->n_blocks - at) * sizeof(struct block *));
+    memmove(&o->blocks[at], &o->blocks[at + 1], (o->n_blocks - at) * sizeof(struct block *));
 }
 
 size_t
@@ -205,16 +188,12 @@ queue_order_before(const struct queue_order *o, const struct queued_pod *pod)
 
     for (size_t i = 0; i < at; i++)
         before += o->blocks[i]->count;
-    return at < o->n_blocks ? before + find_place(o, o->blocks[at], pod)
-                            : before;
+    return at < o->n_blocks ? before + find_place(o, o->blocks[at], pod) : before;
 }
 
 struct queued_pod *
-queue_order_first(const struct queue_order *o,
-                  const struct queued_pod *before,
-                  bool (*is_wanted)(const struct queued_pod *pod,
-                                    void *context),
-                  void *context)
+queue_order_first(const struct queue_order *o, const struct queued_pod *before,
+                  bool (*is_wanted)(const struct queued_pod *pod, void *context), void *context)
 {
     for (size_t i = 0; i < o->n_blocks && i < LOOK_BLOCKS; i++)
         for (unsigned j = 0; j < o->blocks[i]->count; j++) {
@@ -229,9 +208,7 @@ queue_order_first(const struct queue_order *o,
 }
 
 void
-queue_order_visit(const struct queue_order *o,
-                  queue_order_visit_fn *visit,
-                  void *context)
+queue_order_visit(const struct queue_order *o, queue_order_visit_fn *visit, void *context)
 {
     for (size_t i = 0; i < o->n_blocks; i++)
         for (unsigned j = 0; j < o->blocks[i]->count; j++)

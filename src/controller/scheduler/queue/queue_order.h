@@ -37,20 +37,15 @@ void queue_order_remove(struct queue_order *o, struct queued_pod *pod);
 /* Look. Before: how many pods come before the pod, which need not be in the
  * order.
  */
-size_t queue_order_before(const struct queue_order *o,
-                          const struct queued_pod *pod);
+size_t queue_order_before(const struct queue_order *o, const struct queued_pod *pod);
 
 /* Visits the pods in their order, until the visitor returns false. */
 typedef bool queue_order_visit_fn(struct queued_pod *pod, void *context);
-void queue_order_visit(const struct queue_order *o,
-                       queue_order_visit_fn *visit,
-                       void *context);
+void queue_order_visit(const struct queue_order *o, queue_order_visit_fn *visit, void *context);
 
 /* The first wanted pod of those before `before` (NULL: of all), or NULL. Only
  * the first few thousand pods are checked.
  */
-struct queued_pod *queue_order_first(
-    const struct queue_order *o,
-    const struct queued_pod *before,
-    bool (*is_wanted)(const struct queued_pod *pod, void *context),
-    void *context);
+struct queued_pod *queue_order_first(const struct queue_order *o, const struct queued_pod *before,
+                                     bool (*is_wanted)(const struct queued_pod *pod, void *context),
+                                     void *context);

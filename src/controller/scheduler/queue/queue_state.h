@@ -70,9 +70,7 @@ void queue_must_run(struct queued_pod *p);
 void queue_unrank(const struct queue *q, struct queued_pod *p);
 void queue_enter(struct queue *q, struct queued_pod *p);
 void queue_put_gated(struct queue *q, struct queued_pod *p);
-void queue_requeue(struct queue *q,
-                   struct queued_pod *p,
-                   enum wake_strategy strategy);
+void queue_requeue(struct queue *q, struct queued_pod *p, enum wake_strategy strategy);
 void queue_wake_next(struct queue *q, struct queued_pod *p);
 
 /* Adds the pod to the order of those that compete, or removes it. Gated pods do
@@ -90,8 +88,7 @@ void queue_begin_flight(struct queue *q, struct queued_pod *p);
  */
 void queue_join_group(struct queue *q, struct queued_pod *p);
 void queue_leave_group(struct queue *q, struct queued_pod *p);
-bool queue_has_other_group(const struct queue *q,
-                           const struct queued_pod *p,
+bool queue_has_other_group(const struct queue *q, const struct queued_pod *p,
                            const struct pod_view *pod);
 
 /* For a member that is in no state now. Enter: it may be placed. Land: it has
@@ -99,19 +96,14 @@ bool queue_has_other_group(const struct queue *q,
  * calls settle when all such members have rejoined.
  */
 void queue_enter_group(struct queue *q, struct queued_pod *p);
-void queue_land_member(struct queue *q,
-                       struct queued_pod *p,
-                       enum wake_strategy strategy);
+void queue_land_member(struct queue *q, struct queued_pod *p, enum wake_strategy strategy);
 void queue_rejoin_member(struct queue *q, struct queued_pod *p);
 void queue_settle_group(struct queue *q, struct pod_group *g);
 
 /* Update: a member in state QUEUE_IN_GROUP has changed. Lose leader: the leader
  * was gated. Fly: the leader was popped.
  */
-void queue_update_member(struct queue *q,
-                         struct queued_pod *p,
-                         const struct cluster_event *event,
-                         const struct object *old_object,
-                         const struct object *new_object);
+void queue_update_member(struct queue *q, struct queued_pod *p, const struct cluster_event *event,
+                         const struct object *old_object, const struct object *new_object);
 void queue_lose_leader(struct queue *q, struct pod_group *g);
 void queue_fly_group(struct queue *q, struct pod_group *g);

@@ -26,8 +26,7 @@ unschedulable_pods_new(unschedulable_pods_less_fn *less, void *context)
 }
 
 void
-unschedulable_pods_settle_shape(struct unschedulable_pods *s,
-                                struct shape *shape)
+unschedulable_pods_settle_shape(struct unschedulable_pods *s, struct shape *shape)
 {
     struct shape **at = &s->shapes[shape->number];
 
@@ -43,8 +42,7 @@ unschedulable_pods_settle_shape(struct unschedulable_pods *s,
 }
 
 void
-unschedulable_pods_settle_hints(struct unschedulable_pods *s,
-                                struct hint_group *ch)
+unschedulable_pods_settle_hints(struct unschedulable_pods *s, struct hint_group *ch)
 {
     if (ch->is_visited || !list_is_empty(&ch->groups))
         return;
@@ -79,22 +77,16 @@ unschedulable_pods_free(struct unschedulable_pods *s)
         struct class *c = container_of(link, struct class, link);
 
         while (!list_is_empty(&c->shapes)) {
-            struct shape *shape =
-                container_of(c->shapes.next, struct shape, link);
+            struct shape *shape = container_of(c->shapes.next, struct shape, link);
 
-            group_free(
-                s,
-                container_of(shape->groups.next, struct signature_group, link));
+            group_free(s, container_of(shape->groups.next, struct signature_group, link));
         }
         list_foreach_safe(at, &c->groups)
             group_free(s, container_of(at, struct signature_group, link));
         while (!list_is_empty(&c->hint_groups)) {
-            struct hint_group *ch =
-                container_of(c->hint_groups.next, struct hint_group, link);
+            struct hint_group *ch = container_of(c->hint_groups.next, struct hint_group, link);
 
-            group_free(
-                s,
-                container_of(ch->groups.next, struct signature_group, link));
+            group_free(s, container_of(ch->groups.next, struct signature_group, link));
         }
         list_foreach_safe(at, &c->awake)
             group_free(s, container_of(at, struct signature_group, link));
@@ -117,14 +109,11 @@ group_less(const void *a, const void *b, void *context)
 }
 
 static struct class *
-class_new(struct unschedulable_pods *s,
-          const struct profile *profile,
-          plugin_set plugins)
+class_new(struct unschedulable_pods *s, const struct profile *profile, plugin_set plugins)
 {
     struct class *c = xnew(struct class);
 
-    c->sleeping =
-        heap_new(group_less, s, offsetof(struct signature_group, place));
+    c->sleeping = heap_new(group_less, s, offsetof(struct signature_group, place));
 
     c->profile = profile;
     c->plugins = plugins;
@@ -139,11 +128,9 @@ class_new(struct unschedulable_pods *s,
         const struct plugin *plugin = profile->entries[i].plugin;
 
         for (unsigned w = 0; w < plugin->n_wakes; w++)
-            if ((plugins & PLUGIN_BIT(i)) != 0
-                || plugin->wakes[w].resource == EVENT_PARTITION
+            if ((plugins & PLUGIN_BIT(i)) != 0 || plugin->wakes[w].resource == EVENT_PARTITION
                 || plugin->wakes[w].resource == EVENT_NODE_RESERVATION)
-                c->actions[plugin->wakes[w].resource] |=
-                    plugin->wakes[w].actions;
+                c->actions[plugin->wakes[w].resource] |= plugin->wakes[w].actions;
     }
     return c;
 }
@@ -152,9 +139,7 @@ class_new(struct unschedulable_pods *s,
  * They are never freed, because the same sets come back.
  */
 static struct class *
-class_find(struct unschedulable_pods *s,
-           const struct profile *profile,
-           plugin_set plugins)
+class_find(struct unschedulable_pods *s, const struct profile *profile, plugin_set plugins)
 {
     struct class *c;
 
@@ -175,8 +160,7 @@ group_new(struct unschedulable_pods *s, uint32_t signature)
     struct signature_group *f = xnew(struct signature_group);
 
     f->signature = signature;
-    f->members =
-        heap_new(s->less, s->context, offsetof(struct queued_pod, place));
+    f->members = heap_new(s->less, s->context, offsetof(struct queued_pod, place));
     list_init(&f->link);
     list_add_last(&s->turns, &f->turn);
     f->place = HEAP_NOWHERE;
@@ -194,9 +178,7 @@ make_room(void *items, size_t *count, uint32_t number)
         return items;
     *count = (size_t)number * 2 + 64;
     items = xrealloc_array(items, *count, sizeof(void *));
-    memset((char *)items + before * sizeof(void *),
-           0,
-           (*count - before) * sizeof(void *));
+    memset((char *)items + before * sizeof(void *), 0, (*count - before) * sizeof(void *));
     return items;
 }
 
@@ -225,8 +207,7 @@ shape_find(struct unschedulable_pods *s, struct class *c, uint32_t number)
     shape = xnew(struct shape);
     shape->class = c;
     shape->number = number;
-    shape->sleeping =
-        heap_new(group_less, s, offsetof(struct signature_group, place));
+    shape->sleeping = heap_new(group_less, s, offsetof(struct signature_group, place));
     shape->next = s->shapes[number];
     s->shapes[number] = shape;
     list_init(&shape->groups);
@@ -236,19 +217,14 @@ shape_find(struct unschedulable_pods *s, struct class *c, uint32_t number)
 }
 
 static bool
-is_of_class(const struct signature_group *f,
-            const struct class *c,
-            uint32_t shape)
+is_of_class(const struct signature_group *f, const struct class *c, uint32_t shape)
 {
     return f->class == c && f->hint_group == NULL
            && (f->shape != NULL ? f->shape->number : SIGNATURE_NONE) == shape;
 }
 
 static void
-reclass(struct unschedulable_pods *s,
-        struct signature_group *f,
-        struct class *c,
-        uint32_t shape)
+reclass(struct unschedulable_pods *s, struct signature_group *f, struct class *c, uint32_t shape)
 {
     struct shape *before = f->shape;
 
@@ -304,9 +280,7 @@ hint_group_find(struct unschedulable_pods *s, struct class *c, uint32_t hints)
 
 /* The group is new and has one pod. */
 static void
-join_hint_group(struct unschedulable_pods *s,
-                struct signature_group *f,
-                uint32_t hints)
+join_hint_group(struct unschedulable_pods *s, struct signature_group *f, uint32_t hints)
 {
     f->hint_group = hint_group_find(s, f->class, hints);
     list_remove(&f->link);
@@ -329,17 +303,14 @@ note_failed_again(struct signature_group *f, struct queued_pod *pod)
 }
 
 void
-unschedulable_pods_add(struct unschedulable_pods *s,
-                       struct queued_pod *pod,
+unschedulable_pods_add(struct unschedulable_pods *s, struct queued_pod *pod,
                        const struct sleep_signs *signs)
 {
     uint32_t signature = signs->signature, hints = signs->hints;
     struct signature_group *before = pod->group;
-    uint32_t shape =
-        signature != SIGNATURE_NONE ? signs->shape : SIGNATURE_NONE;
+    uint32_t shape = signature != SIGNATURE_NONE ? signs->shape : SIGNATURE_NONE;
     struct signature_group *f = group_find(s, signature);
-    struct class *c =
-        class_find(s, pod->profile, pod->unschedulable | pod->pending);
+    struct class *c = class_find(s, pod->profile, pod->unschedulable | pod->pending);
     bool stays = f->place != HEAP_NOWHERE && is_of_class(f, c, shape)
                  && !s->less(pod, heap_top(f->members), s->context);
 
@@ -398,8 +369,7 @@ unschedulable_pods_update(struct queued_pod *pod)
 }
 
 bool
-unschedulable_pods_leave(struct unschedulable_pods *s,
-                         struct queued_pod *pod,
+unschedulable_pods_leave(struct unschedulable_pods *s, struct queued_pod *pod,
                          struct queued_pod **ret_next)
 {
     struct signature_group *f = pod->group;
@@ -417,10 +387,8 @@ unschedulable_pods_leave(struct unschedulable_pods *s,
 }
 
 struct queued_pod *
-unschedulable_pods_pick(const struct unschedulable_pods *s,
-                        const struct queued_pod *member,
-                        bool (*is_ready)(const struct queued_pod *pod,
-                                         void *context),
+unschedulable_pods_pick(const struct unschedulable_pods *s, const struct queued_pod *member,
+                        bool (*is_ready)(const struct queued_pod *pod, void *context),
                         void *context)
 {
     const struct signature_group *f = member->group;
@@ -431,8 +399,7 @@ unschedulable_pods_pick(const struct unschedulable_pods *s,
     for (size_t i = 0; i < heap_count(f->members) && i < PICK_DEPTH; i++) {
         struct queued_pod *pod = heap_at(f->members, i);
 
-        if (is_ready(pod, context)
-            && (best == NULL || s->less(pod, best, s->context)))
+        if (is_ready(pod, context) && (best == NULL || s->less(pod, best, s->context)))
             best = pod;
     }
     if (best == NULL && f->awake == NULL)

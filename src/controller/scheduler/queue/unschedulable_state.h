@@ -94,7 +94,5 @@ take_rejectors(struct queued_pod *pod, const struct signature_group *f)
 }
 
 /* Free the shape or the hint group if it is empty and no visit is under way. */
-void unschedulable_pods_settle_shape(struct unschedulable_pods *s,
-                                     struct shape *shape);
-void unschedulable_pods_settle_hints(struct unschedulable_pods *s,
-                                     struct hint_group *ch);
+void unschedulable_pods_settle_shape(struct unschedulable_pods *s, struct shape *shape);
+void unschedulable_pods_settle_hints(struct unschedulable_pods *s, struct hint_group *ch);

@@ -11,12 +11,9 @@
 #define FIRST_MOST 256u
 
 static bool
-visit_group(struct list *link,
-            unschedulable_pods_visit_fn *visit,
-            void *context)
+visit_group(struct list *link, unschedulable_pods_visit_fn *visit, void *context)
 {
-    struct signature_group *f =
-        container_of(link, struct signature_group, link);
+    struct signature_group *f = container_of(link, struct signature_group, link);
     struct queued_pod *first = heap_top(f->members);
 
     if (first == NULL)
@@ -26,9 +23,7 @@ visit_group(struct list *link,
 }
 
 static void
-visit_shape(struct unschedulable_pods *s,
-            struct shape *shape,
-            unschedulable_pods_visit_fn *visit,
+visit_shape(struct unschedulable_pods *s, struct shape *shape, unschedulable_pods_visit_fn *visit,
             void *context)
 {
     shape->is_visited = true;
@@ -38,10 +33,8 @@ visit_shape(struct unschedulable_pods *s,
 }
 
 static void
-visit_hint_group(struct unschedulable_pods *s,
-                 struct hint_group *ch,
-                 unschedulable_pods_visit_fn *visit,
-                 void *context)
+visit_hint_group(struct unschedulable_pods *s, struct hint_group *ch,
+                 unschedulable_pods_visit_fn *visit, void *context)
 {
     ch->is_visited = true;
     list_foreach_safe(link, &ch->groups)
@@ -55,24 +48,20 @@ visit_hint_group(struct unschedulable_pods *s,
 
 void
 unschedulable_pods_visit_ends_alike(const struct queued_pod *pod,
-                                    void (*visit)(struct queued_pod *other,
-                                                  void *context),
+                                    void (*visit)(struct queued_pod *other, void *context),
                                     void *context)
 {
     const struct signature_group *f = pod->group;
 
-    if (f == NULL || f->signature == SIGNATURE_NONE
-        || heap_count(f->members) == 0)
+    if (f == NULL || f->signature == SIGNATURE_NONE || heap_count(f->members) == 0)
         return;
     visit(heap_at(f->members, 0), context);
     visit(heap_at(f->members, heap_count(f->members) - 1), context);
 }
 
 void
-unschedulable_pods_visit_alike(const struct queued_pod *pod,
-                               unsigned most,
-                               void (*visit)(struct queued_pod *other,
-                                             void *context),
+unschedulable_pods_visit_alike(const struct queued_pod *pod, unsigned most,
+                               void (*visit)(struct queued_pod *other, void *context),
                                void *context)
 {
     const struct signature_group *f = pod->group;
@@ -99,11 +88,8 @@ first_of(const struct heap *sleeping)
 
 /* A heap has no pod below a position that comes before the pod at it. */
 static void
-gather_first(struct shape *shape,
-             size_t at,
-             const struct unschedulable_pods_offer *offer,
-             struct queued_pod **found,
-             unsigned *count)
+gather_first(struct shape *shape, size_t at, const struct unschedulable_pods_offer *offer,
+             struct queued_pod **found, unsigned *count)
 {
     const struct signature_group *f;
 
@@ -119,8 +105,7 @@ gather_first(struct shape *shape,
 
 /* False: the caller is to visit the groups of the shape one by one. */
 static bool
-offer_to_shape(struct unschedulable_pods *s,
-               struct shape *shape,
+offer_to_shape(struct unschedulable_pods *s, struct shape *shape,
                const struct unschedulable_pods_offer *offer)
 {
     struct queued_pod *first = first_of(shape->sleeping);
@@ -140,8 +125,7 @@ offer_to_shape(struct unschedulable_pods *s,
         list_add_last(&s->offered, &shape->offered);
     }
     for (unsigned i = 0; i < count; i++)
-        if (found[i]->state == QUEUE_UNSCHEDULABLE
-            && found[i]->group->shape == shape) {
+        if (found[i]->state == QUEUE_UNSCHEDULABLE && found[i]->group->shape == shape) {
             take_rejectors(found[i], found[i]->group);
             offer->try_first(found[i], offer->context);
         }
@@ -149,8 +133,7 @@ offer_to_shape(struct unschedulable_pods *s,
 }
 
 static void
-offer_to_class(struct unschedulable_pods *s,
-               struct class *c,
+offer_to_class(struct unschedulable_pods *s, struct class *c,
                const struct unschedulable_pods_offer *offer)
 {
     list_foreach_safe(link, &c->shapes)
@@ -159,17 +142,14 @@ offer_to_class(struct unschedulable_pods *s,
 
         shape->is_visited = true;
         if (!offer_to_shape(s, shape, offer))
-            list_foreach_safe(at, &shape->groups)
-                visit_group(at, offer->visit, offer->context);
+            list_foreach_safe(at, &shape->groups) visit_group(at, offer->visit, offer->context);
         shape->is_visited = false;
         unschedulable_pods_settle_shape(s, shape);
     }
 }
 
 static void
-visit_class(struct unschedulable_pods *s,
-            struct class *c,
-            unschedulable_pods_visit_fn *visit,
+visit_class(struct unschedulable_pods *s, struct class *c, unschedulable_pods_visit_fn *visit,
             void *context)
 {
     list_foreach_safe(link, &c->shapes)
@@ -177,17 +157,12 @@ visit_class(struct unschedulable_pods *s,
 }
 
 static void
-visit_others(struct unschedulable_pods *s,
-             struct class *c,
-             unschedulable_pods_visit_fn *visit,
+visit_others(struct unschedulable_pods *s, struct class *c, unschedulable_pods_visit_fn *visit,
              void *context)
 {
     list_foreach_safe(link, &c->groups) visit_group(link, visit, context);
     list_foreach_safe(link, &c->hint_groups)
-        visit_hint_group(s,
-                         container_of(link, struct hint_group, link),
-                         visit,
-                         context);
+        visit_hint_group(s, container_of(link, struct hint_group, link), visit, context);
 }
 
 static bool
@@ -197,8 +172,7 @@ is_told(const struct class *c, const struct cluster_event *event)
 }
 
 void
-unschedulable_pods_offer(struct unschedulable_pods *s,
-                         const struct cluster_event *event,
+unschedulable_pods_offer(struct unschedulable_pods *s, const struct cluster_event *event,
                          const struct unschedulable_pods_offer *offer)
 {
     list_foreach(at, &s->classes)
@@ -213,10 +187,8 @@ unschedulable_pods_offer(struct unschedulable_pods *s,
 }
 
 void
-unschedulable_pods_visit(struct unschedulable_pods *s,
-                         const struct cluster_event *event,
-                         unschedulable_pods_visit_fn *visit,
-                         void *context)
+unschedulable_pods_visit(struct unschedulable_pods *s, const struct cluster_event *event,
+                         unschedulable_pods_visit_fn *visit, void *context)
 {
     list_foreach(at, &s->classes)
     {
@@ -260,8 +232,7 @@ look_below(struct first_walk *w, const struct heap *sleeping, size_t at)
 
 struct queued_pod *
 unschedulable_pods_first(const struct unschedulable_pods *s,
-                         bool (*is_wanted)(const struct queued_pod *pod,
-                                           void *context),
+                         bool (*is_wanted)(const struct queued_pod *pod, void *context),
                          void *context)
 {
     struct first_walk w = {.s = s, .is_wanted = is_wanted, .context = context};
@@ -315,9 +286,7 @@ offer_below(struct offer_walk *w, const struct heap *sleeping, size_t at)
     }
     if (f->seen < w->latest && !is_decided(w, f)) {
         take_rejectors(pod, f);
-        if (w->takes(pod,
-                     f->seen > w->since ? f->seen : w->since,
-                     w->context)) {
+        if (w->takes(pod, f->seen > w->since ? f->seen : w->since, w->context)) {
             w->best = pod;
             w->is_open = true;
             return;
@@ -329,10 +298,8 @@ offer_below(struct offer_walk *w, const struct heap *sleeping, size_t at)
 }
 
 struct queued_pod *
-unschedulable_pods_first_offered(struct unschedulable_pods *s,
-                                 uint64_t latest,
-                                 bool (*takes)(const struct queued_pod *pod,
-                                               uint64_t since,
+unschedulable_pods_first_offered(struct unschedulable_pods *s, uint64_t latest,
+                                 bool (*takes)(const struct queued_pod *pod, uint64_t since,
                                                void *context),
                                  void *context)
 {
@@ -391,6 +358,5 @@ unschedulable_pods_is_offered(const struct queued_pod *pod, uint64_t latest)
 {
     const struct signature_group *f = pod->group;
 
-    return f != NULL && f->shape != NULL && f->shape->is_offered
-           && f->seen < latest;
+    return f != NULL && f->shape != NULL && f->shape->is_offered && f->seen < latest;
 }

@@ -20,8 +20,7 @@ struct waiting_jobs {
 static const char *
 uid_of(const struct pod_view *pod)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(pod->object->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(pod->object->meta, &job_kind);
 
     return owner != NULL ? owner->uid : NULL;
 }
@@ -73,8 +72,7 @@ waiting_jobs_add(struct waiting_jobs *w, struct queued_pod *pod)
 static void
 remove_first(struct waiting_jobs *w, struct queued_pod *pod, const char *uid)
 {
-    struct queued_pod *next =
-        container_of(pod->of_job.next, struct queued_pod, of_job);
+    struct queued_pod *next = container_of(pod->of_job.next, struct queued_pod, of_job);
 
     if (next == pod) {
         item_map_remove(w->first, uid);
@@ -89,8 +87,7 @@ void
 waiting_jobs_remove(struct waiting_jobs *w, struct queued_pod *pod)
 {
     const char *uid = uid_of(pod->pod);
-    struct queued_pod *first =
-        uid != NULL ? item_map_find(w->first, uid) : NULL;
+    struct queued_pod *first = uid != NULL ? item_map_find(w->first, uid) : NULL;
 
     if (first == pod) {
         remove_first(w, pod, uid);
@@ -105,14 +102,11 @@ waiting_jobs_is_same_job(const struct pod_view *a, const struct pod_view *b)
 {
     const char *of_a = uid_of(a), *of_b = uid_of(b);
 
-    return of_a == NULL || of_b == NULL ? of_a == of_b
-                                        : strcmp(of_a, of_b) == 0;
+    return of_a == NULL || of_b == NULL ? of_a == of_b : strcmp(of_a, of_b) == 0;
 }
 
 const struct queued_pod *
-waiting_jobs_find(const struct waiting_jobs *w,
-                  const char *job_uid,
-                  size_t *ret_count)
+waiting_jobs_find(const struct waiting_jobs *w, const char *job_uid, size_t *ret_count)
 {
     const struct queued_pod *first = item_map_find(w->first, job_uid);
 

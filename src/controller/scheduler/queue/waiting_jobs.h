@@ -32,8 +32,6 @@ void waiting_jobs_remove(struct waiting_jobs *w, struct queued_pod *pod);
 /* Look. Same job: whether both pods have the same Job, or none. Find: the pod
  * of the Job that came first, or NULL.
  */
-bool waiting_jobs_is_same_job(const struct pod_view *a,
-                              const struct pod_view *b);
-const struct queued_pod *waiting_jobs_find(const struct waiting_jobs *w,
-                                           const char *job_uid,
+bool waiting_jobs_is_same_job(const struct pod_view *a, const struct pod_view *b);
+const struct queued_pod *waiting_jobs_find(const struct waiting_jobs *w, const char *job_uid,
                                            size_t *ret_count);

@@ -20,10 +20,8 @@ enum wake_strategy {
     WAKE_NOW,
 };
 
-enum wake_strategy wake_strategy(const struct queued_pod *p,
-                                 const struct cluster_event *event,
-                                 const struct object *old_object,
-                                 const struct object *new_object);
+enum wake_strategy wake_strategy(const struct queued_pod *p, const struct cluster_event *event,
+                                 const struct object *old_object, const struct object *new_object);
 
 /* The pod that hints are called with: for the leader of a pod group, the member
  * that was rejected.

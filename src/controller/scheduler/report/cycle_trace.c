@@ -5,14 +5,9 @@
 #include "lib/base/strbuf.h"
 
 static const char *const names[STEPS] = {
-    [STEP_SNAPSHOT] = "Snapshot",
-    [STEP_PREFILTER] = "PreFilter",
-    [STEP_FILTER] = "Filter",
-    [STEP_POSTFILTER] = "PostFilter",
-    [STEP_PRESCORE] = "PreScore",
-    [STEP_SCORE] = "Score",
-    [STEP_RESERVE] = "Reserve",
-    [STEP_PERMIT] = "Permit",
+    [STEP_SNAPSHOT] = "Snapshot",     [STEP_PREFILTER] = "PreFilter", [STEP_FILTER] = "Filter",
+    [STEP_POSTFILTER] = "PostFilter", [STEP_PRESCORE] = "PreScore",   [STEP_SCORE] = "Score",
+    [STEP_RESERVE] = "Reserve",       [STEP_PERMIT] = "Permit",
 };
 
 void
@@ -38,9 +33,7 @@ cycle_trace_mark(struct cycle_trace *s, enum cycle_step step)
 }
 
 void
-cycle_trace_set_verdict(struct cycle_trace *s,
-                        enum cycle_step step,
-                        enum verdict verdict)
+cycle_trace_set_verdict(struct cycle_trace *s, enum cycle_step step, enum verdict verdict)
 {
     s->verdicts[step] = (uint8_t)verdict;
 }
@@ -65,11 +58,7 @@ cycle_trace_format(const struct cycle_trace *s, struct strbuf *out)
     for (unsigned i = 0; i < STEPS; i++) {
         if ((s->done & (1u << i)) == 0)
             continue;
-        strbuf_printf(out,
-                      "%s%s %lld ms",
-                      comma,
-                      names[i],
-                      (long long)(s->took_us[i] / 1000));
+        strbuf_printf(out, "%s%s %lld ms", comma, names[i], (long long)(s->took_us[i] / 1000));
         comma = ", ";
     }
 }

@@ -43,9 +43,7 @@ void cycle_trace_begin(struct cycle_trace *s, struct clock *clock);
 void cycle_trace_mark(struct cycle_trace *s, enum cycle_step step);
 
 /* The result of a step that did not end well: the status of its metric. */
-void cycle_trace_set_verdict(struct cycle_trace *s,
-                             enum cycle_step step,
-                             enum verdict verdict);
+void cycle_trace_set_verdict(struct cycle_trace *s, enum cycle_step step, enum verdict verdict);
 
 int64_t cycle_trace_total_us(const struct cycle_trace *s);
 

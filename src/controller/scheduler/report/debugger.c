@@ -50,42 +50,27 @@ debugger_free(struct debugger *d)
 /* The dump */
 
 static void
-dump_node(const struct debugger *d,
-          const struct node_view *node,
-          struct strbuf *out)
+dump_node(const struct debugger *d, const struct node_view *node, struct strbuf *out)
 {
     strbuf_printf(out,
                   "node %s: %u pods, %lld of %lld milli-CPUs and %lld of "
                   "%lld bytes requested, generation %llu\n",
-                  node->name,
-                  node->pods.count,
-                  (long long)node->ledger.requested.cpu_milli,
+                  node->name, node->pods.count, (long long)node->ledger.requested.cpu_milli,
                   (long long)node->allocatable.cpu_milli,
                   (long long)node->ledger.requested.memory_bytes,
-                  (long long)node->allocatable.memory_bytes,
-                  (unsigned long long)node->generation);
+                  (long long)node->allocatable.memory_bytes, (unsigned long long)node->generation);
     for (uint32_t i = 0; i < node->pods.count; i++) {
         const struct pod_view *pod = node->pods.items[i];
 
-        strbuf_printf(out,
-                      "node %s: pod %s/%s%s\n",
-                      node->name,
-                      pod->namespace,
-                      pod->name,
-                      cache_is_assumed(d->settings.cache, pod) ? ", assumed"
-                                                               : "");
+        strbuf_printf(out, "node %s: pod %s/%s%s\n", node->name, pod->namespace, pod->name,
+                      cache_is_assumed(d->settings.cache, pod) ? ", assumed" : "");
     }
-    list_foreach(link, &node->retained) strbuf_printf(
-        out,
-        "node %s: pod of uid %s is gone and still holds resources\n",
-        node->name,
-        container_of(link, struct retained_allocation, link)->uid);
+    list_foreach(link, &node->retained)
+        strbuf_printf(out, "node %s: pod of uid %s is gone and still holds resources\n", node->name,
+                      container_of(link, struct retained_allocation, link)->uid);
     for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
-        strbuf_printf(out,
-                      "node %s: pod %s/%s is nominated\n",
-                      node->name,
-                      nominator_pod(node, i)->namespace,
-                      nominator_pod(node, i)->name);
+        strbuf_printf(out, "node %s: pod %s/%s is nominated\n", node->name,
+                      nominator_pod(node, i)->namespace, nominator_pod(node, i)->name);
 }
 
 static void
@@ -102,11 +87,8 @@ dump_pod(const struct queued_pod *pod, void *context)
 
     const struct pod_spec *spec = &pod->pod->pod->spec;
 
-    strbuf_printf(context,
-                  "waiting pod %s: %s, attempts %u, priority %lld, tier %lld\n",
-                  pod->key,
-                  state_names[pod->state],
-                  pod->attempts,
+    strbuf_printf(context, "waiting pod %s: %s, attempts %u, priority %lld, tier %lld\n", pod->key,
+                  state_names[pod->state], pod->attempts,
                   (long long)(spec->priority != NULL ? *spec->priority : 0),
                   (long long)pod->pod->tier);
 }
@@ -158,14 +140,10 @@ comparison_close(struct cache_comparison *l)
 }
 
 static void
-compare_nodes(const struct debugger *d,
-              const struct object *const *nodes,
-              size_t count,
+compare_nodes(const struct debugger *d, const struct object *const *nodes, size_t count,
               struct strbuf *out)
 {
-    struct cache_comparison l = {.known = map_new(),
-                                 .what = "node",
-                                 .out = out};
+    struct cache_comparison l = {.known = map_new(), .what = "node", .out = out};
     struct snapshot snapshot = {0};
 
     cache_update_snapshot(d->settings.cache, &snapshot);
@@ -195,9 +173,7 @@ add_queued(const struct queued_pod *pod, void *context)
  * here, and only the queue knows which pods these are.
  */
 static void
-compare_pods(const struct debugger *d,
-             const struct object *const *pods,
-             size_t count,
+compare_pods(const struct debugger *d, const struct object *const *pods, size_t count,
              struct strbuf *out)
 {
     struct cache_comparison l = {.known = map_new(), .what = "pod", .out = out};
@@ -207,8 +183,7 @@ compare_pods(const struct debugger *d,
     queue_visit(d->settings.queue, add_queued, &l);
     for (size_t i = 0; i < count; i++) {
         const struct pod *pod = pod_of(pods[i]);
-        bool is_bound =
-            pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
+        bool is_bound = pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
 
         object_key(pods[i], key);
         if (is_bound && !pod_is_finished(pod))
@@ -228,15 +203,11 @@ log_lines(const char *text)
         log_info("%.*s", (int)strcspn(text, "\n"), text);
 }
 
-typedef void compare_fn(const struct debugger *d,
-                        const struct object *const *objects,
-                        size_t count,
+typedef void compare_fn(const struct debugger *d, const struct object *const *objects, size_t count,
                         struct strbuf *out);
 
 static void
-compare(const struct debugger *d,
-        const struct client_reply *reply,
-        const char *what,
+compare(const struct debugger *d, const struct client_reply *reply, const char *what,
         compare_fn *run)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -248,9 +219,7 @@ compare(const struct debugger *d,
     }
     run(d, reply->objects, reply->n_objects, &text);
     if (text.length == 0)
-        log_info("comparison: the cache has the same %zu %s as the API",
-                 reply->n_objects,
-                 what);
+        log_info("comparison: the cache has the same %zu %s as the API", reply->n_objects, what);
     for (const char *line = text.text; text.length > 0 && *line != '\0';
          line += strcspn(line, "\n") + 1)
         log_warning("comparison: %.*s", (int)strcspn(line, "\n"), line);
@@ -277,12 +246,8 @@ pods_listed(const struct client_reply *reply, void *context)
 static struct client_call *
 list(struct debugger *d, const struct kind *kind, client_done_fn *done)
 {
-    return client_call(
-        d->settings.client,
-        NULL,
-        &(struct client_request){.verb = CLIENT_LIST, .kind = kind},
-        done,
-        d);
+    return client_call(d->settings.client, NULL,
+                       &(struct client_request){.verb = CLIENT_LIST, .kind = kind}, done, d);
 }
 
 void

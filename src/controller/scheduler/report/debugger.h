@@ -28,8 +28,7 @@ struct debugger_settings {
 
 /* Life. Free cancels a comparison under way. */
 void debugger_free(struct debugger *d);
-struct debugger *debugger_new(const struct debugger_settings *settings)
-    OWNED_BY(debugger_free);
+struct debugger *debugger_new(const struct debugger_settings *settings) OWNED_BY(debugger_free);
 DEFINE_CLEANUP(struct debugger, debugger_free)
 
 /* Logs the dump now, and the comparison when the API has answered. */

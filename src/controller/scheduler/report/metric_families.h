@@ -43,5 +43,4 @@ struct metric_families {
     struct metric *cache_size[3];
 };
 
-void metric_families_make(struct metric_families *f,
-                          struct metric_registry *registry);
+void metric_families_make(struct metric_families *f, struct metric_registry *registry);

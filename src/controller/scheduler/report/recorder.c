@@ -202,13 +202,9 @@ recorder_mark_clean(struct recorder *r, struct story *s)
 }
 
 static void
-set_condition(struct recorder *r,
-              struct story *s,
-              const char *reason,
-              const char *message)
+set_condition(struct recorder *r, struct story *s, const char *reason, const char *message)
 {
-    if (s->reason != NULL && strcmp(s->reason, reason) == 0
-        && strcmp(s->message, message) == 0)
+    if (s->reason != NULL && strcmp(s->reason, reason) == 0 && strcmp(s->message, message) == 0)
         return;
     set_shared_text(r, &s->reason, reason);
     set_shared_text(r, &s->message, message);
@@ -233,12 +229,9 @@ is_other_time(const struct recorder *r, int64_t old_us, int64_t new_us)
 }
 
 static bool
-is_other_plan(const struct recorder *r,
-              const struct pod_cause *was,
-              const struct pod_cause *now)
+is_other_plan(const struct recorder *r, const struct pod_cause *was, const struct pod_cause *now)
 {
-    if (was->is_assumed != now->is_assumed
-        || (was->node == NULL) != (now->node == NULL)
+    if (was->is_assumed != now->is_assumed || (was->node == NULL) != (now->node == NULL)
         || (was->node != NULL && strcmp(was->node, now->node) != 0))
         return true;
     return is_other_time(r, was->from_us, now->from_us);
@@ -249,8 +242,7 @@ set_plan(struct recorder *r, struct story *s, const struct pod_cause *now)
 {
     const char *old = s->cause.node;
 
-    s->cause.node =
-        now->node != NULL ? shared_text_take(r->shared_text, now->node) : NULL;
+    s->cause.node = now->node != NULL ? shared_text_take(r->shared_text, now->node) : NULL;
     shared_text_drop(r->shared_text, old);
     s->cause.from_us = now->from_us;
     s->cause.is_assumed = now->is_assumed;
@@ -259,13 +251,10 @@ set_plan(struct recorder *r, struct story *s, const struct pod_cause *now)
 }
 
 void
-recorder_set_cause(struct recorder *r,
-                   const struct pod_view *pod,
-                   const struct pod_cause *cause)
+recorder_set_cause(struct recorder *r, const struct pod_view *pod, const struct pod_cause *cause)
 {
     struct story *s = story_of(r, pod);
-    bool is_same = s->cause.code != NULL
-                   && strcmp(s->cause.code, cause->code) == 0
+    bool is_same = s->cause.code != NULL && strcmp(s->cause.code, cause->code) == 0
                    && strcmp(s->cause.message, cause->message) == 0;
     struct pod_cause now = *cause;
 
@@ -283,9 +272,7 @@ recorder_set_cause(struct recorder *r,
 }
 
 void
-recorder_set_plan(struct recorder *r,
-                  const struct pod_view *pod,
-                  int64_t from_us,
+recorder_set_plan(struct recorder *r, const struct pod_view *pod, int64_t from_us,
                   const char *node_name)
 {
     struct story *s = find_story(r, pod);
@@ -304,9 +291,7 @@ recorder_set_plan(struct recorder *r,
 }
 
 void
-recorder_failed(struct recorder *r,
-                const struct pod_view *pod,
-                const char *reason,
+recorder_failed(struct recorder *r, const struct pod_view *pod, const char *reason,
                 const char *message)
 {
     struct story *s = story_of(r, pod);
@@ -322,18 +307,14 @@ recorder_failed(struct recorder *r,
 }
 
 void
-recorder_condition(struct recorder *r,
-                   const struct pod_view *pod,
-                   const char *reason,
+recorder_condition(struct recorder *r, const struct pod_view *pod, const char *reason,
                    const char *message)
 {
     set_condition(r, story_of(r, pod), reason, message);
 }
 
 void
-recorder_copy(struct recorder *r,
-              const struct pod_view *pod,
-              const struct pod_view *other)
+recorder_copy(struct recorder *r, const struct pod_view *pod, const struct pod_view *other)
 {
     const struct story *s = find_story(r, pod);
     struct pod_cause cause;
@@ -363,9 +344,7 @@ recorder_message(const struct recorder *r, const struct pod_view *pod)
 }
 
 void
-recorder_nominate(struct recorder *r,
-                  const struct pod_view *pod,
-                  const char *node_name)
+recorder_nominate(struct recorder *r, const struct pod_view *pod, const char *node_name)
 {
     struct story *s = story_of(r, pod);
 
@@ -374,10 +353,7 @@ recorder_nominate(struct recorder *r,
 }
 
 void
-recorder_event(struct recorder *r,
-               const struct pod_view *pod,
-               const char *type,
-               const char *reason,
+recorder_event(struct recorder *r, const struct pod_view *pod, const char *type, const char *reason,
                const char *message)
 {
     struct remark *m;

@@ -39,8 +39,7 @@ extern const struct dispatch_kind recorder_event_kind;
 
 /* Life. Free cancels the calls under way. */
 void recorder_free(struct recorder *r);
-struct recorder *recorder_new(const struct recorder_settings *settings)
-    OWNED_BY(recorder_free);
+struct recorder *recorder_new(const struct recorder_settings *settings) OWNED_BY(recorder_free);
 DEFINE_CLEANUP(struct recorder, recorder_free)
 
 /* Record. Failed: an event FailedScheduling, and PodScheduled=False with the
@@ -48,22 +47,13 @@ DEFINE_CLEANUP(struct recorder, recorder_free)
  * event ("SchedulingGated"). Event: an event of any kind, written once.
  * Nominate: status.nominatedNodeName; "" clears it.
  */
-void recorder_failed(struct recorder *r,
-                     const struct pod_view *pod,
-                     const char *reason,
+void recorder_failed(struct recorder *r, const struct pod_view *pod, const char *reason,
                      const char *message);
-void recorder_condition(struct recorder *r,
-                        const struct pod_view *pod,
-                        const char *reason,
+void recorder_condition(struct recorder *r, const struct pod_view *pod, const char *reason,
                         const char *message);
-void recorder_event(struct recorder *r,
-                    const struct pod_view *pod,
-                    const char *type,
-                    const char *reason,
-                    const char *message);
-void recorder_nominate(struct recorder *r,
-                       const struct pod_view *pod,
-                       const char *node_name);
+void recorder_event(struct recorder *r, const struct pod_view *pod, const char *type,
+                    const char *reason, const char *message);
+void recorder_nominate(struct recorder *r, const struct pod_view *pod, const char *node_name);
 
 /* Set cause: why the pod waits, for people (status.cause). It is written in one
  * patch with the condition that the same failure changes. A small change of the
@@ -72,20 +62,15 @@ void recorder_nominate(struct recorder *r,
  * NULL: the pod no longer has a reservation.
  */
 #define CAUSE_FROM_SAME (-1)
-void recorder_set_cause(struct recorder *r,
-                        const struct pod_view *pod,
+void recorder_set_cause(struct recorder *r, const struct pod_view *pod,
                         const struct pod_cause *cause);
-void recorder_set_plan(struct recorder *r,
-                       const struct pod_view *pod,
-                       int64_t from_us,
+void recorder_set_plan(struct recorder *r, const struct pod_view *pod, int64_t from_us,
                        const char *node_name);
 
 /* Copy: gives `other`, which fails for the same reason, the condition and the
  * cause of `pod`, without an event and without the reserved node.
  */
-void recorder_copy(struct recorder *r,
-                   const struct pod_view *pod,
-                   const struct pod_view *other);
+void recorder_copy(struct recorder *r, const struct pod_view *pod, const struct pod_view *other);
 
 /* The pod is bound or gone: nothing more is written about its failures. */
 void recorder_forget(struct recorder *r, const struct pod_view *pod);
@@ -96,7 +81,5 @@ void recorder_forget(struct recorder *r, const struct pod_view *pod);
 bool recorder_flush(struct recorder *r);
 
 /* Look: the last message about the pod's failure, and its cause, or NULL. */
-const char *recorder_message(const struct recorder *r,
-                             const struct pod_view *pod);
-const struct pod_cause *recorder_cause(const struct recorder *r,
-                                       const struct pod_view *pod);
+const char *recorder_message(const struct recorder *r, const struct pod_view *pod);
+const struct pod_cause *recorder_cause(const struct recorder *r, const struct pod_view *pod);

@@ -44,8 +44,7 @@ recorder_cancel_writes(struct recorder *r)
 {
     list_foreach_safe(link, &r->writes)
     {
-        struct recorder_write *w =
-            container_of(link, struct recorder_write, link);
+        struct recorder_write *w = container_of(link, struct recorder_write, link);
 
         dispatch_cancel(w->call);
         write_free(w);
@@ -99,10 +98,7 @@ has_new_status(const struct story *s)
  */
 
 static struct client_call *
-start_status(struct client *client,
-             client_done_fn *done,
-             void *done_context,
-             void *context)
+start_status(struct client *client, client_done_fn *done, void *done_context, void *context)
 {
     struct recorder_write *w = context;
     const struct status_call_target to = {
@@ -116,15 +112,13 @@ start_status(struct client *client,
 
     if (s == NULL || !has_new_status(s))
         return NULL;
-    call = status_call_patch(
-        &to,
-        s->pod,
-        &(struct status_call_words){
-            .reason = s->reason,
-            .message = s->has_new_condition ? s->message : NULL,
-            .nominated = s->nominated,
-            .cause = s->has_new_cause ? &s->cause : NULL,
-        });
+    call = status_call_patch(&to, s->pod,
+                             &(struct status_call_words){
+                                 .reason = s->reason,
+                                 .message = s->has_new_condition ? s->message : NULL,
+                                 .nominated = s->nominated,
+                                 .cause = s->has_new_cause ? &s->cause : NULL,
+                             });
     s->has_new_condition = s->has_new_cause = false;
     free(s->nominated);
     s->nominated = NULL;
@@ -150,9 +144,7 @@ event_about(const struct recorder *r, const struct pod_view *pod)
 }
 
 static struct client_call *
-start_failure(struct recorder *r,
-              const struct event_call_target *to,
-              struct story *s)
+start_failure(struct recorder *r, const struct event_call_target *to, struct story *s)
 {
     CLEANUP_FREE char *name = NULL;
     struct event event = event_about(r, s->pod);
@@ -168,14 +160,11 @@ start_failure(struct recorder *r,
     event.message = s->message;
     event.count = s->count;
     event.first_at_us = s->first_us;
-    return is_new ? event_call_create(to, &event)
-                  : event_call_update(to, &event);
+    return is_new ? event_call_create(to, &event) : event_call_update(to, &event);
 }
 
 static struct client_call *
-start_remark(struct recorder *r,
-             const struct event_call_target *to,
-             const struct remark *m)
+start_remark(struct recorder *r, const struct event_call_target *to, const struct remark *m)
 {
     CLEANUP_FREE char *name = event_call_make_name(&r->random, m->pod->name);
     struct event event = event_about(r, m->pod);
@@ -190,10 +179,7 @@ start_remark(struct recorder *r,
 }
 
 static struct client_call *
-start_event(struct client *client,
-            client_done_fn *done,
-            void *done_context,
-            void *context)
+start_event(struct client *client, client_done_fn *done, void *done_context, void *context)
 {
     struct recorder_write *w = context;
     struct recorder *r = w->recorder;
@@ -224,10 +210,7 @@ const struct dispatch_kind recorder_event_kind = {
 
 /* The write may have been freed when this returns. */
 static void
-submit(struct recorder *r,
-       const char *key,
-       const struct dispatch_kind *kind,
-       const char *story_key,
+submit(struct recorder *r, const char *key, const struct dispatch_kind *kind, const char *story_key,
        struct remark *remark TAKES)
 {
     struct recorder_write *w = xnew(struct recorder_write);
@@ -262,8 +245,7 @@ write_story(struct recorder *r, struct story *s)
 static void
 write_remark(struct recorder *r, struct remark *m)
 {
-    CLEANUP_FREE char *key =
-        xasprintf("event %llu", (unsigned long long)r->n_said++);
+    CLEANUP_FREE char *key = xasprintf("event %llu", (unsigned long long)r->n_said++);
 
     list_remove(&m->link);
     r->n_remarks--;

@@ -52,24 +52,19 @@ scheduler_metrics_free(struct scheduler_metrics *m)
 {
     if (m == NULL)
         return;
-    list_foreach_safe(link, &m->told)
-        free(container_of(link, struct told, link));
+    list_foreach_safe(link, &m->told) free(container_of(link, struct told, link));
     free(m);
 }
 
 void
-scheduler_metrics_attempt(struct scheduler_metrics *m,
-                          const char *profile,
-                          enum attempt_result result,
-                          int64_t took_us)
+scheduler_metrics_attempt(struct scheduler_metrics *m, const char *profile,
+                          enum attempt_result result, int64_t took_us)
 {
     if (m == NULL)
         return;
-    metric_count(metric_series(m->f.attempts, result_names[result], profile),
-                 1);
-    metric_observe(
-        metric_series(m->f.attempt_seconds, result_names[result], profile),
-        (double)took_us / 1e6);
+    metric_count(metric_series(m->f.attempts, result_names[result], profile), 1);
+    metric_observe(metric_series(m->f.attempt_seconds, result_names[result], profile),
+                   (double)took_us / 1e6);
 }
 
 void
@@ -80,9 +75,7 @@ scheduler_metrics_algorithm(struct scheduler_metrics *m, int64_t took_us)
 }
 
 void
-scheduler_metrics_call(struct scheduler_metrics *m,
-                       const char *kind,
-                       bool has_succeeded,
+scheduler_metrics_call(struct scheduler_metrics *m, const char *kind, bool has_succeeded,
                        int64_t took_us)
 {
     const char *result = has_succeeded ? "success" : "error";
@@ -90,23 +83,18 @@ scheduler_metrics_call(struct scheduler_metrics *m,
     if (m == NULL)
         return;
     metric_count(metric_series(m->f.calls, kind, result), 1);
-    metric_observe(metric_series(m->f.call_seconds, kind, result),
-                   (double)took_us / 1e6);
+    metric_observe(metric_series(m->f.call_seconds, kind, result), (double)took_us / 1e6);
 }
 
 void
-scheduler_metrics_waiting_calls(struct scheduler_metrics *m,
-                                const char *kind,
-                                size_t count)
+scheduler_metrics_waiting_calls(struct scheduler_metrics *m, const char *kind, size_t count)
 {
     if (m != NULL)
         metric_set(metric_series(m->f.waiting_calls, kind), (double)count);
 }
 
 void
-scheduler_metrics_placed(struct scheduler_metrics *m,
-                         unsigned attempts,
-                         int64_t waited_us)
+scheduler_metrics_placed(struct scheduler_metrics *m, unsigned attempts, int64_t waited_us)
 {
     CLEANUP_FREE char *label = NULL;
 
@@ -114,13 +102,11 @@ scheduler_metrics_placed(struct scheduler_metrics *m,
         return;
     label = attempts < 16 ? xasprintf("%u", attempts) : xstrdup("16+");
     metric_observe(m->f.pod_attempts, attempts);
-    metric_observe(metric_series(m->f.pod_seconds, label),
-                   (double)waited_us / 1e6);
+    metric_observe(metric_series(m->f.pod_seconds, label), (double)waited_us / 1e6);
 }
 
 void
-scheduler_metrics_counts(struct scheduler_metrics *m,
-                         const struct scheduler_counts *c)
+scheduler_metrics_counts(struct scheduler_metrics *m, const struct scheduler_counts *c)
 {
     if (m == NULL)
         return;
@@ -136,8 +122,7 @@ scheduler_metrics_counts(struct scheduler_metrics *m,
 }
 
 void
-scheduler_metrics_cycle(struct scheduler_metrics *m,
-                        const char *profile,
+scheduler_metrics_cycle(struct scheduler_metrics *m, const char *profile,
                         const struct cycle_trace *s)
 {
     if (m == NULL)
@@ -148,19 +133,13 @@ scheduler_metrics_cycle(struct scheduler_metrics *m,
         if ((s->done & (1u << i)) == 0)
             continue;
         if (s->verdicts[i] != VERDICT_OK) {
-            scheduler_metrics_point(m,
-                                    profile,
-                                    cycle_step_name(i),
-                                    s->verdicts[i],
-                                    s->took_us[i]);
+            scheduler_metrics_point(m, profile, cycle_step_name(i), s->verdicts[i], s->took_us[i]);
             continue;
         }
         if (p->profile != profile)
             *p = (struct point_series){
                 profile,
-                metric_series(m->f.point_seconds,
-                              cycle_step_name(i),
-                              verdict_name(VERDICT_OK),
+                metric_series(m->f.point_seconds, cycle_step_name(i), verdict_name(VERDICT_OK),
                               profile),
             };
         metric_observe(p->series, (double)s->took_us[i] / 1e6);
@@ -168,34 +147,23 @@ scheduler_metrics_cycle(struct scheduler_metrics *m,
 }
 
 void
-scheduler_metrics_point(struct scheduler_metrics *m,
-                        const char *profile,
-                        const char *point,
-                        enum verdict verdict,
-                        int64_t took_us)
+scheduler_metrics_point(struct scheduler_metrics *m, const char *profile, const char *point,
+                        enum verdict verdict, int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->f.point_seconds,
-                                     point,
-                                     verdict_name(verdict),
-                                     profile),
+        metric_observe(metric_series(m->f.point_seconds, point, verdict_name(verdict), profile),
                        (double)took_us / 1e6);
 }
 
 void
-scheduler_metrics_permit_wait(struct scheduler_metrics *m,
-                              const char *result,
-                              int64_t waited_us)
+scheduler_metrics_permit_wait(struct scheduler_metrics *m, const char *result, int64_t waited_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->f.permit_seconds, result),
-                       (double)waited_us / 1e6);
+        metric_observe(metric_series(m->f.permit_seconds, result), (double)waited_us / 1e6);
 }
 
 void
-scheduler_metrics_incoming(struct scheduler_metrics *m,
-                           const char *queue,
-                           const char *event)
+scheduler_metrics_incoming(struct scheduler_metrics *m, const char *queue, const char *event)
 {
     if (m != NULL)
         metric_count(metric_series(m->f.incoming, queue, event), 1);
@@ -212,13 +180,10 @@ scheduler_metrics_preemption(struct scheduler_metrics *m, unsigned victims)
 }
 
 void
-scheduler_metrics_event_handled(struct scheduler_metrics *m,
-                                const char *event,
-                                int64_t took_us)
+scheduler_metrics_event_handled(struct scheduler_metrics *m, const char *event, int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->f.event_seconds, event),
-                       (double)took_us / 1e6);
+        metric_observe(metric_series(m->f.event_seconds, event), (double)took_us / 1e6);
 }
 
 static struct told *
@@ -257,81 +222,61 @@ count_evaluations(struct scheduler_metrics *m, const struct profile *profile)
 
             if (now == *before)
                 continue;
-            metric_count(metric_series(m->f.evaluations,
-                                       profile->entries[p].plugin->name,
-                                       point_label(points[i]),
-                                       profile->scheduler_name),
+            metric_count(metric_series(m->f.evaluations, profile->entries[p].plugin->name,
+                                       point_label(points[i]), profile->scheduler_name),
                          now - *before);
             *before = now;
         }
 }
 
 void
-scheduler_metrics_profile(struct scheduler_metrics *m,
-                          const struct profile *profile)
+scheduler_metrics_profile(struct scheduler_metrics *m, const struct profile *profile)
 {
     if (m == NULL)
         return;
     for (unsigned i = 0; i < profile->n_entries; i++)
         if (profile->has_rejected[i])
-            metric_set(metric_series(m->f.rejections,
-                                     profile->entries[i].plugin->name,
+            metric_set(metric_series(m->f.rejections, profile->entries[i].plugin->name,
                                      profile->scheduler_name),
                        profile->rejected[i]);
     count_evaluations(m, profile);
 }
 
 void
-scheduler_metrics_in_flight(struct scheduler_metrics *m,
-                            const char *event,
-                            size_t count)
+scheduler_metrics_in_flight(struct scheduler_metrics *m, const char *event, size_t count)
 {
     if (m != NULL)
         metric_set(metric_series(m->f.in_flight, event), (double)count);
 }
 
 void
-scheduler_metrics_plugin(struct scheduler_metrics *m,
-                         const char *plugin,
-                         const char *point,
-                         enum verdict verdict,
-                         int64_t took_us)
+scheduler_metrics_plugin(struct scheduler_metrics *m, const char *plugin, const char *point,
+                         enum verdict verdict, int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->f.plugin_seconds,
-                                     plugin,
-                                     point,
-                                     verdict_name(verdict)),
+        metric_observe(metric_series(m->f.plugin_seconds, plugin, point, verdict_name(verdict)),
                        (double)took_us / 1e6);
 }
 
 void
-scheduler_metrics_hint(struct scheduler_metrics *m,
-                       const char *plugin,
-                       const char *event,
-                       bool is_helping,
-                       int64_t took_us)
+scheduler_metrics_hint(struct scheduler_metrics *m, const char *plugin, const char *event,
+                       bool is_helping, int64_t took_us)
 {
     if (m != NULL)
-        metric_observe(metric_series(m->f.hint_seconds,
-                                     plugin,
-                                     event,
-                                     is_helping ? "Queue" : "QueueSkip"),
-                       (double)took_us / 1e6);
+        metric_observe(
+            metric_series(m->f.hint_seconds, plugin, event, is_helping ? "Queue" : "QueueSkip"),
+            (double)took_us / 1e6);
 }
 
 void
-scheduler_metrics_eviction(struct scheduler_metrics *m,
-                           bool has_succeeded,
-                           int64_t took_us)
+scheduler_metrics_eviction(struct scheduler_metrics *m, bool has_succeeded, int64_t took_us)
 {
     const char *result = has_succeeded ? "success" : "error";
 
     if (m == NULL)
         return;
     metric_count(metric_series(m->f.evictions, result), 1);
-    metric_observe(metric_series(m->f.eviction_seconds, result),
-                   (double)took_us / 1e6);
+    metric_observe(metric_series(m->f.eviction_seconds, result), (double)took_us / 1e6);
 }
 
 void

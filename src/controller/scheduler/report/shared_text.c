@@ -59,8 +59,7 @@ shared_text_drop(struct shared_text *p, const char *taken)
 
     if (taken == NULL)
         return;
-    phrase =
-        (struct phrase *)((uintptr_t)taken - offsetof(struct phrase, text));
+    phrase = (struct phrase *)((uintptr_t)taken - offsetof(struct phrase, text));
     if (--phrase->users > 0)
         return;
     map_remove(p->by_text, taken);

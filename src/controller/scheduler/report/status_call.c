@@ -10,10 +10,7 @@
 #include "lib/json/json.h"
 
 static void
-set_time(struct arena *arena,
-         struct json *object,
-         const char *name,
-         int64_t real_us)
+set_time(struct arena *arena, struct json *object, const char *name, int64_t real_us)
 {
     char text[TIME_TEXT_SIZE];
 
@@ -22,10 +19,7 @@ set_time(struct arena *arena,
 }
 
 static void
-set_condition(struct arena *arena,
-              struct json *status,
-              const char *reason,
-              const char *message,
+set_condition(struct arena *arena, struct json *status, const char *reason, const char *message,
               int64_t now_us)
 {
     struct json *list = json_array(arena), *c = json_object(arena);
@@ -52,19 +46,13 @@ set_cause(struct arena *arena, struct json *status, const struct pod_cause *c)
         set_time(arena, cause, "from", c->from_us);
     else
         json_set(arena, cause, "from", json_null(arena));
-    json_set(arena,
-             cause,
-             "assumed",
-             c->is_assumed ? json_bool(arena, true) : json_null(arena));
-    json_set(arena,
-             cause,
-             "node",
+    json_set(arena, cause, "assumed", c->is_assumed ? json_bool(arena, true) : json_null(arena));
+    json_set(arena, cause, "node",
              c->node != NULL ? json_string(arena, c->node) : json_null(arena));
 }
 
 struct client_call *
-status_call_patch(const struct status_call_target *to,
-                  const struct pod_view *pod,
+status_call_patch(const struct status_call_target *to, const struct pod_view *pod,
                   const struct status_call_words *words)
 {
     struct arena *arena = arena_new(1024);
@@ -72,23 +60,16 @@ status_call_patch(const struct status_call_target *to,
     struct json *status = json_make_object(arena, body, "status");
 
     if (pod->uid != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, body, "metadata"),
-                        "uid",
-                        pod->uid);
+        json_set_string(arena, json_make_object(arena, body, "metadata"), "uid", pod->uid);
     if (words->message != NULL)
         set_condition(arena, status, words->reason, words->message, to->now_us);
     if (words->cause != NULL)
         set_cause(arena, status, words->cause);
     if (words->nominated != NULL)
-        json_set(arena,
-                 status,
-                 "nominatedNodeName",
-                 words->nominated[0] != '\0'
-                     ? json_string(arena, words->nominated)
-                     : json_null(arena));
-    return client_call(to->client,
-                       arena,
+        json_set(arena, status, "nominatedNodeName",
+                 words->nominated[0] != '\0' ? json_string(arena, words->nominated)
+                                             : json_null(arena));
+    return client_call(to->client, arena,
                        &(struct client_request){
                            .verb = CLIENT_STRATEGIC_PATCH,
                            .kind = &pod_kind,
@@ -97,6 +78,5 @@ status_call_patch(const struct status_call_target *to,
                            .subresource = "status",
                            .body = body,
                        },
-                       to->done,
-                       to->context);
+                       to->done, to->context);
 }

@@ -31,9 +31,7 @@ answer_counts_copy(struct answer_counts *to, const struct answer_counts *from)
     while (to->kinds_capacity < from->n_kinds)
         xgrow(to->kinds, to->kinds_capacity, to->kinds_capacity);
     if (from->totals.counts.count > 0)
-        memcpy(items,
-               from->totals.counts.items,
-               from->totals.counts.count * sizeof(*items));
+        memcpy(items, from->totals.counts.items, from->totals.counts.count * sizeof(*items));
     if (from->n_kinds > 0)
         memcpy(to->kinds, from->kinds, from->n_kinds * sizeof(*to->kinds));
     to->totals = from->totals;
@@ -50,8 +48,7 @@ find_kind(struct answer_counts *t, struct answer a)
         if (t->kinds[i].verdict == a.verdict && t->kinds[i].plugin == a.plugin)
             return &t->kinds[i];
     xgrow(t->kinds, t->n_kinds, t->kinds_capacity);
-    t->kinds[t->n_kinds] =
-        (struct answer_kind){.verdict = a.verdict, .plugin = a.plugin};
+    t->kinds[t->n_kinds] = (struct answer_kind){.verdict = a.verdict, .plugin = a.plugin};
     return &t->kinds[t->n_kinds++];
 }
 
@@ -83,8 +80,7 @@ place_of(const struct answer_counts *t, uint32_t reason)
 {
     unsigned at = 0;
 
-    while (at < t->totals.counts.count
-           && t->totals.counts.items[at].reason < reason)
+    while (at < t->totals.counts.count && t->totals.counts.items[at].reason < reason)
         at++;
     return at;
 }
@@ -98,8 +94,7 @@ find_reason(struct answer_counts *t, uint32_t reason)
     if (at < counts->count && counts->items[at].reason == reason)
         return &counts->items[at];
     xgrow(counts->items, counts->count, t->capacity);
-    memmove(&counts->items[at + 1],
-            &counts->items[at],
+    memmove(&counts->items[at + 1], &counts->items[at],
             (counts->count - at) * sizeof(*counts->items));
     counts->count++;
     counts->items[at] = (struct reason_nodes){.reason = reason};
@@ -107,9 +102,7 @@ find_reason(struct answer_counts *t, uint32_t reason)
 }
 
 static const struct node_view *
-find_first(const struct snapshot *s,
-           const struct answer *answers,
-           uint32_t reason)
+find_first(const struct snapshot *s, const struct answer *answers, uint32_t reason)
 {
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (answers[s->nodes[i]->slot].reason == reason)
@@ -118,20 +111,15 @@ find_first(const struct snapshot *s,
 }
 
 static void
-forget_reason(struct answer_counts *t,
-              const struct snapshot *s,
-              const struct answer *answers,
-              const struct node_view *node,
-              uint32_t reason)
+forget_reason(struct answer_counts *t, const struct snapshot *s, const struct answer *answers,
+              const struct node_view *node, uint32_t reason)
 {
     struct diagnosis_counts *counts = &t->totals.counts;
     unsigned at = place_of(t, reason);
     struct reason_nodes *item = &counts->items[at];
 
     if (--item->nodes == 0) {
-        memmove(item,
-                item + 1,
-                (counts->count - at - 1) * sizeof(*counts->items));
+        memmove(item, item + 1, (counts->count - at - 1) * sizeof(*counts->items));
         counts->count--;
     } else if (item->first == node) {
         item->first = find_first(s, answers, reason);
@@ -141,9 +129,7 @@ forget_reason(struct answer_counts *t,
 /* ---- All ---- */
 
 void
-answer_counts_make(struct answer_counts *t,
-                   const struct snapshot *s,
-                   const struct answer *answers)
+answer_counts_make(struct answer_counts *t, const struct snapshot *s, const struct answer *answers)
 {
     struct reason_nodes *item = NULL;
     struct answer_kind *kind = NULL;
@@ -152,8 +138,7 @@ answer_counts_make(struct answer_counts *t,
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         struct answer a = answers[s->nodes[i]->slot];
 
-        if (kind == NULL || kind->verdict != a.verdict
-            || kind->plugin != a.plugin)
+        if (kind == NULL || kind->verdict != a.verdict || kind->plugin != a.plugin)
             kind = find_kind(t, a);
         kind->nodes++;
         if (a.reason == STRING_ID_NONE)
@@ -167,10 +152,8 @@ answer_counts_make(struct answer_counts *t,
 }
 
 void
-answer_counts_change(struct answer_counts *t,
-                     const struct snapshot *s,
-                     const struct answer *answers,
-                     const struct node_view *node,
+answer_counts_change(struct answer_counts *t, const struct snapshot *s,
+                     const struct answer *answers, const struct node_view *node,
                      struct answer before)
 {
     struct answer now = answers[node->slot];
@@ -188,6 +171,5 @@ answer_counts_change(struct answer_counts *t,
     if (now.reason == STRING_ID_NONE)
         return;
     item = find_reason(t, now.reason);
-    item->first =
-        item->nodes++ == 0 ? node : find_first(s, answers, now.reason);
+    item->first = item->nodes++ == 0 ? node : find_first(s, answers, now.reason);
 }

@@ -26,18 +26,14 @@ struct answer_counts {
 };
 
 void answer_counts_fini(struct answer_counts *t);
-void answer_counts_copy(struct answer_counts *to,
-                        const struct answer_counts *from);
+void answer_counts_copy(struct answer_counts *to, const struct answer_counts *from);
 
 /* Make: counts the answers of all nodes in the snapshot. Answers are by slot.
  */
-void answer_counts_make(struct answer_counts *t,
-                        const struct snapshot *s,
+void answer_counts_make(struct answer_counts *t, const struct snapshot *s,
                         const struct answer *answers);
 
 /* Change: the node's answer was `before` and is now the one in `answers`. */
-void answer_counts_change(struct answer_counts *t,
-                          const struct snapshot *s,
-                          const struct answer *answers,
-                          const struct node_view *node,
+void answer_counts_change(struct answer_counts *t, const struct snapshot *s,
+                          const struct answer *answers, const struct node_view *node,
                           struct answer before);

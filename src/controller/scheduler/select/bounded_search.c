@@ -99,8 +99,7 @@ pop(struct bounded_search *s)
     uint32_t at = 0, child;
 
     while ((child = 2 * at + 1) < s->n_heap) {
-        if (child + 1 < s->n_heap
-            && s->heap[child + 1].most > s->heap[child].most)
+        if (child + 1 < s->n_heap && s->heap[child + 1].most > s->heap[child].most)
             child++;
         if (s->heap[child].most <= last.most)
             break;
@@ -114,14 +113,11 @@ pop(struct bounded_search *s)
 /* Bounds */
 
 static int64_t
-best_score(const struct bounded_search *s,
-           unsigned plugin,
-           const struct bounds *bounds)
+best_score(const struct bounded_search *s, unsigned plugin, const struct bounds *bounds)
 {
     const struct profile_entry *e = &s->profile->entries[plugin];
-    int64_t most = e->plugin->best_score != NULL
-                       ? e->plugin->best_score(e->self, s->c, bounds)
-                       : SCORE_MAX;
+    int64_t most =
+        e->plugin->best_score != NULL ? e->plugin->best_score(e->self, s->c, bounds) : SCORE_MAX;
 
     if (most == SCORE_NOWHERE && (s->filters & PLUGIN_BIT(plugin)) == 0)
         return SCORE_MAX;
@@ -171,16 +167,14 @@ find_constant(struct bounded_search *s)
 
         if (!is_normalized(s, plugin))
             continue;
-        if (e->plugin->normalization == NORMALIZE_CUSTOM
-            || e->plugin->best_score == NULL)
+        if (e->plugin->normalization == NORMALIZE_CUSTOM || e->plugin->best_score == NULL)
             return false;
         for (unsigned i = 0; i < s->buckets->n_classes; i++)
             if (s->buckets->classes[i]->n_nodes > 0
                 && best_score(s, plugin, &s->buckets->classes[i]->bounds) > 0)
                 return false;
         s->constant +=
-            normalize_one(0, 0, e->plugin->normalization == NORMALIZE_REVERSED)
-            * e->weight;
+            normalize_one(0, 0, e->plugin->normalization == NORMALIZE_REVERSED) * e->weight;
     }
     return true;
 }
@@ -200,22 +194,15 @@ note_best(struct bounded_search *s, struct node_view *view, int64_t total)
 }
 
 static void
-evaluate(struct bounded_search *s,
-         struct node_view *const *views,
-         unsigned count)
+evaluate(struct bounded_search *s, struct node_view *const *views, unsigned count)
 {
     struct node_view *passed[BATCH];
-    const struct node_view *const *nodes =
-        (const struct node_view *const *)passed;
+    const struct node_view *const *nodes = (const struct node_view *const *)passed;
     struct answer answers[BATCH];
     int64_t scores[BATCH], totals[BATCH];
     unsigned n = 0;
 
-    profile_filter(s->profile,
-                   s->filters,
-                   s->c,
-                   (const struct node_view *const *)views,
-                   count,
+    profile_filter(s->profile, s->filters, s->c, (const struct node_view *const *)views, count,
                    answers);
     for (unsigned i = 0; i < count; i++)
         if (answers[i].verdict == VERDICT_OK) {
@@ -251,8 +238,7 @@ push_nodes(struct bounded_search *s, const struct node_bucket *bucket)
         int64_t most = most_total(s, &node->bounds);
 
         if (can_win(s, most))
-            push(s,
-                 (struct search_candidate){.most = most, .view = node->view});
+            push(s, (struct search_candidate){.most = most, .view = node->view});
     }
 }
 
@@ -276,8 +262,7 @@ push_classes(struct bounded_search *s)
 {
     for (unsigned i = 0; i < s->buckets->n_classes; i++) {
         struct bucket_class *class = s->buckets->classes[i];
-        int64_t most =
-            class->n_nodes > 0 ? most_total(s, &class->bounds) : INT64_MIN;
+        int64_t most = class->n_nodes > 0 ? most_total(s, &class->bounds) : INT64_MIN;
 
         if (most != INT64_MIN)
             push(s, (struct search_candidate){.most = most, .class = class});
@@ -323,17 +308,14 @@ vain_most(const struct bounded_search *s)
 }
 
 bool
-bounded_search_run(struct bounded_search *s,
-                   const struct profile *profile,
-                   const struct cycle *c)
+bounded_search_run(struct bounded_search *s, const struct profile *profile, const struct cycle *c)
 {
     struct node_view *views[BATCH];
     unsigned count;
 
     s->profile = profile;
     s->c = c;
-    s->filters = profile->filters & ~profile->others & ~profile->timed
-                 & ~c->skipped_filters;
+    s->filters = profile->filters & ~profile->others & ~profile->timed & ~c->skipped_filters;
     s->scorers = profile->scores & ~profile->others & ~c->skipped_scores;
     s->n_heap = s->n_best = 0;
     s->evaluated = s->feasible = s->bounded = 0;
@@ -346,16 +328,15 @@ bounded_search_run(struct bounded_search *s,
         if (s->n_best == 0 && s->evaluated > vain_most(s))
             break;
     }
-    s->cost += s->evaluated + s->bounded / BOUNDS_OF_NODE
-               + s->n_best / TIES_OF_NODE + OVERHEAD - s->cost / 16;
+    s->cost += s->evaluated + s->bounded / BOUNDS_OF_NODE + s->n_best / TIES_OF_NODE + OVERHEAD
+               - s->cost / 16;
     if (s->n_best > 1)
         qsort(s->best, s->n_best, sizeof(struct node_view *), slot_order);
     return s->n_best > 0;
 }
 
 struct node_view *
-bounded_search_pick(const struct bounded_search *s,
-                    struct random_source *random,
+bounded_search_pick(const struct bounded_search *s, struct random_source *random,
                     int64_t *ret_total)
 {
     *ret_total = s->best_total;

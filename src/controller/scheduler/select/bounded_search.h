@@ -33,16 +33,14 @@ DEFINE_CLEANUP(struct bounded_search, bounded_search_free)
  * nodes, or the search gave up after too many infeasible nodes, or no node is
  * feasible. Plugins that depend on other nodes' pods are left out.
  */
-bool bounded_search_run(struct bounded_search *s,
-                        const struct profile *profile,
+bool bounded_search_run(struct bounded_search *s, const struct profile *profile,
                         const struct cycle *c);
 
 /* Look. Pick: a random one of the best nodes, as node_results_pick would
  * choose. Evaluated, feasible: numbers of nodes in the last run. Cost: the
  * average cost of a run, in node evaluations.
  */
-struct node_view *bounded_search_pick(const struct bounded_search *s,
-                                      struct random_source *random,
+struct node_view *bounded_search_pick(const struct bounded_search *s, struct random_source *random,
                                       int64_t *ret_total);
 unsigned bounded_search_evaluated(const struct bounded_search *s);
 unsigned bounded_search_feasible(const struct bounded_search *s);

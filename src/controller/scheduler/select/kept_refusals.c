@@ -68,8 +68,7 @@ kept_refusals_free(struct kept_refusals *r)
 {
     if (r == NULL)
         return;
-    list_foreach_safe(link, &r->kept)
-        drop(r, container_of(link, struct kept_refusal, link));
+    list_foreach_safe(link, &r->kept) drop(r, container_of(link, struct kept_refusal, link));
     free(r->by_signature);
     free(r);
 }
@@ -82,12 +81,9 @@ reach(struct kept_refusals *r, uint32_t signature)
     if (signature < n)
         return;
     r->n_signatures = (size_t)signature * 2 + 64;
-    r->by_signature = xrealloc_array(r->by_signature,
-                                     r->n_signatures,
-                                     sizeof(struct kept_refusal *));
-    memset(r->by_signature + n,
-           0,
-           (r->n_signatures - n) * sizeof(struct kept_refusal *));
+    r->by_signature =
+        xrealloc_array(r->by_signature, r->n_signatures, sizeof(struct kept_refusal *));
+    memset(r->by_signature + n, 0, (r->n_signatures - n) * sizeof(struct kept_refusal *));
 }
 
 /* False: too many nodes are feasible. */
@@ -111,11 +107,8 @@ forget_feasible(struct kept_refusal *k, const struct node_view *node)
 }
 
 void
-kept_refusals_keep(struct kept_refusals *r,
-                   const struct cycle *c,
-                   uint32_t signature,
-                   const struct rejected_nodes *rejected,
-                   const struct answer *answers)
+kept_refusals_keep(struct kept_refusals *r, const struct cycle *c, uint32_t signature,
+                   const struct rejected_nodes *rejected, const struct answer *answers)
 {
     const struct snapshot *s = c->snapshot;
     struct kept_refusal *k = xnew(struct kept_refusal);
@@ -134,8 +127,7 @@ kept_refusals_keep(struct kept_refusals *r,
     r->by_signature[signature] = k;
     r->used += bytes_of(k);
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (answers[s->nodes[i]->slot].verdict == VERDICT_OK
-            && !note_feasible(k, s->nodes[i])) {
+        if (answers[s->nodes[i]->slot].verdict == VERDICT_OK && !note_feasible(k, s->nodes[i])) {
             drop(r, k);
             return;
         }
@@ -146,9 +138,7 @@ kept_refusals_keep(struct kept_refusals *r,
 
 /* Replaces the node's answer and updates the counts. */
 static void
-set_answer(struct kept_refusal *k,
-           const struct snapshot *s,
-           const struct node_view *node,
+set_answer(struct kept_refusal *k, const struct snapshot *s, const struct node_view *node,
            struct answer answer)
 {
     struct answer before = k->answers[node->slot];
@@ -158,26 +148,17 @@ set_answer(struct kept_refusal *k,
 }
 
 static bool
-ask(struct kept_refusal *k,
-    const struct profile *profile,
-    const struct cycle *c,
-    const struct rejected_nodes *rejected,
-    struct node_view *const *nodes,
-    unsigned count)
+ask(struct kept_refusal *k, const struct profile *profile, const struct cycle *c,
+    const struct rejected_nodes *rejected, struct node_view *const *nodes, unsigned count)
 {
     struct answer answers[BATCH];
     bool are_few = true;
 
-    profile_filter(profile,
-                   profile->filters & ~profile->others & ~profile->timed,
-                   c,
-                   (const struct node_view *const *)nodes,
-                   count,
-                   answers);
+    profile_filter(profile, profile->filters & ~profile->others & ~profile->timed, c,
+                   (const struct node_view *const *)nodes, count, answers);
     for (unsigned i = 0; i < count; i++) {
         forget_feasible(k, nodes[i]);
-        if (answers[i].verdict == VERDICT_OK
-            && rejects_node(rejected, nodes[i]->slot))
+        if (answers[i].verdict == VERDICT_OK && rejects_node(rejected, nodes[i]->slot))
             answers[i] = rejected->answer;
         set_answer(k, c->snapshot, nodes[i], answers[i]);
         if (answers[i].verdict == VERDICT_OK)
@@ -188,11 +169,8 @@ ask(struct kept_refusal *k,
 
 /* Filters the nodes that changed. False: too many nodes are feasible. */
 static bool
-ask_changed(struct kept_refusal *k,
-            const struct profile *profile,
-            const struct cycle *c,
-            const struct rejected_nodes *rejected,
-            unsigned *ret_evaluated)
+ask_changed(struct kept_refusal *k, const struct profile *profile, const struct cycle *c,
+            const struct rejected_nodes *rejected, unsigned *ret_evaluated)
 {
     struct node_view *nodes[BATCH];
     unsigned count = 0;
@@ -221,21 +199,16 @@ is_of_use(const struct kept_refusal *k, const struct snapshot *s)
 {
     unsigned most = s->n_nodes / CHANGED_PART + 1;
 
-    return k->n_slots == s->n_slots
-           && k->removal_generation == s->removal_generation
+    return k->n_slots == s->n_slots && k->removal_generation == s->removal_generation
            && snapshot_changed(s, k->generation, most) < most;
 }
 
 bool
-kept_refusals_find(struct kept_refusals *r,
-                   const struct profile *profile,
-                   const struct cycle *c,
-                   uint32_t signature,
-                   const struct rejected_nodes *rejected,
+kept_refusals_find(struct kept_refusals *r, const struct profile *profile, const struct cycle *c,
+                   uint32_t signature, const struct rejected_nodes *rejected,
                    struct refusal_answers *ret_refusal)
 {
-    struct kept_refusal *k =
-        signature < r->n_signatures ? r->by_signature[signature] : NULL;
+    struct kept_refusal *k = signature < r->n_signatures ? r->by_signature[signature] : NULL;
     unsigned evaluated = 0;
 
     if (k == NULL)

@@ -44,25 +44,18 @@ struct refusal_answers {
  * 32 MiB.
  */
 void kept_refusals_free(struct kept_refusals *r);
-struct kept_refusals *kept_refusals_new(size_t bytes)
-    OWNED_BY(kept_refusals_free);
+struct kept_refusals *kept_refusals_new(size_t bytes) OWNED_BY(kept_refusals_free);
 DEFINE_CLEANUP(struct kept_refusals, kept_refusals_free)
 
 /* Keep: these are the answers of the nodes in the cycle's snapshot, including
  * those of `rejected`, which are rejected whatever the filters answer.
  */
-void kept_refusals_keep(struct kept_refusals *r,
-                        const struct cycle *c,
-                        uint32_t signature,
-                        const struct rejected_nodes *rejected,
-                        const struct answer *answers);
+void kept_refusals_keep(struct kept_refusals *r, const struct cycle *c, uint32_t signature,
+                        const struct rejected_nodes *rejected, const struct answer *answers);
 
 /* False: nothing is kept for the signature, or it was kept with another set of
  * rejected nodes, or too many nodes are feasible or have changed.
  */
-bool kept_refusals_find(struct kept_refusals *r,
-                        const struct profile *profile,
-                        const struct cycle *c,
-                        uint32_t signature,
-                        const struct rejected_nodes *rejected,
-                        struct refusal_answers *ret_refusal);
+bool kept_refusals_find(struct kept_refusals *r, const struct profile *profile,
+                        const struct cycle *c, uint32_t signature,
+                        const struct rejected_nodes *rejected, struct refusal_answers *ret_refusal);

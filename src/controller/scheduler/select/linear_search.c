@@ -11,13 +11,10 @@
 
 /* The extenders' answer for a node that passes the filters. */
 static struct answer
-apply_extender_result(const struct linear_search *s,
-                      const struct node_view *node)
+apply_extender_result(const struct linear_search *s, const struct node_view *node)
 {
     const struct extender_result *o =
-        s->extender_results != NULL
-            ? extender_results_find(s->extender_results, node->name)
-            : NULL;
+        s->extender_results != NULL ? extender_results_find(s->extender_results, node->name) : NULL;
 
     return o != NULL ? o->answer : ANSWER_OK;
 }
@@ -26,9 +23,7 @@ apply_extender_result(const struct linear_search *s,
  * is feasible; that last node does not count as evaluated.
  */
 static bool
-take_answers(struct linear_search *s,
-             struct node_view *const *nodes,
-             const struct answer *answers,
+take_answers(struct linear_search *s, struct node_view *const *nodes, const struct answer *answers,
              unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -49,25 +44,16 @@ take_answers(struct linear_search *s,
 }
 
 static bool
-search_batch(struct linear_search *s,
-             struct node_view *const *nodes,
-             unsigned count)
+search_batch(struct linear_search *s, struct node_view *const *nodes, unsigned count)
 {
-    const struct node_view *const *batch =
-        (const struct node_view *const *)nodes;
+    const struct node_view *const *batch = (const struct node_view *const *)nodes;
     struct answer answers[BATCH];
 
-    profile_filter(s->profile,
-                   s->profile->filters,
-                   s->c,
-                   batch,
-                   count,
-                   answers);
+    profile_filter(s->profile, s->profile->filters, s->c, batch, count, answers);
     if (nominator_count(s->profile->handle->nominator) > 0)
         for (unsigned i = 0; i < count; i++)
             if (profile_has_nominated(s->c, batch[i]))
-                answers[i] =
-                    profile_filter_nominated(s->profile, s->c, nodes[i]);
+                answers[i] = profile_filter_nominated(s->profile, s->c, nodes[i]);
     return take_answers(s, nodes, answers, count);
 }
 
@@ -96,12 +82,10 @@ linear_search_all(struct linear_search *s, uint32_t start)
 }
 
 void
-linear_search_named(struct linear_search *s,
-                    const struct prefilter_result *prefilter_result)
+linear_search_named(struct linear_search *s, const struct prefilter_result *prefilter_result)
 {
     for (unsigned i = 0; i < prefilter_result->count; i++) {
-        struct node_view *node =
-            snapshot_find(s->c->snapshot, prefilter_result->names[i]);
+        struct node_view *node = snapshot_find(s->c->snapshot, prefilter_result->names[i]);
 
         if (node != NULL && !search_batch(s, &node, 1))
             return;
@@ -112,8 +96,7 @@ bool
 linear_search_nominated(struct linear_search *s)
 {
     const char *name = nominator_node(s->profile->handle->nominator, s->c->pod);
-    struct node_view *node =
-        name != NULL ? snapshot_find(s->c->snapshot, name) : NULL;
+    struct node_view *node = name != NULL ? snapshot_find(s->c->snapshot, name) : NULL;
     struct journal *journal;
     size_t mark;
 
@@ -139,12 +122,10 @@ linear_search_by_extenders(struct linear_search *s)
         unsigned count = 0;
 
         for (; at < n && count < BATCH; at++) {
-            const struct extender_result *o =
-                extender_results_at(s->extender_results, at);
-            struct node_view *node =
-                o->answer.verdict == VERDICT_OK
-                    ? snapshot_find(s->c->snapshot, o->node_name)
-                    : NULL;
+            const struct extender_result *o = extender_results_at(s->extender_results, at);
+            struct node_view *node = o->answer.verdict == VERDICT_OK
+                                         ? snapshot_find(s->c->snapshot, o->node_name)
+                                         : NULL;
 
             if (node != NULL)
                 nodes[count++] = node;

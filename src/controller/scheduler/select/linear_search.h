@@ -37,7 +37,6 @@ struct linear_search {
  * extenders allow.
  */
 uint32_t linear_search_all(struct linear_search *s, uint32_t start);
-void linear_search_named(struct linear_search *s,
-                         const struct prefilter_result *prefilter_result);
+void linear_search_named(struct linear_search *s, const struct prefilter_result *prefilter_result);
 bool linear_search_nominated(struct linear_search *s);
 void linear_search_by_extenders(struct linear_search *s);

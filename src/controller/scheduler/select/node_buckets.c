@@ -114,9 +114,7 @@ remake_class(struct node_buckets *b, struct bucket_class *class)
     for (unsigned i = 0; i < BUCKETS_OF_CLASS; i++) {
         if (class->buckets[i].count == 0)
             continue;
-        merge(&class->bounds,
-              is_first,
-              node_buckets_bounds(b, &class->buckets[i]));
+        merge(&class->bounds, is_first, node_buckets_bounds(b, &class->buckets[i]));
         is_first = false;
     }
 }
@@ -167,8 +165,7 @@ make_all(struct node_buckets *b, const struct snapshot *s)
         class_free(b->classes[i]);
     b->n_classes = 0;
     b->n_slots = s->n_slots;
-    b->nodes =
-        xrealloc_array(b->nodes, s->n_slots + 1, sizeof(struct bucket_node));
+    b->nodes = xrealloc_array(b->nodes, s->n_slots + 1, sizeof(struct bucket_node));
     memset(b->nodes, 0, (s->n_slots + 1) * sizeof(struct bucket_node));
     for (uint32_t i = 0; i < s->n_nodes; i++)
         put_in(b, s->nodes[i]);

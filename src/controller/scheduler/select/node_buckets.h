@@ -63,9 +63,7 @@ void node_buckets_free(struct node_buckets *b);
 struct node_buckets *node_buckets_new(void) OWNED_BY(node_buckets_free);
 DEFINE_CLEANUP(struct node_buckets, node_buckets_free)
 
-void node_buckets_update(struct node_buckets *b,
-                         const struct snapshot *snapshot);
+void node_buckets_update(struct node_buckets *b, const struct snapshot *snapshot);
 
 /* The exact bounds of a bucket that has nodes. */
-const struct bounds *node_buckets_bounds(const struct node_buckets *b,
-                                         struct node_bucket *bucket);
+const struct bounds *node_buckets_bounds(const struct node_buckets *b, struct node_bucket *bucket);

@@ -73,9 +73,7 @@ feasible_wanted(unsigned percentage, uint32_t n_nodes)
     if (n_nodes < MIN_FEASIBLE || percentage >= 100)
         return n_nodes;
     if (percentage == 0) {
-        percentage = n_nodes / 125 < ADAPTIVE_PERCENTAGE
-                         ? ADAPTIVE_PERCENTAGE - n_nodes / 125
-                         : 0;
+        percentage = n_nodes / 125 < ADAPTIVE_PERCENTAGE ? ADAPTIVE_PERCENTAGE - n_nodes / 125 : 0;
         if (percentage < MIN_PERCENTAGE)
             percentage = MIN_PERCENTAGE;
     }
@@ -89,14 +87,12 @@ node_finder_make_room(struct node_finder *ch, const struct snapshot *s)
 {
     if (ch->n_answers < s->n_slots) {
         ch->n_answers = s->n_slots;
-        ch->answers =
-            xrealloc_array(ch->answers, s->n_slots, sizeof(*ch->answers));
+        ch->answers = xrealloc_array(ch->answers, s->n_slots, sizeof(*ch->answers));
     }
     if (ch->capacity >= s->n_nodes)
         return;
     ch->capacity = s->n_nodes;
-    ch->feasible =
-        xrealloc_array(ch->feasible, ch->capacity, sizeof(struct node_view *));
+    ch->feasible = xrealloc_array(ch->feasible, ch->capacity, sizeof(struct node_view *));
     ch->totals = xrealloc_array(ch->totals, ch->capacity, sizeof(*ch->totals));
     ch->scores = xrealloc_array(ch->scores, ch->capacity, sizeof(*ch->scores));
 }
@@ -128,9 +124,7 @@ start_diagnosis(struct node_finder *ch, const struct cycle *c)
  * outside the prefilter result.
  */
 static void
-set_absent(struct node_finder *ch,
-           const struct profile *profile,
-           plugin_set narrowers)
+set_absent(struct node_finder *ch, const struct profile *profile, plugin_set narrowers)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     unsigned first = PLUGIN_NONE;
@@ -168,14 +162,10 @@ node_finder_note_rejectors(struct node_finder *ch, const struct snapshot *s)
 }
 
 void
-node_finder_add_scores(struct node_finder *ch,
-                       const struct profile *profile,
-                       plugin_set plugins,
-                       struct cycle *c,
-                       unsigned count)
+node_finder_add_scores(struct node_finder *ch, const struct profile *profile, plugin_set plugins,
+                       struct cycle *c, unsigned count)
 {
-    const struct node_view *const *nodes =
-        (const struct node_view *const *)ch->feasible;
+    const struct node_view *const *nodes = (const struct node_view *const *)ch->feasible;
 
     plugins &= profile->scores & ~c->skipped_scores;
     for (unsigned p = 0; p < profile->n_entries; p++) {
@@ -189,13 +179,9 @@ node_finder_add_scores(struct node_finder *ch,
 }
 
 static void
-make_totals(struct node_finder *ch,
-            const struct profile *profile,
-            struct cycle *c,
-            unsigned count)
+make_totals(struct node_finder *ch, const struct profile *profile, struct cycle *c, unsigned count)
 {
-    const struct node_view *const *nodes =
-        (const struct node_view *const *)ch->feasible;
+    const struct node_view *const *nodes = (const struct node_view *const *)ch->feasible;
 
     profile_prescore(profile, ALL_PLUGINS, c, nodes, count);
     node_finder_mark(ch, STEP_PRESCORE);
@@ -223,20 +209,16 @@ node_finder_pick_best(struct node_finder *ch, unsigned count)
 }
 
 static void
-add_extender_scores(struct node_finder *ch,
-                    const struct extender_results *extender_results,
+add_extender_scores(struct node_finder *ch, const struct extender_results *extender_results,
                     unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        ch->totals[i] +=
-            extender_results_find(extender_results, ch->feasible[i]->name)
-                ->score;
+        ch->totals[i] += extender_results_find(extender_results, ch->feasible[i]->name)->score;
 }
 
 /* False: the extenders were not asked about the nodes that were found. */
 static bool
-search_nodes(struct node_finder *ch,
-             struct linear_search *s,
+search_nodes(struct node_finder *ch, struct linear_search *s,
              const struct prefilter_result *prefilter_result)
 {
     if (s->extender_results != NULL) {
@@ -256,19 +238,15 @@ search_nodes(struct node_finder *ch,
 }
 
 static struct node_view *
-choose_by_linear_search(struct node_finder *ch,
-                        const struct profile *profile,
-                        struct cycle *c,
+choose_by_linear_search(struct node_finder *ch, const struct profile *profile, struct cycle *c,
                         const struct extender_results *extender_results,
-                        const struct prefilter_result *prefilter_result,
-                        plugin_set narrowers)
+                        const struct prefilter_result *prefilter_result, plugin_set narrowers)
 {
     struct linear_search s = {
         .profile = profile,
         .c = c,
         .extender_results = extender_results,
-        .wanted =
-            feasible_wanted(profile->percentage_of_nodes, c->snapshot->n_nodes),
+        .wanted = feasible_wanted(profile->percentage_of_nodes, c->snapshot->n_nodes),
     };
     bool is_known;
 
@@ -304,11 +282,8 @@ choose_by_linear_search(struct node_finder *ch,
 /* With kept results */
 
 static struct node_view *
-pick_from_results(struct node_finder *ch,
-                  const struct profile *profile,
-                  const struct cycle *c,
-                  const struct timed_nodes *timed,
-                  struct node_results *node_results)
+pick_from_results(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+                  const struct timed_nodes *timed, struct node_results *node_results)
 {
     struct node_view *node;
 
@@ -317,9 +292,7 @@ pick_from_results(struct node_finder *ch,
     if (node_finder_goes_by_time(profile, c))
         return node_finder_pick_timed(ch, profile, c, timed, node_results);
     ch->facts.feasible = node_results_feasible(node_results);
-    node = node_results_pick(node_results,
-                             profile->handle->random,
-                             &ch->facts.total);
+    node = node_results_pick(node_results, profile->handle->random, &ch->facts.total);
     if (node == NULL) {
         ch->diagnosis.answers = node_results_answers(node_results);
         node_finder_note_rejectors(ch, c->snapshot);
@@ -331,18 +304,13 @@ pick_from_results(struct node_finder *ch,
  * False: it was not used or found no node.
  */
 static bool
-choose_by_bounded_search(struct node_finder *ch,
-                         const struct profile *profile,
-                         const struct cycle *c,
-                         uint32_t signature,
-                         struct node_view **ret_node)
+choose_by_bounded_search(struct node_finder *ch, const struct profile *profile,
+                         const struct cycle *c, uint32_t signature, struct node_view **ret_node)
 {
     bool has_found;
 
     if (c->snapshot->n_nodes < ch->settings.bounded_search_nodes
-        || result_cache_is_worth(ch->result_cache,
-                                 signature,
-                                 c->snapshot,
+        || result_cache_is_worth(ch->result_cache, signature, c->snapshot,
                                  bounded_search_cost(ch->bounded_search)))
         return false;
     has_found = bounded_search_run(ch->bounded_search, profile, c);
@@ -352,9 +320,7 @@ choose_by_bounded_search(struct node_finder *ch,
     ch->facts.by_bounds = true;
     ch->facts.evaluated = bounded_search_evaluated(ch->bounded_search);
     ch->facts.feasible = bounded_search_feasible(ch->bounded_search);
-    *ret_node = bounded_search_pick(ch->bounded_search,
-                                    profile->handle->random,
-                                    &ch->facts.total);
+    *ret_node = bounded_search_pick(ch->bounded_search, profile->handle->random, &ch->facts.total);
     return node_finder_is_in_time(profile, c, *ret_node);
 }
 
@@ -362,21 +328,13 @@ choose_by_bounded_search(struct node_finder *ch,
  * feasible.
  */
 static bool
-refuse_again(struct node_finder *ch,
-             const struct profile *profile,
-             const struct cycle *c,
-             const struct timed_nodes *timed,
-             uint32_t signature)
+refuse_again(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+             const struct timed_nodes *timed, uint32_t signature)
 {
     const struct answer_counts *counts;
     struct refusal_answers r;
 
-    if (!kept_refusals_find(ch->refusals,
-                            profile,
-                            c,
-                            signature,
-                            &timed->rejected,
-                            &r)
+    if (!kept_refusals_find(ch->refusals, profile, c, signature, &timed->rejected, &r)
         || (r.n_feasible > 0 && !node_finder_are_reserved(ch, profile, c, &r)))
         return false;
     counts = r.n_feasible > 0 ? &ch->counts : r.counts;
@@ -392,30 +350,22 @@ refuse_again(struct node_finder *ch,
 
 /* Keeps the answers for later pods with the same signature. */
 static void
-keep_refusal(struct node_finder *ch,
-             const struct profile *profile,
-             const struct cycle *c,
-             const struct timed_nodes *timed,
-             uint32_t signature,
+keep_refusal(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+             const struct timed_nodes *timed, uint32_t signature,
              const struct node_results *node_results)
 {
     unsigned evaluated = ch->facts.evaluated;
 
     if (node_results_feasible(node_results) > REFUSAL_FEASIBLE_MOST)
         return;
-    kept_refusals_keep(ch->refusals,
-                       c,
-                       signature,
-                       &timed->rejected,
+    kept_refusals_keep(ch->refusals, c, signature, &timed->rejected,
                        node_results_answers(node_results));
     if (refuse_again(ch, profile, c, timed, signature))
         ch->facts.evaluated = evaluated;
 }
 
 static bool
-choose_by_cache(struct node_finder *ch,
-                const struct profile *profile,
-                struct cycle *c,
+choose_by_cache(struct node_finder *ch, const struct profile *profile, struct cycle *c,
                 struct node_view **ret_node)
 {
     struct timed_nodes timed = {.rejected.answer = ANSWER_OK};
@@ -426,8 +376,7 @@ choose_by_cache(struct node_finder *ch,
 
     /* For a nominated pod, its nominated node is tried first, alone. */
     if (!ch->settings.is_sharing || profile->percentage_of_nodes != 100
-        || nominator_node(profile->handle->nominator, c->pod) != NULL
-        || c->snapshot->n_nodes == 0)
+        || nominator_node(profile->handle->nominator, c->pod) != NULL || c->snapshot->n_nodes == 0)
         return false;
     others = node_finder_find_others(profile, c);
     if (others != 0 && !profile->others_filter_last)
@@ -437,12 +386,10 @@ choose_by_cache(struct node_finder *ch,
         return false;
     is_alone = others == 0 && nominator_count(profile->handle->nominator) == 0;
     if (is_alone)
-        signature =
-            node_finder_find_rejected(ch, profile, c, signature, &timed);
+        signature = node_finder_find_rejected(ch, profile, c, signature, &timed);
     if (is_alone && refuse_again(ch, profile, c, &timed, signature))
         return true;
-    if (is_alone
-        && choose_by_bounded_search(ch, profile, c, signature, ret_node))
+    if (is_alone && choose_by_bounded_search(ch, profile, c, signature, ret_node))
         return true;
     node_results = result_cache_get(ch->result_cache, profile, signature);
     if (!node_results_update(node_results, c, &timed.rejected))
@@ -454,15 +401,12 @@ choose_by_cache(struct node_finder *ch,
         if (*ret_node == NULL)
             keep_refusal(ch, profile, c, &timed, signature, node_results);
     } else
-        *ret_node =
-            node_finder_choose_with_others(ch, profile, c, node_results);
+        *ret_node = node_finder_choose_with_others(ch, profile, c, node_results);
     return true;
 }
 
 struct node_view *
-node_finder_find(struct node_finder *ch,
-                 const struct profile *profile,
-                 struct cycle *c,
+node_finder_find(struct node_finder *ch, const struct profile *profile, struct cycle *c,
                  const struct extender_results *extender_results)
 {
     struct prefilter_result prefilter_result;
@@ -474,9 +418,7 @@ node_finder_find(struct node_finder *ch,
     answer = profile_prefilter(profile, c, &prefilter_result, &narrowers);
     node_finder_mark(ch, STEP_PREFILTER);
     if (ch->settings.trace != NULL)
-        cycle_trace_set_verdict(ch->settings.trace,
-                                STEP_PREFILTER,
-                                answer.verdict);
+        cycle_trace_set_verdict(ch->settings.trace, STEP_PREFILTER, answer.verdict);
     if (answer.verdict != VERDICT_OK) {
         node_finder_clear_answers(ch, c->snapshot);
         ch->diagnosis.answers = ch->answers;
@@ -489,12 +431,8 @@ node_finder_find(struct node_finder *ch,
             ch->diagnosis.unschedulable = PLUGIN_BIT(answer.plugin);
     } else if (extender_results != NULL || prefilter_result.has_names
                || !choose_by_cache(ch, profile, c, &node)) {
-        node = choose_by_linear_search(ch,
-                                       profile,
-                                       c,
-                                       extender_results,
-                                       &prefilter_result,
-                                       narrowers);
+        node =
+            choose_by_linear_search(ch, profile, c, extender_results, &prefilter_result, narrowers);
     }
     free((void *)prefilter_result.names);
     return node;

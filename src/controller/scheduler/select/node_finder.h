@@ -52,11 +52,9 @@ DEFINE_CLEANUP(struct node_finder, node_finder_free)
  * extender handles. For other pods the function also returns NULL when the
  * extenders must first be asked about the nodes in the facts (must_ask).
  */
-struct node_view *
-node_finder_find(struct node_finder *ch,
-                 const struct profile *profile,
-                 struct cycle *c,
-                 const struct extender_results *extender_results);
+struct node_view *node_finder_find(struct node_finder *ch, const struct profile *profile,
+                                   struct cycle *c,
+                                   const struct extender_results *extender_results);
 const struct diagnosis *node_finder_diagnosis(const struct node_finder *ch);
 
 /* About the last search: how many nodes were filtered and how many passed (a
@@ -92,8 +90,7 @@ struct node_finder_place {
 };
 
 struct node_finder_place node_finder_place(const struct node_finder *ch);
-void node_finder_set_place(struct node_finder *ch,
-                           struct node_finder_place place);
+void node_finder_set_place(struct node_finder *ch, struct node_finder_place place);
 
 /* How many feasible nodes end a search; percentage 0: adaptive. */
 uint32_t feasible_wanted(unsigned percentage, uint32_t n_nodes);

@@ -65,33 +65,25 @@ node_finder_mark(const struct node_finder *ch, enum cycle_step step)
  * evaluated.
  */
 void node_finder_make_room(struct node_finder *ch, const struct snapshot *s);
-void node_finder_clear_answers(struct node_finder *ch,
-                               const struct snapshot *s);
+void node_finder_clear_answers(struct node_finder *ch, const struct snapshot *s);
 
 /* Collects the plugins that rejected nodes, from the diagnosis's answers. */
-void node_finder_note_rejectors(struct node_finder *ch,
-                                const struct snapshot *s);
+void node_finder_note_rejectors(struct node_finder *ch, const struct snapshot *s);
 
 /* For the first `count` feasible nodes. Add scores: adds the scores of those
  * plugins to the totals. Pick best: returns a random one of the best.
  */
-void node_finder_add_scores(struct node_finder *ch,
-                            const struct profile *profile,
-                            plugin_set plugins,
-                            struct cycle *c,
-                            unsigned count);
+void node_finder_add_scores(struct node_finder *ch, const struct profile *profile,
+                            plugin_set plugins, struct cycle *c, unsigned count);
 struct node_view *node_finder_pick_best(struct node_finder *ch, unsigned count);
 
 /* Others (others_choice.c). Find: the plugins that depend on other nodes' pods
  * and do not skip this pod. Choose: the node, or NULL and the diagnosis.
  */
-plugin_set node_finder_find_others(const struct profile *profile,
-                                   struct cycle *c);
-struct node_view *
-node_finder_choose_with_others(struct node_finder *ch,
-                               const struct profile *profile,
-                               struct cycle *c,
-                               const struct node_results *node_results);
+plugin_set node_finder_find_others(const struct profile *profile, struct cycle *c);
+struct node_view *node_finder_choose_with_others(struct node_finder *ch,
+                                                 const struct profile *profile, struct cycle *c,
+                                                 const struct node_results *node_results);
 
 /* Time (timed_choice.c). Goes by time: whether a plugin that depends on time
  * filters this pod. Find rejected: the nodes that such plugins reject as a set,
@@ -101,26 +93,18 @@ node_finder_choose_with_others(struct node_finder *ch,
  * whether they reject all nodes with room; if so, the answers and counts are
  * updated.
  */
-bool node_finder_goes_by_time(const struct profile *profile,
-                              const struct cycle *c);
+bool node_finder_goes_by_time(const struct profile *profile, const struct cycle *c);
 struct timed_nodes {
     struct rejected_nodes rejected;
     bool must_ask; /* filter the nodes of Reservations one by one */
 };
-uint32_t node_finder_find_rejected(struct node_finder *ch,
-                                   const struct profile *profile,
-                                   const struct cycle *c,
-                                   uint32_t signature,
+uint32_t node_finder_find_rejected(struct node_finder *ch, const struct profile *profile,
+                                   const struct cycle *c, uint32_t signature,
                                    struct timed_nodes *ret_timed);
-bool node_finder_is_in_time(const struct profile *profile,
-                            const struct cycle *c,
+bool node_finder_is_in_time(const struct profile *profile, const struct cycle *c,
                             const struct node_view *node);
-struct node_view *node_finder_pick_timed(struct node_finder *ch,
-                                         const struct profile *profile,
-                                         const struct cycle *c,
-                                         const struct timed_nodes *timed,
+struct node_view *node_finder_pick_timed(struct node_finder *ch, const struct profile *profile,
+                                         const struct cycle *c, const struct timed_nodes *timed,
                                          struct node_results *node_results);
-bool node_finder_are_reserved(struct node_finder *ch,
-                              const struct profile *profile,
-                              const struct cycle *c,
-                              const struct refusal_answers *r);
+bool node_finder_are_reserved(struct node_finder *ch, const struct profile *profile,
+                              const struct cycle *c, const struct refusal_answers *r);

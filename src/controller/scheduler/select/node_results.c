@@ -84,8 +84,7 @@ node_results_bytes(const struct node_results *b)
            + b->n_slots
                  * (sizeof(*b->answers) + sizeof(struct node_view *)
                     + (b->n_scorers + 1) * sizeof(*b->raw))
-           + tournament_bytes(&b->totals)
-           + b->rejected.n_words * sizeof(uint64_t);
+           + tournament_bytes(&b->totals) + b->rejected.n_words * sizeof(uint64_t);
 }
 
 static const struct profile_entry *
@@ -115,10 +114,8 @@ make_total(const struct node_results *b, uint32_t slot)
         if ((b->skipped & PLUGIN_BIT(b->scorers[i])) != 0)
             continue;
         if (e->plugin->normalization != NORMALIZE_NOT)
-            score =
-                normalize_one(score,
-                              b->spectra[i].most,
-                              e->plugin->normalization == NORMALIZE_REVERSED);
+            score = normalize_one(score, b->spectra[i].most,
+                                  e->plugin->normalization == NORMALIZE_REVERSED);
         total += score * e->weight;
     }
     return total;
@@ -133,9 +130,7 @@ is_feasible(const struct node_results *b, uint32_t slot)
 static void
 set_leaf(struct node_results *b, uint32_t slot)
 {
-    tournament_set(&b->totals,
-                   slot,
-                   is_feasible(b, slot) ? make_total(b, slot) : TOURNAMENT_OUT);
+    tournament_set(&b->totals, slot, is_feasible(b, slot) ? make_total(b, slot) : TOURNAMENT_OUT);
 }
 
 /* Most signatures with many waiting pods have no feasible node, so the
@@ -181,9 +176,7 @@ learn_slot(struct node_results *b, uint32_t slot)
 }
 
 static void
-score_batch(struct node_results *b,
-            const struct cycle *c,
-            const struct node_view *const *nodes,
+score_batch(struct node_results *b, const struct cycle *c, const struct node_view *const *nodes,
             unsigned count)
 {
     int64_t scores[BATCH];
@@ -207,28 +200,21 @@ score_batch(struct node_results *b,
 }
 
 static void
-evaluate(struct node_results *b,
-         const struct cycle *c,
-         struct node_view *const *nodes,
+evaluate(struct node_results *b, const struct cycle *c, struct node_view *const *nodes,
          unsigned count)
 {
     const struct node_view *passed[BATCH];
     struct answer answers[BATCH];
     unsigned n_passed = 0;
 
-    profile_filter(b->profile,
-                   b->filters,
-                   c,
-                   (const struct node_view *const *)nodes,
-                   count,
+    profile_filter(b->profile, b->filters, c, (const struct node_view *const *)nodes, count,
                    answers);
     for (unsigned i = 0; i < count; i++) {
         uint32_t slot = nodes[i]->slot;
 
         forget_slot(b, slot);
         b->views[slot] = nodes[i];
-        b->answers[slot] = answers[i].verdict == VERDICT_OK
-                                   && node_bits_has(&b->rejected, slot)
+        b->answers[slot] = answers[i].verdict == VERDICT_OK && node_bits_has(&b->rejected, slot)
                                ? b->rejection
                                : answers[i];
         if (b->answers[slot].verdict == VERDICT_OK)
@@ -243,11 +229,8 @@ make_room(struct node_results *b, uint32_t n_slots)
 {
     b->n_slots = n_slots;
     b->answers = xrealloc_array(b->answers, n_slots + 1, sizeof(*b->answers));
-    b->views =
-        xrealloc_array(b->views, n_slots + 1, sizeof(struct node_view *));
-    b->raw = xrealloc_array(b->raw,
-                            (size_t)n_slots * b->n_scorers + 1,
-                            sizeof(*b->raw));
+    b->views = xrealloc_array(b->views, n_slots + 1, sizeof(struct node_view *));
+    b->raw = xrealloc_array(b->raw, (size_t)n_slots * b->n_scorers + 1, sizeof(*b->raw));
     b->flat = xrealloc_array(b->flat, n_slots + 1, sizeof(*b->flat));
     b->has_totals = false;
 }
@@ -284,18 +267,13 @@ make_all(struct node_results *b, const struct cycle *c)
     b->is_overfull = false;
     b->skipped = c->skipped_scores & b->scoring;
     for (uint32_t at = 0; at < s->n_nodes; at += BATCH)
-        evaluate(b,
-                 c,
-                 s->nodes + at,
-                 s->n_nodes - at < BATCH ? s->n_nodes - at : BATCH);
+        evaluate(b, c, s->nodes + at, s->n_nodes - at < BATCH ? s->n_nodes - at : BATCH);
     spectra_moved(b);
     replay_all(b);
 }
 
 static void
-flush(struct node_results *b,
-      const struct cycle *c,
-      struct node_view *const *changed,
+flush(struct node_results *b, const struct cycle *c, struct node_view *const *changed,
       unsigned count)
 {
     evaluate(b, c, changed, count);
@@ -374,8 +352,7 @@ turn_slot(struct node_results *b, const struct cycle *c, uint32_t slot)
  * to date.
  */
 static void
-change_rejected(struct node_results *b,
-                const struct cycle *c,
+change_rejected(struct node_results *b, const struct cycle *c,
                 const struct rejected_nodes *rejected)
 {
     CLEANUP_FREE uint64_t *differ = NULL;
@@ -388,8 +365,7 @@ change_rejected(struct node_results *b,
     memcpy(differ, b->rejected.words, n * sizeof(*differ));
     set_rejected(b, rejected);
     for (uint32_t i = 0; i < n; i++)
-        for (uint64_t left = differ[i] ^ b->rejected.words[i]; left != 0;
-             left &= left - 1) {
+        for (uint64_t left = differ[i] ^ b->rejected.words[i]; left != 0; left &= left - 1) {
             uint32_t slot = i * 64 + (uint32_t)__builtin_ctzll(left);
 
             if (slot >= b->n_slots)
@@ -414,8 +390,7 @@ must_make_all(const struct node_results *b, const struct cycle *c)
 }
 
 bool
-node_results_update(struct node_results *b,
-                    const struct cycle *c,
+node_results_update(struct node_results *b, const struct cycle *c,
                     const struct rejected_nodes *rejected)
 {
     const struct snapshot *s = c->snapshot;
@@ -444,9 +419,7 @@ node_results_feasible(const struct node_results *b)
 }
 
 struct node_view *
-node_results_pick(const struct node_results *b,
-                  struct random_source *random,
-                  int64_t *ret_total)
+node_results_pick(const struct node_results *b, struct random_source *random, int64_t *ret_total)
 {
     uint32_t slot;
 
@@ -468,17 +441,13 @@ settle_slot(struct node_results *b, uint32_t slot)
 }
 
 bool
-node_results_is_feasible(const struct node_results *b,
-                         const struct node_view *node)
+node_results_is_feasible(const struct node_results *b, const struct node_view *node)
 {
-    return node->slot < b->n_slots && b->views[node->slot] == node
-           && is_feasible(b, node->slot);
+    return node->slot < b->n_slots && b->views[node->slot] == node && is_feasible(b, node->slot);
 }
 
 void
-node_results_mask(struct node_results *b,
-                  struct node_results_mask *mask,
-                  struct node_view *node,
+node_results_mask(struct node_results *b, struct node_results_mask *mask, struct node_view *node,
                   struct answer answer)
 {
     xgrow(mask->nodes, mask->count, mask->capacity);
@@ -515,9 +484,7 @@ node_results_evaluated(const struct node_results *b)
 }
 
 unsigned
-node_results_count_stale(const struct node_results *b,
-                         const struct snapshot *s,
-                         unsigned most)
+node_results_count_stale(const struct node_results *b, const struct snapshot *s, unsigned most)
 {
     if (b->n_slots != s->n_slots || b->views == NULL
         || b->removal_generation != s->removal_generation || b->is_overfull)
@@ -538,18 +505,14 @@ adds_constant(const struct node_results *b, unsigned scorer, int64_t *total)
     if (!spectrum_is_single(&b->spectra[scorer], &value))
         return false;
     *total += e->weight
-              * normalize_one(value,
-                              value > 0 ? value : 0,
+              * normalize_one(value, value > 0 ? value : 0,
                               e->plugin->normalization == NORMALIZE_REVERSED);
     return true;
 }
 
 static void
-add_scorer(const struct node_results *b,
-           unsigned scorer,
-           const struct node_view *const *nodes,
-           unsigned count,
-           int64_t *totals)
+add_scorer(const struct node_results *b, unsigned scorer, const struct node_view *const *nodes,
+           unsigned count, int64_t *totals)
 {
     const struct profile_entry *e = entry_of(b, scorer);
     const int64_t *raw = b->raw + scorer;
@@ -561,17 +524,13 @@ add_scorer(const struct node_results *b,
         if (raw[(size_t)nodes[i]->slot * stride] > most)
             most = raw[(size_t)nodes[i]->slot * stride];
     for (unsigned i = 0; i < count; i++)
-        totals[i] += e->weight
-                     * normalize_one(raw[(size_t)nodes[i]->slot * stride],
-                                     most,
-                                     is_reversed);
+        totals[i] +=
+            e->weight * normalize_one(raw[(size_t)nodes[i]->slot * stride], most, is_reversed);
 }
 
 void
-node_results_totals(const struct node_results *b,
-                    const struct node_view *const *nodes,
-                    unsigned count,
-                    int64_t *totals)
+node_results_totals(const struct node_results *b, const struct node_view *const *nodes,
+                    unsigned count, int64_t *totals)
 {
     uint64_t differing = 0;
     int64_t constant = 0;

@@ -35,8 +35,7 @@ struct rejected_nodes;
 struct snapshot;
 
 void node_results_free(struct node_results *b);
-struct node_results *node_results_new(const struct profile *profile)
-    OWNED_BY(node_results_free);
+struct node_results *node_results_new(const struct profile *profile) OWNED_BY(node_results_free);
 DEFINE_CLEANUP(struct node_results, node_results_free)
 
 /* Updates the results to the cycle's snapshot, without the nodes of `rejected`.
@@ -44,16 +43,14 @@ DEFINE_CLEANUP(struct node_results, node_results_free)
  * before. False: a plugin has too many different scores for them to be kept;
  * evaluate the nodes without this.
  */
-bool node_results_update(struct node_results *b,
-                         const struct cycle *c,
+bool node_results_update(struct node_results *b, const struct cycle *c,
                          const struct rejected_nodes *rejected);
 
 /* Look. Pick: a random one of the best nodes, NULL when none is feasible.
  * Answers: by slot, for every node of the snapshot.
  */
 unsigned node_results_feasible(const struct node_results *b);
-struct node_view *node_results_pick(const struct node_results *b,
-                                    struct random_source *random,
+struct node_view *node_results_pick(const struct node_results *b, struct random_source *random,
                                     int64_t *ret_total);
 const struct answer *node_results_answers(const struct node_results *b);
 
@@ -64,28 +61,21 @@ struct node_results_mask {
     struct node_view **nodes;
     unsigned count, capacity;
 };
-bool node_results_is_feasible(const struct node_results *b,
-                              const struct node_view *node);
-void node_results_mask(struct node_results *b,
-                       struct node_results_mask *mask,
-                       struct node_view *node,
-                       struct answer answer);
-void node_results_unmask(struct node_results *b,
-                         struct node_results_mask *mask);
+bool node_results_is_feasible(const struct node_results *b, const struct node_view *node);
+void node_results_mask(struct node_results *b, struct node_results_mask *mask,
+                       struct node_view *node, struct answer answer);
+void node_results_unmask(struct node_results *b, struct node_results_mask *mask);
 
 /* The totals of these feasible nodes when scores are normalized among them
  * alone.
  */
-void node_results_totals(const struct node_results *b,
-                         const struct node_view *const *nodes,
-                         unsigned count,
-                         int64_t *totals);
+void node_results_totals(const struct node_results *b, const struct node_view *const *nodes,
+                         unsigned count, int64_t *totals);
 size_t node_results_bytes(const struct node_results *b);
 
 /* The number of nodes that the last update evaluated, and the number that the
  * next one would evaluate, counted up to `most`.
  */
 unsigned node_results_evaluated(const struct node_results *b);
-unsigned node_results_count_stale(const struct node_results *b,
-                                  const struct snapshot *s,
+unsigned node_results_count_stale(const struct node_results *b, const struct snapshot *s,
                                   unsigned most);

@@ -20,8 +20,7 @@ node_finder_find_others(const struct profile *profile, struct cycle *c)
 
     profile_prescore(profile, ALL_PLUGINS, c, NULL, 0);
     return others
-           & ((profile->filters & ~c->skipped_filters)
-              | (profile->scores & ~c->skipped_scores));
+           & ((profile->filters & ~c->skipped_filters) | (profile->scores & ~c->skipped_scores));
 }
 
 /* By slot: nodes with nominated pods that count against this pod. */
@@ -35,8 +34,7 @@ note_crowded(const struct node_view *node, void *context)
 {
     const struct crowd *crowd = context;
 
-    if (node->slot < crowd->c->snapshot->n_slots
-        && profile_has_nominated(crowd->c, node))
+    if (node->slot < crowd->c->snapshot->n_slots && profile_has_nominated(crowd->c, node))
         crowd->is_crowded[node->slot] = true;
 }
 
@@ -57,9 +55,7 @@ find_crowded(const struct profile *profile, const struct cycle *c)
  * plugins. A node with nominated pods is filtered again, with and without them.
  */
 static unsigned
-filter_others(struct node_finder *ch,
-              const struct profile *profile,
-              const struct cycle *c,
+filter_others(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
               const struct answer *answers)
 {
     const struct snapshot *s = c->snapshot;
@@ -87,12 +83,8 @@ filter_others(struct node_finder *ch,
                 ch->answers[slot] = answer;
             }
         }
-        profile_filter(profile,
-                       profile->others | profile->timed,
-                       c,
-                       (const struct node_view *const *)nodes,
-                       count,
-                       given);
+        profile_filter(profile, profile->others | profile->timed, c,
+                       (const struct node_view *const *)nodes, count, given);
         for (unsigned i = 0; i < count; i++)
             if (given[i].verdict == VERDICT_OK)
                 ch->feasible[passed++] = nodes[i];
@@ -103,13 +95,9 @@ filter_others(struct node_finder *ch,
 }
 
 static void
-add_others(struct node_finder *ch,
-           const struct profile *profile,
-           struct cycle *c,
-           unsigned count)
+add_others(struct node_finder *ch, const struct profile *profile, struct cycle *c, unsigned count)
 {
-    const struct node_view *const *nodes =
-        (const struct node_view *const *)ch->feasible;
+    const struct node_view *const *nodes = (const struct node_view *const *)ch->feasible;
 
     profile_prescore(profile, profile->others, c, nodes, count);
     node_finder_mark(ch, STEP_PRESCORE);
@@ -117,10 +105,8 @@ add_others(struct node_finder *ch,
 }
 
 struct node_view *
-node_finder_choose_with_others(struct node_finder *ch,
-                               const struct profile *profile,
-                               struct cycle *c,
-                               const struct node_results *node_results)
+node_finder_choose_with_others(struct node_finder *ch, const struct profile *profile,
+                               struct cycle *c, const struct node_results *node_results)
 {
     unsigned count;
 
@@ -137,9 +123,7 @@ node_finder_choose_with_others(struct node_finder *ch,
     }
     if (count == 1)
         return ch->feasible[0];
-    node_results_totals(node_results,
-                        (const struct node_view *const *)ch->feasible,
-                        count,
+    node_results_totals(node_results, (const struct node_view *const *)ch->feasible, count,
                         ch->totals);
     add_others(ch, profile, c, count);
     node_finder_mark(ch, STEP_SCORE);

@@ -24,6 +24,5 @@ node_set_id(const struct rejected_nodes *rejected)
 static inline bool
 rejects_node(const struct rejected_nodes *rejected, uint32_t slot)
 {
-    return rejected->nodes != NULL
-           && node_bits_has(&rejected->nodes->bits, slot);
+    return rejected->nodes != NULL && node_bits_has(&rejected->nodes->bits, slot);
 }

@@ -53,8 +53,7 @@ result_cache_free(struct result_cache *bs)
 {
     if (bs == NULL)
         return;
-    list_foreach_safe(link, &bs->kept)
-        drop(bs, container_of(link, struct cached_results, link));
+    list_foreach_safe(link, &bs->kept) drop(bs, container_of(link, struct cached_results, link));
     free(bs->by_signature);
     free(bs);
 }
@@ -67,17 +66,14 @@ reach(struct result_cache *bs, uint32_t signature)
     if (signature < n)
         return;
     bs->n_signatures = (size_t)signature * 2 + 64;
-    bs->by_signature = xrealloc_array(bs->by_signature,
-                                      bs->n_signatures,
-                                      sizeof(*bs->by_signature));
+    bs->by_signature =
+        xrealloc_array(bs->by_signature, bs->n_signatures, sizeof(*bs->by_signature));
     for (; n < bs->n_signatures; n++)
         bs->by_signature[n] = (struct asked_signature){0};
 }
 
 bool
-result_cache_is_worth(struct result_cache *bs,
-                      uint32_t signature,
-                      const struct snapshot *s,
+result_cache_is_worth(struct result_cache *bs, uint32_t signature, const struct snapshot *s,
                       unsigned cost)
 {
     struct asked_signature *asked;
@@ -85,12 +81,9 @@ result_cache_is_worth(struct result_cache *bs,
 
     reach(bs, signature);
     asked = &bs->by_signature[signature];
-    if (asked->kept != NULL
-        && node_results_count_stale(asked->kept->node_results, s, cost) < cost)
+    if (asked->kept != NULL && node_results_count_stale(asked->kept->node_results, s, cost) < cost)
         return true;
-    changed = asked->generation > 0
-                  ? snapshot_changed(s, asked->generation, cost)
-                  : cost;
+    changed = asked->generation > 0 ? snapshot_changed(s, asked->generation, cost) : cost;
     asked->generation = s->generation;
     asked->saved += cost - changed;
     if (asked->saved < s->n_nodes)
@@ -100,9 +93,7 @@ result_cache_is_worth(struct result_cache *bs,
 }
 
 struct node_results *
-result_cache_get(struct result_cache *bs,
-                 const struct profile *profile,
-                 uint32_t signature)
+result_cache_get(struct result_cache *bs, const struct profile *profile, uint32_t signature)
 {
     struct cached_results *kept;
 

@@ -29,9 +29,7 @@ node_finder_goes_by_time(const struct profile *profile, const struct cycle *c)
  * comes from the first.
  */
 static bool
-find_rejected(const struct profile *p,
-              const struct cycle *c,
-              struct rejected_nodes *ret_rejected)
+find_rejected(const struct profile *p, const struct cycle *c, struct rejected_nodes *ret_rejected)
 {
     bool is_first = true;
 
@@ -48,10 +46,7 @@ find_rejected(const struct profile *p,
             continue;
         }
         if (!is_first || ret_rejected->nodes != NULL
-            || !e->plugin->rejected_nodes(e->self,
-                                          c,
-                                          &ret_rejected->nodes,
-                                          &reason))
+            || !e->plugin->rejected_nodes(e->self, c, &ret_rejected->nodes, &reason))
             return false;
         p->evaluations[POINT_FILTER][i]++;
         ret_rejected->answer = (struct answer){
@@ -85,11 +80,8 @@ find_place(struct node_finder *ch, const struct node_set *set)
 }
 
 uint32_t
-node_finder_find_rejected(struct node_finder *ch,
-                          const struct profile *profile,
-                          const struct cycle *c,
-                          uint32_t signature,
-                          struct timed_nodes *ret_timed)
+node_finder_find_rejected(struct node_finder *ch, const struct profile *profile,
+                          const struct cycle *c, uint32_t signature, struct timed_nodes *ret_timed)
 {
     const struct node_set *set;
     char text[32];
@@ -113,9 +105,7 @@ node_finder_find_rejected(struct node_finder *ch,
 
 /* Runs the time-dependent filters for a node that has room now. */
 static struct answer
-filter_timed(const struct profile *profile,
-             const struct cycle *c,
-             const struct node_view *node)
+filter_timed(const struct profile *profile, const struct cycle *c, const struct node_view *node)
 {
     struct answer answer = ANSWER_OK;
 
@@ -125,8 +115,7 @@ filter_timed(const struct profile *profile,
 }
 
 bool
-node_finder_is_in_time(const struct profile *profile,
-                       const struct cycle *c,
+node_finder_is_in_time(const struct profile *profile, const struct cycle *c,
                        const struct node_view *node)
 {
     return !node_finder_goes_by_time(profile, c)
@@ -163,22 +152,16 @@ mask_withheld(struct timed_mask *m)
     int64_t now_us = clock_real_us(handle->clock);
 
     if (handle->node_reservations != NULL)
-        node_reservations_visit(handle->node_reservations,
-                                now_us,
-                                timeline_end_us(m->cycle->pod, now_us),
-                                mask_timed,
-                                m);
+        node_reservations_visit(handle->node_reservations, now_us,
+                                timeline_end_us(m->cycle->pod, now_us), mask_timed, m);
 }
 
 /* Runs the time-dependent filters on nodes that have room now and a future
  * entry, and masks those that are rejected while one of the others is picked.
  */
 struct node_view *
-node_finder_pick_timed(struct node_finder *ch,
-                       const struct profile *profile,
-                       const struct cycle *c,
-                       const struct timed_nodes *timed,
-                       struct node_results *node_results)
+node_finder_pick_timed(struct node_finder *ch, const struct profile *profile, const struct cycle *c,
+                       const struct timed_nodes *timed, struct node_results *node_results)
 {
     const struct timeline *t = profile->handle->timeline;
     struct timed_mask mask = {
@@ -197,13 +180,10 @@ node_finder_pick_timed(struct node_finder *ch,
     if (timed->must_ask)
         mask_withheld(&mask);
     ch->facts.feasible = node_results_feasible(node_results);
-    node = node_results_pick(node_results,
-                             profile->handle->random,
-                             &ch->facts.total);
+    node = node_results_pick(node_results, profile->handle->random, &ch->facts.total);
     if (node == NULL) {
         node_finder_make_room(ch, c->snapshot);
-        memcpy(ch->answers,
-               node_results_answers(node_results),
+        memcpy(ch->answers, node_results_answers(node_results),
                c->snapshot->n_slots * sizeof(*ch->answers));
         ch->diagnosis.answers = ch->answers;
         node_finder_note_rejectors(ch, c->snapshot);
@@ -216,31 +196,21 @@ node_finder_pick_timed(struct node_finder *ch,
  * time-dependent filters.
  */
 static void
-overlay_timed(struct node_finder *ch,
-              const struct cycle *c,
-              const struct refusal_answers *r,
+overlay_timed(struct node_finder *ch, const struct cycle *c, const struct refusal_answers *r,
               const struct answer *timed)
 {
     node_finder_make_room(ch, c->snapshot);
-    memcpy(ch->answers,
-           r->answers,
-           c->snapshot->n_slots * sizeof(*ch->answers));
+    memcpy(ch->answers, r->answers, c->snapshot->n_slots * sizeof(*ch->answers));
     answer_counts_copy(&ch->counts, r->counts);
     for (unsigned i = 0; i < r->n_feasible; i++) {
         ch->answers[r->feasible[i]->slot] = timed[i];
-        answer_counts_change(&ch->counts,
-                             c->snapshot,
-                             ch->answers,
-                             r->feasible[i],
-                             ANSWER_OK);
+        answer_counts_change(&ch->counts, c->snapshot, ch->answers, r->feasible[i], ANSWER_OK);
     }
 }
 
 bool
-node_finder_are_reserved(struct node_finder *ch,
-                         const struct profile *profile,
-                         const struct cycle *c,
-                         const struct refusal_answers *r)
+node_finder_are_reserved(struct node_finder *ch, const struct profile *profile,
+                         const struct cycle *c, const struct refusal_answers *r)
 {
     struct answer timed[REFUSAL_FEASIBLE_MOST];
 

@@ -28,8 +28,7 @@ tournament_reset(struct tournament *t, uint32_t n_slots)
         n_leaves *= 2;
     if (n_leaves != t->n_leaves) {
         t->n_leaves = n_leaves;
-        t->bouts =
-            xrealloc_array(t->bouts, (size_t)n_leaves * 2, sizeof(*t->bouts));
+        t->bouts = xrealloc_array(t->bouts, (size_t)n_leaves * 2, sizeof(*t->bouts));
     }
     for (uint32_t i = 0; i < 2 * n_leaves; i++)
         t->bouts[i] = (struct bout){TOURNAMENT_OUT, 0};
@@ -58,9 +57,7 @@ tournament_play_all(struct tournament *t)
 }
 
 uint32_t
-tournament_pick(const struct tournament *t,
-                struct random_source *random,
-                int64_t *ret_total)
+tournament_pick(const struct tournament *t, struct random_source *random, int64_t *ret_total)
 {
     uint64_t which = random_below(random, t->bouts[1].count);
     uint32_t i = 1;

@@ -37,14 +37,12 @@ void tournament_reset(struct tournament *t, uint32_t n_slots);
 static inline void
 tournament_set(struct tournament *t, uint32_t slot, int64_t total)
 {
-    t->bouts[t->n_leaves + slot] =
-        (struct bout){total, total == TOURNAMENT_OUT ? 0 : 1};
+    t->bouts[t->n_leaves + slot] = (struct bout){total, total == TOURNAMENT_OUT ? 0 : 1};
 }
 void tournament_play(struct tournament *t, uint32_t slot);
 void tournament_play_all(struct tournament *t);
 
 /* Look. Pick: a random one of the best; at least one slot must take part. */
-uint32_t tournament_pick(const struct tournament *t,
-                         struct random_source *random,
+uint32_t tournament_pick(const struct tournament *t, struct random_source *random,
                          int64_t *ret_total);
 size_t tournament_bytes(const struct tournament *t);

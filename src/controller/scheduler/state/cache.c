@@ -47,8 +47,7 @@ cache_new(const struct cache_settings *settings)
     cache->tree = node_tree_new();
     list_init(&cache->recent);
     list_init(&cache->assumed);
-    cache->ends =
-        heap_new(ends_earlier, NULL, offsetof(struct cached_pod, end_place));
+    cache->ends = heap_new(ends_earlier, NULL, offsetof(struct cached_pod, end_place));
     return cache;
 }
 
@@ -112,12 +111,10 @@ static void
 count_affinity(struct cache *cache, struct node_view *v)
 {
     bool has_any = v->object != NULL && v->with_affinity.count > 0;
-    bool has_anti =
-        v->object != NULL && v->with_required_anti_affinity.count > 0;
+    bool has_anti = v->object != NULL && v->with_required_anti_affinity.count > 0;
 
     cache->n_with_affinity += (uint32_t)has_any - v->is_counted_affinity;
-    cache->n_with_anti_affinity +=
-        (uint32_t)has_anti - v->is_counted_anti_affinity;
+    cache->n_with_anti_affinity += (uint32_t)has_anti - v->is_counted_anti_affinity;
     v->is_counted_affinity = has_any;
     v->is_counted_anti_affinity = has_anti;
 }
@@ -166,9 +163,7 @@ cache_leave_node(struct cache *cache, struct node_view *node)
 static void
 count_partition(struct cache *cache, const struct object *node, int by)
 {
-    const char *name =
-        node != NULL ? string_map_find(&node->meta->labels, LABEL_PARTITION)
-                     : NULL;
+    const char *name = node != NULL ? string_map_find(&node->meta->labels, LABEL_PARTITION) : NULL;
     uintptr_t nodes;
 
     if (name == NULL)
@@ -272,8 +267,7 @@ note_ends_of_yielded(struct cache *cache, const struct node_view *v)
 
         if (!pod->has_yielded)
             continue;
-        pod->free_at_us =
-            cache_free_at_us(v, pod, clock_real_us(cache->settings.clock));
+        pod->free_at_us = cache_free_at_us(v, pod, clock_real_us(cache->settings.clock));
         p = cache_look_up(cache, pod);
         if (p != NULL && p->pod == pod)
             note_end(cache, p);
@@ -299,8 +293,7 @@ count_claims(struct cache *cache, const struct pod_view *pod, int by)
     char buffer[POD_CLAIM_NAME_SIZE], key[OBJECT_KEY_SIZE];
 
     for (unsigned i = 0; i < spec->volumes.count; i++) {
-        const char *name =
-            pod_volume_claim(pod->pod, &spec->volumes.items[i], buffer);
+        const char *name = pod_volume_claim(pod->pod, &spec->volumes.items[i], buffer);
         uintptr_t users;
 
         if (name == NULL)
@@ -315,10 +308,7 @@ count_claims(struct cache *cache, const struct pod_view *pod, int by)
 }
 
 static struct cached_pod *
-put_pod(struct cache *cache,
-        struct pod_view *pod,
-        struct node_view *v,
-        enum ledger_state state)
+put_pod(struct cache *cache, struct pod_view *pod, struct node_view *v, enum ledger_state state)
 {
     char buffer[POD_KEY_SIZE];
     struct cached_pod *p = xnew(struct cached_pod);
@@ -387,9 +377,7 @@ cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name)
 }
 
 void
-cache_hold(struct cache *cache,
-           struct pod_view *pod,
-           struct holding *holding TAKES)
+cache_hold(struct cache *cache, struct pod_view *pod, struct holding *holding TAKES)
 {
     struct cached_pod *p = cache_look_up(cache, pod);
 
@@ -400,9 +388,7 @@ cache_hold(struct cache *cache,
     node_view_remove_pod(p->node, p->pod);
     holding_free(p->pod->holding); /* NULL while a journal is open */
     p->pod->holding = holding;
-    node_view_add_pod(p->node,
-                      p->pod,
-                      p->is_assumed ? LEDGER_ASSUMED : LEDGER_RUNNING);
+    node_view_add_pod(p->node, p->pod, p->is_assumed ? LEDGER_ASSUMED : LEDGER_RUNNING);
     changed(cache, p->node);
 }
 
@@ -414,8 +400,7 @@ cache_finish_binding(struct cache *cache, const struct pod_view *pod)
     if (p == NULL || !p->is_assumed)
         return;
     p->is_binding_finished = true;
-    p->deadline_us =
-        clock_monotonic_us(cache->settings.clock) + cache->settings.expire_us;
+    p->deadline_us = clock_monotonic_us(cache->settings.clock) + cache->settings.expire_us;
 }
 
 bool
@@ -450,8 +435,7 @@ cache_keep(struct cache *cache, struct cache_mark mark)
 
     journal_keep(cache->journal, mark.journal);
     for (size_t i = cache->n_assumed; i > mark.assumed; i--) {
-        const struct cached_pod *p =
-            container_of(link, struct cached_pod, link);
+        const struct cached_pod *p = container_of(link, struct cached_pod, link);
         char buffer[POD_KEY_SIZE];
 
         link = link->prev;
@@ -465,8 +449,7 @@ cache_roll_back(struct cache *cache, struct cache_mark mark)
 {
     journal_roll_back(cache->journal, mark.journal);
     while (cache->n_assumed > mark.assumed) {
-        struct cached_pod *p =
-            container_of(cache->assumed.prev, struct cached_pod, link);
+        struct cached_pod *p = container_of(cache->assumed.prev, struct cached_pod, link);
 
         holding_free(p->pod->holding);
         p->pod->holding = NULL;
@@ -487,8 +470,7 @@ renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)
         node_view_remove_pod(v, p->pod);
         node_view_add_pod(v, pod, LEDGER_RUNNING);
         changed(cache, v);
-    } else if (v->ledger.n_yielded > 0
-               || p->pod->has_yielded != pod->has_yielded) {
+    } else if (v->ledger.n_yielded > 0 || p->pod->has_yielded != pod->has_yielded) {
         changed(cache, v);
     }
     pod_view_unref(p->pod);
@@ -508,10 +490,7 @@ cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name)
     if (p != NULL) {
         log_warning("pod '%s/%s' was assumed on node '%s' but is bound to "
                     "'%s', following the API",
-                    pod->namespace,
-                    pod->name,
-                    p->node->name,
-                    node_name);
+                    pod->namespace, pod->name, p->node->name, node_name);
         take_pod(cache, p);
     }
     put_pod(cache, pod, cache_make_node(cache, node_name), LEDGER_RUNNING);
@@ -542,19 +521,14 @@ cache_take_back(struct cache *cache, const struct pod_view *pod)
 }
 
 bool
-cache_retain(struct cache *cache,
-             const char *node_name,
-             const char *uid,
+cache_retain(struct cache *cache, const char *node_name, const char *uid,
              const struct remnant *remnant)
 {
     struct node_view *v = map_find(cache->nodes, node_name);
 
-    if (v == NULL || map_find(cache->pods, uid) != NULL
-        || map_find(cache->retained, uid) != NULL)
+    if (v == NULL || map_find(cache->pods, uid) != NULL || map_find(cache->retained, uid) != NULL)
         return false;
-    map_put(cache->retained,
-            uid,
-            node_view_retain(v, uid, remnant, cache->settings.resources));
+    map_put(cache->retained, uid, node_view_retain(v, uid, remnant, cache->settings.resources));
     changed(cache, v);
     return true;
 }
@@ -589,9 +563,7 @@ cache_expire(struct cache *cache)
             continue;
         log_warning("pod '%s/%s' was bound to node '%s' but the API never "
                     "confirmed it, forgetting it",
-                    p->pod->namespace,
-                    p->pod->name,
-                    p->node->name);
+                    p->pod->namespace, p->pod->name, p->node->name);
         take_pod(cache, p);
         expired++;
     }

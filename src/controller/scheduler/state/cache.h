@@ -42,8 +42,7 @@ struct cache_settings {
 
 /* Life */
 void cache_free(struct cache *cache);
-struct cache *cache_new(const struct cache_settings *settings)
-    OWNED_BY(cache_free);
+struct cache *cache_new(const struct cache_settings *settings) OWNED_BY(cache_free);
 DEFINE_CLEANUP(struct cache, cache_free)
 
 /* Nodes. Set adds or updates one. A removed node stays as long as pods are on
@@ -62,11 +61,8 @@ void cache_leave_node(struct cache *cache, struct node_view *node);
  * is no such node. Hold: sets what the pod holds on its node, and takes
  * ownership of the holding. Forget: false if the pod was not assumed.
  */
-int
-cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name);
-void cache_hold(struct cache *cache,
-                struct pod_view *pod,
-                struct holding *holding TAKES);
+int cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name);
+void cache_hold(struct cache *cache, struct pod_view *pod, struct holding *holding TAKES);
 void cache_finish_binding(struct cache *cache, const struct pod_view *pod);
 bool cache_forget(struct cache *cache, const struct pod_view *pod);
 
@@ -87,8 +83,7 @@ void cache_roll_back(struct cache *cache, struct cache_mark mark);
  * one that was assumed on another node. Remove returns false if the pod was not
  * there.
  */
-void
-cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name);
+void cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name);
 bool cache_remove_pod(struct cache *cache, const struct pod_view *pod);
 
 /* A pod that had yielded its cores to others takes them back; holds until the
@@ -100,9 +95,7 @@ void cache_take_back(struct cache *cache, const struct pod_view *pod);
  * its uid. It counts as long as the cache has no pod of that uid. False: it is
  * kept already, there is such a pod, or there is no such node.
  */
-bool cache_retain(struct cache *cache,
-                  const char *node_name,
-                  const char *uid,
+bool cache_retain(struct cache *cache, const char *node_name, const char *uid,
                   const struct remnant *remnant);
 bool cache_release(struct cache *cache, const char *uid);
 
@@ -122,28 +115,17 @@ struct cache_counts cache_count(const struct cache *cache);
 bool cache_is_assumed(const struct cache *cache, const struct pod_view *pod);
 struct node_view *cache_find_node(const struct cache *cache, const char *name);
 bool cache_has_partition(const struct cache *cache, const char *name);
-typedef void
-cache_visit_fn(const struct pod_view *pod, bool is_assumed, void *context);
-void cache_visit_pods(const struct cache *cache,
-                      cache_visit_fn *visit,
-                      void *context);
+typedef void cache_visit_fn(const struct pod_view *pod, bool is_assumed, void *context);
+void cache_visit_pods(const struct cache *cache, cache_visit_fn *visit, void *context);
 
 /* Visits pods by the time when they must end, the first end first, at most
  * `most` of them, until the visitor returns false. Pods without a time limit
  * have no end. A pod whose end has passed is being ended now.
  */
-typedef bool cache_end_fn(const struct pod_view *pod,
-                          struct node_view *node,
-                          int64_t end_us,
+typedef bool cache_end_fn(const struct pod_view *pod, struct node_view *node, int64_t end_us,
                           void *context);
-void cache_visit_ends(const struct cache *cache,
-                      size_t most,
-                      cache_end_fn *visit,
-                      void *context);
+void cache_visit_ends(const struct cache *cache, size_t most, cache_end_fn *visit, void *context);
 
 /* Visits all of them, in no order. */
-void cache_visit_all_ends(const struct cache *cache,
-                          cache_end_fn *visit,
-                          void *context);
-struct pod_view *cache_find_pod(const struct cache *cache,
-                                const struct pod_view *like);
+void cache_visit_all_ends(const struct cache *cache, cache_end_fn *visit, void *context);
+struct pod_view *cache_find_pod(const struct cache *cache, const struct pod_view *like);

@@ -21,9 +21,8 @@ static void
 make_order(struct cache *cache)
 {
     cache->n_ordered = (uint32_t)node_tree_count(cache->tree);
-    cache->ordered = xrealloc_array(cache->ordered,
-                                    cache->n_ordered + 1,
-                                    sizeof(struct node_view *));
+    cache->ordered =
+        xrealloc_array(cache->ordered, cache->n_ordered + 1, sizeof(struct node_view *));
     node_tree_list(cache->tree, cache->ordered);
     cache->has_new_order = false;
 }
@@ -60,8 +59,7 @@ cache_count(const struct cache *cache)
 bool
 cache_is_assumed(const struct cache *cache, const struct pod_view *pod)
 {
-    const struct cached_pod *p =
-        cache->n_assumed > 0 ? cache_look_up(cache, pod) : NULL;
+    const struct cached_pod *p = cache->n_assumed > 0 ? cache_look_up(cache, pod) : NULL;
 
     return p != NULL && p->is_assumed;
 }
@@ -81,9 +79,7 @@ cache_find_pod(const struct cache *cache, const struct pod_view *like)
 }
 
 void
-cache_visit_pods(const struct cache *cache,
-                 cache_visit_fn *visit,
-                 void *context)
+cache_visit_pods(const struct cache *cache, cache_visit_fn *visit, void *context)
 {
     size_t at = 0;
     void *value;
@@ -106,9 +102,7 @@ shares_cores(const struct holding *a, const struct holding *b)
 }
 
 int64_t
-cache_free_at_us(const struct node_view *node,
-                 const struct pod_view *pod,
-                 int64_t now_us)
+cache_free_at_us(const struct node_view *node, const struct pod_view *pod, int64_t now_us)
 {
     int64_t free_us = now_us;
 
@@ -146,9 +140,7 @@ is_before(const void *a, const void *b, void *context)
 }
 
 void
-cache_visit_all_ends(const struct cache *cache,
-                     cache_end_fn *visit,
-                     void *context)
+cache_visit_all_ends(const struct cache *cache, cache_end_fn *visit, void *context)
 {
     for (size_t i = 0; i < heap_count(cache->ends); i++) {
         const struct cached_pod *p = heap_at(cache->ends, i);
@@ -159,16 +151,12 @@ cache_visit_all_ends(const struct cache *cache,
 }
 
 void
-cache_visit_ends(const struct cache *cache,
-                 size_t most,
-                 cache_end_fn *visit,
-                 void *context)
+cache_visit_ends(const struct cache *cache, size_t most, cache_end_fn *visit, void *context)
 {
     size_t count = heap_count(cache->ends), n_items = 0, visited = 0;
     CLEANUP_FREE struct end_walk *items = NULL;
     CLEANUP(heap_freep)
-    struct heap *roots =
-        heap_new(is_before, NULL, offsetof(struct end_walk, place));
+    struct heap *roots = heap_new(is_before, NULL, offsetof(struct end_walk, place));
 
     most = most < count ? most : count;
     items = xnew_array(struct end_walk, 2 * most + 1);

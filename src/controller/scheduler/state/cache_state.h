@@ -58,10 +58,7 @@ struct cache {
 /* When the cores of a pod that has yielded are free again: the last end of the
  * pods that use them. 0: not known.
  */
-int64_t cache_free_at_us(const struct node_view *node,
-                         const struct pod_view *pod,
-                         int64_t now_us);
+int64_t cache_free_at_us(const struct node_view *node, const struct pod_view *pod, int64_t now_us);
 
 /* The pod of the same uid, or NULL. */
-struct cached_pod *cache_look_up(const struct cache *cache,
-                                 const struct pod_view *pod);
+struct cached_pod *cache_look_up(const struct cache *cache, const struct pod_view *pod);

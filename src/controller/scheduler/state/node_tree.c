@@ -52,13 +52,10 @@ label_of(const struct object *node, const char *name, const char *old_name)
 static char *
 zone_name(const struct object *node)
 {
-    return xasprintf("%s\n%s",
-                     label_of(node,
-                              "topology.kubernetes.io/region",
-                              "failure-domain.beta.kubernetes.io/region"),
-                     label_of(node,
-                              "topology.kubernetes.io/zone",
-                              "failure-domain.beta.kubernetes.io/zone"));
+    return xasprintf(
+        "%s\n%s",
+        label_of(node, "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"),
+        label_of(node, "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"));
 }
 
 static struct zone *
@@ -71,9 +68,7 @@ find_zone(const struct node_tree *t, const char *name)
 }
 
 void
-node_tree_add(struct node_tree *t,
-              struct node_view *view,
-              const struct object *node)
+node_tree_add(struct node_tree *t, struct node_view *view, const struct object *node)
 {
     CLEANUP_FREE char *name = zone_name(node);
     struct zone *zone = find_zone(t, name);
@@ -101,9 +96,7 @@ remove_zone(struct node_tree *t, struct zone *zone)
 }
 
 void
-node_tree_remove(struct node_tree *t,
-                 struct node_view *view,
-                 const struct object *node)
+node_tree_remove(struct node_tree *t, struct node_view *view, const struct object *node)
 {
     CLEANUP_FREE char *name = zone_name(node);
     struct zone *zone = find_zone(t, name);
@@ -116,18 +109,14 @@ node_tree_remove(struct node_tree *t,
     if (i == zone->count)
         return;
     zone->count--;
-    memmove(zone->views + i,
-            zone->views + i + 1,
-            (zone->count - i) * sizeof(struct node_view *));
+    memmove(zone->views + i, zone->views + i + 1, (zone->count - i) * sizeof(struct node_view *));
     t->n_views--;
     if (zone->count == 0)
         remove_zone(t, zone);
 }
 
 void
-node_tree_move(struct node_tree *t,
-               struct node_view *view,
-               const struct object *old_node,
+node_tree_move(struct node_tree *t, struct node_view *view, const struct object *old_node,
                const struct object *new_node)
 {
     CLEANUP_FREE char *old_name = zone_name(old_node);

@@ -22,15 +22,9 @@ DEFINE_CLEANUP(struct node_tree, node_tree_free)
 /* Change. The zone is that of the given node object. Move does nothing if both
  * zones are the same.
  */
-void node_tree_add(struct node_tree *t,
-                   struct node_view *view,
-                   const struct object *node);
-void node_tree_remove(struct node_tree *t,
-                      struct node_view *view,
-                      const struct object *node);
-void node_tree_move(struct node_tree *t,
-                    struct node_view *view,
-                    const struct object *old_node,
+void node_tree_add(struct node_tree *t, struct node_view *view, const struct object *node);
+void node_tree_remove(struct node_tree *t, struct node_view *view, const struct object *node);
+void node_tree_move(struct node_tree *t, struct node_view *view, const struct object *old_node,
                     const struct object *new_node);
 
 /* Look. List: `ret_views` has room for node_tree_count() views. */

@@ -13,14 +13,12 @@
 static bool
 is_whole(const struct remnant *remnant)
 {
-    return remnant->name != NULL && remnant->name[0] != '\0'
-           && remnant->namespace != NULL && remnant->namespace[0] != '\0';
+    return remnant->name != NULL && remnant->name[0] != '\0' && remnant->namespace != NULL
+           && remnant->namespace[0] != '\0';
 }
 
 static void
-keep(const struct retained_allocations *p,
-     const struct object *node,
-     const char *uid,
+keep(const struct retained_allocations *p, const struct object *node, const char *uid,
      const struct remnant *remnant)
 {
     if (is_whole(remnant))
@@ -29,17 +27,14 @@ keep(const struct retained_allocations *p,
         log_error("node '%s': status.remnants: entry '%s' cannot be read: it "
                   "has no name or no namespace; ignoring it, so what it holds "
                   "is counted as free",
-                  node->meta->name,
-                  uid);
+                  node->meta->name, uid);
 }
 
 /* The pod's properties are no longer known, so the event has no object for
  * hints to check.
  */
 static void
-release(const struct retained_allocations *p,
-        const struct object *node,
-        const char *uid,
+release(const struct retained_allocations *p, const struct object *node, const char *uid,
         const struct remnant *remnant)
 {
     (void)node;
@@ -48,18 +43,14 @@ release(const struct retained_allocations *p,
         queue_event(p->queue, &event_assigned_pod_delete, NULL, NULL);
 }
 
-typedef void each_fn(const struct retained_allocations *p,
-                     const struct object *node,
-                     const char *uid,
-                     const struct remnant *remnant);
+typedef void each_fn(const struct retained_allocations *p, const struct object *node,
+                     const char *uid, const struct remnant *remnant);
 
 /* Calls `each` for the remnants of `node` that `other` (or NULL) does not have.
  */
 static void
-visit_difference(const struct retained_allocations *p,
-                 const struct object *node,
-                 const struct object *other,
-                 each_fn *each)
+visit_difference(const struct retained_allocations *p, const struct object *node,
+                 const struct object *other, each_fn *each)
 {
     const struct node *n = node != NULL ? node_of(node) : NULL;
 
@@ -72,8 +63,7 @@ visit_difference(const struct retained_allocations *p,
 }
 
 void
-retained_allocations_sync(const struct retained_allocations *p,
-                          const struct object *old_node,
+retained_allocations_sync(const struct retained_allocations *p, const struct object *old_node,
                           const struct object *new_node)
 {
     visit_difference(p, old_node, new_node, release);
@@ -81,15 +71,11 @@ retained_allocations_sync(const struct retained_allocations *p,
 }
 
 void
-retained_allocations_keep(const struct retained_allocations *p,
-                          const struct object *pod)
+retained_allocations_keep(const struct retained_allocations *p, const struct object *pod)
 {
-    const struct node_view *v =
-        cache_find_node(p->cache, pod_of(pod)->spec.node_name);
+    const struct node_view *v = cache_find_node(p->cache, pod_of(pod)->spec.node_name);
     const struct remnant *remnant =
-        v != NULL && v->node != NULL
-            ? node_find_remnant(v->node, pod->meta->uid)
-            : NULL;
+        v != NULL && v->node != NULL ? node_find_remnant(v->node, pod->meta->uid) : NULL;
 
     if (remnant != NULL)
         keep(p, v->object, pod->meta->uid, remnant);

@@ -24,30 +24,24 @@
 /* Records the lost revisions now: a change that the copy lacks is lost, whether
  * or not an agent reports it before the next start of the controller.
  */
-static const char rise[] =
-    "BEGIN IMMEDIATE;"
-    "INSERT INTO secrets"
-    " SELECT '" STORE_LOST_REVISIONS "', revision || ' ' ||"
-    " (max(revision, reserved) + " MORE_REVISIONS " + 1) || ';'"
-    " FROM counters WHERE true"
-    " ON CONFLICT (name) DO UPDATE SET value = value || excluded.value;"
-    "UPDATE counters SET"
-    " revision = max(revision, reserved) + " MORE_REVISIONS ","
-    " reserved = max(revision, reserved) + " MORE_REVISIONS ","
-    " job_id = job_id + " MORE_IDS ";"
-    "COMMIT;";
+static const char rise[] = "BEGIN IMMEDIATE;"
+                           "INSERT INTO secrets"
+                           " SELECT '" STORE_LOST_REVISIONS "', revision || ' ' ||"
+                           " (max(revision, reserved) + " MORE_REVISIONS " + 1) || ';'"
+                           " FROM counters WHERE true"
+                           " ON CONFLICT (name) DO UPDATE SET value = value || excluded.value;"
+                           "UPDATE counters SET"
+                           " revision = max(revision, reserved) + " MORE_REVISIONS ","
+                           " reserved = max(revision, reserved) + " MORE_REVISIONS ","
+                           " job_id = job_id + " MORE_IDS ";"
+                           "COMMIT;";
 
 static int
 make_empty_file(const char *path, struct error *err)
 {
     CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-    return fd < 0 ? error_set(err,
-                              -errno,
-                              "cannot create '%s': %s",
-                              path,
-                              strerror(errno))
-                  : 0;
+    return fd < 0 ? error_set(err, -errno, "cannot create '%s': %s", path, strerror(errno)) : 0;
 }
 
 static int
@@ -56,11 +50,7 @@ sync_path(const char *path, struct error *err)
     CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0 || fsync(fd) < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot sync '%s': %s",
-                         path,
-                         strerror(errno));
+        return error_set(err, -errno, "cannot sync '%s': %s", path, strerror(errno));
     return 0;
 }
 
@@ -92,11 +82,7 @@ static int
 open_there(const char *path, sqlite3 **ret_db, struct error *err)
 {
     if (access(path, R_OK) < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot read '%s': %s",
-                         path,
-                         strerror(errno));
+        return error_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
     return sql_open(path, ret_db, err);
 }
 
@@ -138,10 +124,7 @@ give_away(const char *directory, const char *path, struct error *err)
     if (geteuid() != 0)
         return 0;
     if (stat(directory, &st) < 0 || chown(path, st.st_uid, st.st_gid) < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot give '%s' to the owner of its directory: %s",
-                         path,
+        return error_set(err, -errno, "cannot give '%s' to the owner of its directory: %s", path,
                          strerror(errno));
     return 0;
 }
@@ -166,8 +149,8 @@ static char *
 name_aside(const char *directory)
 {
     for (unsigned i = 0;; i++) {
-        CLEANUP_FREE char *suffix = i == 0 ? xstrdup("before-restore")
-                                           : xasprintf("before-restore.%u", i);
+        CLEANUP_FREE char *suffix =
+            i == 0 ? xstrdup("before-restore") : xasprintf("before-restore.%u", i);
         CLEANUP_FREE char *path = xasprintf("%s/kiln.db.%s", directory, suffix);
 
         if (access(path, F_OK) < 0)
@@ -182,12 +165,7 @@ static int
 put_aside(const char *directory, struct error *err)
 {
     static const char *const files[] = {
-        "events.db",
-        "events.db-shm",
-        "events.db-wal",
-        "kiln.db-shm",
-        "kiln.db-wal",
-        "kiln.db",
+        "events.db", "events.db-shm", "events.db-wal", "kiln.db-shm", "kiln.db-wal", "kiln.db",
     };
     CLEANUP_FREE char *suffix = name_aside(directory);
 
@@ -196,11 +174,7 @@ put_aside(const char *directory, struct error *err)
         CLEANUP_FREE char *to = xasprintf("%s.%s", from, suffix);
 
         if (rename(from, to) < 0 && errno != ENOENT)
-            return error_set(err,
-                             -errno,
-                             "cannot move '%s' aside: %s",
-                             from,
-                             strerror(errno));
+            return error_set(err, -errno, "cannot move '%s' aside: %s", from, strerror(errno));
     }
     return 0;
 }
@@ -212,12 +186,7 @@ take_place(const char *directory, const char *from, struct error *err)
     int r = put_aside(directory, err);
 
     if (r == 0 && rename(from, path) < 0)
-        r = error_set(err,
-                      -errno,
-                      "cannot make '%s' of '%s': %s",
-                      path,
-                      from,
-                      strerror(errno));
+        r = error_set(err, -errno, "cannot make '%s' of '%s': %s", path, from, strerror(errno));
     return r == 0 ? sync_path(directory, err) : r;
 }
 

@@ -26,8 +26,7 @@ ask_file_system(const struct disk_reserve *s, struct statvfs *ret_fs)
 {
     if (statvfs(s->directory, ret_fs) == 0)
         return true;
-    log_debug("reading the free space of the file system of '%s' failed: %m",
-              s->directory);
+    log_debug("reading the free space of the file system of '%s' failed: %m", s->directory);
     return false;
 }
 
@@ -70,8 +69,7 @@ disk_reserve_available(const struct disk_reserve *s)
 {
     struct statvfs fs;
 
-    return ask_file_system(s, &fs) ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize
-                                   : 0;
+    return ask_file_system(s, &fs) ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize : 0;
 }
 
 /* Checks the blocks, not only the length: a file with holes reserves no space.

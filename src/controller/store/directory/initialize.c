@@ -15,10 +15,7 @@
 
 /* Sets *ret_found if the file exists and is not empty. */
 static int
-find_file(const char *directory,
-          const char *name,
-          bool *ret_found,
-          struct error *err)
+find_file(const char *directory, const char *name, bool *ret_found, struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", directory, name);
     struct stat st;
@@ -28,11 +25,7 @@ find_file(const char *directory,
         return 0;
     }
     if (errno != ENOENT)
-        return error_set(err,
-                         -errno,
-                         "cannot access '%s': %s",
-                         path,
-                         strerror(errno));
+        return error_set(err, -errno, "cannot access '%s': %s", path, strerror(errno));
     *ret_found = false;
     return 0;
 }
@@ -45,8 +38,7 @@ store_check_present(const char *directory, struct error *err)
 
     if (r < 0 || found)
         return r;
-    return error_set(err,
-                     -ENOENT,
+    return error_set(err, -ENOENT,
                      "the state directory '%s' contains no cluster: for a new "
                      "cluster, run kiln-controller --init once; for an "
                      "existing one, check that its disk is mounted, or "
@@ -65,10 +57,7 @@ become_owner(const char *directory, struct error *err)
     if (geteuid() != 0 || stat(directory, &st) < 0 || st.st_uid == 0)
         return 0;
     if (setegid(st.st_gid) < 0 || seteuid(st.st_uid) < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot act as the owner of '%s': %s",
-                         directory,
+        return error_set(err, -errno, "cannot act as the owner of '%s': %s", directory,
                          strerror(errno));
     return 0;
 }
@@ -93,14 +82,12 @@ refuse_remains(const char *directory, struct error *err)
         if (r < 0)
             return r;
         if (found)
-            return error_set(err,
-                             -EEXIST,
+            return error_set(err, -EEXIST,
                              "the state directory '%s' has lost its store "
                              "(kiln.db), but contains '%s' of a cluster: "
                              "restore a backup with --restore FILE, or move "
                              "the remaining files away to start a new cluster",
-                             directory,
-                             names[i]);
+                             directory, names[i]);
     }
     return 0;
 }
@@ -148,8 +135,7 @@ store_initialize(const char *directory, bool *ret_was_there, struct error *err)
     if (r == 0)
         r = find_file(directory, "kiln.db", &was_there, err);
     if (r == 0)
-        r = was_there ? has_schema(path, &was_there, err)
-                      : refuse_remains(directory, err);
+        r = was_there ? has_schema(path, &was_there, err) : refuse_remains(directory, err);
     if (r == 0 && !was_there)
         r = make_store(directory, path, err);
     if (r == 0)

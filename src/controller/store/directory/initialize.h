@@ -20,8 +20,7 @@ struct error;
  * belongs to the owner of the directory. An existing store is left as it is.
  * -EEXIST: the store is missing, but other files of a cluster exist.
  */
-int
-store_initialize(const char *directory, bool *ret_was_there, struct error *err);
+int store_initialize(const char *directory, bool *ret_was_there, struct error *err);
 
 /* -ENOENT, with advice: the directory holds no store. Changes nothing. */
 int store_check_present(const char *directory, struct error *err);

@@ -25,20 +25,10 @@ static const struct {
     uint64_t type;
     const char *name;
 } refused[] = {
-    {0x6969, "NFS"},
-    {0x517b, "SMB"},
-    {0xff534d42, "CIFS"},
-    {0xfe534d42, "SMB2"},
-    {0x5346414f, "AFS"},
-    {0x6b414653, "AFS"},
-    {0x73757245, "Coda"},
-    {0x00c36400, "Ceph"},
-    {0x0bd00bd0, "Lustre"},
-    {0x47504653, "GPFS"},
-    {0x19830326, "BeeGFS"},
-    {0x01021997, "9p"},
-    {0x7461636f, "OCFS2"},
-    {0x01161970, "GFS2"},
+    {0x6969, "NFS"},        {0x517b, "SMB"},      {0xff534d42, "CIFS"},   {0xfe534d42, "SMB2"},
+    {0x5346414f, "AFS"},    {0x6b414653, "AFS"},  {0x73757245, "Coda"},   {0x00c36400, "Ceph"},
+    {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"}, {0x19830326, "BeeGFS"}, {0x01021997, "9p"},
+    {0x7461636f, "OCFS2"},  {0x01161970, "GFS2"},
 };
 
 const char *
@@ -57,19 +47,13 @@ check_filesystem(const char *path, struct error *err)
     const char *name;
 
     if (statfs(path, &fs) < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot access '%s': %s",
-                         path,
-                         strerror(errno));
+        return error_set(err, -errno, "cannot access '%s': %s", path, strerror(errno));
     name = statedir_refused_filesystem((uint32_t)fs.f_type);
     if (name != NULL)
-        return error_set(err,
-                         -ENOTSUP,
+        return error_set(err, -ENOTSUP,
                          "state directory '%s' is on a network file system "
                          "(%s): choose a directory on a local disk",
-                         path,
-                         name);
+                         path, name);
     return 0;
 }
 
@@ -81,12 +65,10 @@ busy(const char *path, int fd, struct error *err)
     (void)fd_read_all(fd, 512, &holder);
     while (holder.length > 0 && holder.text[holder.length - 1] == '\n')
         strbuf_truncate(&holder, holder.length - 1);
-    return error_set(err,
-                     -EBUSY,
+    return error_set(err, -EBUSY,
                      "state directory '%s' is in use by %s: stop that "
                      "process, or choose another directory",
-                     path,
-                     holder.length > 0 ? holder.text : "another process");
+                     path, holder.length > 0 ? holder.text : "another process");
 }
 
 static int
@@ -110,18 +92,11 @@ take_lock(const char *path, int *ret_fd, struct error *err)
     int r;
 
     if (fd < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot open '%s': %s",
-                         file,
-                         strerror(errno));
+        return error_set(err, -errno, "cannot open '%s': %s", file, strerror(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? busy(path, fd, err)
-                                    : error_set(err,
-                                                -errno,
-                                                "cannot lock '%s': %s",
-                                                file,
-                                                strerror(errno));
+        return errno == EWOULDBLOCK
+                   ? busy(path, fd, err)
+                   : error_set(err, -errno, "cannot lock '%s': %s", file, strerror(errno));
     r = sign(fd);
     if (r < 0)
         return error_set(err, r, "cannot write '%s': %s", file, strerror(-r));

@@ -21,8 +21,7 @@ struct statedir;
  * cannot be trusted.
  */
 void statedir_close(struct statedir *d);
-int
-statedir_open(const char *path, struct statedir **ret_dir, struct error *err);
+int statedir_open(const char *path, struct statedir **ret_dir, struct error *err);
 
 /* The name of a file system type (statfs f_type) that is refused, or NULL. */
 const char *statedir_refused_filesystem(uint64_t type);

@@ -97,28 +97,19 @@ checksum_of(int64_t row, int64_t revision, const char *text, size_t length)
 }
 
 static int
-verify(const struct engine_sum *sum,
-       int64_t row,
-       int64_t revision,
-       const char *text,
-       size_t length,
+verify(const struct engine_sum *sum, int64_t row, int64_t revision, const char *text, size_t length,
        struct error *err)
 {
-    if (!sum->is_there
-        || sum->value == checksum_of(row, revision, text, length))
+    if (!sum->is_there || sum->value == checksum_of(row, revision, text, length))
         return 0;
-    return error_set(err,
-                     -EUCLEAN,
-                     "what was written at revision %" PRId64
-                     " has another checksum",
+    return error_set(err, -EUCLEAN, "what was written at revision %" PRId64 " has another checksum",
                      revision);
 }
 
 int
 checksum_verify(const struct engine_row *row, struct error *err)
 {
-    int r =
-        verify(&row->sum, row->row, row->revision, row->body, row->length, err);
+    int r = verify(&row->sum, row->row, row->revision, row->body, row->length, err);
 
     for (size_t i = 0; r == 0 && i < row->n_deltas; i++) {
         const struct engine_delta *d = &row->deltas[i];

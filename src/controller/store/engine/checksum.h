@@ -15,8 +15,7 @@
 struct engine_row;
 struct error;
 
-uint32_t
-checksum_of(int64_t row, int64_t revision, const char *text, size_t length);
+uint32_t checksum_of(int64_t row, int64_t revision, const char *text, size_t length);
 
 /* Checks the body and all deltas that have a checksum (rows of earlier versions
  * have none until they are written again). -EUCLEAN: one differs.

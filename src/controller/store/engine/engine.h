@@ -130,8 +130,7 @@ struct engine {
 };
 
 struct engine_ops {
-    enum engine_outcome (*apply)(struct engine *engine,
-                                 const struct engine_batch *batch,
+    enum engine_outcome (*apply)(struct engine *engine, const struct engine_batch *batch,
                                  struct error *err);
 
     /* Backlog: bytes of log that should be copied back some time; 0 if the
@@ -143,31 +142,19 @@ struct engine_ops {
     int (*finish_checkpoint)(struct engine *engine, struct error *err);
 
     /* Next: 1 with a row, 0 at the end, or a negative errno. */
-    int (*scan_open)(struct engine *engine,
-                     struct engine_scan **ret_scan,
-                     struct error *err);
-    int (*scan_next)(struct engine_scan *scan,
-                     struct engine_row *ret_row,
-                     struct error *err);
+    int (*scan_open)(struct engine *engine, struct engine_scan **ret_scan, struct error *err);
+    int (*scan_next)(struct engine_scan *scan, struct engine_row *ret_row, struct error *err);
     void (*scan_close)(struct engine_scan *scan);
-    int (*visit)(struct engine *engine,
-                 const struct engine_visitor *visitor,
-                 struct error *err);
+    int (*visit)(struct engine *engine, const struct engine_visitor *visitor, struct error *err);
 
     /* -ENOENT if there is no such blob. */
-    int (*read_blob)(struct engine *engine,
-                     int64_t row,
-                     struct strbuf *out,
-                     struct error *err);
+    int (*read_blob)(struct engine *engine, int64_t row, struct strbuf *out, struct error *err);
 
     /* Calls `wrong` for rows whose checksum differs, and advances the slice. 1
      * if there is more to check, 0 at the end.
      */
-    int (*verify)(struct engine *engine,
-                  struct engine_slice *slice,
-                  engine_wrong_fn *wrong,
-                  void *context,
-                  struct error *err);
+    int (*verify)(struct engine *engine, struct engine_slice *slice, engine_wrong_fn *wrong,
+                  void *context, struct error *err);
     void (*close)(struct engine *engine);
 };
 
@@ -181,7 +168,5 @@ struct engine_sqlite_settings {
     bool is_relaxed;
     bool must_exist; /* -ENOTSUP if the file has no tables yet */
 };
-int engine_sqlite_open(const struct engine_sqlite_settings *settings,
-                       struct engine **ret_engine,
-                       struct engine_counters *ret_counters,
-                       struct error *err);
+int engine_sqlite_open(const struct engine_sqlite_settings *settings, struct engine **ret_engine,
+                       struct engine_counters *ret_counters, struct error *err);

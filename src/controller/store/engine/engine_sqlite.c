@@ -60,11 +60,7 @@ engine_sqlite_backlog(struct engine *engine)
 static int
 checkpoint(sqlite3 *db, struct error *err)
 {
-    int r = sqlite3_wal_checkpoint_v2(db,
-                                      NULL,
-                                      SQLITE_CHECKPOINT_PASSIVE,
-                                      NULL,
-                                      NULL);
+    int r = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 
     return r == SQLITE_OK || r == SQLITE_BUSY ? 0 : sql_error(db, err);
 }
@@ -88,8 +84,7 @@ hold_index(struct engine_sqlite *e)
 
     if (e->index_fd < 0)
         e->index_fd = open(path, O_RDWR | O_CLOEXEC);
-    e->holds_index =
-        e->index_fd >= 0 && fallocate(e->index_fd, 0, 0, INDEX_BYTES) == 0;
+    e->holds_index = e->index_fd >= 0 && fallocate(e->index_fd, 0, 0, INDEX_BYTES) == 0;
     if (!e->holds_index)
         log_debug("Cannot reserve space for '%s': %m.", path);
 }
@@ -150,9 +145,7 @@ configure(struct engine_sqlite *e, struct error *err)
 
     if (r == 0)
         r = sql_exec(e->db,
-                     e->is_relaxed ? "PRAGMA synchronous = OFF"
-                                   : "PRAGMA synchronous = FULL",
-                     err);
+                     e->is_relaxed ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = FULL", err);
     (void)sqlite3_wal_hook(e->db, on_commit, e);
     return r;
 }
@@ -174,27 +167,19 @@ check_integrity(sqlite3 *db, struct error *err)
     else
         r = sql_error(db, err);
     if (says != NULL && strcmp(says, "ok") != 0)
-        r = error_set(err,
-                      -EUCLEAN,
+        r = error_set(err, -EUCLEAN,
                       "'%s' is damaged (%s): restore it from a backup, or "
                       "save what can be read with `sqlite3 FILE .recover`",
-                      sqlite3_db_filename(db, "main"),
-                      says);
+                      sqlite3_db_filename(db, "main"), says);
     (void)sqlite3_finalize(statement);
     return r;
 }
 
 static int
-read_counters(struct engine_sqlite *e,
-              struct engine_counters *ret_counters,
-              struct error *err)
+read_counters(struct engine_sqlite *e, struct engine_counters *ret_counters, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    int r =
-        sql_prepare(e->db,
-                    "SELECT epoch, revision, reserved, job_id FROM counters",
-                    &s,
-                    err);
+    int r = sql_prepare(e->db, "SELECT epoch, revision, reserved, job_id FROM counters", &s, err);
 
     if (r < 0)
         return r;
@@ -206,9 +191,7 @@ read_counters(struct engine_sqlite *e,
             .job_id = sqlite3_column_int64(s, 3),
         };
     else
-        r = error_set(err,
-                      -EUCLEAN,
-                      "'%s' has lost its counters: restore it from a backup",
+        r = error_set(err, -EUCLEAN, "'%s' has lost its counters: restore it from a backup",
                       e->path);
     (void)sqlite3_finalize(s);
     return r;
@@ -217,9 +200,7 @@ read_counters(struct engine_sqlite *e,
 /* From here on, a process that opened the file before can commit nothing more.
  */
 static int
-take_over(struct engine_sqlite *e,
-          struct engine_counters *ret_counters,
-          struct error *err)
+take_over(struct engine_sqlite *e, struct engine_counters *ret_counters, struct error *err)
 {
     int r = sql_exec(e->db, "UPDATE counters SET epoch = epoch + 1", err);
 
@@ -240,10 +221,8 @@ open_others(struct engine_sqlite *e, struct error *err)
     if (r == 0)
         r = sql_exec(e->reader, "PRAGMA query_only = ON", err);
     if (r == 0)
-        r = sql_prepare(e->reader,
-                        "SELECT content FROM blob_contents WHERE id = ?1",
-                        &e->read_content,
-                        err);
+        r = sql_prepare(e->reader, "SELECT content FROM blob_contents WHERE id = ?1",
+                        &e->read_content, err);
     return r;
 }
 
@@ -255,10 +234,7 @@ sync_directory(const char *path, struct error *err)
     CLEANUP_FD int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0 || fsync(fd) < 0)
-        return error_set(err,
-                         -errno,
-                         "cannot sync the directory of '%s': %s",
-                         path,
+        return error_set(err, -errno, "cannot sync the directory of '%s': %s", path,
                          strerror(errno));
     return 0;
 }
@@ -276,9 +252,7 @@ drop_lone_deltas(struct engine_sqlite *e, struct error *err)
 }
 
 static int
-bring_up(struct engine_sqlite *e,
-         struct engine_counters *ret_counters,
-         struct error *err)
+bring_up(struct engine_sqlite *e, struct engine_counters *ret_counters, struct error *err)
 {
     int r = sql_open(e->path, &e->db, err);
 
@@ -306,10 +280,8 @@ bring_up(struct engine_sqlite *e,
 }
 
 static int
-open_file(const struct engine_sqlite_settings *settings,
-          struct engine **ret_engine,
-          struct engine_counters *ret_counters,
-          struct error *err)
+open_file(const struct engine_sqlite_settings *settings, struct engine **ret_engine,
+          struct engine_counters *ret_counters, struct error *err)
 {
     struct engine_sqlite *e = xnew(struct engine_sqlite);
     int r;
@@ -345,10 +317,8 @@ put_aside(const char *path, const struct error *why)
 }
 
 int
-engine_sqlite_open(const struct engine_sqlite_settings *settings,
-                   struct engine **ret_engine,
-                   struct engine_counters *ret_counters,
-                   struct error *err)
+engine_sqlite_open(const struct engine_sqlite_settings *settings, struct engine **ret_engine,
+                   struct engine_counters *ret_counters, struct error *err)
 {
     struct error why = {0};
     int r = open_file(settings, ret_engine, ret_counters, &why);

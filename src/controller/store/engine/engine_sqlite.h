@@ -43,29 +43,20 @@ struct engine_sqlite *engine_sqlite_of(struct engine *engine);
 
 /* engine_sqlite_apply.c */
 int engine_sqlite_prepare(struct engine_sqlite *e, struct error *err);
-enum engine_outcome engine_sqlite_apply(struct engine *engine,
-                                        const struct engine_batch *batch,
+enum engine_outcome engine_sqlite_apply(struct engine *engine, const struct engine_batch *batch,
                                         struct error *err);
 
 /* engine_sqlite_scan.c */
-int engine_sqlite_scan_open(struct engine *engine,
-                            struct engine_scan **ret_scan,
+int engine_sqlite_scan_open(struct engine *engine, struct engine_scan **ret_scan,
                             struct error *err);
-int engine_sqlite_scan_next(struct engine_scan *scan,
-                            struct engine_row *ret_row,
+int engine_sqlite_scan_next(struct engine_scan *scan, struct engine_row *ret_row,
                             struct error *err);
 void engine_sqlite_scan_close(struct engine_scan *scan);
-int engine_sqlite_visit(struct engine *engine,
-                        const struct engine_visitor *visitor,
+int engine_sqlite_visit(struct engine *engine, const struct engine_visitor *visitor,
                         struct error *err);
-int engine_sqlite_read_blob(struct engine *engine,
-                            int64_t row,
-                            struct strbuf *out,
+int engine_sqlite_read_blob(struct engine *engine, int64_t row, struct strbuf *out,
                             struct error *err);
 
 /* engine_sqlite_verify.c */
-int engine_sqlite_verify(struct engine *engine,
-                         struct engine_slice *slice,
-                         engine_wrong_fn *wrong,
-                         void *context,
-                         struct error *err);
+int engine_sqlite_verify(struct engine *engine, struct engine_slice *slice, engine_wrong_fn *wrong,
+                         void *context, struct error *err);

@@ -10,9 +10,8 @@ static const char *const verb_texts[ENGINE_VERBS] = {
     [ENGINE_INSERT] = "INSERT INTO objects"
                       " (id, kind, namespace, name, revision, body, checksum)"
                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [ENGINE_UPDATE] =
-        "UPDATE objects SET revision = ?2, body = ?3, checksum = ?4"
-        " WHERE id = ?1",
+    [ENGINE_UPDATE] = "UPDATE objects SET revision = ?2, body = ?3, checksum = ?4"
+                      " WHERE id = ?1",
     [ENGINE_DELETE] = "DELETE FROM objects WHERE id = ?1",
     [ENGINE_ADD_DELTA] = "INSERT INTO deltas"
                          " (revision, object, patch, checksum)"
@@ -37,11 +36,9 @@ engine_sqlite_prepare(struct engine_sqlite *e, struct error *err)
     } others[] = {
         {&e->begin, "BEGIN IMMEDIATE"},
         {&e->commit, "COMMIT"},
-        {&e->claim,
-         "UPDATE counters SET revision = ?1, reserved = ?2, job_id = ?3"
-         " WHERE epoch = ?4 AND revision = ?5"},
-        {&e->add_content,
-         "INSERT INTO blob_contents (id, content) VALUES (?1, ?2)"},
+        {&e->claim, "UPDATE counters SET revision = ?1, reserved = ?2, job_id = ?3"
+                    " WHERE epoch = ?4 AND revision = ?5"},
+        {&e->add_content, "INSERT INTO blob_contents (id, content) VALUES (?1, ?2)"},
         {&e->drop_content, "DELETE FROM blob_contents WHERE id = ?1"},
     };
     int r = 0;
@@ -62,21 +59,13 @@ bind_text(sqlite3_stmt *s, int at, const char *text)
 static void
 bind_body(sqlite3_stmt *s, int at, const struct engine_op *op)
 {
-    (void)sqlite3_bind_text64(s,
-                              at,
-                              op->bytes,
-                              op->length,
-                              SQLITE_STATIC,
-                              SQLITE_UTF8);
+    (void)sqlite3_bind_text64(s, at, op->bytes, op->length, SQLITE_STATIC, SQLITE_UTF8);
 }
 
 static void
 bind_checksum(sqlite3_stmt *s, int at, const struct engine_op *op)
 {
-    (void)sqlite3_bind_int64(
-        s,
-        at,
-        checksum_of(op->row, op->revision, op->bytes, op->length));
+    (void)sqlite3_bind_int64(s, at, checksum_of(op->row, op->revision, op->bytes, op->length));
 }
 
 static void
@@ -126,9 +115,7 @@ bind_op(sqlite3_stmt *s, const struct engine_op *op)
 }
 
 static int
-move_content(struct engine_sqlite *e,
-             const struct engine_op *op,
-             struct error *err)
+move_content(struct engine_sqlite *e, const struct engine_op *op, struct error *err)
 {
     sqlite3_stmt *s = NULL;
 
@@ -155,21 +142,16 @@ run_op(struct engine_sqlite *e, const struct engine_op *op, struct error *err)
     bind_op(s, op);
     r = sql_run(s, err);
     if (r == 0 && !e->is_relaxed && sqlite3_changes(e->db) != 1)
-        r = error_set(err,
-                      -EUCLEAN,
+        r = error_set(err, -EUCLEAN,
                       "'%s' was changed by another program (row %lld, "
                       "revision %lld): only Kiln may change it",
-                      e->path,
-                      (long long)op->row,
-                      (long long)op->revision);
+                      e->path, (long long)op->row, (long long)op->revision);
     return r == 0 ? move_content(e, op, err) : r;
 }
 
 /* Returns 1 if the counters were as expected and are updated, 0 if not. */
 static int
-claim(struct engine_sqlite *e,
-      const struct engine_batch *batch,
-      struct error *err)
+claim(struct engine_sqlite *e, const struct engine_batch *batch, struct error *err)
 {
     int r;
 
@@ -198,8 +180,7 @@ has_no_space(sqlite3 *db)
 {
     int code = sqlite3_extended_errcode(db);
 
-    return (code & 0xff) == SQLITE_FULL
-           || (code == SQLITE_IOERR_WRITE && sql_has_no_space(db));
+    return (code & 0xff) == SQLITE_FULL || (code == SQLITE_IOERR_WRITE && sql_has_no_space(db));
 }
 
 /* Whether the batch was rolled back and the database is as it was before. */
@@ -209,11 +190,7 @@ is_as_before(struct engine_sqlite *e, const struct engine_batch *batch)
     int64_t revision, epoch;
 
     return sqlite3_get_autocommit(e->db)
-           && sql_number(e->db,
-                         "SELECT revision FROM counters",
-                         &revision,
-                         NULL)
-                  == 0
+           && sql_number(e->db, "SELECT revision FROM counters", &revision, NULL) == 0
            && sql_number(e->db, "SELECT epoch FROM counters", &epoch, NULL) == 0
            && revision == batch->expected_revision && epoch == e->epoch;
 }
@@ -226,9 +203,7 @@ fail(struct engine_sqlite *e, const struct engine_batch *batch, bool is_full)
 }
 
 enum engine_outcome
-engine_sqlite_apply(struct engine *engine,
-                    const struct engine_batch *batch,
-                    struct error *err)
+engine_sqlite_apply(struct engine *engine, const struct engine_batch *batch, struct error *err)
 {
     struct engine_sqlite *e = engine_sqlite_of(engine);
     int r = sql_run(e->begin, err);
@@ -236,8 +211,7 @@ engine_sqlite_apply(struct engine *engine,
     if (r == 0)
         r = claim(e, batch, err);
     if (r == 0) {
-        error_set(err,
-                  -ESTALE,
+        error_set(err, -ESTALE,
                   "'%s' was taken over by another process: only one may "
                   "serve it",
                   e->path);

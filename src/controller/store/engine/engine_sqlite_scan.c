@@ -54,9 +54,7 @@ engine_sqlite_scan_close(struct engine_scan *scan)
 }
 
 int
-engine_sqlite_scan_open(struct engine *engine,
-                        struct engine_scan **ret_scan,
-                        struct error *err)
+engine_sqlite_scan_open(struct engine *engine, struct engine_scan **ret_scan, struct error *err)
 {
     struct engine_scan *scan = xnew(struct engine_scan);
     int r;
@@ -67,14 +65,12 @@ engine_sqlite_scan_open(struct engine *engine,
                     "SELECT id, kind, revision, body, namespace, name,"
                     " checksum"
                     " FROM objects ORDER BY id",
-                    &scan->bodies,
-                    err);
+                    &scan->bodies, err);
     if (r == 0)
         r = sql_prepare(scan->engine->db,
                         "SELECT object, revision, patch, checksum FROM deltas"
                         " ORDER BY object, revision",
-                        &scan->patches,
-                        err);
+                        &scan->patches, err);
     if (r == 0)
         r = next_patch(scan, err);
     if (r < 0) {
@@ -166,9 +162,7 @@ peek_body(struct engine_scan *scan, struct error *err)
 }
 
 static int
-lone_change(struct engine_scan *scan,
-            struct engine_row *ret_row,
-            struct error *err)
+lone_change(struct engine_scan *scan, struct engine_row *ret_row, struct error *err)
 {
     int r;
 
@@ -190,9 +184,7 @@ lone_change(struct engine_scan *scan,
 }
 
 int
-engine_sqlite_scan_next(struct engine_scan *scan,
-                        struct engine_row *ret_row,
-                        struct error *err)
+engine_sqlite_scan_next(struct engine_scan *scan, struct engine_row *ret_row, struct error *err)
 {
     size_t length;
     int r = peek_body(scan, err);
@@ -200,8 +192,7 @@ engine_sqlite_scan_next(struct engine_scan *scan,
     if (r < 0)
         return r;
     if (scan->has_patch
-        && (scan->has_ended
-            || patch_object(scan) < sqlite3_column_int64(scan->bodies, 0)))
+        && (scan->has_ended || patch_object(scan) < sqlite3_column_int64(scan->bodies, 0)))
         return lone_change(scan, ret_row, err);
     if (scan->has_ended)
         return 0;
@@ -226,26 +217,20 @@ typedef void visit_row_fn(sqlite3_stmt *s, const struct engine_visitor *v);
 static void
 visit_blob(sqlite3_stmt *s, const struct engine_visitor *v)
 {
-    v->blob(sqlite3_column_int64(s, 0),
-            (const char *)sqlite3_column_text(s, 1),
-            sqlite3_column_int64(s, 2),
-            v->context);
+    v->blob(sqlite3_column_int64(s, 0), (const char *)sqlite3_column_text(s, 1),
+            sqlite3_column_int64(s, 2), v->context);
 }
 
 static void
 visit_secret(sqlite3_stmt *s, const struct engine_visitor *v)
 {
-    v->secret((const char *)sqlite3_column_text(s, 0),
-              (const char *)sqlite3_column_text(s, 1),
+    v->secret((const char *)sqlite3_column_text(s, 0), (const char *)sqlite3_column_text(s, 1),
               v->context);
 }
 
 static int
-visit_rows(struct engine_sqlite *e,
-           const char *query,
-           visit_row_fn *visit,
-           const struct engine_visitor *visitor,
-           struct error *err)
+visit_rows(struct engine_sqlite *e, const char *query, visit_row_fn *visit,
+           const struct engine_visitor *visitor, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     int r = sql_prepare(e->db, query, &s, err);
@@ -259,31 +244,18 @@ visit_rows(struct engine_sqlite *e,
 }
 
 int
-engine_sqlite_visit(struct engine *engine,
-                    const struct engine_visitor *visitor,
-                    struct error *err)
+engine_sqlite_visit(struct engine *engine, const struct engine_visitor *visitor, struct error *err)
 {
     struct engine_sqlite *e = engine_sqlite_of(engine);
-    int r = visit_rows(e,
-                       "SELECT id, digest, count FROM blobs",
-                       visit_blob,
-                       visitor,
-                       err);
+    int r = visit_rows(e, "SELECT id, digest, count FROM blobs", visit_blob, visitor, err);
 
     if (r == 0)
-        r = visit_rows(e,
-                       "SELECT name, value FROM secrets",
-                       visit_secret,
-                       visitor,
-                       err);
+        r = visit_rows(e, "SELECT name, value FROM secrets", visit_secret, visitor, err);
     return r;
 }
 
 int
-engine_sqlite_read_blob(struct engine *engine,
-                        int64_t row,
-                        struct strbuf *out,
-                        struct error *err)
+engine_sqlite_read_blob(struct engine *engine, int64_t row, struct strbuf *out, struct error *err)
 {
     struct engine_sqlite *e = engine_sqlite_of(engine);
     sqlite3_stmt *s = e->read_content;
@@ -292,9 +264,7 @@ engine_sqlite_read_blob(struct engine *engine,
     (void)sqlite3_bind_int64(s, 1, row);
     r = step(s, err);
     if (r > 0)
-        strbuf_add(out,
-                   sqlite3_column_blob(s, 0),
-                   (size_t)sqlite3_column_bytes(s, 0));
+        strbuf_add(out, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
     (void)sqlite3_reset(s);
     return r > 0 ? 0 : r < 0 ? r : -ENOENT;
 }

@@ -3,15 +3,13 @@
 #include "controller/store/engine/engine_sqlite.h"
 #include "controller/store/engine/sql.h"
 
-static const char bodies[] =
-    "SELECT id, id, revision, body, checksum, kind, namespace, name"
-    " FROM objects WHERE id > ?1 ORDER BY id LIMIT ?2";
-static const char patches[] =
-    "SELECT d.revision, d.object, d.revision, d.patch, d.checksum,"
-    " coalesce(o.kind, '(nothing)'), coalesce(o.namespace, ''),"
-    " coalesce(o.name, d.object)"
-    " FROM deltas AS d LEFT JOIN objects AS o ON o.id = d.object"
-    " WHERE d.revision > ?1 ORDER BY d.revision LIMIT ?2";
+static const char bodies[] = "SELECT id, id, revision, body, checksum, kind, namespace, name"
+                             " FROM objects WHERE id > ?1 ORDER BY id LIMIT ?2";
+static const char patches[] = "SELECT d.revision, d.object, d.revision, d.patch, d.checksum,"
+                              " coalesce(o.kind, '(nothing)'), coalesce(o.namespace, ''),"
+                              " coalesce(o.name, d.object)"
+                              " FROM deltas AS d LEFT JOIN objects AS o ON o.id = d.object"
+                              " WHERE d.revision > ?1 ORDER BY d.revision LIMIT ?2";
 
 static const char *
 text_at(sqlite3_stmt *s, int column)
@@ -43,11 +41,8 @@ row_at(sqlite3_stmt *s)
  * finalized.
  */
 int
-engine_sqlite_verify(struct engine *engine,
-                     struct engine_slice *slice,
-                     engine_wrong_fn *wrong,
-                     void *context,
-                     struct error *err)
+engine_sqlite_verify(struct engine *engine, struct engine_slice *slice, engine_wrong_fn *wrong,
+                     void *context, struct error *err)
 {
     sqlite3 *db = engine_sqlite_of(engine)->reader;
     sqlite3_stmt *s = NULL;

@@ -75,9 +75,7 @@ schema_check(sqlite3 *db, struct error *err)
     if (r == 0)
         r = sql_number(db, "PRAGMA user_version", &version, err);
     if (r == 0 && version == 0)
-        r = error_set(err,
-                      -ENOTSUP,
-                      "'%s' is not a store of Kiln: it has no tables",
+        r = error_set(err, -ENOTSUP, "'%s' is not a store of Kiln: it has no tables",
                       sqlite3_db_filename(db, "main"));
     return r;
 }

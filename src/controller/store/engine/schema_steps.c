@@ -7,10 +7,7 @@
 #include "lib/base/error.h"
 
 static int
-refuse(const struct schema_steps *s,
-       sqlite3 *db,
-       int64_t version,
-       struct error *err)
+refuse(const struct schema_steps *s, sqlite3 *db, int64_t version, struct error *err)
 {
     const char *path = sqlite3_db_filename(db, "main");
     int64_t application, tables;
@@ -22,21 +19,13 @@ refuse(const struct schema_steps *s,
     if (r < 0)
         return r;
     if (application != s->application_id && (tables > 0 || version > 0))
-        return error_set(err,
-                         -ENOTSUP,
-                         "'%s' is a database, but %s",
-                         path,
-                         s->not_ours);
+        return error_set(err, -ENOTSUP, "'%s' is a database, but %s", path, s->not_ours);
     if (version > s->count)
-        return error_set(err,
-                         -ENOTSUP,
+        return error_set(err, -ENOTSUP,
                          "'%s' was written by a later release of Kiln (schema "
                          "%lld, this release supports %d): start that "
                          "release, or %s",
-                         path,
-                         (long long)version,
-                         s->count,
-                         s->newer);
+                         path, (long long)version, s->count, s->newer);
     return 0;
 }
 
@@ -54,19 +43,12 @@ set_number(sqlite3 *db, const char *pragma, int64_t number, struct error *err)
 {
     char text[64];
 
-    (void)sqlite3_snprintf(sizeof(text),
-                           text,
-                           "PRAGMA %s = %lld",
-                           pragma,
-                           (long long)number);
+    (void)sqlite3_snprintf(sizeof(text), text, "PRAGMA %s = %lld", pragma, (long long)number);
     return sql_exec(db, text, err);
 }
 
 static int
-take_steps(const struct schema_steps *s,
-           sqlite3 *db,
-           int64_t from,
-           struct error *err)
+take_steps(const struct schema_steps *s, sqlite3 *db, int64_t from, struct error *err)
 {
     int r = set_number(db, "application_id", s->application_id, err);
 
@@ -92,11 +74,7 @@ schema_steps_run(const struct schema_steps *s, sqlite3 *db, struct error *err)
         r = sql_exec(db, "COMMIT", err);
     if (r < 0) {
         (void)sql_exec(db, "ROLLBACK", NULL);
-        return error_wrap(err,
-                          r,
-                          "upgrading the schema from %lld to %d",
-                          (long long)has,
-                          s->count);
+        return error_wrap(err, r, "upgrading the schema from %lld to %d", (long long)has, s->count);
     }
     return 0;
 }

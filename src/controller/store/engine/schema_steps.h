@@ -27,10 +27,7 @@ struct schema_steps {
 /* 0 for an empty file and for one of Kiln's that this program can read or
  * upgrade; -ENOTSUP for another program's database or one of a later version.
  */
-int schema_steps_check(const struct schema_steps *s,
-                       sqlite3 *db,
-                       struct error *err);
+int schema_steps_check(const struct schema_steps *s, sqlite3 *db, struct error *err);
 
 /* Upgrades the file to the latest version. Fails as schema_steps_check does. */
-int
-schema_steps_run(const struct schema_steps *s, sqlite3 *db, struct error *err);
+int schema_steps_run(const struct schema_steps *s, sqlite3 *db, struct error *err);

@@ -21,19 +21,14 @@ make_private(const char *path, struct error *err)
     CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
     if (fd < 0 && errno != EEXIST)
-        return error_set(err,
-                         -errno,
-                         "cannot open '%s': %s",
-                         path,
-                         strerror(errno));
+        return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
     return 0;
 }
 
 int
 sql_open(const char *path, sqlite3 **ret_db, struct error *err)
 {
-    static const int how =
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+    static const int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
     sqlite3 *db = NULL;
     int r = make_private(path, err);
 
@@ -68,20 +63,16 @@ static const struct cause {
     int code;
     const char *remedy;
 } causes[] = {
-    {SQLITE_FULL,
-     -ENOSPC,
+    {SQLITE_FULL, -ENOSPC,
      "free space on its file system, or raise the limit (df, quota, ulimit "
      "-f); nothing that was acknowledged is lost"},
-    {SQLITE_IOERR,
-     -EIO,
+    {SQLITE_IOERR, -EIO,
      "check the disk and its limits (dmesg, quota, ulimit -f) and start "
      "again; nothing that was acknowledged is lost"},
-    {SQLITE_CORRUPT,
-     -EUCLEAN,
+    {SQLITE_CORRUPT, -EUCLEAN,
      "restore it from a backup, or save what can be read with `sqlite3 FILE "
      ".recover`"},
-    {SQLITE_NOTADB,
-     -EUCLEAN,
+    {SQLITE_NOTADB, -EUCLEAN,
      "it is not a database, or its beginning was overwritten: restore it "
      "from a backup"},
     {SQLITE_BUSY, -EBUSY, "another process uses it: end that process first"},
@@ -124,8 +115,8 @@ sql_has_no_space(sqlite3 *db)
 {
     int system = sql_errno(db);
 
-    return (sqlite3_extended_errcode(db) & 0xff) == SQLITE_FULL
-           || system == ENOSPC || system == EDQUOT || system == EFBIG;
+    return (sqlite3_extended_errcode(db) & 0xff) == SQLITE_FULL || system == ENOSPC
+           || system == EDQUOT || system == EFBIG;
 }
 
 int
@@ -137,14 +128,8 @@ sql_error(sqlite3 *db, struct error *err)
 
     if (sql_has_no_space(db))
         cause = cause_of(SQLITE_FULL);
-    return error_set(err,
-                     cause->code,
-                     "'%s': %s%s%s; %s",
-                     path_of(db),
-                     sqlite3_errmsg(db),
-                     system != 0 ? ": " : "",
-                     system != 0 ? strerror(system) : "",
-                     cause->remedy);
+    return error_set(err, cause->code, "'%s': %s%s%s; %s", path_of(db), sqlite3_errmsg(db),
+                     system != 0 ? ": " : "", system != 0 ? strerror(system) : "", cause->remedy);
 }
 
 int
@@ -157,20 +142,12 @@ sql_exec(sqlite3 *db, const char *text, struct error *err)
 }
 
 int
-sql_prepare(sqlite3 *db,
-            const char *text,
-            sqlite3_stmt **ret_statement,
-            struct error *err)
+sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **ret_statement, struct error *err)
 {
     int r;
 
     errno = 0;
-    r = sqlite3_prepare_v3(db,
-                           text,
-                           -1,
-                           SQLITE_PREPARE_PERSISTENT,
-                           ret_statement,
-                           NULL);
+    r = sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, ret_statement, NULL);
 
     return r == SQLITE_OK ? 0 : sql_error(db, err);
 }
@@ -181,18 +158,13 @@ sql_run(sqlite3_stmt *statement, struct error *err)
     int r;
 
     errno = 0;
-    r = sqlite3_step(statement) == SQLITE_DONE
-            ? 0
-            : sql_error(sqlite3_db_handle(statement), err);
+    r = sqlite3_step(statement) == SQLITE_DONE ? 0 : sql_error(sqlite3_db_handle(statement), err);
     (void)sqlite3_reset(statement);
     return r;
 }
 
 int
-sql_number(sqlite3 *db,
-           const char *text,
-           int64_t *ret_number,
-           struct error *err)
+sql_number(sqlite3 *db, const char *text, int64_t *ret_number, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
     int r = sql_prepare(db, text, &statement, err);

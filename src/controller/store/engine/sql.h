@@ -23,19 +23,13 @@ int sql_open(const char *path, sqlite3 **ret_db, struct error *err);
  * -EACCES, -EROFS, -ENOMEM; -EPROTO for a bug in Kiln.
  */
 int sql_exec(sqlite3 *db, const char *text, struct error *err);
-int sql_prepare(sqlite3 *db,
-                const char *text,
-                sqlite3_stmt **ret_statement,
-                struct error *err);
+int sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **ret_statement, struct error *err);
 
 /* Runs a bound statement that returns no rows, and resets it. */
 int sql_run(sqlite3_stmt *statement, struct error *err);
 
 /* Runs a query that returns one number. */
-int sql_number(sqlite3 *db,
-               const char *text,
-               int64_t *ret_number,
-               struct error *err);
+int sql_number(sqlite3 *db, const char *text, int64_t *ret_number, struct error *err);
 
 /* The last failure of the connection: whether it was a lack of space; its
  * message and errno. Must be called right after the failure.

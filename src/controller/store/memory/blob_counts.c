@@ -33,9 +33,7 @@ blob_counts_free(struct blob_counts *b)
 }
 
 void
-blob_counts_set(struct blob_counts *b,
-                const char *digest,
-                struct stored_blob blob)
+blob_counts_set(struct blob_counts *b, const char *digest, struct stored_blob blob)
 {
     struct stored_blob *has = map_find(b->by_digest, digest);
 

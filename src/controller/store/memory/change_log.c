@@ -114,9 +114,7 @@ change_log_publish(struct change_log *l)
 }
 
 void
-change_log_release_entry(struct change_log *l,
-                         struct object_index *objects,
-                         struct entry *entry)
+change_log_release_entry(struct change_log *l, struct object_index *objects, struct entry *entry)
 {
     if (entry->last_change < l->first && entry->heads[STORE_PUBLISHED] == NULL
         && entry->heads[STORE_PENDING] == NULL)
@@ -147,8 +145,7 @@ shrink(struct change_log *l)
 void
 change_log_trim(struct change_log *l, size_t bytes, int64_t before_us)
 {
-    while (l->first < l->published
-           && (l->bytes > bytes || at(l, l->first)->at_us < before_us))
+    while (l->first < l->published && (l->bytes > bytes || at(l, l->first)->at_us < before_us))
         change_log_forget(l);
     shrink(l);
 }
@@ -217,9 +214,7 @@ change_log_seek(const struct change_log *l, int64_t revision)
 }
 
 const struct object *
-change_log_at(const struct change_log *l,
-              const struct entry *entry,
-              int64_t rev)
+change_log_at(const struct change_log *l, const struct entry *entry, int64_t rev)
 {
     const struct object *object = entry->heads[STORE_PENDING];
 

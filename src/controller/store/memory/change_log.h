@@ -50,8 +50,7 @@ void change_log_pop(struct change_log *l);
 const struct change *change_log_publish(struct change_log *l);
 
 /* Removes the entry from its index if nothing refers to it. */
-void change_log_release_entry(struct change_log *l,
-                              struct object_index *objects,
+void change_log_release_entry(struct change_log *l, struct object_index *objects,
                               struct entry *entry);
 
 /* Drops changes beyond the bounds. */
@@ -62,8 +61,7 @@ void change_log_forget_to(struct change_log *l, int64_t revision);
  * ones before change_log_published. Oldest_revision: the oldest revision that can still be
  * listed; revision: the latest published one.
  */
-const struct change *change_log_get(const struct change_log *l,
-                                    uint64_t number);
+const struct change *change_log_get(const struct change_log *l, uint64_t number);
 uint64_t change_log_published(const struct change_log *l);
 uint64_t change_log_end(const struct change_log *l);
 int64_t change_log_oldest_revision(const struct change_log *l);
@@ -74,6 +72,5 @@ size_t change_log_bytes(const struct change_log *l);
 uint64_t change_log_seek(const struct change_log *l, int64_t revision);
 
 /* The entry's object at a revision that is not before the oldest one. */
-const struct object *change_log_at(const struct change_log *l,
-                                   const struct entry *entry,
+const struct object *change_log_at(const struct change_log *l, const struct entry *entry,
                                    int64_t rev);

@@ -50,8 +50,7 @@ key_of(const char *namespace, const char *name)
 static const char *
 entry_key(const struct entry *entry)
 {
-    return (const char *)&entry->next[entry->height]
-           + entry->n_indexes * sizeof(entry_postings);
+    return (const char *)&entry->next[entry->height] + entry->n_indexes * sizeof(entry_postings);
 }
 
 const char *
@@ -83,10 +82,7 @@ is_at(const struct entry *entry, const struct key *key)
 
     return entry->key_length == key_length(key)
            && memcmp(text, key->namespace, key->namespace_length + 1) == 0
-           && memcmp(text + key->namespace_length + 1,
-                     key->name,
-                     key->name_length)
-                  == 0;
+           && memcmp(text + key->namespace_length + 1, key->name, key->name_length) == 0;
 }
 
 /* Both texts end with a NUL, so strcmp cannot run past an end. */
@@ -166,8 +162,7 @@ unplace(struct object_index *s, const struct entry *entry)
 
     while (s->slots[hole] != entry)
         hole = (hole + 1) & mask;
-    for (size_t at = (hole + 1) & mask; s->slots[at] != NULL;
-         at = (at + 1) & mask) {
+    for (size_t at = (hole + 1) & mask; s->slots[at] != NULL; at = (at + 1) & mask) {
         size_t home = s->slots[at]->hash & mask;
 
         if (((at - home) & mask) >= ((at - hole) & mask)) {
@@ -184,8 +179,7 @@ find(const struct object_index *s, const struct key *key, uint32_t hash)
     size_t mask = s->capacity - 1;
     struct entry *entry;
 
-    for (size_t at = hash & mask; (entry = s->slots[at]) != NULL;
-         at = (at + 1) & mask)
+    for (size_t at = hash & mask; (entry = s->slots[at]) != NULL; at = (at + 1) & mask)
         if (entry->hash == hash && is_at(entry, key))
             return entry;
     return NULL;
@@ -203,9 +197,8 @@ entry_new(struct object_index *s, const struct key *key, uint32_t hash)
 
     while (height < MAX_HEIGHT && (random_next(&s->random) & 3) == 0)
         height++;
-    entry = xcalloc(1,
-                    sizeof(*entry) + height * sizeof(entry->next[0]) + postings
-                        + key_length(key) + 1);
+    entry = xcalloc(1, sizeof(*entry) + height * sizeof(entry->next[0]) + postings + key_length(key)
+                           + 1);
     entry->height = (uint8_t)height;
     entry->n_indexes = (uint8_t)s->n_indexes;
     entry->hash = hash;
@@ -218,9 +211,7 @@ entry_new(struct object_index *s, const struct key *key, uint32_t hash)
 
 /* Finds the links that would point at a key, one for each height. */
 static void
-links_before(struct object_index *s,
-             const struct key *key,
-             struct entry **links[MAX_HEIGHT])
+links_before(struct object_index *s, const struct key *key, struct entry **links[MAX_HEIGHT])
 {
     struct entry **level = s->heads;
 
@@ -239,8 +230,7 @@ static bool
 follows_newest(const struct object_index *s, const struct key *key)
 {
     return s->newest != NULL && compare(s->newest, key) < 0
-           && (s->newest->next[0] == NULL
-               || compare(s->newest->next[0], key) > 0);
+           && (s->newest->next[0] == NULL || compare(s->newest->next[0], key) > 0);
 }
 
 static void
@@ -259,9 +249,7 @@ link_in(struct object_index *s, struct entry *entry, const struct key *key)
 }
 
 struct entry *
-object_index_add(struct object_index *s,
-                 const char *namespace,
-                 const char *name)
+object_index_add(struct object_index *s, const char *namespace, const char *name)
 {
     struct key key = key_of(namespace, name);
     uint32_t hash = key_hash(&key);
@@ -295,9 +283,7 @@ object_index_remove(struct object_index *s, struct entry *entry)
 }
 
 struct entry *
-object_index_find(const struct object_index *s,
-                  const char *namespace,
-                  const char *name)
+object_index_find(const struct object_index *s, const char *namespace, const char *name)
 {
     struct key key = key_of(namespace, name);
 
@@ -311,9 +297,7 @@ object_index_first(const struct object_index *s)
 }
 
 struct entry *
-object_index_seek(const struct object_index *s,
-                  const char *namespace,
-                  const char *name)
+object_index_seek(const struct object_index *s, const char *namespace, const char *name)
 {
     struct key key = key_of(namespace, name);
     struct entry *const *level = s->heads;
@@ -325,9 +309,7 @@ object_index_seek(const struct object_index *s,
 }
 
 struct entry *
-object_index_seek_behind(const struct object_index *s,
-                         const char *namespace,
-                         const char *name)
+object_index_seek_behind(const struct object_index *s, const char *namespace, const char *name)
 {
     struct key key = key_of(namespace, name);
     struct entry *entry = object_index_seek(s, namespace, name);

@@ -110,9 +110,7 @@ take_posting(struct secondary_index *l)
 }
 
 static const char *
-value_of(const struct secondary_index *l,
-         const struct object *object,
-         char buffer[64])
+value_of(const struct secondary_index *l, const struct object *object, char buffer[64])
 {
     return object != NULL ? l->index.value(object, buffer) : NULL;
 }
@@ -120,8 +118,7 @@ value_of(const struct secondary_index *l,
 static uint32_t
 value_hash(const char *value)
 {
-    return (uint32_t)map_hash(value, strlen(value))
-           & ((UINT32_C(1) << HASH_BITS) - 1);
+    return (uint32_t)map_hash(value, strlen(value)) & ((UINT32_C(1) << HASH_BITS) - 1);
 }
 
 static bool
@@ -132,12 +129,9 @@ has_head(const struct posting *p, enum store_head head)
 
 /* Whether the ring that begins with this posting is the value's. */
 static bool
-stands_for(const struct secondary_index *l,
-           const struct posting *first,
-           const char *v)
+stands_for(const struct secondary_index *l, const struct posting *first, const char *v)
 {
-    enum store_head head =
-        has_head(first, STORE_PENDING) ? STORE_PENDING : STORE_PUBLISHED;
+    enum store_head head = has_head(first, STORE_PENDING) ? STORE_PENDING : STORE_PUBLISHED;
     char buffer[64];
     const char *value = value_of(l, first->entry->heads[head], buffer);
 
@@ -265,9 +259,7 @@ drop(struct secondary_index *l, uint32_t number)
 
 /* The entry's posting for that value, for either head; 0: none. */
 static uint32_t
-find_own(const struct secondary_index *l,
-         struct entry *entry,
-         const char *value)
+find_own(const struct secondary_index *l, struct entry *entry, const char *value)
 {
     for (int head = 0; head < ENTRY_HEADS; head++) {
         char buffer[64];
@@ -280,9 +272,7 @@ find_own(const struct secondary_index *l,
 }
 
 void
-secondary_index_set(struct secondary_index *l,
-                    struct entry *entry,
-                    enum store_head head,
+secondary_index_set(struct secondary_index *l, struct entry *entry, enum store_head head,
                     const struct object *object)
 {
     uint32_t *own = entry_postings_of(entry)[l->slot];
@@ -306,11 +296,8 @@ secondary_index_set(struct secondary_index *l,
 }
 
 void
-secondary_index_visit(const struct secondary_index *l,
-                      enum store_head head,
-                      const char *value,
-                      store_visit_fn *visit,
-                      void *context)
+secondary_index_visit(const struct secondary_index *l, enum store_head head, const char *value,
+                      store_visit_fn *visit, void *context)
 {
     const uint32_t first = find_ring(l, value, value_hash(value));
     uint32_t number = first;

@@ -23,20 +23,14 @@ struct secondary_index;
 
 /* Life. `slot` is the index's position in an entry's postings. */
 void secondary_index_free(struct secondary_index *l);
-struct secondary_index *secondary_index_new(const struct kind_index *index,
-                                            unsigned slot)
+struct secondary_index *secondary_index_new(const struct kind_index *index, unsigned slot)
     OWNED_BY(secondary_index_free);
 
 /* Change: called just before the object (or NULL) is set as the entry's head.
  */
-void secondary_index_set(struct secondary_index *l,
-                         struct entry *entry,
-                         enum store_head head,
+void secondary_index_set(struct secondary_index *l, struct entry *entry, enum store_head head,
                          const struct object *object);
 
 /* Look. The visitor must not change the index. */
-void secondary_index_visit(const struct secondary_index *l,
-                           enum store_head head,
-                           const char *value,
-                           store_visit_fn *visit,
-                           void *context);
+void secondary_index_visit(const struct secondary_index *l, enum store_head head, const char *value,
+                           store_visit_fn *visit, void *context);

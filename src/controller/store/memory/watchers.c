@@ -166,8 +166,7 @@ tell_group(struct watch_group *group, const struct change *c)
     struct list *link = group->watches.next;
 
     while (link != &group->watches) {
-        struct store_watch *watch =
-            container_of(link, struct store_watch, link);
+        struct store_watch *watch = container_of(link, struct store_watch, link);
 
         if (!watch->has_ended && watch->after < c->revision)
             notify(watch, c);
@@ -207,24 +206,18 @@ end_telling(struct watchers *w)
 }
 
 static const char *
-value_of(const struct kind *kind,
-         unsigned index,
-         const struct object *object,
-         char buffer[64])
+value_of(const struct kind *kind, unsigned index, const struct object *object, char buffer[64])
 {
     return object != NULL ? kind->indexes[index].value(object, buffer) : NULL;
 }
 
 static void
-tell_value(const struct kind_group *of,
-           unsigned index,
-           const struct object *object,
+tell_value(const struct kind_group *of, unsigned index, const struct object *object,
            const struct change *c)
 {
     char buffer[64];
     const char *value = value_of(of->kind, index, object, buffer);
-    struct watch_group *group =
-        value != NULL ? map_find(of->by_value[index], value) : NULL;
+    struct watch_group *group = value != NULL ? map_find(of->by_value[index], value) : NULL;
 
     if (group != NULL)
         tell_group(group, c);
@@ -253,8 +246,7 @@ static bool
 has_value(const struct watch_request *request, const struct object *object)
 {
     char buffer[64];
-    const char *value =
-        value_of(request->kind, (unsigned)request->index, object, buffer);
+    const char *value = value_of(request->kind, (unsigned)request->index, object, buffer);
 
     return value != NULL && strcmp(value, request->value) == 0;
 }
@@ -269,8 +261,7 @@ concerns(const struct watch_request *request, const struct change *c)
 }
 
 static void
-replay(const struct change_log *change_log,
-       const struct watch_request *request,
+replay(const struct change_log *change_log, const struct watch_request *request,
        struct store_watch *watch)
 {
     uint64_t n = change_log_seek(change_log, request->revision);
@@ -286,10 +277,8 @@ replay(const struct change_log *change_log,
 }
 
 void
-watchers_add(struct watchers *w,
-             const struct change_log *change_log,
-             const struct watch_request *request,
-             struct store_watch **ret_watch)
+watchers_add(struct watchers *w, const struct change_log *change_log,
+             const struct watch_request *request, struct store_watch **ret_watch)
 {
     struct store_watch *watch = xnew(struct store_watch);
     struct kind_group *of = get_kind(w, request->kind);
@@ -298,9 +287,7 @@ watchers_add(struct watchers *w,
     watch->changed = request->changed;
     watch->context = request->context;
     watch->after = request->revision;
-    watch->group = request->index < 0
-                       ? &of->group
-                       : get_value(of, request->index, request->value);
+    watch->group = request->index < 0 ? &of->group : get_value(of, request->index, request->value);
     list_add_last(&watch->group->watches, &watch->link);
     *ret_watch = watch;
     begin_telling(w);

@@ -34,10 +34,8 @@ struct watch_request {
     store_change_fn *changed;
     void *context;
 };
-void watchers_add(struct watchers *w,
-                  const struct change_log *change_log,
-                  const struct watch_request *request,
-                  struct store_watch **ret_watch);
+void watchers_add(struct watchers *w, const struct change_log *change_log,
+                  const struct watch_request *request, struct store_watch **ret_watch);
 void watchers_remove(struct store_watch *watch);
 
 /* Reports a change that has been published. */

@@ -51,9 +51,7 @@ batch_free(struct batch *b)
 }
 
 void
-batch_add(struct batch *b,
-          const struct engine_op *op,
-          const struct object *object)
+batch_add(struct batch *b, const struct engine_op *op, const struct object *object)
 {
     xgrow(b->ops, b->n_ops, b->ops_capacity);
     b->ops[b->n_ops++] = *op;

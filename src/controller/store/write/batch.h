@@ -34,9 +34,7 @@ DEFINE_CLEANUP(struct batch, batch_free)
  * copy made by batch_copy (which adds a NUL). Text: the text of an object that
  * is added with the op. Append moves everything in `from` to the end.
  */
-void batch_add(struct batch *b,
-               const struct engine_op *op,
-               const struct object *object);
+void batch_add(struct batch *b, const struct engine_op *op, const struct object *object);
 const char *batch_copy(struct batch *b, const char *text, size_t length);
 const char *batch_text(struct batch *b, const struct object *object);
 void batch_append(struct batch *b, struct batch *from TAKES);

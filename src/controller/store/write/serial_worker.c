@@ -153,8 +153,7 @@ serial_worker_new(struct loop *loop, const char *name)
                   "files, LimitNOFILE= or ulimit -n)");
         abort();
     }
-    worker->watch =
-        fdwatch_new(loop, worker->wake_fd, FDWATCH_READ, on_wake, worker);
+    worker->watch = fdwatch_new(loop, worker->wake_fd, FDWATCH_READ, on_wake, worker);
     r = thread_start(&worker->thread, name, serial_worker_main, worker);
     if (r != 0) {
         log_error("Cannot start a thread: %s", strerror(r));
@@ -194,8 +193,7 @@ serial_worker_free(struct serial_worker *worker)
 }
 
 void
-serial_worker_submit(struct serial_worker *worker,
-                     struct serial_worker_task *task)
+serial_worker_submit(struct serial_worker *worker, struct serial_worker_task *task)
 {
     worker->length++;
     pthread_mutex_lock(&worker->lock);

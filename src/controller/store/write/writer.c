@@ -110,8 +110,7 @@ checkpoint(struct writer *w)
     c->is_under_way = true;
     c->task.work = copy_back_work;
     c->task.done = copy_back_done;
-    serial_worker_submit(w->checkpointer != NULL ? w->checkpointer : w->worker,
-                         &c->task);
+    serial_worker_submit(w->checkpointer != NULL ? w->checkpointer : w->worker, &c->task);
 }
 
 static void
@@ -185,9 +184,7 @@ writer_free(struct writer *w)
 }
 
 void
-writer_submit(struct writer *w,
-              struct batch *batch,
-              const struct engine_counters *after)
+writer_submit(struct writer *w, struct batch *batch, const struct engine_counters *after)
 {
     struct commit *c = &w->commit;
 

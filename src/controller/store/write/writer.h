@@ -25,10 +25,8 @@ struct loop;
 struct writer;
 
 /* `err` is NULL if the batch was committed. The callee owns the batch. */
-typedef void writer_done_fn(struct batch *batch TAKES,
-                            enum engine_outcome outcome,
-                            const struct error *err,
-                            void *context);
+typedef void writer_done_fn(struct batch *batch TAKES, enum engine_outcome outcome,
+                            const struct error *err, void *context);
 
 struct writer_settings {
     struct loop *loop;
@@ -37,21 +35,19 @@ struct writer_settings {
     const char *thread_name;
     struct serial_worker *checkpointer; /* NULL: the writer's own thread
                                          * checkpoints */
-    size_t backlog; /* size of the log at which it is copied back; 0: 16 MiB */
+    size_t backlog;                     /* size of the log at which it is copied back; 0: 16 MiB */
     writer_done_fn *done;
     void *context;
 };
 
 /* Life. Free waits for pending batches and closes the engine. */
 void writer_free(struct writer *w);
-struct writer *writer_new(const struct writer_settings *settings)
-    OWNED_BY(writer_free);
+struct writer *writer_new(const struct writer_settings *settings) OWNED_BY(writer_free);
 
 /* Change. Submit may be called only while the writer is not busy. Drain waits,
  * and runs callbacks meanwhile.
  */
-void writer_submit(struct writer *w,
-                   struct batch *batch TAKES,
+void writer_submit(struct writer *w, struct batch *batch TAKES,
                    const struct engine_counters *after);
 void writer_drain(struct writer *w);
 

@@ -40,9 +40,7 @@ count_free(const struct take *t, enum cpu_level level, unsigned unit)
  * free CPUs first, then by id.
  */
 static void
-append_sorted(const struct take *t,
-              enum cpu_level level,
-              const struct bitset *within,
+append_sorted(const struct take *t, enum cpu_level level, const struct bitset *within,
               struct cpu_order *order)
 {
     unsigned keys[BITSET_BITS], first = order->count;
@@ -53,8 +51,7 @@ append_sorted(const struct take *t,
     for (unsigned i = 0; i < t->l->levels[level].count; i++) {
         unsigned at, key;
 
-        if (!bitset_intersects(cpus_of(t, level, i), &here)
-            || order->count == BITSET_BITS)
+        if (!bitset_intersects(cpus_of(t, level, i), &here) || order->count == BITSET_BITS)
             continue;
         key = count_free(t, level, i);
         for (at = order->count++; at > first && keys[at - 1] > key; at--) {
@@ -80,10 +77,7 @@ sort_sockets(const struct take *t, struct cpu_order *ret_order)
     }
     sort_numas(t, &numas);
     for (unsigned i = 0; i < numas.count; i++)
-        append_sorted(t,
-                      LEVEL_SOCKET,
-                      cpus_of(t, LEVEL_NUMA, numas.units[i]),
-                      ret_order);
+        append_sorted(t, LEVEL_SOCKET, cpus_of(t, LEVEL_NUMA, numas.units[i]), ret_order);
 }
 
 static void
@@ -98,10 +92,7 @@ sort_numas(const struct take *t, struct cpu_order *ret_order)
     }
     sort_sockets(t, &sockets);
     for (unsigned i = 0; i < sockets.count; i++)
-        append_sorted(t,
-                      LEVEL_NUMA,
-                      cpus_of(t, LEVEL_SOCKET, sockets.units[i]),
-                      ret_order);
+        append_sorted(t, LEVEL_NUMA, cpus_of(t, LEVEL_SOCKET, sockets.units[i]), ret_order);
 }
 
 /* Orders cores within the smaller units of the two: NUMA nodes or sockets. */
@@ -117,10 +108,7 @@ sort_cores(const struct take *t, struct cpu_order *ret_order)
         sort_numas(t, &units);
     ret_order->count = 0;
     for (unsigned i = 0; i < units.count; i++)
-        append_sorted(t,
-                      LEVEL_CORE,
-                      cpus_of(t, outer, units.units[i]),
-                      ret_order);
+        append_sorted(t, LEVEL_CORE, cpus_of(t, outer, units.units[i]), ret_order);
 }
 
 static void
@@ -131,10 +119,7 @@ sort_uncores(const struct take *t, struct cpu_order *ret_order)
     sort_numas(t, &numas);
     ret_order->count = 0;
     for (unsigned i = 0; i < numas.count; i++)
-        append_sorted(t,
-                      LEVEL_UNCORE,
-                      cpus_of(t, LEVEL_NUMA, numas.units[i]),
-                      ret_order);
+        append_sorted(t, LEVEL_UNCORE, cpus_of(t, LEVEL_NUMA, numas.units[i]), ret_order);
 }
 
 static void
@@ -157,8 +142,8 @@ static bool
 is_whole(const struct take *t, enum cpu_level level, unsigned unit)
 {
     unsigned size = bitset_count(cpus_of(t, level, unit));
-    bool is_of_usual_size = (level != LEVEL_CORE && level != LEVEL_SOCKET)
-                            || size == cpu_layout_per(t->l, level);
+    bool is_of_usual_size =
+        (level != LEVEL_CORE && level != LEVEL_SOCKET) || size == cpu_layout_per(t->l, level);
 
     return is_of_usual_size && count_free(t, level, unit) == size;
 }
@@ -175,8 +160,7 @@ take_whole(struct take *t, enum cpu_level level, const struct cpu_order *order)
     for (unsigned i = 0; i < order->count; i++) {
         const struct bitset *cpus = cpus_of(t, level, order->units[i]);
 
-        if (bitset_has(&whole, order->units[i])
-            && bitset_contains(&t->free, cpus)
+        if (bitset_has(&whole, order->units[i]) && bitset_contains(&t->free, cpus)
             && bitset_count(cpus) <= t->wanted)
             take_all(t, cpus);
     }
@@ -275,11 +259,8 @@ take_threads(struct take *t)
 }
 
 static void
-take_init(struct take *t,
-          const struct cpu_layout *l,
-          const struct bitset *available,
-          unsigned wanted,
-          const struct cpu_style *style)
+take_init(struct take *t, const struct cpu_layout *l, const struct bitset *available,
+          unsigned wanted, const struct cpu_style *style)
 {
     *t = (struct take){.l = l, .style = style, .wanted = wanted};
     t->free = *available;
@@ -288,16 +269,11 @@ take_init(struct take *t,
 }
 
 static int
-take_packed(const struct cpu_layout *l,
-            const struct bitset *available,
-            unsigned wanted,
-            const struct cpu_style *style,
-            struct bitset *ret_taken)
+take_packed(const struct cpu_layout *l, const struct bitset *available, unsigned wanted,
+            const struct cpu_style *style, struct bitset *ret_taken)
 {
-    static void (*const numa_first[])(struct take *) = {take_whole_numas,
-                                                        take_whole_sockets};
-    static void (*const socket_first[])(struct take *) = {take_whole_sockets,
-                                                          take_whole_numas};
+    static void (*const numa_first[])(struct take *) = {take_whole_numas, take_whole_sockets};
+    static void (*const socket_first[])(struct take *) = {take_whole_sockets, take_whole_numas};
     struct take t;
 
     take_init(&t, l, available, wanted, style);
@@ -317,12 +293,8 @@ take_packed(const struct cpu_layout *l,
 
 /* Takes CPUs of one NUMA node and removes them from `free`. */
 static int
-take_from(const struct cpu_layout *l,
-          unsigned numa,
-          unsigned wanted,
-          const struct cpu_style *style,
-          struct bitset *free,
-          struct bitset *taken)
+take_from(const struct cpu_layout *l, unsigned numa, unsigned wanted, const struct cpu_style *style,
+          struct bitset *free, struct bitset *taken)
 {
     struct cpu_style plain = {.is_spread = style->is_spread};
     struct bitset here = *free, got;
@@ -338,11 +310,8 @@ take_from(const struct cpu_layout *l,
 }
 
 static int
-take_shares(const struct cpu_layout *l,
-            const struct cpu_share *share,
-            const struct bitset *available,
-            const struct cpu_style *style,
-            struct bitset *ret_taken)
+take_shares(const struct cpu_layout *l, const struct cpu_share *share,
+            const struct bitset *available, const struct cpu_style *style, struct bitset *ret_taken)
 {
     struct bitset free = *available, taken = {0};
     int r;
@@ -354,12 +323,7 @@ take_shares(const struct cpu_layout *l,
     }
     for (unsigned i = 0; i < share->count; i++)
         for (unsigned n = 0; n < share->more[i]; n++) {
-            r = take_from(l,
-                          share->numas[i],
-                          style->group,
-                          style,
-                          &free,
-                          &taken);
+            r = take_from(l, share->numas[i], style->group, style, &free, &taken);
             if (r < 0)
                 return r;
         }
@@ -368,11 +332,8 @@ take_shares(const struct cpu_layout *l,
 }
 
 static int
-take_distributed(const struct cpu_layout *l,
-                 const struct bitset *available,
-                 unsigned wanted,
-                 const struct cpu_style *style,
-                 struct bitset *ret_taken)
+take_distributed(const struct cpu_layout *l, const struct bitset *available, unsigned wanted,
+                 const struct cpu_style *style, struct bitset *ret_taken)
 {
     struct cpu_style plain = {.is_spread = style->is_spread};
     struct cpu_share share;
@@ -390,22 +351,17 @@ take_distributed(const struct cpu_layout *l,
         in.n_machine = l->levels[LEVEL_NUMA].count;
         for (; in.count < order.count && in.count < CPU_SHARE_MAX; in.count++) {
             in.numas[in.count] = order.units[in.count];
-            in.free[in.count] =
-                count_free(&t, LEVEL_NUMA, order.units[in.count]);
+            in.free[in.count] = count_free(&t, LEVEL_NUMA, order.units[in.count]);
         }
-        if (cpu_share_find(&in, &share)
-            && take_shares(l, &share, &t.free, style, ret_taken) == 0)
+        if (cpu_share_find(&in, &share) && take_shares(l, &share, &t.free, style, ret_taken) == 0)
             return 0;
     }
     return take_packed(l, available, wanted, &plain, ret_taken);
 }
 
 int
-cpu_accumulator_take(const struct cpu_layout *l,
-                     const struct bitset *available,
-                     unsigned wanted,
-                     const struct cpu_style *style,
-                     struct bitset *ret_taken)
+cpu_accumulator_take(const struct cpu_layout *l, const struct bitset *available, unsigned wanted,
+                     const struct cpu_style *style, struct bitset *ret_taken)
 {
     if (style->distributes)
         return take_distributed(l, available, wanted, style, ret_taken);

@@ -28,8 +28,5 @@ struct cpu_style {
 };
 
 /* -ENOSPC: fewer CPUs are available than wanted. */
-int cpu_accumulator_take(const struct cpu_layout *l,
-                         const struct bitset *available,
-                         unsigned wanted,
-                         const struct cpu_style *style,
-                         struct bitset *ret_taken);
+int cpu_accumulator_take(const struct cpu_layout *l, const struct bitset *available,
+                         unsigned wanted, const struct cpu_style *style, struct bitset *ret_taken);

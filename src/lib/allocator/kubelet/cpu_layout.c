@@ -17,9 +17,7 @@ place_of(const struct cpu_units *u, uint16_t id)
 
 /* Collects the ids of the level's units in ascending order, each once. */
 static void
-collect_ids(struct cpu_units *u,
-            const struct cpu_location *seats,
-            unsigned count,
+collect_ids(struct cpu_units *u, const struct cpu_location *seats, unsigned count,
             enum cpu_level level)
 {
     struct bitset ids = {0};
@@ -32,9 +30,7 @@ collect_ids(struct cpu_units *u,
 }
 
 struct cpu_layout *
-cpu_layout_new(const struct cpu_location *seats,
-               unsigned count,
-               unsigned n_sockets)
+cpu_layout_new(const struct cpu_location *seats, unsigned count, unsigned n_sockets)
 {
     struct cpu_layout *l = xnew(struct cpu_layout);
 
@@ -75,17 +71,14 @@ cpu_layout_free(struct cpu_layout *l)
 unsigned
 cpu_layout_per(const struct cpu_layout *l, enum cpu_level level)
 {
-    unsigned units =
-        level == LEVEL_SOCKET ? l->n_sockets : l->levels[level].count;
+    unsigned units = level == LEVEL_SOCKET ? l->n_sockets : l->levels[level].count;
     unsigned per = units > 0 ? l->n_cpus / units : 0;
 
     return per > 0 ? per : 1;
 }
 
 void
-cpu_layout_of_nodes(const struct cpu_layout *l,
-                    uint64_t nodes,
-                    struct bitset *ret_cpus)
+cpu_layout_of_nodes(const struct cpu_layout *l, uint64_t nodes, struct bitset *ret_cpus)
 {
     const struct cpu_units *u = &l->levels[LEVEL_NUMA];
 
@@ -96,9 +89,7 @@ cpu_layout_of_nodes(const struct cpu_layout *l,
 }
 
 void
-cpu_layout_widen(const struct cpu_layout *l,
-                 enum cpu_level level,
-                 const struct bitset *cpus,
+cpu_layout_widen(const struct cpu_layout *l, enum cpu_level level, const struct bitset *cpus,
                  struct bitset *ret_cpus)
 {
     const struct cpu_units *u = &l->levels[level];
@@ -111,9 +102,7 @@ cpu_layout_widen(const struct cpu_layout *l,
 }
 
 unsigned
-cpu_layout_count_units(const struct cpu_layout *l,
-                       enum cpu_level level,
-                       const struct bitset *cpus)
+cpu_layout_count_units(const struct cpu_layout *l, enum cpu_level level, const struct bitset *cpus)
 {
     const struct cpu_units *u = &l->levels[level];
     unsigned n = 0;

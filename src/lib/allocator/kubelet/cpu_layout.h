@@ -41,8 +41,7 @@ struct cpu_layout {
 };
 
 void cpu_layout_free(struct cpu_layout *l);
-struct cpu_layout *cpu_layout_new(const struct cpu_location *seats,
-                                  unsigned count,
+struct cpu_layout *cpu_layout_new(const struct cpu_location *seats, unsigned count,
                                   unsigned n_sockets) OWNED_BY(cpu_layout_free);
 DEFINE_CLEANUP(struct cpu_layout, cpu_layout_free)
 
@@ -50,16 +49,11 @@ DEFINE_CLEANUP(struct cpu_layout, cpu_layout_free)
 unsigned cpu_layout_per(const struct cpu_layout *l, enum cpu_level level);
 
 /* The CPUs of the NUMA nodes with these ids. */
-void cpu_layout_of_nodes(const struct cpu_layout *l,
-                         uint64_t nodes,
-                         struct bitset *ret_cpus);
+void cpu_layout_of_nodes(const struct cpu_layout *l, uint64_t nodes, struct bitset *ret_cpus);
 
 /* All CPUs of the units that contain at least one of these CPUs. */
-void cpu_layout_widen(const struct cpu_layout *l,
-                      enum cpu_level level,
-                      const struct bitset *cpus,
+void cpu_layout_widen(const struct cpu_layout *l, enum cpu_level level, const struct bitset *cpus,
                       struct bitset *ret_cpus);
 
-unsigned cpu_layout_count_units(const struct cpu_layout *l,
-                                enum cpu_level level,
+unsigned cpu_layout_count_units(const struct cpu_layout *l, enum cpu_level level,
                                 const struct bitset *cpus);

@@ -18,15 +18,11 @@ cpu_options_add(struct cpu_options *options, const char *name)
         size_t offset;
     } names[] = {
         {"align-by-socket", offsetof(struct cpu_options, align_by_socket)},
-        {"distribute-cpus-across-cores",
-         offsetof(struct cpu_options, distribute_across_cores)},
-        {"distribute-cpus-across-numa",
-         offsetof(struct cpu_options, distribute_across_numa)},
+        {"distribute-cpus-across-cores", offsetof(struct cpu_options, distribute_across_cores)},
+        {"distribute-cpus-across-numa", offsetof(struct cpu_options, distribute_across_numa)},
         {"full-pcpus-only", offsetof(struct cpu_options, full_pcpus_only)},
-        {"prefer-align-cpus-by-uncorecache",
-         offsetof(struct cpu_options, align_by_uncore)},
-        {"strict-cpu-reservation",
-         offsetof(struct cpu_options, strict_reservation)},
+        {"prefer-align-cpus-by-uncorecache", offsetof(struct cpu_options, align_by_uncore)},
+        {"strict-cpu-reservation", offsetof(struct cpu_options, strict_reservation)},
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
@@ -38,10 +34,8 @@ cpu_options_add(struct cpu_options *options, const char *name)
 }
 
 void
-cpu_manager_init(struct cpu_manager *m,
-                 const struct cpu_layout *layout,
-                 const struct cpu_options *options,
-                 const struct bitset *reserved)
+cpu_manager_init(struct cpu_manager *m, const struct cpu_layout *layout,
+                 const struct cpu_options *options, const struct bitset *reserved)
 {
     m->layout = layout;
     m->options = *options;
@@ -66,9 +60,7 @@ struct supply {
 };
 
 static void
-count_supply(struct supply *s,
-             const struct cpu_manager *m,
-             const struct bitset *available,
+count_supply(struct supply *s, const struct cpu_manager *m, const struct bitset *available,
              const struct bitset *reusable)
 {
     const struct cpu_units *nodes = &m->layout->levels[LEVEL_NUMA];
@@ -102,11 +94,8 @@ spans_few_sockets(const struct cpu_manager *m, uint64_t nodes, unsigned least)
 }
 
 void
-cpu_manager_hints(const struct cpu_manager *m,
-                  const struct bitset *available,
-                  const struct bitset *reusable,
-                  unsigned wanted,
-                  struct numa_hints *ret_hints)
+cpu_manager_hints(const struct cpu_manager *m, const struct bitset *available,
+                  const struct bitset *reusable, unsigned wanted, struct numa_hints *ret_hints)
 {
     const struct cpu_units *nodes = &m->layout->levels[LEVEL_NUMA];
     unsigned least = nodes->count;
@@ -118,45 +107,36 @@ cpu_manager_hints(const struct cpu_manager *m,
          more = node_sets_next(&walk)) {
         if (node_sets_sum(&walk, s.total) >= wanted && walk.set.size < least)
             least = walk.set.size;
-        if ((walk.nodes & s.must) == s.must
-            && node_sets_sum(&walk, s.free) >= wanted)
+        if ((walk.nodes & s.must) == s.must && node_sets_sum(&walk, s.free) >= wanted)
             numa_hints_add(ret_hints, walk.nodes, false);
     }
     for (unsigned i = 0; i < ret_hints->count; i++) {
         struct numa_hint *h = &ret_hints->items[i];
 
         h->is_preferred = (unsigned)__builtin_popcountll(h->nodes) == least
-                          || (m->options.align_by_socket
-                              && spans_few_sockets(m, h->nodes, least));
+                          || (m->options.align_by_socket && spans_few_sockets(m, h->nodes, least));
     }
 }
 
 static bool
-take(const struct cpu_layout *layout,
-     const struct cpu_options *options,
-     const struct bitset *available,
-     unsigned wanted,
-     struct bitset *ret_cpus)
+take(const struct cpu_layout *layout, const struct cpu_options *options,
+     const struct bitset *available, unsigned wanted, struct bitset *ret_cpus)
 {
     struct cpu_style style = {
         .is_spread = options->distribute_across_cores,
         .aligns_uncore = options->align_by_uncore,
         .distributes = options->distribute_across_numa,
-        .group =
-            options->full_pcpus_only ? cpu_layout_per(layout, LEVEL_CORE) : 1,
+        .group = options->full_pcpus_only ? cpu_layout_per(layout, LEVEL_CORE) : 1,
     };
 
-    return cpu_accumulator_take(layout, available, wanted, &style, ret_cpus)
-           == 0;
+    return cpu_accumulator_take(layout, available, wanted, &style, ret_cpus) == 0;
 }
 
 /* Keeps the CPUs of the affinity's NUMA nodes (with align-by-socket, of their
  * sockets).
  */
 static void
-align(const struct cpu_manager *m,
-      const struct numa_hint *affinity,
-      struct bitset *cpus)
+align(const struct cpu_manager *m, const struct numa_hint *affinity, struct bitset *cpus)
 {
     struct bitset meant;
 
@@ -181,11 +161,8 @@ check_whole_cores(const struct cpu_manager *m, unsigned wanted)
 }
 
 enum cpu_answer
-cpu_manager_allocate(struct cpu_manager *m,
-                     unsigned wanted,
-                     const struct numa_hint *affinity,
-                     const struct bitset *reusable,
-                     struct bitset *ret_cpus)
+cpu_manager_allocate(struct cpu_manager *m, unsigned wanted, const struct numa_hint *affinity,
+                     const struct bitset *reusable, struct bitset *ret_cpus)
 {
     enum cpu_answer answer = check_whole_cores(m, wanted);
     struct bitset all, aligned, taken = {0}, more;
@@ -200,19 +177,11 @@ cpu_manager_allocate(struct cpu_manager *m,
         aligned = all;
         align(m, affinity, &aligned);
         some = bitset_count(&aligned);
-        if (!take(m->layout,
-                  &m->options,
-                  &aligned,
-                  some < wanted ? some : wanted,
-                  &taken))
+        if (!take(m->layout, &m->options, &aligned, some < wanted ? some : wanted, &taken))
             return CPU_NOT_ENOUGH;
         bitset_and_not(&all, &taken);
     }
-    if (!take(m->layout,
-              &m->options,
-              &all,
-              wanted - bitset_count(&taken),
-              &more))
+    if (!take(m->layout, &m->options, &all, wanted - bitset_count(&taken), &more))
         return CPU_NOT_ENOUGH;
     bitset_or(&taken, &more);
     bitset_and_not(&m->shared, &taken);

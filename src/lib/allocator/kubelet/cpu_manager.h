@@ -46,27 +46,20 @@ enum cpu_answer {
 bool cpu_options_add(struct cpu_options *options, const char *name);
 
 /* All CPUs are free at first. */
-void cpu_manager_init(struct cpu_manager *m,
-                      const struct cpu_layout *layout,
-                      const struct cpu_options *options,
-                      const struct bitset *reserved);
+void cpu_manager_init(struct cpu_manager *m, const struct cpu_layout *layout,
+                      const struct cpu_options *options, const struct bitset *reserved);
 
 /* CPUs that may be allocated now. */
-void cpu_manager_available(const struct cpu_manager *m,
-                           struct bitset *ret_cpus);
+void cpu_manager_available(const struct cpu_manager *m, struct bitset *ret_cpus);
 
 /* Hints for `wanted` CPUs. Every hint includes the nodes of `reusable`, whose
  * CPUs may be allocated again.
  */
-void cpu_manager_hints(const struct cpu_manager *m,
-                       const struct bitset *available,
-                       const struct bitset *reusable,
-                       unsigned wanted,
+void cpu_manager_hints(const struct cpu_manager *m, const struct bitset *available,
+                       const struct bitset *reusable, unsigned wanted,
                        struct numa_hints *ret_hints);
 
 /* Takes the CPUs out of the shared pool. The affinity may have is_any. */
-enum cpu_answer cpu_manager_allocate(struct cpu_manager *m,
-                                     unsigned wanted,
+enum cpu_answer cpu_manager_allocate(struct cpu_manager *m, unsigned wanted,
                                      const struct numa_hint *affinity,
-                                     const struct bitset *reusable,
-                                     struct bitset *ret_cpus);
+                                     const struct bitset *reusable, struct bitset *ret_cpus);

@@ -39,9 +39,7 @@ deviation(const unsigned *left, unsigned count)
  * all together what is wanted.
  */
 static bool
-can_share(const struct cpu_share_input *in,
-          const struct combination *set,
-          unsigned each)
+can_share(const struct cpu_share_input *in, const struct combination *set, unsigned each)
 {
     unsigned groups = 0;
 
@@ -59,12 +57,8 @@ can_share(const struct cpu_share_input *in,
  * they have too little left.
  */
 static bool
-hand_out(const struct cpu_share_input *in,
-         unsigned groups,
-         const unsigned *among,
-         unsigned n_among,
-         unsigned *left,
-         unsigned *more)
+hand_out(const struct cpu_share_input *in, unsigned groups, const unsigned *among, unsigned n_among,
+         unsigned *left, unsigned *more)
 {
     while (groups > 0) {
         unsigned before = groups;
@@ -83,10 +77,7 @@ hand_out(const struct cpu_share_input *in,
 }
 
 static void
-note(struct share_search *s,
-     const struct combination *set,
-     unsigned each,
-     const unsigned *more,
+note(struct share_search *s, const struct combination *set, unsigned each, const unsigned *more,
      double balance)
 {
     if (s->best_balance >= 0 && balance >= s->best_balance)
@@ -104,10 +95,7 @@ note(struct share_search *s,
  * subsets first; among equally balanced results the first one counts.
  */
 static void
-try_rests(struct share_search *s,
-          const struct combination *set,
-          unsigned each,
-          unsigned groups,
+try_rests(struct share_search *s, const struct combination *set, unsigned each, unsigned groups,
           const unsigned *left)
 {
     unsigned giving[CPU_SHARE_MAX], n_giving = 0;
@@ -115,8 +103,7 @@ try_rests(struct share_search *s,
     for (unsigned i = 0; i < set->size; i++)
         if (left[set->at[i]] >= s->in->group)
             giving[n_giving++] = set->at[i];
-    for (unsigned size = n_giving < groups ? n_giving : groups; size > 0;
-         size--) {
+    for (unsigned size = n_giving < groups ? n_giving : groups; size > 0; size--) {
         struct combination some;
 
         for (bool more = combination_first(&some, n_giving, size); more;
@@ -165,8 +152,7 @@ cpu_share_find(const struct cpu_share_input *in, struct cpu_share *ret_share)
 {
     struct share_search s = {.in = in, .best_balance = -1};
     unsigned groups = round_up(in->wanted, in->group);
-    unsigned per_numa =
-        round_up(round_up(in->n_cpus, in->group), in->n_machine);
+    unsigned per_numa = round_up(round_up(in->n_cpus, in->group), in->n_machine);
     unsigned most = groups < in->count ? groups : in->count;
 
     for (unsigned size = round_up(groups, per_numa); size <= most; size++) {

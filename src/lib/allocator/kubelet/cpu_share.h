@@ -31,5 +31,4 @@ struct cpu_share {
 };
 
 /* False: the NUMA nodes cannot share the request. */
-bool cpu_share_find(const struct cpu_share_input *in,
-                    struct cpu_share *ret_share);
+bool cpu_share_find(const struct cpu_share_input *in, struct cpu_share *ret_share);

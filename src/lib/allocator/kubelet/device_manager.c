@@ -13,9 +13,7 @@ struct device_stock {
 };
 
 static void
-take_stock(const struct device_manager *b,
-           unsigned resource,
-           const struct bitset *reusable,
+take_stock(const struct device_manager *b, unsigned resource, const struct bitset *reusable,
            struct device_stock *ret_stock)
 {
     struct device_stock s = {0};
@@ -34,9 +32,7 @@ take_stock(const struct device_manager *b,
 }
 
 static unsigned
-count_near(const struct device_manager *b,
-           const struct bitset *devices,
-           uint64_t nodes)
+count_near(const struct device_manager *b, const struct bitset *devices, uint64_t nodes)
 {
     unsigned n = 0;
 
@@ -48,22 +44,16 @@ count_near(const struct device_manager *b,
  * nodes.
  */
 static bool
-covers(const struct device_manager *b,
-       const struct bitset *again,
-       uint64_t nodes)
+covers(const struct device_manager *b, const struct bitset *again, uint64_t nodes)
 {
-    bitset_foreach(i,
-                   again) if (b->seats[i].nodes != 0
-                              && (b->seats[i].nodes & nodes) == 0) return false;
+    bitset_foreach(i, again) if (b->seats[i].nodes != 0
+                                 && (b->seats[i].nodes & nodes) == 0) return false;
     return true;
 }
 
 void
-device_manager_hints(const struct device_manager *b,
-                     unsigned resource,
-                     unsigned wanted,
-                     const struct bitset *reusable,
-                     struct numa_hints *ret_hints)
+device_manager_hints(const struct device_manager *b, unsigned resource, unsigned wanted,
+                     const struct bitset *reusable, struct numa_hints *ret_hints)
 {
     unsigned least = b->n_numa;
     struct node_sets_walk walk;
@@ -78,13 +68,10 @@ device_manager_hints(const struct device_manager *b,
         return;
     for (bool more = node_sets_first(&walk, b->numa_ids, b->n_numa); more;
          more = node_sets_next(&walk)) {
-        if (count_near(b, &s.all, walk.nodes) >= wanted
-            && walk.set.size < least)
+        if (count_near(b, &s.all, walk.nodes) >= wanted && walk.set.size < least)
             least = walk.set.size;
         if (covers(b, &s.again, walk.nodes)
-            && count_near(b, &s.again, walk.nodes)
-                       + count_near(b, &s.free, walk.nodes)
-                   >= wanted)
+            && count_near(b, &s.again, walk.nodes) + count_near(b, &s.free, walk.nodes) >= wanted)
             numa_hints_add(ret_hints, walk.nodes, false);
     }
     for (unsigned i = 0; i < ret_hints->count; i++)
@@ -96,18 +83,14 @@ device_manager_hints(const struct device_manager *b,
  * nodes, or any device for UINT64_MAX.
  */
 static void
-take_some(const struct device_manager *b,
-          const struct bitset *from,
-          uint64_t nodes,
-          unsigned *wanted,
-          struct bitset *taken)
+take_some(const struct device_manager *b, const struct bitset *from, uint64_t nodes,
+          unsigned *wanted, struct bitset *taken)
 {
     bitset_foreach(i, from)
     {
         if (*wanted == 0)
             return;
-        if (bitset_has(taken, i)
-            || (nodes != UINT64_MAX && (b->seats[i].nodes & nodes) == 0))
+        if (bitset_has(taken, i) || (nodes != UINT64_MAX && (b->seats[i].nodes & nodes) == 0))
             continue;
         bitset_add(taken, i);
         --*wanted;
@@ -115,11 +98,8 @@ take_some(const struct device_manager *b,
 }
 
 bool
-device_manager_allocate(struct device_manager *b,
-                        unsigned resource,
-                        unsigned wanted,
-                        const struct numa_hint *affinity,
-                        const struct bitset *reusable,
+device_manager_allocate(struct device_manager *b, unsigned resource, unsigned wanted,
+                        const struct numa_hint *affinity, const struct bitset *reusable,
                         struct bitset *ret_devices)
 {
     struct bitset taken = {0};

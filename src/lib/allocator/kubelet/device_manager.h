@@ -34,16 +34,10 @@ struct device_manager {
 /* Hints for `wanted` devices. Reusable devices are those that the pod's init
  * containers used.
  */
-void device_manager_hints(const struct device_manager *b,
-                          unsigned resource,
-                          unsigned wanted,
-                          const struct bitset *reusable,
-                          struct numa_hints *ret_hints);
+void device_manager_hints(const struct device_manager *b, unsigned resource, unsigned wanted,
+                          const struct bitset *reusable, struct numa_hints *ret_hints);
 
 /* False: there are too few devices, and none was taken. */
-bool device_manager_allocate(struct device_manager *b,
-                             unsigned resource,
-                             unsigned wanted,
-                             const struct numa_hint *affinity,
-                             const struct bitset *reusable,
+bool device_manager_allocate(struct device_manager *b, unsigned resource, unsigned wanted,
+                             const struct numa_hint *affinity, const struct bitset *reusable,
                              struct bitset *ret_devices);

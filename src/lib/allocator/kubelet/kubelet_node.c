@@ -81,8 +81,7 @@ device_place(struct ask *a, unsigned resource)
 }
 
 static void
-ask_of_container(const struct kubelet_pod *pod,
-                 const struct kubelet_container *c,
+ask_of_container(const struct kubelet_pod *pod, const struct kubelet_container *c,
                  struct ask *ret_ask)
 {
     *ret_ask = (struct ask){.cpus = exclusive_cpus(pod, c)};
@@ -90,8 +89,7 @@ ask_of_container(const struct kubelet_pod *pod,
         ret_ask->memory = c->memory;
     for (unsigned i = 0; i < c->n_devices; i++)
         if (c->devices[i].count > 0)
-            ret_ask->devices[device_place(ret_ask, c->devices[i].resource)] =
-                c->devices[i].count;
+            ret_ask->devices[device_place(ret_ask, c->devices[i].resource)] = c->devices[i].count;
 }
 
 static void
@@ -179,9 +177,7 @@ asks_memory(const struct memory_request *q)
 }
 
 static bool
-merge_hints(const struct visit *v,
-            const struct ask *a,
-            struct numa_hint *ret_best)
+merge_hints(const struct visit *v, const struct ask *a, struct numa_hint *ret_best)
 {
     struct numa_hints hints[HINTS] = {0};
     const struct numa_hints *all[HINTS] = {0};
@@ -190,24 +186,14 @@ merge_hints(const struct visit *v,
     bool admitted;
 
     for (unsigned i = 0; i < a->n_devices; i++)
-        device_manager_hints(&v->n->devices,
-                             a->resources[i],
-                             a->devices[i],
-                             &v->devices,
+        device_manager_hints(&v->n->devices, a->resources[i], a->devices[i], &v->devices,
                              &hints[count++]);
     if (a->cpus > 0) {
         cpu_manager_available(&v->n->cpus, &available);
-        cpu_manager_hints(&v->n->cpus,
-                          &available,
-                          &v->cpus,
-                          a->cpus,
-                          &hints[count++]);
+        cpu_manager_hints(&v->n->cpus, &available, &v->cpus, a->cpus, &hints[count++]);
     }
     if (v->pod->is_guaranteed && asks_memory(&a->memory)) {
-        memory_manager_hints(&v->n->memory,
-                             &a->memory,
-                             &v->memory,
-                             &hints[count]);
+        memory_manager_hints(&v->n->memory, &a->memory, &v->memory, &hints[count]);
         hints[count].is_anything = hints[count].count == 0;
         count++;
     }
@@ -227,12 +213,8 @@ give_devices(struct visit *v, struct kubelet_container *c)
 
         if (c->devices[i].count == 0)
             continue;
-        if (!device_manager_allocate(&v->n->devices,
-                                     c->devices[i].resource,
-                                     c->devices[i].count,
-                                     &c->hint,
-                                     &v->devices,
-                                     &got))
+        if (!device_manager_allocate(&v->n->devices, c->devices[i].resource, c->devices[i].count,
+                                     &c->hint, &v->devices, &got))
             return false;
         bitset_or(&c->got_devices, &got);
     }
@@ -251,8 +233,7 @@ give_cpus(struct visit *v, struct kubelet_container *c)
 
     if (wanted == 0)
         return CPU_OK;
-    answer =
-        cpu_manager_allocate(&v->n->cpus, wanted, &c->hint, &v->cpus, &c->cpus);
+    answer = cpu_manager_allocate(&v->n->cpus, wanted, &c->hint, &v->cpus, &c->cpus);
     if (answer != CPU_OK)
         return answer;
     if (c->is_init && !c->is_restartable)
@@ -266,8 +247,7 @@ give_cpus(struct visit *v, struct kubelet_container *c)
  * reuses, so that the pod's blocks add up to what the pod holds.
  */
 static void
-shrink_before(struct kubelet_pod *pod,
-              const struct kubelet_container *user,
+shrink_before(struct kubelet_pod *pod, const struct kubelet_container *user,
               const struct memory_block *block)
 {
     uint64_t bytes = block->bytes;
@@ -295,19 +275,13 @@ give_memory(struct visit *v, struct kubelet_container *c)
 
     if (!v->pod->is_guaranteed || !asks_memory(&c->memory))
         return MEMORY_OK;
-    answer = memory_manager_allocate(&v->n->memory,
-                                     &c->memory,
-                                     &v->memory,
-                                     &c->hint,
-                                     &nodes);
+    answer = memory_manager_allocate(&v->n->memory, &c->memory, &v->memory, &c->hint, &nodes);
     if (answer != MEMORY_OK)
         return answer;
     for (unsigned t = 0; t < MEMORY_TYPES; t++)
         if (c->memory.is_asked[t])
             c->blocks[c->n_blocks++] =
-                (struct memory_block){.nodes = nodes,
-                                      .type = t,
-                                      .bytes = c->memory.bytes[t]};
+                (struct memory_block){.nodes = nodes, .type = t, .bytes = c->memory.bytes[t]};
     for (unsigned i = 0; i < c->n_blocks; i++) {
         if (c->is_init && !c->is_restartable)
             memory_reuse_leave(&v->memory, &c->blocks[i]);
@@ -331,8 +305,7 @@ give(struct visit *v, struct kubelet_container *c, const char **ret_detail)
     cpus = give_cpus(v, c);
     *ret_detail = name_of_cpu_answer(cpus);
     if (cpus != CPU_OK)
-        return cpus == CPU_NOT_ENOUGH ? KUBELET_UNEXPECTED
-                                      : KUBELET_SMT_ALIGNMENT;
+        return cpus == CPU_NOT_ENOUGH ? KUBELET_UNEXPECTED : KUBELET_SMT_ALIGNMENT;
     memory = give_memory(v, c);
     *ret_detail = memory_answer_name(memory);
     return memory != MEMORY_OK ? KUBELET_UNEXPECTED : KUBELET_ADMITTED;
@@ -368,9 +341,7 @@ admit_all(struct visit *v, const char **ret_detail)
 }
 
 enum kubelet_reason
-kubelet_node_admit(struct kubelet_node *n,
-                   struct kubelet_pod *pod,
-                   const char **ret_detail)
+kubelet_node_admit(struct kubelet_node *n, struct kubelet_pod *pod, const char **ret_detail)
 {
     struct visit v = {.n = n, .pod = pod};
     enum kubelet_reason reason;

@@ -65,8 +65,7 @@ enum kubelet_reason {
 };
 
 /* `ret_detail` is set for the last two reasons, such as "not-enough-cpus". */
-enum kubelet_reason kubelet_node_admit(struct kubelet_node *n,
-                                       struct kubelet_pod *pod,
+enum kubelet_reason kubelet_node_admit(struct kubelet_node *n, struct kubelet_pod *pod,
                                        const char **ret_detail);
 void kubelet_node_remove(struct kubelet_node *n, const struct kubelet_pod *pod);
 

@@ -77,9 +77,7 @@ struct memory_sums {
 };
 
 static void
-add_up(const struct memory_manager *l,
-       uint64_t nodes,
-       struct memory_sums *ret_sums)
+add_up(const struct memory_manager *l, uint64_t nodes, struct memory_sums *ret_sums)
 {
     *ret_sums = (struct memory_sums){0};
     for (unsigned i = 0; i < l->count; i++) {
@@ -93,14 +91,11 @@ add_up(const struct memory_manager *l,
 }
 
 static bool
-has_free(const struct memory_request *q,
-         const struct memory_sums *sums,
-         const struct memory_reuse *reuse,
-         uint64_t nodes)
+has_free(const struct memory_request *q, const struct memory_sums *sums,
+         const struct memory_reuse *reuse, uint64_t nodes)
 {
     for (unsigned t = 0; t < MEMORY_TYPES; t++)
-        if (q->is_asked[t]
-            && sums->free[t] + reusable(reuse, nodes, t) < q->bytes[t])
+        if (q->is_asked[t] && sums->free[t] + reusable(reuse, nodes, t) < q->bytes[t])
             return false;
     return true;
 }
@@ -121,24 +116,20 @@ obeys_groups(const struct memory_manager *l, uint64_t nodes)
     for (unsigned i = 0; i < l->count; i++) {
         const struct memory_node *n = &l->nodes[i];
 
-        if ((nodes >> n->id & 1) != 0 && n->assignments > 0
-            && n->group != nodes)
+        if ((nodes >> n->id & 1) != 0 && n->assignments > 0 && n->group != nodes)
             return false;
     }
     return true;
 }
 
 void
-memory_manager_hints(const struct memory_manager *l,
-                     const struct memory_request *request,
-                     const struct memory_reuse *reuse,
-                     struct numa_hints *ret_hints)
+memory_manager_hints(const struct memory_manager *l, const struct memory_request *request,
+                     const struct memory_reuse *reuse, struct numa_hints *ret_hints)
 {
     unsigned least = l->count;
     struct node_sets_walk walk;
 
-    for (bool more = node_sets_first(&walk, l->ids, l->count); more;
-         more = node_sets_next(&walk)) {
+    for (bool more = node_sets_first(&walk, l->ids, l->count); more; more = node_sets_next(&walk)) {
         struct memory_sums sums;
 
         add_up(l, walk.nodes, &sums);
@@ -146,8 +137,7 @@ memory_manager_hints(const struct memory_manager *l,
             continue;
         if (walk.set.size < least)
             least = walk.set.size;
-        if (obeys_groups(l, walk.nodes)
-            && has_free(request, &sums, reuse, walk.nodes))
+        if (obeys_groups(l, walk.nodes) && has_free(request, &sums, reuse, walk.nodes))
             numa_hints_add(ret_hints, walk.nodes, false);
     }
     for (unsigned i = 0; i < ret_hints->count; i++)
@@ -159,9 +149,7 @@ memory_manager_hints(const struct memory_manager *l,
  * then the one with fewest nodes, then with the lowest ids.
  */
 static bool
-find_best(const struct numa_hints *hints,
-          uint64_t nodes,
-          struct numa_hint *ret_best)
+find_best(const struct numa_hints *hints, uint64_t nodes, struct numa_hint *ret_best)
 {
     const struct numa_hint *best = NULL;
 
@@ -174,8 +162,7 @@ find_best(const struct numa_hints *hints,
             continue;
         if (best == NULL || (h->is_preferred && !best->is_preferred)
             || (h->is_preferred == best->is_preferred
-                && (wide < best_wide
-                    || (wide == best_wide && h->nodes < best->nodes))))
+                && (wide < best_wide || (wide == best_wide && h->nodes < best->nodes))))
             best = h;
     }
     if (best != NULL)
@@ -184,10 +171,8 @@ find_best(const struct numa_hints *hints,
 }
 
 static enum memory_answer
-settle_nodes(const struct memory_manager *l,
-             const struct memory_request *request,
-             const struct memory_reuse *reuse,
-             const struct numa_hint *affinity,
+settle_nodes(const struct memory_manager *l, const struct memory_request *request,
+             const struct memory_reuse *reuse, const struct numa_hint *affinity,
              uint64_t *ret_nodes)
 {
     CLEANUP(numa_hints_fini) struct numa_hints hints = {0};
@@ -238,14 +223,11 @@ fill(struct memory_manager *l, uint64_t nodes, unsigned type, uint64_t bytes)
 }
 
 enum memory_answer
-memory_manager_allocate(struct memory_manager *l,
-                        const struct memory_request *request,
-                        const struct memory_reuse *reuse,
-                        const struct numa_hint *affinity,
+memory_manager_allocate(struct memory_manager *l, const struct memory_request *request,
+                        const struct memory_reuse *reuse, const struct numa_hint *affinity,
                         uint64_t *ret_nodes)
 {
-    enum memory_answer answer =
-        settle_nodes(l, request, reuse, affinity, ret_nodes);
+    enum memory_answer answer = settle_nodes(l, request, reuse, affinity, ret_nodes);
 
     if (answer != MEMORY_OK)
         return answer;
@@ -261,8 +243,7 @@ memory_manager_allocate(struct memory_manager *l,
 }
 
 void
-memory_manager_release(struct memory_manager *l,
-                       const struct memory_block *block)
+memory_manager_release(struct memory_manager *l, const struct memory_block *block)
 {
     uint64_t bytes = block->bytes;
 

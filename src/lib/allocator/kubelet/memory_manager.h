@@ -71,19 +71,15 @@ struct memory_node *memory_manager_find(struct memory_manager *l, uint16_t id);
 /* The same hints serve every type. No hints when nothing fits; the kubelet
  * passes that on as "no preference".
  */
-void memory_manager_hints(const struct memory_manager *l,
-                          const struct memory_request *request,
-                          const struct memory_reuse *reuse,
-                          struct numa_hints *ret_hints);
+void memory_manager_hints(const struct memory_manager *l, const struct memory_request *request,
+                          const struct memory_reuse *reuse, struct numa_hints *ret_hints);
 
 /* Finds the NUMA nodes for the request; the caller makes the blocks. */
 enum memory_answer memory_manager_allocate(struct memory_manager *l,
                                            const struct memory_request *request,
                                            const struct memory_reuse *reuse,
-                                           const struct numa_hint *affinity,
-                                           uint64_t *ret_nodes);
-void memory_manager_release(struct memory_manager *l,
-                            const struct memory_block *block);
+                                           const struct numa_hint *affinity, uint64_t *ret_nodes);
+void memory_manager_release(struct memory_manager *l, const struct memory_block *block);
 
 /* An init container leaves its block for reuse; a container that reuses one
  * takes it.

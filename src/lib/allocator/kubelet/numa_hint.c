@@ -17,12 +17,10 @@ void
 numa_hints_add(struct numa_hints *h, uint64_t nodes, bool is_preferred)
 {
     xgrow(h->items, h->count, h->capacity);
-    h->items[h->count++] =
-        (struct numa_hint){.nodes = nodes, .is_preferred = is_preferred};
+    h->items[h->count++] = (struct numa_hint){.nodes = nodes, .is_preferred = is_preferred};
 }
 
-#define MOST_MEETINGS \
-    (1u << 18) /* more than 255 * 255, all pairs of sets of 8 nodes */
+#define MOST_MEETINGS (1u << 18) /* more than 255 * 255, all pairs of sets of 8 nodes */
 
 /* The hints of one resource; "no preference" and "impossible" are hints too. */
 struct voice {
@@ -48,8 +46,7 @@ static bool
 is_heard(const struct hint_merge *m, const struct numa_hint *h)
 {
     return m->policy != HINT_SINGLE
-           || (h->is_preferred
-               && (h->is_any || __builtin_popcountll(h->nodes) == 1));
+           || (h->is_preferred && (h->is_any || __builtin_popcountll(h->nodes) == 1));
 }
 
 /* The mean distance between all pairs of these nodes, in millionths. */
@@ -107,10 +104,7 @@ rank_of_width(uint64_t nodes, int wanted)
 }
 
 static bool
-prefers(const struct hint_merge *m,
-        struct voice v,
-        uint64_t nodes,
-        bool *is_any)
+prefers(const struct hint_merge *m, struct voice v, uint64_t nodes, bool *is_any)
 {
     bool found = false;
 
@@ -128,9 +122,7 @@ prefers(const struct hint_merge *m,
 
 /* Whether every resource prefers exactly these nodes, or has no affinity. */
 static bool
-all_prefer(const struct hint_merge *m,
-           const struct numa_hints *const *resources,
-           unsigned count,
+all_prefer(const struct hint_merge *m, const struct numa_hints *const *resources, unsigned count,
            uint64_t nodes)
 {
     bool is_any;
@@ -142,8 +134,7 @@ all_prefer(const struct hint_merge *m,
 }
 
 static bool
-all_prefer_anything(const struct hint_merge *m,
-                    const struct numa_hints *const *resources,
+all_prefer_anything(const struct hint_merge *m, const struct numa_hints *const *resources,
                     unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -157,10 +148,8 @@ all_prefer_anything(const struct hint_merge *m,
 }
 
 static bool
-best_preferred(const struct hint_merge *m,
-               const struct numa_hints *const *resources,
-               unsigned count,
-               uint64_t *ret_nodes)
+best_preferred(const struct hint_merge *m, const struct numa_hints *const *resources,
+               unsigned count, uint64_t *ret_nodes)
 {
     uint64_t best = 0;
 
@@ -172,8 +161,7 @@ best_preferred(const struct hint_merge *m,
         for (unsigned k = 0; k < v.count; k++) {
             uint64_t nodes = v.items[k].nodes;
 
-            if (v.items[k].is_any || !v.items[k].is_preferred
-                || (nodes & m->nodes) == 0
+            if (v.items[k].is_any || !v.items[k].is_preferred || (nodes & m->nodes) == 0
                 || (best != 0 && !is_fitter(m, nodes & m->nodes, best))
                 || !all_prefer(m, resources, count, nodes))
                 continue;
@@ -213,8 +201,7 @@ sets_put(struct sets *s, uint64_t nodes)
 
     if ((s->count + 1) * 2 > s->size)
         sets_grow(s);
-    at = (unsigned)((nodes * UINT64_C(0x9e3779b97f4a7c15)) >> 32)
-         & (s->size - 1);
+    at = (unsigned)((nodes * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (s->size - 1);
     while (s->slots[at] != 0 && s->slots[at] != nodes)
         at = (at + 1) & (s->size - 1);
     if (s->slots[at] == nodes)
@@ -259,17 +246,14 @@ least_width(const struct hint_merge *m, struct voice v)
     for (unsigned i = 0; i < v.count; i++) {
         int width = __builtin_popcountll(v.items[i].nodes);
 
-        if (!v.items[i].is_any && is_heard(m, &v.items[i])
-            && (least < 0 || width < least))
+        if (!v.items[i].is_any && is_heard(m, &v.items[i]) && (least < 0 || width < least))
             least = width;
     }
     return least;
 }
 
 static bool
-best_common(const struct hint_merge *m,
-            const struct numa_hints *const *resources,
-            unsigned count,
+best_common(const struct hint_merge *m, const struct numa_hints *const *resources, unsigned count,
             uint64_t *ret_nodes)
 {
     struct sets common = {0};
@@ -292,8 +276,7 @@ best_common(const struct hint_merge *m,
             continue;
         rank = rank_of_width(nodes, wanted);
         best_rank = rank_of_width(best, wanted);
-        if (best == 0 || rank < best_rank
-            || (rank == best_rank && is_fitter(m, nodes, best)))
+        if (best == 0 || rank < best_rank || (rank == best_rank && is_fitter(m, nodes, best)))
             best = nodes;
     }
     free(common.slots);
@@ -302,10 +285,8 @@ best_common(const struct hint_merge *m,
 }
 
 bool
-numa_hint_merge(const struct hint_merge *m,
-                const struct numa_hints *const *resources,
-                unsigned count,
-                struct numa_hint *ret_best)
+numa_hint_merge(const struct hint_merge *m, const struct numa_hints *const *resources,
+                unsigned count, struct numa_hint *ret_best)
 {
     struct numa_hint best = {0};
 

@@ -48,7 +48,5 @@ void numa_hints_fini(struct numa_hints *h);
 void numa_hints_add(struct numa_hints *h, uint64_t nodes, bool is_preferred);
 
 /* True: the pod is admitted with the resulting hint. */
-bool numa_hint_merge(const struct hint_merge *m,
-                     const struct numa_hints *const *resources,
-                     unsigned count,
-                     struct numa_hint *ret_best);
+bool numa_hint_merge(const struct hint_merge *m, const struct numa_hints *const *resources,
+                     unsigned count, struct numa_hint *ret_best);

@@ -42,8 +42,7 @@ size_of_base64(const struct json *value)
 
     if (n < 4)
         return 0;
-    return n / 4 * 3 - (value->text[n - 1] == '=')
-           - (value->text[n - 2] == '=');
+    return n / 4 * 3 - (value->text[n - 1] == '=') - (value->text[n - 2] == '=');
 }
 
 /* Checks the keys and returns the total size of the values. */
@@ -62,11 +61,7 @@ check_keys(struct causes *c, const struct json *map, const char *name)
 
         check_form(c, "", NAME_CONFIG_KEY, m->name, shown);
         if (is_text && json_get(other, m->name) != NULL)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       shown,
-                       "duplicate of key present in binaryData");
+            causes_add(c, CAUSE_INVALID, "", shown, "duplicate of key present in binaryData");
         bytes += is_text ? m->value->count : size_of_base64(m->value);
         causes_leave(c, at);
     }
@@ -81,17 +76,11 @@ check_frozen(struct causes *c, const struct json *map, const struct json *old)
     if (!json_is_true(json_get(old, "immutable")))
         return;
     if (!json_is_true(json_get(map, "immutable")))
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "immutable",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "immutable", NULL,
                    "field is immutable when `immutable` is set");
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (!json_equals(json_get(map, names[i]), json_get(old, names[i])))
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       names[i],
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, names[i], NULL,
                        "field is immutable when `immutable` is set");
 }
 
@@ -104,12 +93,8 @@ validate(struct causes *c, const struct json *map, const struct json *old)
     bytes = check_keys(c, map, "data");
     bytes += check_keys(c, map, "binaryData");
     if (bytes > DATA_BYTES_MAX)
-        causes_add(c,
-                   CAUSE_TOO_LONG,
-                   "[]", /* upstream's empty path */
-                   NULL,
-                   "may not be more than %u bytes",
-                   DATA_BYTES_MAX);
+        causes_add(c, CAUSE_TOO_LONG, "[]", /* upstream's empty path */
+                   NULL, "may not be more than %u bytes", DATA_BYTES_MAX);
     if (old != NULL)
         check_frozen(c, map, old);
 }
@@ -119,9 +104,8 @@ add_data(struct table_row *row)
 {
     const struct json *tree = object_tree(row->object, row->arena);
 
-    table_cell_int(row,
-                   (int64_t)json_count(json_get(tree, "data"))
-                       + json_count(json_get(tree, "binaryData")));
+    table_cell_int(row, (int64_t)json_count(json_get(tree, "data"))
+                            + json_count(json_get(tree, "binaryData")));
 }
 
 static const struct table_column columns[] = {

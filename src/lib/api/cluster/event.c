@@ -76,14 +76,13 @@ event_of(const struct object *object)
 }
 
 /* Defines select_NAME(), which returns one member of the event as text. */
-#define SELECT(name, member)                                      \
-    static const char *select_##name(const struct object *object, \
-                                     char buffer[64])             \
-    {                                                             \
-        const char *text = event_of(object)->member;              \
-                                                                  \
-        (void)buffer;                                             \
-        return text != NULL ? text : "";                          \
+#define SELECT(name, member)                                                       \
+    static const char *select_##name(const struct object *object, char buffer[64]) \
+    {                                                                              \
+        const char *text = event_of(object)->member;                               \
+                                                                                   \
+        (void)buffer;                                                              \
+        return text != NULL ? text : "";                                           \
     }
 SELECT(kind, involved.kind)
 SELECT(namespace, involved.namespace)
@@ -134,18 +133,11 @@ prepare(struct arena *arena, struct json *event, const struct json *old)
 #define NOTE_LENGTH_MAX 1024
 
 static void
-check_length(struct causes *c,
-             const struct json *event,
-             const char *name,
-             unsigned most)
+check_length(struct causes *c, const struct json *event, const char *name, unsigned most)
 {
     if (strlen(check_text(event, name)) > most)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_string(c->arena, ""),
-                   "can have at most %u characters",
-                   most);
+        causes_add(c, CAUSE_INVALID, name, json_string(c->arena, ""),
+                   "can have at most %u characters", most);
 }
 
 static void
@@ -177,21 +169,14 @@ event_check(struct causes *c, const struct json *event, const char *controller)
     const char *told = check_text(event, "reportingComponent");
 
     if (!is_in_its_namespace(event))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "involvedObject.namespace",
-                   json_string(c->arena,
-                               check_text(json_get(event, "involvedObject"),
-                                          "namespace")),
-                   "does not match event.namespace");
+        causes_add(
+            c, CAUSE_INVALID, "involvedObject.namespace",
+            json_string(c->arena, check_text(json_get(event, "involvedObject"), "namespace")),
+            "does not match event.namespace");
     if (check_is_set(event, "eventTime")) {
         if (*told == '\0')
             causes_add(c, CAUSE_REQUIRED, controller, NULL, "%s", "");
-        check_form(c,
-                   controller,
-                   NAME_QUALIFIED,
-                   told,
-                   json_string(c->arena, told));
+        check_form(c, controller, NAME_QUALIFIED, told, json_string(c->arena, told));
         check_word(c, event, "reportingInstance");
         check_word(c, event, "action");
         check_word(c, event, "reason");
@@ -218,15 +203,12 @@ struct event_summary {
 };
 
 static void
-add_series(struct event_summary *s,
-           const struct object *object,
-           struct arena *arena)
+add_series(struct event_summary *s, const struct object *object, struct arena *arena)
 {
     const struct json *tree, *series;
     const char *last, *text = object_text(object, arena);
 
-    if (strstr(text, "\"series\":") == NULL
-        && strstr(text, "\"reportingInstance\":") == NULL)
+    if (strstr(text, "\"series\":") == NULL && strstr(text, "\"reportingInstance\":") == NULL)
         return;
     tree = object_tree(object, arena);
     s->instance = json_get_text(tree, "reportingInstance");
@@ -246,8 +228,7 @@ summarize(struct table_row *row)
     const struct event *event = event_of(row->object);
     struct event_summary *s = arena_alloc(row->arena, sizeof(*s));
 
-    s->first_us =
-        event->first_at_us != 0 ? event->first_at_us : event->event_at_us;
+    s->first_us = event->first_at_us != 0 ? event->first_at_us : event->event_at_us;
     s->last_us = event->last_at_us != 0 ? event->last_at_us : s->first_us;
     s->count = event->count != 0 ? event->count : 1;
     add_series(s, row->object, row->arena);
@@ -294,15 +275,13 @@ static void
 add_object(struct table_row *row)
 {
     const struct object_reference *about = &event_of(row->object)->involved;
-    char *kind =
-        arena_strdup(row->arena, about->kind != NULL ? about->kind : "");
+    char *kind = arena_strdup(row->arena, about->kind != NULL ? about->kind : "");
 
     for (char *c = kind; *c != '\0'; c++)
         *c = (char)tolower((unsigned char)*c);
-    table_cell(row,
-               about->name == NULL || about->name[0] == '\0'
-                   ? kind
-                   : arena_printf(row->arena, "%s/%s", kind, about->name));
+    table_cell(row, about->name == NULL || about->name[0] == '\0'
+                        ? kind
+                        : arena_printf(row->arena, "%s/%s", kind, about->name));
 }
 
 static void
@@ -322,17 +301,13 @@ add_source(struct table_row *row)
 {
     const struct event *event = event_of(row->object);
     const struct event_summary *s = row->summary;
-    const char *component = is_said(event->component)
-                                ? event->component
-                                : event->reporting_component;
+    const char *component =
+        is_said(event->component) ? event->component : event->reporting_component;
     const char *host = is_said(event->host) ? event->host : s->instance;
 
-    table_cell(row,
-               !is_said(host) ? component
-                              : arena_printf(row->arena,
-                                             "%s, %s",
-                                             component != NULL ? component : "",
-                                             host));
+    table_cell(row, !is_said(host) ? component
+                                   : arena_printf(row->arena, "%s, %s",
+                                                  component != NULL ? component : "", host));
 }
 
 static void
@@ -399,8 +374,7 @@ const struct kind event_kind = {
     .plural = "events",
     .singular = "event",
     .short_names = (const char *const[]){"ev", NULL},
-    .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE
-             | KIND_TRANSIENT,
+    .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE | KIND_TRANSIENT,
     .record = &event_record,
     .prepare = prepare,
     .validate = validate,

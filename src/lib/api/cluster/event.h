@@ -46,5 +46,4 @@ const struct event *event_of(const struct object *object);
  */
 struct causes;
 struct json;
-void
-event_check(struct causes *c, const struct json *event, const char *controller);
+void event_check(struct causes *c, const struct json *event, const char *controller);

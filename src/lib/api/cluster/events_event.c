@@ -94,18 +94,13 @@ name_here(const char *in_core)
 }
 
 static struct json *
-convert(struct arena *arena,
-        const struct json *from,
-        const char *api_version,
+convert(struct arena *arena, const struct json *from, const char *api_version,
         const char *(*rename)(const char *name))
 {
     struct json *to = json_object(arena);
 
     for (uint32_t i = 0; i < from->count; i++)
-        json_set(arena,
-                 to,
-                 rename(from->members[i].name),
-                 from->members[i].value);
+        json_set(arena, to, rename(from->members[i].name), from->members[i].value);
     json_set_string(arena, to, "apiVersion", api_version);
     return to;
 }
@@ -133,14 +128,9 @@ check_unset(struct causes *c, const struct json *event, const char *name)
 {
     const struct json *v = json_get(event, name);
 
-    if (v != NULL && v->type != JSON_NULL
-        && !(json_is(v, JSON_OBJECT) && v->count == 0)
+    if (v != NULL && v->type != JSON_NULL && !(json_is(v, JSON_OBJECT) && v->count == 0)
         && json_get_int(event, name, 1) != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_string(c->arena, ""),
-                   "needs to be unset");
+        causes_add(c, CAUSE_INVALID, name, json_string(c->arena, ""), "needs to be unset");
 }
 
 static void
@@ -151,18 +141,10 @@ check_series(struct causes *c, const struct json *event)
     if (!json_is(series, JSON_OBJECT))
         return;
     if (json_get_int(series, "count", 0) < 2)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "series.count",
-                   json_string(c->arena, ""),
+        causes_add(c, CAUSE_INVALID, "series.count", json_string(c->arena, ""),
                    "should be at least 2");
     if (!check_is_set(series, "lastObservedTime"))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "series.lastObservedTime",
-                   NULL,
-                   "%s",
-                   "");
+        causes_add(c, CAUSE_REQUIRED, "series.lastObservedTime", NULL, "%s", "");
 }
 
 static void
@@ -173,11 +155,7 @@ check_new(struct causes *c, const struct json *event)
     check_series(c, event);
     check_present(c, event, "eventTime", "");
     if (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "type",
-                   json_string(c->arena, ""),
-                   "has invalid value: %s",
+        causes_add(c, CAUSE_INVALID, "type", json_string(c->arena, ""), "has invalid value: %s",
                    type);
     check_unset(c, event, "firstTimestamp");
     check_unset(c, event, "lastTimestamp");
@@ -187,13 +165,9 @@ check_new(struct causes *c, const struct json *event)
 
 /* Checks that the member has not changed; the message uses upstream's name. */
 static void
-check_kept(struct causes *c,
-           const struct json *event,
-           const struct json *old,
-           const char *name)
+check_kept(struct causes *c, const struct json *event, const struct json *old, const char *name)
 {
-    const char *shown =
-        strcmp(name, "reportingComponent") == 0 ? "reportingController" : name;
+    const char *shown = strcmp(name, "reportingComponent") == 0 ? "reportingController" : name;
     struct json *is = json_object(c->arena), *was = json_object(c->arena);
 
     if (json_get(event, name) != NULL)
@@ -204,23 +178,12 @@ check_kept(struct causes *c,
 }
 
 static void
-check_changes(struct causes *c,
-              const struct json *event,
-              const struct json *old)
+check_changes(struct causes *c, const struct json *event, const struct json *old)
 {
     static const char *const kept[] = {
-        "involvedObject",
-        "reason",
-        "message",
-        "source",
-        "firstTimestamp",
-        "lastTimestamp",
-        "count",
-        "type",
-        "eventTime",
-        "action",
-        "related",
-        "reportingComponent",
+        "involvedObject",    "reason",        "message", "source",
+        "firstTimestamp",    "lastTimestamp", "count",   "type",
+        "eventTime",         "action",        "related", "reportingComponent",
         "reportingInstance",
     };
     const struct json *series = json_get(event, "series");
@@ -260,8 +223,7 @@ const struct kind events_event_kind = {
     .plural = "events",
     .singular = "event",
     .short_names = (const char *const[]){"ev", NULL},
-    .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE
-             | KIND_TRANSIENT,
+    .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_CREATE_ON_UPDATE | KIND_TRANSIENT,
     .record = &events_event_record,
     .prepare = prepare,
     .validate = validate,

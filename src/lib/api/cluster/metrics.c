@@ -109,19 +109,10 @@ metrics_format_window(int64_t ms, char out[METRICS_WINDOW_SIZE])
     int n = 0;
 
     if (ms >= 3600000)
-        n += snprintf(out + n,
-                      METRICS_WINDOW_SIZE - (size_t)n,
-                      "%" PRId64 "h",
-                      ms / 3600000);
+        n += snprintf(out + n, METRICS_WINDOW_SIZE - (size_t)n, "%" PRId64 "h", ms / 3600000);
     if (ms >= 60000)
-        n += snprintf(out + n,
-                      METRICS_WINDOW_SIZE - (size_t)n,
-                      "%" PRId64 "m",
-                      ms / 60000 % 60);
-    snprintf(out + n,
-             METRICS_WINDOW_SIZE - (size_t)n,
-             "%gs",
-             (double)rest / 1000.0);
+        n += snprintf(out + n, METRICS_WINDOW_SIZE - (size_t)n, "%" PRId64 "m", ms / 60000 % 60);
+    snprintf(out + n, METRICS_WINDOW_SIZE - (size_t)n, "%gs", (double)rest / 1000.0);
 }
 
 /* A pod has one process here, so its first container has all of its usage. */
@@ -134,8 +125,7 @@ usage_of(const struct object *object)
     if (object->kind == &node_metrics_kind)
         return &node_metrics_of(object)->usage;
     pod = pod_metrics_of(object);
-    return pod->containers.count > 0 ? &pod->containers.items[0].usage
-                                     : &nothing;
+    return pod->containers.count > 0 ? &pod->containers.items[0].usage : &nothing;
 }
 
 static void
@@ -153,10 +143,8 @@ add_memory(struct table_row *row)
 static void
 add_window(struct table_row *row)
 {
-    table_cell(row,
-               row->object->kind == &node_metrics_kind
-                   ? node_metrics_of(row->object)->window
-                   : pod_metrics_of(row->object)->window);
+    table_cell(row, row->object->kind == &node_metrics_kind ? node_metrics_of(row->object)->window
+                                                            : pod_metrics_of(row->object)->window);
 }
 
 /* The columns of upstream's metrics-server. */

@@ -91,10 +91,8 @@ set_defaults(struct arena *arena, struct json *namespace)
     if (*check_text(status, "phase") == '\0')
         json_set_string(arena, status, "phase", "Active");
     if (name != NULL && *name != '\0')
-        json_set_string(arena,
-                        json_make_object(arena, meta, "labels"),
-                        "kubernetes.io/metadata.name",
-                        name);
+        json_set_string(arena, json_make_object(arena, meta, "labels"),
+                        "kubernetes.io/metadata.name", name);
 }
 
 static bool
@@ -146,24 +144,17 @@ validate(struct causes *c, const struct json *namespace, const struct json *old)
 }
 
 static void
-validate_status(struct causes *c,
-                const struct json *namespace,
-                const struct json *old)
+validate_status(struct causes *c, const struct json *namespace, const struct json *old)
 {
     const struct json *status = json_get(namespace, "status");
-    bool goes =
-        check_is_set(json_get(namespace, "metadata"), "deletionTimestamp");
+    bool goes = check_is_set(json_get(namespace, "metadata"), "deletionTimestamp");
     const char *phase = goes ? "Terminating" : "Active";
 
     meta_check(c, &namespace_kind, NAME_DNS_LABEL, namespace, old);
     if (strcmp(check_text(status, "phase"), phase) != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "status.Phase",
+        causes_add(c, CAUSE_INVALID, "status.Phase",
                    json_string(c->arena, check_text(status, "phase")),
-                   "may only be '%s' if `deletionTimestamp` is %sempty",
-                   phase,
-                   goes ? "" : "not ");
+                   "may only be '%s' if `deletionTimestamp` is %sempty", phase, goes ? "" : "not ");
 }
 
 static void

@@ -212,23 +212,16 @@ OPAQUE_RECORD(self_subject_review,
 /* clang-format on */
 
 static void
-validate_access(struct causes *c,
-                const struct json *object,
-                const struct json *old)
+validate_access(struct causes *c, const struct json *object, const struct json *old)
 {
     const struct json *spec = json_get(object, "spec");
-    bool of_resource =
-        json_is(json_get(spec, "resourceAttributes"), JSON_OBJECT);
-    bool of_path =
-        json_is(json_get(spec, "nonResourceAttributes"), JSON_OBJECT);
+    bool of_resource = json_is(json_get(spec, "resourceAttributes"), JSON_OBJECT);
+    bool of_path = json_is(json_get(spec, "nonResourceAttributes"), JSON_OBJECT);
 
     (void)old;
     if (of_resource != of_path)
         return;
-    causes_add(c,
-               CAUSE_INVALID,
-               of_path ? "spec.nonResourceAttributes"
-                       : "spec.resourceAttributes",
+    causes_add(c, CAUSE_INVALID, of_path ? "spec.nonResourceAttributes" : "spec.resourceAttributes",
                NULL,
                of_path ? "cannot be specified in combination with "
                          "resourceAttributes"

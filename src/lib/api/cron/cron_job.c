@@ -114,9 +114,9 @@ cron_job_time_of_name_s(const char *name, const char *job_name)
     size_t length = strlen(name);
     const char *digits = job_name + length + 1;
 
-    if (strncmp(job_name, name, length) != 0 || job_name[length] != '-'
-        || digits[0] == '0' || strspn(digits, "0123456789") != strlen(digits)
-        || strlen(digits) < 1 || strlen(digits) > 12)
+    if (strncmp(job_name, name, length) != 0 || job_name[length] != '-' || digits[0] == '0'
+        || strspn(digits, "0123456789") != strlen(digits) || strlen(digits) < 1
+        || strlen(digits) > 12)
         return 0;
     return strtoll(digits, NULL, 10) * 60;
 }
@@ -124,10 +124,7 @@ cron_job_time_of_name_s(const char *name, const char *job_name)
 /* --- from a request to the store ------------------------------------------ */
 
 static void
-default_to(struct arena *arena,
-           struct json *spec,
-           const char *name,
-           struct json *value)
+default_to(struct arena *arena, struct json *spec, const char *name, struct json *value)
 {
     if (!check_is_set(spec, name))
         json_set(arena, spec, name, value);
@@ -159,24 +156,16 @@ prepare(struct arena *arena, struct json *object, const struct json *old)
     struct json *status = json_get(old, "status");
 
     meta_prepare(arena, object, old);
-    pod_spec_drop_disabled(arena,
-                           json_get_path(object, POD_PATH),
-                           json_get_path(old, POD_PATH));
-    json_set(arena,
-             object,
-             "status",
-             status != NULL ? status : json_object(arena));
+    pod_spec_drop_disabled(arena, json_get_path(object, POD_PATH), json_get_path(old, POD_PATH));
+    json_set(arena, object, "status", status != NULL ? status : json_object(arena));
 }
 
 static void
-check_schedule(struct causes *c,
-               const struct json *spec,
-               const struct json *old)
+check_schedule(struct causes *c, const struct json *spec, const struct json *old)
 {
     const char *text = check_text(spec, "schedule");
     const struct json *shown = json_get(spec, "schedule");
-    bool may_say_zone =
-        old != NULL && strstr(check_text(old, "schedule"), "TZ") != NULL;
+    bool may_say_zone = old != NULL && strstr(check_text(old, "schedule"), "TZ") != NULL;
     struct cron_schedule schedule;
     struct error err = {0};
 
@@ -189,47 +178,31 @@ check_schedule(struct causes *c,
     if (strstr(text, "TZ") == NULL)
         return;
     if (!may_say_zone)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "schedule",
-                   shown,
+        causes_add(c, CAUSE_INVALID, "schedule", shown,
                    "cannot use TZ or CRON_TZ in schedule, use timeZone field "
                    "instead");
     else if (json_get(spec, "timeZone") != NULL)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "schedule",
-                   shown,
+        causes_add(c, CAUSE_INVALID, "schedule", shown,
                    "cannot use both timeZone field and TZ or CRON_TZ in "
                    "schedule");
 }
 
 static void
-check_time_zone(struct causes *c,
-                const struct json *spec,
-                const struct json *old)
+check_time_zone(struct causes *c, const struct json *spec, const struct json *old)
 {
     const struct json *shown = json_get(spec, "timeZone");
     const char *name = json_text(shown);
     CLEANUP(time_zone_freep) struct time_zone *zone = NULL;
     struct error err = {0};
 
-    if (name == NULL
-        || (old != NULL && json_equals(shown, json_get(old, "timeZone"))))
+    if (name == NULL || (old != NULL && json_equals(shown, json_get(old, "timeZone"))))
         return;
     if (*name == '\0') {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "timeZone",
-                   shown,
-                   "timeZone must be nil or non-empty string");
+        causes_add(c, CAUSE_INVALID, "timeZone", shown, "timeZone must be nil or non-empty string");
         return;
     }
     if (strcasecmp(name, "Local") == 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "timeZone",
-                   shown,
+        causes_add(c, CAUSE_INVALID, "timeZone", shown,
                    "timeZone must be an explicit time zone as defined in "
                    "https://www.iana.org/time-zones");
     else if (time_zone_open(name, &zone, &err) < 0)
@@ -244,16 +217,10 @@ check_template(struct causes *c, const struct json *spec)
 
     job_template_spec_check(c, job);
     if (json_get(job, "selector") != NULL)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "selector",
-                   json_get(job, "selector"),
+        causes_add(c, CAUSE_INVALID, "selector", json_get(job, "selector"),
                    "`selector` will be auto-generated");
     if (json_is_true(json_get(job, "manualSelector")))
-        causes_add(c,
-                   CAUSE_NOT_SUPPORTED,
-                   "manualSelector",
-                   json_get(job, "manualSelector"),
+        causes_add(c, CAUSE_NOT_SUPPORTED, "manualSelector", json_get(job, "manualSelector"),
                    "supported values: \"nil\", \"false\"");
     causes_leave(c, at);
 }
@@ -271,28 +238,18 @@ validate(struct causes *c, const struct json *object, const struct json *old)
     check_schedule(c, spec, old_spec);
     check_not_negative(c, spec, "startingDeadlineSeconds");
     check_time_zone(c, spec, old_spec);
-    check_given_one_of(c,
-                       spec,
-                       "concurrencyPolicy",
-                       CHECK_VALUES("Allow", "Forbid", "Replace"));
+    check_given_one_of(c, spec, "concurrencyPolicy", CHECK_VALUES("Allow", "Forbid", "Replace"));
     check_template(c, spec);
     check_not_negative(c, spec, "successfulJobsHistoryLimit");
     check_not_negative(c, spec, "failedJobsHistoryLimit");
     causes_leave(c, at);
-    if (old == NULL && json_text(name) != NULL
-        && strlen(name->text) > NAME_MAX_LENGTH)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "metadata.name",
-                   name,
-                   "must be no more than %d characters",
+    if (old == NULL && json_text(name) != NULL && strlen(name->text) > NAME_MAX_LENGTH)
+        causes_add(c, CAUSE_INVALID, "metadata.name", name, "must be no more than %d characters",
                    NAME_MAX_LENGTH);
 }
 
 static void
-validate_status(struct causes *c,
-                const struct json *object,
-                const struct json *old)
+validate_status(struct causes *c, const struct json *object, const struct json *old)
 {
     meta_check(c, &cron_job_kind, NAME_DNS_SUBDOMAIN, object, old);
 }
@@ -305,15 +262,12 @@ warn(struct causes *c, const struct json *object, const struct json *old)
     unsigned at;
 
     if (old == NULL && why != NULL)
-        causes_warn(c,
-                    "metadata.name",
+        causes_warn(c, "metadata.name",
                     "this is used in Pod names and hostnames, which can "
                     "result in surprising behavior; a DNS label is "
                     "recommended: [%s]",
                     why);
-    if (old != NULL
-        && json_equals(json_get_path(object, POD_PATH),
-                       json_get_path(old, POD_PATH)))
+    if (old != NULL && json_equals(json_get_path(object, POD_PATH), json_get_path(old, POD_PATH)))
         return;
     at = causes_enter(c, "spec.jobTemplate.spec.template");
     pod_warn(c, json_get_path(object, "spec.jobTemplate.spec.template"));
@@ -369,18 +323,14 @@ add_last_schedule(struct table_row *row)
 static void
 add_each(struct table_row *row, bool wants_image)
 {
-    const struct pod_spec *spec =
-        cron_job_of(row->object)->spec.job_template.spec.template_.spec;
+    const struct pod_spec *spec = cron_job_of(row->object)->spec.job_template.spec.template_.spec;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     for (unsigned i = 0; spec != NULL && i < spec->containers.count; i++) {
-        const char *value = wants_image ? spec->containers.items[i].image
-                                        : spec->containers.items[i].name;
+        const char *value =
+            wants_image ? spec->containers.items[i].image : spec->containers.items[i].name;
 
-        strbuf_printf(&text,
-                      "%s%s",
-                      i > 0 ? "," : "",
-                      value != NULL ? value : "");
+        strbuf_printf(&text, "%s%s", i > 0 ? "," : "", value != NULL ? value : "");
     }
     table_cell(row, text.text);
 }
@@ -456,8 +406,8 @@ const struct kind cron_job_kind = {
     .singular = "cronjob",
     .short_names = (const char *const[]){"cj", NULL},
     .categories = (const char *const[]){"all", NULL},
-    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
-             | KIND_GENERATION | KIND_SPEC_DEFAULTS,
+    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION
+             | KIND_SPEC_DEFAULTS,
     .record = &cron_job_record,
     .set_defaults = set_defaults,
     .prepare = prepare,

@@ -48,6 +48,5 @@ const struct cron_job *cron_job_of(const struct object *object);
  * such a name, 0 for any other name.
  */
 #define CRON_JOB_NAME_SIZE 320
-void
-cron_job_name_job(const char *name, int64_t at_s, char out[CRON_JOB_NAME_SIZE]);
+void cron_job_name_job(const char *name, int64_t at_s, char out[CRON_JOB_NAME_SIZE]);
 int64_t cron_job_time_of_name_s(const char *name, const char *job_name);

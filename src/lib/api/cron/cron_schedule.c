@@ -24,27 +24,12 @@ struct cron_field {
     const char *const *names; /* names of the values from `least` on; or NULL */
 };
 
-static const char *const month_names[] = {"jan",
-                                          "feb",
-                                          "mar",
-                                          "apr",
-                                          "may",
-                                          "jun",
-                                          "jul",
-                                          "aug",
-                                          "sep",
-                                          "oct",
-                                          "nov",
-                                          "dec"};
-static const char *const weekday_names[] =
-    {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
+static const char *const month_names[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                          "jul", "aug", "sep", "oct", "nov", "dec"};
+static const char *const weekday_names[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
 
 static const struct cron_field fields[] = {
-    {0, 59, NULL},
-    {0, 23, NULL},
-    {1, 31, NULL},
-    {1, 12, month_names},
-    {0, 6, weekday_names},
+    {0, 59, NULL}, {0, 23, NULL}, {1, 31, NULL}, {1, 12, month_names}, {0, 6, weekday_names},
 };
 
 /* ---- Parsing ---- */
@@ -52,12 +37,10 @@ static const struct cron_field fields[] = {
 static int
 refuse_number(const char *text, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "failed to parse int from %s: strconv.Atoi: parsing "
                      "\"%s\": invalid syntax",
-                     text,
-                     text);
+                     text, text);
 }
 
 static int
@@ -71,23 +54,16 @@ read_number(const char *text, int64_t *ret, struct error *err)
     for (; *p != '\0'; p++)
         value = value * 10 + (*p - '0');
     if (text[0] == '-' && value > 0)
-        return error_set(err,
-                         -EINVAL,
-                         "negative number (-%lld) not allowed: %s",
-                         (long long)value,
+        return error_set(err, -EINVAL, "negative number (-%lld) not allowed: %s", (long long)value,
                          text);
     *ret = value;
     return 0;
 }
 
 static int
-read_value(const struct cron_field *field,
-           const char *text,
-           int64_t *ret,
-           struct error *err)
+read_value(const struct cron_field *field, const char *text, int64_t *ret, struct error *err)
 {
-    for (unsigned i = field->least; field->names != NULL && i <= field->most;
-         i++)
+    for (unsigned i = field->least; field->names != NULL && i <= field->most; i++)
         if (strcasecmp(text, field->names[i - field->least]) == 0) {
             *ret = i;
             return 0;
@@ -124,10 +100,7 @@ is_any(const char *text)
 
 /* Parses "5", "1-5" or "mon-fri", each with an optional "/2"; or "*" or "?". */
 static int
-read_range(const struct cron_field *field,
-           const char *text,
-           uint64_t *bits,
-           bool *is_all,
+read_range(const struct cron_field *field, const char *text, uint64_t *bits, bool *is_all,
            struct error *err)
 {
     char copy[PART_SIZE];
@@ -166,32 +139,18 @@ read_range(const struct cron_field *field,
             to = field->most;
     }
     if (from < field->least)
-        return error_set(err,
-                         -EINVAL,
-                         "beginning of range (%lld) below minimum (%u): %s",
-                         (long long)from,
-                         field->least,
-                         text);
+        return error_set(err, -EINVAL, "beginning of range (%lld) below minimum (%u): %s",
+                         (long long)from, field->least, text);
     if (to > field->most)
-        return error_set(err,
-                         -EINVAL,
-                         "end of range (%lld) above maximum (%u): %s",
-                         (long long)to,
-                         field->most,
-                         text);
+        return error_set(err, -EINVAL, "end of range (%lld) above maximum (%u): %s", (long long)to,
+                         field->most, text);
     if (from > to)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "beginning of range (%lld) beyond end of range "
                          "(%lld): %s",
-                         (long long)from,
-                         (long long)to,
-                         text);
+                         (long long)from, (long long)to, text);
     if (step == 0)
-        return error_set(err,
-                         -EINVAL,
-                         "step of range should be a positive number: %s",
-                         text);
+        return error_set(err, -EINVAL, "step of range should be a positive number: %s", text);
     for (int64_t i = from; i <= to; i += step)
         *bits |= UINT64_C(1) << i;
     *is_all = *is_all || (any && step == 1);
@@ -199,16 +158,12 @@ read_range(const struct cron_field *field,
 }
 
 static int
-read_field(const struct cron_field *field,
-           char *text,
-           uint64_t *bits,
-           bool *is_all,
+read_field(const struct cron_field *field, char *text, uint64_t *bits, bool *is_all,
            struct error *err)
 {
     char *rest = NULL;
 
-    for (char *part = strtok_r(text, ",", &rest); part != NULL;
-         part = strtok_r(NULL, ",", &rest)) {
+    for (char *part = strtok_r(text, ",", &rest); part != NULL; part = strtok_r(NULL, ",", &rest)) {
         int r = read_range(field, part, bits, is_all, err);
 
         if (r < 0)
@@ -220,11 +175,7 @@ read_field(const struct cron_field *field,
 static int
 read_fields(char *text, struct cron_schedule *s, struct error *err)
 {
-    uint64_t *const bits[] = {&s->minutes,
-                              &s->hours,
-                              &s->days,
-                              &s->months,
-                              &s->weekdays};
+    uint64_t *const bits[] = {&s->minutes, &s->hours, &s->days, &s->months, &s->weekdays};
     bool is_all[ARRAY_SIZE(fields)] = {false};
     char *words[ARRAY_SIZE(fields)];
     char *rest = NULL;
@@ -239,10 +190,7 @@ read_fields(char *text, struct cron_schedule *s, struct error *err)
         count++;
     }
     if (count != ARRAY_SIZE(fields))
-        return error_set(err,
-                         -EINVAL,
-                         "expected exactly 5 fields, found %u: [%s]",
-                         count,
+        return error_set(err, -EINVAL, "expected exactly 5 fields, found %u: [%s]", count,
                          shown.length > 0 ? shown.text : "");
     for (unsigned i = 0; i < ARRAY_SIZE(fields); i++) {
         int r = read_field(&fields[i], words[i], bits[i], &is_all[i], err);
@@ -263,12 +211,7 @@ read_duration(const char *p, int64_t *ret_s)
         const char *name;
         double seconds;
     } units[] = {
-        {"ns", 1e-9},
-        {"us", 1e-6},
-        {"ms", 1e-3},
-        {"s", 1},
-        {"m", 60},
-        {"h", 3600},
+        {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600},
     };
     double total = 0;
 
@@ -288,8 +231,7 @@ read_duration(const char *p, int64_t *ret_s)
         for (size_t i = 0; i < ARRAY_SIZE(units) && !found; i++) {
             size_t n = strlen(units[i].name);
 
-            if (strncmp(p, units[i].name, n) == 0
-                && !isalpha((unsigned char)p[n])) {
+            if (strncmp(p, units[i].name, n) == 0 && !isalpha((unsigned char)p[n])) {
                 total += value * units[i].seconds;
                 p += n;
                 found = true;
@@ -308,12 +250,8 @@ read_macro(const char *text, struct cron_schedule *s, struct error *err)
     static const struct {
         const char *name, *fields;
     } macros[] = {
-        {"@yearly", "0 0 1 1 *"},
-        {"@annually", "0 0 1 1 *"},
-        {"@monthly", "0 0 1 * *"},
-        {"@weekly", "0 0 * * 0"},
-        {"@daily", "0 0 * * *"},
-        {"@midnight", "0 0 * * *"},
+        {"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"},
+        {"@weekly", "0 0 * * 0"}, {"@daily", "0 0 * * *"},    {"@midnight", "0 0 * * *"},
         {"@hourly", "0 * * * *"},
     };
     static const char every[] = "@every ";
@@ -328,19 +266,15 @@ read_macro(const char *text, struct cron_schedule *s, struct error *err)
     if (strncmp(text, every, sizeof(every) - 1) != 0)
         return error_set(err, -EINVAL, "unrecognized descriptor: %s", text);
     if (!read_duration(text + sizeof(every) - 1, &s->every_s))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "failed to parse duration %s: time: invalid duration "
                          "\"%s\"",
-                         text,
-                         text + sizeof(every) - 1);
+                         text, text + sizeof(every) - 1);
     return 0;
 }
 
 int
-cron_schedule_parse(const char *text,
-                    struct cron_schedule *ret_schedule,
-                    struct error *err)
+cron_schedule_parse(const char *text, struct cron_schedule *ret_schedule, struct error *err)
 {
     CLEANUP_FREE char *copy = NULL;
 
@@ -373,15 +307,13 @@ is_day(const struct cron_schedule *s, int64_t number, struct calendar_day day)
     bool by_day = has(s->days, day.day);
     bool by_weekday = has(s->weekdays, calendar_weekday(number));
 
-    return s->is_any_day || s->is_any_weekday ? by_day && by_weekday
-                                              : by_day || by_weekday;
+    return s->is_any_day || s->is_any_weekday ? by_day && by_weekday : by_day || by_weekday;
 }
 
 bool
 cron_schedule_can_come(const struct cron_schedule *s)
 {
-    static const uint8_t longest[] =
-        {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    static const uint8_t longest[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
     if (s->every_s > 0)
         return true;
@@ -392,8 +324,7 @@ cron_schedule_can_come(const struct cron_schedule *s)
     if (s->weekdays == 0 && (s->is_any_day || s->is_any_weekday))
         return false;
     for (unsigned month = 1; month <= ARRAY_SIZE(longest); month++)
-        if (has(s->months, month)
-            && (s->days & ((UINT64_C(2) << longest[month - 1]) - 2)) != 0)
+        if (has(s->months, month) && (s->days & ((UINT64_C(2) << longest[month - 1]) - 2)) != 0)
             return true;
     return false;
 }
@@ -416,9 +347,7 @@ floor_to(int64_t value, int64_t unit)
 }
 
 int64_t
-cron_schedule_next_s(const struct cron_schedule *s,
-                     const struct time_zone *zone,
-                     int64_t after_s)
+cron_schedule_next_s(const struct cron_schedule *s, const struct time_zone *zone, int64_t after_s)
 {
     int64_t at_s = floor_to(after_s, 60) + 60;
     int64_t until_s = after_s + YEARS * 366 * DAY_S;
@@ -446,11 +375,8 @@ cron_schedule_next_s(const struct cron_schedule *s,
 }
 
 static unsigned
-count_times(const struct cron_schedule *s,
-            const struct time_zone *zone,
-            int64_t after_s,
-            int64_t until_s,
-            unsigned most)
+count_times(const struct cron_schedule *s, const struct time_zone *zone, int64_t after_s,
+            int64_t until_s, unsigned most)
 {
     unsigned count = 0;
 
@@ -464,12 +390,8 @@ count_times(const struct cron_schedule *s,
 }
 
 int64_t
-cron_schedule_last_s(const struct cron_schedule *s,
-                     const struct time_zone *zone,
-                     int64_t after_s,
-                     int64_t until_s,
-                     unsigned most,
-                     unsigned *ret_count)
+cron_schedule_last_s(const struct cron_schedule *s, const struct time_zone *zone, int64_t after_s,
+                     int64_t until_s, unsigned most, unsigned *ret_count)
 {
     int64_t span_s = 60, from_s, at_s, last_s = 0;
 
@@ -486,8 +408,7 @@ cron_schedule_last_s(const struct cron_schedule *s,
         from_s = until_s - span_s > after_s ? until_s - span_s : after_s;
         at_s = cron_schedule_next_s(s, zone, from_s);
     } while ((at_s == 0 || at_s > until_s) && from_s > after_s);
-    for (; at_s != 0 && at_s <= until_s;
-         at_s = cron_schedule_next_s(s, zone, at_s))
+    for (; at_s != 0 && at_s <= until_s; at_s = cron_schedule_next_s(s, zone, at_s))
         last_s = at_s;
     return last_s;
 }

@@ -24,9 +24,7 @@ struct cron_schedule {
 };
 
 /* -EINVAL with upstream's error text. */
-int cron_schedule_parse(const char *text,
-                        struct cron_schedule *ret_schedule,
-                        struct error *err);
+int cron_schedule_parse(const char *text, struct cron_schedule *ret_schedule, struct error *err);
 
 /* Whether the schedule matches any time of any year; the 30th of February never
  * comes.
@@ -36,17 +34,12 @@ bool cron_schedule_can_come(const struct cron_schedule *schedule);
 /* The first time after after_s, in seconds since 1970; 0: none within five
  * years, which means never.
  */
-int64_t cron_schedule_next_s(const struct cron_schedule *schedule,
-                             const struct time_zone *zone,
+int64_t cron_schedule_next_s(const struct cron_schedule *schedule, const struct time_zone *zone,
                              int64_t after_s);
 
 /* The last time after after_s that is not after until_s; 0: none. ret_count is
  * the number of such times, at most `most`. The cost does not grow with the
  * interval.
  */
-int64_t cron_schedule_last_s(const struct cron_schedule *schedule,
-                             const struct time_zone *zone,
-                             int64_t after_s,
-                             int64_t until_s,
-                             unsigned most,
-                             unsigned *ret_count);
+int64_t cron_schedule_last_s(const struct cron_schedule *schedule, const struct time_zone *zone,
+                             int64_t after_s, int64_t until_s, unsigned most, unsigned *ret_count);

@@ -55,22 +55,14 @@ parse_interrupted(const char **text, bool is_form_2, int64_t *ret_interrupted)
 }
 
 static bool
-parse_tries(struct element_chunk *chunk,
-            int64_t first,
-            const char *text,
-            bool is_form_2)
+parse_tries(struct element_chunk *chunk, int64_t first, const char *text, bool is_form_2)
 {
     struct element_tries t;
     int at, n;
 
     while (*text != '\0') {
-        if (sscanf(text,
-                   " %d=%" SCNd64 "/%" SCNd64 "/%" SCNd64 "%n",
-                   &at,
-                   &t.attempt,
-                   &t.failures,
-                   &t.ignored,
-                   &n)
+        if (sscanf(text, " %d=%" SCNd64 "/%" SCNd64 "/%" SCNd64 "%n", &at, &t.attempt, &t.failures,
+                   &t.ignored, &n)
                 != 4
             || at < 0 || at >= ELEMENTS_A_CHUNK)
             return false;
@@ -84,9 +76,7 @@ parse_tries(struct element_chunk *chunk,
 }
 
 bool
-element_chunk_parse(struct element_chunk *chunk,
-                    int64_t first,
-                    const char *text)
+element_chunk_parse(struct element_chunk *chunk, int64_t first, const char *text)
 {
     const bool is_form_2 = strncmp(text, FORM_2, strlen(FORM_2)) == 0;
 
@@ -109,24 +99,19 @@ tells_interrupted(const struct element_chunk *chunk)
 }
 
 void
-element_chunk_format(const struct element_chunk *chunk,
-                     int64_t first,
-                     struct strbuf *out)
+element_chunk_format(const struct element_chunk *chunk, int64_t first, struct strbuf *out)
 {
     char digits[DIGITS];
 
     for (size_t i = 0; i < DIGITS; i++)
-        digits[i] = "0123456789abcdef"[(chunk->states[2 * i] & 3)
-                                       | (chunk->states[2 * i + 1] & 3) << 2];
+        digits[i] =
+            "0123456789abcdef"[(chunk->states[2 * i] & 3) | (chunk->states[2 * i + 1] & 3) << 2];
     strbuf_add_text(out, tells_interrupted(chunk) ? FORM_2 : FORM);
     strbuf_add(out, digits, DIGITS);
     for (size_t i = 0; i < chunk->n_tries; i++) {
-        strbuf_printf(out,
-                      " %" PRId64 "=%" PRId64 "/%" PRId64 "/%" PRId64,
-                      chunk->tries[i].index - first,
-                      chunk->tries[i].attempt,
-                      chunk->tries[i].failures,
-                      chunk->tries[i].ignored);
+        strbuf_printf(out, " %" PRId64 "=%" PRId64 "/%" PRId64 "/%" PRId64,
+                      chunk->tries[i].index - first, chunk->tries[i].attempt,
+                      chunk->tries[i].failures, chunk->tries[i].ignored);
         if (chunk->tries[i].interrupted > 0)
             strbuf_printf(out, "/%" PRId64, chunk->tries[i].interrupted);
     }
@@ -156,27 +141,22 @@ element_chunk_tries(const struct element_chunk *chunk, int64_t index)
 {
     size_t at = find(chunk, index);
 
-    return at < chunk->n_tries && chunk->tries[at].index == index
-               ? &chunk->tries[at]
-               : NULL;
+    return at < chunk->n_tries && chunk->tries[at].index == index ? &chunk->tries[at] : NULL;
 }
 
 static void
 take_out(struct element_chunk *chunk, size_t at)
 {
-    memmove(&chunk->tries[at],
-            &chunk->tries[at + 1],
+    memmove(&chunk->tries[at], &chunk->tries[at + 1],
             (chunk->n_tries - at - 1) * sizeof(*chunk->tries));
     chunk->n_tries--;
 }
 
 void
-element_chunk_set_tries(struct element_chunk *chunk,
-                        const struct element_tries *tries)
+element_chunk_set_tries(struct element_chunk *chunk, const struct element_tries *tries)
 {
     size_t at = find(chunk, tries->index);
-    bool is_there =
-        at < chunk->n_tries && chunk->tries[at].index == tries->index;
+    bool is_there = at < chunk->n_tries && chunk->tries[at].index == tries->index;
 
     if (tries->attempt == 0 && tries->failures == 0 && tries->ignored == 0) {
         if (is_there)
@@ -186,12 +166,9 @@ element_chunk_set_tries(struct element_chunk *chunk,
     if (!is_there) {
         if (chunk->n_tries == chunk->room) {
             chunk->room = chunk->room > 0 ? 2 * chunk->room : 4;
-            chunk->tries = xrealloc_array(chunk->tries,
-                                          chunk->room,
-                                          sizeof(*chunk->tries));
+            chunk->tries = xrealloc_array(chunk->tries, chunk->room, sizeof(*chunk->tries));
         }
-        memmove(&chunk->tries[at + 1],
-                &chunk->tries[at],
+        memmove(&chunk->tries[at + 1], &chunk->tries[at],
                 (chunk->n_tries - at) * sizeof(*chunk->tries));
         chunk->n_tries++;
     }

@@ -54,17 +54,11 @@ void element_chunk_fini(struct element_chunk *chunk);
 /* Text. `first` is the index of the chunk's first element. False: the text is
  * malformed or of a later version; the chunk is then empty.
  */
-bool element_chunk_parse(struct element_chunk *chunk,
-                         int64_t first,
-                         const char *text);
-void element_chunk_format(const struct element_chunk *chunk,
-                          int64_t first,
-                          struct strbuf *out);
+bool element_chunk_parse(struct element_chunk *chunk, int64_t first, const char *text);
+void element_chunk_format(const struct element_chunk *chunk, int64_t first, struct strbuf *out);
 
 /* Tries of an index. NULL: there are none. Setting attempt, failures and
  * ignored to 0 removes the entry.
  */
-const struct element_tries *
-element_chunk_tries(const struct element_chunk *chunk, int64_t index);
-void element_chunk_set_tries(struct element_chunk *chunk,
-                             const struct element_tries *tries);
+const struct element_tries *element_chunk_tries(const struct element_chunk *chunk, int64_t index);
+void element_chunk_set_tries(struct element_chunk *chunk, const struct element_tries *tries);

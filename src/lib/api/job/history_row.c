@@ -141,9 +141,7 @@ is_device(const char *name)
 }
 
 static void
-take_amounts(struct history_row *row,
-             struct arena *arena,
-             const struct pod_spec *spec,
+take_amounts(struct history_row *row, struct arena *arena, const struct pod_spec *spec,
              const struct allocation *allocation)
 {
     struct pod_sums sums = {0};
@@ -154,18 +152,14 @@ take_amounts(struct history_row *row,
     row->memory_bytes = pod_sum_value(pod_sums_find(&sums, "memory"));
     for (uint32_t i = 0; i < sums.count; i++)
         if (is_device(sums.items[i].name) && pod_sum_value(&sums.items[i]) > 0)
-            strbuf_printf(&devices,
-                          "%s%s=%" PRId64,
-                          devices.length > 0 ? "," : "",
-                          sums.items[i].name,
-                          pod_sum_value(&sums.items[i]));
+            strbuf_printf(&devices, "%s%s=%" PRId64, devices.length > 0 ? "," : "",
+                          sums.items[i].name, pod_sum_value(&sums.items[i]));
     pod_sums_fini(&sums);
     if (devices.length > 0)
         row->devices = arena_strdup(arena, devices.text);
     if (allocation != NULL) {
         const int64_t held =
-            1000
-            * (count_cpus(allocation->cpus) + count_cpus(allocation->withheld));
+            1000 * (count_cpus(allocation->cpus) + count_cpus(allocation->withheld));
 
         if (held > row->cpu_milli)
             row->cpu_milli = held;
@@ -242,9 +236,7 @@ state_of_reason(enum job_reason reason)
 
 /* The state of a pod that was deleted. */
 static enum job_state
-state_of_deleted(const struct pod *pod,
-                 const struct job *job,
-                 enum job_reason *reason)
+state_of_deleted(const struct pod *pod, const struct job *job, enum job_reason *reason)
 {
     if (is_cancelled(job)) {
         *reason = JOB_REASON_CANCELLED;
@@ -256,8 +248,7 @@ state_of_deleted(const struct pod *pod,
     }
     if (job != NULL && job->meta.deleted_at_us == 0) {
         if (job_is_held_on_request(job)) {
-            *reason = job_is_held_by_operator(job) ? JOB_REASON_HELD_ADMIN
-                                                   : JOB_REASON_HELD_USER;
+            *reason = job_is_held_by_operator(job) ? JOB_REASON_HELD_ADMIN : JOB_REASON_HELD_USER;
             return JOB_STATE_REQUEUED;
         }
         if (is_requeued(pod, job))
@@ -280,8 +271,7 @@ has_own_end(const struct pod *pod)
 {
     const int64_t *grace_s = pod->meta.deletion_grace_s;
     const int64_t asked_us =
-        pod->meta.deleted_at_us
-        - (grace_s != NULL ? *grace_s : 0) * INT64_C(1000000);
+        pod->meta.deleted_at_us - (grace_s != NULL ? *grace_s : 0) * INT64_C(1000000);
     struct container_state state = {0};
 
     return pod_main_state(pod, &state) && state.terminated && state.signal == 0
@@ -291,9 +281,7 @@ has_own_end(const struct pod *pod)
 
 /* The user who deleted the pod or its Job. */
 static const char *
-find_deleter(const struct pod *pod,
-             const struct job *job,
-             const char *deleted_by)
+find_deleter(const struct pod *pod, const struct job *job, const char *deleted_by)
 {
     const char *by = annotation(&pod->meta, ANNOTATION_DELETED_BY);
 
@@ -315,40 +303,30 @@ find_preemptor(const char *words, struct arena *arena)
 {
     long long job;
 
-    return sscanf(words, JOB_REASON_BY_JOB "%lld", &job) == 1
-               ? arena_printf(arena, "job %lld", job)
-               : NULL;
+    return sscanf(words, JOB_REASON_BY_JOB "%lld", &job) == 1 ? arena_printf(arena, "job %lld", job)
+                                                              : NULL;
 }
 
 /* The user or the cause that ended the job; NULL: it ended by itself. */
 static const char *
-find_ender(enum job_state state,
-           enum job_reason reason,
-           const struct pod *pod,
-           const struct job *job,
-           const char *deleted_by,
-           const char *words,
-           struct arena *arena)
+find_ender(enum job_state state, enum job_reason reason, const struct pod *pod,
+           const struct job *job, const char *deleted_by, const char *words, struct arena *arena)
 {
     switch (state) {
     case JOB_STATE_CANCELLED:
         if (is_cancelled(job))
             return find_canceller(job);
-        return reason == JOB_REASON_CANCELLED
-                   ? FAIL_FAST
-                   : find_deleter(pod, job, deleted_by);
+        return reason == JOB_REASON_CANCELLED ? FAIL_FAST : find_deleter(pod, job, deleted_by);
     case JOB_STATE_REQUEUED:
         if (job_is_held_on_request(job))
             return annotation(&job->meta, ANNOTATION_HOLD);
         return annotation(&job->meta, ANNOTATION_REQUEUED_BY);
     case JOB_STATE_PREEMPTED:
-        return reason == JOB_REASON_PREEMPTED
-                   ? find_preemptor(words, arena)
-                   : find_deleter(pod, job, deleted_by);
+        return reason == JOB_REASON_PREEMPTED ? find_preemptor(words, arena)
+                                              : find_deleter(pod, job, deleted_by);
     case JOB_STATE_NODE_FAILED:
-        return pod->spec.node_name != NULL
-                   ? arena_printf(arena, "node %s", pod->spec.node_name)
-                   : NULL;
+        return pod->spec.node_name != NULL ? arena_printf(arena, "node %s", pod->spec.node_name)
+                                           : NULL;
     case JOB_STATE_TIMED_OUT:
         return "time limit";
     case JOB_STATE_OUT_OF_MEMORY:
@@ -361,12 +339,8 @@ find_ender(enum job_state state,
 }
 
 static void
-take_end(struct history_row *row,
-         struct arena *arena,
-         const struct pod *pod,
-         const struct job *job,
-         const char *deleted_by,
-         int64_t now_us)
+take_end(struct history_row *row, struct arena *arena, const struct pod *pod, const struct job *job,
+         const char *deleted_by, int64_t now_us)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     const struct job_reason_facts facts = {
@@ -386,8 +360,7 @@ take_end(struct history_row *row,
     if (pod_is_finished(pod))
         reason = job_reason_find(&facts, &words);
     state = state_of_reason(reason);
-    if (state == JOB_STATE_NONE
-        && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod))
+    if (state == JOB_STATE_NONE && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod))
         && !has_own_end(pod))
         state = state_of_deleted(pod, job, &reason);
     if (state == JOB_STATE_NONE)
@@ -397,8 +370,7 @@ take_end(struct history_row *row,
         row->reason = job_reason_name(reason);
     if (words.length > 0)
         row->message = arena_printf(arena, "%.*s", WORDS_MOST, words.text);
-    row->ended_by =
-        find_ender(state, reason, pod, job, deleted_by, words.text, arena);
+    row->ended_by = find_ender(state, reason, pod, job, deleted_by, words.text, arena);
 }
 
 /* The time of the last known event of the run. */
@@ -417,10 +389,7 @@ find_end(const struct pod *pod, const struct container_state *s, int64_t now_us)
 }
 
 static void
-take_run(struct history_row *row,
-         struct arena *arena,
-         const struct pod *pod,
-         int64_t now_us)
+take_run(struct history_row *row, struct arena *arena, const struct pod *pod, int64_t now_us)
 {
     const struct pod_usage *usage = pod->status.usage;
     struct container_state s = {0};
@@ -434,8 +403,7 @@ take_run(struct history_row *row,
         row->signal = s.signal;
     }
     if (usage != NULL) {
-        row->cpu_time_us =
-            keep_number(arena, usage->user_cpu_us + usage->system_cpu_us);
+        row->cpu_time_us = keep_number(arena, usage->user_cpu_us + usage->system_cpu_us);
         row->peak_memory_bytes = keep_number(arena, usage->peak_memory_bytes);
         row->read_bytes = usage->read_bytes;
         row->written_bytes = usage->written_bytes;
@@ -455,12 +423,8 @@ take_job(struct history_row *row, const struct job *job)
 }
 
 void
-history_row_of_pod(struct history_row *row,
-                   struct arena *arena,
-                   const struct object *object,
-                   const struct object *job_object,
-                   const char *deleted_by,
-                   int64_t now_us)
+history_row_of_pod(struct history_row *row, struct arena *arena, const struct object *object,
+                   const struct object *job_object, const char *deleted_by, int64_t now_us)
 {
     const struct pod *pod = pod_of(object);
     const struct job *job = job_object != NULL ? job_of(job_object) : NULL;
@@ -505,9 +469,7 @@ history_row_of_pod(struct history_row *row,
  * that did run is not theirs.
  */
 static enum job_reason
-find_reason_of_unstarted(const struct job *job,
-                         enum job_reason reason,
-                         struct strbuf *words)
+find_reason_of_unstarted(const struct job *job, enum job_reason reason, struct strbuf *words)
 {
     if (reason == JOB_REASON_CANCELLED || reason == JOB_REASON_DEADLINE
         || reason == JOB_REASON_DEPENDENCY_NEVER)
@@ -519,9 +481,7 @@ find_reason_of_unstarted(const struct job *job,
 }
 
 void
-history_row_of_job(struct history_row *row,
-                   struct arena *arena,
-                   const struct object *object,
+history_row_of_job(struct history_row *row, struct arena *arena, const struct object *object,
                    int64_t now_us)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
@@ -575,8 +535,7 @@ history_row_of_job(struct history_row *row,
 bool
 history_row_is_due(const struct pod *pod, const struct job *job)
 {
-    const bool is_placed =
-        pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
+    const bool is_placed = pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
 
     /* One row covers all tasks of an array that never started. */
     if (is_placed || (job != NULL && job_is_array(job)))

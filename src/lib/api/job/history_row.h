@@ -67,17 +67,11 @@ extern const struct record history_row_record;
  * has no Job, or if the Job is gone; deleted_by then says who deleted it (NULL:
  * unknown). Texts are in the arena or borrowed from the objects.
  */
-void history_row_of_pod(struct history_row *row,
-                        struct arena *arena,
-                        const struct object *pod,
-                        const struct object *job,
-                        const char *deleted_by,
-                        int64_t now_us);
+void history_row_of_pod(struct history_row *row, struct arena *arena, const struct object *pod,
+                        const struct object *job, const char *deleted_by, int64_t now_us);
 
 /* The row of a Job that ended without ever having a pod. */
-void history_row_of_job(struct history_row *row,
-                        struct arena *arena,
-                        const struct object *job,
+void history_row_of_job(struct history_row *row, struct arena *arena, const struct object *job,
                         int64_t now_us);
 
 /* Whether a pod that is removed before it ended counts as an attempt: it had a

@@ -375,12 +375,9 @@ select_state(const struct object *object, char buffer[64])
 }
 
 static const struct selectable_field selectable[] = {
-    {"spec.partition", select_partition},
-    {"spec.user", select_user},
-    {"status.finished", select_finished},
-    {"status.id", select_id},
-    {"status.state", select_state},
-    {"status.successful", select_successful},
+    {"spec.partition", select_partition}, {"spec.user", select_user},
+    {"status.finished", select_finished}, {"status.id", select_id},
+    {"status.state", select_state},       {"status.successful", select_successful},
 };
 
 static const char *
@@ -396,12 +393,9 @@ id_value(const struct object *object, char buffer[64])
 static const char *
 submission_key(const struct object *object, char buffer[64])
 {
-    const char *key =
-        string_map_find(&object->meta->annotations, ANNOTATION_SUBMISSION);
-    const char *submitter =
-        string_map_find(&object->meta->annotations, ANNOTATION_SUBMITTER);
-    const struct security_context *context =
-        job_of(object)->spec.template_.spec->security_context;
+    const char *key = string_map_find(&object->meta->annotations, ANNOTATION_SUBMISSION);
+    const char *submitter = string_map_find(&object->meta->annotations, ANNOTATION_SUBMITTER);
+    const struct security_context *context = job_of(object)->spec.template_.spec->security_context;
 
     if (key != NULL && submitter != NULL) {
         snprintf(buffer, 64, "%.12s/%s", submitter, key);
@@ -428,8 +422,7 @@ job_recency(const char *of, int64_t hour, char buffer[64])
 static int64_t
 hour_of(const struct job *job)
 {
-    return job_is_finished(job) ? job_ended_at_us(job) / JOB_HOUR_US
-                                : JOB_HOUR_ACTIVE;
+    return job_is_finished(job) ? job_ended_at_us(job) / JOB_HOUR_US : JOB_HOUR_ACTIVE;
 }
 
 static const char *
@@ -446,23 +439,20 @@ last_node_value(const struct object *object, char buffer[64])
     const struct job *job = job_of(object);
     const struct job_run *run = job->status.last_run;
 
-    return run != NULL && run->node_name != NULL
-               ? job_recency(run->node_name, hour_of(job), buffer)
-               : NULL;
+    return run != NULL && run->node_name != NULL ? job_recency(run->node_name, hour_of(job), buffer)
+                                                 : NULL;
 }
 
 static const char *
 active_partition(const struct object *object, char buffer[64])
 {
-    return job_is_finished(job_of(object)) ? NULL
-                                           : select_partition(object, buffer);
+    return job_is_finished(job_of(object)) ? NULL : select_partition(object, buffer);
 }
 
 static const char *
 active_state(const struct object *object, char buffer[64])
 {
-    return job_is_finished(job_of(object)) ? NULL
-                                           : select_state(object, buffer);
+    return job_is_finished(job_of(object)) ? NULL : select_state(object, buffer);
 }
 
 static const struct kind_index indexes[] = {
@@ -531,8 +521,8 @@ const struct kind job_kind = {
     .plural = "jobs",
     .singular = "job",
     .categories = (const char *const[]){"all", NULL},
-    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
-             | KIND_GENERATION | KIND_SPEC_DEFAULTS,
+    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION
+             | KIND_SPEC_DEFAULTS,
     .record = &job_record,
     .set_defaults = job_set_defaults,
     .prepare = job_prepare,

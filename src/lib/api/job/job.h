@@ -106,11 +106,11 @@ struct job_spec {
     const struct label_selector *selector;
     struct pod_template template_;
     const struct job_blob *script;
-    const struct job_blob *environment; /* NAME=value, each ended by a NUL */
-    int64_t begin_at_us;                /* 0: at once */
-    int64_t deadline_us;                /* the job must have ended; 0: none */
-    bool requeue;                       /* start again when its node is lost */
-    const struct job_array *array;      /* NULL: not an array */
+    const struct job_blob *environment;          /* NAME=value, each ended by a NUL */
+    int64_t begin_at_us;                         /* 0: at once */
+    int64_t deadline_us;                         /* the job must have ended; 0: none */
+    bool requeue;                                /* start again when its node is lost */
+    const struct job_array *array;               /* NULL: not an array */
     const struct job_dependencies *dependencies; /* or NULL */
 };
 
@@ -177,8 +177,8 @@ struct job_status {
     const struct job_run *last_run;
     const char *state; /* NULL: not written yet; job_find_state */
     const char *cancelled_by;
-    const struct pod_cause *cause;        /* why there are no pods; or NULL */
-    const struct job_array_status *array; /* NULL: not an array */
+    const struct pod_cause *cause;                    /* why there are no pods; or NULL */
+    const struct job_array_status *array;             /* NULL: not an array */
     const struct job_dependency_status *dependencies; /* or NULL */
 };
 
@@ -265,5 +265,4 @@ int64_t job_ended_at_us(const struct job *job);
 int job_exit_code(const struct job *job);
 
 /* The condition of that type if its status is True, otherwise NULL. */
-const struct job_condition *job_find_condition(const struct job *job,
-                                               const char *type);
+const struct job_condition *job_find_condition(const struct job *job, const char *type);

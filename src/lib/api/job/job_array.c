@@ -39,20 +39,14 @@ job_array_is_asked(const struct json *spec)
 }
 
 static bool
-read_list(struct arena *arena,
-          const struct json *array,
-          const char *name,
-          struct task_list *ret_list,
-          struct error *err)
+read_list(struct arena *arena, const struct json *array, const char *name,
+          struct task_list *ret_list, struct error *err)
 {
     const char *text = check_text(array, name);
 
     *ret_list = (struct task_list){0};
     if (strlen(text) > JOB_ARRAY_TEXT_MAX) {
-        error_set(err,
-                  -E2BIG,
-                  "a list of task ids can have at most %d bytes",
-                  JOB_ARRAY_TEXT_MAX);
+        error_set(err, -E2BIG, "a list of task ids can have at most %d bytes", JOB_ARRAY_TEXT_MAX);
         return false;
     }
     return task_list_parse(arena, text, ret_list, err) == 0;
@@ -64,9 +58,7 @@ count_tasks(struct arena *arena, const struct json *spec)
     struct task_list tasks;
     struct error err = {0};
 
-    return read_list(arena, json_get(spec, "array"), "tasks", &tasks, &err)
-               ? tasks.total
-               : 0;
+    return read_list(arena, json_get(spec, "array"), "tasks", &tasks, &err) ? tasks.total : 0;
 }
 
 int64_t
@@ -85,8 +77,7 @@ job_array_last_task(struct arena *arena, const struct json *spec)
     struct task_list tasks;
     struct error err = {0};
 
-    if (!read_list(arena, json_get(spec, "array"), "tasks", &tasks, &err)
-        || tasks.total == 0)
+    if (!read_list(arena, json_get(spec, "array"), "tasks", &tasks, &err) || tasks.total == 0)
         return -1;
     return task_list_at(&tasks, tasks.total - 1);
 }
@@ -100,8 +91,7 @@ shorten(struct arena *arena, struct json *array, const char *name)
     struct task_list list;
     struct error err = {0};
 
-    if (!check_is_set(array, name)
-        || !read_list(arena, array, name, &list, &err))
+    if (!check_is_set(array, name) || !read_list(arena, array, name, &list, &err))
         return;
     task_list_format(&list, &text);
     if (text.length == 0)
@@ -137,57 +127,34 @@ job_array_set_defaults(struct arena *arena, struct json *spec)
 /* ---- Rules ---- */
 
 static void
-check_list(struct causes *c,
-           const struct json *array,
-           const char *name,
+check_list(struct causes *c, const struct json *array, const char *name,
            const struct task_list *tasks)
 {
     struct error err = {0};
     struct task_list list, strange;
 
     if (!read_list(c->arena, array, name, &list, &err)) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(array, name),
-                   "%s",
-                   err.text);
+        causes_add(c, CAUSE_INVALID, name, json_get(array, name), "%s", err.text);
         return;
     }
     if (tasks == NULL)
         return;
     if (task_sets_subtract(c->arena, &list, tasks, &strange, &err) < 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(array, name),
-                   "%s",
-                   err.text);
+        causes_add(c, CAUSE_INVALID, name, json_get(array, name), "%s", err.text);
     else if (strange.total > 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(array, name),
-                   "%" PRId64 " is not one of the array's tasks",
-                   task_list_at(&strange, 0));
+        causes_add(c, CAUSE_INVALID, name, json_get(array, name),
+                   "%" PRId64 " is not one of the array's tasks", task_list_at(&strange, 0));
 }
 
 static void
-check_derived(struct causes *c,
-              const struct json *spec,
-              const char *name,
-              int64_t wanted,
+check_derived(struct causes *c, const struct json *spec, const char *name, int64_t wanted,
               const char *from)
 {
     if (json_get_int(spec, name, -1) != wanted)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(spec, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(spec, name),
                    "must be %" PRId64 ", as implied by spec.array.%s; leave "
                    "it out",
-                   wanted,
-                   from);
+                   wanted, from);
 }
 
 void
@@ -200,17 +167,9 @@ job_array_check(struct causes *c, const struct json *spec)
     bool is_right = read_list(c->arena, array, "tasks", &tasks, &err);
 
     if (!is_right)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "tasks",
-                   json_get(array, "tasks"),
-                   "%s",
-                   err.text);
+        causes_add(c, CAUSE_INVALID, "tasks", json_get(array, "tasks"), "%s", err.text);
     else if (tasks.total == 0) {
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "tasks",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "tasks", NULL,
                    "the numbers of the elements, as \"0-99\", \"1-1000:7\" or "
                    "\"3,5,9-12\"");
         is_right = false;
@@ -220,32 +179,21 @@ job_array_check(struct causes *c, const struct json *spec)
     check_list(c, array, "cancelled", is_right ? &tasks : NULL);
     causes_leave(c, at);
     if (check_is_set(spec, "successPolicy"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "successPolicy",
-                   json_get(spec, "successPolicy"),
+        causes_add(c, CAUSE_INVALID, "successPolicy", json_get(spec, "successPolicy"),
                    "is not allowed for a job array; use spec.array.failFast "
                    "to end one early, or leave spec.array out");
     if (!is_right)
         return;
     check_derived(c, spec, "completions", tasks.total, "tasks");
-    check_derived(c,
-                  spec,
-                  "parallelism",
-                  job_array_parallelism(c->arena, spec),
+    check_derived(c, spec, "parallelism", job_array_parallelism(c->arena, spec),
                   check_is_set(array, "throttle") ? "throttle" : "tasks");
     if (strcmp(check_text(spec, "completionMode"), "Indexed") != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "completionMode",
-                   json_get(spec, "completionMode"),
+        causes_add(c, CAUSE_INVALID, "completionMode", json_get(spec, "completionMode"),
                    "must be \"Indexed\" for a job array; leave it out");
 }
 
 static void
-check_cancelled_kept(struct causes *c,
-                     const struct json *array,
-                     const struct json *was)
+check_cancelled_kept(struct causes *c, const struct json *array, const struct json *was)
 {
     struct task_list now, before, lost;
     struct error err = {0};
@@ -253,30 +201,21 @@ check_cancelled_kept(struct causes *c,
     if (!read_list(c->arena, array, "cancelled", &now, &err)
         || !read_list(c->arena, was, "cancelled", &before, &err))
         return;
-    if (task_sets_subtract(c->arena, &before, &now, &lost, &err) == 0
-        && lost.total > 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "cancelled",
-                   json_get(array, "cancelled"),
+    if (task_sets_subtract(c->arena, &before, &now, &lost, &err) == 0 && lost.total > 0)
+        causes_add(c, CAUSE_INVALID, "cancelled", json_get(array, "cancelled"),
                    "task %" PRId64 " was cancelled, and cannot be restored",
                    task_list_at(&lost, 0));
 }
 
 void
-job_array_check_change(struct causes *c,
-                       const struct json *spec,
-                       const struct json *old)
+job_array_check_change(struct causes *c, const struct json *spec, const struct json *old)
 {
     const struct json *array = json_get(spec, "array");
     const struct json *was = json_get(old, "array");
     unsigned at;
 
     if ((array != NULL) != (was != NULL)) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "array",
-                   array,
+        causes_add(c, CAUSE_INVALID, "array", array,
                    "a Job is made a job array when it is created, and cannot "
                    "change that");
         return;

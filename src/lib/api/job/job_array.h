@@ -45,9 +45,7 @@ void job_array_set_defaults(struct arena *arena, struct json *spec);
  * not that had an array.
  */
 void job_array_check(struct causes *c, const struct json *spec);
-void job_array_check_change(struct causes *c,
-                            const struct json *spec,
-                            const struct json *old);
+void job_array_check_change(struct causes *c, const struct json *spec, const struct json *old);
 
 /* The parallelism that follows from throttle and tasks; 0 for a malformed list.
  */

@@ -16,17 +16,11 @@ add_padded(int64_t number, const char *digits, struct strbuf *out)
 
     for (; *digits >= '0' && *digits <= '9' && width < MAX_WIDTH; digits++)
         width = width * 10 + (*digits - '0');
-    strbuf_printf(out,
-                  "%0*" PRId64,
-                  (int)(width < MAX_WIDTH ? width : MAX_WIDTH),
-                  number);
+    strbuf_printf(out, "%0*" PRId64, (int)(width < MAX_WIDTH ? width : MAX_WIDTH), number);
 }
 
 const char *
-job_array_path(struct arena *arena,
-               const char *pattern,
-               int64_t job,
-               int64_t task)
+job_array_path(struct arena *arena, const char *pattern, int64_t job, int64_t task)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 

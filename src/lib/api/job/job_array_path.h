@@ -13,7 +13,4 @@
 
 struct arena;
 
-const char *job_array_path(struct arena *arena,
-                           const char *pattern,
-                           int64_t job,
-                           int64_t task);
+const char *job_array_path(struct arena *arena, const char *pattern, int64_t job, int64_t task);

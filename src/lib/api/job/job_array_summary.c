@@ -18,8 +18,7 @@
 static int64_t
 task_of(const struct object *pod)
 {
-    const char *text =
-        string_map_find(&pod->meta->annotations, ANNOTATION_ARRAY_TASK);
+    const char *text = string_map_find(&pod->meta->annotations, ANNOTATION_ARRAY_TASK);
     char *end;
     long long id;
 
@@ -37,9 +36,7 @@ has_node(const struct pod *pod)
 
 /* Collects all pods in `running`; finish removes those that wait. */
 void
-job_array_summary_add(struct job_array_summary *s,
-                      struct arena *arena,
-                      const struct object *pod)
+job_array_summary_add(struct job_array_summary *s, struct arena *arena, const struct object *pod)
 {
     const int64_t id = task_of(pod);
 
@@ -47,16 +44,14 @@ job_array_summary_add(struct job_array_summary *s,
         return;
     if (s->n_running == s->capacity) {
         const size_t capacity = s->capacity > 0 ? 2 * s->capacity : 64;
-        struct job_array_task *tasks =
-            arena_new_array(arena, struct job_array_task, capacity);
+        struct job_array_task *tasks = arena_new_array(arena, struct job_array_task, capacity);
 
         if (s->n_running > 0)
             memcpy(tasks, s->running, s->n_running * sizeof(*tasks));
         s->running = tasks;
         s->capacity = capacity;
     }
-    s->running[s->n_running++] =
-        (struct job_array_task){.id = id, .pod = pod_of(pod)};
+    s->running[s->n_running++] = (struct job_array_task){.id = id, .pod = pod_of(pod)};
 }
 
 static int
@@ -72,15 +67,13 @@ compare(const void *a, const void *b)
 static struct task_list
 list_of(struct arena *arena, const int64_t *ids, size_t count)
 {
-    struct task_range *ranges =
-        arena_new_array(arena, struct task_range, count + 1);
+    struct task_range *ranges = arena_new_array(arena, struct task_range, count + 1);
     struct task_list list = {0};
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++)
         if (n == 0 || ids[i] > ranges[n - 1].last)
-            ranges[n++] =
-                (struct task_range){.first = ids[i], .last = ids[i], .step = 1};
+            ranges[n++] = (struct task_range){.first = ids[i], .last = ids[i], .step = 1};
     if (task_list_of_ranges(arena, ranges, n, &list, NULL) < 0)
         return (struct task_list){0};
     return list;
@@ -109,8 +102,7 @@ parse(struct arena *arena, const char *text)
 static bool
 is_cut(const char *text)
 {
-    return text != NULL
-           && (strlen(text) > MOST_TEXT || strstr(text, ",...") != NULL);
+    return text != NULL && (strlen(text) > MOST_TEXT || strstr(text, ",...") != NULL);
 }
 
 /* The union of both lists, or the first list if the union is too fragmented. */
@@ -123,9 +115,7 @@ both(struct arena *arena, const struct task_list *a, const struct task_list *b)
 }
 
 static struct task_list
-without(struct arena *arena,
-        const struct task_list *a,
-        const struct task_list *b)
+without(struct arena *arena, const struct task_list *a, const struct task_list *b)
 {
     struct task_list rest;
 
@@ -147,9 +137,7 @@ name_waiting(const struct job *job)
  * tasks do not wait.
  */
 static struct task_list
-find_waiting(struct arena *arena,
-             const struct job *job,
-             const struct task_list *placed,
+find_waiting(struct arena *arena, const struct job *job, const struct task_list *placed,
              const struct task_list *unplaced)
 {
     const struct task_list cancelled = parse(arena, job->spec.array->cancelled);
@@ -161,9 +149,7 @@ find_waiting(struct arena *arena,
 }
 
 void
-job_array_summary_finish(struct job_array_summary *s,
-                         struct arena *arena,
-                         const struct job *job)
+job_array_summary_finish(struct job_array_summary *s, struct arena *arena, const struct job *job)
 {
     const struct task_list held = parse(arena, job->spec.array->held);
     int64_t *placed = arena_new_array(arena, int64_t, s->n_running + 1);
@@ -191,16 +177,12 @@ job_array_summary_finish(struct job_array_summary *s,
     waiting = list_of(arena, unplaced, n_unplaced);
     s->waiting = find_waiting(arena, job, &all, &waiting);
     s->is_waiting_cut = is_cut(name_waiting(job));
-    if (held.total > 0
-        && task_sets_intersect(arena, &s->waiting, &held, &s->held, NULL) == 0)
+    if (held.total > 0 && task_sets_intersect(arena, &s->waiting, &held, &s->held, NULL) == 0)
         s->waiting = without(arena, &s->waiting, &held);
 }
 
 static const char *
-format_text(struct arena *arena,
-            int64_t job,
-            const struct task_list *tasks,
-            bool is_cut,
+format_text(struct arena *arena, int64_t job, const struct task_list *tasks, bool is_cut,
             size_t most_bytes)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -216,27 +198,19 @@ format_text(struct arena *arena,
             length--;
         is_cut = true;
     }
-    return arena_printf(arena,
-                        "%" PRId64 "_[%.*s%s]",
-                        job,
-                        (int)length,
-                        length > 0 ? text.text : "",
-                        is_cut ? ",..." : "");
+    return arena_printf(arena, "%" PRId64 "_[%.*s%s]", job, (int)length,
+                        length > 0 ? text.text : "", is_cut ? ",..." : "");
 }
 
 const char *
-job_array_summary_text(struct arena *arena,
-                       int64_t job,
-                       const struct task_list *tasks,
+job_array_summary_text(struct arena *arena, int64_t job, const struct task_list *tasks,
                        size_t most_bytes)
 {
     return format_text(arena, job, tasks, false, most_bytes);
 }
 
 const char *
-job_array_summary_waiting_text(struct arena *arena,
-                               int64_t job,
-                               const struct job_array_summary *s,
+job_array_summary_waiting_text(struct arena *arena, int64_t job, const struct job_array_summary *s,
                                size_t most_bytes)
 {
     return format_text(arena, job, &s->waiting, s->is_waiting_cut, most_bytes);

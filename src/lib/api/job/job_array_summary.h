@@ -35,24 +35,18 @@ struct job_array_summary {
 /* Add pods in any order, then finish. Lists that are too fragmented for one
  * text are empty.
  */
-void job_array_summary_add(struct job_array_summary *summary,
-                           struct arena *arena,
+void job_array_summary_add(struct job_array_summary *summary, struct arena *arena,
                            const struct object *pod);
-void job_array_summary_finish(struct job_array_summary *summary,
-                              struct arena *arena,
+void job_array_summary_finish(struct job_array_summary *summary, struct arena *arena,
                               const struct job *job);
 
 /* "1042_7" or "1042_[3-9]", cut at about most_bytes: "1042_[1,3,5,...]". */
-const char *job_array_summary_text(struct arena *arena,
-                                   int64_t job,
-                                   const struct task_list *tasks,
+const char *job_array_summary_text(struct arena *arena, int64_t job, const struct task_list *tasks,
                                    size_t most_bytes);
 
 /* The same for the waiting tasks: "1042_[1-39:2,...]" if the list is
  * incomplete.
  */
-const char *
-job_array_summary_waiting_text(struct arena *arena,
-                               int64_t job,
-                               const struct job_array_summary *summary,
-                               size_t most_bytes);
+const char *job_array_summary_waiting_text(struct arena *arena, int64_t job,
+                                           const struct job_array_summary *summary,
+                                           size_t most_bytes);

@@ -93,8 +93,7 @@ RECORD(job_dependencies, job_dependencies, "hpc.kiln.v1.JobDependencies",
 enum job_dependency_type
 job_dependency_type_of(const char *word)
 {
-    for (unsigned i = DEPENDENCY_AFTER; word != NULL && i < ARRAY_SIZE(types);
-         i++)
+    for (unsigned i = DEPENDENCY_AFTER; word != NULL && i < ARRAY_SIZE(types); i++)
         if (strcmp(types[i], word) == 0)
             return (enum job_dependency_type)i;
     return DEPENDENCY_NONE;
@@ -122,22 +121,17 @@ static int
 refuse_type(struct dependency_reader *r, const char *word)
 {
     if (strcmp(word, "afterburstbuffer") == 0)
-        return error_set(r->err,
-                         -EOPNOTSUPP,
+        return error_set(r->err, -EOPNOTSUPP,
                          "afterburstbuffer: there are no burst buffers; "
                          "scratch space of a node (--tmp) is deleted with "
                          "its job");
     if (strcmp(word, "expand") == 0)
-        return error_set(r->err,
-                         -EOPNOTSUPP,
-                         "expand: a job cannot change its size");
+        return error_set(r->err, -EOPNOTSUPP, "expand: a job cannot change its size");
     if (*word == '\0')
-        return error_set(r->err,
-                         -EINVAL,
+        return error_set(r->err, -EINVAL,
                          "a dependency is missing next to a separator (, or "
                          "?); write for example afterok:1041");
-    return error_set(r->err,
-                     -EINVAL,
+    return error_set(r->err, -EINVAL,
                      "'%.32s' is not a dependency; use after, afterany, "
                      "afterok, afternotok, aftercorr or singleton, such as "
                      "afterok:1041",
@@ -145,15 +139,12 @@ refuse_type(struct dependency_reader *r, const char *word)
 }
 
 static int
-add(struct dependency_reader *r,
-    enum job_dependency_type type,
-    struct json **ret_one)
+add(struct dependency_reader *r, enum job_dependency_type type, struct json **ret_one)
 {
     struct json *one = json_object(r->arena);
 
     if (json_count(r->list) == JOB_DEPENDENCIES_MOST)
-        return error_set(r->err,
-                         -E2BIG,
+        return error_set(r->err, -E2BIG,
                          "a job can wait for at most %u others; put a job in "
                          "between that waits for more",
                          JOB_DEPENDENCIES_MOST);
@@ -177,44 +168,26 @@ read_number(struct dependency_reader *r, int64_t *ret_number)
 }
 
 static int
-refuse_job(struct dependency_reader *r,
-           enum job_dependency_type type,
-           const char *at)
+refuse_job(struct dependency_reader *r, enum job_dependency_type type, const char *at)
 {
-    return error_set(r->err,
-                     -EINVAL,
-                     "%s: '%.*s' is not a job id, such as %s:1041",
-                     types[type],
-                     (int)(strcspn(at, ":,?") < 32 ? strcspn(at, ":,?") : 32),
-                     at,
-                     types[type]);
+    return error_set(r->err, -EINVAL, "%s: '%.*s' is not a job id, such as %s:1041", types[type],
+                     (int)(strcspn(at, ":,?") < 32 ? strcspn(at, ":,?") : 32), at, types[type]);
 }
 
 /* Parses the delay "+10" that follows the job at `began`. */
 static int
-read_minutes(struct dependency_reader *r,
-             enum job_dependency_type type,
-             const char *began,
+read_minutes(struct dependency_reader *r, enum job_dependency_type type, const char *began,
              int64_t *ret_minutes)
 {
     const int length = (int)(r->at - began);
 
     r->at++;
     if (type != DEPENDENCY_AFTER)
-        return error_set(r->err,
-                         -EINVAL,
-                         "%s: only after takes minutes, such as after:%.*s+10",
-                         types[type],
-                         length,
-                         began);
+        return error_set(r->err, -EINVAL, "%s: only after takes minutes, such as after:%.*s+10",
+                         types[type], length, began);
     if (!read_number(r, ret_minutes) || *ret_minutes > MOST_MINUTES)
-        return error_set(r->err,
-                         -EINVAL,
-                         "after:%.*s+: expected minutes, such as after:%.*s+10",
-                         length,
-                         began,
-                         length,
-                         began);
+        return error_set(r->err, -EINVAL, "after:%.*s+: expected minutes, such as after:%.*s+10",
+                         length, began, length, began);
     return 0;
 }
 
@@ -228,8 +201,7 @@ read_stage(struct dependency_reader *r)
     const size_t digits = strspn(r->at, "0123456789");
     const char *name;
 
-    if (!r->takes_stages || length == 0 || digits >= length
-        || (digits > 0 && r->at[digits] == '_'))
+    if (!r->takes_stages || length == 0 || digits >= length || (digits > 0 && r->at[digits] == '_'))
         return NULL;
     name = arena_strndup(r->arena, r->at, length);
     r->at += length;
@@ -238,9 +210,7 @@ read_stage(struct dependency_reader *r)
 
 /* Parses "_3" or "_[3-9]". */
 static int
-read_tasks(struct dependency_reader *r,
-           enum job_dependency_type type,
-           int64_t job,
+read_tasks(struct dependency_reader *r, enum job_dependency_type type, int64_t job,
            const char **ret_tasks)
 {
     const char *list = r->at + 1;
@@ -253,37 +223,24 @@ read_tasks(struct dependency_reader *r,
         r->at = list + length + (list[length] == ']');
     }
     if (length > JOB_DEPENDENCY_TASKS_MAX)
-        return error_set(r->err,
-                         -E2BIG,
+        return error_set(r->err, -E2BIG,
                          "%s:%" PRId64 "_[]: expected a list of at most %d "
                          "bytes",
-                         types[type],
-                         job,
-                         JOB_DEPENDENCY_TASKS_MAX);
+                         types[type], job, JOB_DEPENDENCY_TASKS_MAX);
     *ret_tasks = arena_strndup(r->arena, list, length);
     if (length == 0 || r->at[-1] == '[' || (list[-1] == '[' && r->at[-1] != ']')
         || job_dependency_tidy_tasks(r->arena, ret_tasks, &err) < 0)
-        return error_set(r->err,
-                         -EINVAL,
+        return error_set(r->err, -EINVAL,
                          "%s:%" PRId64 "_: expected a task id, or a list of "
                          "them in brackets, such as %s:%" PRId64 "_3 or "
                          "%s:%" PRId64 "_[3-9]",
-                         types[type],
-                         job,
-                         types[type],
-                         job,
-                         types[type],
-                         job);
+                         types[type], job, types[type], job, types[type], job);
     if (type == DEPENDENCY_CORR)
-        return error_set(r->err,
-                         -EINVAL,
+        return error_set(r->err, -EINVAL,
                          "aftercorr:%" PRId64 "_%s: aftercorr pairs the tasks "
                          "of two arrays by their numbers and names no task; "
                          "use afterok:%" PRId64 "_%s to wait for these",
-                         job,
-                         *ret_tasks,
-                         job,
-                         *ret_tasks);
+                         job, *ret_tasks, job, *ret_tasks);
     return 0;
 }
 
@@ -333,25 +290,18 @@ read_one(struct dependency_reader *r)
     int result = 0;
 
     /* A stage's name without a type means afterok. */
-    if (type == DEPENDENCY_NONE && r->takes_stages && r->at[length] != ':'
-        && length > 0)
+    if (type == DEPENDENCY_NONE && r->takes_stages && r->at[length] != ':' && length > 0)
         return read_job(r, DEPENDENCY_OK);
     if (type == DEPENDENCY_NONE)
         return refuse_type(r, word);
     r->at += length;
     if (type == DEPENDENCY_SINGLETON)
-        return *r->at != ':'
-                   ? add(r, type, &one)
-                   : error_set(r->err,
-                               -EINVAL,
-                               "singleton takes no job id: it waits for your "
-                               "older jobs with the same name");
+        return *r->at != ':' ? add(r, type, &one)
+                             : error_set(r->err, -EINVAL,
+                                         "singleton takes no job id: it waits for your "
+                                         "older jobs with the same name");
     if (*r->at != ':')
-        return error_set(r->err,
-                         -EINVAL,
-                         "%s: a job id is required, such as %s:1041",
-                         word,
-                         word);
+        return error_set(r->err, -EINVAL, "%s: a job id is required, such as %s:1041", word, word);
     while (result == 0 && *r->at == ':') {
         r->at++;
         result = read_job(r, type);
@@ -365,8 +315,7 @@ read_separator(struct dependency_reader *r)
     const char separator = *r->at;
 
     if (r->separator != 0 && r->separator != separator)
-        return error_set(r->err,
-                         -EINVAL,
+        return error_set(r->err, -EINVAL,
                          "a job waits either for all (,) or for any (?) of "
                          "its dependencies; put a job in between that waits "
                          "for one kind");
@@ -376,10 +325,7 @@ read_separator(struct dependency_reader *r)
 }
 
 static int
-parse(const char *text,
-      bool takes_stages,
-      struct arena *arena,
-      struct json **ret_dependencies,
+parse(const char *text, bool takes_stages, struct arena *arena, struct json **ret_dependencies,
       struct error *err)
 {
     struct dependency_reader r = {
@@ -415,27 +361,21 @@ parse(const char *text,
 }
 
 int
-job_dependency_parse(const char *text,
-                     struct arena *arena,
-                     struct json **ret_dependencies,
+job_dependency_parse(const char *text, struct arena *arena, struct json **ret_dependencies,
                      struct error *err)
 {
     return parse(text, false, arena, ret_dependencies, err);
 }
 
 int
-job_dependency_parse_stages(const char *text,
-                            struct arena *arena,
-                            struct json **ret_dependencies,
+job_dependency_parse_stages(const char *text, struct arena *arena, struct json **ret_dependencies,
                             struct error *err)
 {
     return parse(text, true, arena, ret_dependencies, err);
 }
 
 int
-job_dependency_tidy_tasks(struct arena *arena,
-                          const char **tasks,
-                          struct error *err)
+job_dependency_tidy_tasks(struct arena *arena, const char **tasks, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct task_list list;
@@ -459,10 +399,7 @@ job_dependency_format_job(const struct job_dependency *d, struct strbuf *out)
 
     strbuf_printf(out, "%" PRId64, d->job);
     if (tasks != NULL)
-        strbuf_printf(out,
-                      strspn(tasks, "0123456789") == strlen(tasks) ? "_%s"
-                                                                   : "_[%s]",
-                      tasks);
+        strbuf_printf(out, strspn(tasks, "0123456789") == strlen(tasks) ? "_%s" : "_[%s]", tasks);
 }
 
 void
@@ -478,9 +415,7 @@ job_dependency_format(const struct job_dependency *d, struct strbuf *out)
 }
 
 void
-job_dependencies_format(const struct job_dependencies *all,
-                        unsigned most_bytes,
-                        struct strbuf *out)
+job_dependencies_format(const struct job_dependencies *all, unsigned most_bytes, struct strbuf *out)
 {
     const char separator = job_dependencies_any(all) ? '?' : ',';
     const size_t before = out->length;
@@ -549,8 +484,7 @@ job_dependency_noted(const struct job *job, const struct job_dependency *d)
 }
 
 int64_t
-job_dependency_noted_start_us(const struct job *job,
-                              const struct job_dependency *d)
+job_dependency_noted_start_us(const struct job *job, const struct job_dependency *d)
 {
     const struct job_dependency_end *end = find_end(job, d);
 
@@ -562,8 +496,7 @@ job_waits_for_others(const struct job *job)
 {
     const struct job_dependency_status *s = job->status.dependencies;
 
-    return job->spec.dependencies != NULL
-           && job->spec.dependencies->jobs.count > 0
-           && job->status.attempts == 0 && job->status.active == 0
-           && !job_is_finished(job) && (s == NULL || s->met_at_us == 0);
+    return job->spec.dependencies != NULL && job->spec.dependencies->jobs.count > 0
+           && job->status.attempts == 0 && job->status.active == 0 && !job_is_finished(job)
+           && (s == NULL || s->met_at_us == 0);
 }

@@ -50,37 +50,28 @@ enum job_dependency_verdict {
 /* Parses a text into spec.dependencies, in the arena; NULL for an empty text.
  * -EINVAL, -E2BIG, -EOPNOTSUPP.
  */
-int job_dependency_parse(const char *text,
-                         struct arena *arena,
-                         struct json **ret_dependencies,
+int job_dependency_parse(const char *text, struct arena *arena, struct json **ret_dependencies,
                          struct error *err);
 
 /* The same for a stage of a pipeline, where names of stages take the place of
  * numbers: "stage" has the name, instead of "job". A name without a type means
  * afterok.
  */
-int job_dependency_parse_stages(const char *text,
-                                struct arena *arena,
-                                struct json **ret_dependencies,
-                                struct error *err);
+int job_dependency_parse_stages(const char *text, struct arena *arena,
+                                struct json **ret_dependencies, struct error *err);
 
 /* Replaces a list of tasks by its shortest form, in the arena. -EINVAL: the
  * list is malformed or empty.
  */
-int job_dependency_tidy_tasks(struct arena *arena,
-                              const char **tasks,
-                              struct error *err);
+int job_dependency_tidy_tasks(struct arena *arena, const char **tasks, struct error *err);
 
 /* Format one job ("1041", "1042_3", "1042_[3-9]"), one dependency
  * ("afterok:1041", "after:1041+10"), or all of them in the form of the option:
  * at most most_bytes, and then "and 12 more".
  */
-void job_dependency_format_job(const struct job_dependency *dependency,
-                               struct strbuf *out);
-void job_dependency_format(const struct job_dependency *dependency,
-                           struct strbuf *out);
-void job_dependencies_format(const struct job_dependencies *dependencies,
-                             unsigned most_bytes,
+void job_dependency_format_job(const struct job_dependency *dependency, struct strbuf *out);
+void job_dependency_format(const struct job_dependency *dependency, struct strbuf *out);
+void job_dependencies_format(const struct job_dependencies *dependencies, unsigned most_bytes,
                              struct strbuf *out);
 
 enum job_dependency_type job_dependency_type_of(const char *word);
@@ -89,14 +80,13 @@ bool job_dependencies_any(const struct job_dependencies *dependencies);
 /* The verdict on a dependency on a job, or tasks of it, that ended in that
  * state; not for a singleton.
  */
-enum job_dependency_verdict
-job_dependency_judge_end(enum job_dependency_type type, enum job_state state);
+enum job_dependency_verdict job_dependency_judge_end(enum job_dependency_type type,
+                                                     enum job_state state);
 
 /* The state in which the job with that uid, or those tasks of it, ended,
  * according to the waiting Job's own record; NONE: not recorded.
  */
-enum job_state job_dependency_noted(const struct job *job,
-                                    const struct job_dependency *dependency);
+enum job_state job_dependency_noted(const struct job *job, const struct job_dependency *dependency);
 
 /* The recorded start of that job, real time; 0: not recorded. */
 int64_t job_dependency_noted_start_us(const struct job *job,

@@ -26,12 +26,10 @@ is(const char *text, const char *value)
 static const char *
 find_limit(const struct job_reason_facts *f, const char *resource)
 {
-    const struct pod_spec *spec =
-        f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
+    const struct pod_spec *spec = f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
 
     return spec->containers.count > 0
-               ? string_map_find(&spec->containers.items[0].resources.limits,
-                                 resource)
+               ? string_map_find(&spec->containers.items[0].resources.limits, resource)
                : NULL;
 }
 
@@ -52,8 +50,7 @@ tell_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
 static enum job_reason
 tell_late(const struct job_reason_facts *f, struct strbuf *words)
 {
-    const struct pod_spec *spec =
-        f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
+    const struct pod_spec *spec = f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
 
     if (spec->active_deadline_seconds == NULL)
         strbuf_add_text(words, "exceeded its time limit");
@@ -67,8 +64,7 @@ tell_late(const struct job_reason_facts *f, struct strbuf *words)
 static const char *
 signal_name(int64_t number)
 {
-    const char *name =
-        number > 0 && number < 128 ? sigabbrev_np((int)number) : NULL;
+    const char *name = number > 0 && number < 128 ? sigabbrev_np((int)number) : NULL;
 
     return name != NULL ? name : "";
 }
@@ -77,8 +73,7 @@ signal_name(int64_t number)
 static enum job_reason
 tell_exit(const struct job_end *end, struct strbuf *words)
 {
-    const char *name =
-        signal_name(end->signal > 0 ? end->signal : end->exit_code - 128);
+    const char *name = signal_name(end->signal > 0 ? end->signal : end->exit_code - 128);
 
     if (end->signal > 0) {
         strbuf_printf(words, "killed by signal %" PRId64, end->signal);
@@ -97,9 +92,7 @@ tell_exit(const struct job_end *end, struct strbuf *words)
 }
 
 void
-job_end_add_message(const struct job_reason_facts *f,
-                    const char *message,
-                    const char *otherwise,
+job_end_add_message(const struct job_reason_facts *f, const char *message, const char *otherwise,
                     struct strbuf *words)
 {
     if (f->is_whole && is_text(message))
@@ -115,9 +108,7 @@ node_or_its(const char *node)
 }
 
 enum job_reason
-job_end_tell(const struct job_reason_facts *f,
-             const struct job_end *end,
-             struct strbuf *words)
+job_end_tell(const struct job_reason_facts *f, const struct job_end *end, struct strbuf *words)
 {
     const char *reason = end->reason;
     const char *of = is_text(end->node) ? "node " : "";
@@ -127,18 +118,12 @@ job_end_tell(const struct job_reason_facts *f,
     if (is(reason, "DeadlineExceeded"))
         return tell_late(f, words);
     if (is(reason, "NodeLost") || is(reason, "NodeRebooted")) {
-        strbuf_printf(words,
-                      "%s%s was %s",
-                      of,
-                      node_or_its(end->node),
+        strbuf_printf(words, "%s%s was %s", of, node_or_its(end->node),
                       is(reason, "NodeLost") ? "lost" : "restarted");
         return JOB_REASON_NODE_DOWN;
     }
     if (is(reason, "PrologFailed")) {
-        strbuf_printf(words,
-                      "the prolog of %s%s failed",
-                      of,
-                      node_or_its(end->node));
+        strbuf_printf(words, "the prolog of %s%s failed", of, node_or_its(end->node));
         return JOB_REASON_PROLOG;
     }
     if (is(reason, job_reason_name(JOB_REASON_PREEMPTED))) {
@@ -157,8 +142,8 @@ job_end_tell(const struct job_reason_facts *f,
         strbuf_add_text(words, "its pod was deleted");
         return JOB_REASON_POD_DELETED;
     }
-    if (is(reason, "ShepherdLost") || is(reason, "NodeBroken")
-        || is(reason, "AllocationOverlap") || is(reason, "AllocationNotHere")) {
+    if (is(reason, "ShepherdLost") || is(reason, "NodeBroken") || is(reason, "AllocationOverlap")
+        || is(reason, "AllocationNotHere")) {
         job_end_add_message(f, end->message, reason, words);
         return JOB_REASON_SYSTEM_FAILURE;
     }
@@ -171,11 +156,7 @@ job_end_tell(const struct job_reason_facts *f,
 struct job_end
 job_end_of_run(const struct job_run *run)
 {
-    return (struct job_end){run->node_name,
-                            run->reason,
-                            run->message,
-                            run->exit_code,
-                            run->signal};
+    return (struct job_end){run->node_name, run->reason, run->message, run->exit_code, run->signal};
 }
 
 static bool
@@ -194,8 +175,7 @@ job_end_of_pod(const struct pod *pod)
     struct job_end end = {.node = pod->spec.node_name};
 
     (void)pod_main_state(pod, &state);
-    end.reason =
-        is_text(pod->status.reason) ? pod->status.reason : state.reason;
+    end.reason = is_text(pod->status.reason) ? pod->status.reason : state.reason;
     end.message = pod->status.message;
     end.exit_code = state.exit_code;
     end.signal = state.signal;
@@ -209,8 +189,7 @@ job_end_of_pod(const struct pod *pod)
 bool
 job_end_has_pod(const struct pod *pod)
 {
-    return pod_is_finished(pod)
-           || (pod->meta.deleted_at_us != 0 && was_disrupted(pod));
+    return pod_is_finished(pod) || (pod->meta.deleted_at_us != 0 && was_disrupted(pod));
 }
 
 bool
@@ -229,6 +208,5 @@ job_end_find(const struct job_reason_facts *f, struct job_end *ret_end)
 bool
 job_end_is_success(const struct job_end *end)
 {
-    return end->exit_code == 0 && end->signal == 0
-           && is(end->reason, "Completed");
+    return end->exit_code == 0 && end->signal == 0 && is(end->reason, "Completed");
 }

@@ -40,12 +40,9 @@ bool job_end_is_success(const struct job_end *end);
  * who want it ask for more. Adds `otherwise` if there is no message or the
  * reader may not see it.
  */
-void job_end_add_message(const struct job_reason_facts *f,
-                         const char *message,
-                         const char *otherwise,
-                         struct strbuf *words);
+void job_end_add_message(const struct job_reason_facts *f, const char *message,
+                         const char *otherwise, struct strbuf *words);
 
 /* Appends the description of the end. */
-enum job_reason job_end_tell(const struct job_reason_facts *f,
-                             const struct job_end *end,
+enum job_reason job_end_tell(const struct job_reason_facts *f, const struct job_end *end,
                              struct strbuf *words);

@@ -20,12 +20,8 @@ refuse(const char **ret_why, const char *why)
 }
 
 static int
-read_index(struct arena *arena,
-           const char *text,
-           size_t length,
-           int64_t completions,
-           int64_t *ret_index,
-           const char **ret_why)
+read_index(struct arena *arena, const char *text, size_t length, int64_t completions,
+           int64_t *ret_index, const char **ret_why)
 {
     char *part = arena_strndup(arena, text, length);
     char *end;
@@ -34,40 +30,29 @@ read_index(struct arena *arena,
     errno = 0;
     n = strtoll(part, &end, 10);
     if (length == 0 || *end != '\0' || errno != 0 || *part == ' ')
-        return refuse(ret_why,
-                      arena_printf(arena,
-                                   "cannot convert string to integer for "
-                                   "index: \"%s\"",
-                                   part));
+        return refuse(ret_why, arena_printf(arena,
+                                            "cannot convert string to integer for "
+                                            "index: \"%s\"",
+                                            part));
     if (n >= completions)
-        return refuse(ret_why,
-                      arena_printf(arena, "too large index: \"%s\"", part));
+        return refuse(ret_why, arena_printf(arena, "too large index: \"%s\"", part));
     *ret_index = n;
     return 0;
 }
 
 static int
-refuse_order(struct arena *arena,
-             int64_t previous,
-             int64_t current,
-             const char **ret_why)
+refuse_order(struct arena *arena, int64_t previous, int64_t current, const char **ret_why)
 {
     return refuse(ret_why,
                   arena_printf(arena,
-                               "non-increasing order, previous: %" PRId64
-                               ", current: %" PRId64,
-                               previous,
-                               current));
+                               "non-increasing order, previous: %" PRId64 ", current: %" PRId64,
+                               previous, current));
 }
 
 /* Parses one interval of `length` bytes: "3" or "3-5". */
 static int
-read_interval(struct arena *arena,
-              const char *text,
-              size_t length,
-              int64_t completions,
-              struct job_interval *ret,
-              const char **ret_why)
+read_interval(struct arena *arena, const char *text, size_t length, int64_t completions,
+              struct job_interval *ret, const char **ret_why)
 {
     const char *dash = memchr(text, '-', length);
     size_t first = dash != NULL ? (size_t)(dash - text) : length;
@@ -75,13 +60,11 @@ read_interval(struct arena *arena,
     int r;
 
     if (rest > 1 && memchr(dash + 1, '-', rest - 1) != NULL)
-        return refuse(
-            ret_why,
-            arena_printf(arena,
-                         "the fragment \"%s\" violates the requirement that an "
-                         "index interval can have at most two parts separated "
-                         "by '-'",
-                         arena_strndup(arena, text, length)));
+        return refuse(ret_why, arena_printf(arena,
+                                            "the fragment \"%s\" violates the requirement that an "
+                                            "index interval can have at most two parts separated "
+                                            "by '-'",
+                                            arena_strndup(arena, text, length)));
     r = read_index(arena, text, first, completions, &ret->first, ret_why);
     ret->last = ret->first;
     if (r < 0 || dash == NULL)
@@ -94,11 +77,8 @@ read_interval(struct arena *arena,
 
 /* Parses the interval at *text; *text becomes NULL after the last one. */
 static int
-job_indexes_next(struct arena *arena,
-                 const char **text,
-                 int64_t completions,
-                 struct job_interval *ret,
-                 const char **ret_why)
+job_indexes_next(struct arena *arena, const char **text, int64_t completions,
+                 struct job_interval *ret, const char **ret_why)
 {
     size_t length = strcspn(*text, ",");
     int r = read_interval(arena, *text, length, completions, ret, ret_why);
@@ -112,10 +92,7 @@ job_indexes_next(struct arena *arena,
 }
 
 int
-job_indexes_count(struct arena *arena,
-                  const char *text,
-                  int64_t completions,
-                  int64_t *ret_total,
+job_indexes_count(struct arena *arena, const char *text, int64_t completions, int64_t *ret_total,
                   const char **ret_why)
 {
     const char *at = *text != '\0' ? text : NULL;
@@ -137,10 +114,7 @@ job_indexes_count(struct arena *arena,
 }
 
 bool
-job_indexes_overlap(struct arena *arena,
-                    const char *a,
-                    const char *b,
-                    int64_t completions,
+job_indexes_overlap(struct arena *arena, const char *a, const char *b, int64_t completions,
                     int64_t *ret_at)
 {
     struct job_interval x, y = {.last = -1};

@@ -71,9 +71,7 @@ find_run(const struct summary *s, int64_t now_us, struct run *run)
         const struct job_run *last = s->job->status.last_run;
 
         if (last != NULL)
-            *run = (struct run){last->node_name,
-                                last->started_at_us,
-                                last->finished_at_us,
+            *run = (struct run){last->node_name, last->started_at_us, last->finished_at_us,
                                 last->frozen_us};
         return;
     }
@@ -115,18 +113,12 @@ summarize_waiting(const struct table_row *row, struct summary *s)
     job_array_summary_finish(tasks, row->arena, s->job);
     if (tasks->waiting.total == 0)
         return;
-    s->id = job_array_summary_waiting_text(row->arena,
-                                           s->job->status.id,
-                                           tasks,
-                                           MAX_TASKS);
+    s->id = job_array_summary_waiting_text(row->arena, s->job->status.id, tasks, MAX_TASKS);
     s->pod = tasks->first_waiting;
     s->run = (struct run){0};
     s->state = is_held ? JOB_STATE_HELD : JOB_STATE_PENDING;
-    if (throttle != NULL && s->pod == NULL && !is_held
-        && (int64_t)tasks->n_running >= *throttle)
-        s->words = arena_printf(row->arena,
-                                "throttle of %" PRId64 " tasks",
-                                *throttle);
+    if (throttle != NULL && s->pod == NULL && !is_held && (int64_t)tasks->n_running >= *throttle)
+        s->words = arena_printf(row->arena, "throttle of %" PRId64 " tasks", *throttle);
     else if (s->pod != NULL || tasks->n_running == 0 || is_held)
         find_words(row, s);
 }
@@ -141,11 +133,8 @@ find_verdict(const struct table_row *row, const struct job *job)
 
     if (failed != NULL && failed->message != NULL)
         return failed->message;
-    return arena_printf(row->arena,
-                        "%" PRId64 " of %" PRId64 " tasks failed",
-                        job->status.failed,
-                        job->spec.completions != NULL ? *job->spec.completions
-                                                      : 0);
+    return arena_printf(row->arena, "%" PRId64 " of %" PRId64 " tasks failed", job->status.failed,
+                        job->spec.completions != NULL ? *job->spec.completions : 0);
 }
 
 static const void *
@@ -174,20 +163,10 @@ static void
 format_time(int64_t s, char out[32])
 {
     if (s >= 86400)
-        snprintf(out,
-                 32,
-                 "%" PRId64 "-%02d:%02d:%02d",
-                 s / 86400,
-                 (int)(s / 3600 % 24),
-                 (int)(s / 60 % 60),
-                 (int)(s % 60));
+        snprintf(out, 32, "%" PRId64 "-%02d:%02d:%02d", s / 86400, (int)(s / 3600 % 24),
+                 (int)(s / 60 % 60), (int)(s % 60));
     else if (s >= 3600)
-        snprintf(out,
-                 32,
-                 "%d:%02d:%02d",
-                 (int)(s / 3600),
-                 (int)(s / 60 % 60),
-                 (int)(s % 60));
+        snprintf(out, 32, "%d:%02d:%02d", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60));
     else
         snprintf(out, 32, "%d:%02d", (int)(s / 60), (int)(s % 60));
 }
@@ -202,17 +181,14 @@ add_time(struct table_row *row)
     if (end_us == 0)
         end_us = row->now_us;
     if (s->run.started_at_us != 0)
-        format_time((end_us - s->run.started_at_us - s->run.frozen_us)
-                        / SECOND_US,
-                    text);
+        format_time((end_us - s->run.started_at_us - s->run.frozen_us) / SECOND_US, text);
     table_cell(row, text);
 }
 
 static void
 add_limit(struct table_row *row)
 {
-    const int64_t *limit_s =
-        job_of(row->object)->spec.template_.spec->active_deadline_seconds;
+    const int64_t *limit_s = job_of(row->object)->spec.template_.spec->active_deadline_seconds;
     char text[32] = "none";
 
     if (limit_s != NULL)
@@ -227,16 +203,14 @@ add_cpus(struct table_row *row)
     const char *cpus = NULL;
 
     if (spec->containers.count > 0)
-        cpus = string_map_find(&spec->containers.items[0].resources.requests,
-                               "cpu");
+        cpus = string_map_find(&spec->containers.items[0].resources.requests, "cpu");
     table_cell(row, cpus != NULL ? cpus : "shared");
 }
 
 static const char *
 find_name(const struct job *job)
 {
-    const char *name =
-        string_map_find(&job->meta.annotations, "kiln.hpc/job-name");
+    const char *name = string_map_find(&job->meta.annotations, "kiln.hpc/job-name");
 
     return name != NULL ? name : job->meta.name;
 }
@@ -272,9 +246,7 @@ add_id(struct table_row *row)
 static void
 add_user(struct table_row *row)
 {
-    table_cell(
-        row,
-        string_map_find(&row->object->meta->annotations, ANNOTATION_USER));
+    table_cell(row, string_map_find(&row->object->meta->annotations, ANNOTATION_USER));
 }
 
 static void
@@ -286,11 +258,9 @@ add_partition(struct table_row *row)
     /* If the job asked for several partitions, a pod with a node shows which
      * one it is.
      */
-    table_cell(
-        row,
-        pod_spec_partition(pod != NULL && pod->spec.node_name != NULL
-                               ? &pod->spec
-                               : job_of(row->object)->spec.template_.spec));
+    table_cell(row, pod_spec_partition(pod != NULL && pod->spec.node_name != NULL
+                                           ? &pod->spec
+                                           : job_of(row->object)->spec.template_.spec));
 }
 
 /* The Job's status may be some seconds behind its first pod. */
@@ -309,8 +279,7 @@ find_state(const struct summary *s)
         return pod_is_frozen(pod) ? JOB_STATE_FROZEN : JOB_STATE_RUNNING;
     if (job_state_words(state)->class != JOB_STATE_WAITS)
         return state;
-    return pod->status.phase != NULL
-                   && strcmp(pod->status.phase, "Running") == 0
+    return pod->status.phase != NULL && strcmp(pod->status.phase, "Running") == 0
                ? JOB_STATE_RUNNING
                : JOB_STATE_STARTING;
 }
@@ -342,8 +311,7 @@ add_code(struct table_row *row)
 {
     const struct summary *s = row->summary;
 
-    table_cell(row,
-               s->reason != JOB_REASON_NONE ? job_reason_name(s->reason) : "");
+    table_cell(row, s->reason != JOB_REASON_NONE ? job_reason_name(s->reason) : "");
 }
 
 /* The time in the form that objects use; "" for none. */
@@ -378,17 +346,15 @@ static void
 add_start(struct table_row *row)
 {
     const struct summary *s = row->summary;
-    const struct pod_cause *cause = s->pod != NULL && !pod_is_finished(s->pod)
-                                        ? s->pod->status.cause
-                                        : s->job->status.cause;
+    const struct pod_cause *cause =
+        s->pod != NULL && !pod_is_finished(s->pod) ? s->pod->status.cause : s->job->status.cause;
     char text[TIME_TEXT_SIZE + 1] = "~";
     int64_t at_us = cause != NULL ? cause->from_us : 0;
     bool is_assumed = cause != NULL && cause->is_assumed;
 
     if (s->reason == JOB_REASON_BEGIN_TIME)
         at_us = s->job->spec.begin_at_us;
-    if (job_state_words(find_state(s))->class != JOB_STATE_WAITS
-        || at_us <= row->now_us) {
+    if (job_state_words(find_state(s))->class != JOB_STATE_WAITS || at_us <= row->now_us) {
         table_cell(row, "");
         return;
     }
@@ -477,33 +443,25 @@ state_of(const struct pod *pod)
 static void
 add_held(struct table_row *row, const struct summary *s)
 {
-    add_part(row,
-             &(struct summary){
-                 .job = s->job,
-                 .tasks = s->tasks,
-                 .id = job_array_summary_text(row->arena,
-                                              s->job->status.id,
-                                              &s->tasks->held,
-                                              MAX_TASKS),
-                 .state = JOB_STATE_HELD,
-                 .reason = JOB_REASON_HELD_USER,
-                 .words = "held",
-             });
+    add_part(row, &(struct summary){
+                      .job = s->job,
+                      .tasks = s->tasks,
+                      .id = job_array_summary_text(row->arena, s->job->status.id, &s->tasks->held,
+                                                   MAX_TASKS),
+                      .state = JOB_STATE_HELD,
+                      .reason = JOB_REASON_HELD_USER,
+                      .words = "held",
+                  });
 }
 
 static void
-add_running(struct table_row *row,
-            const struct summary *s,
-            const struct job_array_task *task)
+add_running(struct table_row *row, const struct summary *s, const struct job_array_task *task)
 {
     struct summary part = {
         .job = s->job,
         .pod = task->pod,
         .tasks = s->tasks,
-        .id = arena_printf(row->arena,
-                           "%" PRId64 "_%" PRId64,
-                           s->job->status.id,
-                           task->id),
+        .id = arena_printf(row->arena, "%" PRId64 "_%" PRId64, s->job->status.id, task->id),
         .state = state_of(task->pod),
     };
 
@@ -517,20 +475,15 @@ add_running(struct table_row *row,
 static void
 add_rest(struct table_row *row, const struct summary *s)
 {
-    add_part(
-        row,
-        &(struct summary){
-            .job = s->job,
-            .tasks = s->tasks,
-            .id = arena_printf(row->arena,
-                               "%" PRId64 "_[%" PRId64 ",...]",
-                               s->job->status.id,
-                               s->tasks->running[MAX_ROWS].id),
-            .state = JOB_STATE_RUNNING,
-            .run = {.node_name = arena_printf(row->arena,
-                                              "%zu more tasks",
-                                              s->tasks->n_running - MAX_ROWS)},
-        });
+    add_part(row, &(struct summary){
+                      .job = s->job,
+                      .tasks = s->tasks,
+                      .id = arena_printf(row->arena, "%" PRId64 "_[%" PRId64 ",...]",
+                                         s->job->status.id, s->tasks->running[MAX_ROWS].id),
+                      .state = JOB_STATE_RUNNING,
+                      .run = {.node_name = arena_printf(row->arena, "%zu more tasks",
+                                                        s->tasks->n_running - MAX_ROWS)},
+                  });
 }
 
 static void

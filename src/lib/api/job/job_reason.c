@@ -96,10 +96,7 @@ job_reason_add_duration(int64_t seconds, struct strbuf *out)
     if (seconds >= 86400)
         strbuf_printf(out, "%" PRId64 "-", seconds / 86400);
     if (seconds >= 86400)
-        strbuf_printf(out,
-                      "%02d:%02d",
-                      (int)(hours % 24),
-                      (int)(seconds / 60 % 60));
+        strbuf_printf(out, "%02d:%02d", (int)(hours % 24), (int)(seconds / 60 % 60));
     else if (hours > 0)
         strbuf_printf(out, "%d:%02d", (int)hours, (int)(seconds / 60 % 60));
     else
@@ -122,10 +119,7 @@ job_reason_add_bytes(int64_t bytes, struct strbuf *out)
         value /= 1024;
         unit++;
     }
-    strbuf_printf(out,
-                  value >= 100 ? "%.0f %s" : "%.3g %s",
-                  value,
-                  units[unit]);
+    strbuf_printf(out, value >= 100 ? "%.0f %s" : "%.3g %s", value, units[unit]);
 }
 
 /* Appends ", from about 22:06", with the date if it is another day; appends
@@ -148,11 +142,9 @@ add_from(const struct job_reason_facts *f, int64_t from_us, struct strbuf *out)
         localtime_r(&from, &at);
         localtime_r(&now, &today);
     }
-    if (strftime(text,
-                 sizeof(text),
-                 at.tm_year == today.tm_year && at.tm_yday == today.tm_yday
-                     ? "%H:%M"
-                     : "%b %e %H:%M",
+    if (strftime(text, sizeof(text),
+                 at.tm_year == today.tm_year && at.tm_yday == today.tm_yday ? "%H:%M"
+                                                                            : "%b %e %H:%M",
                  &at)
         > 0)
         strbuf_printf(out, ", from about %s", text);
@@ -171,60 +163,48 @@ counts_failures(const char *reason)
  * failures.
  */
 static enum job_reason
-tell_failure(const struct job_reason_facts *f,
-             const struct job_condition *failed,
+tell_failure(const struct job_reason_facts *f, const struct job_condition *failed,
              struct strbuf *words)
 {
     struct job_end end;
 
     if (is(failed->reason, "Cancelled")) {
-        strbuf_add_text(words,
-                        is_text(failed->message) ? failed->message
-                                                 : "Cancelled");
+        strbuf_add_text(words, is_text(failed->message) ? failed->message : "Cancelled");
         if (words->length > 0 && words->text[0] == 'C')
             words->text[0] = 'c';
         return JOB_REASON_CANCELLED;
     }
-    if (is(failed->message, JOB_AT_DEADLINE)
-        || is(failed->message, JOB_BEFORE_DEADLINE)) {
-        strbuf_add_text(words,
-                        is(failed->message, JOB_AT_DEADLINE)
-                            ? "not done by its deadline"
-                            : "its time limit no longer fits before its "
-                              "deadline");
+    if (is(failed->message, JOB_AT_DEADLINE) || is(failed->message, JOB_BEFORE_DEADLINE)) {
+        strbuf_add_text(words, is(failed->message, JOB_AT_DEADLINE)
+                                   ? "not done by its deadline"
+                                   : "its time limit no longer fits before its "
+                                     "deadline");
         return JOB_REASON_DEADLINE;
     }
     if (is(failed->reason, "DeadlineExceeded")) {
         strbuf_add_text(words, "not done within ");
         if (f->job->spec.active_deadline_seconds != NULL)
-            job_reason_add_duration(*f->job->spec.active_deadline_seconds,
-                                    words);
+            job_reason_add_duration(*f->job->spec.active_deadline_seconds, words);
         else
             strbuf_add_text(words, "its deadline");
         return JOB_REASON_DEADLINE;
     }
     if (is(failed->reason, names[JOB_REASON_DEPENDENCY_NEVER])) {
-        strbuf_add_text(words,
-                        is_text(failed->message) ? failed->message
-                                                 : "of other jobs");
+        strbuf_add_text(words, is_text(failed->message) ? failed->message : "of other jobs");
         return JOB_REASON_DEPENDENCY_NEVER;
     }
-    if (counts_failures(failed->reason) && job_end_find(f, &end)
-        && !job_end_is_success(&end))
+    if (counts_failures(failed->reason) && job_end_find(f, &end) && !job_end_is_success(&end))
         return job_end_tell(f, &end, words);
-    strbuf_add_text(words,
-                    is_text(failed->message)  ? failed->message
-                    : is_text(failed->reason) ? failed->reason
-                                              : "it failed");
+    strbuf_add_text(words, is_text(failed->message)  ? failed->message
+                           : is_text(failed->reason) ? failed->reason
+                                                     : "it failed");
     return JOB_REASON_OTHER;
 }
 
 /* ---- Why the job waits ---- */
 
 static enum job_reason
-tell_cause(const struct job_reason_facts *f,
-           const struct pod_cause *cause,
-           struct strbuf *words)
+tell_cause(const struct job_reason_facts *f, const struct pod_cause *cause, struct strbuf *words)
 {
     strbuf_add_text(words, is_text(cause->message) ? cause->message : "");
     add_from(f, cause->from_us, words);
@@ -256,13 +236,9 @@ tell_hold(const struct job_reason_facts *f, struct strbuf *words)
         return tell_cause(f, f->job->status.cause, words);
 
     if (f->is_whole && is_text(by))
-        strbuf_printf(words,
-                      "held by %s %.60s",
-                      is_admin ? "operator" : "user",
-                      by);
+        strbuf_printf(words, "held by %s %.60s", is_admin ? "operator" : "user", by);
     else
-        strbuf_add_text(words,
-                        is_admin ? "held by an operator" : "held by its user");
+        strbuf_add_text(words, is_admin ? "held by an operator" : "held by its user");
     return is_admin ? JOB_REASON_HELD_ADMIN : JOB_REASON_HELD_USER;
 }
 
@@ -272,11 +248,9 @@ tell_begin(const struct job_reason_facts *f, struct strbuf *words)
     CLEANUP_STRBUF struct strbuf from = STRBUF_INIT;
 
     add_from(f, f->job->spec.begin_at_us, &from);
-    strbuf_printf(words,
-                  "not to begin before %s",
-                  from.length > strlen(", from about ")
-                      ? from.text + strlen(", from about ")
-                      : "its time");
+    strbuf_printf(words, "not to begin before %s",
+                  from.length > strlen(", from about ") ? from.text + strlen(", from about ")
+                                                        : "its time");
     return JOB_REASON_BEGIN_TIME;
 }
 
@@ -391,18 +365,14 @@ job_reason_prefer(const struct pod *a, const struct pod *b)
 {
     if (a == NULL || rank_of(b) > rank_of(a))
         return b;
-    return rank_of(b) == rank_of(a)
-                   && b->meta.created_at_us > a->meta.created_at_us
-               ? b
-               : a;
+    return rank_of(b) == rank_of(a) && b->meta.created_at_us > a->meta.created_at_us ? b : a;
 }
 
 /* The pod keeps its memory and cores while it is suspended. */
 static enum job_reason
 tell_frozen(const struct job_reason_facts *f, struct strbuf *words)
 {
-    const char *by =
-        string_map_find(&f->pod->meta.annotations, ANNOTATION_FREEZE);
+    const char *by = string_map_find(&f->pod->meta.annotations, ANNOTATION_FREEZE);
 
     if (!pod_is_frozen(f->pod))
         return JOB_REASON_NONE;
@@ -410,9 +380,7 @@ tell_frozen(const struct job_reason_facts *f, struct strbuf *words)
         strbuf_printf(words, "suspended for %.100s", pod_find_yield(f->pod));
         return JOB_REASON_SUSPENDED;
     }
-    strbuf_printf(words,
-                  "suspended by operator%s%.60s",
-                  by != NULL ? " " : "",
+    strbuf_printf(words, "suspended by operator%s%.60s", by != NULL ? " " : "",
                   by != NULL ? by : "");
     return JOB_REASON_SUSPENDED;
 }
@@ -435,8 +403,7 @@ tell_placed(const struct job_reason_facts *f, struct strbuf *words)
     }
     if (is(f->pod->status.phase, "Running"))
         return tell_frozen(f, words);
-    if (pod_main_state(f->pod, &state) && state.waiting
-        && is_text(state.message)) {
+    if (pod_main_state(f->pod, &state) && state.waiting && is_text(state.message)) {
         job_end_add_message(f, state.message, "its node waits for it", words);
         return JOB_REASON_START;
     }
@@ -458,8 +425,7 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
         if (job_find_condition(job, "Complete") != NULL)
             return JOB_REASON_NONE;
     }
-    if (f->pod != NULL && is_placed(f->pod)
-        && (job == NULL || !job_end_has_pod(f->pod)))
+    if (f->pod != NULL && is_placed(f->pod) && (job == NULL || !job_end_has_pod(f->pod)))
         return tell_placed(f, words);
     if (job != NULL && job_is_held(job))
         return tell_hold(f, words);

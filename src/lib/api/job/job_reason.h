@@ -106,8 +106,7 @@ struct job_reason_facts {
  * runs well or has completed. The text may name a node, never another user's
  * file or output.
  */
-enum job_reason job_reason_find(const struct job_reason_facts *facts,
-                                struct strbuf *words);
+enum job_reason job_reason_find(const struct job_reason_facts *facts, struct strbuf *words);
 
 /* "50 MiB", "1.5 GiB" */
 void job_reason_add_bytes(int64_t bytes, struct strbuf *out);

@@ -26,9 +26,7 @@ struct label_holder {
  * for each Job. True: the comparison was possible, and ret_matches is set.
  */
 static bool
-compare_labels(const struct json *selector,
-               const struct json *labels,
-               bool *ret_matches)
+compare_labels(const struct json *selector, const struct json *labels, bool *ret_matches)
 {
     const struct json *wanted = json_get(selector, "matchLabels");
 
@@ -40,8 +38,7 @@ compare_labels(const struct json *selector,
         const struct json_member *m = &wanted->members[i];
         const struct json *label = json_get(labels, m->name);
 
-        if (!json_is(m->value, JSON_STRING)
-            || (label != NULL && !json_is(label, JSON_STRING)))
+        if (!json_is(m->value, JSON_STRING) || (label != NULL && !json_is(label, JSON_STRING)))
             return false;
         if (label == NULL || strcmp(label->text, m->value->text) != 0)
             *ret_matches = false;
@@ -50,9 +47,7 @@ compare_labels(const struct json *selector,
 }
 
 bool
-job_selector_matches(struct arena *arena,
-                     const struct json *selector,
-                     const struct json *labels)
+job_selector_matches(struct arena *arena, const struct json *selector, const struct json *labels)
 {
     static const struct field label_holder_fields[] = {
         MAP(STRING, "labels", label_holder, labels, 0),
@@ -78,18 +73,11 @@ job_selector_matches(struct arena *arena,
 /* --- the spec ------------------------------------------------------------- */
 
 static void
-check_at_most(struct causes *c,
-              const struct json *spec,
-              const char *name,
-              int64_t most,
+check_at_most(struct causes *c, const struct json *spec, const char *name, int64_t most,
               const char *words)
 {
     if (json_get_int(spec, name, 0) > most)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(spec, name),
-                   "must be less than or equal to %s",
+        causes_add(c, CAUSE_INVALID, name, json_get(spec, name), "must be less than or equal to %s",
                    words);
 }
 
@@ -104,16 +92,11 @@ check_failed_limit(struct causes *c, const struct json *spec)
     if (check_is_set(spec, "completions"))
         check_at_most(c, spec, "maxFailedIndexes", completions, "completions");
     check_at_most(c, spec, "maxFailedIndexes", MAX_INDEXED, "100000");
-    if (completions <= MAX_INDEXED
-        || !check_is_set(spec, "backoffLimitPerIndex"))
+    if (completions <= MAX_INDEXED || !check_is_set(spec, "backoffLimitPerIndex"))
         return;
     if (!check_is_set(spec, "maxFailedIndexes"))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "maxFailedIndexes",
-                   NULL,
-                   "must be specified when completions is above %d",
-                   MAX_INDEXED);
+        causes_add(c, CAUSE_REQUIRED, "maxFailedIndexes", NULL,
+                   "must be specified when completions is above %d", MAX_INDEXED);
     check_at_most(c, spec, "parallelism", MAX_OF_MANY, of_many);
     check_at_most(c, spec, "maxFailedIndexes", MAX_OF_MANY, of_many);
 }
@@ -133,26 +116,16 @@ check_indexed(struct causes *c, const struct json *spec, bool indexed)
     if (!indexed) {
         for (size_t i = 0; i < ARRAY_SIZE(only_indexed); i++)
             if (check_is_set(spec, only_indexed[i]))
-                causes_add(c,
-                           CAUSE_INVALID,
-                           only_indexed[i],
-                           json_get(spec, only_indexed[i]),
+                causes_add(c, CAUSE_INVALID, only_indexed[i], json_get(spec, only_indexed[i]),
                            "requires indexed completion mode");
         return;
     }
     if (!check_is_set(spec, "completions"))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "completions",
-                   NULL,
-                   "when completion mode is Indexed");
+        causes_add(c, CAUSE_REQUIRED, "completions", NULL, "when completion mode is Indexed");
     if (job_array_is_asked(spec)) /* upstream's limits do not apply */
         return;
     if (json_get_int(spec, "parallelism", 0) > MAX_INDEXED)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "parallelism",
-                   json_get(spec, "parallelism"),
+        causes_add(c, CAUSE_INVALID, "parallelism", json_get(spec, "parallelism"),
                    "must be less than or equal to %d when completion mode is "
                    "Indexed",
                    MAX_INDEXED);
@@ -167,10 +140,7 @@ check_replacement(struct causes *c, const struct json *spec)
     if (check_is_set(spec, "podFailurePolicy"))
         check_one_of(c, spec, name, CHECK_VALUES("Failed"));
     else
-        check_one_of(c,
-                     spec,
-                     name,
-                     CHECK_VALUES("Failed", "TerminatingOrFailed"));
+        check_one_of(c, spec, name, CHECK_VALUES("Failed", "TerminatingOrFailed"));
 }
 
 static void
@@ -181,21 +151,11 @@ check_restart_policy(struct causes *c, const struct json *spec)
     unsigned at = causes_enter(c, "template.spec");
 
     if (*policy == '\0' || strcmp(policy, "Always") == 0)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "restartPolicy",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "restartPolicy", NULL,
                    "valid values: \"OnFailure\", \"Never\"");
-    else if (check_one_of(c,
-                          pod,
-                          "restartPolicy",
-                          CHECK_VALUES("OnFailure", "Never"))
-             && check_is_set(spec, "podFailurePolicy")
-             && strcmp(policy, "Never") != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "restartPolicy",
-                   json_get(pod, "restartPolicy"),
+    else if (check_one_of(c, pod, "restartPolicy", CHECK_VALUES("OnFailure", "Never"))
+             && check_is_set(spec, "podFailurePolicy") && strcmp(policy, "Never") != 0)
+        causes_add(c, CAUSE_INVALID, "restartPolicy", json_get(pod, "restartPolicy"),
                    "only \"Never\" is supported when podFailurePolicy is "
                    "specified");
     causes_leave(c, at);
@@ -209,17 +169,10 @@ check_managed_by(struct causes *c, const struct json *spec)
     if (!check_is_set(spec, "managedBy"))
         return;
     if (strchr(name, '/') == NULL || !name_is_valid(NAME_QUALIFIED, name))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "managedBy",
-                   json_get(spec, "managedBy"),
+        causes_add(c, CAUSE_INVALID, "managedBy", json_get(spec, "managedBy"),
                    "must be a domain-prefixed path (such as \"acme.io/foo\")");
     if (strlen(name) > 63)
-        causes_add(c,
-                   CAUSE_TOO_LONG,
-                   "managedBy",
-                   NULL,
-                   "may not be more than 63 bytes");
+        causes_add(c, CAUSE_TOO_LONG, "managedBy", NULL, "may not be more than 63 bytes");
 }
 
 static void
@@ -233,10 +186,7 @@ check_selector(struct causes *c, const struct json *spec)
         causes_add(c, CAUSE_REQUIRED, "selector", NULL, "%s", "");
     check_label_selector(c, spec, "selector");
     if (selector == NULL || !job_selector_matches(c->arena, selector, labels))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "template.metadata.labels",
-                   labels,
+        causes_add(c, CAUSE_INVALID, "template.metadata.labels", labels,
                    "`selector` does not match template `labels`");
 }
 
@@ -256,18 +206,11 @@ job_template_spec_check(struct causes *c, const struct json *spec)
 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
         check_not_negative(c, spec, counts[i]);
-    if (check_is_set(spec, "maxFailedIndexes")
-        && !check_is_set(spec, "backoffLimitPerIndex"))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "backoffLimitPerIndex",
-                   NULL,
+    if (check_is_set(spec, "maxFailedIndexes") && !check_is_set(spec, "backoffLimitPerIndex"))
+        causes_add(c, CAUSE_REQUIRED, "backoffLimitPerIndex", NULL,
                    "when maxFailedIndexes is specified");
     check_managed_by(c, spec);
-    check_one_of(c,
-                 spec,
-                 "completionMode",
-                 CHECK_VALUES("NonIndexed", "Indexed"));
+    check_one_of(c, spec, "completionMode", CHECK_VALUES("NonIndexed", "Indexed"));
     check_indexed(c, spec, indexed);
     if (job_array_is_asked(spec))
         job_array_check(c, spec);

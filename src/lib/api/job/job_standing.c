@@ -34,8 +34,7 @@ job_find_condition(const struct job *job, const char *type)
 bool
 job_is_finished(const struct job *job)
 {
-    return job_find_condition(job, "Complete") != NULL
-           || job_find_condition(job, "Failed") != NULL;
+    return job_find_condition(job, "Complete") != NULL || job_find_condition(job, "Failed") != NULL;
 }
 
 static const char *
@@ -70,9 +69,8 @@ job_has_failed_fast(const struct job *job)
 
     if (c == NULL)
         c = job_find_condition(job, "FailureTarget");
-    return c != NULL && c->reason != NULL
-           && strcmp(c->reason, "FailedIndexes") == 0 && job->spec.array != NULL
-           && job->spec.array->fail_fast;
+    return c != NULL && c->reason != NULL && strcmp(c->reason, "FailedIndexes") == 0
+           && job->spec.array != NULL && job->spec.array->fail_fast;
 }
 
 bool
@@ -81,8 +79,7 @@ job_is_held_for_requeues(const struct job *job)
     const struct pod_cause *cause = job->status.cause;
 
     return cause != NULL && cause->code != NULL
-           && strcmp(cause->code, job_reason_name(JOB_REASON_HELD_REQUEUES))
-                  == 0;
+           && strcmp(cause->code, job_reason_name(JOB_REASON_HELD_REQUEUES)) == 0;
 }
 
 bool
@@ -108,8 +105,7 @@ find_ending(const struct job *job, const struct job_condition *failed)
 {
     const struct job_run *run = job->status.last_run;
 
-    return job_state_of_failure(failed->reason,
-                                run != NULL ? run->reason : NULL);
+    return job_state_of_failure(failed->reason, run != NULL ? run->reason : NULL);
 }
 
 /* The state of a Job without known pods. */
@@ -135,8 +131,7 @@ job_find_state(const struct job *job)
         return find_ending(job, failed);
     if (job_is_finished(job))
         return JOB_STATE_COMPLETED;
-    if (job->meta.deleted_at_us != 0
-        || job_find_condition(job, "FailureTarget") != NULL
+    if (job->meta.deleted_at_us != 0 || job_find_condition(job, "FailureTarget") != NULL
         || job_find_condition(job, "SuccessCriteriaMet") != NULL)
         return JOB_STATE_ENDING;
     if (state == JOB_STATE_NONE || job_state_is_ended(state)

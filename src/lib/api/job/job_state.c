@@ -19,20 +19,11 @@ static const struct job_state_words states[JOB_STATE_COUNT] = {
     [JOB_STATE_FROZEN] = {"Frozen", "S", "SUSPENDED", JOB_STATE_RUNS},
     [JOB_STATE_UNKNOWN] = {"Unknown", "R", "RUNNING", JOB_STATE_RUNS},
     [JOB_STATE_ENDING] = {"Ending", "CG", "COMPLETING", JOB_STATE_RUNS},
-    [JOB_STATE_COMPLETED] = {"Completed",
-                             "CD",
-                             "COMPLETED",
-                             JOB_STATE_GOOD_END},
+    [JOB_STATE_COMPLETED] = {"Completed", "CD", "COMPLETED", JOB_STATE_GOOD_END},
     [JOB_STATE_FAILED] = {"Failed", "F", "FAILED", JOB_STATE_BAD_END},
     [JOB_STATE_TIMED_OUT] = {"TimedOut", "TO", "TIMEOUT", JOB_STATE_BAD_END},
-    [JOB_STATE_OUT_OF_MEMORY] = {"OutOfMemory",
-                                 "OOM",
-                                 "OUT_OF_MEMORY",
-                                 JOB_STATE_BAD_END},
-    [JOB_STATE_NODE_FAILED] = {"NodeFailed",
-                               "NF",
-                               "NODE_FAIL",
-                               JOB_STATE_BAD_END},
+    [JOB_STATE_OUT_OF_MEMORY] = {"OutOfMemory", "OOM", "OUT_OF_MEMORY", JOB_STATE_BAD_END},
+    [JOB_STATE_NODE_FAILED] = {"NodeFailed", "NF", "NODE_FAIL", JOB_STATE_BAD_END},
     [JOB_STATE_PREEMPTED] = {"Preempted", "PR", "PREEMPTED", JOB_STATE_STOPPED},
     [JOB_STATE_CANCELLED] = {"Cancelled", "CA", "CANCELLED", JOB_STATE_STOPPED},
     [JOB_STATE_DEADLINE] = {"Deadline", "DL", "DEADLINE", JOB_STATE_BAD_END},
@@ -47,8 +38,7 @@ job_state_words(enum job_state state)
 enum job_state
 job_state_of_name(const char *name)
 {
-    for (unsigned i = JOB_STATE_PENDING; name != NULL && i < JOB_STATE_COUNT;
-         i++)
+    for (unsigned i = JOB_STATE_PENDING; name != NULL && i < JOB_STATE_COUNT; i++)
         if (strcmp(states[i].name, name) == 0)
             return (enum job_state)i;
     return JOB_STATE_NONE;
@@ -101,16 +91,12 @@ job_state_of_failure(const char *condition_reason, const char *run_reason)
         {"DependencyNeverSatisfied", JOB_STATE_CANCELLED},
     };
     static const struct reason of_run[] = {
-        {"DeadlineExceeded", JOB_STATE_TIMED_OUT},
-        {"Evicted", JOB_STATE_PREEMPTED},
-        {"NodeLost", JOB_STATE_NODE_FAILED},
-        {"NodeRebooted", JOB_STATE_NODE_FAILED},
-        {"OOMKilled", JOB_STATE_OUT_OF_MEMORY},
-        {"Preempted", JOB_STATE_PREEMPTED},
+        {"DeadlineExceeded", JOB_STATE_TIMED_OUT}, {"Evicted", JOB_STATE_PREEMPTED},
+        {"NodeLost", JOB_STATE_NODE_FAILED},       {"NodeRebooted", JOB_STATE_NODE_FAILED},
+        {"OOMKilled", JOB_STATE_OUT_OF_MEMORY},    {"Preempted", JOB_STATE_PREEMPTED},
         {"ShepherdLost", JOB_STATE_NODE_FAILED},
     };
-    enum job_state state =
-        find_reason(of_condition, ARRAY_SIZE(of_condition), condition_reason);
+    enum job_state state = find_reason(of_condition, ARRAY_SIZE(of_condition), condition_reason);
 
     if (state == JOB_STATE_NONE)
         state = find_reason(of_run, ARRAY_SIZE(of_run), run_reason);

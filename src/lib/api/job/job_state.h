@@ -56,10 +56,8 @@ const struct job_state_words *job_state_words(enum job_state state);
 
 /* In a set of states each state has the bit 1 << state. */
 #define JOB_STATE_BIT(state) (UINT32_C(1) << (state))
-#define JOB_STATES_ENDED \
-    (JOB_STATE_BIT(JOB_STATE_COUNT) - JOB_STATE_BIT(JOB_STATE_COMPLETED))
-#define JOB_STATES_ACTIVE \
-    (JOB_STATE_BIT(JOB_STATE_COMPLETED) - JOB_STATE_BIT(JOB_STATE_PENDING))
+#define JOB_STATES_ENDED     (JOB_STATE_BIT(JOB_STATE_COUNT) - JOB_STATE_BIT(JOB_STATE_COMPLETED))
+#define JOB_STATES_ACTIVE    (JOB_STATE_BIT(JOB_STATE_COMPLETED) - JOB_STATE_BIT(JOB_STATE_PENDING))
 
 static inline bool
 job_state_is_ended(enum job_state state)
@@ -82,5 +80,4 @@ uint32_t job_states_of_word(const char *word);
  * reason does not tell, the state follows from the reason of the last run
  * (status.lastRun). Either may be NULL.
  */
-enum job_state job_state_of_failure(const char *condition_reason,
-                                    const char *run_reason);
+enum job_state job_state_of_failure(const char *condition_reason, const char *run_reason);

@@ -26,9 +26,7 @@ says(const struct json *status, const char *condition)
 }
 
 static void
-check_verdict(struct causes *c,
-              const struct json *status,
-              const struct json *was)
+check_verdict(struct causes *c, const struct json *status, const struct json *was)
 {
     /* The first condition may not be set while the second one is set, or, with
      * is_needed, while the second one is not set.
@@ -39,31 +37,18 @@ check_verdict(struct causes *c,
         bool is_needed;
         const char *words;
     } rules[] = {
-        {"Complete",
-         "Failed",
-         false,
-         "cannot set Complete=True and Failed=true conditions"},
-        {"Complete",
-         "FailureTarget",
-         false,
+        {"Complete", "Failed", false, "cannot set Complete=True and Failed=true conditions"},
+        {"Complete", "FailureTarget", false,
          "cannot set Complete=True and FailureTarget=true conditions"},
-        {"Failed",
-         "FailureTarget",
-         true,
+        {"Failed", "FailureTarget", true,
          "cannot set Failed=True condition without the FailureTarget=true "
          "condition"},
-        {"Complete",
-         "SuccessCriteriaMet",
-         true,
+        {"Complete", "SuccessCriteriaMet", true,
          "cannot set Complete=True condition without the "
          "SuccessCriteriaMet=true condition"},
-        {"SuccessCriteriaMet",
-         "Failed",
-         false,
+        {"SuccessCriteriaMet", "Failed", false,
          "cannot set SuccessCriteriaMet=true and Failed=true conditions"},
-        {"SuccessCriteriaMet",
-         "FailureTarget",
-         false,
+        {"SuccessCriteriaMet", "FailureTarget", false,
          "cannot set SuccessCriteriaMet=true and FailureTarget=true "
          "conditions"},
     };
@@ -75,22 +60,12 @@ check_verdict(struct causes *c,
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-        if (says(status, rules[i].condition)
-            && says(status, rules[i].other) != rules[i].is_needed)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "conditions",
-                       NULL,
-                       "%s",
-                       rules[i].words);
+        if (says(status, rules[i].condition) && says(status, rules[i].other) != rules[i].is_needed)
+            causes_add(c, CAUSE_INVALID, "conditions", NULL, "%s", rules[i].words);
     for (size_t i = 0; i < ARRAY_SIZE(final); i++)
         if (says(was, final[i]) && !says(status, final[i]))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "conditions",
-                       NULL,
-                       "cannot disable the terminal %s=True condition",
-                       final[i]);
+            causes_add(c, CAUSE_INVALID, "conditions", NULL,
+                       "cannot disable the terminal %s=True condition", final[i]);
 }
 
 /* --- changes ----------------------------------------------------------------
@@ -125,62 +100,39 @@ turns(const struct status_update *ch, const char *condition)
 /* --- counts ---------------------------------------------------------------- */
 
 static void
-check_none_at_end(struct causes *c,
-                  const struct status_update *ch,
-                  const char *name,
+check_none_at_end(struct causes *c, const struct status_update *ch, const char *name,
                   const char *words)
 {
-    if (ch->has_ended && (ch->ends || changes(ch, name))
-        && json_get_int(ch->is, name, 0) > 0)
+    if (ch->has_ended && (ch->ends || changes(ch, name)) && json_get_int(ch->is, name, 0) > 0)
         causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name), "%s", words);
 }
 
 static void
-check_no_less(struct causes *c,
-              const struct status_update *ch,
-              const char *name)
+check_no_less(struct causes *c, const struct status_update *ch, const char *name)
 {
     if (json_get_int(ch->is, name, 0) < json_get_int(ch->was, name, 0))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_int(c->arena, json_get_int(ch->is, name, 0)),
-                   "cannot decrease the %s counter",
-                   name);
+        causes_add(c, CAUSE_INVALID, name, json_int(c->arena, json_get_int(ch->is, name, 0)),
+                   "cannot decrease the %s counter", name);
 }
 
 static void
 check_counts(struct causes *c, const struct status_update *ch)
 {
     static const char *const counts[] = {
-        "active",
-        "succeeded",
-        "failed",
-        "ready",
-        "terminating",
-        "attempts",
-        "excused",
-        "requeued",
+        "active", "succeeded", "failed", "ready", "terminating", "attempts", "excused", "requeued",
     };
     bool is_scaled =
         strcmp(check_text(ch->spec, "completionMode"), "Indexed") == 0
-        && json_equals(json_get(ch->spec, "completions"),
-                       json_get(ch->spec, "parallelism"));
+        && json_equals(json_get(ch->spec, "completions"), json_get(ch->spec, "parallelism"));
 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
         check_not_negative(c, ch->is, counts[i]);
     check_none_at_end(c, ch, "active", "active>0 is invalid for finished job");
-    check_none_at_end(c,
-                      ch,
-                      "terminating",
-                      "terminating>0 is invalid for finished job");
+    check_none_at_end(c, ch, "terminating", "terminating>0 is invalid for finished job");
     if (check_is_set(ch->is, "ready")
         && json_get_int(ch->is, "ready", 0) > json_get_int(ch->is, "active", 0)
         && (changes(ch, "ready") || changes(ch, "active")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "ready",
-                   json_get(ch->is, "ready"),
+        causes_add(c, CAUSE_INVALID, "ready", json_get(ch->is, "ready"),
                    "cannot set more ready pods than active");
     /* A requeue starts the counts anew; so may elements of an array that had
      * ended.
@@ -193,9 +145,7 @@ check_counts(struct causes *c, const struct status_update *ch)
 }
 
 static void
-check_uncounted_list(struct causes *c,
-                     const struct json *uncounted,
-                     const char *name)
+check_uncounted_list(struct causes *c, const struct json *uncounted, const char *name)
 {
     const struct json *list = json_get(uncounted, name);
     CHECK_TEXTS(texts);
@@ -205,11 +155,7 @@ check_uncounted_list(struct causes *c,
         bool is_second = !check_texts_add(&texts, json_at(list, i)->text);
 
         if (json_at(list, i)->count == 0)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       json_at(list, i),
-                       "must not be empty");
+            causes_add(c, CAUSE_INVALID, "", json_at(list, i), "must not be empty");
         else if (is_second)
             causes_add(c, CAUSE_DUPLICATE, "", json_at(list, i), "%s", "");
         causes_leave(c, at);
@@ -225,13 +171,9 @@ check_uncounted(struct causes *c, const struct status_update *ch)
     check_uncounted_list(c, uncounted, "succeeded");
     check_uncounted_list(c, uncounted, "failed");
     if (ch->has_ended && (ch->ends || changes(ch, "uncountedTerminatedPods"))
-        && json_count(json_get(uncounted, "succeeded"))
-                   + json_count(json_get(uncounted, "failed"))
+        && json_count(json_get(uncounted, "succeeded")) + json_count(json_get(uncounted, "failed"))
                > 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   uncounted,
+        causes_add(c, CAUSE_INVALID, "", uncounted,
                    "uncountedTerminatedPods needs to be empty for finished "
                    "job");
     causes_leave(c, at);
@@ -240,35 +182,23 @@ check_uncounted(struct causes *c, const struct status_update *ch)
 /* --- indexes --------------------------------------------------------------- */
 
 static void
-check_index_list(struct causes *c,
-                 const struct status_update *ch,
-                 const char *name)
+check_index_list(struct causes *c, const struct status_update *ch, const char *name)
 {
     int64_t total;
     const char *why = NULL;
     const char *text = check_text(ch->is, name);
 
     if (check_is_set(ch->spec, "completions")
-        && job_indexes_count(c->arena,
-                             text,
-                             json_get_int(ch->spec, "completions", 0),
-                             &total,
-                             &why)
+        && job_indexes_count(c->arena, text, json_get_int(ch->spec, "completions", 0), &total, &why)
                < 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(ch->is, name),
-                   "error parsing %s: %s",
-                   name,
+        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name), "error parsing %s: %s", name,
                    why);
 }
 
 static void
 check_indexes(struct causes *c, const struct status_update *ch)
 {
-    bool is_indexed =
-        strcmp(check_text(ch->spec, "completionMode"), "Indexed") == 0;
+    bool is_indexed = strcmp(check_text(ch->spec, "completionMode"), "Indexed") == 0;
     bool per_index = check_is_set(ch->spec, "backoffLimitPerIndex");
     bool has_failed = check_is_set(ch->is, "failedIndexes");
     int64_t at;
@@ -276,10 +206,7 @@ check_indexes(struct causes *c, const struct status_update *ch)
     if (changes(ch, "completedIndexes")) {
         check_index_list(c, ch, "completedIndexes");
         if (!is_indexed && *check_text(ch->is, "completedIndexes") != '\0')
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "completedIndexes",
-                       json_get(ch->is, "completedIndexes"),
+            causes_add(c, CAUSE_INVALID, "completedIndexes", json_get(ch->is, "completedIndexes"),
                        "cannot set non-empty completedIndexes when "
                        "non-indexed completion mode");
     }
@@ -287,26 +214,17 @@ check_indexes(struct causes *c, const struct status_update *ch)
         if (per_index && has_failed)
             check_index_list(c, ch, "failedIndexes");
         if (!per_index && has_failed)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "failedIndexes",
-                       json_get(ch->is, "failedIndexes"),
+            causes_add(c, CAUSE_INVALID, "failedIndexes", json_get(ch->is, "failedIndexes"),
                        "cannot set non-null failedIndexes when "
                        "backoffLimitPerIndex is null");
     }
-    if ((changes(ch, "completedIndexes") || changes(ch, "failedIndexes"))
-        && has_failed && check_is_set(ch->spec, "completions")
-        && job_indexes_overlap(c->arena,
-                               check_text(ch->is, "completedIndexes"),
+    if ((changes(ch, "completedIndexes") || changes(ch, "failedIndexes")) && has_failed
+        && check_is_set(ch->spec, "completions")
+        && job_indexes_overlap(c->arena, check_text(ch->is, "completedIndexes"),
                                check_text(ch->is, "failedIndexes"),
-                               json_get_int(ch->spec, "completions", 0),
-                               &at))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "failedIndexes",
-                   json_get(ch->is, "failedIndexes"),
-                   "failedIndexes and completedIndexes overlap at index: %d",
-                   (int)at);
+                               json_get_int(ch->spec, "completions", 0), &at))
+        causes_add(c, CAUSE_INVALID, "failedIndexes", json_get(ch->is, "failedIndexes"),
+                   "failedIndexes and completedIndexes overlap at index: %d", (int)at);
 }
 
 /* --- times ----------------------------------------------------------------- */
@@ -321,31 +239,17 @@ check_completion(struct causes *c, const struct status_update *ch)
     bool is_touched = changes(ch, name) || turns(ch, "Complete");
 
     if (is_touched && *end != '\0' && !is_complete)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(ch->is, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name),
                    "cannot set completionTime when there is no Complete=True "
                    "condition");
     if (is_touched && *end == '\0' && is_complete)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   name,
-                   NULL,
-                   "completionTime is required for Complete jobs");
+        causes_add(c, CAUSE_REQUIRED, name, NULL, "completionTime is required for Complete jobs");
     if (*end != '\0' && check_is_set(ch->was, name) && changes(ch, name))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(ch->is, name),
-                   "field is immutable");
+        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name), "field is immutable");
     /* Both texts have the same form, so comparing them compares the times. */
-    if ((changes(ch, name) || changes(ch, "startTime")) && *end != '\0'
-        && *start != '\0' && strcmp(end, start) < 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(ch->is, name),
+    if ((changes(ch, name) || changes(ch, "startTime")) && *end != '\0' && *start != '\0'
+        && strcmp(end, start) < 0)
+        causes_add(c, CAUSE_INVALID, name, json_get(ch->is, name),
                    "completionTime cannot be set before startTime");
 }
 
@@ -354,20 +258,11 @@ check_start(struct causes *c, const struct status_update *ch)
 {
     bool changed = changes(ch, "startTime");
 
-    if (!check_is_set(ch->is, "startTime") && ch->has_ended
-        && (ch->ends || changed))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "startTime",
-                   NULL,
-                   "startTime is required for finished job");
-    if (changed && check_is_set(ch->was, "startTime")
-        && !changes(ch, "requeued")
+    if (!check_is_set(ch->is, "startTime") && ch->has_ended && (ch->ends || changed))
+        causes_add(c, CAUSE_REQUIRED, "startTime", NULL, "startTime is required for finished job");
+    if (changed && check_is_set(ch->was, "startTime") && !changes(ch, "requeued")
         && !json_is_true(json_get(ch->spec, "suspend")))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "startTime",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "startTime", NULL,
                    "startTime cannot be removed for unsuspended job");
 }
 
@@ -378,9 +273,7 @@ has_ended(const struct json *status)
 }
 
 void
-job_status_check(struct causes *c,
-                 const struct json *job,
-                 const struct json *old)
+job_status_check(struct causes *c, const struct json *job, const struct json *old)
 {
     struct status_update ch = {
         .spec = json_get(job, "spec"),
@@ -393,8 +286,7 @@ job_status_check(struct causes *c,
     ch.ends = ch.has_ended != has_ended(ch.was);
     check_counts(c, &ch);
     check_uncounted(c, &ch);
-    if (!json_equals(json_get(ch.is, "conditions"),
-                     json_get(ch.was, "conditions")))
+    if (!json_equals(json_get(ch.is, "conditions"), json_get(ch.was, "conditions")))
         check_verdict(c, ch.is, ch.was);
     check_completion(c, &ch);
     check_start(c, &ch);

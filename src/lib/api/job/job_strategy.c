@@ -38,10 +38,7 @@ is_indexed(const struct json *spec)
 }
 
 static void
-default_to(struct arena *arena,
-           struct json *spec,
-           const char *name,
-           struct json *value)
+default_to(struct arena *arena, struct json *spec, const char *name, struct json *value)
 {
     if (!check_is_set(spec, name))
         json_set(arena, spec, name, value);
@@ -73,35 +70,24 @@ job_set_defaults(struct arena *arena, struct json *job)
 
     job_array_set_defaults(arena, spec);
     per_index = check_is_set(spec, "backoffLimitPerIndex");
-    if (!check_is_set(spec, "completions")
-        && !check_is_set(spec, "parallelism")) {
+    if (!check_is_set(spec, "completions") && !check_is_set(spec, "parallelism")) {
         json_set_int(arena, spec, "completions", 1);
         json_set_int(arena, spec, "parallelism", 1);
     }
     default_to(arena, spec, "parallelism", json_int(arena, 1));
-    default_to(arena,
-               spec,
-               "backoffLimit",
-               json_int(arena, per_index ? INT32_MAX : 6));
+    default_to(arena, spec, "backoffLimit", json_int(arena, per_index ? INT32_MAX : 6));
     /* The maps are shared, as in upstream: a label that is added to one is
      * added to the other. In upstream a generated name makes a copy of the job,
      * which ends the sharing.
      */
     if (json_count(labels) > 0 && json_count(json_get(meta, "labels")) == 0)
-        json_set(arena,
-                 meta,
-                 "labels",
-                 *check_text(meta, "generateName") != '\0'
-                     ? json_dup(arena, labels)
-                     : labels);
+        json_set(arena, meta, "labels",
+                 *check_text(meta, "generateName") != '\0' ? json_dup(arena, labels) : labels);
     default_to(arena, spec, "completionMode", json_string(arena, "NonIndexed"));
     default_to(arena, spec, "suspend", json_bool(arena, false));
     default_to(arena, spec, "manualSelector", json_bool(arena, false));
-    default_to(
-        arena,
-        spec,
-        "podReplacementPolicy",
-        json_string(arena, has_policy ? "Failed" : "TerminatingOrFailed"));
+    default_to(arena, spec, "podReplacementPolicy",
+               json_string(arena, has_policy ? "Failed" : "TerminatingOrFailed"));
     job_policy_set_defaults(arena, spec);
     pod_spec_set_defaults(arena, json_make_object(arena, template, "spec"));
 }
@@ -121,23 +107,15 @@ generate_selector(struct arena *arena, struct json *job)
 
     for (size_t i = 0; i < ARRAY_SIZE(generated); i++)
         if (json_get(labels, generated[i].label) == NULL)
-            json_set_string(arena,
-                            labels,
-                            generated[i].label,
-                            check_text(meta, generated[i].of));
+            json_set_string(arena, labels, generated[i].label, check_text(meta, generated[i].of));
     if (json_get(match, generated[0].label) == NULL)
-        json_set_string(arena,
-                        match,
-                        generated[0].label,
-                        check_text(meta, generated[0].of));
+        json_set_string(arena, match, generated[0].label, check_text(meta, generated[0].of));
 }
 
 /* The recorded ends of the former dependencies say nothing about the new ones.
  */
 static struct json *
-forget_dependencies(struct arena *arena,
-                    const struct json *job,
-                    const struct json *old,
+forget_dependencies(struct arena *arena, const struct json *job, const struct json *old,
                     struct json *status)
 {
     if (json_get(status, "dependencies") == NULL
@@ -156,14 +134,10 @@ job_prepare(struct arena *arena, struct json *job, const struct json *old)
     struct json *status = json_get(old, "status");
 
     meta_prepare(arena, job, old);
-    pod_spec_drop_disabled(arena,
-                           json_get_path(job, "spec.template.spec"),
+    pod_spec_drop_disabled(arena, json_get_path(job, "spec.template.spec"),
                            json_get_path(old, "spec.template.spec"));
-    json_set(arena,
-             job,
-             "status",
-             status != NULL ? forget_dependencies(arena, job, old, status)
-                            : json_object(arena));
+    json_set(arena, job, "status",
+             status != NULL ? forget_dependencies(arena, job, old, status) : json_object(arena));
     if (old == NULL && !json_is_true(json_get(spec, "manualSelector")))
         generate_selector(arena, job);
 }
@@ -171,9 +145,7 @@ job_prepare(struct arena *arena, struct json *job, const struct json *old)
 /* --- validating ----------------------------------------------------------- */
 
 static void
-check_generated_label(struct causes *c,
-                      const struct json *labels,
-                      const char *label,
+check_generated_label(struct causes *c, const struct json *labels, const char *label,
                       const char *wanted)
 {
     unsigned at = causes_enter_key(c, "labels", label);
@@ -182,12 +154,7 @@ check_generated_label(struct causes *c,
     if (value == NULL)
         causes_add(c, CAUSE_REQUIRED, "", NULL, "must be '%s'", wanted);
     else if (strcmp(value, wanted) != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_get(labels, label),
-                   "must be '%s'",
-                   wanted);
+        causes_add(c, CAUSE_INVALID, "", json_get(labels, label), "must be '%s'", wanted);
     causes_leave(c, at);
 }
 
@@ -200,28 +167,18 @@ check_generated_selector(struct causes *c, const struct json *job)
     struct json *expected = json_object(c->arena);
     unsigned at;
 
-    if (json_is_true(json_get(spec, "manualSelector"))
-        || !check_is_set(spec, "selector"))
+    if (json_is_true(json_get(spec, "manualSelector")) || !check_is_set(spec, "selector"))
         return;
     if (*check_text(meta, "uid") == '\0')
         causes_add(c, CAUSE_REQUIRED, "metadata.uid", NULL, "%s", "");
     at = causes_enter(c, "spec.template.metadata");
     for (size_t i = 0; i < ARRAY_SIZE(generated); i++)
-        check_generated_label(c,
-                              labels,
-                              generated[i].label,
-                              check_text(meta, generated[i].of));
+        check_generated_label(c, labels, generated[i].label, check_text(meta, generated[i].of));
     causes_leave(c, at);
     for (size_t i = 0; i < ARRAY_SIZE(generated); i++)
-        json_set_string(c->arena,
-                        expected,
-                        generated[i].label,
-                        check_text(meta, generated[i].of));
+        json_set_string(c->arena, expected, generated[i].label, check_text(meta, generated[i].of));
     if (!job_selector_matches(c->arena, json_get(spec, "selector"), expected))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "spec.selector",
-                   json_get(spec, "selector"),
+        causes_add(c, CAUSE_INVALID, "spec.selector", json_get(spec, "selector"),
                    "`selector` not auto-generated");
 }
 
@@ -236,18 +193,10 @@ check_pod_names(struct causes *c, const struct json *job)
 
     if (!is_indexed(spec) || completions <= 0 || json_text(name) == NULL)
         return;
-    snprintf(last,
-             sizeof(last),
-             "%.300s-%lld",
-             name->text,
-             (long long)completions - 1);
+    snprintf(last, sizeof(last), "%.300s-%lld", name->text, (long long)completions - 1);
     if (!name_is_valid(NAME_DNS_LABEL, last))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "metadata.name",
-                   name,
-                   "will not able to create pod with invalid DNS label: %s",
-                   last);
+        causes_add(c, CAUSE_INVALID, "metadata.name", name,
+                   "will not able to create pod with invalid DNS label: %s", last);
 }
 
 static void
@@ -273,28 +222,21 @@ static enum freedom
 freedom_of(const struct json *old, const struct json *spec)
 {
     if (!json_is_true(json_get_path(old, "spec.suspend")))
-        return json_is_true(json_get(spec, "suspend")) ? FREEDOM_HELD
-                                                       : FREEDOM_NONE;
-    return json_get_path(old, "status.startTime") == NULL ? FREEDOM_FRESH
-                                                          : FREEDOM_HELD;
+        return json_is_true(json_get(spec, "suspend")) ? FREEDOM_HELD : FREEDOM_NONE;
+    return json_get_path(old, "status.startTime") == NULL ? FREEDOM_FRESH : FREEDOM_HELD;
 }
 
 static void
-check_template_change(struct causes *c,
-                      const struct json *spec,
-                      const struct json *old,
+check_template_change(struct causes *c, const struct json *spec, const struct json *old,
                       enum freedom freedom)
 {
     static const struct {
         const char *name;
         enum freedom needs;
     } members[] = {
-        {"priority", FREEDOM_HELD},
-        {"priorityClassName", FREEDOM_HELD},
-        {"nodeSelector", FREEDOM_FRESH},
-        {"affinity", FREEDOM_FRESH},
-        {"tolerations", FREEDOM_FRESH},
-        {"schedulingGates", FREEDOM_FRESH},
+        {"priority", FREEDOM_HELD},      {"priorityClassName", FREEDOM_HELD},
+        {"nodeSelector", FREEDOM_FRESH}, {"affinity", FREEDOM_FRESH},
+        {"tolerations", FREEDOM_FRESH},  {"schedulingGates", FREEDOM_FRESH},
     };
     struct json *is = json_dup(c->arena, json_get(spec, "template"));
     const struct json *was = json_get(old, "template");
@@ -319,9 +261,7 @@ check_template_change(struct causes *c,
 
 /* completions of an Indexed Job may change together with parallelism. */
 static void
-check_completions_change(struct causes *c,
-                         const struct json *spec,
-                         const struct json *old)
+check_completions_change(struct causes *c, const struct json *spec, const struct json *old)
 {
     if (job_array_is_asked(old) && job_array_is_asked(spec))
         return; /* they are derived from tasks */
@@ -329,14 +269,9 @@ check_completions_change(struct causes *c,
         check_immutable(c, spec, old, "completions");
         return;
     }
-    if (!json_equals(json_get(spec, "completions"),
-                     json_get(old, "completions"))
-        && !json_equals(json_get(spec, "completions"),
-                        json_get(spec, "parallelism")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "completions",
-                   json_get(spec, "completions"),
+    if (!json_equals(json_get(spec, "completions"), json_get(old, "completions"))
+        && !json_equals(json_get(spec, "completions"), json_get(spec, "parallelism")))
+        causes_add(c, CAUSE_INVALID, "completions", json_get(spec, "completions"),
                    "can only be modified in tandem with spec.parallelism");
 }
 
@@ -344,14 +279,8 @@ static void
 check_changes(struct causes *c, const struct json *job, const struct json *old)
 {
     static const char *const kept[] = {
-        "selector",
-        "completionMode",
-        "podFailurePolicy",
-        "backoffLimitPerIndex",
-        "managedBy",
-        "successPolicy",
-        "script",
-        "environment",
+        "selector",  "completionMode", "podFailurePolicy", "backoffLimitPerIndex",
+        "managedBy", "successPolicy",  "script",           "environment",
     };
     const struct json *spec = json_get(job, "spec");
     const struct json *was = json_get(old, "spec");
@@ -385,18 +314,15 @@ job_warn(struct causes *c, const struct json *job, const struct json *old)
     if (old != NULL && json_equals(spec, json_get(old, "spec")))
         return;
     if (old == NULL && why != NULL)
-        causes_warn(c,
-                    "metadata.name",
+        causes_warn(c, "metadata.name",
                     "this is used in Pod names and hostnames, which can "
                     "result in surprising behavior; a DNS label is "
                     "recommended: [%s]",
                     why);
     if (strcmp(check_text(spec, "completionMode"), "Indexed") == 0
         && json_get_int(spec, "completions", 0) > 100000
-        && json_get_int(spec, "parallelism", 0) > 10000
-        && !job_array_is_asked(spec))
-        causes_warn(c,
-                    "spec",
+        && json_get_int(spec, "parallelism", 0) > 10000 && !job_array_is_asked(spec))
+        causes_warn(c, "spec",
                     "In Indexed Jobs with a number of completions higher than "
                     "10^5 and a parallelism higher than 10^4, Kubernetes "
                     "might not be able to track completedIndexes when a big "
@@ -407,27 +333,20 @@ job_warn(struct causes *c, const struct json *job, const struct json *old)
 }
 
 void
-job_validate_status(struct causes *c,
-                    const struct json *job,
-                    const struct json *old)
+job_validate_status(struct causes *c, const struct json *job, const struct json *old)
 {
     meta_check(c, &job_kind, NAME_DNS_SUBDOMAIN, job, old);
     job_check_status(c, job, old);
 }
 
 void
-job_check_status(struct causes *c,
-                 const struct json *job,
-                 const struct json *old)
+job_check_status(struct causes *c, const struct json *job, const struct json *old)
 {
     job_status_check(c, job, old);
 }
 
 static void
-add_number(struct arena *arena,
-           struct json *part,
-           const char *name,
-           const int64_t *value)
+add_number(struct arena *arena, struct json *part, const char *name, const int64_t *value)
 {
     if (value != NULL)
         json_set_int(arena, part, name, *value);
@@ -441,10 +360,7 @@ job_part_of_spec(struct arena *arena, const struct object *object)
 
     add_number(arena, part, "parallelism", spec->parallelism);
     add_number(arena, part, "completions", spec->completions);
-    add_number(arena,
-               part,
-               "backoffLimitPerIndex",
-               spec->backoff_limit_per_index);
+    add_number(arena, part, "backoffLimitPerIndex", spec->backoff_limit_per_index);
     if (spec->completion_mode != NULL)
         json_set_string(arena, part, "completionMode", spec->completion_mode);
     if (spec->suspend)

@@ -12,18 +12,13 @@ struct object;
 
 void job_set_defaults(struct arena *arena, struct json *job);
 void job_prepare(struct arena *arena, struct json *job, const struct json *old);
-void
-job_validate(struct causes *c, const struct json *job, const struct json *old);
+void job_validate(struct causes *c, const struct json *job, const struct json *old);
 void job_warn(struct causes *c, const struct json *job, const struct json *old);
 /* Parts of the spec of a Job or of a job template. */
 void job_policy_set_defaults(struct arena *arena, const struct json *spec);
 void job_spec_redact(struct arena *arena, struct json *spec);
 
 void job_redact(struct arena *arena, struct json *job);
-void job_validate_status(struct causes *c,
-                         const struct json *job,
-                         const struct json *old);
-void job_check_status(struct causes *c,
-                      const struct json *job,
-                      const struct json *old);
+void job_validate_status(struct causes *c, const struct json *job, const struct json *old);
+void job_check_status(struct causes *c, const struct json *job, const struct json *old);
 struct json *job_part_of_spec(struct arena *arena, const struct object *object);

@@ -52,8 +52,7 @@ static void
 add_completions(struct table_row *row)
 {
     const struct job *job = job_of(row->object);
-    int64_t parallelism =
-        job->spec.parallelism != NULL ? *job->spec.parallelism : 0;
+    int64_t parallelism = job->spec.parallelism != NULL ? *job->spec.parallelism : 0;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
     strbuf_printf(&out, "%" PRId64, job->status.succeeded);
@@ -74,9 +73,7 @@ compare_texts(const void *a, const void *b)
 
 /* Appends " in (a,b)" with sorted values. */
 static void
-format_values(const struct selector_requirement *r,
-              const char *word,
-              struct strbuf *out)
+format_values(const struct selector_requirement *r, const char *word, struct strbuf *out)
 {
     const char **values = xnew_array(const char *, r->values.count + 1);
 
@@ -100,8 +97,7 @@ struct selector_term {
 static int
 compare_parts(const void *a, const void *b)
 {
-    return strcmp(((const struct selector_term *)a)->key,
-                  ((const struct selector_term *)b)->key);
+    return strcmp(((const struct selector_term *)a)->key, ((const struct selector_term *)b)->key);
 }
 
 static void
@@ -126,10 +122,8 @@ add_selector(struct table_row *row)
 {
     const struct label_selector *selector = job_of(row->object)->spec.selector;
     unsigned n_labels = selector != NULL ? selector->match_labels.count : 0;
-    unsigned n =
-        n_labels + (selector != NULL ? selector->match_expressions.count : 0);
-    struct selector_term *parts =
-        arena_new_array(row->arena, struct selector_term, n + 1);
+    unsigned n = n_labels + (selector != NULL ? selector->match_expressions.count : 0);
+    struct selector_term *parts = arena_new_array(row->arena, struct selector_term, n + 1);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
     for (unsigned i = 0; i < n; i++) {
@@ -137,8 +131,7 @@ add_selector(struct table_row *row)
             parts[i].label = &selector->match_labels.items[i];
             parts[i].key = parts[i].label->key;
         } else {
-            parts[i].requirement =
-                &selector->match_expressions.items[i - n_labels];
+            parts[i].requirement = &selector->match_expressions.items[i - n_labels];
             parts[i].key = parts[i].requirement->key;
         }
     }
@@ -158,9 +151,7 @@ add_duration(struct table_row *row)
 {
     const struct job *job = job_of(row->object);
     char text[TABLE_DURATION_SIZE] = "";
-    int64_t end_us = job->status.completion_at_us != 0
-                         ? job->status.completion_at_us
-                         : row->now_us;
+    int64_t end_us = job->status.completion_at_us != 0 ? job->status.completion_at_us : row->now_us;
 
     if (job->status.start_at_us != 0)
         table_format_duration(end_us - job->status.start_at_us, text);
@@ -174,10 +165,7 @@ add_containers(struct table_row *row)
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
 
     for (unsigned i = 0; i < spec->containers.count; i++)
-        strbuf_printf(&names,
-                      "%s%s",
-                      i > 0 ? "," : "",
-                      spec->containers.items[i].name);
+        strbuf_printf(&names, "%s%s", i > 0 ? "," : "", spec->containers.items[i].name);
     table_cell(row, names.text);
 }
 
@@ -190,10 +178,7 @@ add_images(struct table_row *row)
     for (unsigned i = 0; i < spec->containers.count; i++) {
         const char *image = spec->containers.items[i].image;
 
-        strbuf_printf(&images,
-                      "%s%s",
-                      i > 0 ? "," : "",
-                      image != NULL ? image : "");
+        strbuf_printf(&images, "%s%s", i > 0 ? "," : "", image != NULL ? image : "");
     }
     table_cell(row, images.text);
 }

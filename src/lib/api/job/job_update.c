@@ -18,13 +18,8 @@
 
 /* Members of the pod's spec. preemptionPolicy comes with the priority class. */
 static const char *const members[] = {
-    LIMIT,
-    "affinity",
-    "nodeSelector",
-    "placement",
-    "preemptionPolicy",
-    "priority",
-    "priorityClassName",
+    LIMIT,      "affinity",          "nodeSelector", "placement", "preemptionPolicy",
+    "priority", "priorityClassName",
 };
 
 static const char *const annotations[] = {
@@ -36,10 +31,7 @@ static const char *const annotations[] = {
 /* ---- Parts of trees ---- */
 
 static void
-take(struct arena *arena,
-     struct json *to,
-     const struct json *from,
-     const char *name)
+take(struct arena *arena, struct json *to, const struct json *from, const char *name)
 {
     struct json *value = json_get(from, name);
 
@@ -61,21 +53,14 @@ take_resources(struct arena *arena, struct json *spec, const struct json *from)
 }
 
 static void
-take_annotation(struct arena *arena,
-                struct json *object,
-                const struct json *from,
-                const char *name)
+take_annotation(struct arena *arena, struct json *object, const struct json *from, const char *name)
 {
-    const char *value =
-        json_get_text(json_get_path(from, "metadata.annotations"), name);
+    const char *value = json_get_text(json_get_path(from, "metadata.annotations"), name);
     struct json *meta;
 
     if (value != NULL) {
         meta = json_make_object(arena, object, "metadata");
-        json_set_string(arena,
-                        json_make_object(arena, meta, "annotations"),
-                        name,
-                        value);
+        json_set_string(arena, json_make_object(arena, meta, "annotations"), name, value);
         return;
     }
     meta = json_get(object, "metadata");
@@ -108,18 +93,14 @@ is_same(struct arena *arena, struct json *template_, const struct json *old)
 }
 
 enum job_update
-job_update_compare(struct arena *arena,
-                   const struct json *template_,
-                   const struct json *old)
+job_update_compare(struct arena *arena, const struct json *template_, const struct json *old)
 {
     struct json *t = json_dup(arena, template_);
     struct json *spec = json_get(t, "spec");
     const struct json *was = json_get(old, "spec");
 
     if (spec == NULL || was == NULL)
-        return template_ == old || json_equals(template_, old)
-                   ? JOB_UPDATE_NONE
-                   : JOB_UPDATE_OTHER;
+        return template_ == old || json_equals(template_, old) ? JOB_UPDATE_NONE : JOB_UPDATE_OTHER;
     if (is_same(arena, t, old))
         return JOB_UPDATE_NONE;
     take(arena, spec, was, LIMIT);
@@ -138,8 +119,7 @@ job_update_compare(struct arena *arena,
 static const char *
 number_of(const struct json *object)
 {
-    return json_get_text(json_get_path(object, "metadata.annotations"),
-                         ANNOTATION_UPDATE);
+    return json_get_text(json_get_path(object, "metadata.annotations"), ANNOTATION_UPDATE);
 }
 
 static bool
@@ -149,9 +129,7 @@ is_same_number(const char *a, const char *b)
 }
 
 void
-job_update_keep_number(struct arena *arena,
-                       struct json *job,
-                       const struct json *old)
+job_update_keep_number(struct arena *arena, struct json *job, const struct json *old)
 {
     if (!is_same_number(number_of(job), number_of(old)))
         take_annotation(arena, job, old, ANNOTATION_UPDATE);
@@ -164,19 +142,15 @@ job_update_count(struct arena *arena, struct json *job, const struct json *old)
     const int64_t number = was != NULL ? strtoll(was, NULL, 10) : 0;
     struct json *meta = json_make_object(arena, job, "metadata");
 
-    json_set_string(
-        arena,
-        json_make_object(arena, meta, "annotations"),
-        ANNOTATION_UPDATE,
-        arena_printf(arena, "%" PRId64, number < INT64_MAX ? number + 1 : 1));
+    json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_UPDATE,
+                    arena_printf(arena, "%" PRId64, number < INT64_MAX ? number + 1 : 1));
 }
 
 bool
 job_update_is_current(const struct meta *pod, const struct meta *job)
 {
-    return is_same_number(
-        string_map_find(&pod->annotations, ANNOTATION_UPDATE),
-        string_map_find(&job->annotations, ANNOTATION_UPDATE));
+    return is_same_number(string_map_find(&pod->annotations, ANNOTATION_UPDATE),
+                          string_map_find(&job->annotations, ANNOTATION_UPDATE));
 }
 
 /* ---- Pods ---- */
@@ -188,9 +162,7 @@ take_deadline(struct arena *arena, struct json *pod, const struct json *job)
     struct json *meta = json_make_object(arena, pod, "metadata");
 
     if (deadline != NULL)
-        json_set_string(arena,
-                        json_make_object(arena, meta, "annotations"),
-                        ANNOTATION_DEADLINE,
+        json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_DEADLINE,
                         deadline);
     else if (json_get(meta, "annotations") != NULL)
         json_remove(json_get(meta, "annotations"), ANNOTATION_DEADLINE);
@@ -244,8 +216,7 @@ other_terms(struct arena *arena, const struct json *terms)
 
     for (uint32_t i = 0; i < json_count(terms); i++) {
         struct json *term = json_dup(arena, json_at(terms, i));
-        struct json *labels =
-            other_requirements(arena, json_get(term, "matchExpressions"));
+        struct json *labels = other_requirements(arena, json_get(term, "matchExpressions"));
 
         if (json_count(labels) > 0)
             json_set(arena, term, "matchExpressions", labels);
@@ -267,8 +238,7 @@ remove_labels(struct arena *arena, struct json *spec)
     struct json *required = json_get(nodes, REQUIRED_NODES);
     struct json *terms;
 
-    if (selector != NULL && json_remove(selector, LABEL_PARTITION)
-        && json_count(selector) == 0)
+    if (selector != NULL && json_remove(selector, LABEL_PARTITION) && json_count(selector) == 0)
         json_remove(spec, "nodeSelector");
     if (required == NULL)
         return;
@@ -285,13 +255,8 @@ remove_labels(struct arena *arena, struct json *spec)
 }
 
 void
-job_update_set_partition(struct arena *arena,
-                         struct json *spec,
-                         const char *list)
+job_update_set_partition(struct arena *arena, struct json *spec, const char *list)
 {
     remove_labels(arena, spec);
-    json_set_string(arena,
-                    json_make_object(arena, spec, "placement"),
-                    "partition",
-                    list);
+    json_set_string(arena, json_make_object(arena, spec, "placement"), "partition", list);
 }

@@ -25,18 +25,14 @@ enum job_update {
 };
 
 /* Compares two templates. */
-enum job_update job_update_compare(struct arena *arena,
-                                   const struct json *template_,
+enum job_update job_update_compare(struct arena *arena, const struct json *template_,
                                    const struct json *old);
 
 /* Set the update number of a Job's tree: to the old object's, or to the next
  * one.
  */
-void job_update_keep_number(struct arena *arena,
-                            struct json *job,
-                            const struct json *old);
-void
-job_update_count(struct arena *arena, struct json *job, const struct json *old);
+void job_update_keep_number(struct arena *arena, struct json *job, const struct json *old);
+void job_update_count(struct arena *arena, struct json *job, const struct json *old);
 
 /* Whether pod and Job have the same update number; either may be the older one.
  */
@@ -46,13 +42,10 @@ bool job_update_is_current(const struct meta *pod, const struct meta *job);
 /* Updates the tree of a pod from the tree of its Job, including the number. A
  * pod with a node gets only the time limit.
  */
-void
-job_update_pod(struct arena *arena, struct json *pod, const struct json *job);
+void job_update_pod(struct arena *arena, struct json *pod, const struct json *job);
 
 /* Lets a pod of this spec go to the nodes of a partition, or of several
  * separated by commas, instead of the former ones, also if a former release set
  * those by labels.
  */
-void job_update_set_partition(struct arena *arena,
-                              struct json *spec,
-                              const char *list);
+void job_update_set_partition(struct arena *arena, struct json *spec, const char *list);

@@ -41,8 +41,7 @@ only_term(const struct pod_spec *spec)
 static bool
 is_one_of(const struct selector_requirement *r, const char *key)
 {
-    return strcmp(r->key, key) == 0 && strcmp(r->operator_, "In") == 0
-           && r->values.count == 1;
+    return strcmp(r->key, key) == 0 && strcmp(r->operator_, "In") == 0 && r->values.count == 1;
 }
 
 const char *
@@ -88,14 +87,11 @@ add_labels(const struct pod_spec *spec, struct strbuf *out)
     for (unsigned i = 0; i < spec->node_selector.count; i++) {
         const struct string_entry *e = &spec->node_selector.items[i];
 
-        if (strcmp(e->key, LABEL_PARTITION) != 0
-            && strcmp(e->key, LABEL_HOSTNAME) != 0)
+        if (strcmp(e->key, LABEL_PARTITION) != 0 && strcmp(e->key, LABEL_HOSTNAME) != 0)
             add_label(out, e->key, e->value);
     }
-    for (unsigned i = 0; term != NULL && i < term->match_expressions.count;
-         i++) {
-        const struct selector_requirement *r =
-            &term->match_expressions.items[i];
+    for (unsigned i = 0; term != NULL && i < term->match_expressions.count; i++) {
+        const struct selector_requirement *r = &term->match_expressions.items[i];
 
         if (strcmp(r->operator_, "Exists") == 0)
             add_label(out, r->key, NULL);
@@ -108,9 +104,7 @@ add_labels(const struct pod_spec *spec, struct strbuf *out)
  * node has the labels.
  */
 static void
-tell_unwanted(const struct job_wait *w,
-              const struct pod_spec *spec,
-              struct strbuf *out)
+tell_unwanted(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
 {
     const char *node = job_wait_node(spec);
     const char *partition = job_wait_partition(spec);
@@ -120,10 +114,7 @@ tell_unwanted(const struct job_wait *w,
     if (w->what != NULL)
         strbuf_add_text(out, w->what);
     else if (labels.length > 0 && partition != NULL)
-        strbuf_printf(out,
-                      "no node of partition %s has %s",
-                      partition,
-                      labels.text);
+        strbuf_printf(out, "no node of partition %s has %s", partition, labels.text);
     else if (labels.length > 0 && node != NULL)
         strbuf_printf(out, "node %s does not have %s", node, labels.text);
     else if (labels.length > 0)
@@ -137,24 +128,17 @@ tell_unwanted(const struct job_wait *w,
 }
 
 static enum job_reason
-tell_closed(const struct job_wait *w,
-            const struct pod_spec *spec,
-            struct strbuf *out)
+tell_closed(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
 {
     const char *partition = job_wait_partition(spec);
     const char *node = job_wait_node(spec);
     const char *state = w->kind == WAIT_SILENT ? "silent" : "closed";
-    bool is_whole =
-        partition != NULL && node == NULL && w->is_all && w->nodes < w->total;
+    bool is_whole = partition != NULL && node == NULL && w->is_all && w->nodes < w->total;
 
     if (w->node != NULL)
         strbuf_printf(out, "node %s is %s", w->node, state);
     else if (is_whole)
-        strbuf_printf(out,
-                      "the %u nodes of partition %s are %s",
-                      w->nodes,
-                      partition,
-                      state);
+        strbuf_printf(out, "the %u nodes of partition %s are %s", w->nodes, partition, state);
     else
         strbuf_printf(out, "%u of %u nodes are %s", w->nodes, w->total, state);
     if (w->what != NULL && w->kind == WAIT_CLOSED)
@@ -165,9 +149,7 @@ tell_closed(const struct job_wait *w,
 }
 
 static enum job_reason
-tell_wait(const struct job_wait *w,
-          const struct pod_spec *spec,
-          struct strbuf *out)
+tell_wait(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *out)
 {
     switch (w->kind) {
     case WAIT_NO_NODES:
@@ -224,9 +206,7 @@ cut(struct strbuf *out, size_t before, size_t most)
 }
 
 enum job_reason
-job_wait_format(const struct job_wait *wait,
-                const struct pod_spec *spec,
-                struct strbuf *out)
+job_wait_format(const struct job_wait *wait, const struct pod_spec *spec, struct strbuf *out)
 {
     size_t before = out->length;
     enum job_reason reason = tell_wait(wait, spec, out);
@@ -239,11 +219,7 @@ job_wait_format(const struct job_wait *wait,
 
 /* Finds the value after "NAME=" in a list, up to the comma or the end. */
 static bool
-find_value(const char *list,
-           const char *end,
-           const char *name,
-           size_t n,
-           const char **ret,
+find_value(const char *list, const char *end, const char *name, size_t n, const char **ret,
            size_t *ret_length)
 {
     for (const char *p = list; p != NULL && p < end;) {
@@ -278,8 +254,7 @@ reason_of_resource(const char *name, size_t n, const char **ret_words)
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(known); i++)
-        if (strlen(known[i].name) == n
-            && strncmp(known[i].name, name, n) == 0) {
+        if (strlen(known[i].name) == n && strncmp(known[i].name, name, n) == 0) {
             *ret_words = known[i].words;
             return known[i].reason;
         }
@@ -307,8 +282,7 @@ is_never_met(const struct quota_pair *pair)
     struct quantity asks, most;
 
     return read_amount(pair->asks, pair->n_asks, &asks)
-           && read_amount(pair->most, pair->n_most, &most)
-           && quantity_compare(&asks, &most) > 0;
+           && read_amount(pair->most, pair->n_most, &most) && quantity_compare(&asks, &most) > 0;
 }
 
 /* Finds the first resource that can never be met, because waiting for the
@@ -316,10 +290,7 @@ is_never_met(const struct quota_pair *pair)
  * form.
  */
 static bool
-find_pair(const char *requested,
-          const char *used,
-          const char *limited,
-          struct quota_pair *ret_pair)
+find_pair(const char *requested, const char *used, const char *limited, struct quota_pair *ret_pair)
 {
     const char *end = limited + strlen(limited);
     bool is_any = false;
@@ -334,17 +305,8 @@ find_pair(const char *requested,
         pair.n_name = (size_t)(equals - p);
         pair.asks = equals + 1;
         pair.n_asks = n - pair.n_name - 1;
-        if (!find_value(used + strlen(", used: "),
-                        limited,
-                        p,
-                        pair.n_name,
-                        &pair.has,
-                        &pair.n_has)
-            || !find_value(limited + strlen(", limited: "),
-                           end,
-                           p,
-                           pair.n_name,
-                           &pair.most,
+        if (!find_value(used + strlen(", used: "), limited, p, pair.n_name, &pair.has, &pair.n_has)
+            || !find_value(limited + strlen(", limited: "), end, p, pair.n_name, &pair.most,
                            &pair.n_most))
             return false;
         if (!is_any)
@@ -374,8 +336,8 @@ tell_quota(const char *text, struct strbuf *out)
     enum job_reason reason;
     bool is_vain;
 
-    if (requested == NULL || used == NULL || limited == NULL || requested > used
-        || used > limited || !find_pair(requested, used, limited, &pair))
+    if (requested == NULL || used == NULL || limited == NULL || requested > used || used > limited
+        || !find_pair(requested, used, limited, &pair))
         return JOB_REASON_NONE;
     is_vain = is_never_met(&pair);
     reason = reason_of_resource(pair.name, pair.n_name, &words);

@@ -36,8 +36,7 @@ struct job_wait {
 
 /* Appends the text. `spec` tells which required nodes or labels do not exist.
  */
-enum job_reason job_wait_format(const struct job_wait *wait,
-                                const struct pod_spec *spec,
+enum job_reason job_wait_format(const struct job_wait *wait, const struct pod_spec *spec,
                                 struct strbuf *out);
 
 /* The only node that is required by name, and the partition; or NULL. */
@@ -47,5 +46,4 @@ const char *job_wait_partition(const struct pod_spec *spec);
 /* "quota chem: 4 CPUs used of 4", from the API's refusal to create a pod; for
  * other refusals the API's own text, shortened.
  */
-enum job_reason job_wait_format_refusal(const char *refusal,
-                                        struct strbuf *out);
+enum job_reason job_wait_format_refusal(const char *refusal, struct strbuf *out);

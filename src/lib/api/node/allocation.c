@@ -31,25 +31,17 @@ read_pus(const struct allocation *a, struct bitset *ret, struct error *err)
 }
 
 static void
-check_list(const char *list,
-           const char *name,
-           const struct json *tree,
-           struct causes *causes)
+check_list(const char *list, const char *name, const struct json *tree, struct causes *causes)
 {
     struct bitset set;
 
     if (list != NULL && cpuset_parse(list, &set, NULL) < 0)
-        causes_add(causes,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(tree, name),
+        causes_add(causes, CAUSE_INVALID, name, json_get(tree, name),
                    "must be a list of numbers and ranges, such as 0-7,64-71");
 }
 
 void
-allocation_check(const struct allocation *a,
-                 const struct json *tree,
-                 struct causes *causes)
+allocation_check(const struct allocation *a, const struct json *tree, struct causes *causes)
 {
     check_list(a->cpus, "cpus", tree, causes);
     check_list(a->withheld, "withheld", tree, causes);
@@ -65,11 +57,9 @@ is_same_text(const char *a, const char *b)
 bool
 allocation_equals(const struct allocation *a, const struct allocation *b)
 {
-    if (!is_same_text(a->cpus, b->cpus)
-        || !is_same_text(a->withheld, b->withheld)
+    if (!is_same_text(a->cpus, b->cpus) || !is_same_text(a->withheld, b->withheld)
         || !is_same_text(a->memory_nodes, b->memory_nodes)
-        || !is_same_text(a->shared_cpu, b->shared_cpu)
-        || a->devices.count != b->devices.count
+        || !is_same_text(a->shared_cpu, b->shared_cpu) || a->devices.count != b->devices.count
         || a->memory.count != b->memory.count)
         return false;
     for (unsigned i = 0; i < a->devices.count; i++)
@@ -87,32 +77,24 @@ allocation_equals(const struct allocation *a, const struct allocation *b)
 }
 
 static int
-check_devices(const struct allocation *a,
-              const struct allocation *b,
-              struct error *err)
+check_devices(const struct allocation *a, const struct allocation *b, struct error *err)
 {
     for (unsigned i = 0; i < a->devices.count; i++)
         for (unsigned j = 0; j < b->devices.count; j++)
             if (strcmp(a->devices.items[i], b->devices.items[j]) == 0)
-                return error_set(err,
-                                 -EEXIST,
-                                 "both have the device '%s'",
-                                 a->devices.items[i]);
+                return error_set(err, -EEXIST, "both have the device '%s'", a->devices.items[i]);
     return 0;
 }
 
 int
-allocation_check_beside(const struct allocation *a,
-                        const struct allocation *still,
+allocation_check_beside(const struct allocation *a, const struct allocation *still,
                         struct error *err)
 {
     return check_devices(a, still, err);
 }
 
 int
-allocation_check_disjoint(const struct allocation *a,
-                          const struct allocation *b,
-                          struct error *err)
+allocation_check_disjoint(const struct allocation *a, const struct allocation *b, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
     struct bitset mine, theirs;
@@ -130,10 +112,7 @@ allocation_check_disjoint(const struct allocation *a,
 }
 
 static void
-list_missing(const char *list,
-             const struct bitset *there,
-             const char *what,
-             struct strbuf *words)
+list_missing(const char *list, const struct bitset *there, const char *what, struct strbuf *words)
 {
     struct bitset missing;
 
@@ -166,9 +145,7 @@ nodes_of(const struct topology *t)
 }
 
 bool
-allocation_is_within(const struct allocation *a,
-                     const struct topology *t,
-                     struct strbuf *missing)
+allocation_is_within(const struct allocation *a, const struct topology *t, struct strbuf *missing)
 {
     struct bitset nodes = nodes_of(t);
     size_t before = missing->length;
@@ -177,9 +154,7 @@ allocation_is_within(const struct allocation *a,
     list_missing(a->memory_nodes, &nodes, "NUMA nodes", missing);
     for (unsigned i = 0; i < a->devices.count; i++)
         if (!has_device(t, a->devices.items[i]))
-            strbuf_printf(missing,
-                          "%sdevice %s",
-                          missing->length > 0 ? ", " : "",
+            strbuf_printf(missing, "%sdevice %s", missing->length > 0 ? ", " : "",
                           a->devices.items[i]);
     return missing->length == before;
 }
@@ -187,20 +162,16 @@ allocation_is_within(const struct allocation *a,
 static int64_t
 page_bytes_of(const struct allocation_memory *m)
 {
-    return m->page_size != NULL ? quantity_text_value(m->page_size)
-                                : ALLOCATION_PLAIN;
+    return m->page_size != NULL ? quantity_text_value(m->page_size) : ALLOCATION_PLAIN;
 }
 
 int64_t
-allocation_memory_of(const struct allocation *a,
-                     int64_t node,
-                     int64_t page_bytes)
+allocation_memory_of(const struct allocation *a, int64_t node, int64_t page_bytes)
 {
     int64_t sum = 0;
 
     for (unsigned i = 0; i < a->memory.count; i++)
-        if (a->memory.items[i].node == node
-            && page_bytes_of(&a->memory.items[i]) == page_bytes)
+        if (a->memory.items[i].node == node && page_bytes_of(&a->memory.items[i]) == page_bytes)
             sum += quantity_text_value(a->memory.items[i].bytes);
     return sum;
 }
@@ -249,10 +220,7 @@ add_bytes(struct strbuf *out, int64_t bytes)
 }
 
 static void
-say_short(const struct allocation_memory *m,
-          int64_t given,
-          int64_t there,
-          struct strbuf *words)
+say_short(const struct allocation_memory *m, int64_t given, int64_t there, struct strbuf *words)
 {
     const int64_t mib = INT64_C(1) << 20;
 
@@ -269,11 +237,8 @@ say_short(const struct allocation_memory *m,
 }
 
 bool
-allocation_is_backed(const struct allocation *a,
-                     const struct topology *t,
-                     allocation_given_fn *given,
-                     void *context,
-                     struct strbuf *missing)
+allocation_is_backed(const struct allocation *a, const struct topology *t,
+                     allocation_given_fn *given, void *context, struct strbuf *missing)
 {
     bool is_backed = true;
 

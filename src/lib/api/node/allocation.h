@@ -37,9 +37,7 @@ extern const struct record allocation_record;
 /* Adds a cause for each list that cannot be parsed; `tree` is the allocation as
  * it was received.
  */
-void allocation_check(const struct allocation *a,
-                      const struct json *tree,
-                      struct causes *causes);
+void allocation_check(const struct allocation *a, const struct json *tree, struct causes *causes);
 
 /* Whether all texts of the two allocations are equal. */
 bool allocation_equals(const struct allocation *a, const struct allocation *b);
@@ -48,31 +46,26 @@ bool allocation_equals(const struct allocation *a, const struct allocation *b);
  * and devices. -EINVAL: a list cannot be parsed; -EEXIST: they overlap, with
  * the overlap as text.
  */
-int allocation_check_disjoint(const struct allocation *a,
-                              const struct allocation *b,
+int allocation_check_disjoint(const struct allocation *a, const struct allocation *b,
                               struct error *err);
 
 /* The same check against a suspended pod that yields its PUs to others: `a` may
  * have the PUs of `still`, but none of its devices.
  */
-int allocation_check_beside(const struct allocation *a,
-                            const struct allocation *still,
+int allocation_check_beside(const struct allocation *a, const struct allocation *still,
                             struct error *err);
 
 /* Whether the topology has all PUs, NUMA nodes and devices of the allocation.
  * Missing parts are appended to `missing`: "CPUs 4-7, device gpu1".
  */
-bool allocation_is_within(const struct allocation *a,
-                          const struct topology *topology,
+bool allocation_is_within(const struct allocation *a, const struct topology *topology,
                           struct strbuf *missing);
 
 /* The bytes that the allocation has on a NUMA node, by OS index: of plain
  * memory, or of huge pages of that size.
  */
 #define ALLOCATION_PLAIN 0
-int64_t allocation_memory_of(const struct allocation *a,
-                             int64_t node,
-                             int64_t page_bytes);
+int64_t allocation_memory_of(const struct allocation *a, int64_t node, int64_t page_bytes);
 
 /* Whether each memory of the allocation (NUMA node and page size) is at least
  * as large as the total that was given out of it. `given` returns that total;
@@ -80,10 +73,6 @@ int64_t allocation_memory_of(const struct allocation *a,
  * `missing`: "memory of NUMA node 1 (60Gi given, 40Gi there)". NUMA nodes that
  * the topology lacks are ignored.
  */
-typedef int64_t
-allocation_given_fn(int64_t node, int64_t page_bytes, void *context);
-bool allocation_is_backed(const struct allocation *a,
-                          const struct topology *topology,
-                          allocation_given_fn *given,
-                          void *context,
-                          struct strbuf *missing);
+typedef int64_t allocation_given_fn(int64_t node, int64_t page_bytes, void *context);
+bool allocation_is_backed(const struct allocation *a, const struct topology *topology,
+                          allocation_given_fn *given, void *context, struct strbuf *missing);

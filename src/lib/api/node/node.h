@@ -103,11 +103,9 @@ enum node_index {
     NODE_BY_RELEASE, /* NODE_FORMER: the agent lacks a feature */
 };
 
-const struct node_condition *node_find_condition(const struct node *node,
-                                                 const char *type);
+const struct node_condition *node_find_condition(const struct node *node, const char *type);
 bool node_is_ready(const struct node *node);
-const struct remnant *node_find_remnant(const struct node *node,
-                                        const char *pod_uid);
+const struct remnant *node_find_remnant(const struct node *node, const char *pod_uid);
 
 /* Condition: a site's prolog or epilog has failed on the node. */
 #define NODE_HOOK_FAILED "HookFailed"

@@ -25,8 +25,7 @@ is_hardware(const char *resource)
 static const char *
 find_expected(const struct node *node)
 {
-    return string_map_find(&node->meta.annotations,
-                           ANNOTATION_EXPECTED_HARDWARE);
+    return string_map_find(&node->meta.annotations, ANNOTATION_EXPECTED_HARDWARE);
 }
 
 /* One "resource=quantity" of the list. next_item moves on behind the item and
@@ -67,9 +66,7 @@ value_of(const char *quantity)
 {
     struct quantity q;
 
-    return quantity != NULL && quantity_parse(quantity, &q) == 0
-               ? quantity_value(&q)
-               : 0;
+    return quantity != NULL && quantity_parse(quantity, &q) == 0 ? quantity_value(&q) : 0;
 }
 
 static bool
@@ -90,17 +87,12 @@ node_hardware_is_missing(const struct node *node, struct strbuf *words)
     if (at == NULL || node->status.topology == NULL)
         return false;
     while (next_item(&at, &item)) {
-        const char *has =
-            string_map_find(&node->status.capacity, item.resource);
+        const char *has = string_map_find(&node->status.capacity, item.resource);
 
         if (!is_less(item.resource, value_of(has), value_of(item.quantity)))
             continue;
-        strbuf_printf(words,
-                      "%s%s %s of %s",
-                      any ? ", " : "",
-                      item.resource,
-                      has != NULL ? has : "0",
-                      item.quantity);
+        strbuf_printf(words, "%s%s %s of %s", any ? ", " : "", item.resource,
+                      has != NULL ? has : "0", item.quantity);
         any = true;
     }
     return any;
@@ -128,15 +120,10 @@ node_hardware_learn(const struct node *node)
         || (expected != NULL && strcmp(expected, NOTHING) == 0))
         return NULL;
     while (at != NULL && next_item(&at, &item)) {
-        const char *has =
-            string_map_find(&node->status.capacity, item.resource);
-        bool grew =
-            is_less(item.resource, value_of(item.quantity), value_of(has));
+        const char *has = string_map_find(&node->status.capacity, item.resource);
+        bool grew = is_less(item.resource, value_of(item.quantity), value_of(has));
 
-        strbuf_printf(&text,
-                      "%s%s=%s",
-                      text.length > 0 ? " " : "",
-                      item.resource,
+        strbuf_printf(&text, "%s%s=%s", text.length > 0 ? " " : "", item.resource,
                       grew ? has : item.quantity);
         changed = changed || grew;
     }
@@ -145,11 +132,7 @@ node_hardware_learn(const struct node *node)
 
         if (!is_hardware(c->key) || finds_item(expected, c->key, &item))
             continue;
-        strbuf_printf(&text,
-                      "%s%s=%s",
-                      text.length > 0 ? " " : "",
-                      c->key,
-                      c->value);
+        strbuf_printf(&text, "%s%s=%s", text.length > 0 ? " " : "", c->key, c->value);
         changed = true;
     }
     return changed ? strbuf_take(&text) : NULL;

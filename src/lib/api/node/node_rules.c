@@ -32,12 +32,8 @@ node_set_defaults(struct arena *arena, struct json *node)
         json_append(arena, list, json_get(spec, "podCIDR"));
         json_set(arena, spec, "podCIDRs", list);
     }
-    if (check_is_set(status, "capacity")
-        && !check_is_set(status, "allocatable"))
-        json_set(arena,
-                 status,
-                 "allocatable",
-                 json_dup(arena, json_get(status, "capacity")));
+    if (check_is_set(status, "capacity") && !check_is_set(status, "allocatable"))
+        json_set(arena, status, "allocatable", json_dup(arena, json_get(status, "capacity")));
     resource_list_set_defaults(arena, status, "capacity");
     resource_list_set_defaults(arena, status, "allocatable");
 }
@@ -57,11 +53,8 @@ check_taint(struct causes *c, const struct json *taint)
     check_name(c, taint, "key", NAME_QUALIFIED);
     check_name(c, taint, "value", NAME_LABEL_VALUE);
     if (check_present(c, taint, "effect", ""))
-        check_one_of(
-            c,
-            taint,
-            "effect",
-            CHECK_VALUES("NoSchedule", "PreferNoSchedule", "NoExecute"));
+        check_one_of(c, taint, "effect",
+                     CHECK_VALUES("NoSchedule", "PreferNoSchedule", "NoExecute"));
 }
 
 /* Upstream reports taints below metadata, because they once were an annotation.
@@ -77,15 +70,9 @@ check_taints(struct causes *c, const struct json *spec)
         unsigned at = causes_enter_index(c, "metadata.taints", i);
 
         check_taint(c, taint);
-        if (!check_texts_add(&pairs,
-                             arena_printf(c->arena,
-                                          "%s:%s",
-                                          check_text(taint, "key"),
-                                          check_text(taint, "effect"))))
-            causes_add(c,
-                       CAUSE_DUPLICATE,
-                       "",
-                       taint,
+        if (!check_texts_add(&pairs, arena_printf(c->arena, "%s:%s", check_text(taint, "key"),
+                                                  check_text(taint, "effect"))))
+            causes_add(c, CAUSE_DUPLICATE, "", taint,
                        "taints must be unique by key and effect pair");
         causes_leave(c, at);
     }
@@ -143,29 +130,19 @@ check_ranges(struct causes *c, const struct json *spec)
 
         if (family_of(json_at(list, i)->text) == 0) {
             all_good = false;
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       json_at(list, i),
+            causes_add(c, CAUSE_INVALID, "", json_at(list, i),
                        "must be a valid CIDR value, (e.g. 10.9.8.0/24 or "
                        "2001:db8::/64)");
         }
         causes_leave(c, inside);
     }
     if (count > 1 && !all_good)
-        causes_add(c,
-                   CAUSE_INTERNAL,
-                   "podCIDRs",
-                   NULL,
+        causes_add(c, CAUSE_INTERNAL, "podCIDRs", NULL,
                    "invalid PodCIDRs. failed to check with dual stack");
     if (count > 1
         && (!all_good || count > 2
-            || family_of(json_at(list, 0)->text)
-                   == family_of(json_at(list, 1)->text)))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "podCIDRs",
-                   list,
+            || family_of(json_at(list, 0)->text) == family_of(json_at(list, 1)->text)))
+        causes_add(c, CAUSE_INVALID, "podCIDRs", list,
                    "may specify no more than one CIDR for each IP family");
     causes_leave(c, at);
 }
@@ -174,15 +151,11 @@ static void
 check_annotations(struct causes *c, const struct json *node)
 {
     static const char name[] = "scheduler.alpha.kubernetes.io/preferAvoidPods";
-    const char *text =
-        json_get_text(json_get_path(node, "metadata.annotations"), name);
+    const char *text = json_get_text(json_get_path(node, "metadata.annotations"), name);
 
     if (text != NULL && *text != '\0'
         && json_parse(c->arena, text, strlen(text), NULL, NULL) == NULL)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "metadata.annotations.AvoidPods",
-                   json_string(c->arena, name),
+        causes_add(c, CAUSE_INVALID, "metadata.annotations.AvoidPods", json_string(c->arena, name),
                    "not valid JSON");
 }
 
@@ -204,36 +177,22 @@ check_addresses(struct causes *c, const struct json *status)
 }
 
 static void
-check_spec_changes(struct causes *c,
-                   const struct json *spec,
-                   const struct json *old)
+check_spec_changes(struct causes *c, const struct json *spec, const struct json *old)
 {
     unsigned at = causes_enter(c, "spec");
 
     if (json_count(json_get(old, "podCIDRs")) > 0
         && !json_equals(json_get(spec, "podCIDRs"), json_get(old, "podCIDRs")))
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "podCIDRs",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "podCIDRs", NULL,
                    "node updates may not change podCIDR except from \"\" to "
                    "valid");
     if (*check_text(old, "providerID") != '\0'
-        && strcmp(check_text(old, "providerID"), check_text(spec, "providerID"))
-               != 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "providerID",
-                   NULL,
+        && strcmp(check_text(old, "providerID"), check_text(spec, "providerID")) != 0)
+        causes_add(c, CAUSE_FORBIDDEN, "providerID", NULL,
                    "node updates may not change providerID except from \"\" "
                    "to valid");
-    if (strcmp(check_text(old, "externalID"), check_text(spec, "externalID"))
-        != 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "externalID",
-                   NULL,
-                   "may not be updated");
+    if (strcmp(check_text(old, "externalID"), check_text(spec, "externalID")) != 0)
+        causes_add(c, CAUSE_FORBIDDEN, "externalID", NULL, "may not be updated");
     causes_leave(c, at);
 }
 

@@ -10,8 +10,5 @@ struct causes;
 struct json;
 
 void node_set_defaults(struct arena *arena, struct json *node);
-void
-node_prepare(struct arena *arena, struct json *node, const struct json *old);
-void node_validate(struct causes *c,
-                   const struct json *node,
-                   const struct json *old);
+void node_prepare(struct arena *arena, struct json *node, const struct json *old);
+void node_validate(struct causes *c, const struct json *node, const struct json *old);

@@ -21,33 +21,20 @@ check_requirement(struct causes *c, const struct json *r)
 
     if (is_text(r, "operator", "In") || is_text(r, "operator", "NotIn")) {
         if (count == 0)
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "values",
-                       NULL,
+            causes_add(c, CAUSE_REQUIRED, "values", NULL,
                        "must be specified when `operator` is 'In' or 'NotIn'");
-    } else if (is_text(r, "operator", "Exists")
-               || is_text(r, "operator", "DoesNotExist")) {
+    } else if (is_text(r, "operator", "Exists") || is_text(r, "operator", "DoesNotExist")) {
         if (count > 0)
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "values",
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, "values", NULL,
                        "may not be specified when `operator` is 'Exists' or "
                        "'DoesNotExist'");
     } else if (is_text(r, "operator", "Gt") || is_text(r, "operator", "Lt")) {
         if (count != 1)
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "values",
-                       NULL,
+            causes_add(c, CAUSE_REQUIRED, "values", NULL,
                        "must be specified single value when `operator` is "
                        "'Lt' or 'Gt'");
     } else {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "operator",
-                   json_get(r, "operator"),
+        causes_add(c, CAUSE_INVALID, "operator", json_get(r, "operator"),
                    "not a valid selector operator");
     }
     check_name(c, r, "key", NAME_QUALIFIED);
@@ -59,24 +46,14 @@ check_field_requirement(struct causes *c, const struct json *r)
     const struct json *values = json_get(r, "values");
 
     if (!is_text(r, "operator", "In") && !is_text(r, "operator", "NotIn"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "operator",
-                   json_get(r, "operator"),
+        causes_add(c, CAUSE_INVALID, "operator", json_get(r, "operator"),
                    "not a valid selector operator");
     else if (json_count(values) != 1)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "values",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "values", NULL,
                    "must be only one value when `operator` is 'In' or 'NotIn' "
                    "for node field selector");
     if (!is_text(r, "key", "metadata.name")) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "key",
-                   json_get(r, "key"),
-                   "not a valid field selector key");
+        causes_add(c, CAUSE_INVALID, "key", json_get(r, "key"), "not a valid field selector key");
         return;
     }
     for (uint32_t i = 0; i < json_count(values); i++) {
@@ -113,10 +90,7 @@ node_selector_check(struct causes *c, const struct json *selector)
 {
     const struct json *terms = json_get(selector, "nodeSelectorTerms");
 
-    check_present(c,
-                  selector,
-                  "nodeSelectorTerms",
-                  "must have at least one node selector term");
+    check_present(c, selector, "nodeSelectorTerms", "must have at least one node selector term");
     for (uint32_t i = 0; i < json_count(terms); i++) {
         unsigned at = causes_enter_index(c, "nodeSelectorTerms", i);
 
@@ -135,15 +109,9 @@ static const struct old_label {
 } old_labels[] = {
     {"beta.kubernetes.io/arch", "v1.14", "kubernetes.io/arch"},
     {"beta.kubernetes.io/os", "v1.14", "kubernetes.io/os"},
-    {"failure-domain.beta.kubernetes.io/region",
-     "v1.17",
-     "topology.kubernetes.io/region"},
-    {"failure-domain.beta.kubernetes.io/zone",
-     "v1.17",
-     "topology.kubernetes.io/zone"},
-    {"beta.kubernetes.io/instance-type",
-     "v1.17",
-     "node.kubernetes.io/instance-type"},
+    {"failure-domain.beta.kubernetes.io/region", "v1.17", "topology.kubernetes.io/region"},
+    {"failure-domain.beta.kubernetes.io/zone", "v1.17", "topology.kubernetes.io/zone"},
+    {"beta.kubernetes.io/instance-type", "v1.17", "node.kubernetes.io/instance-type"},
 };
 
 static const struct old_label *
@@ -156,21 +124,13 @@ find_old_label(const char *name)
 }
 
 void
-node_label_warn(struct causes *c,
-                const struct json *object,
-                const char *name,
-                bool is_named)
+node_label_warn(struct causes *c, const struct json *object, const char *name, bool is_named)
 {
     const struct old_label *l = find_old_label(check_text(object, name));
 
     if (l != NULL)
-        causes_warn(c,
-                    name,
-                    "%s%sdeprecated since %s; use \"%s\" instead",
-                    is_named ? l->name : "",
-                    is_named ? " is " : "",
-                    l->since,
-                    l->instead);
+        causes_warn(c, name, "%s%sdeprecated since %s; use \"%s\" instead", is_named ? l->name : "",
+                    is_named ? " is " : "", l->since, l->instead);
 }
 
 void
@@ -185,11 +145,7 @@ node_labels_warn(struct causes *c, const struct json *object, const char *name)
         if (l == NULL)
             continue;
         at = causes_enter_key(c, name, l->name);
-        causes_warn(c,
-                    "",
-                    "deprecated since %s; use \"%s\" instead",
-                    l->since,
-                    l->instead);
+        causes_warn(c, "", "deprecated since %s; use \"%s\" instead", l->since, l->instead);
         causes_leave(c, at);
     }
 }

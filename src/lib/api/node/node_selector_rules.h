@@ -22,10 +22,6 @@ void node_selector_term_check(struct causes *c, const struct json *term);
  * old label's name in the text; in the keys of the map `name`; and in a term of
  * a node selector.
  */
-void node_label_warn(struct causes *c,
-                     const struct json *object,
-                     const char *name,
-                     bool is_named);
-void
-node_labels_warn(struct causes *c, const struct json *object, const char *name);
+void node_label_warn(struct causes *c, const struct json *object, const char *name, bool is_named);
+void node_labels_warn(struct causes *c, const struct json *object, const char *name);
 void node_selector_term_warn(struct causes *c, const struct json *term);

@@ -23,11 +23,9 @@ node_table_add_status(struct table_row *row)
     if (ready == NULL)
         strbuf_add_text(&out, "Unknown");
     else
-        strbuf_add_text(&out,
-                        ready->status != NULL
-                                && strcmp(ready->status, "True") == 0
-                            ? "Ready"
-                            : "NotReady");
+        strbuf_add_text(&out, ready->status != NULL && strcmp(ready->status, "True") == 0
+                                  ? "Ready"
+                                  : "NotReady");
     if (node->spec.unschedulable)
         strbuf_add_text(&out, ",SchedulingDisabled");
     table_cell(row, out.text);
@@ -43,8 +41,7 @@ static void
 add_roles(struct table_row *row)
 {
     const struct string_map *labels = &row->object->meta->labels;
-    const char **roles =
-        arena_new_array(row->arena, const char *, labels->count + 1);
+    const char **roles = arena_new_array(row->arena, const char *, labels->count + 1);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     unsigned n = 0;
 
@@ -114,15 +111,13 @@ add_os_image(struct table_row *row)
 static void
 add_kernel(struct table_row *row)
 {
-    table_cell(row,
-               or_unknown(node_of(row->object)->status.info.kernel_version));
+    table_cell(row, or_unknown(node_of(row->object)->status.info.kernel_version));
 }
 
 static void
 add_runtime(struct table_row *row)
 {
-    table_cell(row,
-               or_unknown(node_of(row->object)->status.info.container_runtime));
+    table_cell(row, or_unknown(node_of(row->object)->status.info.container_runtime));
 }
 
 /* clang-format off */

@@ -36,11 +36,8 @@ topology_free(struct topology *t)
 }
 
 static const char *const memories[] = {
-    [TOPOLOGY_MEMORY_PLAIN] = "",
-    [TOPOLOGY_MEMORY_HBM] = "HBM",
-    [TOPOLOGY_MEMORY_NVM] = "NVM",
-    [TOPOLOGY_MEMORY_CXL] = "CXL",
-    [TOPOLOGY_MEMORY_SPM] = "SPM",
+    [TOPOLOGY_MEMORY_PLAIN] = "",  [TOPOLOGY_MEMORY_HBM] = "HBM", [TOPOLOGY_MEMORY_NVM] = "NVM",
+    [TOPOLOGY_MEMORY_CXL] = "CXL", [TOPOLOGY_MEMORY_SPM] = "SPM",
 };
 
 const char *

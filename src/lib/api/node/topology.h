@@ -124,6 +124,4 @@ struct arena;
 struct error;
 struct json;
 struct json *topology_encode(const struct topology *t, struct arena *arena);
-int topology_decode(const struct json *object,
-                    struct topology **ret_topology,
-                    struct error *err);
+int topology_decode(const struct json *object, struct topology **ret_topology, struct error *err);

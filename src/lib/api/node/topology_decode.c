@@ -21,18 +21,13 @@ struct topology_reader {
 };
 
 static int
-read_set(struct topology_reader *r,
-         const struct json *value,
-         const char *what,
+read_set(struct topology_reader *r, const struct json *value, const char *what,
          struct bitset *ret_set)
 {
     const char *text = json_text(value);
 
     if (text == NULL || cpuset_parse(text, ret_set, NULL) < 0)
-        return error_set(r->err,
-                         -EINVAL,
-                         "topology: %s: '%s' is not a list of CPUs",
-                         what,
+        return error_set(r->err, -EINVAL, "topology: %s: '%s' is not a list of CPUs", what,
                          text ? text : "");
     return 0;
 }
@@ -41,11 +36,8 @@ read_set(struct topology_reader *r,
  * identified by their place.
  */
 static int
-read_groups(struct topology_reader *r,
-            const struct json *o,
-            const char *name,
-            struct topology_group **ret_groups,
-            unsigned *ret_n)
+read_groups(struct topology_reader *r, const struct json *o, const char *name,
+            struct topology_group **ret_groups, unsigned *ret_n)
 {
     const struct json *array = json_get(o, name);
     unsigned n = json_count(array);
@@ -74,10 +66,7 @@ read_l2(struct topology_reader *r, const struct json *o)
     if (word == NULL)
         return read_groups(r, o, "l2", &t->l2, &t->n_l2);
     if (strcmp(word, "cores") != 0)
-        return error_set(r->err,
-                         -EINVAL,
-                         "topology: l2: '%s' is neither a list nor 'cores'",
-                         word);
+        return error_set(r->err, -EINVAL, "topology: l2: '%s' is neither a list nor 'cores'", word);
     t->n_l2 = t->n_cores;
     t->l2 = xnew_array(struct topology_group, t->n_l2);
     if (t->n_l2 > 0)
@@ -97,9 +86,7 @@ make_single_cores(struct topology *t)
 }
 
 static int
-read_hugepages(struct topology_reader *r,
-               const struct json *o,
-               struct topology_numa *n)
+read_hugepages(struct topology_reader *r, const struct json *o, struct topology_numa *n)
 {
     const struct json *pages = json_get(o, "hugepages");
 
@@ -107,10 +94,7 @@ read_hugepages(struct topology_reader *r,
         const char *count = json_text(pages->members[i].value);
 
         if (n->n_hugepages == ARRAY_SIZE(n->hugepages) || count == NULL)
-            return error_set(r->err,
-                             -EINVAL,
-                             "topology: hugepages of NUMA node %u",
-                             n->os_index);
+            return error_set(r->err, -EINVAL, "topology: hugepages of NUMA node %u", n->os_index);
         n->hugepages[n->n_hugepages++] = (struct topology_hugepages){
             .page_bytes = (uint64_t)quantity_text_value(pages->members[i].name),
             .count = strtoull(count, NULL, 10),
@@ -131,11 +115,8 @@ read_distances(struct topology_reader *r, const struct json *o, unsigned i)
     if (t->distances == NULL)
         t->distances = xnew_array(uint16_t, (size_t)t->n_numa * t->n_numa);
     for (unsigned j = 0; j < t->n_numa; j++) {
-        if (json_to_int(json_at(row, j), &distance) < 0 || distance < 0
-            || distance > UINT16_MAX)
-            return error_set(r->err,
-                             -EINVAL,
-                             "topology: distances of NUMA node %u",
+        if (json_to_int(json_at(row, j), &distance) < 0 || distance < 0 || distance > UINT16_MAX)
+            return error_set(r->err, -EINVAL, "topology: distances of NUMA node %u",
                              t->numa[i].os_index);
         t->distances[i * t->n_numa + j] = (uint16_t)distance;
     }
@@ -147,8 +128,7 @@ read_package(const struct topology *t, const struct json *node)
 {
     int64_t package = json_get_int(node, "package", -1);
 
-    return package >= 0 && package < (int64_t)t->n_packages ? (uint16_t)package
-                                                            : TOPOLOGY_NONE;
+    return package >= 0 && package < (int64_t)t->n_packages ? (uint16_t)package : TOPOLOGY_NONE;
 }
 
 static int
@@ -160,10 +140,7 @@ read_numa(struct topology_reader *r, const struct json *o)
 
     t->n_numa = json_count(array);
     if (t->n_numa == 0 || t->n_numa > TOPOLOGY_MAX_NUMA)
-        return error_set(r->err,
-                         -EINVAL,
-                         "topology: %u NUMA nodes, expected 1 to %u",
-                         t->n_numa,
+        return error_set(r->err, -EINVAL, "topology: %u NUMA nodes, expected 1 to %u", t->n_numa,
                          TOPOLOGY_MAX_NUMA);
     t->numa = xnew_array(struct topology_numa, t->n_numa);
     for (unsigned i = 0; i < t->n_numa && result == 0; i++) {
@@ -174,8 +151,7 @@ read_numa(struct topology_reader *r, const struct json *o)
         n->os_index = (unsigned)json_get_int(node, "node", i);
         n->kind = topology_memory_find(json_get_text(node, "kind"));
         n->package = cpus == NULL ? read_package(t, node) : TOPOLOGY_NONE;
-        n->memory_bytes =
-            (uint64_t)quantity_text_value(json_get_text(node, "memory"));
+        n->memory_bytes = (uint64_t)quantity_text_value(json_get_text(node, "memory"));
         if (cpus != NULL)
             result = read_set(r, cpus, "numaNodes", &n->pus);
         if (result == 0)
@@ -221,10 +197,7 @@ read_devices(struct topology_reader *r, const struct json *o)
         d->model = dup_text(from, "model");
         d->numa = numa_place(t, json_get_int(from, "node", -1));
         if (d->name == NULL || d->type == NULL)
-            return error_set(r->err,
-                             -EINVAL,
-                             "topology: devices[%u] has no name or type",
-                             i);
+            return error_set(r->err, -EINVAL, "topology: devices[%u] has no name or type", i);
     }
     return 0;
 }
@@ -243,8 +216,7 @@ read_kinds(struct topology_reader *r, const struct json *o)
         if (result < 0)
             return result;
         bitset_and(&set, &t->pus);
-        bitset_foreach(pu, &set) t->pu[pu].kind =
-            (uint16_t)json_get_int(from, "kind", 0);
+        bitset_foreach(pu, &set) t->pu[pu].kind = (uint16_t)json_get_int(from, "kind", 0);
     }
     return 0;
 }
@@ -252,11 +224,8 @@ read_kinds(struct topology_reader *r, const struct json *o)
 /* ---- The invariant: the core, cache, package and NUMA node of each PU ---- */
 
 static int
-place_pus(struct topology_reader *r,
-          const struct topology_group *list,
-          unsigned n,
-          const char *what,
-          size_t offset)
+place_pus(struct topology_reader *r, const struct topology_group *list, unsigned n,
+          const char *what, size_t offset)
 {
     struct topology *t = r->t;
 
@@ -269,11 +238,7 @@ place_pus(struct topology_reader *r,
                 continue; /* reserved */
             place = (uint16_t *)(void *)((char *)&t->pu[pu] + offset);
             if (*place != TOPOLOGY_NONE)
-                return error_set(r->err,
-                                 -EINVAL,
-                                 "topology: CPU %u is in two %s",
-                                 pu,
-                                 what);
+                return error_set(r->err, -EINVAL, "topology: CPU %u is in two %s", pu, what);
             *place = (uint16_t)i;
         }
     }
@@ -291,10 +256,7 @@ place_numa(struct topology_reader *r)
             if (!bitset_has(&t->pus, pu))
                 continue;
             if (t->pu[pu].numa != TOPOLOGY_NONE)
-                return error_set(r->err,
-                                 -EINVAL,
-                                 "topology: CPU %u is in two NUMA nodes",
-                                 pu);
+                return error_set(r->err, -EINVAL, "topology: CPU %u is in two NUMA nodes", pu);
             t->pu[pu].numa = (uint16_t)i;
         }
     return 0;
@@ -314,11 +276,7 @@ check_places(struct topology_reader *r)
                                                             : NULL;
 
         if (missing != NULL)
-            return error_set(r->err,
-                             -EINVAL,
-                             "topology: CPU %u is in no %s",
-                             pu,
-                             missing);
+            return error_set(r->err, -EINVAL, "topology: CPU %u is in no %s", pu, missing);
     }
     return 0;
 }
@@ -347,28 +305,17 @@ place_all(struct topology_reader *r)
         {t->cores, t->n_cores, "cores", offsetof(struct topology_pu, core)},
         {t->l2, t->n_l2, "L2 caches", offsetof(struct topology_pu, l2)},
         {t->l3, t->n_l3, "L3 caches", offsetof(struct topology_pu, l3)},
-        {t->packages,
-         t->n_packages,
-         "packages",
-         offsetof(struct topology_pu, package)},
+        {t->packages, t->n_packages, "packages", offsetof(struct topology_pu, package)},
     };
     int result = 0;
 
     bitset_foreach(pu, &t->pus) t->n_pu = pu + 1;
     t->pu = xnew_array(struct topology_pu, t->n_pu);
     for (unsigned i = 0; i < t->n_pu; i++)
-        t->pu[i] = (struct topology_pu){TOPOLOGY_NONE,
-                                        TOPOLOGY_NONE,
-                                        TOPOLOGY_NONE,
-                                        TOPOLOGY_NONE,
-                                        TOPOLOGY_NONE,
-                                        0};
+        t->pu[i] = (struct topology_pu){TOPOLOGY_NONE, TOPOLOGY_NONE, TOPOLOGY_NONE,
+                                        TOPOLOGY_NONE, TOPOLOGY_NONE, 0};
     for (size_t i = 0; i < ARRAY_SIZE(levels) && result == 0; i++)
-        result = place_pus(r,
-                           levels[i].list,
-                           levels[i].n,
-                           levels[i].what,
-                           levels[i].offset);
+        result = place_pus(r, levels[i].list, levels[i].n, levels[i].what, levels[i].offset);
     if (result == 0)
         result = place_numa(r);
     if (result == 0)
@@ -384,12 +331,10 @@ read_version(struct topology_reader *r, const struct json *o)
 
     if (version >= 1 && version <= TOPOLOGY_VERSION)
         return 0;
-    return error_set(r->err,
-                     -EINVAL,
+    return error_set(r->err, -EINVAL,
                      "topology: unknown version %" PRId64 ", expected %d: the "
                      "node's agent is newer than this program",
-                     version,
-                     TOPOLOGY_VERSION);
+                     version, TOPOLOGY_VERSION);
 }
 
 static int
@@ -409,10 +354,7 @@ read_cpus(struct topology_reader *r, const struct json *o)
         return error_set(r->err, -EINVAL, "topology: it has no CPUs");
     for (size_t i = 0; i < ARRAY_SIZE(others) && result == 0; i++)
         if (json_get(o, others[i].name) != NULL)
-            result = read_set(r,
-                              json_get(o, others[i].name),
-                              others[i].name,
-                              others[i].set);
+            result = read_set(r, json_get(o, others[i].name), others[i].name, others[i].set);
     return result;
 }
 
@@ -425,10 +367,8 @@ read_levels(struct topology_reader *r, const struct json *o)
         struct topology_group **list;
         unsigned *n;
     } levels[] = {
-        {"packages", &t->packages, &t->n_packages},
-        {"dies", &t->dies, &t->n_dies},
-        {"clusters", &t->clusters, &t->n_clusters},
-        {"l3", &t->l3, &t->n_l3},
+        {"packages", &t->packages, &t->n_packages}, {"dies", &t->dies, &t->n_dies},
+        {"clusters", &t->clusters, &t->n_clusters}, {"l3", &t->l3, &t->n_l3},
         {"cores", &t->cores, &t->n_cores},
     };
     int result = 0;
@@ -441,12 +381,9 @@ read_levels(struct topology_reader *r, const struct json *o)
 }
 
 int
-topology_decode(const struct json *o,
-                struct topology **ret_topology,
-                struct error *err)
+topology_decode(const struct json *o, struct topology **ret_topology, struct error *err)
 {
-    static int (*const steps[])(struct topology_reader * r,
-                                const struct json *o) = {
+    static int (*const steps[])(struct topology_reader * r, const struct json *o) = {
         read_version,
         read_cpus,
         read_levels,

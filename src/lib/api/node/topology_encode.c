@@ -69,23 +69,18 @@ encode_numa(struct arena *arena, const struct topology *t, unsigned i)
         struct json *row = json_array(arena);
 
         for (unsigned j = 0; j < t->n_numa; j++)
-            json_append(arena,
-                        row,
-                        json_int(arena, t->distances[i * t->n_numa + j]));
+            json_append(arena, row, json_int(arena, t->distances[i * t->n_numa + j]));
         json_set(arena, o, "distances", row);
     }
     for (unsigned j = 0; j < n->n_hugepages; j++)
-        json_set_string(arena,
-                        json_make_object(arena, o, "hugepages"),
+        json_set_string(arena, json_make_object(arena, o, "hugepages"),
                         bytes_text(arena, n->hugepages[j].page_bytes),
                         arena_printf(arena, "%" PRIu64, n->hugepages[j].count));
     return o;
 }
 
 static struct json *
-encode_device(struct arena *arena,
-              const struct topology *t,
-              const struct topology_device *d)
+encode_device(struct arena *arena, const struct topology *t, const struct topology_device *d)
 {
     struct json *o = json_object(arena);
 
@@ -107,14 +102,12 @@ encode_kinds(struct arena *arena, const struct topology *t)
     struct json *array = json_array(arena);
     unsigned highest = 0;
 
-    bitset_foreach(pu, &t->pus) if (t->pu[pu].kind > highest) highest =
-        t->pu[pu].kind;
+    bitset_foreach(pu, &t->pus) if (t->pu[pu].kind > highest) highest = t->pu[pu].kind;
     for (unsigned kind = 1; kind <= highest; kind++) {
         struct bitset set = {0};
         struct json *o = json_object(arena);
 
-        bitset_foreach(pu, &t->pus) if (t->pu[pu].kind == kind)
-            bitset_add(&set, pu);
+        bitset_foreach(pu, &t->pus) if (t->pu[pu].kind == kind) bitset_add(&set, pu);
         json_set(arena, o, "cpus", set_text(arena, &set));
         json_set_int(arena, o, "kind", kind);
         json_append(arena, array, o);
@@ -132,19 +125,14 @@ has_siblings(const struct topology *t)
 }
 
 static void
-set_unless_empty(struct arena *arena,
-                 struct json *o,
-                 const char *name,
-                 struct json *array)
+set_unless_empty(struct arena *arena, struct json *o, const char *name, struct json *array)
 {
     if (json_count(array) > 0)
         json_set(arena, o, name, array);
 }
 
 static void
-set_cpus_unless_empty(struct arena *arena,
-                      struct json *o,
-                      const char *name,
+set_cpus_unless_empty(struct arena *arena, struct json *o, const char *name,
                       const struct bitset *set)
 {
     if (!bitset_is_empty(set))
@@ -181,10 +169,7 @@ topology_encode(const struct topology *t, struct arena *arena)
         json_set_bool(arena, o, "virtual", true);
     json_set(arena, o, "packages", groups(arena, t->packages, t->n_packages));
     set_unless_empty(arena, o, "dies", groups(arena, t->dies, t->n_dies));
-    set_unless_empty(arena,
-                     o,
-                     "clusters",
-                     groups(arena, t->clusters, t->n_clusters));
+    set_unless_empty(arena, o, "clusters", groups(arena, t->clusters, t->n_clusters));
     set_unless_empty(arena, o, "l3", groups(arena, t->l3, t->n_l3));
     if (has_l2_of_each_core(t))
         json_set_string(arena, o, "l2", L2_OF_EACH_CORE);

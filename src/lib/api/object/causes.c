@@ -145,12 +145,8 @@ has_room(struct causes *c)
 }
 
 void
-causes_add(struct causes *c,
-           enum cause_reason reason,
-           const char *name,
-           const struct json *value,
-           const char *format,
-           ...)
+causes_add(struct causes *c, enum cause_reason reason, const char *name, const struct json *value,
+           const char *format, ...)
 {
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
@@ -175,8 +171,7 @@ causes_add(struct causes *c,
         strbuf_add(&message, words.text, words.length);
     }
     cause->reason = reason;
-    cause->field =
-        c->path_length > 0 ? arena_strdup(c->arena, c->path) : "<nil>";
+    cause->field = c->path_length > 0 ? arena_strdup(c->arena, c->path) : "<nil>";
     cause->message = arena_strndup(c->arena, message.text, message.length);
     c->bytes += message.length;
     causes_leave(c, length);

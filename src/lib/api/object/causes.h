@@ -33,8 +33,7 @@ enum cause_reason {
 struct cause {
     enum cause_reason reason;
     const char *field;
-    const char
-        *message; /* as in `causes[].message`: "Invalid value: -1: ..." */
+    const char *message; /* as in `causes[].message`: "Invalid value: -1: ..." */
 };
 
 struct causes {
@@ -66,14 +65,9 @@ void causes_leave(struct causes *c, unsigned length);
  * itself). `value` NULL: the message shows no value. `format`: the text after
  * the value, if any.
  */
-void causes_add(struct causes *c,
-                enum cause_reason reason,
-                const char *name,
-                const struct json *value,
-                const char *format,
-                ...) PRINTF(5, 6);
+void causes_add(struct causes *c, enum cause_reason reason, const char *name,
+                const struct json *value, const char *format, ...) PRINTF(5, 6);
 
 /* Adds a warning about a valid but suspicious value: "PATH: TEXT". */
-void causes_warn(struct causes *c, const char *name, const char *format, ...)
-    PRINTF(3, 4);
+void causes_warn(struct causes *c, const char *name, const char *format, ...) PRINTF(3, 4);
 const char *cause_reason_name(enum cause_reason reason);

@@ -34,8 +34,7 @@ is_empty(const struct json *v)
 {
     if (v == NULL || v->type == JSON_NULL)
         return true;
-    return (v->type == JSON_STRING || v->type == JSON_ARRAY
-            || v->type == JSON_OBJECT)
+    return (v->type == JSON_STRING || v->type == JSON_ARRAY || v->type == JSON_OBJECT)
            && v->count == 0;
 }
 
@@ -49,8 +48,7 @@ bool
 check_texts_has(const struct check_texts *t, const char *text)
 {
     return t->first != NULL
-           && (strcmp(t->first, text) == 0
-               || (t->more != NULL && map_find(t->more, text) != NULL));
+           && (strcmp(t->first, text) == 0 || (t->more != NULL && map_find(t->more, text) != NULL));
 }
 
 bool
@@ -68,19 +66,14 @@ check_texts_add(struct check_texts *t, const char *text)
 }
 
 void
-check_texts_add_list(struct check_texts *t,
-                     const struct json *list,
-                     const char *name)
+check_texts_add_list(struct check_texts *t, const struct json *list, const char *name)
 {
     for (uint32_t i = 0; i < json_count(list); i++)
         check_texts_add(t, check_text(json_at(list, i), name));
 }
 
 bool
-check_present(struct causes *c,
-              const struct json *object,
-              const char *name,
-              const char *words)
+check_present(struct causes *c, const struct json *object, const char *name, const char *words)
 {
     if (!is_empty(json_get(object, name)))
         return true;
@@ -89,10 +82,7 @@ check_present(struct causes *c,
 }
 
 bool
-check_form(struct causes *c,
-           const char *name,
-           enum name_form form,
-           const char *text,
+check_form(struct causes *c, const char *name, enum name_form form, const char *text,
            const struct json *shown)
 {
     struct name_faults faults;
@@ -115,10 +105,7 @@ check_resource_name_form(struct causes *c, const char *name)
 }
 
 bool
-check_name(struct causes *c,
-           const struct json *object,
-           const char *name,
-           enum name_form form)
+check_name(struct causes *c, const struct json *object, const char *name, enum name_form form)
 {
     const struct json *v = json_get(object, name);
 
@@ -127,9 +114,7 @@ check_name(struct causes *c,
 
 /* As in upstream, the letter before the dash is not checked. */
 bool
-check_name_prefix(struct causes *c,
-                  const struct json *object,
-                  const char *name,
+check_name_prefix(struct causes *c, const struct json *object, const char *name,
                   enum name_form form)
 {
     const struct json *v = json_get(object, name);
@@ -146,21 +131,13 @@ check_name_prefix(struct causes *c,
 }
 
 bool
-check_line(struct causes *c,
-           const struct json *object,
-           const char *name,
-           unsigned most)
+check_line(struct causes *c, const struct json *object, const char *name, unsigned most)
 {
     const char *text = check_text(object, name);
 
     for (const char *p = text; *p != '\0'; p++)
         if (iscntrl((unsigned char)*p) || p - text >= (long)most) {
-            causes_add(c,
-                       CAUSE_INVALID,
-                       name,
-                       NULL,
-                       "must be one line of at most %u bytes",
-                       most);
+            causes_add(c, CAUSE_INVALID, name, NULL, "must be one line of at most %u bytes", most);
             return false;
         }
     return true;
@@ -186,9 +163,7 @@ is_among(const char *text, const char *const *values)
 }
 
 bool
-check_one_of(struct causes *c,
-             const struct json *object,
-             const char *name,
+check_one_of(struct causes *c, const struct json *object, const char *name,
              const char *const *values)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
@@ -198,19 +173,12 @@ check_one_of(struct causes *c,
         return true;
     for (const char *const *p = values; *p != NULL; p++)
         strbuf_printf(&words, "%s\"%s\"", p == values ? "" : ", ", *p);
-    causes_add(c,
-               CAUSE_NOT_SUPPORTED,
-               name,
-               v,
-               "supported values: %s",
-               words.text);
+    causes_add(c, CAUSE_NOT_SUPPORTED, name, v, "supported values: %s", words.text);
     return false;
 }
 
 bool
-check_given_one_of(struct causes *c,
-                   const struct json *object,
-                   const char *name,
+check_given_one_of(struct causes *c, const struct json *object, const char *name,
                    const char *const *values)
 {
     if (check_is_set(object, name) && *check_text(object, name) == '\0')
@@ -219,16 +187,11 @@ check_given_one_of(struct causes *c,
 }
 
 bool
-check_not_negative(struct causes *c,
-                   const struct json *object,
-                   const char *name)
+check_not_negative(struct causes *c, const struct json *object, const char *name)
 {
     if (json_get_int(object, name, 0) >= 0)
         return true;
-    causes_add(c,
-               CAUSE_INVALID,
-               name,
-               json_get(object, name),
+    causes_add(c, CAUSE_INVALID, name, json_get(object, name),
                "must be greater than or equal to 0");
     return false;
 }
@@ -238,32 +201,20 @@ check_positive(struct causes *c, const struct json *object, const char *name)
 {
     if (json_get_int(object, name, 1) > 0)
         return true;
-    causes_add(c,
-               CAUSE_INVALID,
-               name,
-               json_get(object, name),
-               "must be greater than 0");
+    causes_add(c, CAUSE_INVALID, name, json_get(object, name), "must be greater than 0");
     return false;
 }
 
 bool
-check_range(struct causes *c,
-            const struct json *object,
-            const char *name,
-            int64_t least,
+check_range(struct causes *c, const struct json *object, const char *name, int64_t least,
             int64_t most)
 {
     int64_t n = json_get_int(object, name, least);
 
     if (n >= least && n <= most)
         return true;
-    causes_add(c,
-               CAUSE_INVALID,
-               name,
-               json_get(object, name),
-               "must be between %" PRId64 " and %" PRId64 ", inclusive",
-               least,
-               most);
+    causes_add(c, CAUSE_INVALID, name, json_get(object, name),
+               "must be between %" PRId64 " and %" PRId64 ", inclusive", least, most);
     return false;
 }
 
@@ -274,9 +225,7 @@ check_port(struct causes *c, const struct json *object, const char *name)
 }
 
 bool
-check_port_or_name(struct causes *c,
-                   const struct json *object,
-                   const char *name)
+check_port_or_name(struct causes *c, const struct json *object, const char *name)
 {
     const struct json *v = json_get(object, name);
 
@@ -284,10 +233,7 @@ check_port_or_name(struct causes *c,
         return check_name(c, object, name, NAME_PORT);
     if (v != NULL)
         return check_port(c, object, name);
-    causes_add(c,
-               CAUSE_INVALID,
-               name,
-               json_int(c->arena, 0),
+    causes_add(c, CAUSE_INVALID, name, json_int(c->arena, 0),
                "must be between 1 and 65535, inclusive");
     return false;
 }
@@ -298,13 +244,9 @@ check_ip(struct causes *c, const struct json *object, const char *name)
     const char *text = check_text(object, name);
     unsigned char address[sizeof(struct in6_addr)];
 
-    if (inet_pton(AF_INET, text, address) == 1
-        || inet_pton(AF_INET6, text, address) == 1)
+    if (inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1)
         return true;
-    causes_add(c,
-               CAUSE_INVALID,
-               name,
-               json_get(object, name),
+    causes_add(c, CAUSE_INVALID, name, json_get(object, name),
                "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
     return false;
 }
@@ -318,11 +260,7 @@ check_labels(struct causes *c, const struct json *object, const char *name)
     for (uint32_t i = 0; i < json_count(labels); i++) {
         const struct json_member *m = &labels->members[i];
 
-        check_form(c,
-                   name,
-                   NAME_QUALIFIED,
-                   m->name,
-                   json_string(c->arena, m->name));
+        check_form(c, name, NAME_QUALIFIED, m->name, json_string(c->arena, m->name));
         if (json_text(m->value))
             check_form(c, name, NAME_LABEL_VALUE, m->value->text, m->value);
     }
@@ -343,9 +281,7 @@ shown_absent(struct causes *c, const struct json *was)
 }
 
 bool
-check_immutable(struct causes *c,
-                const struct json *object,
-                const struct json *old,
+check_immutable(struct causes *c, const struct json *object, const struct json *old,
                 const char *name)
 {
     const struct json *is = json_get(object, name);
@@ -356,10 +292,7 @@ check_immutable(struct causes *c,
     /* Upstream's messages show a nil pointer this way. */
     if (is == NULL)
         is = json_string(c->arena, "null");
-    causes_add(c,
-               CAUSE_INVALID,
-               name,
-               is_empty(is) ? shown_absent(c, was) : is,
+    causes_add(c, CAUSE_INVALID, name, is_empty(is) ? shown_absent(c, was) : is,
                "field is immutable");
     return false;
 }
@@ -379,24 +312,16 @@ has_backstep(const char *path)
 }
 
 bool
-check_no_parent_references(struct causes *c,
-                           const struct json *object,
-                           const char *name)
+check_no_parent_references(struct causes *c, const struct json *object, const char *name)
 {
     if (!has_backstep(check_text(object, name)))
         return true;
-    causes_add(c,
-               CAUSE_INVALID,
-               name,
-               json_get(object, name),
-               "must not contain '..'");
+    causes_add(c, CAUSE_INVALID, name, json_get(object, name), "must not contain '..'");
     return false;
 }
 
 bool
-check_descending_path(struct causes *c,
-                      const struct json *object,
-                      const char *name,
+check_descending_path(struct causes *c, const struct json *object, const char *name,
                       const char *shown_as)
 {
     const struct json *v = json_get(object, name);
@@ -418,24 +343,15 @@ check_label_requirement(struct causes *c, const struct json *r)
 
     if (strcmp(op, "In") == 0 || strcmp(op, "NotIn") == 0) {
         if (count == 0)
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "values",
-                       NULL,
+            causes_add(c, CAUSE_REQUIRED, "values", NULL,
                        "must be specified when `operator` is 'In' or 'NotIn'");
     } else if (strcmp(op, "Exists") == 0 || strcmp(op, "DoesNotExist") == 0) {
         if (count > 0)
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "values",
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, "values", NULL,
                        "may not be specified when `operator` is 'Exists' or "
                        "'DoesNotExist'");
     } else {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "operator",
-                   json_get(r, "operator"),
+        causes_add(c, CAUSE_INVALID, "operator", json_get(r, "operator"),
                    "not a valid selector operator");
     }
     check_name(c, r, "key", NAME_QUALIFIED);
@@ -449,9 +365,7 @@ check_label_requirement(struct causes *c, const struct json *r)
 }
 
 void
-check_label_selector(struct causes *c,
-                     const struct json *object,
-                     const char *name)
+check_label_selector(struct causes *c, const struct json *object, const char *name)
 {
     const struct json *selector = json_get(object, name);
     const struct json *list = json_get(selector, "matchExpressions");
@@ -477,13 +391,8 @@ check_quantity(struct causes *c, const struct json *map, const char *resource)
     if (json_text(v) == NULL || quantity_parse(v->text, &q) < 0)
         return false;
     if (quantity_sign(&q) < 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   v,
-                   "must be greater than or equal to 0");
-    if (resource_name_is_counted(resource)
-        && quantity_milli_value(&q) % 1000 != 0)
+        causes_add(c, CAUSE_INVALID, "", v, "must be greater than or equal to 0");
+    if (resource_name_is_counted(resource) && quantity_milli_value(&q) % 1000 != 0)
         causes_add(c, CAUSE_INVALID, "", v, "must be an integer");
     return c->count == before;
 }

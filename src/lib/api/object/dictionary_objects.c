@@ -97,29 +97,21 @@ hash_of(const char *text)
 }
 
 static struct set *
-set_for(struct dictionary_objects *p,
-        const struct kind *kind,
-        const char *namespace,
+set_for(struct dictionary_objects *p, const struct kind *kind, const char *namespace,
         const char *user)
 {
-    uint64_t hash =
-        hash_of(kind->name) + 3 * hash_of(namespace) + 5 * hash_of(user);
+    uint64_t hash = hash_of(kind->name) + 3 * hash_of(namespace) + 5 * hash_of(user);
 
     return &p->sets[(hash ^ hash >> 32) % SETS];
 }
 
 static struct set *
-set_of(struct dictionary_objects *p,
-       const struct kind *kind,
-       const struct json *tree)
+set_of(struct dictionary_objects *p, const struct kind *kind, const struct json *tree)
 {
     const struct json *meta = json_get(tree, "metadata");
 
-    return set_for(
-        p,
-        kind,
-        json_get_text(meta, "namespace"),
-        json_get_text(json_get(meta, "annotations"), ANNOTATION_USER));
+    return set_for(p, kind, json_get_text(meta, "namespace"),
+                   json_get_text(json_get(meta, "annotations"), ANNOTATION_USER));
 }
 
 static void
@@ -134,8 +126,8 @@ move_first(struct set *set, unsigned place)
 static bool
 fits(const struct object *pattern, const struct kind *kind, size_t length)
 {
-    return pattern != NULL && pattern->kind == kind
-           && pattern->length < 4 * length && length < 4 * pattern->length;
+    return pattern != NULL && pattern->kind == kind && pattern->length < 4 * length
+           && length < 4 * pattern->length;
 }
 
 /* Returns the LZ4 index of the object. A new index replaces the least recently
@@ -176,8 +168,7 @@ is_trial(struct set *set, size_t left)
     if (left > set->most_left)
         set->most_left = left;
     return set->n_poor >= due
-           && (left >= set->most_left - set->most_left / 4
-               || set->n_poor >= 2 * due);
+           && (left >= set->most_left - set->most_left / 4 || set->n_poor >= 2 * due);
 }
 
 static void
@@ -192,12 +183,8 @@ end_trial(struct set *set)
 }
 
 static bool
-pack(struct dictionary_objects *p,
-     struct set *set,
-     const struct kind *kind,
-     const char *text,
-     size_t length,
-     struct packed_text *ret)
+pack(struct dictionary_objects *p, struct set *set, const struct kind *kind, const char *text,
+     size_t length, struct packed_text *ret)
 {
     const bool compares = set->n_poor % COMPARE == COMPARE - 1;
     size_t best = length / ENOUGH + 1;
@@ -208,11 +195,8 @@ pack(struct dictionary_objects *p,
     for (unsigned i = 0; i < PLACES; i++) {
         size_t n = !fits(set->places[i], kind, length)
                        ? 0
-                       : dictionary_text_pack(p->packer,
-                                              index_of(p, set->places[i]),
-                                              (struct text_span){text, length},
-                                              p->next,
-                                              best - 1);
+                       : dictionary_text_pack(p->packer, index_of(p, set->places[i]),
+                                              (struct text_span){text, length}, p->next, best - 1);
 
         if (n == 0)
             continue;
@@ -232,11 +216,8 @@ pack(struct dictionary_objects *p,
 }
 
 bool
-dictionary_objects_pack(struct dictionary_objects *p,
-                        const struct kind *kind,
-                        const struct json *tree,
-                        const char *text,
-                        size_t length,
+dictionary_objects_pack(struct dictionary_objects *p, const struct kind *kind,
+                        const struct json *tree, const char *text, size_t length,
                         struct packed_text *ret)
 {
     return pack(p, set_of(p, kind, tree), kind, text, length, ret);
@@ -244,52 +225,37 @@ dictionary_objects_pack(struct dictionary_objects *p,
 
 /* Packs the text well against that dictionary, if it is one of the set. */
 static bool
-pack_beside(struct dictionary_objects *p,
-            struct set *set,
-            const struct object *beside,
-            const char *text,
-            size_t length,
-            struct packed_text *ret)
+pack_beside(struct dictionary_objects *p, struct set *set, const struct object *beside,
+            const char *text, size_t length, struct packed_text *ret)
 {
     unsigned i = 0;
     size_t n;
 
     while (i < PLACES && set->places[i] != beside)
         i++;
-    if (i == PLACES || !fits(beside, beside->kind, length)
-        || length > DICTIONARY_TEXT_MAX)
+    if (i == PLACES || !fits(beside, beside->kind, length) || length > DICTIONARY_TEXT_MAX)
         return false;
-    n = dictionary_text_pack(p->packer,
-                             index_of(p, beside),
-                             (struct text_span){text, length},
-                             p->best,
-                             length / GOOD);
+    n = dictionary_text_pack(p->packer, index_of(p, beside), (struct text_span){text, length},
+                             p->best, length / GOOD);
     *ret = (struct packed_text){beside, p->best, n};
     return n != 0;
 }
 
 bool
-dictionary_objects_pack_next(struct dictionary_objects *p,
-                             const struct object *before,
-                             const struct object *beside,
-                             const char *text,
-                             size_t length,
+dictionary_objects_pack_next(struct dictionary_objects *p, const struct object *before,
+                             const struct object *beside, const char *text, size_t length,
                              struct packed_text *ret)
 {
     const struct meta *meta = before->meta;
-    struct set *set =
-        set_for(p,
-                before->kind,
-                meta->namespace,
-                string_map_find(&meta->annotations, ANNOTATION_USER));
+    struct set *set = set_for(p, before->kind, meta->namespace,
+                              string_map_find(&meta->annotations, ANNOTATION_USER));
 
     return (beside != NULL && pack_beside(p, set, beside, text, length, ret))
            || pack(p, set, before->kind, text, length, ret);
 }
 
 void
-dictionary_objects_add(struct dictionary_objects *p,
-                       const struct json *tree,
+dictionary_objects_add(struct dictionary_objects *p, const struct json *tree,
                        const struct object *object)
 {
     struct set *set;

@@ -24,8 +24,7 @@ struct dictionary_objects;
 
 /* Life */
 void dictionary_objects_free(struct dictionary_objects *p);
-struct dictionary_objects *dictionary_objects_new(void)
-    OWNED_BY(dictionary_objects_free);
+struct dictionary_objects *dictionary_objects_new(void) OWNED_BY(dictionary_objects_free);
 DEFINE_CLEANUP(struct dictionary_objects, dictionary_objects_free)
 
 /* A text, compressed against the text of another object. Borrowed until the
@@ -40,23 +39,16 @@ struct packed_text {
 /* Packs the text against the best dictionary. False: no dictionary fits, and
  * the object with that text should be added.
  */
-bool dictionary_objects_pack(struct dictionary_objects *p,
-                             const struct kind *kind,
-                             const struct json *tree,
-                             const char *text,
-                             size_t length,
+bool dictionary_objects_pack(struct dictionary_objects *p, const struct kind *kind,
+                             const struct json *tree, const char *text, size_t length,
                              struct packed_text *ret);
 
 /* The same for the next version of an object. The dictionary of the version
  * before, `beside` (or NULL), is preferred: the view of the next version can
  * share arrays with it.
  */
-bool dictionary_objects_pack_next(struct dictionary_objects *p,
-                                  const struct object *before,
-                                  const struct object *beside,
-                                  const char *text,
-                                  size_t length,
+bool dictionary_objects_pack_next(struct dictionary_objects *p, const struct object *before,
+                                  const struct object *beside, const char *text, size_t length,
                                   struct packed_text *ret);
-void dictionary_objects_add(struct dictionary_objects *p,
-                            const struct json *tree,
+void dictionary_objects_add(struct dictionary_objects *p, const struct json *tree,
                             const struct object *object);

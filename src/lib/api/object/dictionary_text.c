@@ -49,33 +49,19 @@ dictionary_text_free(struct dictionary_text *d)
  * which does so without a copy, is not exported by Debian's library (lz4.h).
  */
 size_t
-dictionary_text_pack(struct dictionary_packer *packer,
-                     const struct dictionary_text *beside,
-                     struct text_span text,
-                     char *out,
-                     size_t capacity)
+dictionary_text_pack(struct dictionary_packer *packer, const struct dictionary_text *beside,
+                     struct text_span text, char *out, size_t capacity)
 {
     packer->stream = beside->stream;
-    return (size_t)LZ4_compress_fast_continue(&packer->stream,
-                                              text.text,
-                                              out,
-                                              (int)text.length,
-                                              (int)capacity,
-                                              ACCELERATION);
+    return (size_t)LZ4_compress_fast_continue(&packer->stream, text.text, out, (int)text.length,
+                                              (int)capacity, ACCELERATION);
 }
 
 void
-dictionary_text_unpack(struct text_span beside,
-                       struct text_span packed,
-                       char *out,
-                       size_t length)
+dictionary_text_unpack(struct text_span beside, struct text_span packed, char *out, size_t length)
 {
-    int n = LZ4_decompress_safe_usingDict(packed.text,
-                                          out,
-                                          (int)packed.length,
-                                          (int)length,
-                                          beside.text,
-                                          (int)beside.length);
+    int n = LZ4_decompress_safe_usingDict(packed.text, out, (int)packed.length, (int)length,
+                                          beside.text, (int)beside.length);
 
     if (n != (int)length) { /* memory was corrupted */
         log_error("a compressed text in memory cannot be decoded");

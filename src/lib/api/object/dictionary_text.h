@@ -28,21 +28,14 @@ struct text_span {
  * dictionary is freed.
  */
 void dictionary_packer_free(struct dictionary_packer *packer);
-struct dictionary_packer *dictionary_packer_new(void)
-    OWNED_BY(dictionary_packer_free);
+struct dictionary_packer *dictionary_packer_new(void) OWNED_BY(dictionary_packer_free);
 void dictionary_text_free(struct dictionary_text *d);
-struct dictionary_text *dictionary_text_new(struct text_span beside)
-    OWNED_BY(dictionary_text_free);
+struct dictionary_text *dictionary_text_new(struct text_span beside) OWNED_BY(dictionary_text_free);
 
 /* The bytes written to `out`; 0 if they would exceed `capacity`. */
-size_t dictionary_text_pack(struct dictionary_packer *packer,
-                            const struct dictionary_text *beside,
-                            struct text_span text,
-                            char *out,
-                            size_t capacity);
+size_t dictionary_text_pack(struct dictionary_packer *packer, const struct dictionary_text *beside,
+                            struct text_span text, char *out, size_t capacity);
 
 /* Fills `out` with exactly the `length` bytes that were packed. */
-void dictionary_text_unpack(struct text_span beside,
-                            struct text_span packed,
-                            char *out,
+void dictionary_text_unpack(struct text_span beside, struct text_span packed, char *out,
                             size_t length);

@@ -49,14 +49,10 @@ static int
 refuse_field(const struct kind *kind, const char *path, struct error *err)
 {
     if (kind == &job_kind)
-        return error_set(err,
-                         -EINVAL,
-                         "field label \"%s\" not supported for Job",
-                         path);
+        return error_set(err, -EINVAL, "field label \"%s\" not supported for Job", path);
     if (kind->n_selectable > 0 && kind != &persistent_volume_kind)
         return error_set(err, -EINVAL, "field label not supported: %s", path);
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "\"%s\" is not a known field selector: only "
                      "\"metadata.name\", \"metadata.namespace\"",
                      path);
@@ -69,8 +65,7 @@ find_field(const struct kind *kind, struct term *t, struct error *err)
         t->read = read_name;
         return 0;
     }
-    if (strcmp(t->path, "metadata.namespace") == 0
-        && (kind->flags & KIND_NAMESPACED) != 0) {
+    if (strcmp(t->path, "metadata.namespace") == 0 && (kind->flags & KIND_NAMESPACED) != 0) {
         t->read = read_namespace;
         return 0;
     }
@@ -86,26 +81,21 @@ find_field(const struct kind *kind, struct term *t, struct error *err)
  * error in a value.
  */
 static int
-unescape(struct arena *arena,
-         const char *text,
-         const char **ret_value,
-         struct error *err)
+unescape(struct arena *arena, const char *text, const char **ret_value, struct error *err)
 {
     char *value = arena_strdup(arena, text);
     char *to = value;
 
     for (const char *p = text; *p != '\0'; p++) {
         if (*p == ',' || *p == '=')
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "invalid field selector: unescaped character in "
                              "value: %d",
                              *p);
         if (*p == '\\') {
             p++;
             if (*p == '\0' || strchr("\\,=", *p) == NULL)
-                return error_set(err,
-                                 -EINVAL,
+                return error_set(err, -EINVAL,
                                  "invalid field selector: invalid escape "
                                  "sequence: \\%.1s",
                                  p);
@@ -130,12 +120,8 @@ length_of_term(const char *text)
 
 /* `part` is one term of `text`. */
 static int
-parse_term(struct arena *arena,
-           const struct kind *kind,
-           const char *text,
-           char *part,
-           struct term *t,
-           struct error *err)
+parse_term(struct arena *arena, const struct kind *kind, const char *text, char *part,
+           struct term *t, struct error *err)
 {
     char *op = part + strcspn(part, "=!");
     int r;
@@ -143,11 +129,7 @@ parse_term(struct arena *arena,
     while (*op == '!' && op[1] != '=')
         op += 1 + strcspn(op + 1, "=!");
     if (*op == '\0')
-        return error_set(err,
-                         -EINVAL,
-                         "invalid selector: '%s'; can't understand '%s'",
-                         text,
-                         part);
+        return error_set(err, -EINVAL, "invalid selector: '%s'; can't understand '%s'", text, part);
     t->is_not = *op == '!';
     t->path = arena_strndup(arena, part, (size_t)(op - part));
     op += op[0] == '!' || op[1] == '=' ? 2 : 1;
@@ -156,11 +138,8 @@ parse_term(struct arena *arena,
 }
 
 int
-field_query_parse(struct arena *arena,
-                  const struct kind *kind,
-                  const char *text,
-                  struct field_query **ret_query,
-                  struct error *err)
+field_query_parse(struct arena *arena, const struct kind *kind, const char *text,
+                  struct field_query **ret_query, struct error *err)
 {
     struct field_query *query = arena_alloc(arena, sizeof(*query));
     struct term **end = &query->first;
@@ -171,18 +150,11 @@ field_query_parse(struct arena *arena,
         int r;
 
         if (++n_terms > MOST_TERMS)
-            return error_set(err,
-                             -EINVAL,
-                             "a field selector may have %u terms, and not more",
+            return error_set(err, -EINVAL, "a field selector may have %u terms, and not more",
                              MOST_TERMS);
         if (n > 0) {
             *end = arena_alloc(arena, sizeof(**end));
-            r = parse_term(arena,
-                           kind,
-                           text,
-                           arena_strndup(arena, at, n),
-                           *end,
-                           err);
+            r = parse_term(arena, kind, text, arena_strndup(arena, at, n), *end, err);
             if (r < 0)
                 return r;
             end = &(*end)->next;
@@ -196,8 +168,7 @@ field_query_parse(struct arena *arena,
 }
 
 bool
-field_query_matches(const struct field_query *query,
-                    const struct object *object)
+field_query_matches(const struct field_query *query, const struct object *object)
 {
     char buffer[64];
 

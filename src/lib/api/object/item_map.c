@@ -61,12 +61,10 @@ find_place(const struct item_map *m, const char *key, uint32_t hash)
 
     if (m->capacity == 0)
         return NULL;
-    for (size_t i = hash & mask; m->places[i].item != NULL;
-         i = (i + 1) & mask) {
+    for (size_t i = hash & mask; m->places[i].item != NULL; i = (i + 1) & mask) {
         struct item_slot *p = &m->places[i];
 
-        if (is_live(p) && p->hash == hash
-            && strcmp(m->key_of(p->item), key) == 0)
+        if (is_live(p) && p->hash == hash && strcmp(m->key_of(p->item), key) == 0)
             return p;
     }
     return NULL;

@@ -49,7 +49,7 @@ enum kind_flag {
     KIND_ANSWERED = 1 << 8,       /* never stored: computed for each request */
     KIND_MEASURED = 1 << 9,       /* never stored: agents' last reports */
     KIND_SPEC_DEFAULTS = 1 << 10, /* no field of status has a default */
-    KIND_KILN = 1 << 11, /* not in kube-apiserver: absent in conformance */
+    KIND_KILN = 1 << 11,          /* not in kube-apiserver: absent in conformance */
 };
 
 struct kind {
@@ -64,7 +64,7 @@ struct kind {
     const char *const *categories;  /* "all"; or NULL */
     unsigned flags;                 /* enum kind_flag */
     const struct record *record;    /* bound to the view */
-    const char *generation_of; /* the field whose changes count; NULL: spec */
+    const char *generation_of;      /* the field whose changes count; NULL: spec */
 
     /* All functions work on normalized trees, and each may be NULL.
      * set_defaults does what upstream's API defaulting does. prepare drops what
@@ -73,35 +73,23 @@ struct kind {
      * adds mistakes; `old` is NULL at creation.
      */
     void (*set_defaults)(struct arena *arena, struct json *object);
-    void (*prepare)(struct arena *arena,
-                    struct json *object,
-                    const struct json *old);
-    void (*prepare_status)(struct arena *arena,
-                           struct json *object,
-                           const struct json *old);
-    void (*validate)(struct causes *causes,
-                     const struct json *object,
-                     const struct json *old);
-    void (*validate_status)(struct causes *causes,
-                            const struct json *object,
+    void (*prepare)(struct arena *arena, struct json *object, const struct json *old);
+    void (*prepare_status)(struct arena *arena, struct json *object, const struct json *old);
+    void (*validate)(struct causes *causes, const struct json *object, const struct json *old);
+    void (*validate_status)(struct causes *causes, const struct json *object,
                             const struct json *old);
 
     /* The part of validate_status that reads only the status and the part of
      * the spec that part_of_spec returns as a tree; NULL from part_of_spec:
      * this object needs the whole check. A kind has both functions or neither.
      */
-    void (*check_status)(struct causes *causes,
-                         const struct json *object,
-                         const struct json *old);
-    struct json *(*part_of_spec)(struct arena *arena,
-                                 const struct object *object);
+    void (*check_status)(struct causes *causes, const struct json *object, const struct json *old);
+    struct json *(*part_of_spec)(struct arena *arena, const struct object *object);
 
     /* Adds a warning for a valid value that is probably a mistake
      * (causes_warn).
      */
-    void (*warn)(struct causes *causes,
-                 const struct json *object,
-                 const struct json *old);
+    void (*warn)(struct causes *causes, const struct json *object, const struct json *old);
 
     /* Removes from a tree what only the owner may read: what the object runs.
      * NULL: every reader sees the whole object.
@@ -144,9 +132,8 @@ struct kind {
     struct json *(*from_stored)(struct arena *arena, const struct json *object);
 };
 
-#define KIND_RIGHTS(array) .rights = (array), .n_rights = ARRAY_SIZE(array)
-#define KIND_SUBRESOURCES(array) \
-    .subresources = (array), .n_subresources = ARRAY_SIZE(array)
+#define KIND_RIGHTS(array)       .rights = (array), .n_rights = ARRAY_SIZE(array)
+#define KIND_SUBRESOURCES(array) .subresources = (array), .n_subresources = ARRAY_SIZE(array)
 
 /* The kind under which objects of this kind are stored; usually the kind
  * itself.
@@ -197,7 +184,6 @@ extern const struct kind storage_class_kind;
  * short name or Kind, with or without a ".group" suffix, in any case; it is for
  * command lines and finds stored kinds only.
  */
-const struct kind *
-kind_find(const char *group, const char *version, const char *plural);
+const struct kind *kind_find(const char *group, const char *version, const char *plural);
 const struct kind *kind_find_by_name(const char *api_version, const char *name);
 const struct kind *kind_find_any_name(const char *name);

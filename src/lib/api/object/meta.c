@@ -132,18 +132,14 @@ meta_controller(const struct meta *meta)
 static bool
 is_of_kind(const struct owner_reference *r, const struct kind *kind)
 {
-    return r->api_version != NULL && r->kind != NULL
-           && strcmp(r->kind, kind->name) == 0
+    return r->api_version != NULL && r->kind != NULL && strcmp(r->kind, kind->name) == 0
            && strcmp(r->api_version, kind->api_version) == 0;
 }
 
 bool
-owner_reference_is_to(const struct owner_reference *r,
-                      const struct kind *kind,
-                      const char *uid)
+owner_reference_is_to(const struct owner_reference *r, const struct kind *kind, const char *uid)
 {
-    return is_of_kind(r, kind) && r->uid != NULL && uid != NULL
-           && strcmp(r->uid, uid) == 0;
+    return is_of_kind(r, kind) && r->uid != NULL && uid != NULL && strcmp(r->uid, uid) == 0;
 }
 
 const struct owner_reference *
@@ -173,18 +169,9 @@ meta_has_finalizer(const struct meta *meta, const char *name)
 
 /* Annotations that reveal nothing about what the object runs. */
 static const char *const kept_annotations[] = {
-    ANNOTATION_USER,
-    ANNOTATION_UID,
-    ANNOTATION_INDEX,
-    ANNOTATION_HELD_BY,
-    ANNOTATION_HOLD,
-    ANNOTATION_HOLD_AT,
-    ANNOTATION_FREEZE,
-    ANNOTATION_YIELD,
-    "kiln.hpc/suspended-by",
-    "kiln.hpc/suspended-at",
-    ANNOTATION_DELETED_BY,
-    ANNOTATION_REQUEUED_BY,
+    ANNOTATION_USER,         ANNOTATION_UID,          ANNOTATION_INDEX,      ANNOTATION_HELD_BY,
+    ANNOTATION_HOLD,         ANNOTATION_HOLD_AT,      ANNOTATION_FREEZE,     ANNOTATION_YIELD,
+    "kiln.hpc/suspended-by", "kiln.hpc/suspended-at", ANNOTATION_DELETED_BY, ANNOTATION_REQUEUED_BY,
     "kiln.hpc/requeued-at",
 };
 

@@ -50,15 +50,13 @@ const struct owner_reference *meta_controller(const struct meta *meta);
  */
 struct kind;
 struct object;
-bool owner_reference_is_to(const struct owner_reference *r,
-                           const struct kind *kind,
+bool owner_reference_is_to(const struct owner_reference *r, const struct kind *kind,
                            const char *uid);
 
 /* The owner with controller: true if it is of that kind, or NULL; and whether
  * `owner` is that object.
  */
-const struct owner_reference *meta_controller_of(const struct meta *meta,
-                                                 const struct kind *kind);
+const struct owner_reference *meta_controller_of(const struct meta *meta, const struct kind *kind);
 bool meta_is_controlled_by(const struct meta *meta, const struct object *owner);
 
 bool meta_has_finalizer(const struct meta *meta, const char *name);
@@ -68,25 +66,20 @@ bool meta_has_finalizer(const struct meta *meta, const char *name);
  */
 struct causes;
 struct json;
-void meta_check(struct causes *c,
-                const struct kind *kind,
-                enum name_form form,
-                const struct json *object,
-                const struct json *old);
+void meta_check(struct causes *c, const struct kind *kind, enum name_form form,
+                const struct json *object, const struct json *old);
 
 /* Checks the name of a finalizer; the path must point at it. standard: a name
  * without a domain must be one of upstream's own.
  */
-void
-meta_check_finalizer(struct causes *c, const struct json *name, bool standard);
+void meta_check_finalizer(struct causes *c, const struct json *name, bool standard);
 
 /* Checks labels and annotations; the path must point at the metadata. */
 void meta_check_labels(struct causes *c, const struct json *meta);
 
 /* Copies from the old tree the fields that clients may not change. */
 struct arena;
-void
-meta_prepare(struct arena *arena, struct json *object, const struct json *old);
+void meta_prepare(struct arena *arena, struct json *object, const struct json *old);
 
 /* Removes from the metadata of an object or a template what only its owner may
  * see: all annotations except those that reveal nothing about what it runs.
@@ -94,15 +87,14 @@ meta_prepare(struct arena *arena, struct json *object, const struct json *old);
 void meta_redact(struct arena *arena, struct json *object);
 
 /* Kiln's own labels and annotations. */
-#define LABEL_USER      "kiln.hpc/user" /* owner's name, if a valid value */
-#define LABEL_JOB_NAME  "batch.kubernetes.io/job-name"
-#define LABEL_JOB_UID   "batch.kubernetes.io/controller-uid"
-#define LABEL_HOSTNAME  "kubernetes.io/hostname"
-#define LABEL_PARTITION "kiln.hpc/partition" /* on nodes: ksub -p */
-#define ANNOTATION_USER "kiln.hpc/user"      /* owner's name, always */
-#define ANNOTATION_UID  "kiln.hpc/uid"
-#define ANNOTATION_REQUEUE_BEFORE \
-    "kiln.hpc/requeue-before" /* earlier pods do not count */
+#define LABEL_USER                "kiln.hpc/user" /* owner's name, if a valid value */
+#define LABEL_JOB_NAME            "batch.kubernetes.io/job-name"
+#define LABEL_JOB_UID             "batch.kubernetes.io/controller-uid"
+#define LABEL_HOSTNAME            "kubernetes.io/hostname"
+#define LABEL_PARTITION           "kiln.hpc/partition" /* on nodes: ksub -p */
+#define ANNOTATION_USER           "kiln.hpc/user"      /* owner's name, always */
+#define ANNOTATION_UID            "kiln.hpc/uid"
+#define ANNOTATION_REQUEUE_BEFORE "kiln.hpc/requeue-before" /* earlier pods do not count */
 #define ANNOTATION_SUBMISSION     "kiln.hpc/submission-key"
 #define ANNOTATION_SUBMITTER      "kiln.hpc/submitter-uid"
 #define ANNOTATION_CANCEL         "kiln.hpc/cancel" /* by whom; ends a Job */
@@ -131,51 +123,50 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_DEFAULTED      "kiln.hpc/defaulted"
 #define ANNOTATION_TIME_LIMIT     "kiln.hpc/time-limit"
 #define TIME_LIMIT_NONE           "none"
-#define ANNOTATION_JOB_NAME       "kiln.hpc/job-name" /* ksub -J */
-#define ANNOTATION_JOB_ID         "kiln.hpc/job-id"   /* on pods: status.id */
-#define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"  /* on pods: 0, 1, ... */
-#define ANNOTATION_SCRIPT         "kiln.hpc/script"   /* on pods: digest */
+#define ANNOTATION_JOB_NAME       "kiln.hpc/job-name"    /* ksub -J */
+#define ANNOTATION_JOB_ID         "kiln.hpc/job-id"      /* on pods: status.id */
+#define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"     /* on pods: 0, 1, ... */
+#define ANNOTATION_SCRIPT         "kiln.hpc/script"      /* on pods: digest */
 #define ANNOTATION_ENVIRONMENT    "kiln.hpc/environment" /* likewise */
 #define ANNOTATION_ARRAY_TASK     "kiln.hpc/array-task"  /* on pods: task id */
 #define ANNOTATION_INDEX          "batch.kubernetes.io/job-completion-index"
 #define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
-#define ANNOTATION_INDEX_IGNORED \
-    "batch.kubernetes.io/job-index-ignored-failure-count"
+#define ANNOTATION_INDEX_IGNORED  "batch.kubernetes.io/job-index-ignored-failure-count"
 /* On pods, from the Job's template: "slurm" gives the pod Slurm's variables. */
-#define ANNOTATION_VARIABLES     "kiln.hpc/variables"
-#define ANNOTATION_PIDS          "kiln.hpc/pids-limit" /* on pods: processes */
-#define ANNOTATION_SURPLUS       "kiln.hpc/surplus"    /* on pods: unwanted */
+#define ANNOTATION_VARIABLES      "kiln.hpc/variables"
+#define ANNOTATION_PIDS           "kiln.hpc/pids-limit" /* on pods: processes */
+#define ANNOTATION_SURPLUS        "kiln.hpc/surplus"    /* on pods: unwanted */
 /* The first time at which the object could have been scheduled, in
  * microseconds: on Jobs and pods, written by admission. Pods of a Job have the
  * Job's value.
  */
-#define ANNOTATION_ELIGIBLE_AT   "kiln.hpc/eligible-at"
+#define ANNOTATION_ELIGIBLE_AT    "kiln.hpc/eligible-at"
 /* On pods: spec.deadline of their Job, so that no start is planned after it. */
-#define ANNOTATION_DEADLINE      "kiln.hpc/deadline"
+#define ANNOTATION_DEADLINE       "kiln.hpc/deadline"
 /* On Jobs and their pods: the number of updates of the Job's template since its
  * creation (job_update.h); written by admission.
  */
-#define ANNOTATION_UPDATE        "kiln.hpc/update"
+#define ANNOTATION_UPDATE         "kiln.hpc/update"
 /* On templates and pods: the value of ksub's -n, and of -c for a job that was
  * updated.
  */
-#define ANNOTATION_TASKS         "kiln.hpc/tasks"
-#define ANNOTATION_CPUS_PER_TASK "kiln.hpc/cpus-per-task"
-#define ANNOTATION_COMMENT       "kiln.hpc/comment" /* ksub --comment */
+#define ANNOTATION_TASKS          "kiln.hpc/tasks"
+#define ANNOTATION_CPUS_PER_TASK  "kiln.hpc/cpus-per-task"
+#define ANNOTATION_COMMENT        "kiln.hpc/comment" /* ksub --comment */
 /* Which pods a pod's affinity terms apply to: those of all users, or only of
  * its owner. On pods and Jobs of administrators.
  */
-#define ANNOTATION_REPELS        "kiln.hpc/repels"
-#define REPELS_ALL               "all"
-#define REPELS_OWNER             "owner"
+#define ANNOTATION_REPELS         "kiln.hpc/repels"
+#define REPELS_ALL                "all"
+#define REPELS_OWNER              "owner"
 /* Protect claims and volumes while they are in use. */
-#define FINALIZER_CLAIM          "kubernetes.io/pvc-protection"
-#define FINALIZER_VOLUME         "kubernetes.io/pv-protection"
-#define TAINT_NOT_READY          "node.kubernetes.io/not-ready"
-#define TAINT_UNREACHABLE        "node.kubernetes.io/unreachable"
-#define TAINT_HOOK_FAILED        "kiln.hpc/hook-failed"
-#define TAINT_CHECK_FAILED       "kiln.hpc/self-check-failed"
-#define TAINT_HARDWARE_MISSING   "kiln.hpc/hardware-missing"
-#define TAINT_UNSCHEDULABLE      "node.kubernetes.io/unschedulable"
-#define TAINT_VIRTUAL            "kiln.hpc/virtual" /* a configured topology */
-#define TAINT_NOT_APPROVED       "kiln.hpc/not-approved"
+#define FINALIZER_CLAIM           "kubernetes.io/pvc-protection"
+#define FINALIZER_VOLUME          "kubernetes.io/pv-protection"
+#define TAINT_NOT_READY           "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE         "node.kubernetes.io/unreachable"
+#define TAINT_HOOK_FAILED         "kiln.hpc/hook-failed"
+#define TAINT_CHECK_FAILED        "kiln.hpc/self-check-failed"
+#define TAINT_HARDWARE_MISSING    "kiln.hpc/hardware-missing"
+#define TAINT_UNSCHEDULABLE       "node.kubernetes.io/unschedulable"
+#define TAINT_VIRTUAL             "kiln.hpc/virtual" /* a configured topology */
+#define TAINT_NOT_APPROVED        "kiln.hpc/not-approved"

@@ -22,11 +22,7 @@ check_namespace(struct causes *c, const struct json *meta, bool wanted)
         if (check_present(c, meta, "namespace", ""))
             check_name(c, meta, "namespace", NAME_DNS_LABEL);
     } else if (*check_text(meta, "namespace") != '\0') {
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "namespace",
-                   NULL,
-                   "not allowed on this type");
+        causes_add(c, CAUSE_FORBIDDEN, "namespace", NULL, "not allowed on this type");
     }
 }
 
@@ -42,19 +38,11 @@ check_annotations(struct causes *c, const struct json *meta)
 
         for (char *p = lower; *p != '\0'; p++)
             *p = (char)tolower((unsigned char)*p);
-        check_form(c,
-                   "annotations",
-                   NAME_QUALIFIED,
-                   lower,
-                   json_string(c->arena, m->name));
+        check_form(c, "annotations", NAME_QUALIFIED, lower, json_string(c->arena, m->name));
         bytes += strlen(m->name) + m->value->count;
     }
     if (bytes > ANNOTATION_BYTES_MAX)
-        causes_add(c,
-                   CAUSE_TOO_LONG,
-                   "annotations",
-                   NULL,
-                   "may not be more than %u bytes",
+        causes_add(c, CAUSE_TOO_LONG, "annotations", NULL, "may not be more than %u bytes",
                    ANNOTATION_BYTES_MAX);
 }
 
@@ -88,39 +76,24 @@ check_owners(struct causes *c, const struct json *meta)
         const struct json *owner = json_at(owners, i);
 
         if (*version_of(check_text(owner, "apiVersion")) == '\0')
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "apiVersion",
-                       json_get(owner, "apiVersion"),
+            causes_add(c, CAUSE_INVALID, "apiVersion", json_get(owner, "apiVersion"),
                        "version must not be empty");
         for (size_t j = 0; j < ARRAY_SIZE(names); j++)
             if (*check_text(owner, names[j]) == '\0')
-                causes_add(c,
-                           CAUSE_INVALID,
-                           names[j],
-                           json_get(owner, names[j]),
-                           "%s must not be empty",
-                           names[j]);
+                causes_add(c, CAUSE_INVALID, names[j], json_get(owner, names[j]),
+                           "%s must not be empty", names[j]);
         if (strcmp(check_text(owner, "apiVersion"), "v1") == 0
             && strcmp(check_text(owner, "kind"), "Event") == 0)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       owner,
+            causes_add(c, CAUSE_INVALID, "", owner,
                        "/v1, Kind=Event is disallowed from being an owner");
         if (!json_is_true(json_get(owner, "controller")))
             continue;
         if (controller != NULL)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       owners,
+            causes_add(c, CAUSE_INVALID, "", owners,
                        "Only one reference can have Controller set to true. "
                        "Found \"true\" in references for %s/%s and %s/%s",
-                       check_text(controller, "kind"),
-                       check_text(controller, "name"),
-                       check_text(owner, "kind"),
-                       check_text(owner, "name"));
+                       check_text(controller, "kind"), check_text(controller, "name"),
+                       check_text(owner, "kind"), check_text(owner, "name"));
         else
             controller = owner;
     }
@@ -139,10 +112,7 @@ static void
 check_standard(struct causes *c, const struct json *name)
 {
     if (strchr(name->text, '/') == NULL && !is_standard_finalizer(name->text))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   name,
+        causes_add(c, CAUSE_INVALID, "", name,
                    "name is neither a standard finalizer name nor is it fully "
                    "qualified");
 }
@@ -159,14 +129,12 @@ meta_check_finalizer(struct causes *c, const struct json *name, bool standard)
 static bool
 takes_any_finalizer(const struct kind *kind)
 {
-    return strcmp(kind->group, "coordination.k8s.io") == 0
-           || strcmp(kind->group, "policy") == 0 || kind == &event_kind;
+    return strcmp(kind->group, "coordination.k8s.io") == 0 || strcmp(kind->group, "policy") == 0
+           || kind == &event_kind;
 }
 
 static void
-check_finalizers(struct causes *c,
-                 const struct kind *kind,
-                 const struct json *meta)
+check_finalizers(struct causes *c, const struct kind *kind, const struct json *meta)
 {
     const struct json *list = json_get(meta, "finalizers");
     bool orphans = false, foreground = false;
@@ -181,15 +149,11 @@ check_finalizers(struct causes *c,
         foreground = foreground || strcmp(name, "foregroundDeletion") == 0;
     }
     if (orphans && foreground)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   list,
+        causes_add(c, CAUSE_INVALID, "", list,
                    "finalizer orphan and foregroundDeletion cannot be both "
                    "set");
     causes_leave(c, at);
-    for (uint32_t i = 0; i < json_count(list) && !takes_any_finalizer(kind);
-         i++) {
+    for (uint32_t i = 0; i < json_count(list) && !takes_any_finalizer(kind); i++) {
         at = causes_enter_index(c, "finalizers", i);
         check_standard(c, json_at(list, i));
         causes_leave(c, at);
@@ -197,9 +161,7 @@ check_finalizers(struct causes *c,
 }
 
 static void
-check_no_new_finalizers(struct causes *c,
-                        const struct json *meta,
-                        const struct json *old)
+check_no_new_finalizers(struct causes *c, const struct json *meta, const struct json *old)
 {
     CLEANUP_STRBUF struct strbuf found = STRBUF_INIT;
     const struct json *list = json_get(meta, "finalizers");
@@ -210,15 +172,9 @@ check_no_new_finalizers(struct causes *c,
         check_texts_add(&kept, json_at(was, i)->text);
     for (uint32_t i = 0; i < json_count(list); i++)
         if (!check_texts_has(&kept, json_at(list, i)->text))
-            strbuf_printf(&found,
-                          "%s\"%s\"",
-                          found.length > 0 ? ", " : "",
-                          json_at(list, i)->text);
+            strbuf_printf(&found, "%s\"%s\"", found.length > 0 ? ", " : "", json_at(list, i)->text);
     if (found.length > 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "finalizers",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "finalizers", NULL,
                    "no new finalizers can be added if the object is being "
                    "deleted, found new finalizers []string{%s}",
                    found.text);
@@ -239,28 +195,18 @@ check_change(struct causes *c, const struct json *meta, const struct json *old)
     if (check_is_set(old, "deletionTimestamp"))
         check_no_new_finalizers(c, meta, old);
     if (*check_text(meta, "resourceVersion") == '\0')
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "resourceVersion",
-                   json_int(c->arena, 0),
+        causes_add(c, CAUSE_INVALID, "resourceVersion", json_int(c->arena, 0),
                    "must be specified for an update");
-    if (json_get_int(meta, "generation", 0)
-        < json_get_int(old, "generation", 0))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "generation",
-                   json_get(meta, "generation"),
+    if (json_get_int(meta, "generation", 0) < json_get_int(old, "generation", 0))
+        causes_add(c, CAUSE_INVALID, "generation", json_get(meta, "generation"),
                    "must not be decremented");
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         check_immutable(c, meta, old, kept[i]);
 }
 
 void
-meta_check(struct causes *c,
-           const struct kind *kind,
-           enum name_form form,
-           const struct json *object,
-           const struct json *old)
+meta_check(struct causes *c, const struct kind *kind, enum name_form form,
+           const struct json *object, const struct json *old)
 {
     const struct json *meta = json_get(object, "metadata");
     unsigned at = causes_enter(c, "metadata");
@@ -284,10 +230,7 @@ meta_check(struct causes *c,
 /* --- preparing ------------------------------------------------------------ */
 
 static void
-keep(struct arena *arena,
-     struct json *meta,
-     const struct json *old,
-     const char *name)
+keep(struct arena *arena, struct json *meta, const struct json *old, const char *name)
 {
     struct json *was = json_get(old, name);
 

@@ -78,27 +78,21 @@ origin_of(struct published *p)
 }
 
 static const struct object *
-publish(const struct kind *kind,
-        const struct json *tree,
-        const char *text,
-        size_t length,
+publish(const struct kind *kind, const struct json *tree, const char *text, size_t length,
         const struct packed_text *packed_text)
 {
-    const struct object *beside =
-        packed_text != NULL ? packed_text->beside : NULL;
+    const struct object *beside = packed_text != NULL ? packed_text->beside : NULL;
     const void *like = beside != NULL ? beside->view : NULL;
     struct record_space space = record_measure(kind->record, tree, like);
     size_t view_size = aligned(kind->record->size);
     size_t text_size = beside != NULL ? packed_text->length : length + 1;
-    size_t bytes = sizeof(struct published) + view_size + space.aligned
-                   + space.packed + text_size;
+    size_t bytes = sizeof(struct published) + view_size + space.aligned + space.packed + text_size;
     struct published *p = xmalloc(bytes);
     char *block = p->view + view_size;
 
     memset(p->view, 0, view_size);
     record_decode_into(kind->record, tree, like, &space, block, p->view);
-    memcpy(block + space.aligned + space.packed,
-           beside != NULL ? packed_text->packed : text,
+    memcpy(block + space.aligned + space.packed, beside != NULL ? packed_text->packed : text,
            text_size);
     atomic_init(&p->references, 1);
     p->packed = beside != NULL ? (uint32_t)text_size : 0;
@@ -110,16 +104,12 @@ publish(const struct kind *kind,
         .bytes = (uint32_t)bytes,
     };
     if (p->object.meta->resource_version != NULL)
-        p->object.revision =
-            strtoll(p->object.meta->resource_version, NULL, 10);
+        p->object.revision = strtoll(p->object.meta->resource_version, NULL, 10);
     return &p->object;
 }
 
 const struct object *
-object_restore(const struct kind *kind,
-               const struct json *tree,
-               const char *text,
-               size_t length,
+object_restore(const struct kind *kind, const struct json *tree, const char *text, size_t length,
                struct dictionary_objects *dictionaries)
 {
     const struct object *object;
@@ -127,12 +117,7 @@ object_restore(const struct kind *kind,
 
     if (dictionaries == NULL)
         return publish(kind, tree, text, length, NULL);
-    if (dictionary_objects_pack(dictionaries,
-                                kind,
-                                tree,
-                                text,
-                                length,
-                                &packed_text))
+    if (dictionary_objects_pack(dictionaries, kind, tree, text, length, &packed_text))
         return publish(kind, tree, text, length, &packed_text);
     object = publish(kind, tree, text, length, NULL);
     dictionary_objects_add(dictionaries, tree, object);
@@ -140,8 +125,7 @@ object_restore(const struct kind *kind,
 }
 
 const struct object *
-object_new_packed(const struct kind *kind,
-                  const struct json *tree,
+object_new_packed(const struct kind *kind, const struct json *tree,
                   struct dictionary_objects *dictionaries)
 {
     CLEANUP_STRBUF struct strbuf text;
@@ -195,16 +179,14 @@ dictionary_of(const struct object *object)
 /* The view is a copy of the original's, changed where the patch sets members.
  */
 static const struct object *
-publish_patched(const struct object *object,
-                const struct json *patch,
-                size_t length,
+publish_patched(const struct object *object, const struct json *patch, size_t length,
                 const struct packed_text *text)
 {
     const struct record *record = object->kind->record;
     const struct record_space space = record_measure(record, patch, NULL);
     const size_t view_size = aligned(record->size) + sizeof(object);
-    const size_t bytes = sizeof(struct published) + view_size + space.aligned
-                         + space.packed + text->length;
+    const size_t bytes =
+        sizeof(struct published) + view_size + space.aligned + space.packed + text->length;
     struct published *p = xmalloc(bytes);
     char *block = p->view + view_size;
 
@@ -226,9 +208,7 @@ publish_patched(const struct object *object,
 }
 
 const struct object *
-object_patched(const struct object *object,
-               const struct json *patch,
-               struct arena *arena,
+object_patched(const struct object *object, const struct json *patch, struct arena *arena,
                struct dictionary_objects *dictionaries)
 {
     const struct published *p = published_of(object);
@@ -238,16 +218,9 @@ object_patched(const struct object *object,
 
     strbuf_init_in(&text, room, sizeof(room));
     if (p->packed == RENUMBERED || is_patched(p)
-        || !text_patch(object->kind->record,
-                       object_text(object, arena),
-                       patch,
-                       &text)
-        || !dictionary_objects_pack_next(dictionaries,
-                                         object,
-                                         dictionary_of(object),
-                                         text.text,
-                                         text.length,
-                                         &packed))
+        || !text_patch(object->kind->record, object_text(object, arena), patch, &text)
+        || !dictionary_objects_pack_next(dictionaries, object, dictionary_of(object), text.text,
+                                         text.length, &packed))
         return NULL;
     return publish_patched(object, patch, text.length, &packed);
 }
@@ -264,9 +237,7 @@ kept_beside(const struct object *beside)
 /* A copy of the view, in the arena, without the members that are decoded anew.
  */
 static char *
-view_without_status(const struct object *object,
-                    const struct field *status,
-                    struct arena *arena)
+view_without_status(const struct object *object, const struct field *status, struct arena *arena)
 {
     char *view = arena_memdup(arena, object->view, object->kind->record->size);
 
@@ -276,11 +247,8 @@ view_without_status(const struct object *object,
 }
 
 static const struct object *
-publish_status(const struct object *object,
-               const char *view,
-               const struct json *patch,
-               size_t length,
-               const struct packed_text *text)
+publish_status(const struct object *object, const char *view, const struct json *patch,
+               size_t length, const struct packed_text *text)
 {
     const struct record *record = object->kind->record;
     const struct record_kept kept = kept_beside(text->beside);
@@ -288,8 +256,8 @@ publish_status(const struct object *object,
     const struct record_space new = record_measure(record, patch, like);
     const struct record_space old = record_measure_copy(record, view, kept);
     const size_t view_size = aligned(record->size);
-    const size_t bytes = sizeof(struct published) + view_size + old.aligned
-                         + new.aligned + new.packed + old.packed + text->length;
+    const size_t bytes = sizeof(struct published) + view_size + old.aligned + new.aligned
+                         + new.packed + old.packed + text->length;
     struct published *p = xmalloc(bytes);
     char *moved = p->view + view_size;
     char *block = moved + old.aligned;
@@ -314,11 +282,8 @@ publish_status(const struct object *object,
 }
 
 const struct object *
-object_with_status(const struct object *object,
-                   struct json *status,
-                   int64_t revision,
-                   struct arena *arena,
-                   struct dictionary_objects *dictionaries)
+object_with_status(const struct object *object, struct json *status, int64_t revision,
+                   struct arena *arena, struct dictionary_objects *dictionaries)
 {
     const struct record *record = object->kind->record;
     const struct field *f = record_find(record, "status");
@@ -328,40 +293,24 @@ object_with_status(const struct object *object,
     struct packed_text packed;
 
     /* With offset 0 the status has no struct of its own to replace. */
-    if (f == NULL || f->offset == FIELD_UNBOUND || f->offset == 0
-        || (f->flags & FIELD_OPTIONAL) || dictionaries == NULL)
+    if (f == NULL || f->offset == FIELD_UNBOUND || f->offset == 0 || (f->flags & FIELD_OPTIONAL)
+        || dictionaries == NULL)
         return NULL;
-    json_set_string(arena,
-                    json_make_object(arena, patch, "metadata"),
-                    "resourceVersion",
+    json_set_string(arena, json_make_object(arena, patch, "metadata"), "resourceVersion",
                     decimal_of(revision, room));
     json_set(arena, patch, "status", status);
     strbuf_init_in(&text, room, sizeof(room));
-    if (!text_replace(record,
-                      object_text(object, arena),
-                      patch,
-                      "status",
-                      &text)
-        || !dictionary_objects_pack_next(dictionaries,
-                                         object,
-                                         dictionary_of(object),
-                                         text.text,
-                                         text.length,
-                                         &packed))
+    if (!text_replace(record, object_text(object, arena), patch, "status", &text)
+        || !dictionary_objects_pack_next(dictionaries, object, dictionary_of(object), text.text,
+                                         text.length, &packed))
         return NULL;
-    return publish_status(object,
-                          view_without_status(object, f, arena),
-                          patch,
-                          text.length,
+    return publish_status(object, view_without_status(object, f, arena), patch, text.length,
                           &packed);
 }
 
 int
-object_parse(const struct kind *kind,
-             const char *text,
-             size_t length,
-             const struct object **ret_object,
-             struct error *err)
+object_parse(const struct kind *kind, const char *text, size_t length,
+             const struct object **ret_object, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(8 * length);
     struct json *tree = json_parse(arena, text, length, NULL, err);
@@ -379,9 +328,7 @@ object_parse(const struct kind *kind,
 const struct object *
 object_ref(const struct object *object)
 {
-    atomic_fetch_add_explicit(&published_of(object)->references,
-                              1,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&published_of(object)->references, 1, memory_order_relaxed);
     return object;
 }
 
@@ -436,9 +383,7 @@ renumbered_text(const struct published *p, struct arena *arena)
 
     memcpy(text, from, before);
     memcpy(text + before, now, length);
-    memcpy(text + before + length,
-           behind,
-           p->beside->length - (size_t)(behind - from));
+    memcpy(text + before + length, behind, p->beside->length - (size_t)(behind - from));
     return text;
 }
 
@@ -454,26 +399,18 @@ object_text(const struct object *object, struct arena *arena)
         return renumbered_text(p, arena);
     text = arena_text(arena, object->length);
     dictionary_text_unpack(object_own_text(p->beside),
-                           (struct text_span){own_text(p), packed_length(p)},
-                           text,
-                           object->length);
+                           (struct text_span){own_text(p), packed_length(p)}, text, object->length);
     return text;
 }
 
 struct json *
 object_tree(const struct object *object, struct arena *arena)
 {
-    return json_parse(arena,
-                      object_text(object, arena),
-                      object->length,
-                      NULL,
-                      NULL);
+    return json_parse(arena, object_text(object, arena), object->length, NULL, NULL);
 }
 
 struct json *
-object_tree_as(const struct object *object,
-               const struct kind *kind,
-               struct arena *arena)
+object_tree_as(const struct object *object, const struct kind *kind, struct arena *arena)
 {
     struct json *tree = object_tree(object, arena);
 

@@ -46,32 +46,24 @@ struct object {
  * the store or the network of a known kind; unknown fields are dropped; -EINVAL
  * with the path.
  */
-const struct object *object_new(const struct kind *kind,
-                                const struct json *tree);
-const struct object *object_new_packed(const struct kind *kind,
-                                       const struct json *tree,
+const struct object *object_new(const struct kind *kind, const struct json *tree);
+const struct object *object_new_packed(const struct kind *kind, const struct json *tree,
                                        struct dictionary_objects *dictionaries);
-int object_parse(const struct kind *kind,
-                 const char *text,
-                 size_t length,
-                 const struct object **ret_object,
-                 struct error *err);
+int object_parse(const struct kind *kind, const char *text, size_t length,
+                 const struct object **ret_object, struct error *err);
 
 /* Makes an object of text that object_new or object_parse printed, and its
  * tree: the text is copied unchanged, so that the store prints nothing at its
  * start. The text ends with a NUL. `dictionaries`: as above, or NULL.
  */
-const struct object *object_restore(const struct kind *kind,
-                                    const struct json *tree,
-                                    const char *text,
-                                    size_t length,
+const struct object *object_restore(const struct kind *kind, const struct json *tree,
+                                    const char *text, size_t length,
                                     struct dictionary_objects *dictionaries);
 
 /* The same object, which must have a resourceVersion, at another revision:
  * costs little more than the number and a reference to the first object.
  */
-const struct object *object_renumbered(const struct object *object,
-                                       int64_t revision);
+const struct object *object_renumbered(const struct object *object, int64_t revision);
 
 /* The result of a normalized merge patch that sets members of the object, among
  * them resourceVersion. The new object is packed, and its view points into the
@@ -79,21 +71,16 @@ const struct object *object_renumbered(const struct object *object,
  * NULL: the object must be made from its tree (lib/json/text_patch.h). That is
  * also so if the old object is itself patched or renumbered, to avoid chains.
  */
-const struct object *object_patched(const struct object *object,
-                                    const struct json *patch,
-                                    struct arena *arena,
-                                    struct dictionary_objects *dictionaries);
+const struct object *object_patched(const struct object *object, const struct json *patch,
+                                    struct arena *arena, struct dictionary_objects *dictionaries);
 
 /* The object with another status, complete and normalized, at another revision.
  * The new object is packed like any other, and no tree is made of the rest of
  * the old one. NULL: the object must be made from its tree.
  */
-const struct object *
-object_with_status(const struct object *object,
-                   struct json *status,
-                   int64_t revision,
-                   struct arena *arena,
-                   struct dictionary_objects *dictionaries);
+const struct object *object_with_status(const struct object *object, struct json *status,
+                                        int64_t revision, struct arena *arena,
+                                        struct dictionary_objects *dictionaries);
 const struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object);
 void object_unrefp(const struct object **object);
@@ -109,11 +96,9 @@ struct text_span object_own_text(const struct object *object); /* if whole */
  * to a kind that is stored as the object's kind; object_as makes a new object.
  */
 struct json *object_tree(const struct object *object, struct arena *arena);
-struct json *object_tree_as(const struct object *object,
-                            const struct kind *kind,
+struct json *object_tree_as(const struct object *object, const struct kind *kind,
                             struct arena *arena);
-const struct object *object_as(const struct object *object,
-                               const struct kind *kind);
+const struct object *object_as(const struct object *object, const struct kind *kind);
 
 /* Bytes held, for accounting, without the dictionary. */
 size_t object_bytes(const struct object *object);

@@ -70,17 +70,13 @@ is_at(const struct object_slot *p, const char *namespace, const char *name)
 }
 
 static struct object_slot *
-find_place(const struct object_map *r,
-           const char *namespace,
-           const char *name,
-           uint32_t hash)
+find_place(const struct object_map *r, const char *namespace, const char *name, uint32_t hash)
 {
     size_t mask = r->capacity - 1;
 
     if (r->capacity == 0)
         return NULL;
-    for (size_t i = hash & mask; r->places[i].object != NULL;
-         i = (i + 1) & mask) {
+    for (size_t i = hash & mask; r->places[i].object != NULL; i = (i + 1) & mask) {
         struct object_slot *p = &r->places[i];
 
         if (is_live(p) && p->hash == hash && is_at(p, namespace, name))
@@ -157,9 +153,7 @@ object_map_remove(struct object_map *r, const char *namespace, const char *name)
 }
 
 const struct object *
-object_map_find(const struct object_map *r,
-                const char *namespace,
-                const char *name)
+object_map_find(const struct object_map *r, const char *namespace, const char *name)
 {
     const char *in = text_of(namespace);
     const struct object_slot *p = find_place(r, in, name, hash_of(in, name));
@@ -174,9 +168,7 @@ object_map_count(const struct object_map *r)
 }
 
 bool
-object_map_next(const struct object_map *r,
-                size_t *at,
-                const struct object **ret_object)
+object_map_next(const struct object_map *r, size_t *at, const struct object **ret_object)
 {
     while (*at < r->capacity) {
         const struct object_slot *p = &r->places[(*at)++];

@@ -22,27 +22,15 @@ check_resource_name(struct causes *c, const char *name)
 
     if (strchr(name, '/') == NULL) {
         if (has_form && !resource_name_is_standard(name))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       NULL,
+            causes_add(c, CAUSE_INVALID, "", NULL,
                        "%s: must be a standard resource type or fully "
                        "qualified",
                        name);
         if (!resource_name_is_for_containers(name))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       NULL,
-                       "%s: must be a standard resource for containers",
+            causes_add(c, CAUSE_INVALID, "", NULL, "%s: must be a standard resource for containers",
                        name);
-    } else if (!resource_name_is_native(name)
-               && !resource_name_is_extended(name)) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   NULL,
-                   "%s: doesn't follow extended resource name standard",
+    } else if (!resource_name_is_native(name) && !resource_name_is_extended(name)) {
+        causes_add(c, CAUSE_INVALID, "", NULL, "%s: doesn't follow extended resource name standard",
                    name);
     }
 }
@@ -54,21 +42,14 @@ check_hugepages(struct causes *c, const char *name, const struct json *value)
 
     if (quantity_parse(value->text, &amount) < 0)
         return;
-    if (quantity_parse(name + strlen("hugepages-"), &page) < 0
-        || quantity_sign(&page) <= 0 || amount.nano % page.nano != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   value,
-                   "%s is not positive integer multiple of %s",
-                   value->text,
-                   name);
+    if (quantity_parse(name + strlen("hugepages-"), &page) < 0 || quantity_sign(&page) <= 0
+        || amount.nano % page.nano != 0)
+        causes_add(c, CAUSE_INVALID, "", value, "%s is not positive integer multiple of %s",
+                   value->text, name);
 }
 
 static void
-check_list(struct causes *c,
-           const struct json *resources,
-           const char *list_name,
+check_list(struct causes *c, const struct json *resources, const char *list_name,
            struct seen_resources *seen)
 {
     const struct json *list = json_get(resources, list_name);
@@ -90,9 +71,7 @@ check_list(struct causes *c,
 }
 
 static void
-check_against_limit(struct causes *c,
-                    const char *name,
-                    const struct json *request,
+check_against_limit(struct causes *c, const char *name, const struct json *request,
                     const struct json *limit)
 {
     bool may_differ = resource_name_may_overcommit(name);
@@ -101,33 +80,19 @@ check_against_limit(struct causes *c,
 
     if (limit == NULL) {
         if (!may_differ)
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "limits",
-                       NULL,
+            causes_add(c, CAUSE_REQUIRED, "limits", NULL,
                        "Limit must be set for non overcommitable resources");
         return;
     }
-    if (quantity_parse(request->text, &wanted) < 0
-        || quantity_parse(limit->text, &most) < 0)
+    if (quantity_parse(request->text, &wanted) < 0 || quantity_parse(limit->text, &most) < 0)
         return;
     order = quantity_compare(&wanted, &most);
     if (order != 0 && !may_differ)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "requests",
-                   request,
-                   "must be equal to %s limit of %s",
-                   name,
+        causes_add(c, CAUSE_INVALID, "requests", request, "must be equal to %s limit of %s", name,
                    limit->text);
     else if (order > 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "requests",
-                   request,
-                   "must be less than or equal to %s limit of %s",
-                   name,
-                   limit->text);
+        causes_add(c, CAUSE_INVALID, "requests", request,
+                   "must be less than or equal to %s limit of %s", name, limit->text);
 }
 
 void
@@ -142,23 +107,15 @@ resources_check(struct causes *c, const struct json *object, const char *name)
     check_list(c, resources, "limits", &seen);
     check_list(c, resources, "requests", &seen);
     for (uint32_t i = 0; i < json_count(requests); i++)
-        check_against_limit(c,
-                            requests->members[i].name,
-                            requests->members[i].value,
+        check_against_limit(c, requests->members[i].name, requests->members[i].value,
                             json_get(limits, requests->members[i].name));
     if (seen.hugepages && !seen.cpu_or_memory)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "",
-                   NULL,
-                   "HugePages require cpu or memory");
+        causes_add(c, CAUSE_FORBIDDEN, "", NULL, "HugePages require cpu or memory");
     causes_leave(c, at);
 }
 
 void
-resource_list_set_defaults(struct arena *arena,
-                           struct json *object,
-                           const char *name)
+resource_list_set_defaults(struct arena *arena, struct json *object, const char *name)
 {
     const __int128 milli = 1000000;
     struct json *list = json_get(object, name);
@@ -168,8 +125,7 @@ resource_list_set_defaults(struct arena *arena,
         char text[QUANTITY_TEXT_SIZE];
         struct quantity q;
 
-        if (json_text(v) == NULL || quantity_parse(v->text, &q) < 0
-            || q.nano % milli == 0)
+        if (json_text(v) == NULL || quantity_parse(v->text, &q) < 0 || q.nano % milli == 0)
             continue;
         q.nano += (q.nano > 0 ? milli : 0) - q.nano % milli;
         if (q.nano < 0)
@@ -180,17 +136,13 @@ resource_list_set_defaults(struct arena *arena,
 }
 
 void
-byte_fraction_warn(struct causes *c,
-                   const struct json *object,
-                   const char *name)
+byte_fraction_warn(struct causes *c, const struct json *object, const char *name)
 {
     const char *text = check_text(object, name);
     struct quantity q;
 
-    if (*text != '\0' && quantity_parse(text, &q) == 0
-        && q.nano % 1000000000 != 0)
-        causes_warn(c,
-                    "",
+    if (*text != '\0' && quantity_parse(text, &q) == 0 && q.nano % 1000000000 != 0)
+        causes_warn(c, "",
                     "fractional byte value \"%s\" is invalid, must be an "
                     "integer",
                     text);

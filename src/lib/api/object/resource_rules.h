@@ -12,15 +12,10 @@ struct causes;
 struct json;
 
 /* Checks limits and requests below `name`. */
-void
-resources_check(struct causes *c, const struct json *object, const char *name);
+void resources_check(struct causes *c, const struct json *object, const char *name);
 
 /* Rounds the amounts of the list below `name` up to thousandths. */
-void resource_list_set_defaults(struct arena *arena,
-                                struct json *object,
-                                const char *name);
+void resource_list_set_defaults(struct arena *arena, struct json *object, const char *name);
 
 /* Warns of an amount of bytes that is not a whole number. */
-void byte_fraction_warn(struct causes *c,
-                        const struct json *object,
-                        const char *name);
+void byte_fraction_warn(struct causes *c, const struct json *object, const char *name);

@@ -16,15 +16,11 @@
 void
 table_add_cells(const struct table *table, struct table_row *row)
 {
-    table_add_cells_of(table,
-                       row,
-                       table->summarize != NULL ? table->summarize(row) : NULL);
+    table_add_cells_of(table, row, table->summarize != NULL ? table->summarize(row) : NULL);
 }
 
 void
-table_add_cells_of(const struct table *table,
-                   struct table_row *row,
-                   const void *summary)
+table_add_cells_of(const struct table *table, struct table_row *row, const void *summary)
 {
     row->summary = summary;
     row->count = 0;
@@ -96,17 +92,12 @@ table_tree(struct table_row *row)
 bool
 table_reads_whole(const struct table_row *row)
 {
-    return row->access != NULL
-           && row->access->reads_whole(row->access, row->object);
+    return row->access != NULL && row->access->reads_whole(row->access, row->object);
 }
 
 void
-table_visit(const struct table_row *row,
-            const struct kind *kind,
-            unsigned index,
-            const char *value,
-            bool (*visit)(const struct object *object, void *context),
-            void *context)
+table_visit(const struct table_row *row, const struct kind *kind, unsigned index, const char *value,
+            bool (*visit)(const struct object *object, void *context), void *context)
 {
     if (row->access != NULL)
         row->access->visit(row->access, kind, index, value, visit, context);
@@ -114,21 +105,12 @@ table_visit(const struct table_row *row,
 
 /* Writes one or two units; the second one only if it is not 0. */
 static void
-format_two(char out[TABLE_DURATION_SIZE],
-           int64_t first,
-           char unit,
-           int64_t rest,
-           char rest_unit)
+format_two(char out[TABLE_DURATION_SIZE], int64_t first, char unit, int64_t rest, char rest_unit)
 {
     if (rest == 0)
         snprintf(out, TABLE_DURATION_SIZE, "%" PRId64 "%c", first, unit);
     else
-        snprintf(out,
-                 TABLE_DURATION_SIZE,
-                 "%" PRId64 "%c%" PRId64 "%c",
-                 first,
-                 unit,
-                 rest,
+        snprintf(out, TABLE_DURATION_SIZE, "%" PRId64 "%c%" PRId64 "%c", first, unit, rest,
                  rest_unit);
 }
 

@@ -59,13 +59,9 @@ struct table {
  * functions below call it.
  */
 struct table_access {
-    bool (*reads_whole)(const struct table_access *access,
-                        const struct object *object);
-    void (*visit)(const struct table_access *access,
-                  const struct kind *kind,
-                  unsigned index,
-                  const char *value,
-                  bool (*visit)(const struct object *object, void *context),
+    bool (*reads_whole)(const struct table_access *access, const struct object *object);
+    void (*visit)(const struct table_access *access, const struct kind *kind, unsigned index,
+                  const char *value, bool (*visit)(const struct object *object, void *context),
                   void *context);
 };
 
@@ -75,7 +71,7 @@ struct table_row {
     const void *summary; /* result of the table's `summarize` */
     struct arena *arena; /* lives as long as the row */
     int64_t now_us;
-    const int64_t *east_s; /* reader's offset to UTC; NULL: unknown */
+    const int64_t *east_s;             /* reader's offset to UTC; NULL: unknown */
     const struct table_access *access; /* NULL: only the object is known */
     struct strbuf *text;
     unsigned count;
@@ -85,9 +81,7 @@ struct table_row {
 void table_add_cells(const struct table *table, struct table_row *row);
 
 /* The same with an existing summary. */
-void table_add_cells_of(const struct table *table,
-                        struct table_row *row,
-                        const void *summary);
+void table_add_cells_of(const struct table *table, struct table_row *row, const void *summary);
 
 /* One cell. A NULL text is "". */
 void table_cell(struct table_row *row, const char *text);
@@ -107,11 +101,8 @@ const void *table_tree(struct table_row *row);
  * walk visits none.
  */
 bool table_reads_whole(const struct table_row *row);
-void table_visit(const struct table_row *row,
-                 const struct kind *kind,
-                 unsigned index,
-                 const char *value,
-                 bool (*visit)(const struct object *object, void *context),
+void table_visit(const struct table_row *row, const struct kind *kind, unsigned index,
+                 const char *value, bool (*visit)(const struct object *object, void *context),
                  void *context);
 
 /* Durations in upstream's short form: "45s", "3h10m", "12d". */
@@ -132,9 +123,7 @@ void table_format_duration(int64_t us, char out[TABLE_DURATION_SIZE]);
 #define EMPTY(e)  .empty = (e)
 
 #define TABLE_NAME_HELP "Its name; unique within its namespace."
-#define TABLE_NAME \
-    COLUMN("Name", table_add_name, TABLE_NAME_HELP, FORMAT("name"))
-#define TABLE_AGE \
-    COLUMN("Age", table_add_age, "Since its creation.", EMPTY("\"<unknown>\""))
+#define TABLE_NAME      COLUMN("Name", table_add_name, TABLE_NAME_HELP, FORMAT("name"))
+#define TABLE_AGE       COLUMN("Age", table_add_age, "Since its creation.", EMPTY("\"<unknown>\""))
 
 #define TABLE_COLUMNS(array) .columns = (array), .n_columns = ARRAY_SIZE(array)

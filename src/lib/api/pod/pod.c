@@ -37,12 +37,10 @@ pod_of(const struct object *object)
 const char *
 pod_spec_partition(const struct pod_spec *spec)
 {
-    const char *name =
-        spec->placement != NULL ? spec->placement->partition : NULL;
+    const char *name = spec->placement != NULL ? spec->placement->partition : NULL;
 
-    return name != NULL && name[0] != '\0'
-               ? name
-               : string_map_find(&spec->node_selector, LABEL_PARTITION);
+    return name != NULL && name[0] != '\0' ? name
+                                           : string_map_find(&spec->node_selector, LABEL_PARTITION);
 }
 
 bool
@@ -50,8 +48,7 @@ pod_is_finished(const struct pod *pod)
 {
     const char *phase = pod->status.phase;
 
-    return phase != NULL
-           && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+    return phase != NULL && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
 const char *
@@ -74,15 +71,12 @@ pod_is_memory_bound(const struct pod *pod)
 bool
 pod_was_not_started(const struct pod *pod)
 {
-    static const char *const reasons[] = {"StartError",
-                                          "NodeBroken",
-                                          "AllocationOverlap",
+    static const char *const reasons[] = {"StartError", "NodeBroken", "AllocationOverlap",
                                           "AllocationNotHere"};
     const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
 
     if (c == NULL || strcmp(c->status, "True") != 0 || c->reason == NULL
-        || pod->status.reason == NULL
-        || strcmp(c->reason, pod->status.reason) != 0)
+        || pod->status.reason == NULL || strcmp(c->reason, pod->status.reason) != 0)
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
         if (strcmp(c->reason, reasons[i]) == 0)
@@ -134,8 +128,7 @@ is_frozen_as(const struct pod *pod, const char *status, const char *reason)
 bool
 pod_has_yielded(const struct pod *pod)
 {
-    return pod_find_yield(pod) != NULL && !pod_is_finished(pod)
-           && pod->meta.deleted_at_us == 0
+    return pod_find_yield(pod) != NULL && !pod_is_finished(pod) && pod->meta.deleted_at_us == 0
            && is_frozen_as(pod, "True", FROZEN_YIELDED);
 }
 
@@ -182,9 +175,8 @@ pod_frozen_us(const struct pod *pod, int64_t now_us)
     if (c == NULL || strcmp(c->status, "True") != 0)
         return before_us;
     until_us = still_until_us(pod, now_us);
-    return until_us > c->last_transition_at_us
-               ? before_us + until_us - c->last_transition_at_us
-               : before_us;
+    return until_us > c->last_transition_at_us ? before_us + until_us - c->last_transition_at_us
+                                               : before_us;
 }
 
 static int64_t
@@ -201,8 +193,7 @@ time_of(const struct json *object, const char *name)
 bool
 pod_main_state(const struct pod *pod, struct container_state *ret_state)
 {
-    const struct json *state =
-        json_get(json_at(pod->status.container_statuses, 0), "state");
+    const struct json *state = json_get(json_at(pod->status.container_statuses, 0), "state");
     const struct json *waiting = json_get(state, "waiting");
     const struct json *running = json_get(state, "running");
     const struct json *terminated = json_get(state, "terminated");
@@ -218,8 +209,7 @@ pod_main_state(const struct pod *pod, struct container_state *ret_state)
         .message = json_get_text(said, "message"),
         .exit_code = json_get_int(terminated, "exitCode", 0),
         .signal = json_get_int(terminated, "signal", 0),
-        .started_at_us =
-            time_of(terminated != NULL ? terminated : running, "startedAt"),
+        .started_at_us = time_of(terminated != NULL ? terminated : running, "startedAt"),
         .finished_at_us = time_of(terminated, "finishedAt"),
     };
     return true;
@@ -302,8 +292,7 @@ static const struct selectable_field selectable[] = {
 static const char *
 job_uid(const struct object *object, char buffer[64])
 {
-    const struct owner_reference *owner =
-        meta_controller_of(object->meta, &job_kind);
+    const struct owner_reference *owner = meta_controller_of(object->meta, &job_kind);
 
     (void)buffer;
     return owner != NULL ? owner->uid : NULL;
@@ -316,8 +305,7 @@ planned_node(const struct object *object, char buffer[64])
     const struct pod_cause *cause = pod->status.cause;
 
     (void)buffer;
-    return cause != NULL && text_or_empty(pod->spec.node_name)[0] == '\0'
-                   && cause->from_us > 0
+    return cause != NULL && text_or_empty(pod->spec.node_name)[0] == '\0' && cause->from_us > 0
                ? cause->node
                : NULL;
 }
@@ -400,8 +388,8 @@ const struct kind pod_kind = {
     .singular = "pod",
     .short_names = (const char *const[]){"po", NULL},
     .categories = (const char *const[]){"all", NULL},
-    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE
-             | KIND_GRACEFUL_DELETION | KIND_SPEC_DEFAULTS,
+    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_UNCONDITIONAL_UPDATE | KIND_GRACEFUL_DELETION
+             | KIND_SPEC_DEFAULTS,
     .record = &pod_record,
     .set_defaults = pod_set_defaults,
     .prepare = pod_prepare,

@@ -336,13 +336,11 @@ bool pod_is_going_on(const struct pod *pod);
 bool pod_cannot_freeze(const struct pod *pod);
 int64_t pod_frozen_us(const struct pod *pod, int64_t now_us);
 
-const struct pod_condition *pod_find_condition(const struct pod *pod,
-                                               const char *type);
+const struct pod_condition *pod_find_condition(const struct pod *pod, const char *type);
 
 /* Whether a pod with that toleration tolerates the taint. */
 struct taint;
-bool toleration_tolerates(const struct toleration *toleration,
-                          const struct taint *taint);
+bool toleration_tolerates(const struct toleration *toleration, const struct taint *taint);
 
 /* The state of the pod's first container. False: none has been reported. */
 bool pod_main_state(const struct pod *pod, struct container_state *ret_state);
@@ -351,6 +349,5 @@ bool pod_main_state(const struct pod *pod, struct container_state *ret_state);
  * volume is named after pod and volume.
  */
 #define POD_CLAIM_NAME_SIZE 512
-const char *pod_volume_claim(const struct pod *pod,
-                             const struct pod_volume *volume,
+const char *pod_volume_claim(const struct pod *pod, const struct pod_volume *volume,
                              char buffer[POD_CLAIM_NAME_SIZE]);

@@ -175,16 +175,13 @@ is_empty(const char *text)
 }
 
 bool
-toleration_tolerates(const struct toleration *toleration,
-                     const struct taint *taint)
+toleration_tolerates(const struct toleration *toleration, const struct taint *taint)
 {
-    if (!is_empty(toleration->effect)
-        && !same_text(toleration->effect, taint->effect))
+    if (!is_empty(toleration->effect) && !same_text(toleration->effect, taint->effect))
         return false;
     if (!is_empty(toleration->key) && !same_text(toleration->key, taint->key))
         return false;
-    if (is_empty(toleration->operator_)
-        || strcmp(toleration->operator_, "Equal") == 0)
+    if (is_empty(toleration->operator_) || strcmp(toleration->operator_, "Equal") == 0)
         return same_text(toleration->value, taint->value);
     return strcmp(toleration->operator_, "Exists") == 0;
 }

@@ -29,15 +29,12 @@ mounts_fini(struct mounts *m)
 static bool
 is_privileged(const struct json *container)
 {
-    return json_is_true(
-        json_get(json_get(container, "securityContext"), "privileged"));
+    return json_is_true(json_get(json_get(container, "securityContext"), "privileged"));
 }
 
 /* The paths of these causes have no index, as in upstream. */
 static void
-check_mount_options(struct causes *c,
-                    const struct json *container,
-                    const struct json *mount)
+check_mount_options(struct causes *c, const struct json *container, const struct json *mount)
 {
     const char *propagation = check_text(mount, "mountPropagation");
     const char *recursive = check_text(mount, "recursiveReadOnly");
@@ -45,33 +42,19 @@ check_mount_options(struct causes *c,
 
     check_descending_path(c, mount, "subPath", "subPath");
     check_descending_path(c, mount, "subPathExpr", "subPathExpr");
-    check_one_of(c,
-                 mount,
-                 "mountPropagation",
+    check_one_of(c, mount, "mountPropagation",
                  CHECK_VALUES("None", "HostToContainer", "Bidirectional"));
     if (strcmp(propagation, "Bidirectional") == 0 && !is_privileged(container))
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "mountPropagation",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "mountPropagation", NULL,
                    "Bidirectional mount propagation is available only to "
                    "privileged containers");
-    check_one_of(c,
-                 mount,
-                 "recursiveReadOnly",
-                 CHECK_VALUES("Disabled", "Enabled", "IfPossible"));
+    check_one_of(c, mount, "recursiveReadOnly", CHECK_VALUES("Disabled", "Enabled", "IfPossible"));
     if (*recursive != '\0' && strcmp(recursive, "Disabled") != 0) {
         if (!json_is_true(json_get(mount, "readOnly")))
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "recursiveReadOnly",
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, "recursiveReadOnly", NULL,
                        "may only be specified when readOnly is true");
         if (*propagation != '\0' && strcmp(propagation, "None") != 0)
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "recursiveReadOnly",
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, "recursiveReadOnly", NULL,
                        "may only be specified when mountPropagation is None "
                        "or not specified");
     }
@@ -86,37 +69,18 @@ check_mount(struct causes *c, struct mounts *m, const struct json *mount)
 
     check_present(c, mount, "name", "");
     if (pod_volumes_find(m->volumes, name) == NULL)
-        causes_add(c,
-                   CAUSE_NOT_FOUND,
-                   "name",
-                   json_get(mount, "name"),
-                   "%s",
-                   "");
+        causes_add(c, CAUSE_NOT_FOUND, "name", json_get(mount, "name"), "%s", "");
     check_present(c, mount, "mountPath", "");
     if (!check_texts_add(&m->seen_paths, path))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "mountPath",
-                   json_get(mount, "mountPath"),
-                   "must be unique");
+        causes_add(c, CAUSE_INVALID, "mountPath", json_get(mount, "mountPath"), "must be unique");
     if (check_texts_has(&m->device_names, name))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "name",
-                   json_get(mount, "name"),
+        causes_add(c, CAUSE_INVALID, "name", json_get(mount, "name"),
                    "must not already exist in volumeDevices");
     if (check_texts_has(&m->device_paths, path))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "mountPath",
-                   json_get(mount, "mountPath"),
+        causes_add(c, CAUSE_INVALID, "mountPath", json_get(mount, "mountPath"),
                    "must not already exist as a path in volumeDevices");
-    if (*check_text(mount, "subPath") != '\0'
-        && *check_text(mount, "subPathExpr") != '\0')
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "subPathExpr",
-                   json_get(mount, "subPathExpr"),
+    if (*check_text(mount, "subPath") != '\0' && *check_text(mount, "subPathExpr") != '\0')
+        causes_add(c, CAUSE_INVALID, "subPathExpr", json_get(mount, "subPathExpr"),
                    "subPathExpr and subPath are mutually exclusive");
 }
 
@@ -128,43 +92,23 @@ check_device(struct causes *c, struct mounts *m, const struct json *device)
     const struct json *volume = pod_volumes_find(m->volumes, name);
 
     check_present(c, device, "name", "");
-    if (!check_texts_add(&m->seen_names, name)
-        || check_texts_has(&m->mount_names, name))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "name",
-                   json_get(device, "name"),
-                   "must be unique");
+    if (!check_texts_add(&m->seen_names, name) || check_texts_has(&m->mount_names, name))
+        causes_add(c, CAUSE_INVALID, "name", json_get(device, "name"), "must be unique");
     if (volume == NULL)
-        causes_add(c,
-                   CAUSE_NOT_FOUND,
-                   "name",
-                   json_get(device, "name"),
-                   "%s",
-                   "");
-    else if (!check_is_set(volume, "persistentVolumeClaim")
-             && !check_is_set(volume, "ephemeral"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "name",
-                   json_get(device, "name"),
+        causes_add(c, CAUSE_NOT_FOUND, "name", json_get(device, "name"), "%s", "");
+    else if (!check_is_set(volume, "persistentVolumeClaim") && !check_is_set(volume, "ephemeral"))
+        causes_add(c, CAUSE_INVALID, "name", json_get(device, "name"),
                    "can only use volume source type of PersistentVolumeClaim "
                    "or Ephemeral for block mode");
     if (check_present(c, device, "devicePath", ""))
         check_no_parent_references(c, device, "devicePath");
-    if (!check_texts_add(&m->seen_paths, path)
-        || check_texts_has(&m->mount_paths, path))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "devicePath",
-                   json_get(device, "devicePath"),
+    if (!check_texts_add(&m->seen_paths, path) || check_texts_has(&m->mount_paths, path))
+        causes_add(c, CAUSE_INVALID, "devicePath", json_get(device, "devicePath"),
                    "must be unique");
 }
 
 void
-container_mounts_check(struct causes *c,
-                       const struct map *volumes,
-                       const struct json *container)
+container_mounts_check(struct causes *c, const struct map *volumes, const struct json *container)
 {
     const struct json *mounts = json_get(container, "volumeMounts");
     const struct json *devices = json_get(container, "volumeDevices");

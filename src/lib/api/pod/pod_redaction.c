@@ -15,16 +15,8 @@ static const char *const of_pod_spec[] = {
 };
 
 static const char *const of_container[] = {
-    "args",
-    "command",
-    "env",
-    "envFrom",
-    "lifecycle",
-    "livenessProbe",
-    "readinessProbe",
-    "startupProbe",
-    "volumeDevices",
-    "volumeMounts",
+    "args",          "command",        "env",          "envFrom",       "lifecycle",
+    "livenessProbe", "readinessProbe", "startupProbe", "volumeDevices", "volumeMounts",
     "workingDir",
 };
 
@@ -65,9 +57,7 @@ redact_states(struct json *statuses)
 
     for (uint32_t i = 0; i < json_count(statuses); i++)
         for (unsigned k = 0; k < ARRAY_SIZE(states); k++) {
-            struct json *ended =
-                json_get(json_get(json_at(statuses, i), states[k]),
-                         "terminated");
+            struct json *ended = json_get(json_get(json_at(statuses, i), states[k]), "terminated");
 
             if (ended != NULL)
                 json_remove(ended, "message");

@@ -35,11 +35,7 @@ check_conditions(struct causes *c, const struct json *status)
             if (strcmp(type, of_system[j]) == 0)
                 is_of_system = true;
         if (!is_of_system)
-            check_form(c,
-                       "Type",
-                       NAME_QUALIFIED,
-                       type,
-                       json_string(c->arena, type));
+            check_form(c, "Type", NAME_QUALIFIED, type, json_string(c->arena, type));
         causes_leave(c, at);
     }
 }
@@ -52,9 +48,7 @@ is_restarted(const struct json *spec, const char *name)
 
     for (uint32_t i = 0; i < json_count(list); i++)
         if (strcmp(check_text(json_at(list, i), "name"), name) == 0)
-            return strcmp(check_text(json_at(list, i), "restartPolicy"),
-                          "Always")
-                   == 0;
+            return strcmp(check_text(json_at(list, i), "restartPolicy"), "Always") == 0;
     return false;
 }
 
@@ -62,10 +56,7 @@ is_restarted(const struct json *spec, const char *name)
  * it.
  */
 static void
-check_ended(struct causes *c,
-            const struct json *pod,
-            const struct json *old,
-            const char *name)
+check_ended(struct causes *c, const struct json *pod, const struct json *old, const char *name)
 {
     const struct json *was_list = json_get(json_get(old, "status"), name);
     const struct json *list = json_get(json_get(pod, "status"), name);
@@ -87,18 +78,13 @@ check_ended(struct causes *c,
         unsigned at;
 
         if (end == NULL
-            || (json_get_int(end, "exitCode", 0) != 0
-                && strcmp(policy, "OnFailure") == 0)
+            || (json_get_int(end, "exitCode", 0) != 0 && strcmp(policy, "OnFailure") == 0)
             || (is_init && is_restarted(spec, container)))
             continue;
         at = causes_enter_index(c, name, i);
-        for (int64_t j = item_index_find(&named, was); j >= 0;
-             j = item_index_next(&named, j))
+        for (int64_t j = item_index_find(&named, was); j >= 0; j = item_index_next(&named, j))
             if (json_get_path(list->items[j], "state.terminated") == NULL)
-                causes_add(c,
-                           CAUSE_FORBIDDEN,
-                           "state",
-                           NULL,
+                causes_add(c, CAUSE_FORBIDDEN, "state", NULL,
                            "may not be transitioned to non-terminated state");
         causes_leave(c, at);
     }
@@ -132,13 +118,10 @@ check_addresses(struct causes *c, const struct json *status, const char *name)
 
         if (family_of(json_at(list, i)) == 0) {
             all_good = false;
-            causes_add(
-                c,
-                CAUSE_INVALID,
-                "",
-                json_string(c->arena, check_text(json_at(list, i), "ip")),
-                "must be a valid IP address, (e.g. 10.9.8.7 or "
-                "2001:db8::ffff)");
+            causes_add(c, CAUSE_INVALID, "",
+                       json_string(c->arena, check_text(json_at(list, i), "ip")),
+                       "must be a valid IP address, (e.g. 10.9.8.7 or "
+                       "2001:db8::ffff)");
         }
         if (!check_texts_add(&addresses, check_text(json_at(list, i), "ip")))
             causes_add(c, CAUSE_DUPLICATE, "", json_at(list, i), "%s", "");
@@ -146,19 +129,11 @@ check_addresses(struct causes *c, const struct json *status, const char *name)
     }
     if (count < 2)
         return;
-    is_pair = all_good && count == 2
-              && family_of(json_at(list, 0)) != family_of(json_at(list, 1));
+    is_pair = all_good && count == 2 && family_of(json_at(list, 0)) != family_of(json_at(list, 1));
     if (!all_good)
-        causes_add(c,
-                   CAUSE_INTERNAL,
-                   name,
-                   NULL,
-                   "failed to check for dual stack");
+        causes_add(c, CAUSE_INTERNAL, name, NULL, "failed to check for dual stack");
     if (!is_pair)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   list,
+        causes_add(c, CAUSE_INVALID, name, list,
                    "may specify no more than one IP for each IP family");
 }
 
@@ -170,12 +145,9 @@ check_host_addresses(struct causes *c, const struct json *status)
 
     if (json_count(list) == 0)
         return;
-    if (strcmp(check_text(status, "hostIP"), check_text(json_at(list, 0), "ip"))
-        != 0) {
+    if (strcmp(check_text(status, "hostIP"), check_text(json_at(list, 0), "ip")) != 0) {
         at = causes_enter_index(c, "hostIPs", 0);
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "ip",
+        causes_add(c, CAUSE_INVALID, "ip",
                    json_string(c->arena, check_text(json_at(list, 0), "ip")),
                    "must be equal to `hostIP`");
         causes_leave(c, at);
@@ -193,13 +165,8 @@ check_status(struct causes *c, const struct json *pod, const struct json *old)
     if (strcmp(check_text(json_get(pod, "spec"), "nodeName"),
                check_text(json_get(old, "spec"), "nodeName"))
         != 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "nodeName",
-                   NULL,
-                   "may not be changed directly");
-    if (*nominated != '\0'
-        && strcmp(nominated, check_text(was, "nominatedNodeName")) != 0)
+        causes_add(c, CAUSE_FORBIDDEN, "nodeName", NULL, "may not be changed directly");
+    if (*nominated != '\0' && strcmp(nominated, check_text(was, "nominatedNodeName")) != 0)
         check_name(c, status, "nominatedNodeName", NAME_DNS_SUBDOMAIN);
     check_immutable(c, status, was, "qosClass");
     check_ended(c, pod, old, "containerStatuses");
@@ -228,9 +195,7 @@ pod_part_of_spec(struct arena *arena, const struct object *object)
 }
 
 void
-pod_check_status(struct causes *c,
-                 const struct json *pod,
-                 const struct json *old)
+pod_check_status(struct causes *c, const struct json *pod, const struct json *old)
 {
     unsigned at;
 
@@ -241,17 +206,13 @@ pod_check_status(struct causes *c,
 }
 
 void
-pod_validate_status(struct causes *c,
-                    const struct json *pod,
-                    const struct json *old)
+pod_validate_status(struct causes *c, const struct json *pod, const struct json *old)
 {
     unsigned at;
 
     meta_check(c, &pod_kind, NAME_DNS_SUBDOMAIN, pod, old);
     at = causes_enter(c, "metadata");
-    pod_annotation_changes_check(c,
-                                 json_get(pod, "metadata"),
-                                 json_get(old, "metadata"));
+    pod_annotation_changes_check(c, json_get(pod, "metadata"), json_get(old, "metadata"));
     causes_leave(c, at);
     pod_check_status(c, pod, old);
 }

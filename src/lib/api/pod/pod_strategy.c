@@ -39,10 +39,7 @@ struct service {
 static const char *const service_resources[2] = {"cpu", "memory"};
 
 static bool
-add_amount(const struct json *list,
-           const char *name,
-           struct quantity *sum,
-           bool *has)
+add_amount(const struct json *list, const char *name, struct quantity *sum, bool *has)
 {
     const char *text = json_get_text(list, name);
     struct quantity q;
@@ -62,14 +59,8 @@ add_container(struct service *s, const struct json *container)
     const struct json *limits = json_get(resources, "limits");
 
     for (unsigned i = 0; i < 2; i++) {
-        add_amount(requests,
-                   service_resources[i],
-                   &s->requests[i],
-                   &s->has_request[i]);
-        if (!add_amount(limits,
-                        service_resources[i],
-                        &s->limits[i],
-                        &s->has_limit[i]))
+        add_amount(requests, service_resources[i], &s->requests[i], &s->has_request[i]);
+        if (!add_amount(limits, service_resources[i], &s->limits[i], &s->has_limit[i]))
             s->is_guaranteed = false;
     }
 }
@@ -86,8 +77,7 @@ quality_of_service(const struct json *spec)
         for (uint32_t j = 0; j < json_count(list); j++)
             add_container(&s, json_at(list, j));
     }
-    if (!s.has_request[0] && !s.has_request[1] && !s.has_limit[0]
-        && !s.has_limit[1])
+    if (!s.has_request[0] && !s.has_request[1] && !s.has_limit[0] && !s.has_limit[1])
         return "BestEffort";
     for (unsigned i = 0; i < 2; i++)
         if (s.has_request[i] != s.has_limit[i]
@@ -98,11 +88,8 @@ quality_of_service(const struct json *spec)
 
 /* Turns label keys into requirements with the values of this pod's labels. */
 static void
-add_requirements(struct arena *arena,
-                 struct json *term,
-                 const char *keys_name,
-                 const char *operator_,
-                 const struct json *labels)
+add_requirements(struct arena *arena, struct json *term, const char *keys_name,
+                 const char *operator_, const struct json *labels)
 {
     const struct json *keys = json_get(term, keys_name);
     struct json *selector = json_get(term, "labelSelector");
@@ -131,9 +118,7 @@ add_requirements(struct arena *arena,
 }
 
 static void
-apply_term_keys(struct arena *arena,
-                struct json *term,
-                const struct json *labels)
+apply_term_keys(struct arena *arena, struct json *term, const struct json *labels)
 {
     add_requirements(arena, term, "matchLabelKeys", "In", labels);
     add_requirements(arena, term, "mismatchLabelKeys", "NotIn", labels);
@@ -157,9 +142,7 @@ apply_label_keys(struct arena *arena, struct json *pod)
         for (uint32_t j = 0; j < json_count(required); j++)
             apply_term_keys(arena, json_at(required, j), labels);
         for (uint32_t j = 0; j < json_count(preferred); j++)
-            apply_term_keys(arena,
-                            json_get(json_at(preferred, j), "podAffinityTerm"),
-                            labels);
+            apply_term_keys(arena, json_get(json_at(preferred, j), "podAffinityTerm"), labels);
     }
 }
 
@@ -173,9 +156,7 @@ gated_condition(struct arena *arena, struct json *since)
     json_set(arena, condition, "lastProbeTime", json_null(arena));
     json_set(arena, condition, "lastTransitionTime", since);
     json_set_string(arena, condition, "reason", "SchedulingGated");
-    json_set_string(arena,
-                    condition,
-                    "message",
+    json_set_string(arena, condition, "message",
                     "Scheduling is blocked due to non-empty scheduling gates");
     return condition;
 }
@@ -184,9 +165,7 @@ gated_condition(struct arena *arena, struct json *since)
  * field that the old pod has.
  */
 void
-pod_spec_drop_disabled(struct arena *arena,
-                       struct json *spec,
-                       const struct json *old)
+pod_spec_drop_disabled(struct arena *arena, struct json *spec, const struct json *old)
 {
     static const char *const lists[] = {
         "initContainers",
@@ -227,22 +206,16 @@ pod_prepare(struct arena *arena, struct json *pod, const struct json *old)
     pod_spec_drop_disabled(arena, spec, json_get(old, "spec"));
     if (old != NULL) {
         status = json_get(old, "status");
-        json_set(arena,
-                 pod,
-                 "status",
-                 status != NULL ? status : json_object(arena));
+        json_set(arena, pod, "status", status != NULL ? status : json_object(arena));
         return;
     }
     status = json_object(arena);
     json_set_string(arena, status, "phase", "Pending");
     if (json_count(json_get(spec, "schedulingGates")) > 0) {
         conditions = json_array(arena);
-        json_append(arena,
-                    conditions,
-                    gated_condition(arena,
-                                    json_get_path(pod,
-                                                  "metadata."
-                                                  "creationTimestamp")));
+        json_append(arena, conditions,
+                    gated_condition(arena, json_get_path(pod, "metadata."
+                                                              "creationTimestamp")));
         json_set(arena, status, "conditions", conditions);
     }
     json_set_string(arena, status, "qosClass", quality_of_service(spec));
@@ -263,14 +236,10 @@ join_addresses(struct arena *arena, struct json *status)
 
     if (*address == '\0') {
         if (json_count(list) > 0)
-            json_set_string(arena,
-                            status,
-                            "podIP",
-                            check_text(json_at(list, 0), "ip"));
+            json_set_string(arena, status, "podIP", check_text(json_at(list, 0), "ip"));
         return;
     }
-    if (json_count(list) > 0
-        && strcmp(check_text(json_at(list, 0), "ip"), address) == 0)
+    if (json_count(list) > 0 && strcmp(check_text(json_at(list, 0), "ip"), address) == 0)
         return;
     list = json_array(arena);
     item = json_object(arena);
@@ -281,17 +250,12 @@ join_addresses(struct arena *arena, struct json *status)
 
 /* A status without a QoS class keeps the present one. */
 void
-pod_prepare_status(struct arena *arena,
-                   struct json *pod,
-                   const struct json *old)
+pod_prepare_status(struct arena *arena, struct json *pod, const struct json *old)
 {
     const char *was = json_path_text(old, "status.qosClass");
 
     if (was != NULL && json_path_text(pod, "status.qosClass") == NULL)
-        json_set_string(arena,
-                        json_make_object(arena, pod, "status"),
-                        "qosClass",
-                        was);
+        json_set_string(arena, json_make_object(arena, pod, "status"), "qosClass", was);
     join_addresses(arena, json_get(pod, "status"));
 }
 
@@ -307,10 +271,7 @@ check_images(struct causes *c, const struct json *spec, const char *list_name)
         unsigned at = causes_enter_index(c, list_name, i);
 
         if (check_has_outer_space(check_text(container, "image")))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "image",
-                       json_get(container, "image"),
+            causes_add(c, CAUSE_INVALID, "image", json_get(container, "image"),
                        "must not have leading or trailing whitespace");
         causes_leave(c, at);
     }
@@ -339,32 +300,20 @@ check_creation(struct causes *c, const struct json *pod)
     unsigned at = causes_enter(c, "spec");
 
     if (json_count(json_get(spec, "ephemeralContainers")) > 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "ephemeralContainers",
-                   NULL,
-                   "cannot be set on create");
-    if (*check_text(spec, "nodeName") != '\0'
-        && json_count(json_get(spec, "schedulingGates")) > 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "nodeName",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "ephemeralContainers", NULL, "cannot be set on create");
+    if (*check_text(spec, "nodeName") != '\0' && json_count(json_get(spec, "schedulingGates")) > 0)
+        causes_add(c, CAUSE_FORBIDDEN, "nodeName", NULL,
                    "cannot be set until all schedulingGates have been cleared");
     pod_annotations_match(c, pod);
     causes_leave(c, at);
 }
 
 static void
-check_annotation_changes(struct causes *c,
-                         const struct json *pod,
-                         const struct json *old)
+check_annotation_changes(struct causes *c, const struct json *pod, const struct json *old)
 {
     unsigned at = causes_enter(c, "metadata");
 
-    pod_annotation_changes_check(c,
-                                 json_get(pod, "metadata"),
-                                 json_get(old, "metadata"));
+    pod_annotation_changes_check(c, json_get(pod, "metadata"), json_get(old, "metadata"));
     causes_leave(c, at);
 }
 
@@ -390,17 +339,13 @@ pod_validate(struct causes *c, const struct json *pod, const struct json *old)
 void
 pod_warn_of(struct causes *c, const struct json *pod, const struct json *old)
 {
-    const char *why =
-        name_refuse_all(c->arena,
-                        NAME_DNS_LABEL,
-                        check_text(json_get(pod, "metadata"), "name"),
-                        " ");
+    const char *why = name_refuse_all(c->arena, NAME_DNS_LABEL,
+                                      check_text(json_get(pod, "metadata"), "name"), " ");
 
     if (old != NULL)
         return;
     if (why != NULL)
-        causes_warn(c,
-                    "metadata.name",
+        causes_warn(c, "metadata.name",
                     "this is used in the Pod's hostname, which can result in "
                     "surprising behavior; a DNS label is recommended: [%s]",
                     why);

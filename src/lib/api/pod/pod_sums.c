@@ -55,8 +55,7 @@ static void
 add_each(struct pod_sums *to, const struct pod_sums *from)
 {
     for (uint32_t i = 0; i < from->count; i++)
-        quantity_add(&sum_of(to, from->items[i].name)->amount,
-                     &from->items[i].amount);
+        quantity_add(&sum_of(to, from->items[i].name)->amount, &from->items[i].amount);
 }
 
 static void
@@ -82,9 +81,7 @@ add_map(struct pod_sums *to, const struct string_map *map)
 }
 
 static void
-add_container(struct pod_sums *to,
-              const struct container *c,
-              const struct summing *how)
+add_container(struct pod_sums *to, const struct container *c, const struct summing *how)
 {
     const struct pod_sums_defaults *d = how->defaults;
     const struct string_map *amounts =
@@ -96,24 +93,20 @@ add_container(struct pod_sums *to,
     if (string_map_find(amounts, "cpu") == NULL)
         sum_of(to, "cpu")->amount.nano += (__int128)d->cpu_milli * 1000000;
     if (string_map_find(amounts, "memory") == NULL)
-        sum_of(to, "memory")->amount.nano +=
-            (__int128)d->memory_bytes * 1000000000;
+        sum_of(to, "memory")->amount.nano += (__int128)d->memory_bytes * 1000000000;
 }
 
 static bool
 is_sidecar(const struct container *c)
 {
-    return c->restart_policy != NULL
-           && strcmp(c->restart_policy, "Always") == 0;
+    return c->restart_policy != NULL && strcmp(c->restart_policy, "Always") == 0;
 }
 
 /* Init containers run one after another, beside the sidecars that were started
  * before them; the pod needs the maximum over time.
  */
 static void
-add_containers(struct pod_sums *total,
-               const struct pod_spec *spec,
-               const struct summing *how)
+add_containers(struct pod_sums *total, const struct pod_spec *spec, const struct summing *how)
 {
     struct pod_sums sidecars = {0}, peak = {0};
 
@@ -140,13 +133,10 @@ add_containers(struct pod_sums *total,
 }
 
 void
-pod_sums_add_requests(struct pod_sums *s,
-                      const struct pod_spec *spec,
+pod_sums_add_requests(struct pod_sums *s, const struct pod_spec *spec,
                       const struct pod_sums_defaults *defaults)
 {
-    add_containers(s,
-                   spec,
-                   &(struct summing){.side = REQUESTS, .defaults = defaults});
+    add_containers(s, spec, &(struct summing){.side = REQUESTS, .defaults = defaults});
     add_map(s, &spec->overhead);
 }
 

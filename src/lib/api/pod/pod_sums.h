@@ -37,8 +37,7 @@ struct pod_sums_defaults {
  * only of resources that a container limits.
  */
 void pod_sums_fini(struct pod_sums *s);
-void pod_sums_add_requests(struct pod_sums *s,
-                           const struct pod_spec *spec,
+void pod_sums_add_requests(struct pod_sums *s, const struct pod_spec *spec,
                            const struct pod_sums_defaults *defaults);
 void pod_sums_add_limits(struct pod_sums *s, const struct pod_spec *spec);
 

@@ -44,13 +44,11 @@ static void
 note_restart(struct container_summary *s, const struct json *status)
 {
     const char *text =
-        json_get_text(json_get(json_get(status, "lastState"), "terminated"),
-                      "finishedAt");
+        json_get_text(json_get(json_get(status, "lastState"), "terminated"), "finishedAt");
     int64_t at_us = 0;
 
     s->restarts += json_get_int(status, "restartCount", 0);
-    if (text != NULL && time_parse(text, &at_us) == 0
-        && at_us > s->restarted_at_us)
+    if (text != NULL && time_parse(text, &at_us) == 0 && at_us > s->restarted_at_us)
         s->restarted_at_us = at_us;
 }
 
@@ -64,9 +62,7 @@ ended_reason(struct container_summary *s, const struct json *ended)
         return reason;
     if (signal != 0)
         return arena_printf(s->arena, "Signal:%" PRId64, signal);
-    return arena_printf(s->arena,
-                        "ExitCode:%" PRId64,
-                        json_get_int(ended, "exitCode", 0));
+    return arena_printf(s->arena, "ExitCode:%" PRId64, json_get_int(ended, "exitCode", 0));
 }
 
 static bool
@@ -76,17 +72,14 @@ is_sidecar(const struct pod *pod, const char *name)
         const struct container *c = &pod->spec.init_containers.items[i];
 
         if (name != NULL && c->name != NULL && strcmp(c->name, name) == 0)
-            return is_text(c->restart_policy)
-                   && strcmp(c->restart_policy, "Always") == 0;
+            return is_text(c->restart_policy) && strcmp(c->restart_policy, "Always") == 0;
     }
     return false;
 }
 
 /* True: this init container delays the others. */
 static bool
-add_init_status(struct container_summary *s,
-                const struct pod *pod,
-                const struct json *status,
+add_init_status(struct container_summary *s, const struct pod *pod, const struct json *status,
                 uint32_t index)
 {
     const struct json *state = json_get(status, "state");
@@ -107,18 +100,14 @@ add_init_status(struct container_summary *s,
     else if (is_text(waiting) && strcmp(waiting, "PodInitializing") != 0)
         s->reason = arena_printf(s->arena, "Init:%s", waiting);
     else
-        s->reason = arena_printf(s->arena,
-                                 "Init:%u/%u",
-                                 (unsigned)index,
-                                 pod->spec.init_containers.count);
+        s->reason =
+            arena_printf(s->arena, "Init:%u/%u", (unsigned)index, pod->spec.init_containers.count);
     return true;
 }
 
 /* Once the pod is initialized, only the sidecars' restarts count. */
 static void
-add_init_statuses(struct container_summary *s,
-                  const struct pod *pod,
-                  const struct json *statuses)
+add_init_statuses(struct container_summary *s, const struct pod *pod, const struct json *statuses)
 {
     struct container_summary beside = {0};
 
@@ -139,9 +128,7 @@ add_init_statuses(struct container_summary *s,
 }
 
 static void
-add_statuses(struct container_summary *s,
-             const struct pod *pod,
-             const struct json *statuses)
+add_statuses(struct container_summary *s, const struct pod *pod, const struct json *statuses)
 {
     bool has_running = false;
 
@@ -149,16 +136,14 @@ add_statuses(struct container_summary *s,
         const struct json *status = json_at(statuses, i);
         const struct json *state = json_get(status, "state");
         const struct json *ended = json_get(state, "terminated");
-        const char *waiting =
-            json_get_text(json_get(state, "waiting"), "reason");
+        const char *waiting = json_get_text(json_get(state, "waiting"), "reason");
 
         note_restart(s, status);
         if (is_text(waiting))
             s->reason = waiting;
         else if (ended != NULL)
             s->reason = ended_reason(s, ended);
-        else if (json_is_true(json_get(status, "ready"))
-                 && json_get(state, "running") != NULL) {
+        else if (json_is_true(json_get(status, "ready")) && json_get(state, "running") != NULL) {
             has_running = true;
             s->ready++;
         }
@@ -175,10 +160,8 @@ add_all_statuses(struct container_summary *s, const struct object *object)
     for (unsigned i = 0; i < pod->spec.init_containers.count; i++)
         s->total += is_sidecar(pod, pod->spec.init_containers.items[i].name);
     if (pod->spec.init_containers.count > 0)
-        add_init_statuses(s,
-                          pod,
-                          json_get_path(object_tree(object, s->arena),
-                                        "status.initContainerStatuses"));
+        add_init_statuses(
+            s, pod, json_get_path(object_tree(object, s->arena), "status.initContainerStatuses"));
     if (!s->is_initializing)
         add_statuses(s, pod, pod->status.container_statuses);
 }
@@ -188,8 +171,7 @@ summarize(struct table_row *row)
 {
     struct container_summary *s = arena_alloc(row->arena, sizeof(*s));
     const struct pod *pod = pod_of(row->object);
-    const struct pod_condition *scheduled =
-        pod_find_condition(pod, "PodScheduled");
+    const struct pod_condition *scheduled = pod_find_condition(pod, "PodScheduled");
     const char *phase = is_text(pod->status.phase) ? pod->status.phase : "";
 
     s->arena = row->arena;
@@ -201,8 +183,7 @@ summarize(struct table_row *row)
     add_all_statuses(s, row->object);
     if (pod->meta.deleted_at_us == 0)
         return s;
-    if (is_text(pod->status.reason)
-        && strcmp(pod->status.reason, "NodeLost") == 0)
+    if (is_text(pod->status.reason) && strcmp(pod->status.reason, "NodeLost") == 0)
         s->reason = "Unknown";
     else if (!pod_is_finished(pod))
         s->reason = "Terminating";
@@ -283,8 +264,7 @@ add_gates(struct table_row *row)
         table_cell(row, "<none>");
         return;
     }
-    gates = json_get_path(object_tree(row->object, row->arena),
-                          "spec.readinessGates");
+    gates = json_get_path(object_tree(row->object, row->arena), "spec.readinessGates");
     for (uint32_t i = 0; i < json_count(gates); i++) {
         const char *type = json_get_text(json_at(gates, i), "conditionType");
 
@@ -305,8 +285,7 @@ add_conditions(struct strbuf *out, const struct object *object)
                   ",\"conditions\":[{\"type\":\"Completed\",\"status\":"
                   "\"True\",\"reason\":\"%s\",\"message\":\"%s\"}]",
                   failed ? "Failed" : "Succeeded",
-                  failed ? "The pod failed."
-                         : "The pod has completed successfully.");
+                  failed ? "The pod failed." : "The pod has completed successfully.");
 }
 
 /* clang-format off */
@@ -338,9 +317,7 @@ add_user(struct table_row *row)
     const struct meta *meta = row->object->meta;
     const char *user = string_map_find(&meta->annotations, ANNOTATION_USER);
 
-    table_cell(row,
-               user != NULL ? user
-                            : string_map_find(&meta->labels, LABEL_USER));
+    table_cell(row, user != NULL ? user : string_map_find(&meta->labels, LABEL_USER));
 }
 
 static void
@@ -354,10 +331,7 @@ add_cpus(struct table_row *row)
 {
     const struct allocation *a = pod_of(row->object)->status.allocation;
 
-    table_cell(row,
-               a != NULL && is_text(a->cpus) ? a->cpus
-               : a != NULL                   ? "shared"
-                                             : "");
+    table_cell(row, a != NULL && is_text(a->cpus) ? a->cpus : a != NULL ? "shared" : "");
 }
 
 static void
@@ -384,8 +358,7 @@ static void
 add_wait_reason(struct table_row *row)
 {
     const struct pod_cause *cause = pod_of(row->object)->status.cause;
-    const struct pod_condition *scheduled =
-        pod_find_condition(pod_of(row->object), "PodScheduled");
+    const struct pod_condition *scheduled = pod_find_condition(pod_of(row->object), "PodScheduled");
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     if (cause != NULL && is_text(cause->message))

@@ -41,10 +41,7 @@ pod_template_check(struct causes *c, const struct json *owner, const char *name)
     pod_spec_check(c, spec);
     pod_annotations_match(c, template);
     if (json_count(json_get(spec, "ephemeralContainers")) > 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "ephemeralContainers",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "ephemeralContainers", NULL,
                    "ephemeral containers not allowed in pod template");
     causes_leave(c, inside);
     causes_leave(c, at);
@@ -62,8 +59,7 @@ static void
 prepare(struct arena *arena, struct json *object, const struct json *old)
 {
     meta_prepare(arena, object, old);
-    pod_spec_drop_disabled(arena,
-                           json_get_path(object, "template.spec"),
+    pod_spec_drop_disabled(arena, json_get_path(object, "template.spec"),
                            json_get_path(old, "template.spec"));
 }
 
@@ -87,17 +83,13 @@ warn(struct causes *c, const struct json *object, const struct json *old)
 static void
 add_each(struct table_row *row, const char *name)
 {
-    const struct json *containers =
-        json_get_path(row->summary, "template.spec.containers");
+    const struct json *containers = json_get_path(row->summary, "template.spec.containers");
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     for (uint32_t i = 0; i < json_count(containers); i++) {
         const char *value = json_get_text(json_at(containers, i), name);
 
-        strbuf_printf(&text,
-                      "%s%s",
-                      i > 0 ? "," : "",
-                      value != NULL ? value : "");
+        strbuf_printf(&text, "%s%s", i > 0 ? "," : "", value != NULL ? value : "");
     }
     table_cell(row, text.text);
 }
@@ -117,29 +109,22 @@ add_images(struct table_row *row)
 static int
 by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct json_member *)a)->name,
-                  ((const struct json_member *)b)->name);
+    return strcmp(((const struct json_member *)a)->name, ((const struct json_member *)b)->name);
 }
 
 static void
 add_labels(struct table_row *row)
 {
-    const struct json *labels =
-        json_get_path(row->summary, "template.metadata.labels");
+    const struct json *labels = json_get_path(row->summary, "template.metadata.labels");
     uint32_t count = json_count(labels);
-    struct json_member *sorted =
-        arena_new_array(row->arena, struct json_member, count + 1);
+    struct json_member *sorted = arena_new_array(row->arena, struct json_member, count + 1);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = labels->members[i];
     qsort(sorted, count, sizeof(*sorted), by_name);
     for (uint32_t i = 0; i < count; i++)
-        strbuf_printf(&text,
-                      "%s%s=%s",
-                      i > 0 ? "," : "",
-                      sorted[i].name,
-                      sorted[i].value->text);
+        strbuf_printf(&text, "%s%s=%s", i > 0 ? "," : "", sorted[i].name, sorted[i].value->text);
     table_cell(row, count > 0 ? text.text : "<none>");
 }
 

@@ -19,10 +19,7 @@ check_mode(struct causes *c, const struct json *object, const char *name)
     int64_t mode = json_get_int(object, name, 0);
 
     if (mode < 0 || mode > MODE_MAX)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(object, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(object, name),
                    "must be a number between 0 and 0777 (octal), both "
                    "inclusive");
 }
@@ -50,12 +47,8 @@ check_empty_dir(struct causes *c, const struct json *source)
     struct quantity size;
     const char *limit = json_get_text(source, "sizeLimit");
 
-    if (limit != NULL && quantity_parse(limit, &size) == 0
-        && quantity_sign(&size) < 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "sizeLimit",
-                   NULL,
+    if (limit != NULL && quantity_parse(limit, &size) == 0 && quantity_sign(&size) < 0)
+        causes_add(c, CAUSE_FORBIDDEN, "sizeLimit", NULL,
                    "SizeLimit field must be a valid resource quantity");
 }
 
@@ -64,17 +57,9 @@ check_host_path(struct causes *c, const struct json *source)
 {
     if (check_present(c, source, "path", ""))
         check_no_parent_references(c, source, "path");
-    check_one_of(c,
-                 source,
-                 "type",
-                 CHECK_VALUES("",
-                              "BlockDevice",
-                              "CharDevice",
-                              "Directory",
-                              "DirectoryOrCreate",
-                              "File",
-                              "FileOrCreate",
-                              "Socket"));
+    check_one_of(c, source, "type",
+                 CHECK_VALUES("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate",
+                              "File", "FileOrCreate", "Socket"));
 }
 
 static void
@@ -97,13 +82,8 @@ static void
 check_nfs(struct causes *c, const struct json *source)
 {
     check_present(c, source, "server", "");
-    if (check_present(c, source, "path", "")
-        && *check_text(source, "path") != '/')
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "path",
-                   json_get(source, "path"),
-                   "must be an absolute path");
+    if (check_present(c, source, "path", "") && *check_text(source, "path") != '/')
+        causes_add(c, CAUSE_INVALID, "path", json_get(source, "path"), "must be an absolute path");
 }
 
 static void
@@ -128,29 +108,20 @@ check_downward_files(struct causes *c, const struct json *source)
         if (has_field) {
             unsigned inside = causes_enter(c, "fieldRef");
 
-            field_reference_check(c,
-                                  json_get(file, "fieldRef"),
-                                  FIELD_REFERENCE_IN_VOLUME);
+            field_reference_check(c, json_get(file, "fieldRef"), FIELD_REFERENCE_IN_VOLUME);
             causes_leave(c, inside);
             if (has_resource)
-                causes_add(c,
-                           CAUSE_INVALID,
-                           "",
-                           json_string(c->arena, "resource"),
+                causes_add(c, CAUSE_INVALID, "", json_string(c->arena, "resource"),
                            "fieldRef and resourceFieldRef can not be specified "
                            "simultaneously");
         } else if (has_resource) {
             unsigned inside = causes_enter(c, "resourceFieldRef");
 
-            resource_reference_check(c,
-                                     json_get(file, "resourceFieldRef"),
+            resource_reference_check(c, json_get(file, "resourceFieldRef"),
                                      FIELD_REFERENCE_IN_VOLUME);
             causes_leave(c, inside);
         } else {
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "fieldRef",
-                       NULL,
+            causes_add(c, CAUSE_REQUIRED, "fieldRef", NULL,
                        "one of fieldRef and resourceFieldRef is required");
         }
         check_mode(c, file, "mode");
@@ -171,16 +142,10 @@ check_service_account_token(struct causes *c, const struct json *token)
     int64_t seconds = json_get_int(token, "expirationSeconds", 3600);
 
     if (seconds < 10 * 60)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "expirationSeconds",
-                   json_get(token, "expirationSeconds"),
+        causes_add(c, CAUSE_INVALID, "expirationSeconds", json_get(token, "expirationSeconds"),
                    "may not specify a duration less than 10 minutes");
     if (seconds > (int64_t)1 << 32)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "expirationSeconds",
-                   json_get(token, "expirationSeconds"),
+        causes_add(c, CAUSE_INVALID, "expirationSeconds", json_get(token, "expirationSeconds"),
                    "may not specify a duration larger than 2^32 seconds");
     check_present(c, token, "path", "");
 }
@@ -195,13 +160,9 @@ check_projection(struct causes *c, const struct json *source)
         unsigned at = causes_enter(c, name);
 
         if (i > 0) {
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "",
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, "", NULL,
                        "may not specify more than 1 volume type per source");
-        } else if (strcmp(name, "secret") == 0
-                   || strcmp(name, "configMap") == 0) {
+        } else if (strcmp(name, "secret") == 0 || strcmp(name, "configMap") == 0) {
             check_present(c, part, "name", "");
             check_items(c, part);
         } else if (strcmp(name, "downwardAPI") == 0) {
@@ -212,10 +173,7 @@ check_projection(struct causes *c, const struct json *source)
         causes_leave(c, at);
     }
     if (json_count(source) == 0)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "", NULL,
                    "must specify at least one of: secret, configMap, "
                    "downwardAPI, serviceAccountToken, clusterTrustBundle");
 }
@@ -244,15 +202,12 @@ check_ephemeral(struct causes *c, const struct json *source)
  * members are given.
  */
 static void
-check_required_members(struct causes *c,
-                       const char *name,
-                       const struct json *source)
+check_required_members(struct causes *c, const char *name, const struct json *source)
 {
     const struct field *f = record_find(&pod_volume_record, name);
 
     for (unsigned i = 0; f != NULL && i < f->of->n_fields; i++)
-        if ((f->of->fields[i].flags & REQUIRED) != 0
-            && f->of->fields[i].type == FIELD_STRING)
+        if ((f->of->fields[i].flags & REQUIRED) != 0 && f->of->fields[i].type == FIELD_STRING)
             check_present(c, source, f->of->fields[i].name, "");
 }
 
@@ -329,11 +284,7 @@ check_volume_source(struct causes *c, const struct json *volume)
             continue;
         at = causes_enter(c, order[i]);
         if (++found > 1)
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "",
-                       NULL,
-                       "may not specify more than 1 volume type");
+            causes_add(c, CAUSE_FORBIDDEN, "", NULL, "may not specify more than 1 volume type");
         else
             check_source(c, order[i], source);
         causes_leave(c, at);
@@ -351,8 +302,7 @@ is_right(const struct json *volume)
 
     causes_init(&c, arena);
     check_volume_source(&c, volume);
-    return c.count == 0
-           && name_is_valid(NAME_DNS_LABEL, check_text(volume, "name"));
+    return c.count == 0 && name_is_valid(NAME_DNS_LABEL, check_text(volume, "name"));
 }
 
 /* Among volumes with the same name the map has the first valid one, or the last
@@ -404,12 +354,7 @@ pod_volumes_check(struct causes *c, const struct json *spec)
         if (check_present(c, volume, "name", ""))
             check_name(c, volume, "name", NAME_DNS_LABEL);
         if (put_volume(map, volume))
-            causes_add(c,
-                       CAUSE_DUPLICATE,
-                       "name",
-                       json_get(volume, "name"),
-                       "%s",
-                       "");
+            causes_add(c, CAUSE_DUPLICATE, "name", json_get(volume, "name"), "%s", "");
         causes_leave(c, at);
     }
 }

@@ -300,16 +300,11 @@ RECORD(pod_volume, pod_volume, "io.k8s.api.core.v1.Volume",
 /* clang-format on */
 
 const char *
-pod_volume_claim(const struct pod *pod,
-                 const struct pod_volume *volume,
+pod_volume_claim(const struct pod *pod, const struct pod_volume *volume,
                  char buffer[POD_CLAIM_NAME_SIZE])
 {
     if (volume->ephemeral == NULL)
         return volume->claim_name;
-    snprintf(buffer,
-             POD_CLAIM_NAME_SIZE,
-             "%s-%s",
-             pod->meta.name,
-             volume->name);
+    snprintf(buffer, POD_CLAIM_NAME_SIZE, "%s-%s", pod->meta.name, volume->name);
     return buffer;
 }

@@ -26,22 +26,16 @@ static const struct {
     {"node(s) had untolerated taint", "UntoleratedTaint", true},
     {"node(s) were unschedulable", "NodeUnschedulable", true},
     {"node(s) didn't match Pod's node affinity", "NodeAffinity", true},
-    {"node(s) didn't match scheduler-enforced node affinity",
-     "NodeAffinity",
-     true},
+    {"node(s) didn't match scheduler-enforced node affinity", "NodeAffinity", true},
     {"node(s) didn't satisfy plugin(s) [NodeAffinity]", "NodeAffinity", true},
     {"node(s) didn't match the requested node name", "NodeName", true},
     {"node(s) didn't have free ports", "NodePorts", false},
     {"node(s) didn't match pod topology spread", "TopologySpread", false},
     {"node(s) didn't match pod affinity", "PodAffinity", false},
     {"node(s) didn't match pod anti-affinity", "PodAntiAffinity", false},
-    {"node(s) didn't satisfy existing pods anti-affinity",
-     "ExistingPodsAntiAffinity",
-     false},
+    {"node(s) didn't satisfy existing pods anti-affinity", "ExistingPodsAntiAffinity", false},
     {"node(s) didn't have enough free whole cores", "NoFreeCores", false},
-    {"node(s) didn't have enough CPU left in the shared pool",
-     "NoSharedCPU",
-     false},
+    {"node(s) didn't have enough CPU left in the shared pool", "NoSharedCPU", false},
     {"node(s) didn't have enough free memory", "NoFreeMemory", false},
     {"node(s) didn't have enough free devices", "NoFreeDevices", false},
     {"node(s) didn't have enough free huge pages", "NoFreeHugePages", false},
@@ -121,8 +115,8 @@ find_end(const char *text, const char *end)
         const char *q = p + 2;
         unsigned ignored;
 
-        if (end - p > 3 && p[0] == ',' && p[1] == ' '
-            && parse_count(&q, end, &ignored) && *q == ' ')
+        if (end - p > 3 && p[0] == ',' && p[1] == ' ' && parse_count(&q, end, &ignored)
+            && *q == ' ')
             return p;
     }
     return end;
@@ -165,8 +159,7 @@ refusals_parse(const char *message, struct refusals *ret)
     const char *end;
 
     if (p == NULL || !starts_with(message, strlen(message), "0/")
-        || !parse_count(&p, p + strlen(p), &all.total)
-        || !starts_with(p, strlen(p), HEAD))
+        || !parse_count(&p, p + strlen(p), &all.total) || !starts_with(p, strlen(p), HEAD))
         return false;
     p += strlen(HEAD);
     end = end_of_sentence(p);
@@ -197,9 +190,7 @@ refusals_format_brief(const char *message, struct strbuf *out)
         strbuf_add_text(out, message);
         return;
     }
-    skip = starts_with(first->text, first->length, "node(s) ")
-               ? strlen("node(s) ")
-               : 0;
+    skip = starts_with(first->text, first->length, "node(s) ") ? strlen("node(s) ") : 0;
     strbuf_add(out, first->text + skip, first->length - skip);
     if (all.count > 1)
         strbuf_printf(out, " (%u of %u nodes)", first->nodes, all.total);

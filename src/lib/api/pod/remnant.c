@@ -9,9 +9,7 @@
 #include "lib/json/json.h"
 
 static void
-add_requests(struct arena *arena,
-             struct json *sums,
-             const struct string_map *requests)
+add_requests(struct arena *arena, struct json *sums, const struct string_map *requests)
 {
     for (unsigned i = 0; i < requests->count; i++) {
         const struct string_entry *r = &requests->items[i];
@@ -42,14 +40,9 @@ remnant_make(struct arena *arena, const struct object *object, int64_t now_us)
     json_set_string(arena, remnant, "leftAt", now);
     requests = json_make_object(arena, remnant, "requests");
     for (unsigned i = 0; i < pod->spec.containers.count; i++)
-        add_requests(arena,
-                     requests,
-                     &pod->spec.containers.items[i].resources.requests);
+        add_requests(arena, requests, &pod->spec.containers.items[i].resources.requests);
     if (pod->status.allocation != NULL)
-        json_set(
-            arena,
-            remnant,
-            "allocation",
-            record_encode(&allocation_record, arena, pod->status.allocation));
+        json_set(arena, remnant, "allocation",
+                 record_encode(&allocation_record, arena, pod->status.allocation));
     return remnant;
 }

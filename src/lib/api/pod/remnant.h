@@ -17,5 +17,4 @@ struct object;
 
 /* Makes the entry: the pod's name, its requests and allocation, and the time.
  */
-struct json *
-remnant_make(struct arena *arena, const struct object *pod, int64_t now_us);
+struct json *remnant_make(struct arena *arena, const struct object *pod, int64_t now_us);

@@ -40,8 +40,7 @@ local_zone_utc_s(const struct time_zone *zone, int64_t local_s)
     int64_t before_s = time_zone_offset_s(zone, local_s - DAY_S);
     int64_t after_s = time_zone_offset_s(zone, local_s + DAY_S);
 
-    if (before_s == after_s
-        || time_zone_offset_s(zone, local_s - before_s) == before_s)
+    if (before_s == after_s || time_zone_offset_s(zone, local_s - before_s) == before_s)
         return local_s - before_s;
     if (time_zone_offset_s(zone, local_s - after_s) == after_s)
         return local_s - after_s;

@@ -117,8 +117,7 @@ is_text(const char *text)
 }
 
 unsigned
-node_reservation_nodes(const struct node_reservation *r,
-                       const char *const **ret_names)
+node_reservation_nodes(const struct node_reservation *r, const char *const **ret_names)
 {
     if (r->spec.node_count == 0) {
         *ret_names = r->spec.nodes.items;
@@ -138,8 +137,7 @@ duration_of(const struct node_reservation *r)
 
     if (r->spec.end_us > 0)
         return r->spec.end_us - r->spec.start_us;
-    return seconds > 0 && seconds <= LONGEST_S ? seconds * SECOND_US
-                                               : INT64_MAX;
+    return seconds > 0 && seconds <= LONGEST_S ? seconds * SECOND_US : INT64_MAX;
 }
 
 static int64_t
@@ -161,9 +159,7 @@ period_s(const struct node_reservation *r)
  * same.
  */
 static bool
-find_recurring(const struct node_reservation *r,
-               int64_t at_us,
-               struct reserved_window *ret_window)
+find_recurring(const struct node_reservation *r, int64_t at_us, struct reserved_window *ret_window)
 {
     const struct time_zone *zone; /* UTC if the zone is gone */
     int64_t first_s = r->spec.start_us / SECOND_US, period = period_s(r);
@@ -174,8 +170,7 @@ find_recurring(const struct node_reservation *r,
     n = (at_us - duration_us) / SECOND_US;
     n = n > first_s ? (n - first_s) / period - 1 : 0;
     for (n = n > 0 ? n : 0;; n++) {
-        ret_window->from_us =
-            local_zone_utc_s(zone, local_s + n * period) * SECOND_US;
+        ret_window->from_us = local_zone_utc_s(zone, local_s + n * period) * SECOND_US;
         ret_window->until_us = later(ret_window->from_us, duration_us);
         if (ret_window->until_us > at_us)
             return true;
@@ -183,8 +178,7 @@ find_recurring(const struct node_reservation *r,
 }
 
 bool
-node_reservation_window(const struct node_reservation *r,
-                        int64_t at_us,
+node_reservation_window(const struct node_reservation *r, int64_t at_us,
                         struct reserved_window *ret_window)
 {
     if (period_s(r) > 0)
@@ -198,19 +192,15 @@ node_reservation_window(const struct node_reservation *r,
 }
 
 bool
-node_reservation_meets(const struct node_reservation *r,
-                       int64_t from_us,
-                       int64_t until_us)
+node_reservation_meets(const struct node_reservation *r, int64_t from_us, int64_t until_us)
 {
     struct reserved_window window;
 
-    return node_reservation_window(r, from_us, &window)
-           && window.from_us < until_us;
+    return node_reservation_window(r, from_us, &window) && window.from_us < until_us;
 }
 
 bool
-node_reservation_meets_other(const struct node_reservation *a,
-                             const struct node_reservation *b,
+node_reservation_meets_other(const struct node_reservation *a, const struct node_reservation *b,
                              int64_t at_us)
 {
     int64_t last_us = later(at_us, YEAR_S * SECOND_US);
@@ -220,9 +210,7 @@ node_reservation_meets_other(const struct node_reservation *a,
         if (!node_reservation_window(a, window.until_us, &window)
             || (i > 0 && window.from_us > last_us))
             return false;
-        if (node_reservation_meets(b,
-                                   window.from_us > at_us ? window.from_us
-                                                          : at_us,
+        if (node_reservation_meets(b, window.from_us > at_us ? window.from_us : at_us,
                                    window.until_us))
             return true;
         if (window.until_us == INT64_MAX)
@@ -240,10 +228,7 @@ prepare(struct arena *arena, struct json *reservation, const struct json *old)
     struct json *status = json_get(old != NULL ? old : reservation, "status");
 
     meta_prepare(arena, reservation, old);
-    json_set(arena,
-             reservation,
-             "status",
-             status != NULL ? status : json_object(arena));
+    json_set(arena, reservation, "status", status != NULL ? status : json_object(arena));
 }
 
 /* A comma or a space in a name would make two names of it. */
@@ -254,21 +239,13 @@ check_names(struct causes *c, const struct json *spec, const char *field)
     CHECK_TEXTS(seen);
 
     if (json_count(list) > MOST_NAMES)
-        causes_add(c,
-                   CAUSE_TOO_MANY,
-                   field,
-                   NULL,
-                   "must have at most %u names",
-                   MOST_NAMES);
+        causes_add(c, CAUSE_TOO_MANY, field, NULL, "must have at most %u names", MOST_NAMES);
     for (uint32_t i = 0; i < json_count(list) && i < MOST_NAMES; i++) {
         const char *text = json_text(json_at(list, i));
         unsigned at = causes_enter_index(c, field, i);
 
         if (!is_text(text) || strpbrk(text, ", @\t\n") != NULL)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       json_at(list, i),
+            causes_add(c, CAUSE_INVALID, "", json_at(list, i),
                        "must be a name, without @, commas and spaces");
         else if (!check_texts_add(&seen, text))
             causes_add(c, CAUSE_DUPLICATE, "", json_at(list, i), "%s", "");
@@ -286,16 +263,9 @@ check_nodes(struct causes *c, const struct json *spec)
     check_range(c, spec, "nodeCount", 0, MOST_NAMES);
     check_labels(c, spec, "nodeSelector");
     if (has_names == (count > 0))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "nodes",
-                   NULL,
-                   "must list nodes, or set nodeCount instead");
+        causes_add(c, CAUSE_INVALID, "nodes", NULL, "must list nodes, or set nodeCount instead");
     if (count == 0 && json_count(json_get(spec, "nodeSelector")) > 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "nodeSelector",
-                   json_get(spec, "nodeSelector"),
+        causes_add(c, CAUSE_INVALID, "nodeSelector", json_get(spec, "nodeSelector"),
                    "requires nodeCount");
 }
 
@@ -310,10 +280,7 @@ check_users(struct causes *c, const struct json *spec)
     check_names(c, spec, "groups");
     check_names(c, spec, "accounts");
     if (has_any == json_is_true(json_get(spec, "maintenance")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "users",
-                   NULL,
+        causes_add(c, CAUSE_INVALID, "users", NULL,
                    has_any ? "must be empty, and so must groups and accounts: "
                              "nobody uses nodes under maintenance"
                            : "must list who may use it (or list groups or "
@@ -338,20 +305,13 @@ check_duration(struct causes *c, const struct json *spec)
     int64_t end_us = read_time(spec, "end");
 
     if (check_is_set(spec, "end") && check_is_set(spec, "duration")) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "end",
-                   json_get(spec, "end"),
+        causes_add(c, CAUSE_INVALID, "end", json_get(spec, "end"),
                    "must not be set together with duration");
         return -1;
     }
     if (seconds < 0 || seconds > LONGEST_S
-        || (seconds == 0 && *duration != '\0'
-            && strcmp(duration, "none") != 0)) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "duration",
-                   json_get(spec, "duration"),
+        || (seconds == 0 && *duration != '\0' && strcmp(duration, "none") != 0)) {
+        causes_add(c, CAUSE_INVALID, "duration", json_get(spec, "duration"),
                    "must be a time such as 90m, 4h, 4:00:00 or 1-00:00:00, "
                    "above 0");
         return -1;
@@ -359,11 +319,7 @@ check_duration(struct causes *c, const struct json *spec)
     if (!check_is_set(spec, "end"))
         return seconds;
     if (end_us <= start_us) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "end",
-                   json_get(spec, "end"),
-                   "must be after start");
+        causes_add(c, CAUSE_INVALID, "end", json_get(spec, "end"), "must be after start");
         return -1;
     }
     return (end_us - start_us + SECOND_US - 1) / SECOND_US;
@@ -375,32 +331,22 @@ check_recurrence(struct causes *c, const struct json *spec, int64_t duration_s)
     const char *word = check_text(spec, "recurrence");
     const char *zone = check_text(spec, "timeZone");
     const struct time_zone *there;
-    int64_t most_s =
-        (strcmp(word, "Weekly") == 0 ? 7 * DAY_S : DAY_S) - CHANGE_S;
+    int64_t most_s = (strcmp(word, "Weekly") == 0 ? 7 * DAY_S : DAY_S) - CHANGE_S;
 
     if (!local_zone_find(zone, &there))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "timeZone",
-                   json_get(spec, "timeZone"),
+        causes_add(c, CAUSE_INVALID, "timeZone", json_get(spec, "timeZone"),
                    "must be a time zone of the controller's machine, such as "
                    "Europe/Berlin or UTC");
     if (*word == '\0')
         return;
     check_one_of(c, spec, "recurrence", CHECK_VALUES("Daily", "Weekly"));
     if (duration_s == 0 || duration_s > most_s)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "duration",
-                   json_get(spec, "duration"),
+        causes_add(c, CAUSE_INVALID, "duration", json_get(spec, "duration"),
                    "is required, and at most %s, because the reservation is "
                    "repeated",
                    most_s > DAY_S ? "6-23:00:00" : "23:00:00");
     if (json_is_true(json_get(spec, "flexible")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "flexible",
-                   json_get(spec, "flexible"),
+        causes_add(c, CAUSE_INVALID, "flexible", json_get(spec, "flexible"),
                    "must be false, because the reservation is repeated at a "
                    "fixed hour");
 }
@@ -411,17 +357,11 @@ check_deadline(struct causes *c, const struct json *spec)
     if (!check_is_set(spec, "deadline"))
         return;
     if (!json_is_true(json_get(spec, "flexible")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "deadline",
-                   json_get(spec, "deadline"),
+        causes_add(c, CAUSE_INVALID, "deadline", json_get(spec, "deadline"),
                    "requires flexible: other reservations begin at their "
                    "start");
     else if (read_time(spec, "deadline") < read_time(spec, "start"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "deadline",
-                   json_get(spec, "deadline"),
+        causes_add(c, CAUSE_INVALID, "deadline", json_get(spec, "deadline"),
                    "must not be before start");
 }
 
@@ -433,17 +373,12 @@ check_start(struct causes *c, const struct json *spec)
     if (!check_is_set(spec, "start"))
         causes_add(c, CAUSE_REQUIRED, "start", NULL, "is required");
     else if (start_us <= 0 || start_us > 200 * YEAR_S * SECOND_US)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "start",
-                   json_get(spec, "start"),
+        causes_add(c, CAUSE_INVALID, "start", json_get(spec, "start"),
                    "must be a time between 1970 and 2170");
 }
 
 static void
-validate(struct causes *c,
-         const struct json *reservation,
-         const struct json *old)
+validate(struct causes *c, const struct json *reservation, const struct json *old)
 {
     const struct json *spec = json_get(reservation, "spec");
     int64_t duration_s;
@@ -462,10 +397,7 @@ validate(struct causes *c,
     if (old != NULL
         && json_is_true(json_get(spec, "maintenance"))
                != json_is_true(json_get_path(old, "spec.maintenance")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "maintenance",
-                   json_get(spec, "maintenance"),
+        causes_add(c, CAUSE_INVALID, "maintenance", json_get(spec, "maintenance"),
                    "cannot be changed; create another reservation");
     causes_leave(c, at);
 }
@@ -493,8 +425,7 @@ add_start(struct table_row *row)
 {
     const struct node_reservation *r = node_reservation_of(row->object);
 
-    add_time(row,
-             r->status.start_us > 0 ? r->status.start_us : r->spec.start_us);
+    add_time(row, r->status.start_us > 0 ? r->status.start_us : r->spec.start_us);
 }
 
 static void
@@ -523,8 +454,7 @@ add_message(struct table_row *row)
 {
     const struct node_reservation *r = node_reservation_of(row->object);
 
-    table_cell(row,
-               is_text(r->status.message) ? r->status.message : r->spec.reason);
+    table_cell(row, is_text(r->status.message) ? r->status.message : r->spec.reason);
 }
 
 /* clang-format off */
@@ -549,8 +479,7 @@ const struct kind reservation_kind = {
     .list_name = "ReservationList",
     .plural = "reservations",
     .singular = "reservation",
-    .flags = KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION | KIND_KILN
-             | KIND_HAS_STATUS,
+    .flags = KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION | KIND_KILN | KIND_HAS_STATUS,
     .record = &node_reservation_record,
     .prepare = prepare,
     .validate = validate,

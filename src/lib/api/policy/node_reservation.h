@@ -65,8 +65,7 @@ extern const struct record node_reservation_record;
 const struct node_reservation *node_reservation_of(const struct object *object);
 
 /* The nodes of the reservation: by name or as chosen. */
-unsigned node_reservation_nodes(const struct node_reservation *r,
-                                const char *const **ret_names);
+unsigned node_reservation_nodes(const struct node_reservation *r, const char *const **ret_names);
 
 /* The first window that ends after at_us; false: there is none any more.
  * until_us is INT64_MAX if the window is unlimited, or flexible and not begun.
@@ -74,16 +73,12 @@ unsigned node_reservation_nodes(const struct node_reservation *r,
 struct reserved_window {
     int64_t from_us, until_us;
 };
-bool node_reservation_window(const struct node_reservation *r,
-                             int64_t at_us,
+bool node_reservation_window(const struct node_reservation *r, int64_t at_us,
                              struct reserved_window *ret_window);
 
 /* Whether a window overlaps this interval. */
-bool node_reservation_meets(const struct node_reservation *r,
-                            int64_t from_us,
-                            int64_t until_us);
+bool node_reservation_meets(const struct node_reservation *r, int64_t from_us, int64_t until_us);
 
 /* Whether windows of the two overlap within a year from at_us on. */
 bool node_reservation_meets_other(const struct node_reservation *a,
-                                  const struct node_reservation *b,
-                                  int64_t at_us);
+                                  const struct node_reservation *b, int64_t at_us);

@@ -147,8 +147,7 @@ partition_is_of_one_user(const struct partition *p)
 int64_t
 partition_tier(const struct partition *p)
 {
-    return p->spec.priority_tier > 0 ? p->spec.priority_tier
-                                     : PARTITION_USUAL_TIER;
+    return p->spec.priority_tier > 0 ? p->spec.priority_tier : PARTITION_USUAL_TIER;
 }
 
 static const struct object *
@@ -176,12 +175,9 @@ partition_tier_of_names(const char *names, partition_find_fn *find, void *owner)
     int64_t lowest = INT64_MAX;
     size_t n;
 
-    for (const char *at = names != NULL ? names : "";
-         (n = partition_next_name(&at)) > 0;
-         at += n) {
+    for (const char *at = names != NULL ? names : ""; (n = partition_next_name(&at)) > 0; at += n) {
         const struct object *object = find_at(at, n, find, owner);
-        int64_t tier = object != NULL ? partition_tier(partition_of(object))
-                                      : PARTITION_USUAL_TIER;
+        int64_t tier = object != NULL ? partition_tier(partition_of(object)) : PARTITION_USUAL_TIER;
 
         if (tier < lowest)
             lowest = tier;
@@ -190,15 +186,11 @@ partition_tier_of_names(const char *names, partition_find_fn *find, void *owner)
 }
 
 bool
-partition_names_are_of_one_user(const char *names,
-                                partition_find_fn *find,
-                                void *owner)
+partition_names_are_of_one_user(const char *names, partition_find_fn *find, void *owner)
 {
     size_t n;
 
-    for (const char *at = names != NULL ? names : "";
-         (n = partition_next_name(&at)) > 0;
-         at += n) {
+    for (const char *at = names != NULL ? names : ""; (n = partition_next_name(&at)) > 0; at += n) {
         const struct object *object = find_at(at, n, find, owner);
 
         if (object != NULL && partition_is_of_one_user(partition_of(object)))
@@ -208,19 +200,14 @@ partition_names_are_of_one_user(const char *names,
 }
 
 int64_t
-partition_maximum_requeues(const char *names,
-                           partition_find_fn *find,
-                           void *owner)
+partition_maximum_requeues(const char *names, partition_find_fn *find, void *owner)
 {
     int64_t least = 0;
     size_t n;
 
-    for (const char *at = names != NULL ? names : "";
-         (n = partition_next_name(&at)) > 0;
-         at += n) {
+    for (const char *at = names != NULL ? names : ""; (n = partition_next_name(&at)) > 0; at += n) {
         const struct object *object = find_at(at, n, find, owner);
-        int64_t most =
-            object != NULL ? partition_of(object)->spec.maximum_requeues : 0;
+        int64_t most = object != NULL ? partition_of(object)->spec.maximum_requeues : 0;
 
         least = least_of_limits(least, most);
     }
@@ -228,16 +215,12 @@ partition_maximum_requeues(const char *names,
 }
 
 const struct partition *
-partition_find_of_node(const char *names,
-                       const struct string_map *labels,
-                       partition_find_fn *find,
+partition_find_of_node(const char *names, const struct string_map *labels, partition_find_fn *find,
                        void *owner)
 {
     size_t n;
 
-    for (const char *at = names != NULL ? names : "";
-         (n = partition_next_name(&at)) > 0;
-         at += n) {
+    for (const char *at = names != NULL ? names : ""; (n = partition_next_name(&at)) > 0; at += n) {
         const struct object *object = find_at(at, n, find, owner);
 
         if (object != NULL && partition_has_node(partition_of(object), labels))
@@ -249,8 +232,7 @@ partition_find_of_node(const char *names,
 void
 partition_format_state(const struct partition *p, struct strbuf *out)
 {
-    strbuf_printf(out,
-                  "is %s",
+    strbuf_printf(out, "is %s",
                   is(p->spec.state, "Drain")      ? "draining"
                   : is(p->spec.state, "Down")     ? "down"
                   : is(p->spec.state, "Inactive") ? "inactive"
@@ -264,15 +246,13 @@ partition_has_all_nodes(const struct partition *p)
 {
     const struct label_selector *s = p->spec.selector;
 
-    return s == NULL
-           || (s->match_labels.count == 0 && s->match_expressions.count == 0);
+    return s == NULL || (s->match_labels.count == 0 && s->match_expressions.count == 0);
 }
 
 bool
 partition_has_node(const struct partition *p, const struct string_map *labels)
 {
-    return p->spec.selector == NULL
-           || label_selector_matches(p->spec.selector, labels);
+    return p->spec.selector == NULL || label_selector_matches(p->spec.selector, labels);
 }
 
 int64_t
@@ -290,8 +270,7 @@ partition_time_s(const char *text)
 int64_t
 partition_given_time_s(const char *default_time, const char *maximum_time)
 {
-    return least_of_limits(partition_time_s(default_time),
-                           partition_time_s(maximum_time));
+    return least_of_limits(partition_time_s(default_time), partition_time_s(maximum_time));
 }
 
 size_t
@@ -324,10 +303,7 @@ static void
 check_time(struct causes *c, const struct json *spec, const char *name)
 {
     if (partition_time_s(check_text(spec, name)) < 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(spec, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(spec, name),
                    "must be a time such as 90m, 4h, 4:00:00 or 1-00:00:00, "
                    "or none");
 }
@@ -342,16 +318,10 @@ check_times(struct causes *c, const struct json *spec)
     check_time(c, spec, "maximumTime");
     check_time(c, spec, "graceTime");
     if (partition_time_s(check_text(spec, "graceTime")) > MOST_GRACE_S)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "graceTime",
-                   json_get(spec, "graceTime"),
+        causes_add(c, CAUSE_INVALID, "graceTime", json_get(spec, "graceTime"),
                    "must be at most one day");
     if (most > 0 && usual > most)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "defaultTime",
-                   json_get(spec, "defaultTime"),
+        causes_add(c, CAUSE_INVALID, "defaultTime", json_get(spec, "defaultTime"),
                    "must not be longer than maximumTime");
 }
 
@@ -361,10 +331,7 @@ check_amount(struct causes *c, const struct json *spec, const char *name)
     const char *text = check_text(spec, name);
 
     if (*text != '\0' && quantity_text_value(text) <= 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(spec, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(spec, name),
                    "must be more than 0; leave it out for no limit");
 }
 
@@ -375,21 +342,14 @@ check_names(struct causes *c, const struct json *spec, const char *field)
     const struct json *list = json_get(spec, field);
 
     if (json_count(list) > MOST_ALLOWED)
-        causes_add(c,
-                   CAUSE_TOO_MANY,
-                   field,
-                   NULL,
-                   "must have at most %u names; use a group instead",
-                   MOST_ALLOWED);
+        causes_add(c, CAUSE_TOO_MANY, field, NULL,
+                   "must have at most %u names; use a group instead", MOST_ALLOWED);
     for (uint32_t i = 0; i < json_count(list); i++) {
         const char *text = json_text(json_at(list, i));
         unsigned at = causes_enter_index(c, field, i);
 
         if (!is_text(text) || strpbrk(text, ", @\t\n") != NULL)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       json_at(list, i),
+            causes_add(c, CAUSE_INVALID, "", json_at(list, i),
                        "must be a name, without @, commas and spaces");
         causes_leave(c, at);
     }
@@ -412,17 +372,11 @@ validate(struct causes *c, const struct json *partition, const struct json *old)
     check_names(c, spec, "allowedUsers");
     check_names(c, spec, "allowedGroups");
     check_names(c, spec, "allowedAccounts");
-    check_one_of(c,
-                 spec,
-                 "state",
-                 CHECK_VALUES("Up", "Drain", "Down", "Inactive"));
+    check_one_of(c, spec, "state", CHECK_VALUES("Up", "Drain", "Down", "Inactive"));
     check_line(c, spec, "reason", REASON_MAX);
     check_range(c, spec, "priorityTier", 0, MOST_TIER);
     check_range(c, spec, "maximumRequeues", 0, MOST_REQUEUES);
-    check_one_of(c,
-                 spec,
-                 "preemptionMode",
-                 CHECK_VALUES("Cancel", "Off", "Requeue", "Suspend"));
+    check_one_of(c, spec, "preemptionMode", CHECK_VALUES("Cancel", "Off", "Requeue", "Suspend"));
     check_one_of(c, spec, "exclusive", CHECK_VALUES("Node", "User"));
     causes_leave(c, at);
 }
@@ -456,15 +410,13 @@ add_default_time(struct table_row *row)
 {
     const struct partition_spec *spec = &partition_of(row->object)->spec;
 
-    add_time(row,
-             partition_given_time_s(spec->default_time, spec->maximum_time));
+    add_time(row, partition_given_time_s(spec->default_time, spec->maximum_time));
 }
 
 static void
 add_maximum_time(struct table_row *row)
 {
-    add_time(row,
-             partition_time_s(partition_of(row->object)->spec.maximum_time));
+    add_time(row, partition_time_s(partition_of(row->object)->spec.maximum_time));
 }
 
 static void

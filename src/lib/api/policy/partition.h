@@ -33,13 +33,13 @@ struct partition_spec {
     LIST_OF(const char *) allowed_users;
     LIST_OF(const char *) allowed_groups;
     LIST_OF(const char *) allowed_accounts; /* namespaces */
-    int64_t priority_tier;       /* see partition_tier; 0: the default */
-    const char *preemption_mode; /* Off, Requeue, Cancel, Suspend; "":
+    int64_t priority_tier;                  /* see partition_tier; 0: the default */
+    const char *preemption_mode;            /* Off, Requeue, Cancel, Suspend; "":
                                     Requeue */
-    const char *grace_time;      /* for preempted pods; "": the pod's own */
-    int64_t maximum_requeues;    /* of an interrupted job; 0: no limit */
-    const char *exclusive;       /* "", Node, User */
-    const char *state;           /* Up, Drain, Down, Inactive; "": Up */
+    const char *grace_time;                 /* for preempted pods; "": the pod's own */
+    int64_t maximum_requeues;               /* of an interrupted job; 0: no limit */
+    const char *exclusive;                  /* "", Node, User */
+    const char *state;                      /* Up, Drain, Down, Inactive; "": Up */
     const char *reason;
     bool is_default;
 };
@@ -69,28 +69,21 @@ bool partition_starts_jobs(const struct partition *p);
  */
 #define PARTITION_USUAL_TIER 1
 int64_t partition_tier(const struct partition *p);
-typedef const struct object *
-partition_find_fn(void *owner, const char *kind, const char *name);
-int64_t partition_tier_of_names(const char *names,
-                                partition_find_fn *find,
-                                void *owner);
+typedef const struct object *partition_find_fn(void *owner, const char *kind, const char *name);
+int64_t partition_tier_of_names(const char *names, partition_find_fn *find, void *owner);
 
 /* Whether a node with one of the partition's pods may have only pods of the
  * same user. For names: whether any of the partitions says so, since the pod
  * may run there.
  */
 bool partition_is_of_one_user(const struct partition *p);
-bool partition_names_are_of_one_user(const char *names,
-                                     partition_find_fn *find,
-                                     void *owner);
+bool partition_names_are_of_one_user(const char *names, partition_find_fn *find, void *owner);
 
 /* The number of times that an interrupted job of these partitions may restart:
  * the smallest limit of those that have one, since the job may run in any; 0:
  * no limit.
  */
-int64_t partition_maximum_requeues(const char *names,
-                                   partition_find_fn *find,
-                                   void *owner);
+int64_t partition_maximum_requeues(const char *names, partition_find_fn *find, void *owner);
 
 /* The effect of preemption on the partition's pods. */
 enum partition_preemption {
@@ -105,17 +98,14 @@ enum partition_preemption partition_preemption_mode(const char *word);
 /* The first partition of "a,b" that contains a node with these labels, or NULL.
  * `find` returns the object of a kind and name.
  */
-const struct partition *partition_find_of_node(const char *names,
-                                               const struct string_map *labels,
-                                               partition_find_fn *find,
-                                               void *owner);
+const struct partition *partition_find_of_node(const char *names, const struct string_map *labels,
+                                               partition_find_fn *find, void *owner);
 
 /* Appends "is down (new switch)" or "is draining". */
 void partition_format_state(const struct partition *p, struct strbuf *out);
 
 bool partition_has_all_nodes(const struct partition *p);
-bool partition_has_node(const struct partition *p,
-                        const struct string_map *labels);
+bool partition_has_node(const struct partition *p, const struct string_map *labels);
 
 /* The seconds of "4h", "4:00:00" or "1-00:00:00"; 0 for "none", "" and NULL; -1
  * for anything else. A plain number means minutes, as in ksub -t.
@@ -125,8 +115,7 @@ int64_t partition_time_s(const char *text);
 /* The time limit of jobs that request none: the default, or the maximum if the
  * default is missing or longer. 0: no limit.
  */
-int64_t partition_given_time_s(const char *default_time,
-                               const char *maximum_time);
+int64_t partition_given_time_s(const char *default_time, const char *maximum_time);
 
 /* The names of a list "a,b": moves *at to the next name and returns its length;
  * 0 at the end of the list.

@@ -99,10 +99,7 @@ prepare(struct arena *arena, struct json *budget, const struct json *old)
     struct json *status = json_get(old, "status");
 
     meta_prepare(arena, budget, old);
-    json_set(arena,
-             budget,
-             "status",
-             status != NULL ? status : json_object(arena));
+    json_set(arena, budget, "status", status != NULL ? status : json_object(arena));
 }
 
 /* The value must be a number, or a percentage of at most 100. */
@@ -118,19 +115,12 @@ check_share(struct causes *c, const struct json *spec, const char *name)
     }
     digits = strspn(text, "0123456789");
     if (digits == 0 || strcmp(text + digits, "%") != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(spec, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(spec, name),
                    "a valid percent string must be a numeric string followed "
                    "by an ending '%%' (e.g. '1%%',  or '93%%', regex used for "
                    "validation is '[0-9]+%%')");
     else if (digits > 3 || strtol(text, NULL, 10) > 100)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(spec, name),
-                   "must not be greater than 100%%");
+        causes_add(c, CAUSE_INVALID, name, json_get(spec, name), "must not be greater than 100%%");
 }
 
 static void
@@ -140,30 +130,20 @@ validate(struct causes *c, const struct json *budget, const struct json *old)
     unsigned at;
 
     at = causes_enter(c, "spec");
-    if (check_is_set(spec, "minAvailable")
-        && check_is_set(spec, "maxUnavailable"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   spec,
+    if (check_is_set(spec, "minAvailable") && check_is_set(spec, "maxUnavailable"))
+        causes_add(c, CAUSE_INVALID, "", spec,
                    "minAvailable and maxUnavailable cannot be both set");
     check_share(c, spec, "minAvailable");
     check_share(c, spec, "maxUnavailable");
     check_label_selector(c, spec, "selector");
-    check_one_of(c,
-                 spec,
-                 "unhealthyPodEvictionPolicy",
+    check_one_of(c, spec, "unhealthyPodEvictionPolicy",
                  CHECK_VALUES("AlwaysAllow", "IfHealthyBudget"));
     causes_leave(c, at);
     /* At creation upstream checks the metadata only if everything else is
      * valid.
      */
     if (old != NULL || c->count == 0)
-        meta_check(c,
-                   &pod_disruption_budget_kind,
-                   NAME_PATH_SEGMENT,
-                   budget,
-                   old);
+        meta_check(c, &pod_disruption_budget_kind, NAME_PATH_SEGMENT, budget, old);
 }
 
 /* --- status ---------------------------------------------------------------- */
@@ -189,41 +169,25 @@ is_reason(const char *text)
 }
 
 static void
-check_too_long(struct causes *c,
-               const struct json *object,
-               const char *name,
-               unsigned most)
+check_too_long(struct causes *c, const struct json *object, const char *name, unsigned most)
 {
     if (strlen(check_text(object, name)) > most)
-        causes_add(c,
-                   CAUSE_TOO_LONG,
-                   name,
-                   NULL,
-                   "may not be more than %u bytes",
-                   most);
+        causes_add(c, CAUSE_TOO_LONG, name, NULL, "may not be more than %u bytes", most);
 }
 
 static void
 check_condition(struct causes *c, const struct json *condition)
 {
     check_name(c, condition, "type", NAME_QUALIFIED);
-    check_one_of(c,
-                 condition,
-                 "status",
-                 CHECK_VALUES("False", "True", "Unknown"));
+    check_one_of(c, condition, "status", CHECK_VALUES("False", "True", "Unknown"));
     if (json_get_int(condition, "observedGeneration", 0) < 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "observedGeneration",
+        causes_add(c, CAUSE_INVALID, "observedGeneration",
                    json_get(condition, "observedGeneration"),
                    "must be greater than or equal to zero");
     check_present(c, condition, "lastTransitionTime", "must be set");
     if (check_present(c, condition, "reason", "must be set")
         && !is_reason(check_text(condition, "reason")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "reason",
-                   json_get(condition, "reason"),
+        causes_add(c, CAUSE_INVALID, "reason", json_get(condition, "reason"),
                    "a condition reason must start with alphabetic character, "
                    "optionally followed by a string of alphanumeric characters "
                    "or '_,:', and must end with an alphanumeric character or "
@@ -245,21 +209,14 @@ check_conditions(struct causes *c, const struct json *status)
         unsigned at = causes_enter_index(c, "conditions", i);
 
         if (!check_texts_add(&types, check_text(condition, "type")))
-            causes_add(c,
-                       CAUSE_DUPLICATE,
-                       "type",
-                       json_get(condition, "type"),
-                       "%s",
-                       "");
+            causes_add(c, CAUSE_DUPLICATE, "type", json_get(condition, "type"), "%s", "");
         check_condition(c, condition);
         causes_leave(c, at);
     }
 }
 
 static void
-validate_status(struct causes *c,
-                const struct json *budget,
-                const struct json *old)
+validate_status(struct causes *c, const struct json *budget, const struct json *old)
 {
     static const char *const counts[] = {
         "disruptionsAllowed",
@@ -285,9 +242,7 @@ add_amount(struct table_row *row, const char *path)
     const struct json *value = json_get_path(row->summary, path);
 
     table_cell(row,
-               json_is(value, JSON_STRING) || json_is(value, JSON_NUMBER)
-                   ? value->text
-                   : "N/A");
+               json_is(value, JSON_STRING) || json_is(value, JSON_NUMBER) ? value->text : "N/A");
 }
 
 static void
@@ -305,10 +260,7 @@ add_max_unavailable(struct table_row *row)
 static void
 add_allowed(struct table_row *row)
 {
-    table_cell_int(row,
-                   json_get_int(json_get(row->summary, "status"),
-                                "disruptionsAllowed",
-                                0));
+    table_cell_int(row, json_get_int(json_get(row->summary, "status"), "disruptionsAllowed", 0));
 }
 
 /* clang-format off */

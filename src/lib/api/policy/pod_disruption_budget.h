@@ -28,5 +28,4 @@ extern const struct record pod_disruption_budget_record;
 /* The body of `pods/NAME/eviction`. */
 extern const struct record eviction_record;
 
-const struct pod_disruption_budget *
-pod_disruption_budget_of(const struct object *object);
+const struct pod_disruption_budget *pod_disruption_budget_of(const struct object *object);

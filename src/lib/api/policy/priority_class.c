@@ -51,10 +51,7 @@ static void
 set_defaults(struct arena *arena, struct json *class)
 {
     if (*check_text(class, "preemptionPolicy") == '\0')
-        json_set_string(arena,
-                        class,
-                        "preemptionPolicy",
-                        "PreemptLowerPriority");
+        json_set_string(arena, class, "preemptionPolicy", "PreemptLowerPriority");
 }
 
 static void
@@ -69,16 +66,13 @@ static void
 check_system_class(struct causes *c, const struct json *class)
 {
     const char *name = json_path_text(class, "metadata.name");
-    const char *why =
-        arena_printf(c->arena, "%s is not a known system priority class", name);
+    const char *why = arena_printf(c->arena, "%s is not a known system priority class", name);
 
     for (size_t i = 0; i < ARRAY_SIZE(of_the_system); i++) {
         if (strcmp(of_the_system[i].name, name) != 0)
             continue;
         if (json_get_int(class, "value", 0) != of_the_system[i].value)
-            why = arena_printf(c->arena,
-                               "value of %s PriorityClass must be %" PRId64,
-                               name,
+            why = arena_printf(c->arena, "value of %s PriorityClass must be %" PRId64, name,
                                of_the_system[i].value);
         else if (json_is_true(json_get(class, "globalDefault")))
             why = arena_printf(c->arena,
@@ -88,10 +82,7 @@ check_system_class(struct causes *c, const struct json *class)
         else
             return;
     }
-    causes_add(c,
-               CAUSE_FORBIDDEN,
-               "metadata.name",
-               NULL,
+    causes_add(c, CAUSE_FORBIDDEN, "metadata.name", NULL,
                "priority class names with 'system-' prefix are reserved for "
                "system use only. error: %s",
                why);
@@ -105,27 +96,16 @@ validate(struct causes *c, const struct json *class, const struct json *old)
     meta_check(c, &priority_class_kind, NAME_DNS_SUBDOMAIN, class, old);
     if (old != NULL) {
         if (json_get_int(class, "value", 0) != json_get_int(old, "value", 0))
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "value",
-                       NULL,
-                       "may not be changed in an update.");
+            causes_add(c, CAUSE_FORBIDDEN, "value", NULL, "may not be changed in an update.");
         check_immutable(c, class, old, "preemptionPolicy");
         return;
     }
     if (name != NULL && strncmp(name, "system-", 7) == 0)
         check_system_class(c, class);
     else if (json_get_int(class, "value", 0) > HIGHEST_OF_USERS)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "value",
-                   NULL,
-                   "maximum allowed value of a user defined priority is %d",
-                   HIGHEST_OF_USERS);
-    check_given_one_of(c,
-                       class,
-                       "preemptionPolicy",
-                       CHECK_VALUES("PreemptLowerPriority", "Never"));
+        causes_add(c, CAUSE_FORBIDDEN, "value", NULL,
+                   "maximum allowed value of a user defined priority is %d", HIGHEST_OF_USERS);
+    check_given_one_of(c, class, "preemptionPolicy", CHECK_VALUES("PreemptLowerPriority", "Never"));
 }
 
 static void

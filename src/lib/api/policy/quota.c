@@ -55,24 +55,19 @@ make(struct quota_amounts *amounts, const char *name)
 }
 
 static void
-add(struct quota_amounts *amounts,
-    const char *name,
-    const struct quantity *amount)
+add(struct quota_amounts *amounts, const char *name, const struct quantity *amount)
 {
     quantity_add(&make(amounts, name)->amount, amount);
 }
 
 void
-quota_amounts_add(struct quota_amounts *amounts,
-                  const char *name,
-                  const struct quantity *amount)
+quota_amounts_add(struct quota_amounts *amounts, const char *name, const struct quantity *amount)
 {
     add(amounts, name, amount);
 }
 
 void
-quota_amounts_subtract(struct quota_amounts *amounts,
-                       const char *name,
+quota_amounts_subtract(struct quota_amounts *amounts, const char *name,
                        const struct quantity *amount)
 {
     quantity_subtract(&make(amounts, name)->amount, amount);
@@ -90,13 +85,9 @@ add_one(struct quota_amounts *amounts, const char *name)
 static void
 add_object(struct quota_amounts *amounts, const struct kind *kind)
 {
-    add_one(amounts,
-            kind->group[0] == '\0'
-                ? arena_printf(amounts->arena, "count/%s", kind->plural)
-                : arena_printf(amounts->arena,
-                               "count/%s.%s",
-                               kind->plural,
-                               kind->group));
+    add_one(amounts, kind->group[0] == '\0'
+                         ? arena_printf(amounts->arena, "count/%s", kind->plural)
+                         : arena_printf(amounts->arena, "count/%s.%s", kind->plural, kind->group));
 }
 
 /* --- pods ----------------------------------------------------------------- */
@@ -110,8 +101,7 @@ is_basic(const char *name)
 
 /* Adds the sums under the names that quotas use. */
 static void
-add_by_quota_names(struct quota_amounts *amounts,
-                   const struct pod_sums *requests,
+add_by_quota_names(struct quota_amounts *amounts, const struct pod_sums *requests,
                    const struct pod_sums *limits)
 {
     for (uint32_t i = 0; i < requests->count; i++) {
@@ -121,16 +111,11 @@ add_by_quota_names(struct quota_amounts *amounts,
         if (is_basic(r->name) || is_huge)
             add(amounts, r->name, &r->amount);
         if (is_basic(r->name) || is_huge || resource_name_is_extended(r->name))
-            add(amounts,
-                arena_printf(amounts->arena, "requests.%s", r->name),
-                &r->amount);
+            add(amounts, arena_printf(amounts->arena, "requests.%s", r->name), &r->amount);
     }
     for (uint32_t i = 0; i < limits->count; i++)
         if (is_basic(limits->items[i].name))
-            add(amounts,
-                arena_printf(amounts->arena,
-                             "limits.%s",
-                             limits->items[i].name),
+            add(amounts, arena_printf(amounts->arena, "limits.%s", limits->items[i].name),
                 &limits->items[i].amount);
 }
 
@@ -138,14 +123,12 @@ static bool
 takes_room(const struct json *pod, int64_t now_us)
 {
     const char *phase = check_text(json_get(pod, "status"), "phase");
-    const char *deleted =
-        check_text(json_get(pod, "metadata"), "deletionTimestamp");
+    const char *deleted = check_text(json_get(pod, "metadata"), "deletionTimestamp");
     int64_t until_us;
 
     if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
         return false;
-    return *deleted == '\0' || time_parse(deleted, &until_us) < 0
-           || until_us > now_us;
+    return *deleted == '\0' || time_parse(deleted, &until_us) < 0 || until_us > now_us;
 }
 
 static void
@@ -174,31 +157,23 @@ add_claim(struct quota_amounts *amounts, const struct json *claim)
 {
     const struct json *spec = json_get(claim, "spec");
     const char *class = check_text(spec, "storageClassName");
-    const char *text =
-        check_text(json_get_path(spec, "resources.requests"), "storage");
+    const char *text = check_text(json_get_path(spec, "resources.requests"), "storage");
     struct quantity size = {0};
 
     add_one(amounts, "persistentvolumeclaims");
     if (*class != '\0')
         add_one(amounts,
-                arena_printf(amounts->arena,
-                             "%s" CLASS_SUFFIX "persistentvolumeclaims",
-                             class));
+                arena_printf(amounts->arena, "%s" CLASS_SUFFIX "persistentvolumeclaims", class));
     if (quantity_parse(text, &size) < 0)
         return;
     add(amounts, "requests.storage", &size);
     if (*class != '\0')
-        add(amounts,
-            arena_printf(amounts->arena,
-                         "%s" CLASS_SUFFIX "requests.storage",
-                         class),
+        add(amounts, arena_printf(amounts->arena, "%s" CLASS_SUFFIX "requests.storage", class),
             &size);
 }
 
 void
-quota_add_usage(struct quota_amounts *amounts,
-                const struct kind *kind,
-                const struct json *object,
+quota_add_usage(struct quota_amounts *amounts, const struct kind *kind, const struct json *object,
                 int64_t now_us)
 {
     add_object(amounts, kind);
@@ -236,12 +211,7 @@ static bool
 is_demanded(const char *name)
 {
     static const char *const names[] = {
-        "cpu",
-        "limits.cpu",
-        "limits.memory",
-        "memory",
-        "requests.cpu",
-        "requests.memory",
+        "cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -264,16 +234,11 @@ container_says(const struct json *container, const char *name)
 
 /* Appends the names of containers that do not set the resource: "a,b". */
 static void
-add_silent(struct strbuf *words,
-           const struct json *list,
-           const char *name,
-           unsigned *count)
+add_silent(struct strbuf *words, const struct json *list, const char *name, unsigned *count)
 {
     for (uint32_t i = 0; i < json_count(list); i++)
         if (!container_says(json_at(list, i), name))
-            strbuf_printf(words,
-                          "%s%s",
-                          (*count)++ > 0 ? "," : "",
+            strbuf_printf(words, "%s%s", (*count)++ > 0 ? "," : "",
                           check_text(json_at(list, i), "name"));
 }
 
@@ -295,11 +260,8 @@ missing(struct arena *arena, const struct json *hard, const struct json *spec)
         add_silent(&who, json_get(spec, "containers"), names[i], &count);
         add_silent(&who, json_get(spec, "initContainers"), names[i], &count);
         if (count > 0)
-            strbuf_printf(&words,
-                          "%s%s for: %s",
-                          words.length > 0 ? "; " : "must specify ",
-                          names[i],
-                          who.text);
+            strbuf_printf(&words, "%s%s for: %s", words.length > 0 ? "; " : "must specify ",
+                          names[i], who.text);
     }
     return words.length > 0 ? arena_strdup(arena, words.text) : NULL;
 }
@@ -329,10 +291,7 @@ say_excess(struct arena *arena, const char *quota_name, struct excess *e)
         words = arena_printf(arena,
                              "exceeded quota: %s, requested: %s, used: %s, "
                              "limited: %s",
-                             quota_name,
-                             e->requested.text,
-                             e->used.text,
-                             e->limited.text);
+                             quota_name, e->requested.text, e->used.text, e->limited.text);
     strbuf_fini(&e->requested);
     strbuf_fini(&e->used);
     strbuf_fini(&e->limited);
@@ -340,9 +299,7 @@ say_excess(struct arena *arena, const char *quota_name, struct excess *e)
 }
 
 static const char *
-charge(struct arena *arena,
-       const struct json *quota,
-       const struct quota_amounts *taken,
+charge(struct arena *arena, const struct json *quota, const struct quota_amounts *taken,
        struct json *used)
 {
     const struct json *hard = json_get_path(quota, "status.hard");
@@ -354,15 +311,13 @@ charge(struct arena *arena,
         struct quantity limit = {0}, before = {0}, after;
         char text[QUANTITY_TEXT_SIZE];
 
-        if (t == NULL || quantity_sign(&t->amount) == 0
-            || json_get(used, names[i]) == NULL)
+        if (t == NULL || quantity_sign(&t->amount) == 0 || json_get(used, names[i]) == NULL)
             continue;
         quantity_parse(check_text(hard, names[i]), &limit);
         quantity_parse(check_text(used, names[i]), &before);
         after = before;
         quantity_add(&after, &t->amount);
-        if (quantity_sign(&t->amount) > 0
-            && quantity_compare(&after, &limit) > 0) {
+        if (quantity_sign(&t->amount) > 0 && quantity_compare(&after, &limit) > 0) {
             add_pair(&e.requested, names[i], &t->amount);
             add_pair(&e.used, names[i], &before);
             add_pair(&e.limited, names[i], &limit);
@@ -370,18 +325,14 @@ charge(struct arena *arena,
         quantity_format(&after, text);
         json_set_string(arena, used, names[i], text);
     }
-    return say_excess(arena,
-                      check_text(json_get(quota, "metadata"), "name"),
-                      &e);
+    return say_excess(arena, check_text(json_get(quota, "metadata"), "name"), &e);
 }
 
 /* The text about resources that the object uses while the quota's use of them
  * has not been computed yet; NULL: there are none.
  */
 static const char *
-uncounted(struct arena *arena,
-          const struct json *quota,
-          const struct quota_amounts *taken)
+uncounted(struct arena *arena, const struct json *quota, const struct quota_amounts *taken)
 {
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
     const struct json *hard = json_get_path(quota, "status.hard");
@@ -391,22 +342,17 @@ uncounted(struct arena *arena,
         const char *name = hard->members[i].name;
         const struct quota_amount *t = find(taken, name);
 
-        if (t != NULL && quantity_sign(&t->amount) >= 0
-            && json_get(used, name) == NULL)
+        if (t != NULL && quantity_sign(&t->amount) >= 0 && json_get(used, name) == NULL)
             strbuf_printf(&names, "%s%s", names.length > 0 ? "," : "", name);
     }
     if (names.length == 0)
         return NULL;
-    return arena_printf(arena,
-                        "status unknown for quota: %s, resources: %s",
-                        check_text(json_get(quota, "metadata"), "name"),
-                        names.text);
+    return arena_printf(arena, "status unknown for quota: %s, resources: %s",
+                        check_text(json_get(quota, "metadata"), "name"), names.text);
 }
 
 static void
-subtract_usage(struct quota_amounts *amounts,
-               const struct kind *kind,
-               const struct json *object,
+subtract_usage(struct quota_amounts *amounts, const struct kind *kind, const struct json *object,
                int64_t now_us)
 {
     struct quota_amounts had;
@@ -414,25 +360,18 @@ subtract_usage(struct quota_amounts *amounts,
     quota_amounts_init(&had, amounts->arena);
     quota_add_usage(&had, kind, object, now_us);
     for (unsigned i = 0; i < had.count; i++)
-        quota_amounts_subtract(amounts,
-                               had.items[i].name,
-                               &had.items[i].amount);
+        quota_amounts_subtract(amounts, had.items[i].name, &had.items[i].amount);
 }
 
 const struct json *
-quota_charge(struct arena *arena,
-             const struct json *quota,
-             const struct kind *kind,
-             const struct json *object,
-             const struct json *old,
-             int64_t now_us,
+quota_charge(struct arena *arena, const struct json *quota, const struct kind *kind,
+             const struct json *object, const struct json *old, int64_t now_us,
              const char **ret_why)
 {
     const bool covers = quota_covers(quota, kind, object);
     const struct json *hard = json_get_path(quota, "status.hard");
     const struct json *before = json_get_path(quota, "status.used");
-    struct json *used =
-        before != NULL ? json_dup(arena, before) : json_object(arena);
+    struct json *used = before != NULL ? json_dup(arena, before) : json_object(arena);
     struct quota_amounts taken;
     const char *words;
 
@@ -445,14 +384,10 @@ quota_charge(struct arena *arena,
         quota_add_usage(&taken, kind, object, now_us);
     if (old != NULL)
         subtract_usage(&taken, kind, old, now_us);
-    words = kind == &pod_kind && covers
-                ? missing(arena, hard, json_get(object, "spec"))
-                : NULL;
+    words = kind == &pod_kind && covers ? missing(arena, hard, json_get(object, "spec")) : NULL;
     if (words != NULL)
-        words = arena_printf(arena,
-                             "failed quota: %s: %s",
-                             check_text(json_get(quota, "metadata"), "name"),
-                             words);
+        words = arena_printf(arena, "failed quota: %s: %s",
+                             check_text(json_get(quota, "metadata"), "name"), words);
     if (words == NULL)
         words = uncounted(arena, quota, &taken);
     if (words == NULL)
@@ -464,9 +399,7 @@ quota_charge(struct arena *arena,
 }
 
 struct json *
-quota_used(struct arena *arena,
-           const struct json *hard,
-           const struct quota_amounts *amounts)
+quota_used(struct arena *arena, const struct json *hard, const struct quota_amounts *amounts)
 {
     struct json *used = json_object(arena);
 

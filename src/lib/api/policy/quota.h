@@ -39,21 +39,15 @@ struct quota_amounts {
  * object.
  */
 void quota_amounts_init(struct quota_amounts *amounts, struct arena *arena);
-void quota_amounts_add(struct quota_amounts *amounts,
-                       const char *name,
+void quota_amounts_add(struct quota_amounts *amounts, const char *name,
                        const struct quantity *amount);
-void quota_amounts_subtract(struct quota_amounts *amounts,
-                            const char *name,
+void quota_amounts_subtract(struct quota_amounts *amounts, const char *name,
                             const struct quantity *amount);
-void quota_add_usage(struct quota_amounts *amounts,
-                     const struct kind *kind,
-                     const struct json *object,
-                     int64_t now_us);
+void quota_add_usage(struct quota_amounts *amounts, const struct kind *kind,
+                     const struct json *object, int64_t now_us);
 
 /* Whether the quota's scopes include the object. */
-bool quota_covers(const struct json *quota,
-                  const struct kind *kind,
-                  const struct json *object);
+bool quota_covers(const struct json *quota, const struct kind *kind, const struct json *object);
 
 /* The quota's new status.used with the object in place of `old` (may be NULL).
  * The result is NULL if the object is refused, and ret_why then says in
@@ -61,15 +55,10 @@ bool quota_covers(const struct json *quota,
  * before exceeds nothing. If the quota covers neither of the two, the result is
  * the present status.used.
  */
-const struct json *quota_charge(struct arena *arena,
-                                const struct json *quota,
-                                const struct kind *kind,
-                                const struct json *object,
-                                const struct json *old,
-                                int64_t now_us,
-                                const char **ret_why);
+const struct json *quota_charge(struct arena *arena, const struct json *quota,
+                                const struct kind *kind, const struct json *object,
+                                const struct json *old, int64_t now_us, const char **ret_why);
 
 /* The amounts as a status.used with the names that `hard` limits. */
-struct json *quota_used(struct arena *arena,
-                        const struct json *hard,
+struct json *quota_used(struct arena *arena, const struct json *hard,
                         const struct quota_amounts *amounts);

@@ -31,16 +31,12 @@ crosses_namespaces(const struct json *spec)
     static const char *const parts[] = {"podAffinity", "podAntiAffinity"};
 
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        const struct json *part =
-            json_get(json_get(spec, "affinity"), parts[i]);
+        const struct json *part = json_get(json_get(spec, "affinity"), parts[i]);
 
-        if (has_other_namespaces(
-                json_get(part,
-                         "requiredDuringSchedulingIgnoredDuringExecution"),
-                NULL)
+        if (has_other_namespaces(json_get(part, "requiredDuringSchedulingIgnoredDuringExecution"),
+                                 NULL)
             || has_other_namespaces(
-                json_get(part,
-                         "preferredDuringSchedulingIgnoredDuringExecution"),
+                json_get(part, "preferredDuringSchedulingIgnoredDuringExecution"),
                 "podAffinityTerm"))
             return true;
     }
@@ -59,8 +55,7 @@ is_best_effort(const struct json *spec)
         for (uint32_t k = 0; k < json_count(list); k++)
             for (size_t n = 0; n < ARRAY_SIZE(kinds_of); n++) {
                 const struct json *asked =
-                    json_get(json_get(json_at(list, k), "resources"),
-                             kinds_of[n]);
+                    json_get(json_get(json_at(list, k), "resources"), kinds_of[n]);
 
                 if (quantity_text_milli(check_text(asked, "cpu")) > 0
                     || quantity_text_value(check_text(asked, "memory")) > 0)
@@ -96,9 +91,7 @@ class_matches(const struct json *requirement, const char *class)
 }
 
 static bool
-scope_matches(const char *scope,
-              const struct json *requirement,
-              const struct json *spec)
+scope_matches(const char *scope, const struct json *requirement, const struct json *spec)
 {
     const char *class = check_text(spec, "priorityClassName");
     bool ends = check_is_set(spec, "activeDeadlineSeconds")
@@ -115,19 +108,15 @@ scope_matches(const char *scope,
     if (strcmp(scope, "CrossNamespacePodAffinity") == 0)
         return crosses_namespaces(spec);
     if (strcmp(scope, "PriorityClass") == 0)
-        return requirement == NULL ? *class != '\0'
-                                   : class_matches(requirement, class);
+        return requirement == NULL ? *class != '\0' : class_matches(requirement, class);
     return false;
 }
 
 bool
-quota_covers(const struct json *quota,
-             const struct kind *kind,
-             const struct json *object)
+quota_covers(const struct json *quota, const struct kind *kind, const struct json *object)
 {
     const struct json *scopes = json_get_path(quota, "spec.scopes");
-    const struct json *selector =
-        json_get_path(quota, "spec.scopeSelector.matchExpressions");
+    const struct json *selector = json_get_path(quota, "spec.scopeSelector.matchExpressions");
     const struct json *spec = json_get(object, "spec");
 
     if (json_count(scopes) + json_count(selector) == 0)
@@ -138,8 +127,7 @@ quota_covers(const struct json *quota,
         if (!scope_matches(json_at(scopes, i)->text, NULL, spec))
             return false;
     for (uint32_t i = 0; i < json_count(selector); i++)
-        if (!scope_matches(check_text(json_at(selector, i), "scopeName"),
-                           json_at(selector, i),
+        if (!scope_matches(check_text(json_at(selector, i), "scopeName"), json_at(selector, i),
                            spec))
             return false;
     return true;

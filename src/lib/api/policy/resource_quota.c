@@ -92,10 +92,7 @@ prepare(struct arena *arena, struct json *quota, const struct json *old)
     struct json *status = json_get(old, "status");
 
     meta_prepare(arena, quota, old);
-    json_set(arena,
-             quota,
-             "status",
-             status != NULL ? status : json_object(arena));
+    json_set(arena, quota, "status", status != NULL ? status : json_object(arena));
 }
 
 static void
@@ -109,11 +106,7 @@ check_amounts(struct causes *c, const struct json *owner, const char *list)
 
         check_resource_name_form(c, name);
         if (strchr(name, '/') == NULL && !resource_name_is_for_quotas(name))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       NULL,
-                       "%s: must be a standard resource for quota",
+            causes_add(c, CAUSE_INVALID, "", NULL, "%s: must be a standard resource for quota",
                        name);
         check_quantity(c, hard, name);
         causes_leave(c, at);
@@ -139,12 +132,7 @@ static bool
 is_scoped(const char *resource, bool counts_only)
 {
     static const char *const of_pods[] = {
-        "cpu",
-        "memory",
-        "limits.cpu",
-        "limits.memory",
-        "requests.cpu",
-        "requests.memory",
+        "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory",
     };
 
     if (strcmp(resource, "pods") == 0)
@@ -159,10 +147,7 @@ is_scoped(const char *resource, bool counts_only)
  * unknown scope. Adds causes for resources to which the scope does not apply.
  */
 static size_t
-check_scope(struct causes *c,
-            const struct json *spec,
-            const char *name,
-            const char *field,
+check_scope(struct causes *c, const struct json *spec, const char *name, const char *field,
             const struct json *shown)
 {
     const struct json *hard = json_get(spec, "hard");
@@ -170,18 +155,12 @@ check_scope(struct causes *c,
 
     while (found < ARRAY_SIZE(scopes) && strcmp(scopes[found].name, name) != 0)
         found++;
-    for (uint32_t i = 0; i < json_count(hard) && found < ARRAY_SIZE(scopes);
-         i++) {
+    for (uint32_t i = 0; i < json_count(hard) && found < ARRAY_SIZE(scopes); i++) {
         const char *resource = hard->members[i].name;
 
-        if (strchr(resource, '/') == NULL
-            && resource_name_is_for_quotas(resource)
+        if (strchr(resource, '/') == NULL && resource_name_is_for_quotas(resource)
             && !is_scoped(resource, scopes[found].counts_only))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       field,
-                       shown,
-                       "unsupported scope applied to resource");
+            causes_add(c, CAUSE_INVALID, field, shown, "unsupported scope applied to resource");
     }
     return found;
 }
@@ -205,16 +184,13 @@ check_scopes(struct causes *c, const struct json *spec)
 
         if (n == ARRAY_SIZE(scopes))
             causes_add(c, CAUSE_INVALID, "scopes", list, "unsupported scope");
-        else if (scopes[n].conflicts_with != NULL
-                 && holds(list, scopes[n].conflicts_with))
+        else if (scopes[n].conflicts_with != NULL && holds(list, scopes[n].conflicts_with))
             causes_add(c, CAUSE_INVALID, "scopes", list, "conflicting scopes");
     }
 }
 
 static void
-check_scope_requirement(struct causes *c,
-                        const struct json *spec,
-                        const struct json *r)
+check_scope_requirement(struct causes *c, const struct json *spec, const struct json *r)
 {
     const char *op = check_text(r, "operator");
     const struct json *values = json_get(r, "values");
@@ -223,16 +199,9 @@ check_scope_requirement(struct causes *c,
     bool exists = strcmp(op, "Exists") == 0;
 
     if (n == ARRAY_SIZE(scopes))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "scopeName",
-                   json_get(r, "scopeName"),
-                   "unsupported scope");
+        causes_add(c, CAUSE_INVALID, "scopeName", json_get(r, "scopeName"), "unsupported scope");
     else if (scopes[n].takes_no_values && !exists)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "operator",
-                   json_get(r, "operator"),
+        causes_add(c, CAUSE_INVALID, "operator", json_get(r, "operator"),
                    "must be 'Exists' when scope is any of "
                    "ResourceQuotaScopeTerminating, "
                    "ResourceQuotaScopeNotTerminating, "
@@ -240,23 +209,14 @@ check_scope_requirement(struct causes *c,
                    "ResourceQuotaScopeNotBestEffort or "
                    "ResourceQuotaScopeCrossNamespacePodAffinity");
     if (lists && json_count(values) == 0)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "values",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "values", NULL,
                    "must be at least one value when `operator` is 'In' or "
                    "'NotIn' for scope selector");
     else if (!lists && !exists && strcmp(op, "DoesNotExist") != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "operator",
-                   json_get(r, "operator"),
+        causes_add(c, CAUSE_INVALID, "operator", json_get(r, "operator"),
                    "not a valid selector operator");
     else if (!lists && json_count(values) > 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "values",
-                   values,
+        causes_add(c, CAUSE_INVALID, "values", values,
                    "must be no value when `operator` is 'Exist' or "
                    "'DoesNotExist' for scope selector");
 }
@@ -273,8 +233,7 @@ is_asked(const struct json *list, const char *scope)
 static void
 check_scope_selector(struct causes *c, const struct json *spec)
 {
-    const struct json *list =
-        json_get_path(spec, "scopeSelector.matchExpressions");
+    const struct json *list = json_get_path(spec, "scopeSelector.matchExpressions");
     unsigned at = causes_enter(c, "scopeSelector.matchExpressions");
 
     for (uint32_t i = 0; i < json_count(list); i++)
@@ -282,11 +241,7 @@ check_scope_selector(struct causes *c, const struct json *spec)
     for (size_t i = 0; i < ARRAY_SIZE(scopes); i++)
         if (scopes[i].conflicts_with != NULL && is_asked(list, scopes[i].name)
             && is_asked(list, scopes[i].conflicts_with))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       json_get(spec, "scopes"),
-                       "conflicting scopes");
+            causes_add(c, CAUSE_INVALID, "", json_get(spec, "scopes"), "conflicting scopes");
     causes_leave(c, at);
 }
 
@@ -318,18 +273,12 @@ validate(struct causes *c, const struct json *quota, const struct json *old)
     check_scopes(c, spec);
     check_scope_selector(c, spec);
     if (old != NULL && !same_scopes(json_get(spec, "scopes"), was))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "scopes",
-                   json_get(spec, "scopes"),
-                   "field is immutable");
+        causes_add(c, CAUSE_INVALID, "scopes", json_get(spec, "scopes"), "field is immutable");
     causes_leave(c, at);
 }
 
 static void
-validate_status(struct causes *c,
-                const struct json *quota,
-                const struct json *old)
+validate_status(struct causes *c, const struct json *quota, const struct json *old)
 {
     const struct json *status = json_get(quota, "status");
     unsigned at;
@@ -344,8 +293,7 @@ validate_status(struct causes *c,
 static int
 by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct json_member *)a)->name,
-                  ((const struct json_member *)b)->name);
+    return strcmp(((const struct json_member *)a)->name, ((const struct json_member *)b)->name);
 }
 
 /* Writes a cell such as "pods: 3/100, requests.cpu: 1500m/4". */
@@ -355,8 +303,7 @@ add_uses(struct table_row *row, bool of_limits)
     const struct json *hard = json_get_path(row->summary, "status.hard");
     const struct json *used = json_get_path(row->summary, "status.used");
     uint32_t count = json_count(hard);
-    struct json_member *sorted =
-        arena_new_array(row->arena, struct json_member, count + 1);
+    struct json_member *sorted = arena_new_array(row->arena, struct json_member, count + 1);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     for (uint32_t i = 0; i < count; i++)
@@ -366,12 +313,8 @@ add_uses(struct table_row *row, bool of_limits)
         const char *use = json_get_text(used, sorted[i].name);
 
         if ((strncmp(sorted[i].name, "limits.", 7) == 0) == of_limits)
-            strbuf_printf(&text,
-                          "%s%s: %s/%s",
-                          text.length > 0 ? ", " : "",
-                          sorted[i].name,
-                          use != NULL ? use : "0",
-                          sorted[i].value->text);
+            strbuf_printf(&text, "%s%s: %s/%s", text.length > 0 ? ", " : "", sorted[i].name,
+                          use != NULL ? use : "0", sorted[i].value->text);
     }
     table_cell(row, text.text);
 }

@@ -147,8 +147,7 @@ const char *
 persistent_volume_class(const struct persistent_volume *v)
 {
     const char *old =
-        string_map_find(&v->meta.annotations,
-                        "volume.beta.kubernetes.io/storage-class");
+        string_map_find(&v->meta.annotations, "volume.beta.kubernetes.io/storage-class");
 
     if (old != NULL)
         return old;
@@ -162,8 +161,7 @@ persistent_volume_bytes(const struct persistent_volume *v)
 }
 
 bool
-persistent_volume_is_in_phase(const struct persistent_volume *v,
-                              const char *phase)
+persistent_volume_is_in_phase(const struct persistent_volume *v, const char *phase)
 {
     return v->status.phase != NULL && strcmp(v->status.phase, phase) == 0;
 }
@@ -171,8 +169,7 @@ persistent_volume_is_in_phase(const struct persistent_volume *v,
 const char *
 persistent_volume_scratch_node(const struct persistent_volume *v)
 {
-    const char *by =
-        string_map_find(&v->meta.annotations, ANNOTATION_PROVISIONED_BY);
+    const char *by = string_map_find(&v->meta.annotations, ANNOTATION_PROVISIONED_BY);
 
     if (by == NULL || strcmp(by, PROVISIONER_SCRATCH) != 0)
         return NULL;
@@ -180,12 +177,10 @@ persistent_volume_scratch_node(const struct persistent_volume *v)
 }
 
 bool
-persistent_volume_reaches(const struct persistent_volume *v,
-                          const struct string_map *labels,
+persistent_volume_reaches(const struct persistent_volume *v, const struct string_map *labels,
                           const char *node_name)
 {
-    return v->spec.nodes == NULL
-           || node_selector_matches(v->spec.nodes, labels, node_name);
+    return v->spec.nodes == NULL || node_selector_matches(v->spec.nodes, labels, node_name);
 }
 
 /* The node whose agent made the volume; lets each agent watch only its own
@@ -194,8 +189,7 @@ persistent_volume_reaches(const struct persistent_volume *v,
 static const char *
 select_node(const struct object *object, char buffer[64])
 {
-    const char *node =
-        persistent_volume_scratch_node(persistent_volume_of(object));
+    const char *node = persistent_volume_scratch_node(persistent_volume_of(object));
 
     (void)buffer;
     return node != NULL ? node : "";
@@ -253,21 +247,14 @@ check_capacity(struct causes *c, const struct json *spec)
     if (!check_present(c, spec, "capacity", ""))
         return;
     if (json_get(capacity, "storage") == NULL || capacity->count > 1)
-        causes_add(c,
-                   CAUSE_NOT_SUPPORTED,
-                   "capacity",
-                   capacity,
-                   "supported values: \"storage\"");
+        causes_add(c, CAUSE_NOT_SUPPORTED, "capacity", capacity, "supported values: \"storage\"");
     for (uint32_t i = 0; i < capacity->count; i++) {
         const char *name = capacity->members[i].name;
         unsigned at = causes_enter_key(c, "capacity", name);
 
         if (check_quantity(c, capacity, name)
             && quantity_text_milli(capacity->members[i].value->text) == 0)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       capacity->members[i].value,
+            causes_add(c, CAUSE_INVALID, "", capacity->members[i].value,
                        "must be greater than zero");
         causes_leave(c, at);
     }
@@ -283,21 +270,13 @@ access_modes_check(struct causes *c, const struct json *spec)
         struct json *holder = json_object(c->arena);
 
         json_set(c->arena, holder, "accessModes", json_at(modes, i));
-        check_one_of(c,
-                     holder,
-                     "accessModes",
-                     CHECK_VALUES("ReadOnlyMany",
-                                  "ReadWriteMany",
-                                  "ReadWriteOnce",
-                                  "ReadWriteOncePod"));
-        is_alone = is_alone
-                   || strcmp(json_at(modes, i)->text, "ReadWriteOncePod") == 0;
+        check_one_of(
+            c, holder, "accessModes",
+            CHECK_VALUES("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"));
+        is_alone = is_alone || strcmp(json_at(modes, i)->text, "ReadWriteOncePod") == 0;
     }
     if (is_alone && json_count(modes) > 1)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "accessModes",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "accessModes", NULL,
                    "may not use ReadWriteOncePod with other access modes");
 }
 
@@ -309,23 +288,16 @@ is_source(const struct field *f)
 }
 
 static void
-check_required_members(struct causes *c,
-                       const struct field *f,
-                       const struct json *source)
+check_required_members(struct causes *c, const struct field *f, const struct json *source)
 {
     unsigned at = causes_enter(c, f->name);
 
     for (unsigned i = 0; i < f->of->n_fields; i++)
-        if ((f->of->fields[i].flags & REQUIRED) != 0
-            && f->of->fields[i].type == FIELD_STRING)
+        if ((f->of->fields[i].flags & REQUIRED) != 0 && f->of->fields[i].type == FIELD_STRING)
             check_present(c, source, f->of->fields[i].name, "");
     if (strcmp(f->name, "nfs") == 0) {
-        if (*check_text(source, "path") != '/'
-            && *check_text(source, "path") != '\0')
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "path",
-                       json_get(source, "path"),
+        if (*check_text(source, "path") != '/' && *check_text(source, "path") != '\0')
+            causes_add(c, CAUSE_INVALID, "path", json_get(source, "path"),
                        "must be an absolute path");
     } else if (json_get(source, "path") != NULL) {
         check_no_parent_references(c, source, "path");
@@ -345,10 +317,7 @@ check_sources(struct causes *c, const struct json *spec)
         if (!is_source(f) || !json_is(source, JSON_OBJECT))
             continue;
         if (++found > 1)
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       f->name,
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, f->name, NULL,
                        "may not specify more than 1 volume type");
         else
             check_required_members(c, f, source);
@@ -379,12 +348,8 @@ static void
 check_recycling(struct causes *c, const struct json *spec)
 {
     if (is_root(check_text(json_get(spec, "hostPath"), "path"))
-        && strcmp(check_text(spec, "persistentVolumeReclaimPolicy"), "Recycle")
-               == 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "persistentVolumeReclaimPolicy",
-                   NULL,
+        && strcmp(check_text(spec, "persistentVolumeReclaimPolicy"), "Recycle") == 0)
+        causes_add(c, CAUSE_FORBIDDEN, "persistentVolumeReclaimPolicy", NULL,
                    "may not be 'recycle' for a hostPath mount of '/'");
 }
 
@@ -400,11 +365,7 @@ check_affinity(struct causes *c, const struct json *spec)
     if (check_is_set(affinity, "required"))
         node_selector_check(c, json_get(affinity, "required"));
     else
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "",
-                   NULL,
-                   "must specify required node constraints");
+        causes_add(c, CAUSE_REQUIRED, "", NULL, "must specify required node constraints");
     causes_leave(c, at);
 }
 
@@ -417,15 +378,10 @@ check_changes(struct causes *c, const struct json *spec, const struct json *old)
         const struct field *f = &persistent_volume_spec_record.fields[i];
 
         if (is_source(f))
-            same =
-                same
-                && json_equals(json_get(spec, f->name), json_get(old, f->name));
+            same = same && json_equals(json_get(spec, f->name), json_get(old, f->name));
     }
     if (!same)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "persistentvolumesource",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "persistentvolumesource", NULL,
                    "spec.persistentvolumesource is immutable after creation");
     check_immutable(c, spec, old, "volumeMode");
     if (check_is_set(old, "nodeAffinity"))
@@ -443,9 +399,7 @@ validate(struct causes *c, const struct json *volume, const struct json *old)
     check_present(c, spec, "accessModes", "");
     access_modes_check(c, spec);
     check_capacity(c, spec);
-    check_one_of(c,
-                 spec,
-                 "persistentVolumeReclaimPolicy",
+    check_one_of(c, spec, "persistentVolumeReclaimPolicy",
                  CHECK_VALUES("Delete", "Recycle", "Retain"));
     check_affinity(c, spec);
     check_sources(c, spec);
@@ -457,10 +411,7 @@ validate(struct causes *c, const struct json *volume, const struct json *old)
         check_changes(c, spec, json_get(old, "spec"));
     causes_leave(c, at);
     if (check_is_set(spec, "local") && !check_is_set(spec, "nodeAffinity"))
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "metadata.annotations",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "metadata.annotations", NULL,
                    "Local volume requires node affinity");
 }
 
@@ -483,18 +434,14 @@ warn(struct causes *c, const struct json *volume, const struct json *old)
 
     (void)old;
     for (size_t i = 0; i < ARRAY_SIZE(annotations); i++) {
-        at = causes_enter_key(c,
-                              "metadata.annotations",
-                              annotations[i].annotation);
+        at = causes_enter_key(c, "metadata.annotations", annotations[i].annotation);
         if (json_get(given, annotations[i].annotation) != NULL)
             causes_warn(c, "", "%s", annotations[i].words);
         causes_leave(c, at);
     }
     at = causes_enter(c, "spec");
-    if (strcmp(check_text(spec, "persistentVolumeReclaimPolicy"), "Recycle")
-        == 0)
-        causes_warn(c,
-                    "persistentVolumeReclaimPolicy",
+    if (strcmp(check_text(spec, "persistentVolumeReclaimPolicy"), "Recycle") == 0)
+        causes_warn(c, "persistentVolumeReclaimPolicy",
                     "The Recycle reclaim policy is deprecated. Instead, the "
                     "recommended approach is to use dynamic provisioning.");
     for (uint32_t i = 0; i < json_count(terms); i++) {

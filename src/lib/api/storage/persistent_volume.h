@@ -41,8 +41,7 @@ struct persistent_volume {
 
 extern const struct record persistent_volume_record;
 
-const struct persistent_volume *
-persistent_volume_of(const struct object *object);
+const struct persistent_volume *persistent_volume_of(const struct object *object);
 
 enum persistent_volume_index {
     PERSISTENT_VOLUME_BY_NODE, /* node whose agent made it; "": no agent */
@@ -51,16 +50,14 @@ enum persistent_volume_index {
 /* The storage class, "" for none; the size in bytes. */
 const char *persistent_volume_class(const struct persistent_volume *v);
 int64_t persistent_volume_bytes(const struct persistent_volume *v);
-bool persistent_volume_is_in_phase(const struct persistent_volume *v,
-                                   const char *phase);
+bool persistent_volume_is_in_phase(const struct persistent_volume *v, const char *phase);
 
 /* The node whose agent made the volume; NULL: the volume is not scratch space.
  */
 const char *persistent_volume_scratch_node(const struct persistent_volume *v);
 
 /* Whether a node with these labels and this name can reach the volume. */
-bool persistent_volume_reaches(const struct persistent_volume *v,
-                               const struct string_map *labels,
+bool persistent_volume_reaches(const struct persistent_volume *v, const struct string_map *labels,
                                const char *node_name);
 
 #define LABEL_VOLUME_NODE         "kiln.hpc/node"

@@ -152,8 +152,7 @@ persistent_volume_claim_of(const struct object *object)
 const char *
 persistent_volume_claim_class(const struct persistent_volume_claim *c)
 {
-    const char *old =
-        string_map_find(&c->meta.annotations, ANNOTATION_STORAGE_CLASS);
+    const char *old = string_map_find(&c->meta.annotations, ANNOTATION_STORAGE_CLASS);
 
     if (old != NULL)
         return old;
@@ -170,15 +169,13 @@ bool
 persistent_volume_claim_is_bound(const struct persistent_volume_claim *c)
 {
     return c->spec.volume_name != NULL && c->spec.volume_name[0] != '\0'
-           && string_map_find(&c->meta.annotations, ANNOTATION_BIND_COMPLETED)
-                  != NULL;
+           && string_map_find(&c->meta.annotations, ANNOTATION_BIND_COMPLETED) != NULL;
 }
 
 const char *
 persistent_volume_claim_node(const struct persistent_volume_claim *c)
 {
-    const char *node =
-        string_map_find(&c->meta.annotations, ANNOTATION_SELECTED_NODE);
+    const char *node = string_map_find(&c->meta.annotations, ANNOTATION_SELECTED_NODE);
 
     return node != NULL && node[0] != '\0' ? node : NULL;
 }
@@ -207,8 +204,7 @@ check_storage(struct causes *c, const struct json *spec)
 
     if (storage == NULL)
         causes_add(c, CAUSE_REQUIRED, "", NULL, "%s", "");
-    else if (check_quantity(c, requests, "storage")
-             && quantity_text_milli(storage->text) == 0)
+    else if (check_quantity(c, requests, "storage") && quantity_text_milli(storage->text) == 0)
         causes_add(c, CAUSE_INVALID, "", storage, "must be greater than zero");
     causes_leave(c, at);
 }
@@ -217,29 +213,21 @@ check_storage(struct causes *c, const struct json *spec)
  * present capacity.
  */
 static void
-check_size_change(struct causes *c,
-                  const struct json *claim,
-                  const struct json *old)
+check_size_change(struct causes *c, const struct json *claim, const struct json *old)
 {
     static const char path[] = "resources.requests";
     struct quantity is, was, real = {0};
-    const char *capacity =
-        check_text(json_get_path(old, "status.capacity"), "storage");
-    const struct json *requests =
-        json_get_path(claim, "spec.resources.requests");
+    const char *capacity = check_text(json_get_path(old, "status.capacity"), "storage");
+    const struct json *requests = json_get_path(claim, "spec.resources.requests");
     const char *given = check_text(requests, "storage");
-    const char *before =
-        check_text(json_get_path(old, "spec.resources.requests"), "storage");
+    const char *before = check_text(json_get_path(old, "spec.resources.requests"), "storage");
     unsigned at = causes_enter(c, path);
 
     if (quantity_parse(given, &is) == 0 && quantity_parse(before, &was) == 0
         && quantity_compare(&is, &was) < 0
         && (*capacity == '\0' || quantity_parse(capacity, &real) == 0)
         && quantity_compare(&is, &real) <= 0)
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "storage",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "storage", NULL,
                    "field can not be less than status.capacity");
     causes_leave(c, at);
 }
@@ -248,9 +236,7 @@ check_size_change(struct causes *c,
  * class, once each; of a bound claim, the size.
  */
 static void
-check_changes(struct causes *c,
-              const struct json *claim,
-              const struct json *old)
+check_changes(struct causes *c, const struct json *claim, const struct json *old)
 {
     struct json *is = json_dup(c->arena, json_get(claim, "spec"));
     struct json *was = json_dup(c->arena, json_get(old, "spec"));
@@ -272,10 +258,7 @@ check_changes(struct causes *c,
         json_remove(was, "volumeAttributesClassName");
     }
     if (!json_equals(is, was))
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "spec",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "spec", NULL,
                    "spec is immutable after creation except "
                    "resources.requests and volumeAttributesClassName for "
                    "bound claims");
@@ -296,12 +279,8 @@ check_source(struct causes *c, const struct json *spec, const char *name)
     at = causes_enter(c, name);
     check_present(c, source, "name", "");
     check_present(c, source, "kind", "");
-    if (*group == '\0'
-        && strcmp(check_text(source, "kind"), "PersistentVolumeClaim") != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_get(source, "kind"),
+    if (*group == '\0' && strcmp(check_text(source, "kind"), "PersistentVolumeClaim") != 0)
+        causes_add(c, CAUSE_INVALID, "", json_get(source, "kind"),
                    "must be 'PersistentVolumeClaim' when referencing the "
                    "default apiGroup");
     if (*group != '\0')
@@ -342,8 +321,7 @@ join_sources(struct arena *arena, struct json *spec)
 
     /* The feature of this field is off in upstream. */
     json_remove(reference, "namespace");
-    if (source != NULL
-        && !(*group == '\0' && strcmp(kind, "PersistentVolumeClaim") == 0)
+    if (source != NULL && !(*group == '\0' && strcmp(kind, "PersistentVolumeClaim") == 0)
         && !(strcmp(group, "snapshot.storage.k8s.io") == 0
              && strcmp(kind, "VolumeSnapshot") == 0)) {
         json_remove(spec, "dataSource");
@@ -369,10 +347,7 @@ prepare(struct arena *arena, struct json *claim, const struct json *old)
     if (!check_is_set(json_get(old, "spec"), "volumeAttributesClassName"))
         json_remove(json_get(claim, "spec"), "volumeAttributesClassName");
     json_set_string(arena, status, "phase", "Pending");
-    json_set(arena,
-             claim,
-             "status",
-             old != NULL ? json_get(old, "status") : status);
+    json_set(arena, claim, "status", old != NULL ? json_get(old, "status") : status);
 }
 
 static void
@@ -381,11 +356,7 @@ validate(struct causes *c, const struct json *claim, const struct json *old)
     const struct json *spec = json_get(claim, "spec");
     unsigned at;
 
-    meta_check(c,
-               &persistent_volume_claim_kind,
-               NAME_DNS_SUBDOMAIN,
-               claim,
-               old);
+    meta_check(c, &persistent_volume_claim_kind, NAME_DNS_SUBDOMAIN, claim, old);
     at = causes_enter(c, "spec");
     check_present(c, spec, "accessModes", "at least 1 access mode is required");
     access_modes_check(c, spec);
@@ -405,29 +376,19 @@ validate(struct causes *c, const struct json *claim, const struct json *old)
 }
 
 static void
-validate_status(struct causes *c,
-                const struct json *claim,
-                const struct json *old)
+validate_status(struct causes *c, const struct json *claim, const struct json *old)
 {
     const struct json *capacity = json_get_path(claim, "status.capacity");
 
-    meta_check(c,
-               &persistent_volume_claim_kind,
-               NAME_DNS_SUBDOMAIN,
-               claim,
-               old);
+    meta_check(c, &persistent_volume_claim_kind, NAME_DNS_SUBDOMAIN, claim, old);
     for (uint32_t i = 0; i < json_count(capacity); i++) {
         const struct json_member *m = &capacity->members[i];
         struct quantity q;
         unsigned at = causes_enter_key(c, "status.capacity", m->name);
 
-        if (json_text(m->value) != NULL
-            && quantity_parse(m->value->text, &q) == 0 && quantity_sign(&q) < 0)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       m->value,
-                       "must be a valid resource quantity");
+        if (json_text(m->value) != NULL && quantity_parse(m->value->text, &q) == 0
+            && quantity_sign(&q) < 0)
+            causes_add(c, CAUSE_INVALID, "", m->value, "must be a valid resource quantity");
         causes_leave(c, at);
     }
 }
@@ -437,15 +398,11 @@ warn(struct causes *c, const struct json *claim, const struct json *old)
 {
     static const char *const lists[] = {"requests", "limits"};
     const struct json *resources = json_get_path(claim, "spec.resources");
-    unsigned at =
-        causes_enter_key(c, "metadata.annotations", ANNOTATION_STORAGE_CLASS);
+    unsigned at = causes_enter_key(c, "metadata.annotations", ANNOTATION_STORAGE_CLASS);
 
     (void)old;
-    if (json_get(json_get_path(claim, "metadata.annotations"),
-                 ANNOTATION_STORAGE_CLASS)
-        != NULL)
-        causes_warn(c,
-                    "",
+    if (json_get(json_get_path(claim, "metadata.annotations"), ANNOTATION_STORAGE_CLASS) != NULL)
+        causes_warn(c, "",
                     "deprecated since v1.8; use \"storageClassName\" "
                     "attribute instead");
     causes_leave(c, at);
@@ -487,14 +444,10 @@ const struct kind persistent_volume_claim_kind = {
 };
 
 const char *const claim_system_annotations[] = {
-    ANNOTATION_SELECTED_NODE,
-    ANNOTATION_BIND_COMPLETED,
-    ANNOTATION_BOUND_BY,
-    ANNOTATION_PROVISIONER,
-    ANNOTATION_UID,
-    ANNOTATION_GID,
-    ANNOTATION_USER,
-    NULL,
+    ANNOTATION_SELECTED_NODE, ANNOTATION_BIND_COMPLETED,
+    ANNOTATION_BOUND_BY,      ANNOTATION_PROVISIONER,
+    ANNOTATION_UID,           ANNOTATION_GID,
+    ANNOTATION_USER,          NULL,
 };
 
 bool

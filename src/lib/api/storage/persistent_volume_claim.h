@@ -35,20 +35,17 @@ struct persistent_volume_claim {
 extern const struct record persistent_volume_claim_record;
 extern const struct record persistent_volume_claim_template_record;
 
-const struct persistent_volume_claim *
-persistent_volume_claim_of(const struct object *object);
+const struct persistent_volume_claim *persistent_volume_claim_of(const struct object *object);
 
 /* The storage class, "" for none; the requested bytes. */
-const char *
-persistent_volume_claim_class(const struct persistent_volume_claim *c);
+const char *persistent_volume_claim_class(const struct persistent_volume_claim *c);
 int64_t persistent_volume_claim_bytes(const struct persistent_volume_claim *c);
 
 /* Whether claim and volume are bound to each other for good. */
 bool persistent_volume_claim_is_bound(const struct persistent_volume_claim *c);
 
 /* The node that a scheduler chose for the claim, or NULL. */
-const char *
-persistent_volume_claim_node(const struct persistent_volume_claim *c);
+const char *persistent_volume_claim_node(const struct persistent_volume_claim *c);
 
 #define ANNOTATION_STORAGE_CLASS  "volume.beta.kubernetes.io/storage-class"
 #define ANNOTATION_SELECTED_NODE  "volume.kubernetes.io/selected-node"

@@ -87,13 +87,11 @@ storage_class_provisions(const struct storage_class *class)
 bool
 storage_class_is_scratch(const struct storage_class *class)
 {
-    return class->provisioner != NULL
-           && strcmp(class->provisioner, PROVISIONER_SCRATCH) == 0;
+    return class->provisioner != NULL && strcmp(class->provisioner, PROVISIONER_SCRATCH) == 0;
 }
 
 static bool
-has_one_of(const struct topology_requirement *r,
-           const struct string_map *labels)
+has_one_of(const struct topology_requirement *r, const struct string_map *labels)
 {
     const char *value = string_map_find(labels, r->key);
 
@@ -104,8 +102,7 @@ has_one_of(const struct topology_requirement *r,
 }
 
 bool
-storage_class_allows(const struct storage_class *class,
-                     const struct string_map *labels)
+storage_class_allows(const struct storage_class *class, const struct string_map *labels)
 {
     for (unsigned i = 0; i < class->allowed_topologies.count; i++) {
         const struct topology_term *t = &class->allowed_topologies.items[i];
@@ -143,11 +140,7 @@ check_provisioner(struct causes *c, const struct json *class)
         return;
     for (char *p = lower; *p != '\0'; p++)
         *p = (char)tolower((unsigned char)*p);
-    check_form(c,
-               "provisioner",
-               NAME_QUALIFIED,
-               lower,
-               json_get(class, "provisioner"));
+    check_form(c, "provisioner", NAME_QUALIFIED, lower, json_get(class, "provisioner"));
 }
 
 #define PARAMETERS_MAX       512
@@ -160,11 +153,7 @@ check_parameters(struct causes *c, const struct json *class)
     size_t bytes = 0;
 
     if (json_count(map) > PARAMETERS_MAX) {
-        causes_add(c,
-                   CAUSE_TOO_LONG,
-                   "parameters",
-                   NULL,
-                   "may not be more than %d bytes",
+        causes_add(c, CAUSE_TOO_LONG, "parameters", NULL, "may not be more than %d bytes",
                    PARAMETERS_MAX);
         return;
     }
@@ -172,27 +161,18 @@ check_parameters(struct causes *c, const struct json *class)
         const struct json_member *m = &map->members[i];
 
         if (m->name[0] == '\0')
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "parameters",
-                       json_string(c->arena, m->name),
+            causes_add(c, CAUSE_INVALID, "parameters", json_string(c->arena, m->name),
                        "field can not be empty.");
         bytes += strlen(m->name) + m->value->count;
     }
     if (bytes > PARAMETERS_BYTES_MAX)
-        causes_add(c,
-                   CAUSE_TOO_LONG,
-                   "parameters",
-                   NULL,
-                   "may not be more than %d bytes",
+        causes_add(c, CAUSE_TOO_LONG, "parameters", NULL, "may not be more than %d bytes",
                    PARAMETERS_BYTES_MAX);
 }
 
 /* Checks one label and its allowed values. */
 static void
-check_label(struct causes *c,
-            const struct json *label,
-            struct check_texts *keys)
+check_label(struct causes *c, const struct json *label, struct check_texts *keys)
 {
     const struct json *values = json_get(label, "values");
     CHECK_TEXTS(texts);
@@ -219,8 +199,7 @@ check_topologies(struct causes *c, const struct json *class)
     item_index_init(&seen, c->arena, terms, NULL, 0);
 
     for (uint32_t i = 0; i < json_count(terms); i++) {
-        const struct json *list =
-            json_get(json_at(terms, i), "matchLabelExpressions");
+        const struct json *list = json_get(json_at(terms, i), "matchLabelExpressions");
         unsigned at = causes_enter_index(c, "allowedTopologies", i);
 
         CHECK_TEXTS(keys);
@@ -232,20 +211,14 @@ check_topologies(struct causes *c, const struct json *class)
             causes_leave(c, inside);
         }
         if (item_index_find(&seen, json_at(terms, i)) < i)
-            causes_add(c,
-                       CAUSE_DUPLICATE,
-                       "matchLabelExpressions",
-                       json_string(c->arena, ""),
-                       "%s",
+            causes_add(c, CAUSE_DUPLICATE, "matchLabelExpressions", json_string(c->arena, ""), "%s",
                        "");
         causes_leave(c, at);
     }
 }
 
 static void
-check_changes(struct causes *c,
-              const struct json *class,
-              const struct json *old)
+check_changes(struct causes *c, const struct json *class, const struct json *old)
 {
     static const char *const kept[] = {
         "parameters",
@@ -255,12 +228,7 @@ check_changes(struct causes *c,
 
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         if (!json_equals(json_get(class, kept[i]), json_get(old, kept[i])))
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       kept[i],
-                       NULL,
-                       "updates to %s are forbidden.",
-                       kept[i]);
+            causes_add(c, CAUSE_FORBIDDEN, kept[i], NULL, "updates to %s are forbidden.", kept[i]);
     check_immutable(c, class, old, "volumeBindingMode");
 }
 
@@ -271,10 +239,7 @@ validate(struct causes *c, const struct json *class, const struct json *old)
     check_provisioner(c, class);
     check_parameters(c, class);
     check_one_of(c, class, "reclaimPolicy", CHECK_VALUES("Delete", "Retain"));
-    check_one_of(c,
-                 class,
-                 "volumeBindingMode",
-                 CHECK_VALUES("Immediate", "WaitForFirstConsumer"));
+    check_one_of(c, class, "volumeBindingMode", CHECK_VALUES("Immediate", "WaitForFirstConsumer"));
     check_topologies(c, class);
     if (old != NULL)
         check_changes(c, class, old);
@@ -287,8 +252,7 @@ warn(struct causes *c, const struct json *class, const struct json *old)
 
     (void)old;
     for (uint32_t i = 0; i < json_count(terms); i++) {
-        const struct json *list =
-            json_get(json_at(terms, i), "matchLabelExpressions");
+        const struct json *list = json_get(json_at(terms, i), "matchLabelExpressions");
         unsigned at = causes_enter_index(c, "allowedTopologies", i);
 
         for (uint32_t j = 0; j < json_count(list); j++) {
@@ -311,8 +275,7 @@ default_value(const struct object *object, char buffer[64])
 
     (void)buffer;
     for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-        const char *text =
-            string_map_find(&object->meta->annotations, names[i]);
+        const char *text = string_map_find(&object->meta->annotations, names[i]);
 
         if (text != NULL && strcmp(text, "true") == 0)
             return "default";

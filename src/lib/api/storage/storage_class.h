@@ -40,8 +40,7 @@ bool storage_class_provisions(const struct storage_class *class);
 bool storage_class_is_scratch(const struct storage_class *class);
 
 /* Whether a volume may be provisioned for nodes with these labels. */
-bool storage_class_allows(const struct storage_class *class,
-                          const struct string_map *labels);
+bool storage_class_allows(const struct storage_class *class, const struct string_map *labels);
 
 /* The provisioner of the agents, and the one that stands for no provisioner. */
 #define PROVISIONER_SCRATCH "kiln.hpc/node-local"

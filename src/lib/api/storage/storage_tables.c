@@ -37,12 +37,9 @@ add_text(struct table_row *row, const char *path)
 static void
 add_status(struct table_row *row)
 {
-    const char *deleted =
-        json_path_text(row->summary, "metadata.deletionTimestamp");
+    const char *deleted = json_path_text(row->summary, "metadata.deletionTimestamp");
 
-    table_cell(row,
-               deleted != NULL ? "Terminating"
-                               : json_path_text(row->summary, "status.phase"));
+    table_cell(row, deleted != NULL ? "Terminating" : json_path_text(row->summary, "status.phase"));
 }
 
 static void
@@ -50,17 +47,13 @@ add_class(struct table_row *row)
 {
     const char *old = annotation(row->summary, OLD_CLASS);
 
-    table_cell(row,
-               old != NULL
-                   ? old
-                   : json_path_text(row->summary, "spec.storageClassName"));
+    table_cell(row, old != NULL ? old : json_path_text(row->summary, "spec.storageClassName"));
 }
 
 static void
 add_attributes(struct table_row *row)
 {
-    const char *attributes =
-        json_path_text(row->summary, "spec.volumeAttributesClassName");
+    const char *attributes = json_path_text(row->summary, "spec.volumeAttributesClassName");
 
     table_cell(row, attributes != NULL ? attributes : UNSET);
 }
@@ -89,21 +82,16 @@ add_modes(struct table_row *row, const struct json *modes)
         for (uint32_t j = 0; j < json_count(modes); j++)
             if (json_is(json_at(modes, j), JSON_STRING)
                 && strcmp(json_at(modes, j)->text, known[i].name) == 0) {
-                strbuf_printf(&text,
-                              "%s%s",
-                              text.length > 0 ? "," : "",
-                              known[i].shown);
+                strbuf_printf(&text, "%s%s", text.length > 0 ? "," : "", known[i].shown);
                 break;
             }
     table_cell(row, text.text);
 }
 
 /* Columns that volumes and claims share. */
-#define STORAGE_CLASS COLUMN("StorageClass", add_class, "What kind it is of.")
-#define VOLUME_ATTRIBUTES_CLASS \
-    COLUMN("VolumeAttributesClass", add_attributes, "Its attributes'.")
-#define VOLUME_MODE \
-    COLUMN("VolumeMode", add_mode, "Filesystem, or Block.", WIDE)
+#define STORAGE_CLASS           COLUMN("StorageClass", add_class, "What kind it is of.")
+#define VOLUME_ATTRIBUTES_CLASS COLUMN("VolumeAttributesClass", add_attributes, "Its attributes'.")
+#define VOLUME_MODE             COLUMN("VolumeMode", add_mode, "Filesystem, or Block.", WIDE)
 
 static void
 add_volume_capacity(struct table_row *row)
@@ -132,9 +120,7 @@ add_claim(struct table_row *row)
         table_cell(row, NULL);
     else
         table_cell(row,
-                   arena_printf(row->arena,
-                                "%s/%s",
-                                or_empty(json_get_text(claim, "namespace")),
+                   arena_printf(row->arena, "%s/%s", or_empty(json_get_text(claim, "namespace")),
                                 or_empty(json_get_text(claim, "name"))));
 }
 
@@ -181,13 +167,9 @@ add_volume(struct table_row *row)
 static void
 add_claim_capacity(struct table_row *row)
 {
-    const char *capacity =
-        json_path_text(row->summary, "status.capacity.storage");
+    const char *capacity = json_path_text(row->summary, "status.capacity.storage");
 
-    table_cell(row,
-               volume_of(row) == NULL ? NULL
-               : capacity != NULL     ? capacity
-                                      : "0");
+    table_cell(row, volume_of(row) == NULL ? NULL : capacity != NULL ? capacity : "0");
 }
 
 static void
@@ -229,14 +211,10 @@ is_set(const struct json *tree, const char *name)
 static void
 add_class_name(struct table_row *row)
 {
-    bool is_default =
-        is_set(row->summary, IS_DEFAULT) || is_set(row->summary, WAS_A_DEFAULT);
+    bool is_default = is_set(row->summary, IS_DEFAULT) || is_set(row->summary, WAS_A_DEFAULT);
 
-    table_cell(row,
-               arena_printf(row->arena,
-                            "%s%s",
-                            row->object->meta->name,
-                            is_default ? " (default)" : ""));
+    table_cell(row, arena_printf(row->arena, "%s%s", row->object->meta->name,
+                                 is_default ? " (default)" : ""));
 }
 
 static void
@@ -264,9 +242,7 @@ add_binding_mode(struct table_row *row)
 static void
 add_expansion(struct table_row *row)
 {
-    table_cell_bool(
-        row,
-        json_is_true(json_get(row->summary, "allowVolumeExpansion")));
+    table_cell_bool(row, json_is_true(json_get(row->summary, "allowVolumeExpansion")));
 }
 
 /* clang-format off */

@@ -13,15 +13,13 @@ same_text(const char *a, const char *b)
 }
 
 bool
-volume_is_for(const struct persistent_volume *v,
-              const struct persistent_volume_claim *c)
+volume_is_for(const struct persistent_volume *v, const struct persistent_volume_claim *c)
 {
     const struct object_reference *claim = v->spec.claim;
 
     return claim != NULL && same_text(claim->name, c->meta.name)
            && same_text(claim->namespace, c->meta.namespace)
-           && (claim->uid == NULL || claim->uid[0] == '\0'
-               || same_text(claim->uid, c->meta.uid));
+           && (claim->uid == NULL || claim->uid[0] == '\0' || same_text(claim->uid, c->meta.uid));
 }
 
 static const char *
@@ -40,8 +38,7 @@ has_mode(const struct persistent_volume *v, const char *mode)
 }
 
 static bool
-has_modes(const struct persistent_volume *v,
-          const struct persistent_volume_claim *c)
+has_modes(const struct persistent_volume *v, const struct persistent_volume_claim *c)
 {
     for (unsigned i = 0; i < c->spec.access_modes.count; i++)
         if (!has_mode(v, c->spec.access_modes.items[i]))
@@ -50,30 +47,24 @@ has_modes(const struct persistent_volume *v,
 }
 
 bool
-volume_suits(const struct persistent_volume *v,
-             const struct persistent_volume_claim *c)
+volume_suits(const struct persistent_volume *v, const struct persistent_volume_claim *c)
 {
     if (v->spec.claim != NULL && !volume_is_for(v, c))
         return false;
     if (persistent_volume_bytes(v) < persistent_volume_claim_bytes(c)
-        || strcmp(mode_of(v->spec.volume_mode), mode_of(c->spec.volume_mode))
-               != 0)
+        || strcmp(mode_of(v->spec.volume_mode), mode_of(c->spec.volume_mode)) != 0)
         return false;
     if (v->spec.claim != NULL)
         return true;
-    return persistent_volume_is_in_phase(v, "Available")
-           && v->meta.deleted_at_us == 0
+    return persistent_volume_is_in_phase(v, "Available") && v->meta.deleted_at_us == 0
            && (c->spec.selector == NULL
                || label_selector_matches(c->spec.selector, &v->meta.labels))
-           && strcmp(persistent_volume_class(v),
-                     persistent_volume_claim_class(c))
-                  == 0
+           && strcmp(persistent_volume_class(v), persistent_volume_claim_class(c)) == 0
            && has_modes(v, c);
 }
 
 bool
-volume_is_better(const struct persistent_volume *a,
-                 const struct persistent_volume *b)
+volume_is_better(const struct persistent_volume *a, const struct persistent_volume *b)
 {
     int64_t x = persistent_volume_bytes(a), y = persistent_volume_bytes(b);
 

@@ -11,21 +11,16 @@
  * reference of its own type, or by additional rows at the end, whose numbers
  * follow the others'.
  */
-#define OF_BOTH(r, name, rows, message, secret, ...)                    \
-    static const struct field r##_volume_source_fields[] = {            \
-        rows(local_object_reference),                                   \
-    };                                                                  \
-    OPAQUE_RECORD(r##_volume_source,                                    \
-                  "io.k8s.api.core.v1." name "VolumeSource",            \
-                  message,                                              \
-                  HELP(NOT_SERVED));                                    \
-    static const struct field r##_persistent_volume_source_fields[] = { \
-        rows(secret),                                                   \
-        ##__VA_ARGS__};                                                 \
-    OPAQUE_RECORD(r##_persistent_volume_source,                         \
-                  "io.k8s.api.core.v1." name "PersistentVolumeSource",  \
-                  message,                                              \
-                  HELP(NOT_SERVED))
+#define OF_BOTH(r, name, rows, message, secret, ...)                                     \
+    static const struct field r##_volume_source_fields[] = {                             \
+        rows(local_object_reference),                                                    \
+    };                                                                                   \
+    OPAQUE_RECORD(r##_volume_source, "io.k8s.api.core.v1." name "VolumeSource", message, \
+                  HELP(NOT_SERVED));                                                     \
+    static const struct field r##_persistent_volume_source_fields[] = {rows(secret),     \
+                                                                       ##__VA_ARGS__};   \
+    OPAQUE_RECORD(r##_persistent_volume_source,                                          \
+                  "io.k8s.api.core.v1." name "PersistentVolumeSource", message, HELP(NOT_SERVED))
 #define NOT_SERVED "A volume of this type; stored, but not supported."
 
 /* clang-format off */

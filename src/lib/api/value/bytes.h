@@ -13,5 +13,4 @@ struct json;
  * standard alphabet, with padding. Line breaks inside are dropped. -EINVAL: not
  * base64.
  */
-int
-bytes_canonicalize(struct arena *arena, struct json *value, struct error *err);
+int bytes_canonicalize(struct arena *arena, struct json *value, struct error *err);

@@ -70,16 +70,9 @@ cpuset_parse(const char *text, struct bitset *ret_set, struct error *err)
     int r = parse_list(text, &set);
 
     if (r == -ERANGE)
-        return error_set(err,
-                         r,
-                         "'%.80s' names a number above %u",
-                         text,
-                         BITSET_BITS - 1);
+        return error_set(err, r, "'%.80s' names a number above %u", text, BITSET_BITS - 1);
     if (r < 0)
-        return error_set(err,
-                         r,
-                         "'%.80s' is not a list of numbers such as 0-7,64",
-                         text);
+        return error_set(err, r, "'%.80s' is not a list of numbers such as 0-7,64", text);
     *ret_set = set;
     return 0;
 }

@@ -15,12 +15,10 @@
 static int
 refuse(const char *text, size_t length, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%.*s' is neither a job id nor a range of job ids "
                      "(1042, 5,6, 10-20 or 1042_[3-9])",
-                     (int)(length < 60 ? length : 60),
-                     text);
+                     (int)(length < 60 ? length : 60), text);
 }
 
 /* Reads a number of `length` digits. */
@@ -46,10 +44,7 @@ read_id(const char *text, size_t length, int64_t *ret_id)
 
 /* Reads one part between commas. */
 static int
-read_range(const char *text,
-           size_t length,
-           struct id_range *ret,
-           struct error *err)
+read_range(const char *text, size_t length, struct id_range *ret, struct error *err)
 {
     const char *dash = memchr(text, '-', length);
     const size_t first = dash != NULL ? (size_t)(dash - text) : length;
@@ -60,12 +55,8 @@ read_range(const char *text,
     if (dash != NULL && !read_id(dash + 1, length - first - 1, &ret->last))
         return refuse(text, length, err);
     if (ret->last < ret->first)
-        return error_set(err,
-                         -EINVAL,
-                         "the range %" PRId64 "-%" PRId64
-                         " ends before it begins",
-                         ret->first,
-                         ret->last);
+        return error_set(err, -EINVAL, "the range %" PRId64 "-%" PRId64 " ends before it begins",
+                         ret->first, ret->last);
     return 0;
 }
 
@@ -132,20 +123,14 @@ normalize(struct id_ranges *ranges)
 }
 
 static void
-append_elements(struct id_ranges *ranges,
-                const struct job_elements *more,
-                struct arena *a)
+append_elements(struct id_ranges *ranges, const struct job_elements *more, struct arena *a)
 {
     if (ranges->n_elements == ranges->elements_capacity) {
-        const size_t capacity =
-            ranges->n_elements > 0 ? 2 * ranges->n_elements : 4;
-        struct job_elements *items =
-            arena_new_array(a, struct job_elements, capacity);
+        const size_t capacity = ranges->n_elements > 0 ? 2 * ranges->n_elements : 4;
+        struct job_elements *items = arena_new_array(a, struct job_elements, capacity);
 
         if (ranges->n_elements > 0)
-            memcpy(items,
-                   ranges->elements,
-                   ranges->n_elements * sizeof(*items));
+            memcpy(items, ranges->elements, ranges->n_elements * sizeof(*items));
         ranges->elements = items;
         ranges->elements_capacity = capacity;
     }
@@ -175,10 +160,7 @@ compare_elements(const void *a, const void *b)
  * sorts them all at once, whatever their number.
  */
 static int
-join_elements(struct job_elements *items,
-              size_t count,
-              struct arena *arena,
-              struct error *err)
+join_elements(struct job_elements *items, size_t count, struct arena *arena, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -193,9 +175,7 @@ join_elements(struct job_elements *items,
 }
 
 static int
-normalize_elements(struct id_ranges *ranges,
-                   struct arena *arena,
-                   struct error *err)
+normalize_elements(struct id_ranges *ranges, struct arena *arena, struct error *err)
 {
     struct job_elements *items = ranges->elements;
     const size_t count = ranges->n_elements;
@@ -217,12 +197,10 @@ normalize_elements(struct id_ranges *ranges,
     }
     ranges->n_elements = n;
     if (n > ID_RANGES_ARRAYS_MOST)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "these are elements of %zu arrays; one command "
                          "accepts at most %d",
-                         n,
-                         ID_RANGES_ARRAYS_MOST);
+                         n, ID_RANGES_ARRAYS_MOST);
     return 0;
 }
 
@@ -230,10 +208,7 @@ normalize_elements(struct id_ranges *ranges,
  * it.
  */
 static int
-add_range(struct id_ranges *ranges,
-          const char *text,
-          size_t length,
-          struct arena *arena,
+add_range(struct id_ranges *ranges, const char *text, size_t length, struct arena *arena,
           struct error *err)
 {
     struct id_range item;
@@ -242,24 +217,17 @@ add_range(struct id_ranges *ranges,
     if (r < 0)
         return r;
     if (item.last - item.first >= ID_RANGES_MOST)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "%" PRId64 "-%" PRId64 " are %" PRId64 " jobs; one "
                          "command accepts at most %d, but selects any number "
                          "of jobs by --user, --state, --name or --partition",
-                         item.first,
-                         item.last,
-                         item.last - item.first + 1,
-                         ID_RANGES_MOST);
+                         item.first, item.last, item.last - item.first + 1, ID_RANGES_MOST);
     append(ranges, &item, arena);
     return 0;
 }
 
 static int
-add_part(struct id_ranges *ranges,
-         const char *text,
-         size_t length,
-         struct arena *arena,
+add_part(struct id_ranges *ranges, const char *text, size_t length, struct arena *arena,
          struct error *err)
 {
     struct job_elements elements;
@@ -267,20 +235,14 @@ add_part(struct id_ranges *ranges,
 
     if (!job_elements_looks_like(text))
         return add_range(ranges, text, length, arena, err);
-    r = job_elements_parse(arena,
-                           arena_strndup(arena, text, length),
-                           &elements,
-                           err);
+    r = job_elements_parse(arena, arena_strndup(arena, text, length), &elements, err);
     if (r == 0)
         append_elements(ranges, &elements, arena);
     return r;
 }
 
 int
-id_ranges_add(struct id_ranges *ranges,
-              const char *text,
-              struct arena *arena,
-              struct error *err)
+id_ranges_add(struct id_ranges *ranges, const char *text, struct arena *arena, struct error *err)
 {
     struct id_ranges next = {0};
     int r = 0;
@@ -289,8 +251,7 @@ id_ranges_add(struct id_ranges *ranges,
         append(&next, &ranges->items[i], arena);
     for (size_t i = 0; i < ranges->n_elements; i++)
         append_elements(&next, &ranges->elements[i], arena);
-    for (const char *at = text; next.count + next.n_elements <= ID_RANGES_MOST;
-         at++) {
+    for (const char *at = text; next.count + next.n_elements <= ID_RANGES_MOST; at++) {
         const size_t length = part_length(at);
 
         r = add_part(&next, at, length, arena, err);
@@ -301,10 +262,8 @@ id_ranges_add(struct id_ranges *ranges,
             break;
     }
     normalize(&next);
-    if (next.total > ID_RANGES_MOST
-        || next.count + next.n_elements > ID_RANGES_MOST)
-        return error_set(err,
-                         -EINVAL,
+    if (next.total > ID_RANGES_MOST || next.count + next.n_elements > ID_RANGES_MOST)
+        return error_set(err, -EINVAL,
                          "more than %d jobs, the limit for one command; "
                          "--user, --state, --name and --partition select any "
                          "number",

@@ -46,9 +46,7 @@ struct id_ranges {
 /* Adds the ids of a text to the set. -EINVAL: the text is malformed or the set
  * would become too large; `err` says why, and the set is unchanged.
  */
-int id_ranges_add(struct id_ranges *ranges,
-                  const char *text,
-                  struct arena *arena,
+int id_ranges_add(struct id_ranges *ranges, const char *text, struct arena *arena,
                   struct error *err);
 
 /* Whether a text consists of digits, commas, dashes, underscores, brackets and

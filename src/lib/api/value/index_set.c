@@ -50,9 +50,7 @@ insert(struct index_set *s, size_t at, int64_t first, int64_t last)
         s->room = s->room ? s->room * 2 : 1;
         s->ranges = xrealloc_array(s->ranges, s->room, sizeof(*s->ranges));
     }
-    memmove(&s->ranges[at + 1],
-            &s->ranges[at],
-            (s->count - at) * sizeof(*s->ranges));
+    memmove(&s->ranges[at + 1], &s->ranges[at], (s->count - at) * sizeof(*s->ranges));
     s->ranges[at] = (struct index_range){first, last};
     s->count++;
     s->total += length(&s->ranges[at]);
@@ -63,9 +61,7 @@ take_out(struct index_set *s, size_t at, size_t n)
 {
     for (size_t i = at; i < at + n; i++)
         s->total -= length(&s->ranges[i]);
-    memmove(&s->ranges[at],
-            &s->ranges[at + n],
-            (s->count - at - n) * sizeof(*s->ranges));
+    memmove(&s->ranges[at], &s->ranges[at + n], (s->count - at - n) * sizeof(*s->ranges));
     s->count -= n;
 }
 
@@ -193,10 +189,7 @@ index_set_format(const struct index_set *s, int64_t end, struct strbuf *out)
 
         strbuf_printf(out, "%s%" PRId64, i > 0 ? "," : "", first);
         if (last > first)
-            strbuf_printf(out,
-                          "%c%" PRId64,
-                          last > first + 1 ? '-' : ',',
-                          last);
+            strbuf_printf(out, "%c%" PRId64, last > first + 1 ? '-' : ',', last);
     }
 }
 

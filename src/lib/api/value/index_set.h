@@ -43,8 +43,7 @@ void index_set_remove(struct index_set *set, int64_t index);
 bool index_set_has(const struct index_set *set, int64_t index);
 int64_t index_set_count(const struct index_set *set);
 int64_t index_set_count_below(const struct index_set *set, int64_t end);
-int64_t index_set_count_common(const struct index_set *a,
-                               const struct index_set *b);
+int64_t index_set_count_common(const struct index_set *a, const struct index_set *b);
 int64_t index_set_gap(const struct index_set *set, int64_t from);
 int64_t index_set_next(const struct index_set *set, int64_t from);
 
@@ -52,6 +51,5 @@ int64_t index_set_next(const struct index_set *set, int64_t from);
  * indexes below `end`. Parse adds to the set; false: the text is malformed from
  * some point on, and the indexes before that point have been added.
  */
-void
-index_set_format(const struct index_set *set, int64_t end, struct strbuf *out);
+void index_set_format(const struct index_set *set, int64_t end, struct strbuf *out);
 bool index_set_parse(struct index_set *set, const char *text);

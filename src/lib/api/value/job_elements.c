@@ -14,8 +14,7 @@
 static int
 refuse(const char *text, struct error *err)
 {
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%.60s' is neither a task of a job array nor a list of "
                      "tasks (1042_7, 1042_[3-9] or 1042_[1-100:2])",
                      text);
@@ -30,9 +29,7 @@ job_elements_looks_like(const char *text)
 }
 
 int
-job_elements_parse(struct arena *arena,
-                   const char *text,
-                   struct job_elements *ret_elements,
+job_elements_parse(struct arena *arena, const char *text, struct job_elements *ret_elements,
                    struct error *err)
 {
     const size_t digits = strspn(text, "0123456789");
@@ -53,10 +50,7 @@ job_elements_parse(struct arena *arena,
         return refuse(text, err);
     if (length == 0 || elements.job == 0)
         return refuse(text, err);
-    r = task_list_parse(arena,
-                        arena_strndup(arena, list, length),
-                        &elements.tasks,
-                        err);
+    r = task_list_parse(arena, arena_strndup(arena, list, length), &elements.tasks, err);
     if (r < 0)
         return error_wrap(err, r, "'%.60s'", text);
     *ret_elements = elements;

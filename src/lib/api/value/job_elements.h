@@ -24,11 +24,8 @@ struct job_elements {
 bool job_elements_looks_like(const char *text);
 
 /* -EINVAL with the reason. Does not check that the array has these tasks. */
-int job_elements_parse(struct arena *arena,
-                       const char *text,
-                       struct job_elements *ret_elements,
+int job_elements_parse(struct arena *arena, const char *text, struct job_elements *ret_elements,
                        struct error *err);
 
 /* "1042_7", or several tasks in brackets; "1042_[]" without tasks. */
-void job_elements_format(const struct job_elements *elements,
-                         struct strbuf *out);
+void job_elements_format(const struct job_elements *elements, struct strbuf *out);

@@ -37,15 +37,9 @@ enum token {
 };
 
 static const char *const symbols[] = {
-    [TOKEN_COMMA] = ",",
-    [TOKEN_OPEN] = "(",
-    [TOKEN_CLOSE] = ")",
-    [TOKEN_NOT] = "!",
-    [TOKEN_EQUALS] = "=",
-    [TOKEN_DOUBLE_EQUALS] = "==",
-    [TOKEN_NOT_EQUALS] = "!=",
-    [TOKEN_GREATER] = ">",
-    [TOKEN_LESS] = "<",
+    [TOKEN_COMMA] = ",",       [TOKEN_OPEN] = "(",    [TOKEN_CLOSE] = ")",
+    [TOKEN_NOT] = "!",         [TOKEN_EQUALS] = "=",  [TOKEN_DOUBLE_EQUALS] = "==",
+    [TOKEN_NOT_EQUALS] = "!=", [TOKEN_GREATER] = ">", [TOKEN_LESS] = "<",
 };
 
 enum comparison {
@@ -134,18 +128,14 @@ advance(struct scanner *s)
 static enum token
 peek(const struct scanner *s)
 {
-    return s->token == TOKEN_IN || s->token == TOKEN_NOT_IN ? TOKEN_IDENTIFIER
-                                                            : s->token;
+    return s->token == TOKEN_IN || s->token == TOKEN_NOT_IN ? TOKEN_IDENTIFIER : s->token;
 }
 
 static int
 unexpected(struct scanner *s, const char *wanted)
 {
-    return error_set(s->err,
-                     -EINVAL,
-                     "unable to parse requirement: found '%s', expected: %s",
-                     s->text,
-                     wanted);
+    return error_set(s->err, -EINVAL, "unable to parse requirement: found '%s', expected: %s",
+                     s->text, wanted);
 }
 
 /* --- values --------------------------------------------------------------- */
@@ -216,8 +206,7 @@ parse_values(struct scanner *s, struct values *v)
     int r = 0;
 
     if (s->token != TOKEN_OPEN)
-        return error_set(s->err,
-                         -EINVAL,
+        return error_set(s->err, -EINVAL,
                          "unable to parse requirement: found '%s' expected: "
                          "'('",
                          s->text);
@@ -267,12 +256,10 @@ check_key(struct scanner *s, const char *key)
 
     if (why == NULL)
         return 0;
-    return error_set(s->err,
-                     -EINVAL,
+    return error_set(s->err, -EINVAL,
                      "unable to parse requirement: <nil>: Invalid value: "
                      "%s: %s",
-                     quoted(s, key),
-                     why);
+                     quoted(s, key), why);
 }
 
 static int
@@ -286,26 +273,20 @@ check_values(struct scanner *s, struct requirement *r)
         errno = 0;
         r->bound = strtoll(v->items[0], &end, 10);
         if (end == v->items[0] || *end != '\0' || errno != 0)
-            return error_set(s->err,
-                             -EINVAL,
+            return error_set(s->err, -EINVAL,
                              "unable to parse requirement: values[0]: Invalid "
                              "value: %s: for 'Gt', 'Lt' operators, the "
                              "value must be an integer",
                              quoted(s, v->items[0]));
     }
     for (unsigned i = 0; i < v->count; i++) {
-        const char *why =
-            name_refuse_all(s->arena, NAME_LABEL_VALUE, v->items[i], "; ");
+        const char *why = name_refuse_all(s->arena, NAME_LABEL_VALUE, v->items[i], "; ");
 
         if (why != NULL)
-            return error_set(s->err,
-                             -EINVAL,
+            return error_set(s->err, -EINVAL,
                              "unable to parse requirement: values[%u][%s]: "
                              "Invalid value: %s: %s",
-                             i,
-                             r->key,
-                             quoted(s, v->items[i]),
-                             why);
+                             i, r->key, quoted(s, v->items[i]), why);
     }
     return 0;
 }
@@ -337,9 +318,8 @@ parse_comparison(struct scanner *s, struct requirement *r)
     }
     r->comparison = comparisons[op];
     advance(s);
-    result = op == TOKEN_IN || op == TOKEN_NOT_IN
-                 ? parse_values(s, &r->values)
-                 : parse_one_value(s, &r->values);
+    result = op == TOKEN_IN || op == TOKEN_NOT_IN ? parse_values(s, &r->values)
+                                                  : parse_one_value(s, &r->values);
     return result < 0 ? result : check_values(s, r);
 }
 
@@ -366,9 +346,7 @@ parse_requirement(struct scanner *s, struct requirement *r)
 }
 
 int
-label_query_parse(struct arena *arena,
-                  const char *text,
-                  struct label_query **ret_query,
+label_query_parse(struct arena *arena, const char *text, struct label_query **ret_query,
                   struct error *err)
 {
     struct scanner s = {.arena = arena, .at = text, .err = err};
@@ -383,8 +361,7 @@ label_query_parse(struct arena *arena,
         if (r < 0)
             return r;
         if (++s.n_terms > MOST_TERMS)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "a label selector may have %u requirements and "
                              "values, and not more",
                              MOST_TERMS);
@@ -392,20 +369,13 @@ label_query_parse(struct arena *arena,
         if (s.token == TOKEN_END)
             break;
         if (s.token != TOKEN_COMMA)
-            return error_set(err,
-                             -EINVAL,
-                             "found '%s', expected: ',' or 'end of string'",
-                             s.text);
+            return error_set(err, -EINVAL, "found '%s', expected: ',' or 'end of string'", s.text);
         advance(&s);
         if (peek(&s) != TOKEN_IDENTIFIER && s.token != TOKEN_NOT)
-            return error_set(err,
-                             -EINVAL,
-                             "found '%s', expected: identifier after ','",
-                             s.text);
+            return error_set(err, -EINVAL, "found '%s', expected: identifier after ','", s.text);
     }
     if (s.token != TOKEN_END)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "found '%s', expected: !, identifier, or 'end of "
                          "string'",
                          s.text);
@@ -459,8 +429,7 @@ requirement_matches(const struct requirement *r, const char *value)
 }
 
 bool
-label_query_matches(const struct label_query *query,
-                    const struct string_map *labels)
+label_query_matches(const struct label_query *query, const struct string_map *labels)
 {
     for (const struct requirement *r = query->first; r != NULL; r = r->next)
         if (!requirement_matches(r, string_map_find(labels, r->key)))

@@ -16,8 +16,7 @@
 #define SUBDOMAIN_WORDS                                                       \
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric " \
     "characters, '-' or '.', and must start and end with an alphanumeric "    \
-    "character (e.g. 'example.com', " IS_USED DNS_LABEL_PATTERN               \
-    "(\\." DNS_LABEL_PATTERN ")*')"
+    "character (e.g. 'example.com', " IS_USED DNS_LABEL_PATTERN "(\\." DNS_LABEL_PATTERN ")*')"
 #define NAME_PART_WORDS                                                   \
     "must consist of alphanumeric characters, '-', '_' or '.', and must " \
     "start and end with an alphanumeric character (e.g. 'MyName',  or "   \
@@ -60,8 +59,7 @@ consists_of(const char *name, size_t length, unsigned inside, unsigned ends)
     for (size_t i = 0; i < length; i++)
         if ((sort_of(name[i]) & inside) == 0)
             return false;
-    return (sort_of(name[0]) & ends) != 0
-           && (sort_of(name[length - 1]) & ends) != 0;
+    return (sort_of(name[0]) & ends) != 0 && (sort_of(name[length - 1]) & ends) != 0;
 }
 
 static bool
@@ -97,12 +95,11 @@ judge_dns_label(const char *name, struct name_faults *faults)
     if (n > 0 && strchr(name, '/') == NULL && is_subdomain(name, n))
         add(faults, true, "must not contain dots");
     else
-        add(faults,
-            true,
+        add(faults, true,
             "a lowercase RFC 1123 label must consist of lower case "
             "alphanumeric characters or '-', and must start and end with "
-            "an alphanumeric character (e.g. 'my-name',  or '123-abc', " IS_USED
-                DNS_LABEL_PATTERN "')");
+            "an alphanumeric character (e.g. 'my-name',  or '123-abc', " IS_USED DNS_LABEL_PATTERN
+            "')");
 }
 
 static void
@@ -112,8 +109,7 @@ judge_dns_1035(const char *name, struct name_faults *faults)
 
     add(faults, n > 63, too_long_63);
     add(faults,
-        !consists_of(name, n, IS_OF_LABEL | IS_DASH, IS_OF_LABEL)
-            || strchr(LOWER, name[0]) == NULL,
+        !consists_of(name, n, IS_OF_LABEL | IS_DASH, IS_OF_LABEL) || strchr(LOWER, name[0]) == NULL,
         "a DNS-1035 label must consist of lower case alphanumeric "
         "characters or '-', start with an alphabetic character, and "
         "end with an alphanumeric character (e.g. 'my-name',  or "
@@ -123,8 +119,7 @@ judge_dns_1035(const char *name, struct name_faults *faults)
 static bool
 has_subdomain_form(const char *name, size_t length)
 {
-    return length > 0 && memchr(name, '/', length) == NULL
-           && is_subdomain(name, length);
+    return length > 0 && memchr(name, '/', length) == NULL && is_subdomain(name, length);
 }
 
 static void
@@ -143,12 +138,8 @@ judge_prefix(const char *name, size_t length, struct name_faults *faults)
         add(faults, true, "prefix part must be non-empty");
         return;
     }
-    add(faults,
-        length > 253,
-        "prefix part must be no more than 253 characters");
-    add(faults,
-        !has_subdomain_form(name, length),
-        "prefix part " SUBDOMAIN_WORDS);
+    add(faults, length > 253, "prefix part must be no more than 253 characters");
+    add(faults, !has_subdomain_form(name, length), "prefix part " SUBDOMAIN_WORDS);
 }
 
 static void
@@ -159,8 +150,7 @@ judge_qualified(const char *name, struct name_faults *faults)
     size_t n = strlen(part);
 
     if (slash != NULL && strchr(part, '/') != NULL) {
-        add(faults,
-            true,
+        add(faults, true,
             "a qualified name " NAME_PART_WORDS
             " with an optional DNS subdomain prefix and '/' (e.g. "
             "'example.com/MyName')");
@@ -170,8 +160,7 @@ judge_qualified(const char *name, struct name_faults *faults)
         judge_prefix(name, (size_t)(slash - name), faults);
     add(faults, n == 0, "name part must be non-empty");
     add(faults, n > 63, "name part must be no more than 63 characters");
-    add(faults,
-        !consists_of(part, n, IS_OF_PART | IS_DASH | IS_MARK, IS_OF_PART),
+    add(faults, !consists_of(part, n, IS_OF_PART | IS_DASH | IS_MARK, IS_OF_PART),
         "name part " NAME_PART_WORDS);
 }
 
@@ -181,12 +170,7 @@ judge_label_value(const char *value, struct name_faults *faults)
     size_t n = strlen(value);
 
     add(faults, n > 63, too_long_63);
-    add(faults,
-        n > 0
-            && !consists_of(value,
-                            n,
-                            IS_OF_PART | IS_DASH | IS_MARK,
-                            IS_OF_PART),
+    add(faults, n > 0 && !consists_of(value, n, IS_OF_PART | IS_DASH | IS_MARK, IS_OF_PART),
         "a valid label must be an empty string or consist of "
         "alphanumeric characters, '-', '_' or '.', and must start and "
         "end with an alphanumeric character (e.g. 'MyValue',  or "
@@ -199,18 +183,12 @@ judge_port(const char *name, struct name_faults *faults)
     size_t n = strlen(name);
 
     add(faults, n > 15, "must be no more than 15 characters");
-    add(faults,
-        n == 0 || strspn(name, LOWER DIGIT "-") != n,
+    add(faults, n == 0 || strspn(name, LOWER DIGIT "-") != n,
         "must contain only alpha-numeric characters (a-z, 0-9), and "
         "hyphens (-)");
-    add(faults,
-        strcspn(name, LOWER) == n,
-        "must contain at least one letter (a-z)");
-    add(faults,
-        strstr(name, "--") != NULL,
-        "must not contain consecutive hyphens");
-    add(faults,
-        n > 0 && (name[0] == '-' || name[n - 1] == '-'),
+    add(faults, strcspn(name, LOWER) == n, "must contain at least one letter (a-z)");
+    add(faults, strstr(name, "--") != NULL, "must not contain consecutive hyphens");
+    add(faults, n > 0 && (name[0] == '-' || name[n - 1] == '-'),
         "must not begin or end with a hyphen");
 }
 
@@ -223,8 +201,7 @@ judge_env(const char *name, struct name_faults *faults)
     while (*p >= ' ' && *p <= '~' && *p != '=')
         p++;
     add(faults, *name == '\0', "environment variable name must not be empty");
-    add(faults,
-        *p != '\0',
+    add(faults, *p != '\0',
         "a valid environment variable name must consist only of "
         "printable ASCII characters other than '='");
 }
@@ -235,8 +212,7 @@ judge_config_key(const char *name, struct name_faults *faults)
     size_t n = strlen(name);
 
     add(faults, n > 253, too_long_253);
-    add(faults,
-        n == 0 || strspn(name, LOWER UPPER DIGIT "-_.") != n,
+    add(faults, n == 0 || strspn(name, LOWER UPPER DIGIT "-_.") != n,
         "a valid config key must consist of alphanumeric characters, "
         "'-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
         "'key-name', " IS_USED "[-._a-zA-Z0-9]+')");
@@ -252,9 +228,7 @@ static void
 judge_path_segment(const char *name, struct name_faults *faults)
 {
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-        add(faults,
-            true,
-            name[1] == '\0' ? "may not be '.'" : "may not be '..'");
+        add(faults, true, name[1] == '\0' ? "may not be '.'" : "may not be '..'");
         return;
     }
     add(faults, strchr(name, '/') != NULL, "may not contain '/'");
@@ -262,9 +236,7 @@ judge_path_segment(const char *name, struct name_faults *faults)
 }
 
 void
-name_find_faults(enum name_form form,
-                 const char *name,
-                 struct name_faults *ret_faults)
+name_find_faults(enum name_form form, const char *name, struct name_faults *ret_faults)
 {
     static void (*const judges[])(const char *, struct name_faults *) = {
         [NAME_DNS_LABEL] = judge_dns_label,
@@ -292,10 +264,7 @@ name_refuse(enum name_form form, const char *name)
 }
 
 const char *
-name_refuse_all(struct arena *arena,
-                enum name_form form,
-                const char *name,
-                const char *separator)
+name_refuse_all(struct arena *arena, enum name_form form, const char *name, const char *separator)
 {
     struct name_faults faults;
     const char *all = NULL;
@@ -303,10 +272,6 @@ name_refuse_all(struct arena *arena,
     name_find_faults(form, name, &faults);
     for (unsigned i = 0; i < faults.count; i++)
         all = all == NULL ? faults.items[i]
-                          : arena_printf(arena,
-                                         "%s%s%s",
-                                         all,
-                                         separator,
-                                         faults.items[i]);
+                          : arena_printf(arena, "%s%s%s", all, separator, faults.items[i]);
     return all;
 }

@@ -33,14 +33,10 @@ struct name_faults {
     const char *items[NAME_FAULTS_MAX];
     unsigned count;
 };
-void name_find_faults(enum name_form form,
-                      const char *name,
-                      struct name_faults *ret_faults);
+void name_find_faults(enum name_form form, const char *name, struct name_faults *ret_faults);
 
 /* All faults in one text; NULL: the name has the form. */
-const char *name_refuse_all(struct arena *arena,
-                            enum name_form form,
-                            const char *name,
+const char *name_refuse_all(struct arena *arena, enum name_form form, const char *name,
                             const char *separator);
 
 /* The first fault; NULL: the name has the form. */

@@ -15,8 +15,7 @@
 #define NANO_DIGITS 9
 #define MAX_DIGITS  39 /* digits of a 128-bit number */
 
-static const __int128 max_nano =
-    (__int128)(~(unsigned __int128)0 >> 1) / 1000 * 1000;
+static const __int128 max_nano = (__int128)(~(unsigned __int128)0 >> 1) / 1000 * 1000;
 
 /* The parts of a text: sign, digits around the point, suffix. */
 struct parts {
@@ -33,27 +32,16 @@ static const struct suffix {
     int exponent; /* of ten, or of two for binary suffixes */
     enum quantity_format format;
 } suffixes[] = {
-    {"n", -9, QUANTITY_DECIMAL_SI},
-    {"u", -6, QUANTITY_DECIMAL_SI},
-    {"m", -3, QUANTITY_DECIMAL_SI},
-    {"", 0, QUANTITY_DECIMAL_SI},
-    {"k", 3, QUANTITY_DECIMAL_SI},
-    {"M", 6, QUANTITY_DECIMAL_SI},
-    {"G", 9, QUANTITY_DECIMAL_SI},
-    {"T", 12, QUANTITY_DECIMAL_SI},
-    {"P", 15, QUANTITY_DECIMAL_SI},
-    {"E", 18, QUANTITY_DECIMAL_SI},
-    {"Ki", 10, QUANTITY_BINARY_SI},
-    {"Mi", 20, QUANTITY_BINARY_SI},
-    {"Gi", 30, QUANTITY_BINARY_SI},
-    {"Ti", 40, QUANTITY_BINARY_SI},
-    {"Pi", 50, QUANTITY_BINARY_SI},
+    {"n", -9, QUANTITY_DECIMAL_SI}, {"u", -6, QUANTITY_DECIMAL_SI}, {"m", -3, QUANTITY_DECIMAL_SI},
+    {"", 0, QUANTITY_DECIMAL_SI},   {"k", 3, QUANTITY_DECIMAL_SI},  {"M", 6, QUANTITY_DECIMAL_SI},
+    {"G", 9, QUANTITY_DECIMAL_SI},  {"T", 12, QUANTITY_DECIMAL_SI}, {"P", 15, QUANTITY_DECIMAL_SI},
+    {"E", 18, QUANTITY_DECIMAL_SI}, {"Ki", 10, QUANTITY_BINARY_SI}, {"Mi", 20, QUANTITY_BINARY_SI},
+    {"Gi", 30, QUANTITY_BINARY_SI}, {"Ti", 40, QUANTITY_BINARY_SI}, {"Pi", 50, QUANTITY_BINARY_SI},
     {"Ei", 60, QUANTITY_BINARY_SI},
 };
 
-static const char *const wrong_form =
-    "quantities must match the regular expression "
-    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+static const char *const wrong_form = "quantities must match the regular expression "
+                                      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 static const char *const wrong_suffix = "unable to parse quantity's suffix";
 
 static size_t
@@ -105,8 +93,7 @@ read_suffix(const char *text, struct suffix *ret)
     char *end;
 
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
-        if (suffixes[i].text[0] == text[0]
-            && strcmp(suffixes[i].text, text) == 0) {
+        if (suffixes[i].text[0] == text[0] && strcmp(suffixes[i].text, text) == 0) {
             *ret = suffixes[i];
             return true;
         }
@@ -164,9 +151,7 @@ decimal_nano(const struct parts *p, int exponent, __int128 *ret)
         if (__builtin_mul_overflow(nano, 10, &nano)
             || __builtin_add_overflow(nano, digit_at(p, (size_t)i), &nano))
             return -ERANGE;
-    for (size_t i = wanted > (ssize_t)first ? (size_t)wanted : first;
-         i < length;
-         i++)
+    for (size_t i = wanted > (ssize_t)first ? (size_t)wanted : first; i < length; i++)
         if (digit_at(p, i) != 0) {
             nano++;
             break;
@@ -207,8 +192,7 @@ easy_nano(const struct parts *p, const struct suffix *suffix, __int128 *ret)
     bool is_binary = suffix->format == QUANTITY_BINARY_SI;
     int64_t whole = 0, unit = 1;
 
-    if (p->n_fraction > 0 || p->n_whole > 9
-        || suffix->exponent > (is_binary ? 30 : 9)
+    if (p->n_fraction > 0 || p->n_whole > 9 || suffix->exponent > (is_binary ? 30 : 9)
         || suffix->exponent < -NANO_DIGITS)
         return false;
     for (size_t i = 0; i < p->n_whole; i++)
@@ -240,15 +224,11 @@ keeps_its_text(const struct parts *p, const struct suffix *suffix)
     if (suffix->format == QUANTITY_BINARY_SI)
         return p->n_fraction == 0 && last_digits % 8 != 0
                && 15 - (int)length - suffix->exponent * 3 / 10 - 1 >= 0;
-    return scale >= -NANO_DIGITS && scale % 3 == 0
-           && (length < 3 || last_digits != 0);
+    return scale >= -NANO_DIGITS && scale % 3 == 0 && (length < 3 || last_digits != 0);
 }
 
 static int
-parse(const char *text,
-      struct quantity *ret,
-      bool *ret_keeps_text,
-      const char **ret_why)
+parse(const char *text, struct quantity *ret, bool *ret_keeps_text, const char **ret_why)
 {
     struct parts p;
     struct suffix suffix;
@@ -290,9 +270,7 @@ quantity_parse(const char *text, struct quantity *ret_quantity)
 }
 
 int
-quantity_canonicalize(struct arena *arena,
-                      struct json *value,
-                      struct error *err)
+quantity_canonicalize(struct arena *arena, struct json *value, struct error *err)
 {
     char text[QUANTITY_TEXT_SIZE];
     const char *trimmed;
@@ -327,8 +305,7 @@ print_number(__int128 n, char out[QUANTITY_TEXT_SIZE])
 {
     char digits[48];
     size_t at = sizeof(digits);
-    unsigned __int128 rest =
-        n < 0 ? -(unsigned __int128)n : (unsigned __int128)n;
+    unsigned __int128 rest = n < 0 ? -(unsigned __int128)n : (unsigned __int128)n;
 
     digits[--at] = '\0';
     do {
@@ -356,9 +333,7 @@ add_suffix(int exponent, enum quantity_format format, char *out)
 }
 
 static void
-format_decimal(const struct quantity *q,
-               enum quantity_format format,
-               char out[QUANTITY_TEXT_SIZE])
+format_decimal(const struct quantity *q, enum quantity_format format, char out[QUANTITY_TEXT_SIZE])
 {
     __int128 n = q->nano;
     int exponent = -NANO_DIGITS;

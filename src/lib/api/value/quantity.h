@@ -35,9 +35,7 @@ int quantity_parse(const char *text, struct quantity *ret_quantity);
 /* Replaces a JSON string or number by the string that upstream would write.
  * -EINVAL or -ERANGE with the reason.
  */
-int quantity_canonicalize(struct arena *arena,
-                          struct json *value,
-                          struct error *err);
+int quantity_canonicalize(struct arena *arena, struct json *value, struct error *err);
 void quantity_format(const struct quantity *q, char out[QUANTITY_TEXT_SIZE]);
 
 /* Rounded up and clamped to 64 bits. */

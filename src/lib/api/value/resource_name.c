@@ -29,14 +29,8 @@ static const char *const compute[] = {
 };
 
 static const char *const of_quotas[] = {
-    "requests.cpu",
-    "requests.memory",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-    "requests.storage",
-    NULL,
+    "requests.cpu",  "requests.memory",          "requests.ephemeral-storage", "limits.cpu",
+    "limits.memory", "limits.ephemeral-storage", "requests.storage",           NULL,
 };
 
 static const char *const counted[] = {
@@ -84,18 +78,16 @@ resource_name_is_for_containers(const char *name)
 bool
 resource_name_is_for_quotas(const char *name)
 {
-    return is_among(name, compute) || is_among(name, of_quotas)
-           || is_among(name, counted) || resource_name_is_hugepages(name)
-           || starts_with(name, "requests.hugepages-")
+    return is_among(name, compute) || is_among(name, of_quotas) || is_among(name, counted)
+           || resource_name_is_hugepages(name) || starts_with(name, "requests.hugepages-")
            || starts_with(name, "count/");
 }
 
 bool
 resource_name_is_standard(const char *name)
 {
-    return is_among(name, compute) || is_among(name, of_quotas)
-           || is_among(name, counted) || strcmp(name, "storage") == 0
-           || resource_name_is_hugepages(name)
+    return is_among(name, compute) || is_among(name, of_quotas) || is_among(name, counted)
+           || strcmp(name, "storage") == 0 || resource_name_is_hugepages(name)
            || starts_with(name, "requests.hugepages-");
 }
 

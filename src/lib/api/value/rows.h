@@ -32,10 +32,10 @@ enum row_flag {
 };
 
 #define ROW(t, n, at, ...) TYPED_ROW(t, t, n, at, __VA_ARGS__)
-#define TYPED_ROW(t, checked, n, at, ...)                         \
-    {                                                             \
-        .name = (n), .type = FIELD_##t, .offset = (at),           \
-        .canonicalize = CANONICAL_##checked, .flags = __VA_ARGS__ \
+#define TYPED_ROW(t, checked, n, at, ...)                                                    \
+    {                                                                                        \
+        .name = (n), .type = FIELD_##t, .offset = (at), .canonicalize = CANONICAL_##checked, \
+        .flags = __VA_ARGS__                                                                 \
     }
 #define AT(s, m) offsetof(struct s, m)
 
@@ -67,27 +67,20 @@ enum row_flag {
 #define ANY(n, s, m, ...)           ROW(ANY, n, AT(s, m), __VA_ARGS__)
 #define OPAQUE(t, n, ...)           ROW(t, n, FIELD_UNBOUND, __VA_ARGS__)
 
-#define OBJECT_ROW(n, r, at, ...) \
-    ROW(OBJECT, n, at, __VA_ARGS__, .of = &r##_record)
-#define OBJECT(n, s, m, r, ...)  OBJECT_ROW(n, r, AT(s, m), __VA_ARGS__)
-#define OPAQUE_OBJECT(n, r, ...) OBJECT_ROW(n, r, FIELD_UNBOUND, __VA_ARGS__)
-#define WITHIN(n, r, ...)        OBJECT_ROW(n, r, 0, __VA_ARGS__)
+#define OBJECT_ROW(n, r, at, ...) ROW(OBJECT, n, at, __VA_ARGS__, .of = &r##_record)
+#define OBJECT(n, s, m, r, ...)   OBJECT_ROW(n, r, AT(s, m), __VA_ARGS__)
+#define OPAQUE_OBJECT(n, r, ...)  OBJECT_ROW(n, r, FIELD_UNBOUND, __VA_ARGS__)
+#define WITHIN(n, r, ...)         OBJECT_ROW(n, r, 0, __VA_ARGS__)
 
-#define LIST_ROW(e, n, at, ...) \
-    TYPED_ROW(LIST, e, n, at, __VA_ARGS__, .element = FIELD_##e)
-#define LIST(e, n, s, m, ...)  LIST_ROW(e, n, AT(s, m), __VA_ARGS__)
-#define OPAQUE_LIST(e, n, ...) LIST_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
-#define OBJECTS(n, s, m, r, ...) \
-    LIST_ROW(OBJECT, n, AT(s, m), __VA_ARGS__, .of = &r##_record)
-#define OPAQUE_OBJECTS(n, r, ...) \
-    LIST_ROW(OBJECT, n, FIELD_UNBOUND, __VA_ARGS__, .of = &r##_record)
+#define LIST_ROW(e, n, at, ...)   TYPED_ROW(LIST, e, n, at, __VA_ARGS__, .element = FIELD_##e)
+#define LIST(e, n, s, m, ...)     LIST_ROW(e, n, AT(s, m), __VA_ARGS__)
+#define OPAQUE_LIST(e, n, ...)    LIST_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
+#define OBJECTS(n, s, m, r, ...)  LIST_ROW(OBJECT, n, AT(s, m), __VA_ARGS__, .of = &r##_record)
+#define OPAQUE_OBJECTS(n, r, ...) LIST_ROW(OBJECT, n, FIELD_UNBOUND, __VA_ARGS__, .of = &r##_record)
 
-#define MAP_ROW(e, n, at, ...) \
-    TYPED_ROW(MAP, e, n, at, __VA_ARGS__, .element = FIELD_##e)
-#define MAP(e, n, s, m, ...) \
-    MAP_ROW(e, n, AT(s, m), __VA_ARGS__, .merge = MERGE_BY_KEY)
-#define OPAQUE_MAP(e, n, ...) \
-    MAP_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__, .merge = MERGE_BY_KEY)
+#define MAP_ROW(e, n, at, ...)       TYPED_ROW(MAP, e, n, at, __VA_ARGS__, .element = FIELD_##e)
+#define MAP(e, n, s, m, ...)         MAP_ROW(e, n, AT(s, m), __VA_ARGS__, .merge = MERGE_BY_KEY)
+#define OPAQUE_MAP(e, n, ...)        MAP_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__, .merge = MERGE_BY_KEY)
 #define ATOMIC_MAP(e, n, s, m, ...)  MAP_ROW(e, n, AT(s, m), __VA_ARGS__)
 #define OPAQUE_ATOMIC_MAP(e, n, ...) MAP_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
 
@@ -97,14 +90,11 @@ enum row_flag {
         ROW(STRING, "apiVersion", FIELD_UNBOUND, 0, HELP(API_VERSION_HELP))
 #define KIND_HELP        "The kind of the object."
 #define API_VERSION_HELP "The group and version of the kind: batch/v1."
-#define METADATA_HELP \
-    "Name, namespace, labels, and what else all objects have in common."
-#define METADATA(s) \
-    OBJECT("metadata", s, meta, meta, ALWAYS, HELP(METADATA_HELP))
+#define METADATA_HELP    "Name, namespace, labels, and what else all objects have in common."
+#define METADATA(s)      OBJECT("metadata", s, meta, meta, ALWAYS, HELP(METADATA_HELP))
 
 /* For a kind whose view is only a struct meta. */
-#define BARE_METADATA \
-    OBJECT_ROW("metadata", meta, 0, ALWAYS, HELP(METADATA_HELP))
+#define BARE_METADATA OBJECT_ROW("metadata", meta, 0, ALWAYS, HELP(METADATA_HELP))
 
 /* Optional properties of a row. OFTEN: frequent values, or keys and values of a
  * map, that need no memory of their own. Lists are atomic unless a property
@@ -121,8 +111,7 @@ enum row_flag {
     {                               \
         __VA_ARGS__, NULL           \
     }
-#define BY_KEY(key) \
-    .merge = MERGE_BY_KEY, .patch = MERGE_BY_KEY, .merge_keys = (key)
+#define BY_KEY(key)        .merge = MERGE_BY_KEY, .patch = MERGE_BY_KEY, .merge_keys = (key)
 #define BY_KEYS(keys, key) BY_KEY(keys), .patch_key = (key)
 #define AS_ABSENT(text)    .absent_key = (text)
 #define APPLY_BY_KEY(keys) .merge = MERGE_BY_KEY, .merge_keys = (keys)
@@ -133,15 +122,11 @@ enum row_flag {
 #define PATCH_REPLACE      .patch = MERGE_REPLACE
 
 /* A record of the rows in r##_fields, bound to struct s. */
-#define RECORD(r, s, n, ...)                                     \
-    const struct record r##_record = {.name = (n),               \
-                                      .size = sizeof(struct s),  \
-                                      RECORD_FIELDS(r##_fields), \
-                                      __VA_ARGS__}
-#define OPAQUE_RECORD(r, n, ...)                                 \
-    const struct record r##_record = {.name = (n),               \
-                                      RECORD_FIELDS(r##_fields), \
-                                      __VA_ARGS__}
+#define RECORD(r, s, n, ...)           \
+    const struct record r##_record = { \
+        .name = (n), .size = sizeof(struct s), RECORD_FIELDS(r##_fields), __VA_ARGS__}
+#define OPAQUE_RECORD(r, n, ...) \
+    const struct record r##_record = {.name = (n), RECORD_FIELDS(r##_fields), __VA_ARGS__}
 #define ATOMIC .is_atomic = true
 
 /* The protobuf numbers of a record's fields; see lib/protobuf/messages.h. */

@@ -22,12 +22,9 @@ static enum operator_kind
 operator_of(const struct selector_requirement *r)
 {
     static const char *const names[] = {
-        [OPERATOR_IN] = "In",
-        [OPERATOR_NOT_IN] = "NotIn",
-        [OPERATOR_EXISTS] = "Exists",
-        [OPERATOR_DOES_NOT_EXIST] = "DoesNotExist",
-        [OPERATOR_GREATER] = "Gt",
-        [OPERATOR_LESS] = "Lt",
+        [OPERATOR_IN] = "In",         [OPERATOR_NOT_IN] = "NotIn",
+        [OPERATOR_EXISTS] = "Exists", [OPERATOR_DOES_NOT_EXIST] = "DoesNotExist",
+        [OPERATOR_GREATER] = "Gt",    [OPERATOR_LESS] = "Lt",
     };
 
     for (unsigned i = 0; r->operator_ != NULL && i < OPERATOR_UNKNOWN; i++)
@@ -43,8 +40,7 @@ read_integer(const char *text, int64_t *ret)
 
     errno = 0;
     *ret = strtoll(text, &end, 10);
-    return end == text || *end != '\0' || errno != 0
-                   || strspn(text, "+-0123456789") != strlen(text)
+    return end == text || *end != '\0' || errno != 0 || strspn(text, "+-0123456789") != strlen(text)
                ? -EINVAL
                : 0;
 }
@@ -71,8 +67,7 @@ is_sound(const struct selector_requirement *r, enum operator_kind op)
         return r->values.count == 0;
     case OPERATOR_GREATER:
     case OPERATOR_LESS:
-        return r->values.count == 1
-               && read_integer(r->values.items[0], &bound) == 0;
+        return r->values.count == 1 && read_integer(r->values.items[0], &bound) == 0;
     case OPERATOR_UNKNOWN:
         break;
     }
@@ -89,9 +84,7 @@ is_among(const struct selector_requirement *r, const char *value)
 }
 
 static bool
-requirement_matches(const struct selector_requirement *r,
-                    enum operator_kind op,
-                    const char *value)
+requirement_matches(const struct selector_requirement *r, enum operator_kind op, const char *value)
 {
     int64_t number, bound;
 
@@ -117,21 +110,18 @@ requirement_matches(const struct selector_requirement *r,
 }
 
 static bool
-label_requirement_matches(const struct selector_requirement *r,
-                          const struct string_map *labels,
+label_requirement_matches(const struct selector_requirement *r, const struct string_map *labels,
                           bool compares)
 {
     enum operator_kind op = operator_of(r);
 
     if (!compares && op >= OPERATOR_GREATER)
         return false;
-    return is_sound(r, op)
-           && requirement_matches(r, op, string_map_find(labels, r->key));
+    return is_sound(r, op) && requirement_matches(r, op, string_map_find(labels, r->key));
 }
 
 bool
-label_selector_matches(const struct label_selector *selector,
-                       const struct string_map *labels)
+label_selector_matches(const struct label_selector *selector, const struct string_map *labels)
 {
     if (selector == NULL)
         return false;
@@ -143,9 +133,7 @@ label_selector_matches(const struct label_selector *selector,
             return false;
     }
     for (unsigned i = 0; i < selector->match_expressions.count; i++)
-        if (!label_requirement_matches(&selector->match_expressions.items[i],
-                                       labels,
-                                       false))
+        if (!label_requirement_matches(&selector->match_expressions.items[i], labels, false))
             return false;
     return true;
 }
@@ -187,11 +175,9 @@ label_selector_bits(const struct label_selector *selector)
         return 0;
     bits = label_bits(&selector->match_labels);
     for (unsigned i = 0; i < selector->match_expressions.count; i++) {
-        const struct selector_requirement *r =
-            &selector->match_expressions.items[i];
+        const struct selector_requirement *r = &selector->match_expressions.items[i];
 
-        if (operator_of(r) == OPERATOR_IN && r->values.count == 1
-            && r->key != NULL)
+        if (operator_of(r) == OPERATOR_IN && r->values.count == 1 && r->key != NULL)
             bits |= bits_of(r->key, r->values.items[0]);
     }
     return bits;
@@ -199,8 +185,7 @@ label_selector_bits(const struct label_selector *selector)
 
 /* Only the node's name is supported, with In or NotIn and one value. */
 static bool
-field_requirement_matches(const struct selector_requirement *r,
-                          const char *node_name)
+field_requirement_matches(const struct selector_requirement *r, const char *node_name)
 {
     enum operator_kind op = operator_of(r);
 
@@ -208,23 +193,17 @@ field_requirement_matches(const struct selector_requirement *r,
         return false;
     /* Upstream uses the empty text for a field that does not exist. */
     return requirement_matches(
-        r,
-        op,
-        r->key != NULL && strcmp(r->key, "metadata.name") == 0 ? node_name
-                                                               : "");
+        r, op, r->key != NULL && strcmp(r->key, "metadata.name") == 0 ? node_name : "");
 }
 
 bool
-node_selector_term_matches(const struct node_selector_term *term,
-                           const struct string_map *labels,
+node_selector_term_matches(const struct node_selector_term *term, const struct string_map *labels,
                            const char *node_name)
 {
     if (term->match_expressions.count == 0 && term->match_fields.count == 0)
         return false;
     for (unsigned i = 0; i < term->match_expressions.count; i++)
-        if (!label_requirement_matches(&term->match_expressions.items[i],
-                                       labels,
-                                       true))
+        if (!label_requirement_matches(&term->match_expressions.items[i], labels, true))
             return false;
     for (unsigned i = 0; i < term->match_fields.count; i++)
         if (!field_requirement_matches(&term->match_fields.items[i], node_name))
@@ -233,14 +212,11 @@ node_selector_term_matches(const struct node_selector_term *term,
 }
 
 bool
-node_selector_matches(const struct node_selector *selector,
-                      const struct string_map *labels,
+node_selector_matches(const struct node_selector *selector, const struct string_map *labels,
                       const char *node_name)
 {
     for (unsigned i = 0; i < selector->terms.count; i++)
-        if (node_selector_term_matches(&selector->terms.items[i],
-                                       labels,
-                                       node_name))
+        if (node_selector_term_matches(&selector->terms.items[i], labels, node_name))
             return true;
     return false;
 }
@@ -252,8 +228,7 @@ node_selector_is_valid(const struct node_selector *selector)
         const struct node_selector_term *term = &selector->terms.items[i];
 
         for (unsigned r = 0; r < term->match_expressions.count; r++) {
-            const struct selector_requirement *requirement =
-                &term->match_expressions.items[r];
+            const struct selector_requirement *requirement = &term->match_expressions.items[r];
 
             if (!is_sound(requirement, operator_of(requirement)))
                 return false;

@@ -41,13 +41,10 @@ extern const struct record node_selector_term_record;
  * empty one everything. A node selector matches if one of its terms does; a
  * term without requirements never matches.
  */
-bool label_selector_matches(const struct label_selector *selector,
-                            const struct string_map *labels);
+bool label_selector_matches(const struct label_selector *selector, const struct string_map *labels);
 bool node_selector_term_matches(const struct node_selector_term *term,
-                                const struct string_map *labels,
-                                const char *node_name);
-bool node_selector_matches(const struct node_selector *selector,
-                           const struct string_map *labels,
+                                const struct string_map *labels, const char *node_name);
+bool node_selector_matches(const struct node_selector *selector, const struct string_map *labels,
                            const char *node_name);
 
 /* A filter (Bloom) for comparing one selector with many objects: labels that
@@ -65,9 +62,6 @@ bool node_selector_is_valid(const struct node_selector *selector);
  * text. The query is allocated in the arena.
  */
 struct label_query;
-int label_query_parse(struct arena *arena,
-                      const char *text,
-                      struct label_query **ret_query,
+int label_query_parse(struct arena *arena, const char *text, struct label_query **ret_query,
                       struct error *err);
-bool label_query_matches(const struct label_query *query,
-                         const struct string_map *labels);
+bool label_query_matches(const struct label_query *query, const struct string_map *labels);

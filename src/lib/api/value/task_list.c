@@ -58,16 +58,10 @@ follow(struct range_position *place, int64_t step, int64_t *ret_last)
 }
 
 static void
-append(struct task_range *ranges,
-       struct task_list *list,
-       int64_t first,
-       int64_t last,
-       int64_t step)
+append(struct task_range *ranges, struct task_list *list, int64_t first, int64_t last, int64_t step)
 {
-    ranges[list->count++] = (struct task_range){.first = first,
-                                                .last = last,
-                                                .step = step,
-                                                .before = list->total};
+    ranges[list->count++] =
+        (struct task_range){.first = first, .last = last, .step = step, .before = list->total};
     list->total += (last - first) / step + 1;
 }
 
@@ -75,11 +69,8 @@ append(struct task_range *ranges,
  * set has exactly one list. The given ranges may be cut in any way.
  */
 int
-task_list_of_ranges(struct arena *arena,
-                    const struct task_range *ranges,
-                    size_t count,
-                    struct task_list *ret_list,
-                    struct error *err)
+task_list_of_ranges(struct arena *arena, const struct task_range *ranges, size_t count,
+                    struct task_list *ret_list, struct error *err)
 {
     struct task_list list = {0};
     struct task_range *made;
@@ -100,8 +91,7 @@ task_list_of_ranges(struct arena *arena,
         third = second;
         if (more
             && (second.id == first + 1
-                || (advance(&third)
-                    && third.id - second.id == second.id - first))) {
+                || (advance(&third) && third.id - second.id == second.id - first))) {
             step = second.id - first;
             more = follow(&second, step, &last);
         }
@@ -109,13 +99,11 @@ task_list_of_ranges(struct arena *arena,
         append(made, &list, first, last, step);
     }
     if (list.count > TASK_LIST_RANGES_MOST)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "%zu ranges of task ids are more than the limit of "
                          "%d; ids next to each other and equal steps (1-99:2) "
                          "count as one range",
-                         list.count,
-                         TASK_LIST_RANGES_MOST);
+                         list.count, TASK_LIST_RANGES_MOST);
     list.ranges = made;
     *ret_list = list;
     return 0;
@@ -127,15 +115,11 @@ static int
 refuse(const char *text, size_t length, struct error *err)
 {
     if (length == 0)
-        return error_set(err,
-                         -EINVAL,
-                         "a task id is missing next to a comma (3,5,9-12)");
-    return error_set(err,
-                     -EINVAL,
+        return error_set(err, -EINVAL, "a task id is missing next to a comma (3,5,9-12)");
+    return error_set(err, -EINVAL,
                      "'%.*s' is neither a task id nor a range of task ids (7, "
                      "3-9 or 1-1000:7)",
-                     (int)(length < 60 ? length : 60),
-                     text);
+                     (int)(length < 60 ? length : 60), text);
 }
 
 /* Reads digits at *text and moves *text behind them. */
@@ -176,36 +160,23 @@ read_range(const char *text, size_t length, struct task_range *range)
 }
 
 static int
-read_part(const char *text,
-          size_t length,
-          struct task_range *range,
-          struct error *err)
+read_part(const char *text, size_t length, struct task_range *range, struct error *err)
 {
     const int shown = (int)(length < 60 ? length : 60);
     const int r = read_range(text, length, range);
 
     if (r == -ERANGE)
-        return error_set(err,
-                         -EINVAL,
-                         "'%.*s': the largest task id is %" PRId64,
-                         shown,
-                         text,
+        return error_set(err, -EINVAL, "'%.*s': the largest task id is %" PRId64, shown, text,
                          TASK_ID_MOST);
     if (r < 0)
         return refuse(text, length, err);
     if (range->last < range->first)
-        return error_set(err,
-                         -EINVAL,
-                         "the range '%.*s' ends before it begins",
-                         shown,
-                         text);
+        return error_set(err, -EINVAL, "the range '%.*s' ends before it begins", shown, text);
     if (range->step == 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "the range '%.*s' has a step of 0; use a step of 1 "
                          "for every id",
-                         shown,
-                         text);
+                         shown, text);
     range->last -= (range->last - range->first) % range->step;
     if (range->first == range->last)
         range->step = 1;
@@ -223,11 +194,8 @@ compare(const void *a, const void *b)
 
 /* Unites sorted ranges that may overlap: each half first, then both results. */
 static int
-unite_ranges(struct arena *arena,
-             const struct task_range *ranges,
-             size_t count,
-             struct task_list *ret_list,
-             struct error *err)
+unite_ranges(struct arena *arena, const struct task_range *ranges, size_t count,
+             struct task_list *ret_list, struct error *err)
 {
     struct task_list low, high;
     bool apart = true;
@@ -238,25 +206,18 @@ unite_ranges(struct arena *arena,
     if (apart)
         return task_list_of_ranges(arena, ranges, count, ret_list, err);
     if (arena_bytes(arena) > MOST_SCRATCH)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "these ranges of task ids overlap too often; "
                          "separate ranges, or ranges with equal steps, are "
                          "possible");
     r = unite_ranges(arena, ranges, count / 2, &low, err);
     if (r == 0)
-        r = unite_ranges(arena,
-                         ranges + count / 2,
-                         count - count / 2,
-                         &high,
-                         err);
+        r = unite_ranges(arena, ranges + count / 2, count - count / 2, &high, err);
     return r == 0 ? task_sets_unite(arena, &low, &high, ret_list, err) : r;
 }
 
 int
-task_list_parse(struct arena *arena,
-                const char *text,
-                struct task_list *ret_list,
+task_list_parse(struct arena *arena, const char *text, struct task_list *ret_list,
                 struct error *err)
 {
     CLEANUP(arena_freep) struct arena *scratch = NULL;
@@ -271,12 +232,10 @@ task_list_parse(struct arena *arena,
     for (const char *p = text; *p != '\0'; p++)
         parts += *p == ',';
     if (parts > TASK_LIST_RANGES_MOST)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "%zu task ids and ranges are more than the limit of "
                          "%d; use ranges (3-9, 1-99:2) to write fewer",
-                         parts,
-                         TASK_LIST_RANGES_MOST);
+                         parts, TASK_LIST_RANGES_MOST);
     scratch = arena_new(0);
     ranges = arena_new_array(scratch, struct task_range, parts);
     for (const char *at = text; n < parts; n++) {
@@ -291,9 +250,7 @@ task_list_parse(struct arena *arena,
     r = unite_ranges(scratch, ranges, n, ret_list, err);
     if (r == 0)
         ret_list->ranges =
-            arena_memdup(arena,
-                         ret_list->ranges,
-                         ret_list->count * sizeof(*ret_list->ranges));
+            arena_memdup(arena, ret_list->ranges, ret_list->count * sizeof(*ret_list->ranges));
     return r;
 }
 
@@ -326,8 +283,7 @@ task_list_at(const struct task_list *list, int64_t index)
         else
             high = middle;
     }
-    return list->ranges[low].first
-           + (index - list->ranges[low].before) * list->ranges[low].step;
+    return list->ranges[low].first + (index - list->ranges[low].before) * list->ranges[low].step;
 }
 
 int64_t
@@ -347,8 +303,7 @@ task_list_index(const struct task_list *list, int64_t id)
             high = middle;
     }
     range = &list->ranges[low];
-    if (id < range->first || id > range->last
-        || (id - range->first) % range->step != 0)
+    if (id < range->first || id > range->last || (id - range->first) % range->step != 0)
         return -1;
     return range->before + (id - range->first) / range->step;
 }

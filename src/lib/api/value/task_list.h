@@ -42,19 +42,14 @@ struct task_list {
  * -EINVAL with the reason: the text is malformed, an id is above TASK_ID_MOST,
  * or there are too many ranges. The caller limits the number of ids.
  */
-int task_list_parse(struct arena *arena,
-                    const char *text,
-                    struct task_list *ret_list,
+int task_list_parse(struct arena *arena, const char *text, struct task_list *ret_list,
                     struct error *err);
 
 /* Makes a list of sorted ranges that do not overlap; for task_sets. -EINVAL:
  * there are too many.
  */
-int task_list_of_ranges(struct arena *arena,
-                        const struct task_range *ranges,
-                        size_t count,
-                        struct task_list *ret_list,
-                        struct error *err);
+int task_list_of_ranges(struct arena *arena, const struct task_range *ranges, size_t count,
+                        struct task_list *ret_list, struct error *err);
 
 /* Conversion between ids and indexes. An index is from 0 to total - 1; -1 for
  * an id that is not in the list.

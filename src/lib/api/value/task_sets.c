@@ -33,8 +33,7 @@ emit(struct range_pieces *out, int64_t first, int64_t last, int64_t step)
         return;
     if (out->count == out->capacity) {
         const size_t capacity = out->capacity > 0 ? 2 * out->capacity : 16;
-        struct task_range *items =
-            arena_new_array(out->arena, struct task_range, capacity);
+        struct task_range *items = arena_new_array(out->arena, struct task_range, capacity);
 
         if (out->count > 0)
             memcpy(items, out->items, out->count * sizeof(*items));
@@ -42,9 +41,7 @@ emit(struct range_pieces *out, int64_t first, int64_t last, int64_t step)
         out->capacity = capacity;
     }
     out->items[out->count++] =
-        (struct task_range){.first = first,
-                            .last = last,
-                            .step = first == last ? 1 : step};
+        (struct task_range){.first = first, .last = last, .step = first == last ? 1 : step};
 }
 
 static bool
@@ -115,8 +112,7 @@ common(const struct task_range *p, const struct task_range *q)
     const struct task_range *low = p->first <= q->first ? p : q;
     const struct task_range *high = low == p ? q : p;
     const uint64_t s = (uint64_t)low->step, t = (uint64_t)high->step;
-    const uint64_t g = common_divisor(s, t),
-                   distance = (uint64_t)(high->first - low->first);
+    const uint64_t g = common_divisor(s, t), distance = (uint64_t)(high->first - low->first);
     const uint64_t end = (uint64_t)(p->last < q->last ? p->last : q->last);
     const uint64_t step = s / g * t;
     struct task_range none = {.first = 1, .last = 0, .step = 1};
@@ -130,17 +126,14 @@ common(const struct task_range *p, const struct task_range *q)
         first += ((uint64_t)high->first - first + step - 1) / step * step;
     if (first > end)
         return none;
-    return (struct task_range){
-        .first = (int64_t)first,
-        .last = (int64_t)(first + (end - first) / step * step),
-        .step = first + step > end ? 1 : (int64_t)step};
+    return (struct task_range){.first = (int64_t)first,
+                               .last = (int64_t)(first + (end - first) / step * step),
+                               .step = first + step > end ? 1 : (int64_t)step};
 }
 
 /* Emits the ids of p without those of `both`; `both` has every n-th id of p. */
 static void
-subtract_pair(struct range_pieces *out,
-              struct task_range p,
-              const struct task_range *both)
+subtract_pair(struct range_pieces *out, struct task_range p, const struct task_range *both)
 {
     const int64_t s = p.step, wide = both->step;
     struct task_range head = cut(&p, both->first - 1);
@@ -149,8 +142,7 @@ subtract_pair(struct range_pieces *out,
     if (wide == 2 * s)
         emit(out, both->first + s, both->last - s, wide);
     else if (wide > s)
-        for (int64_t at = both->first; at < both->last && !is_full(out);
-             at += wide)
+        for (int64_t at = both->first; at < both->last && !is_full(out); at += wide)
             emit(out, at + s, at + wide - s, s);
     cut(&p, both->last);
     emit(out, p.first, p.last, s);
@@ -165,24 +157,17 @@ is_all(const struct task_range *both, const struct task_range *range)
 }
 
 static void
-unite_pair(struct range_pieces *out,
-           struct task_range p,
-           struct task_range q,
+unite_pair(struct range_pieces *out, struct task_range p, struct task_range q,
            const struct task_range *both)
 {
-    const int64_t apart =
-        p.first < q.first ? q.first - p.first : p.first - q.first;
+    const int64_t apart = p.first < q.first ? q.first - p.first : p.first - q.first;
 
     if (is_all(both, &p))
         p.first = p.last + 1;
     else if (is_all(both, &q))
         q.first = q.last + 1;
-    else if (!is_empty(&p) && !is_empty(&q) && p.step == q.step
-             && 2 * apart == p.step) {
-        emit(out,
-             p.first < q.first ? p.first : q.first,
-             p.last > q.last ? p.last : q.last,
-             apart);
+    else if (!is_empty(&p) && !is_empty(&q) && p.step == q.step && 2 * apart == p.step) {
+        emit(out, p.first < q.first ? p.first : q.first, p.last > q.last ? p.last : q.last, apart);
         return;
     }
     while (!is_empty(&p) && !is_empty(&q) && !is_full(out)) {
@@ -191,8 +176,7 @@ unite_pair(struct range_pieces *out,
         if (p.first == q.first)
             cut(&q, q.first);
         else {
-            head =
-                p.first < q.first ? cut(&p, q.first - 1) : cut(&q, p.first - 1);
+            head = p.first < q.first ? cut(&p, q.first - 1) : cut(&q, p.first - 1);
             emit(out, head.first, head.last, head.step);
         }
     }
@@ -201,9 +185,7 @@ unite_pair(struct range_pieces *out,
 }
 
 static void
-combine_pair(struct range_pieces *out,
-             struct task_range p,
-             struct task_range q,
+combine_pair(struct range_pieces *out, struct task_range p, struct task_range q,
              enum range_operation operation)
 {
     const struct task_range both = common(&p, &q);
@@ -230,12 +212,8 @@ fetch(const struct task_list *list, size_t *next, struct task_range *range)
 }
 
 static int
-combine(struct arena *arena,
-        const struct task_list *a,
-        const struct task_list *b,
-        enum range_operation operation,
-        struct task_list *ret_list,
-        struct error *err)
+combine(struct arena *arena, const struct task_list *a, const struct task_list *b,
+        enum range_operation operation, struct task_list *ret_list, struct error *err)
 {
     struct range_pieces out = {.arena = arena};
     struct task_range p = {.first = 1}, q = {.first = 1}, head;
@@ -263,8 +241,7 @@ combine(struct arena *arena,
         }
     }
     if (is_full(&out))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "these lists of tasks result in more than %zu ranges "
                          "together; use lists with equal steps",
                          PIECES_MOST);
@@ -272,31 +249,22 @@ combine(struct arena *arena,
 }
 
 int
-task_sets_unite(struct arena *arena,
-                const struct task_list *a,
-                const struct task_list *b,
-                struct task_list *ret_list,
-                struct error *err)
+task_sets_unite(struct arena *arena, const struct task_list *a, const struct task_list *b,
+                struct task_list *ret_list, struct error *err)
 {
     return combine(arena, a, b, UNITE, ret_list, err);
 }
 
 int
-task_sets_intersect(struct arena *arena,
-                    const struct task_list *a,
-                    const struct task_list *b,
-                    struct task_list *ret_list,
-                    struct error *err)
+task_sets_intersect(struct arena *arena, const struct task_list *a, const struct task_list *b,
+                    struct task_list *ret_list, struct error *err)
 {
     return combine(arena, a, b, INTERSECT, ret_list, err);
 }
 
 int
-task_sets_subtract(struct arena *arena,
-                   const struct task_list *a,
-                   const struct task_list *b,
-                   struct task_list *ret_list,
-                   struct error *err)
+task_sets_subtract(struct arena *arena, const struct task_list *a, const struct task_list *b,
+                   struct task_list *ret_list, struct error *err)
 {
     return combine(arena, a, b, SUBTRACT, ret_list, err);
 }

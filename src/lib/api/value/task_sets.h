@@ -12,19 +12,10 @@
 #include "lib/api/value/task_list.h"
 
 /* The result is in the arena and borrows from neither list. */
-int task_sets_unite(struct arena *arena,
-                    const struct task_list *a,
-                    const struct task_list *b,
-                    struct task_list *ret_list,
-                    struct error *err);
-int task_sets_intersect(struct arena *arena,
-                        const struct task_list *a,
-                        const struct task_list *b,
-                        struct task_list *ret_list,
-                        struct error *err);
+int task_sets_unite(struct arena *arena, const struct task_list *a, const struct task_list *b,
+                    struct task_list *ret_list, struct error *err);
+int task_sets_intersect(struct arena *arena, const struct task_list *a, const struct task_list *b,
+                        struct task_list *ret_list, struct error *err);
 /* The ids of `a` that are not in `b`. */
-int task_sets_subtract(struct arena *arena,
-                       const struct task_list *a,
-                       const struct task_list *b,
-                       struct task_list *ret_list,
-                       struct error *err);
+int task_sets_subtract(struct arena *arena, const struct task_list *a, const struct task_list *b,
+                       struct task_list *ret_list, struct error *err);

@@ -297,10 +297,9 @@ START_TEST(a_cgroup_with_others_inside_is_removed_with_them)
     if (pool == NULL)
         SKIP("no cgroup may be made here");
     ck_assert_int_eq(cgpool_make(pool, &c, NULL), 0);
-    inside = xasprintf("%s/inside",
-                       c->directories[c->n_directories - 1].is_lazy
-                           ? c->directories[0].directory
-                           : c->directories[c->n_directories - 1].directory);
+    inside = xasprintf("%s/inside", c->directories[c->n_directories - 1].is_lazy
+                                        ? c->directories[0].directory
+                                        : c->directories[c->n_directories - 1].directory);
     ck_assert_int_eq(mkdir(inside, 0755), 0);
 
     cgpool_give_back(pool, c);
@@ -374,20 +373,13 @@ START_TEST(limits_of_the_last_pod_do_not_hold_for_the_next)
     if (can->max_processes)
         check_value(find_directory(c, CONTROLLER_PIDS), "pids.max", "9");
     for (unsigned i = 0; i < c->n_directories; i++) {
-        static const char *const files[] = {"cpu.shares",
-                                            "cpu.weight",
-                                            "memory.limit_in_bytes",
-                                            "cpuset.cpus",
-                                            "cpuset.mems"};
+        static const char *const files[] = {"cpu.shares", "cpu.weight", "memory.limit_in_bytes",
+                                            "cpuset.cpus", "cpuset.mems"};
 
         for (size_t j = 0; j < ARRAY_SIZE(files); j++) {
             CLEANUP_STRBUF struct strbuf value = STRBUF_INIT;
 
-            if (control_read(fresh->directories[i].directory,
-                             files[j],
-                             &value,
-                             NULL)
-                == 0)
+            if (control_read(fresh->directories[i].directory, files[j], &value, NULL) == 0)
                 check_value(&c->directories[i], files[j], value.text);
         }
     }
@@ -417,14 +409,10 @@ START_TEST(cgroups_from_before_a_change_of_the_machine_are_removed)
 }
 END_TEST
 
-SUITE("cgpool",
-      cgroups_are_ready_before_they_are_asked_for,
-      a_retired_cgroup_stays_until_its_last_process_is_gone,
-      a_cgroup_given_back_is_as_good_as_new,
-      a_cgroup_with_a_process_is_nobody_elses,
-      a_cgroup_that_saw_an_oom_kill_is_removed,
-      a_cgroup_that_was_killed_is_removed,
-      a_cgroup_with_others_inside_is_removed_with_them,
+SUITE("cgpool", cgroups_are_ready_before_they_are_asked_for,
+      a_retired_cgroup_stays_until_its_last_process_is_gone, a_cgroup_given_back_is_as_good_as_new,
+      a_cgroup_with_a_process_is_nobody_elses, a_cgroup_that_saw_an_oom_kill_is_removed,
+      a_cgroup_that_was_killed_is_removed, a_cgroup_with_others_inside_is_removed_with_them,
       what_a_retired_cgroup_had_set_for_good_rules_its_reuse_out,
       limits_of_the_last_pod_do_not_hold_for_the_next,
       cgroups_from_before_a_change_of_the_machine_are_removed)

@@ -62,8 +62,7 @@ END_TEST
 
 START_TEST(names_that_would_leave_the_base_are_refused)
 {
-    static const char *const names[] =
-        {"", ".", "..", "a/b", "/", "shepherds", "keeper", "a\nb"};
+    static const char *const names[] = {"", ".", "..", "a/b", "/", "shepherds", "keeper", "a\nb"};
     struct cgroot *root = test_cgroups_open();
     struct cgroup *c = NULL;
 
@@ -80,8 +79,8 @@ END_TEST
 
 START_TEST(a_base_that_is_no_path_is_refused)
 {
-    static const char *const bases[] =
-        {"", "/", "kiln", "/a/", "/a//b", "/../x", "/a/./b", "/a\nb"};
+    static const char *const bases[] = {"",      "/",     "kiln",   "/a/",
+                                        "/a//b", "/../x", "/a/./b", "/a\nb"};
 
     for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
         struct cgroot_settings settings = {.base = bases[i]};
@@ -128,8 +127,7 @@ START_TEST(a_nested_base_is_made_all_the_way_down)
 
     ck_assert_msg(cgroot_open(&settings, &root, &err) == 0, "%s", err.text);
 
-    ck_assert_int_eq(cgroot_ability(root)->cpuset,
-                     cgroot_ability(outer)->cpuset);
+    ck_assert_int_eq(cgroot_ability(root)->cpuset, cgroot_ability(outer)->cpuset);
     test_cgroups_empty(test_cgroups_make(root, "p"));
     test_cgroups_close(root);
     snprintf(base, sizeof(base), "/kiln-test-%ld/x", (long)getpid());
@@ -172,8 +170,7 @@ START_TEST(who_keeps_a_delegated_base_alive_makes_room)
     close(fd);
     if (cgroot_ability(outer)->mode == CGROOT_V2)
         ck_assert_ptr_nonnull(strstr(seen, "/unit/keeper\n"));
-    ck_assert_int_eq(cgroot_ability(root)->memory,
-                     cgroot_ability(outer)->memory);
+    ck_assert_int_eq(cgroot_ability(root)->memory, cgroot_ability(outer)->memory);
     test_cgroups_empty(test_cgroups_make(root, "p"));
     kill(keeper, SIGKILL);
     waitpid(keeper, NULL, 0);
@@ -184,11 +181,7 @@ START_TEST(who_keeps_a_delegated_base_alive_makes_room)
 }
 END_TEST
 
-SUITE("cgroot",
-      cgroups_are_listed_and_found_again,
-      a_name_is_used_once,
-      names_that_would_leave_the_base_are_refused,
-      a_base_that_is_no_path_is_refused,
-      a_machine_without_cgroups_says_so,
-      a_nested_base_is_made_all_the_way_down,
+SUITE("cgroot", cgroups_are_listed_and_found_again, a_name_is_used_once,
+      names_that_would_leave_the_base_are_refused, a_base_that_is_no_path_is_refused,
+      a_machine_without_cgroups_says_so, a_nested_base_is_made_all_the_way_down,
       who_keeps_a_delegated_base_alive_makes_room)

@@ -62,12 +62,7 @@ eat_memory(void)
 {
     size_t size = 256u << 20;
 
-    mmap(NULL,
-         size,
-         PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-         -1,
-         0);
+    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 }
 
 static void
@@ -259,9 +254,7 @@ START_TEST(a_memory_limit_can_be_raised_and_lowered)
     for (size_t i = 0; i < 3 && cgroot_ability(root)->memory; i++) {
         struct error err = {0};
 
-        ck_assert_msg(cgroup_set_memory(c, limits[i], &err) == 0,
-                      "%s",
-                      err.text);
+        ck_assert_msg(cgroup_set_memory(c, limits[i], &err) == 0, "%s", err.text);
     }
     test_cgroups_empty(c);
     test_cgroups_close(root);
@@ -284,10 +277,7 @@ value_of(const struct cgroup *c, const char *v1_file, const char *v2_file)
         uint64_t value;
 
         if (directory != NULL
-            && control_read_number(directory,
-                                   *line == '1' ? v1_file : v2_file,
-                                   &value)
-                   == 0)
+            && control_read_number(directory, *line == '1' ? v1_file : v2_file, &value) == 0)
             return (long long)value;
     }
     return -1;
@@ -302,17 +292,12 @@ START_TEST(huge_pages_are_limited_by_their_size)
         SKIP("no cgroup may be made here");
     c = test_cgroups_make(root, "p");
     if (!cgroot_ability(root)->hugepages) {
-        ck_assert_int_eq(cgroup_set_hugepages(c, 2 << 20, 0, NULL),
-                         -EOPNOTSUPP);
+        ck_assert_int_eq(cgroup_set_hugepages(c, 2 << 20, 0, NULL), -EOPNOTSUPP);
     } else if (access("/sys/kernel/mm/hugepages/hugepages-2048kB", F_OK) == 0) {
         ck_assert_int_eq(cgroup_set_hugepages(c, 2 << 20, 8 << 20, NULL), 0);
-        ck_assert_int_eq(
-            value_of(c, "hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.max"),
-            8 << 20);
+        ck_assert_int_eq(value_of(c, "hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.max"), 8 << 20);
         ck_assert_int_eq(cgroup_set_hugepages(c, 2 << 20, 0, NULL), 0);
-        ck_assert_int_eq(
-            value_of(c, "hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.max"),
-            0);
+        ck_assert_int_eq(value_of(c, "hugetlb.2MB.limit_in_bytes", "hugetlb.2MB.max"), 0);
     }
     test_cgroups_empty(c);
     test_cgroups_close(root);
@@ -337,13 +322,8 @@ START_TEST(weight_and_process_limit_are_set_where_they_can_be)
 }
 END_TEST
 
-SUITE("cgroup",
-      what_is_written_is_read_back,
-      what_is_no_cgroup_is_refused,
-      a_process_inside_sees_its_cpus_and_no_other,
-      an_impossible_value_names_the_file_and_the_value,
+SUITE("cgroup", what_is_written_is_read_back, what_is_no_cgroup_is_refused,
+      a_process_inside_sees_its_cpus_and_no_other, an_impossible_value_names_the_file_and_the_value,
       killing_reaches_every_process_and_the_cgroup_becomes_empty,
-      usage_tells_cpu_time_peak_memory_and_oom_kills,
-      a_memory_limit_can_be_raised_and_lowered,
-      huge_pages_are_limited_by_their_size,
-      weight_and_process_limit_are_set_where_they_can_be)
+      usage_tells_cpu_time_peak_memory_and_oom_kills, a_memory_limit_can_be_raised_and_lowered,
+      huge_pages_are_limited_by_their_size, weight_and_process_limit_are_set_where_they_can_be)

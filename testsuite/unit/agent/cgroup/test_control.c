@@ -21,8 +21,7 @@ put(const char *file, const char *text)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", directory, file);
 
-    ck_assert_int_eq(file_write_atomic(path, 0600, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0600, text, strlen(text), NULL), 0);
 }
 
 static void
@@ -63,8 +62,7 @@ START_TEST(a_failed_write_names_file_and_value)
 {
     struct error err = {0};
 
-    ck_assert_int_eq(control_write("/nonexistent", "memory.max", "12", &err),
-                     -ENOENT);
+    ck_assert_int_eq(control_write("/nonexistent", "memory.max", "12", &err), -ENOENT);
 
     ck_assert_ptr_nonnull(strstr(err.text, "'12'"));
     ck_assert_ptr_nonnull(strstr(err.text, "/nonexistent/memory.max"));
@@ -86,7 +84,5 @@ START_TEST(a_tree_is_removed_deepest_first)
 }
 END_TEST
 
-SUITE("control",
-      numbers_and_keys_are_read,
-      a_failed_write_names_file_and_value,
+SUITE("control", numbers_and_keys_are_read, a_failed_write_names_file_and_value,
       a_tree_is_removed_deepest_first)

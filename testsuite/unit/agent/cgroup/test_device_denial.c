@@ -96,8 +96,7 @@ END_TEST
 /* The program is also tested on machines where v1 would deny the devices. */
 START_TEST(a_program_denies_on_v2)
 {
-    static const char *const mounts[] = {"/sys/fs/cgroup",
-                                         "/sys/fs/cgroup/unified"};
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
     const struct device_number denied[] = {zero, full};
     struct stat st;
 
@@ -106,19 +105,14 @@ START_TEST(a_program_denies_on_v2)
         return;
     }
     for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
-        CLEANUP_FREE char *procs =
-            xasprintf("%s/cgroup.controllers", mounts[i]);
+        CLEANUP_FREE char *procs = xasprintf("%s/cgroup.controllers", mounts[i]);
         CLEANUP(cgroup_freep) struct cgroup *c = cgroup_new("program");
         struct tried t;
 
         if (stat(procs, &st) < 0)
             continue;
-        cgroup_add_directory(
-            c,
-            2,
-            0,
-            false,
-            xasprintf("%s/kiln-test-program-%ld", mounts[i], (long)getpid()));
+        cgroup_add_directory(c, 2, 0, false,
+                             xasprintf("%s/kiln-test-program-%ld", mounts[i], (long)getpid()));
         ck_assert_int_eq(cgroup_make(c, NULL), 0);
         ck_assert_int_eq(cgroup_deny_devices(c, denied, 2, NULL), 0);
         t = try_inside(c);
@@ -132,6 +126,5 @@ START_TEST(a_program_denies_on_v2)
 }
 END_TEST
 
-SUITE("device_denial",
-      a_device_that_is_denied_cannot_be_opened_and_others_can,
+SUITE("device_denial", a_device_that_is_denied_cannot_be_opened_and_others_can,
       a_program_denies_on_v2)

@@ -27,10 +27,7 @@ START_TEST(mounted_hierarchies_are_told_apart)
     } wanted[] = {
         {"/sys/fs/cgroup/unified", 2, 0, false},
         {"/sys/fs/cgroup/systemd", 1, 0, true},
-        {"/sys/fs/cgroup/cpu,cpuacct",
-         1,
-         CONTROLLER_CPU | CONTROLLER_CPUACCT,
-         false},
+        {"/sys/fs/cgroup/cpu,cpuacct", 1, CONTROLLER_CPU | CONTROLLER_CPUACCT, false},
         {"/sys/fs/my cgroup", 1, CONTROLLER_MEMORY, false},
     };
     struct hierarchies all;
@@ -51,11 +48,10 @@ END_TEST
 
 START_TEST(controllers_are_known_by_their_whole_name)
 {
-    static const char text[] =
-        "26 25 0:24 / /cpuset rw - cgroup cgroup rw,cpuset\n"
-        "27 25 0:25 / /cpu rw - cgroup cgroup rw,cpu\n"
-        "28 25 0:26 / /misc rw - cgroup cgroup rw,misc,cp,cpus\n"
-        "29 25 0:27 / /memory rw - cgroup cgroup rw,memory\n";
+    static const char text[] = "26 25 0:24 / /cpuset rw - cgroup cgroup rw,cpuset\n"
+                               "27 25 0:25 / /cpu rw - cgroup cgroup rw,cpu\n"
+                               "28 25 0:26 / /misc rw - cgroup cgroup rw,misc,cp,cpus\n"
+                               "29 25 0:27 / /memory rw - cgroup cgroup rw,memory\n";
     static const struct {
         const char *name;
         unsigned controller;
@@ -78,6 +74,4 @@ START_TEST(controllers_are_known_by_their_whole_name)
 }
 END_TEST
 
-SUITE("hierarchy",
-      mounted_hierarchies_are_told_apart,
-      controllers_are_known_by_their_whole_name)
+SUITE("hierarchy", mounted_hierarchies_are_told_apart, controllers_are_known_by_their_whole_name)

@@ -31,12 +31,8 @@ START_TEST(every_change_is_noticed_and_named)
         {"pack:1 [numa(memory=8GB)] l3:1 core:2 pu:2", "", "node 1 is gone"},
         {"pack:2 [numa(memory=8GB)] l3:1 core:3 pu:2", "", "8-11 are new"},
         {"pack:2 [numa(memory=4GB)] l3:1 core:2 pu:2", "", "instead of 7.45"},
-        {"pack:2 [numa(memory=8GB)] l3:2 core:1 pu:2",
-         "",
-         "arranged differently"},
-        {"pack:2 [numa(memory=8GB)] l3:1 core:4 pu:1",
-         "",
-         "arranged differently"},
+        {"pack:2 [numa(memory=8GB)] l3:2 core:1 pu:2", "", "arranged differently"},
+        {"pack:2 [numa(memory=8GB)] l3:1 core:4 pu:1", "", "arranged differently"},
         {base, "0-1", "CPUs 0-1 are gone"},
     };
     struct topology *was = discover(base, "");
@@ -58,8 +54,7 @@ START_TEST(the_same_machine_looked_at_twice_is_the_same)
 {
     struct topology *was = NULL;
     struct topology *is = NULL;
-    struct hardware_request request = {.given =
-                                           "pack:2 [numa] l3:2 core:2 pu:2"};
+    struct hardware_request request = {.given = "pack:2 [numa] l3:2 core:2 pu:2"};
 
     ck_assert_int_eq(hardware_discover(&request, &was, NULL), 0);
     ck_assert_int_eq(hardware_discover(&request, &is, NULL), 0);
@@ -70,6 +65,4 @@ START_TEST(the_same_machine_looked_at_twice_is_the_same)
 }
 END_TEST
 
-SUITE("difference",
-      every_change_is_noticed_and_named,
-      the_same_machine_looked_at_twice_is_the_same)
+SUITE("difference", every_change_is_noticed_and_named, the_same_machine_looked_at_twice_is_the_same)

@@ -24,14 +24,11 @@ put(const char *root, const char *file, const char *text)
 
     *strrchr(directory, '/') = '\0';
     ck_assert_int_eq(dir_make(directory, 0755, NULL), 0);
-    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL), 0);
 }
 
 static char *
-take(const char *root,
-     const struct hardware_request *request,
-     const struct topology *known)
+take(const char *root, const struct hardware_request *request, const struct topology *known)
 {
     struct strbuf out = STRBUF_INIT;
 
@@ -45,8 +42,7 @@ START_TEST(a_cpu_that_goes_offline_and_memory_that_goes_leave_traces)
         const char *file, *text;
     } changes[] = {
         {"sys/devices/system/cpu/online", "0-2\n"},
-        {"sys/devices/system/node/node0/meminfo",
-         "Node 0 MemTotal: 4 kB\nNode 0 MemFree: 4 kB\n"},
+        {"sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 4 kB\nNode 0 MemFree: 4 kB\n"},
         {"sys/devices/system/node/node0/hugepages/hugepages-2048kB/"
          "nr_hugepages",
          "8\n"},
@@ -63,8 +59,7 @@ START_TEST(a_cpu_that_goes_offline_and_memory_that_goes_leave_traces)
 
     put(root, "sys/devices/system/cpu/online", "0-3\n");
     put(root, "sys/bus/pci/devices/0000:00:00.0", "");
-    put(root,
-        "sys/devices/system/node/node0/meminfo",
+    put(root, "sys/devices/system/node/node0/meminfo",
         "Node 0 MemTotal: 8 kB\nNode 0 MemFree: 8 kB\n");
     before = take(root, &request, &known);
 
@@ -137,11 +132,7 @@ END_TEST
 
 START_TEST(what_is_no_pattern_is_refused)
 {
-    static const char *const bad[] = {"fpga",
-                                      "fpga=xdma*",
-                                      "Fpga=/dev/x",
-                                      "=/dev/x",
-                                      "a/b=/dev/x"};
+    static const char *const bad[] = {"fpga", "fpga=xdma*", "Fpga=/dev/x", "=/dev/x", "a/b=/dev/x"};
 
     ck_assert_int_eq(device_files_check("fpga=/dev/xdma*", NULL), 0);
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -153,8 +144,5 @@ START_TEST(what_is_no_pattern_is_refused)
 }
 END_TEST
 
-SUITE("fingerprint",
-      a_cpu_that_goes_offline_and_memory_that_goes_leave_traces,
-      memory_in_use_leaves_none,
-      device_files_that_match_are_devices,
-      what_is_no_pattern_is_refused)
+SUITE("fingerprint", a_cpu_that_goes_offline_and_memory_that_goes_leave_traces,
+      memory_in_use_leaves_none, device_files_that_match_are_devices, what_is_no_pattern_is_refused)

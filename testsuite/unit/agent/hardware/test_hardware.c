@@ -37,9 +37,8 @@ static struct topology *
 discover_data(const char *name, bool with_devices)
 {
     const char *top = getenv("top_srcdir");
-    CLEANUP_FREE char *path = xasprintf("%s/testsuite/data/topology/%s",
-                                        top == NULL ? "." : top,
-                                        name);
+    CLEANUP_FREE char *path =
+        xasprintf("%s/testsuite/data/topology/%s", top == NULL ? "." : top, name);
 
     return discover(&(struct hardware_request){
         .given = path,
@@ -147,12 +146,9 @@ START_TEST(every_pu_is_in_the_numa_node_that_its_level_says)
         ck_assert_uint_eq(t->n_numa, cases[i].numa);
         for (unsigned n = 0; n < t->n_numa; n++) {
             ck_assert_msg(bitset_count(&t->numa[n].pus) == cases[i].pus_of_each,
-                          "'%s': NUMA node %u has %u PUs",
-                          cases[i].text,
-                          n,
+                          "'%s': NUMA node %u has %u PUs", cases[i].text, n,
                           bitset_count(&t->numa[n].pus));
-            ck_assert_uint_eq(bitset_next(&t->numa[n].pus, 0),
-                              n * cases[i].pus_of_each);
+            ck_assert_uint_eq(bitset_next(&t->numa[n].pus, 0), n * cases[i].pus_of_each);
         }
         assert_sound(t);
         topology_free(t);
@@ -187,15 +183,9 @@ START_TEST(nonsense_is_refused_with_the_reason)
         struct error err = {0};
         int r = hardware_discover(&request, &t, &err);
 
-        ck_assert_msg(r == cases[i].code,
-                      "'%s' gave %d: %s",
-                      cases[i].given,
-                      r,
-                      err.text);
+        ck_assert_msg(r == cases[i].code, "'%s' gave %d: %s", cases[i].given, r, err.text);
         ck_assert_ptr_null(t);
-        ck_assert_msg(strstr(err.text, cases[i].says) != NULL,
-                      "'%s' does not say '%s'",
-                      err.text,
+        ck_assert_msg(strstr(err.text, cases[i].says) != NULL, "'%s' does not say '%s'", err.text,
                       cases[i].says);
     }
 }
@@ -277,8 +267,7 @@ START_TEST(distances_kinds_and_hugepages_are_read)
     ck_assert_uint_eq(t->numa[0].n_hugepages, 1);
     ck_assert_uint_eq(t->numa[0].hugepages[0].page_bytes, 2097152);
     ck_assert_uint_eq(t->numa[0].hugepages[0].count, 1024);
-    ck_assert_uint_eq(t->numa[0].memory_bytes,
-                      UINT64_C(8000000000) - UINT64_C(2147483648));
+    ck_assert_uint_eq(t->numa[0].memory_bytes, UINT64_C(8000000000) - UINT64_C(2147483648));
     ck_assert_uint_eq(t->n_devices, 0);
     assert_sound(t);
     topology_free(t);
@@ -331,8 +320,7 @@ END_TEST
 
 START_TEST(dies_and_clusters_are_levels_where_no_other_is_the_same)
 {
-    struct topology *t =
-        discover_given("pack:2 die:2 [numa] l3:1 group:2 l2:2 core:2 pu:1");
+    struct topology *t = discover_given("pack:2 die:2 [numa] l3:1 group:2 l2:2 core:2 pu:1");
 
     ck_assert_uint_eq(t->n_dies, 4);
     assert_pus(&t->dies[3].pus, "24-31");
@@ -355,8 +343,7 @@ say(const char *folder, const char *file, const char *text)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", folder, file);
 
-    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL), 0);
 }
 
 /* A machine whose /sys reports that isolcpus isolates its last CPU. */
@@ -504,8 +491,7 @@ END_TEST
 
 START_TEST(this_machine_is_sound_and_not_virtual)
 {
-    struct topology *t =
-        discover(&(struct hardware_request){.with_devices = true});
+    struct topology *t = discover(&(struct hardware_request){.with_devices = true});
 
     ck_assert(!t->is_virtual);
     ck_assert_uint_ge(t->n_numa, 1);
@@ -523,8 +509,7 @@ START_TEST(one_numa_node_has_all_the_memory_of_the_machine)
 
     ck_assert_int_eq(sysinfo(&machine), 0);
     for (unsigned i = 0; i < t->numa[0].n_hugepages; i++)
-        bytes +=
-            t->numa[0].hugepages[i].page_bytes * t->numa[0].hugepages[i].count;
+        bytes += t->numa[0].hugepages[i].page_bytes * t->numa[0].hugepages[i].count;
     if (t->n_numa == 1)
         ck_assert_uint_ge(bytes, (uint64_t)machine.totalram * machine.mem_unit);
     topology_free(t);
@@ -568,23 +553,15 @@ START_TEST(a_variable_of_hwloc_cannot_pass_for_this_machine)
 }
 END_TEST
 
-SUITE("hardware",
-      synthetic_machines_come_out_as_described,
-      every_pu_is_in_the_numa_node_that_its_level_says,
-      nonsense_is_refused_with_the_reason,
-      reserved_cpus_are_in_no_group,
-      a_core_is_reserved_with_all_its_threads,
-      a_reservation_that_cannot_be_is_refused,
-      distances_kinds_and_hugepages_are_read,
-      devices_are_found_when_asked_for,
-      sub_numa_clusters_below_one_cache_are_told_apart,
+SUITE("hardware", synthetic_machines_come_out_as_described,
+      every_pu_is_in_the_numa_node_that_its_level_says, nonsense_is_refused_with_the_reason,
+      reserved_cpus_are_in_no_group, a_core_is_reserved_with_all_its_threads,
+      a_reservation_that_cannot_be_is_refused, distances_kinds_and_hugepages_are_read,
+      devices_are_found_when_asked_for, sub_numa_clusters_below_one_cache_are_told_apart,
       dies_and_clusters_are_levels_where_no_other_is_the_same,
-      isolated_cpus_are_left_to_whoever_isolated_them,
-      machines_that_are_sold_come_out_as_they_are,
+      isolated_cpus_are_left_to_whoever_isolated_them, machines_that_are_sold_come_out_as_they_are,
       gpus_know_the_numa_node_that_they_hang_on,
       fast_memory_beside_the_cores_is_a_node_without_cpus,
       each_cluster_of_a_flat_xeon_max_has_memory_of_both_kinds,
-      this_machine_is_sound_and_not_virtual,
-      one_numa_node_has_all_the_memory_of_the_machine,
-      an_agent_bound_to_one_cpu_offers_that_one,
-      a_variable_of_hwloc_cannot_pass_for_this_machine)
+      this_machine_is_sound_and_not_virtual, one_numa_node_has_all_the_memory_of_the_machine,
+      an_agent_bound_to_one_cpu_offers_that_one, a_variable_of_hwloc_cannot_pass_for_this_machine)

@@ -22,8 +22,7 @@ put(const char *path, const char *text)
 
     *strrchr(parent, '/') = '\0';
     ck_assert_int_eq(dir_make(parent, 0755, NULL), 0);
-    ck_assert_int_eq(file_write_atomic(whole, 0644, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(whole, 0644, text, strlen(text), NULL), 0);
 }
 
 static void
@@ -82,7 +81,5 @@ START_TEST(this_machine_has_an_identity)
 }
 END_TEST
 
-SUITE("machine",
-      the_facts_of_a_machine_are_read,
-      without_a_boot_id_there_is_no_identity,
+SUITE("machine", the_facts_of_a_machine_are_read, without_a_boot_id_there_is_no_identity,
       this_machine_has_an_identity)

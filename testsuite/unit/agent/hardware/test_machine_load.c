@@ -15,8 +15,7 @@ put(const char *root, const char *path, const char *text)
     CLEANUP_FREE char *whole = xasprintf("%s%s", root, path);
 
     ck_assert_int_eq(dir_make(directory, 0755, NULL), 0);
-    ck_assert_int_eq(file_write_atomic(whole, 0644, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(whole, 0644, text, strlen(text), NULL), 0);
 }
 
 START_TEST(idle_cpus_and_files_not_used_of_late_do_not_count)
@@ -25,15 +24,13 @@ START_TEST(idle_cpus_and_files_not_used_of_late_do_not_count)
     struct machine_load load;
 
     put(root, "/proc/stat", "cpu  10 20 30 1000 2000 40 50 7 8 9\ncpu0 1\n");
-    put(root,
-        "/proc/meminfo",
+    put(root, "/proc/meminfo",
         "MemTotal:  1000 kB\nMemFree:  100 kB\nInactive(anon): 7 kB\n"
         "Inactive(file):  200 kB\n");
 
     ck_assert_int_eq(machine_load_read(root, &load, NULL), 0);
 
-    ck_assert_uint_eq(load.cpu_us,
-                      150 * UINT64_C(1000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+    ck_assert_uint_eq(load.cpu_us, 150 * UINT64_C(1000000) / (uint64_t)sysconf(_SC_CLK_TCK));
     ck_assert_uint_eq(load.memory_bytes, 700 * 1024);
 }
 END_TEST
@@ -49,6 +46,5 @@ START_TEST(a_proc_without_figures_is_an_error)
 }
 END_TEST
 
-SUITE("machine load",
-      idle_cpus_and_files_not_used_of_late_do_not_count,
+SUITE("machine load", idle_cpus_and_files_not_used_of_late_do_not_count,
       a_proc_without_figures_is_an_error)

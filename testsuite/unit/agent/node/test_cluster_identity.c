@@ -9,8 +9,7 @@
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
-#define ANSWER(lost) \
-    "{\"clusterUID\":\"c-1\",\"mark\":\"c-1 7\",\"lost\":[" lost "]}"
+#define ANSWER(lost) "{\"clusterUID\":\"c-1\",\"mark\":\"c-1 7\",\"lost\":[" lost "]}"
 
 static char *directory;
 static struct loop *loop;
@@ -57,22 +56,14 @@ finish(void)
 START_TEST(a_store_that_lost_revisions_is_older_once)
 {
     begin();
-    fake_client_answer(fake,
-                       CLIENT_CREATE,
-                       "mark",
-                       200,
-                       ANSWER("{\"after\":5,\"before\":9}"));
+    fake_client_answer(fake, CLIENT_CREATE, "mark", 200, ANSWER("{\"after\":5,\"before\":9}"));
     cluster_identity_ask(identity);
     fake_client_run(fake);
     ck_assert_uint_eq(n_answers[CLUSTER_OLDER], 1);
     ck_assert(cluster_identity_has_lost(identity, 7));
     ck_assert(!cluster_identity_has_lost(identity, 9));
 
-    fake_client_answer(fake,
-                       CLIENT_CREATE,
-                       "mark",
-                       200,
-                       ANSWER("{\"after\":5,\"before\":9}"));
+    fake_client_answer(fake, CLIENT_CREATE, "mark", 200, ANSWER("{\"after\":5,\"before\":9}"));
     cluster_identity_ask(identity);
     fake_client_run(fake);
     ck_assert_uint_eq(n_answers[CLUSTER_OLDER], 1);
@@ -85,18 +76,10 @@ END_TEST
 START_TEST(an_older_store_is_told_although_the_request_is_repeated)
 {
     begin();
-    fake_client_answer(fake,
-                       CLIENT_CREATE,
-                       "mark",
-                       200,
-                       ANSWER("{\"after\":5,\"before\":9}"));
+    fake_client_answer(fake, CLIENT_CREATE, "mark", 200, ANSWER("{\"after\":5,\"before\":9}"));
     cluster_identity_ask(identity);
     cluster_identity_ask(identity);
-    fake_client_answer(fake,
-                       CLIENT_CREATE,
-                       "mark",
-                       200,
-                       ANSWER("{\"after\":5,\"before\":9}"));
+    fake_client_answer(fake, CLIENT_CREATE, "mark", 200, ANSWER("{\"after\":5,\"before\":9}"));
     fake_client_run(fake);
     ck_assert_uint_eq(n_answers[CLUSTER_OLDER], 1);
     ck_assert_uint_eq(n_answers[CLUSTER_OURS], 2);
@@ -104,6 +87,5 @@ START_TEST(an_older_store_is_told_although_the_request_is_repeated)
 }
 END_TEST
 
-SUITE("cluster_identity",
-      a_store_that_lost_revisions_is_older_once,
+SUITE("cluster_identity", a_store_that_lost_revisions_is_older_once,
       an_older_store_is_told_although_the_request_is_repeated)

@@ -23,10 +23,7 @@ static struct {
 } world;
 
 static void
-changed(struct topology *is TAKES,
-        const char *words,
-        bool is_less,
-        void *context)
+changed(struct topology *is TAKES, const char *words, bool is_less, void *context)
 {
     (void)context;
     topology_free(world.topology);
@@ -41,21 +38,18 @@ static void
 put_machine(const char *path, const char *name)
 {
     const char *top = getenv("top_srcdir");
-    CLEANUP_FREE char *data = xasprintf("%s/testsuite/data/topology/%s.xml",
-                                        top != NULL ? top : ".",
-                                        name);
+    CLEANUP_FREE char *data =
+        xasprintf("%s/testsuite/data/topology/%s.xml", top != NULL ? top : ".", name);
     CLEANUP_STRBUF struct strbuf xml = STRBUF_INIT;
 
     ck_assert_int_eq(file_read(data, 16u << 20, &xml, NULL), 0);
-    ck_assert_int_eq(file_write_atomic(path, 0644, xml.text, xml.length, NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0644, xml.text, xml.length, NULL), 0);
 }
 
 static void
 put_text(const char *path, const char *text)
 {
-    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL), 0);
 }
 
 START_TEST(a_machine_that_changes_is_noticed_whether_asked_or_not)

@@ -92,8 +92,7 @@ START_TEST(a_lease_lasts_four_beats)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         begin(cases[i].every_ms);
         run_loop_until(world.api, world.renewed > 0);
-        ck_assert_int_eq(lease_of(find_lease())->spec.duration_s,
-                         cases[i].duration_s);
+        ck_assert_int_eq(lease_of(find_lease())->spec.duration_s, cases[i].duration_s);
         end();
     }
 }
@@ -141,9 +140,6 @@ START_TEST(a_lease_that_has_gone_is_made_again_and_said)
 }
 END_TEST
 
-SUITE("heartbeat",
-      it_can_be_hastened_but_not_doubled,
-      a_lease_that_is_missing_is_made,
-      a_lease_lasts_four_beats,
-      it_goes_on_and_through_failures,
+SUITE("heartbeat", it_can_be_hastened_but_not_doubled, a_lease_that_is_missing_is_made,
+      a_lease_lasts_four_beats, it_goes_on_and_through_failures,
       a_lease_that_has_gone_is_made_again_and_said)

@@ -73,8 +73,7 @@ amount(const char *list, const char *name)
 static const struct json *
 condition(const char *type)
 {
-    const struct json *list =
-        json_get(node_status_status(arena, &facts, 1000000), "conditions");
+    const struct json *list = json_get(node_status_status(arena, &facts, 1000000), "conditions");
 
     for (uint32_t i = 0; i < json_count(list); i++)
         if (strcmp(json_get_text(json_at(list, i), "type"), type) == 0)
@@ -103,10 +102,8 @@ END_TEST
 START_TEST(huge_pages_are_summed_by_their_size)
 {
     begin();
-    numa[0].hugepages[0] =
-        (struct topology_hugepages){.page_bytes = 2 << 20, .count = 8};
-    numa[0].hugepages[1] =
-        (struct topology_hugepages){.page_bytes = GI, .count = 1};
+    numa[0].hugepages[0] = (struct topology_hugepages){.page_bytes = 2 << 20, .count = 8};
+    numa[0].hugepages[1] = (struct topology_hugepages){.page_bytes = GI, .count = 1};
     numa[0].n_hugepages = 2;
     numa[1].hugepages[0] = numa[0].hugepages[0];
     numa[1].n_hugepages = 1;
@@ -120,8 +117,7 @@ END_TEST
 START_TEST(devices_are_counted_by_their_type)
 {
     begin();
-    devices[0] =
-        (struct topology_device){.name = device, .type = gpu, .path = path};
+    devices[0] = (struct topology_device){.name = device, .type = gpu, .path = path};
     devices[1] = (struct topology_device){.name = device, .type = nic};
     devices[2] = (struct topology_device){.name = device, .type = gpu};
     topology.devices = devices;
@@ -142,21 +138,18 @@ START_TEST(what_is_not_enforced_is_said)
     facts.can_limit_memory = false;
     ck_assert_str_eq(status_of("MemoryEnforced"), "False");
 
-    devices[0] =
-        (struct topology_device){.name = device, .type = gpu, .path = path};
+    devices[0] = (struct topology_device){.name = device, .type = gpu, .path = path};
     topology.devices = devices;
     topology.n_devices = 1;
     facts.devices_lacking = "the kernel is too old";
     ck_assert_str_eq(status_of("DevicesEnforced"), "False");
     ck_assert_ptr_nonnull(
-        strstr(json_get_text(condition("DevicesEnforced"), "message"),
-               "the kernel is too old"));
+        strstr(json_get_text(condition("DevicesEnforced"), "message"), "the kernel is too old"));
     facts.can_guard_devices = true;
     ck_assert_str_eq(status_of("DevicesEnforced"), "True");
 
     ck_assert_ptr_null(condition("HugepagesEnforced")); /* no huge pages */
-    numa[1].hugepages[0] =
-        (struct topology_hugepages){.page_bytes = GI, .count = 1};
+    numa[1].hugepages[0] = (struct topology_hugepages){.page_bytes = GI, .count = 1};
     numa[1].n_hugepages = 1;
     ck_assert_str_eq(status_of("HugepagesEnforced"), "False");
     facts.can_limit_hugepages = true;
@@ -175,8 +168,7 @@ START_TEST(a_given_topology_keeps_ordinary_jobs_away)
 
     topology.is_virtual = true;
     const struct json *virtual = node_status_body(arena, &facts, 1000000);
-    const struct json *taint =
-        json_at(json_get_path(virtual, "spec.taints"), 0);
+    const struct json *taint = json_at(json_get_path(virtual, "spec.taints"), 0);
 
     ck_assert_str_eq(json_get_text(taint, "key"), "kiln.hpc/virtual");
     ck_assert_str_eq(json_get_text(taint, "effect"), "NoSchedule");
@@ -187,9 +179,7 @@ END_TEST
 
 START_TEST(labels_are_those_that_were_configured_and_its_own)
 {
-    static const char *const labels[] = {"kiln.hpc/partition=long",
-                                         "feature.kiln.hpc/ib",
-                                         "a=b=c"};
+    static const char *const labels[] = {"kiln.hpc/partition=long", "feature.kiln.hpc/ib", "a=b=c"};
     const struct json *map;
 
     begin();
@@ -208,10 +198,7 @@ START_TEST(labels_are_those_that_were_configured_and_its_own)
 }
 END_TEST
 
-SUITE("node_status",
-      what_is_reserved_is_capacity_and_not_allocatable,
-      huge_pages_are_summed_by_their_size,
-      devices_are_counted_by_their_type,
-      what_is_not_enforced_is_said,
-      a_given_topology_keeps_ordinary_jobs_away,
+SUITE("node_status", what_is_reserved_is_capacity_and_not_allocatable,
+      huge_pages_are_summed_by_their_size, devices_are_counted_by_their_type,
+      what_is_not_enforced_is_said, a_given_topology_keeps_ordinary_jobs_away,
       labels_are_those_that_were_configured_and_its_own)

@@ -7,10 +7,9 @@
 #include "lib/api/object/object.h"
 #include "testsuite/unit/agent/run_loop.h"
 
-#define NODE(ready, remnants)                                                \
-    "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"conditions\":["           \
-    "{\"type\":\"Ready\",\"status\":\"" ready "\"}],\"remnants\":{" remnants \
-    "}}}"
+#define NODE(ready, remnants)                                      \
+    "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"conditions\":[" \
+    "{\"type\":\"Ready\",\"status\":\"" ready "\"}],\"remnants\":{" remnants "}}}"
 #define REMNANT "\"uid-a\":{\"namespace\":\"default\",\"name\":\"a\"}"
 
 static struct {
@@ -37,9 +36,7 @@ confirm_gone(const char *pod_uid, void *context)
 }
 
 static void
-visit_retained(void (*visit)(const struct object *pod, void *arg),
-               void *arg,
-               void *context)
+visit_retained(void (*visit)(const struct object *pod, void *arg), void *arg, void *context)
 {
     (void)context;
     if (world.retained != NULL)
@@ -74,8 +71,7 @@ end(void)
 static unsigned
 count_remnants(void)
 {
-    const struct object *node =
-        fake_client_find(world.api, &node_kind, NULL, "n1");
+    const struct object *node = fake_client_find(world.api, &node_kind, NULL, "n1");
 
     return node_of(node)->status.remnants.count;
 }
@@ -85,9 +81,7 @@ START_TEST(a_node_that_is_well_is_left_alone)
     begin(NODE("True", ""));
 
     ck_assert_uint_eq(world.outdated, 0);
-    ck_assert_uint_eq(
-        fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"),
-        0);
+    ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"), 0);
     end();
 }
 END_TEST
@@ -146,14 +140,13 @@ START_TEST(what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends)
 
     begin(FENCED);
     world.is_here = true;
-    world.retained = fake_client_put(
-        world.api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
-        "\"uid-a\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
-        "\"main\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}},{\"name\":"
-        "\"side\",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]},"
-        "\"status\":{\"phase\":\"Failed\",\"allocation\":{\"cpus\":\"4-5\"}}}");
+    world.retained =
+        fake_client_put(world.api, &pod_kind,
+                        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+                        "\"uid-a\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+                        "\"main\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}},{\"name\":"
+                        "\"side\",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]},"
+                        "\"status\":{\"phase\":\"Failed\",\"allocation\":{\"cpus\":\"4-5\"}}}");
     node_watch_check(world.node_watch);
     for (int i = 0; i < 10; i++)
         run_loop_step(world.api);
@@ -161,9 +154,7 @@ START_TEST(what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends)
 
     fake_client_put(world.api, &node_kind, NODE("True", ""));
     run_loop_until(world.api, count_remnants() == 1);
-    r = node_find_remnant(
-        node_of(fake_client_find(world.api, &node_kind, NULL, "n1")),
-        "uid-a");
+    r = node_find_remnant(node_of(fake_client_find(world.api, &node_kind, NULL, "n1")), "uid-a");
     ck_assert_str_eq(r->name, "a");
     ck_assert_str_eq(r->allocation->cpus, "4-5");
     ck_assert_str_eq(r->requests.items[0].value, "2500m");
@@ -179,26 +170,17 @@ END_TEST
 START_TEST(it_is_tried_again_when_that_fails)
 {
     begin(NODE("True", ""));
-    fake_client_fail(world.api,
-                     CLIENT_MERGE_PATCH,
-                     "status",
-                     500,
-                     "InternalError");
+    fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 500, "InternalError");
     fake_client_put(world.api, &node_kind, NODE("True", REMNANT));
 
     run_loop_until(world.api, count_remnants() == 0);
-    ck_assert_uint_ge(
-        fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"),
-        2);
+    ck_assert_uint_ge(fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"), 2);
     end();
 }
 END_TEST
 
-SUITE("node_watch",
-      a_node_that_is_well_is_left_alone,
-      one_that_was_given_up_is_noticed,
-      so_is_one_that_has_gone,
-      what_is_not_here_any_more_is_given_back,
+SUITE("node_watch", a_node_that_is_well_is_left_alone, one_that_was_given_up_is_noticed,
+      so_is_one_that_has_gone, what_is_not_here_any_more_is_given_back,
       what_is_here_is_kept_until_it_has_left,
       what_is_here_of_a_pod_that_was_given_up_is_claimed_when_fencing_ends,
       it_is_tried_again_when_that_fails)

@@ -10,25 +10,18 @@
 
 /* A process whose name has unusual characters. Times are in ticks. */
 static void
-put(const char *root,
-    int pid,
-    int parent,
+put(const char *root, int pid, int parent,
     const char *times, /* of the process, and of waited-for children */
     int pages)
 {
     CLEANUP_FREE char *directory = xasprintf("%s/proc/%d", root, pid);
     CLEANUP_FREE char *path = xasprintf("%s/stat", directory);
-    CLEANUP_FREE char *text =
-        xasprintf("%d (a) b 7) S %d 1 1 0 -1 4194560 9 9 9 9 %s 20 0 1 0 99 "
-                  "123456 %d 18446744073709551615 1 1\n",
-                  pid,
-                  parent,
-                  times,
-                  pages);
+    CLEANUP_FREE char *text = xasprintf("%d (a) b 7) S %d 1 1 0 -1 4194560 9 9 9 9 %s 20 0 1 0 99 "
+                                        "123456 %d 18446744073709551615 1 1\n",
+                                        pid, parent, times, pages);
 
     ck_assert_int_eq(dir_make(directory, 0755, NULL), 0);
-    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), NULL), 0);
 }
 
 START_TEST(all_below_an_ancestor_count_for_it)
@@ -83,7 +76,5 @@ START_TEST(this_machine_can_be_read)
 }
 END_TEST
 
-SUITE("process_usage",
-      all_below_an_ancestor_count_for_it,
-      an_ancestor_that_is_gone_is_said,
+SUITE("process_usage", all_below_an_ancestor_count_for_it, an_ancestor_that_is_gone_is_said,
       this_machine_can_be_read)

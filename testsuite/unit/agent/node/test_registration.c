@@ -78,9 +78,7 @@ begin(void)
 static void
 put_secret(const char *text)
 {
-    ck_assert_int_eq(
-        file_write_atomic(world.secret_path, 0600, text, strlen(text), NULL),
-        0);
+    ck_assert_int_eq(file_write_atomic(world.secret_path, 0600, text, strlen(text), NULL), 0);
 }
 
 static void
@@ -120,11 +118,7 @@ START_TEST(a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret)
     struct stat st;
 
     begin();
-    fake_client_answer(world.api,
-                       CLIENT_CREATE,
-                       "enrol",
-                       200,
-                       "{\"secret\":\"" SECRET "\"}");
+    fake_client_answer(world.api, CLIENT_CREATE, "enrol", 200, "{\"secret\":\"" SECRET "\"}");
     start();
 
     run_loop_until(world.api, world.proven > 0);
@@ -146,8 +140,7 @@ START_TEST(a_proven_node_says_what_it_is_and_is_ready)
 
     begin();
     put_secret(SECRET "\n");
-    fake_client_put(world.api,
-                    &node_kind,
+    fake_client_put(world.api, &node_kind,
                     "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"capacity\":"
                     "{\"kiln.hpc/gpu\":\"2\",\"pods\":\"7\"}}}");
     start();
@@ -167,14 +160,8 @@ START_TEST(a_controller_without_space_keeps_no_node_from_its_pods)
 {
     begin();
     put_secret(SECRET);
-    fake_client_put(world.api,
-                    &node_kind,
-                    "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
-    fake_client_fail(world.api,
-                     CLIENT_MERGE_PATCH,
-                     "status",
-                     507,
-                     "InsufficientStorage");
+    fake_client_put(world.api, &node_kind, "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
+    fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 507, "InsufficientStorage");
     start();
 
     run_loop_until(world.api, world.ready > 0);
@@ -192,17 +179,13 @@ START_TEST(one_that_changes_is_written_again)
 
     begin();
     put_secret(SECRET);
-    fake_client_put(world.api,
-                    &node_kind,
-                    "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
+    fake_client_put(world.api, &node_kind, "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
     start();
     run_loop_until(world.api, world.ready > 0);
     before = fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status");
 
     registration_update(world.registration);
-    run_loop_until(world.api,
-                   fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status")
-                       > before);
+    run_loop_until(world.api, fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status") > before);
 
     ck_assert_uint_eq(world.ready, 1);
     end();
@@ -227,9 +210,7 @@ START_TEST(it_tries_again_when_it_is_not_answered)
 {
     begin();
     put_secret(SECRET);
-    fake_client_put(world.api,
-                    &node_kind,
-                    "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
+    fake_client_put(world.api, &node_kind, "{\"metadata\":{\"name\":\"n1\"},\"status\":{}}");
     fake_client_fail(world.api, CLIENT_GET, NULL, 503, "ServiceUnavailable");
     start();
 
@@ -244,24 +225,18 @@ START_TEST(what_is_kept_as_a_secret_is_looked_at)
     struct error err = {0};
 
     begin();
-    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err),
-                     -ENOENT);
+    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err), -ENOENT);
     put_secret("not a secret");
-    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err),
-                     -EINVAL);
+    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err), -EINVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "kctl reset node"));
     put_secret(SECRET "\n");
-    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err),
-                     0);
+    ck_assert_int_eq(registration_read_secret(world.secret_path, &secret, &err), 0);
     end();
 }
 END_TEST
 
-SUITE("registration",
-      a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret,
+SUITE("registration", a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret,
       a_proven_node_says_what_it_is_and_is_ready,
-      a_controller_without_space_keeps_no_node_from_its_pods,
-      one_that_changes_is_written_again,
-      one_that_was_deleted_begins_anew_without_proof,
-      it_tries_again_when_it_is_not_answered,
+      a_controller_without_space_keeps_no_node_from_its_pods, one_that_changes_is_written_again,
+      one_that_was_deleted_begins_anew_without_proof, it_tries_again_when_it_is_not_answered,
       what_is_kept_as_a_secret_is_looked_at)

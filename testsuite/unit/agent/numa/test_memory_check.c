@@ -74,10 +74,9 @@ START_TEST(each_disagreement_is_a_clause)
     f.bytes[1] = 32 * GIB;
     f.distances[1][0] = 31;
     ck_assert_uint_eq(memory_check(t, 0, &f, &words), 2);
-    ck_assert_str_eq(words.text,
-                     "NUMA node 4 has 65536 MiB by hwloc and 32768 MiB by "
-                     "libnuma; the distance from NUMA node 4 to 0 is 21 by "
-                     "hwloc and 31 by libnuma");
+    ck_assert_str_eq(words.text, "NUMA node 4 has 65536 MiB by hwloc and 32768 MiB by "
+                                 "libnuma; the distance from NUMA node 4 to 0 is 21 by "
+                                 "hwloc and 31 by libnuma");
 }
 END_TEST
 
@@ -89,8 +88,7 @@ START_TEST(a_node_that_one_of_them_does_not_see)
 
     f.ids[1] = 1; /* a node that jobs may not be allowed to use */
     ck_assert_uint_eq(memory_check(t, 0, &f, &words), 1);
-    ck_assert_str_eq(words.text,
-                     "hwloc shows NUMA node 4, but libnuma does not");
+    ck_assert_str_eq(words.text, "hwloc shows NUMA node 4, but libnuma does not");
 }
 END_TEST
 
@@ -106,9 +104,6 @@ START_TEST(this_machine_has_memory)
 }
 END_TEST
 
-SUITE("memory check",
-      two_pictures_that_agree_are_not_mentioned,
-      reserved_memory_and_huge_pages_belong_to_their_node,
-      each_disagreement_is_a_clause,
-      a_node_that_one_of_them_does_not_see,
-      this_machine_has_memory)
+SUITE("memory check", two_pictures_that_agree_are_not_mentioned,
+      reserved_memory_and_huge_pages_belong_to_their_node, each_disagreement_is_a_clause,
+      a_node_that_one_of_them_does_not_see, this_machine_has_memory)

@@ -47,18 +47,9 @@ first_64(void)
 static char *
 map_memory(void)
 {
-    char *there = mmap(NULL,
-                       64 * MIB,
-                       PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS,
-                       -1,
-                       0);
-    char *absent = mmap(NULL,
-                        1024 * (size_t)MIB,
-                        PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                        -1,
-                        0);
+    char *there = mmap(NULL, 64 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *absent = mmap(NULL, 1024 * (size_t)MIB, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     ck_assert_ptr_ne(there, MAP_FAILED);
     ck_assert_ptr_ne(absent, MAP_FAILED);
@@ -74,16 +65,12 @@ START_TEST(pages_are_where_the_kernel_put_them)
     if (!can_ask())
         return;
     map_memory();
-    ck_assert_int_eq(
-        page_nodes_count("/proc", getpid(), &all, UINT64_MAX, &count),
-        0);
+    ck_assert_int_eq(page_nodes_count("/proc", getpid(), &all, UINT64_MAX, &count), 0);
     ck_assert_uint_ge(count.found, PAGES);
     ck_assert_uint_gt(count.asked, count.found);
     ck_assert_uint_eq(count.elsewhere, 0);
 
-    ck_assert_int_eq(
-        page_nodes_count("/proc", getpid(), &none, UINT64_MAX, &wrong),
-        0);
+    ck_assert_int_eq(page_nodes_count("/proc", getpid(), &none, UINT64_MAX, &wrong), 0);
     ck_assert_uint_eq(wrong.elsewhere, wrong.found);
 }
 END_TEST
@@ -128,8 +115,7 @@ START_TEST(another_process_can_be_asked_for_until_it_is_gone)
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     ck_assert_int_eq(r, 0);
     ck_assert_uint_gt(count.found, 0);
-    ck_assert_int_eq(page_nodes_count("/proc", child, &all, 10, &count),
-                     -ENOENT);
+    ck_assert_int_eq(page_nodes_count("/proc", child, &all, 10, &count), -ENOENT);
 }
 END_TEST
 
@@ -142,8 +128,6 @@ START_TEST(moving_to_where_all_pages_are_changes_nothing)
 }
 END_TEST
 
-SUITE("page nodes",
-      pages_are_where_the_kernel_put_them,
-      of_much_memory_every_nth_page_is_asked_for,
+SUITE("page nodes", pages_are_where_the_kernel_put_them, of_much_memory_every_nth_page_is_asked_for,
       another_process_can_be_asked_for_until_it_is_gone,
       moving_to_where_all_pages_are_changes_nothing)

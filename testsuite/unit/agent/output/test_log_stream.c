@@ -16,9 +16,8 @@
 static struct http_client_request posted;
 static unsigned n_posted, n_over;
 
-struct http_call *
-__wrap_http_client_call(struct http_client *client,
-                        const struct http_client_request *request);
+struct http_call *__wrap_http_client_call(struct http_client *client,
+                                          const struct http_client_request *request);
 struct http_call *
 __wrap_http_client_call(UNUSED struct http_client *client,
                         const struct http_client_request *request)
@@ -96,6 +95,5 @@ START_TEST(a_stream_that_is_freed_when_it_is_over_is_not_told)
 }
 END_TEST
 
-SUITE("log_stream",
-      a_stream_that_was_answered_is_over,
+SUITE("log_stream", a_stream_that_was_answered_is_over,
       a_stream_that_is_freed_when_it_is_over_is_not_told)

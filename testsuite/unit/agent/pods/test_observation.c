@@ -26,17 +26,15 @@ put(const char *proc, int pid, const char *file, const char *text)
 
     *strrchr(directory, '/') = '\0';
     ck_assert_int_eq(dir_make(directory, 0755, none), 0);
-    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), none),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0644, text, strlen(text), none), 0);
 }
 
 static void
 put_process(const char *proc, int pid, const char *cpus, const char *maps)
 {
-    CLEANUP_FREE char *status =
-        xasprintf("Name:\tx\nCpus_allowed_list:\t%s\n"
-                  "Mems_allowed_list:\t0\nvoluntary_ctxt_switches:\t1\n",
-                  cpus);
+    CLEANUP_FREE char *status = xasprintf("Name:\tx\nCpus_allowed_list:\t%s\n"
+                                          "Mems_allowed_list:\t0\nvoluntary_ctxt_switches:\t1\n",
+                                          cpus);
 
     put(proc, pid, "status", status);
     put(proc, pid, "statm", "100 20 3 1 0 5 0\n");
@@ -62,16 +60,12 @@ START_TEST(a_process_and_its_children_are_seen_together)
     };
     struct observation seen;
 
-    put_process(proc,
-                10,
-                "2-3",
+    put_process(proc, 10, "2-3",
                 "5560 default file=/bin/sh mapped=9 N1=9 kernelpagesize_kB=4\n"
                 "5570 bind:0 heap anon=8 dirty=8 N0=6 N1=2 "
                 "kernelpagesize_kB=4\n");
     put(proc, 10, "task/10/children", "11 ");
-    put_process(proc,
-                11,
-                "7",
+    put_process(proc, 11, "7",
                 "7f00 bind:0 anon=1 dirty=1 N0=1 kernelpagesize_kB=32\n"
                 "7f10 bind:0 file=/dev/shm/x mapped=2 N0=2 "
                 "kernelpagesize_kB=4\n"
@@ -158,16 +152,10 @@ START_TEST(much_memory_is_asked_for_page_by_page)
     char *memory;
 
     /* The kernel lacks move_pages, or a sanitizer maps terabytes. */
-    if (IS_SANITIZED
-        || page_nodes_count("/proc", getpid(), &request.memory_nodes, 1, &count)
-               < 0)
+    if (IS_SANITIZED || page_nodes_count("/proc", getpid(), &request.memory_nodes, 1, &count) < 0)
         return;
-    memory = mmap(NULL,
-                  bytes,
-                  PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-                  -1,
-                  0);
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                  -1, 0);
     ck_assert_ptr_ne(memory, MAP_FAILED);
     ck_assert_int_eq(live_record_read_start(getpid(), &request.main_start), 0);
     ck_assert(observation_take(&request, &seen));
@@ -205,22 +193,18 @@ START_TEST(what_is_not_as_it_was_given_is_said)
     wrong.bytes_elsewhere = 40 << 20;
     wrong.has_strayed = true;
     ck_assert(!observation_check(&wrong, &expected, &words));
-    ck_assert_str_eq(words.text,
-                     "its first process has left its cgroup; "
-                     "may run on CPUs 4, which are not its own; "
-                     "may use memory of NUMA nodes 1, which are not its own; "
-                     "40 MiB of its 100 MiB of memory are on NUMA nodes that "
-                     "are not its own");
+    ck_assert_str_eq(words.text, "its first process has left its cgroup; "
+                                 "may run on CPUs 4, which are not its own; "
+                                 "may use memory of NUMA nodes 1, which are not its own; "
+                                 "40 MiB of its 100 MiB of memory are on NUMA nodes that "
+                                 "are not its own");
 
     wrong.has_strayed = false;
     ck_assert(observation_check(&wrong, &none, &words));
 }
 END_TEST
 
-SUITE("observation",
-      a_process_and_its_children_are_seen_together,
-      who_is_gone_is_not_seen,
+SUITE("observation", a_process_and_its_children_are_seen_together, who_is_gone_is_not_seen,
       a_first_process_that_ends_has_not_left_its_cgroup,
-      this_process_is_where_the_kernel_says_it_is,
-      much_memory_is_asked_for_page_by_page,
+      this_process_is_where_the_kernel_says_it_is, much_memory_is_asked_for_page_by_page,
       what_is_not_as_it_was_given_is_said)

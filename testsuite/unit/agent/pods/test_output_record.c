@@ -13,11 +13,8 @@
 static int
 note(const char *directory, const char *pod_uid, uid_t uid, const char *path)
 {
-    return output_record_note(directory,
-                              &(struct output_record){.pod_uid = pod_uid,
-                                                      .uid = uid,
-                                                      .gid = 7,
-                                                      .path = path});
+    return output_record_note(
+        directory, &(struct output_record){.pod_uid = pod_uid, .uid = uid, .gid = 7, .path = path});
 }
 
 static void
@@ -27,9 +24,8 @@ check(const char *directory, const char *pod_uid, uid_t uid, const char *path)
     uid_t found_uid = 0;
     gid_t gid = 0;
 
-    ck_assert_int_eq(
-        output_record_find(directory, pod_uid, &found_uid, &gid, &found),
-        path != NULL ? 0 : -ENOENT);
+    ck_assert_int_eq(output_record_find(directory, pod_uid, &found_uid, &gid, &found),
+                     path != NULL ? 0 : -ENOENT);
     if (path == NULL)
         return;
     ck_assert_uint_eq(found_uid, uid);
@@ -89,7 +85,5 @@ START_TEST(a_full_file_is_put_away_and_a_torn_line_is_none)
 }
 END_TEST
 
-SUITE("output_record",
-      the_last_line_counts,
-      a_path_writes_no_line_of_its_own,
+SUITE("output_record", the_last_line_counts, a_path_writes_no_line_of_its_own,
       a_full_file_is_put_away_and_a_torn_line_is_none)

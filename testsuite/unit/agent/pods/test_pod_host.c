@@ -53,9 +53,7 @@ put(const char *parent, const char *name, const char *text)
     CLEANUP_FREE char *path = below(parent, name);
     struct error err = {0};
 
-    ck_assert_msg(file_write_atomic(path, 0644, text, strlen(text), &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(file_write_atomic(path, 0644, text, strlen(text), &err) == 0, "%s", err.text);
 }
 
 static int
@@ -156,10 +154,7 @@ START_TEST(what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else)
     close(fd);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 
-    ck_assert_msg(pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err)
-                      == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err) == 0, "%s", err.text);
 
     ck_assert(!has(world.place, "tmp/kiln-uid-a"));
     ck_assert(!has(world.run, "pods/uid-a"));
@@ -183,9 +178,7 @@ START_TEST(a_place_that_is_a_link_is_not_followed)
     link = below(world.place, "tmp/kiln-uid-a");
     ck_assert_int_eq(symlink(target, link), 0);
 
-    ck_assert_int_lt(
-        pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err),
-        0);
+    ck_assert_int_lt(pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err), 0);
 
     ck_assert_ptr_nonnull(strstr(err.text, "tmp/kiln-uid-a"));
     ck_assert(has(world.place, "precious/data"));
@@ -211,9 +204,7 @@ START_TEST(a_tmpdir_is_where_the_record_says)
     put_pod("uid-a", line);
 
     ck_assert(pod_host_read_boot(&world.agent, "uid-a") == POD_BOOT_THIS);
-    ck_assert_int_eq(
-        pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err),
-        0);
+    ck_assert_int_eq(pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err), 0);
 
     ck_assert(!left);
     ck_assert(!has(world.place, "tmp/parent/0123"));
@@ -290,33 +281,25 @@ END_TEST
 
 START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
 {
-    static const char text[] =
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
-        "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
-        "\"containers\":[{\"name\":\"main\"}]}}";
-    struct mount_place place = {.volume = (char[]){"data"},
-                                .source = (char[]){"/nowhere/data"}};
+    static const char text[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+                               "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
+                               "\"containers\":[{\"name\":\"main\"}]}}";
+    struct mount_place place = {.volume = (char[]){"data"}, .source = (char[]){"/nowhere/data"}};
     struct mount_list mounts = {.items = &place, .count = 1};
-    struct pod_host_start start = {.mounts = &mounts,
-                                   .shepherd = {.pidfd = -1}};
+    struct pod_host_start start = {.mounts = &mounts, .shepherd = {.pidfd = -1}};
     struct error err = {0};
     bool left = false;
 
     begin();
-    ck_assert_int_eq(
-        object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err),
-        0);
+    ck_assert_int_eq(object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err), 0);
     start.agent = &world.agent;
 
     ck_assert_int_eq(pod_host_start(&start, &err), -ENOENT);
 
-    ck_assert_ptr_nonnull(
-        strstr(err.text, "volume 'data': '/nowhere/data': No such file"));
+    ck_assert_ptr_nonnull(strstr(err.text, "volume 'data': '/nowhere/data': No such file"));
     ck_assert_int_eq(start.shepherd.pidfd, -1);
     ck_assert(pod_host_exists(&world.agent, "uid-a"));
-    ck_assert_int_eq(
-        pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err),
-        0);
+    ck_assert_int_eq(pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err), 0);
     object_unref(start.pod);
     end();
 }
@@ -325,22 +308,17 @@ END_TEST
 /* An agent that was killed during the start had started the pod before. */
 START_TEST(a_second_start_leaves_nothing_of_the_first)
 {
-    static const char text[] =
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
-        "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
-        "\"containers\":[{\"name\":\"main\"}]}}";
-    struct mount_place place = {.volume = (char[]){"data"},
-                                .source = (char[]){"/nowhere/data"}};
+    static const char text[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+                               "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
+                               "\"containers\":[{\"name\":\"main\"}]}}";
+    struct mount_place place = {.volume = (char[]){"data"}, .source = (char[]){"/nowhere/data"}};
     struct mount_list mounts = {.items = &place, .count = 1};
-    struct pod_host_start start = {.mounts = &mounts,
-                                   .shepherd = {.pidfd = -1}};
+    struct pod_host_start start = {.mounts = &mounts, .shepherd = {.pidfd = -1}};
     CLEANUP_FREE char *line = NULL;
     struct error err = {0};
 
     begin();
-    ck_assert_int_eq(
-        object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err),
-        0);
+    ck_assert_int_eq(object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err), 0);
     start.agent = &world.agent;
     world.agent.tmp_dirs = tmp_dirs_new(&(struct tmp_dirs_settings){
         .tmp_dir = world.agent.tmp_dir,
@@ -371,9 +349,8 @@ END_TEST
 static pid_t
 become_shepherd_later(bool has_lock)
 {
-    struct live_record live = {.pod_uid = (char[]){"uid-a"},
-                               .boot_id = (char[]){"boot-2"},
-                               .phase = LIVE_PREPARING};
+    struct live_record live = {
+        .pod_uid = (char[]){"uid-a"}, .boot_id = (char[]){"boot-2"}, .phase = LIVE_PREPARING};
     CLEANUP_FREE char *place = below(world.run, "pods/uid-a");
     pid_t pid = fork();
 
@@ -391,18 +368,15 @@ become_shepherd_later(bool has_lock)
 
 START_TEST(a_shepherd_of_an_earlier_agent_is_waited_for)
 {
-    static const char text[] =
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
-        "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
-        "\"containers\":[{\"name\":\"main\"}]}}";
+    static const char text[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+                               "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
+                               "\"containers\":[{\"name\":\"main\"}]}}";
     struct pod_host_start start = {.shepherd = {.pidfd = -1}};
     struct error err = {0};
     pid_t shepherd;
 
     begin();
-    ck_assert_int_eq(
-        object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err),
-        0);
+    ck_assert_int_eq(object_parse(&pod_kind, text, sizeof(text) - 1, &start.pod, &err), 0);
     start.agent = &world.agent;
     put_pod("uid-a", "boot-2");
     shepherd = become_shepherd_later(true);
@@ -475,16 +449,11 @@ START_TEST(signals_have_names)
 }
 END_TEST
 
-SUITE("pod_host",
-      what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else,
-      a_place_that_is_a_link_is_not_followed,
-      a_tmpdir_is_where_the_record_says,
-      a_record_says_under_which_boot_its_pod_began,
-      pods_that_were_begun_are_found_with_their_text,
+SUITE("pod_host", what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else,
+      a_place_that_is_a_link_is_not_followed, a_tmpdir_is_where_the_record_says,
+      a_record_says_under_which_boot_its_pod_began, pods_that_were_begun_are_found_with_their_text,
       output_stays_until_the_pod_is_forgotten,
       a_volume_that_is_not_there_is_said_before_anything_runs,
-      a_second_start_leaves_nothing_of_the_first,
-      a_shepherd_of_an_earlier_agent_is_waited_for,
+      a_second_start_leaves_nothing_of_the_first, a_shepherd_of_an_earlier_agent_is_waited_for,
       a_shepherd_that_has_another_pod_by_now_is_not_this_ones,
-      directories_without_a_record_go_at_the_start,
-      signals_have_names)
+      directories_without_a_record_go_at_the_start, signals_have_names)

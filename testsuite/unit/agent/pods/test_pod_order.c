@@ -56,9 +56,7 @@ parse(const char *text)
     const struct object *pod = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(&pod_kind, text, strlen(text), &pod, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(object_parse(&pod_kind, text, strlen(text), &pod, &err) == 0, "%s", err.text);
     return pod;
 }
 
@@ -68,8 +66,7 @@ variable(const struct order *o, const char *name)
     size_t n = strlen(name);
 
     for (size_t i = 0; i < o->environment.count; i++)
-        if (strncmp(o->environment.items[i], name, n) == 0
-            && o->environment.items[i][n] == '=')
+        if (strncmp(o->environment.items[i], name, n) == 0 && o->environment.items[i][n] == '=')
             return o->environment.items[i] + n + 1;
     return NULL;
 }
@@ -143,10 +140,7 @@ START_TEST(gpus_that_are_not_the_pods_are_not_seen)
         const char *pod, *cuda, *rocr, *all;
     } rows[] = {
         {PLACED_POD("\"gpu2\"", "pack"), "1", "", "gpu2"},
-        {PLACED_POD("\"gpu0\",\"gpu1\",\"gpu2\"", "pack"),
-         "0,1",
-         "0",
-         "gpu0,gpu1,gpu2"},
+        {PLACED_POD("\"gpu0\",\"gpu1\",\"gpu2\"", "pack"), "0,1", "0", "gpu0,gpu1,gpu2"},
         {PLACED_POD("\"nic0\"", "pack"), "", "", "nic0"},
         {PLACED_POD("", "pack"), "", "", NULL},
     };
@@ -181,31 +175,11 @@ START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
     } rows[] = {
         {PLACED_POD("", "pack"), "A=1", "3", "cores", "close", "2-3,8"},
         {PLACED_POD("", "scatter"), "A=1", "3", "cores", "spread", "2-3,8"},
-        {PLACED_POD("", "pack"),
-         "KILN_NTASKS=1",
-         "3",
-         "cores",
-         "close",
-         "2-3,8"},
+        {PLACED_POD("", "pack"), "KILN_NTASKS=1", "3", "cores", "close", "2-3,8"},
         {PLACED_POD("", "pack"), "KILN_NTASKS=3", "1", NULL, NULL, NULL},
-        {PLACED_POD("", "pack"),
-         "OMP_NUM_THREADS=9",
-         "9",
-         "cores",
-         "close",
-         "2-3,8"},
-        {PLACED_POD("", "pack"),
-         "OMP_PLACES=threads",
-         "3",
-         "threads",
-         NULL,
-         NULL},
-        {PLACED_POD("", "pack"),
-         "OMP_PROC_BIND=false",
-         "3",
-         NULL,
-         "false",
-         NULL},
+        {PLACED_POD("", "pack"), "OMP_NUM_THREADS=9", "9", "cores", "close", "2-3,8"},
+        {PLACED_POD("", "pack"), "OMP_PLACES=threads", "3", "threads", NULL, NULL},
+        {PLACED_POD("", "pack"), "OMP_PROC_BIND=false", "3", NULL, "false", NULL},
         {PLACED_POD("", "pack"), "GOMP_CPU_AFFINITY=3", "3", NULL, NULL, "3"},
         {PLACED_POD("", "pack"), "KMP_AFFINITY=compact", "3", NULL, NULL, NULL},
     };
@@ -243,23 +217,20 @@ START_TEST(memory_is_bound_where_it_was_reserved)
         {"", "[{\"node\":1,\"bytes\":\"1Gi\",\"pageSize\":\"2Mi\"}]", "bind"},
         {"\"memoryPolicy\":\"bind\"", "[]", "bind"},
         {"\"memoryPolicy\":\"interleave\"", "[]", "interleave"},
-        {"\"memoryPolicy\":\"preferred\"",
-         "[{\"node\":1,\"bytes\":\"1Gi\"}]",
-         "preferred"},
+        {"\"memoryPolicy\":\"preferred\"", "[{\"node\":1,\"bytes\":\"1Gi\"}]", "preferred"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        const struct object *pod = parse(arena_printf(
-            arena,
-            "{\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"spec\":{"
-            "\"placement\":{%s},\"securityContext\":{"
-            "\"runAsUser\":1001},\"containers\":[{\"name\":"
-            "\"main\",\"command\":[\"true\"]}]},\"status\":{"
-            "\"allocation\":{\"cpus\":\"2\",\"memoryNodes\":\"1\","
-            "\"memory\":%s}}}",
-            rows[i].placement,
-            rows[i].memory));
+        const struct object *pod =
+            parse(arena_printf(arena,
+                               "{\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"spec\":{"
+                               "\"placement\":{%s},\"securityContext\":{"
+                               "\"runAsUser\":1001},\"containers\":[{\"name\":"
+                               "\"main\",\"command\":[\"true\"]}]},\"status\":{"
+                               "\"allocation\":{\"cpus\":\"2\",\"memoryNodes\":\"1\","
+                               "\"memory\":%s}}}",
+                               rows[i].placement, rows[i].memory));
         struct pod_order_input in = {
             .agent = &agent,
             .topology = &here,
@@ -313,8 +284,7 @@ START_TEST(what_this_node_does_not_have_is_refused)
 
     bitset_remove(&shrunk.pus, 3);
     ck_assert_int_eq(pod_order_check(&given, pod, &err), -ENODEV);
-    ck_assert_str_eq(err.text,
-                     "it was given CPUs 3, which node 'n1' does not have");
+    ck_assert_str_eq(err.text, "it was given CPUs 3, which node 'n1' does not have");
     object_unref(pod);
 }
 END_TEST
@@ -397,8 +367,7 @@ START_TEST(a_script_of_slurms_finds_its_variables)
     static const char environment[] =
         "KILN_NTASKS=2\0KILN_CPUS_PER_TASK=1\0KILN_SUBMIT_DIR=/w\0"
         "KILN_SUBMIT_HOST=login\0KILN_JOB_PARTITION=a,b\0SLURM_JOB_ID=99";
-    static const char annotation[] =
-        "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",";
+    static const char annotation[] = "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",";
     static const struct {
         const char *name, *value;
     } expected[] = {
@@ -453,10 +422,9 @@ START_TEST(a_script_of_slurms_finds_its_variables)
 
         ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
         for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
-            ck_assert_pstr_eq(variable(&o, expected[i].name),
-                              with     ? expected[i].value
-                              : i == 0 ? "99"
-                                       : NULL);
+            ck_assert_pstr_eq(variable(&o, expected[i].name), with     ? expected[i].value
+                                                              : i == 0 ? "99"
+                                                                       : NULL);
         object_unref(pod);
     }
 }
@@ -476,15 +444,9 @@ START_TEST(the_blobs_of_the_owning_job_are_asked_for)
 }
 END_TEST
 
-SUITE("pod_order",
-      an_order_says_all_that_the_pod_says,
-      gpus_that_are_not_the_pods_are_not_seen,
+SUITE("pod_order", an_order_says_all_that_the_pod_says, gpus_that_are_not_the_pods_are_not_seen,
       threads_of_one_task_have_places_unless_the_user_says_so,
-      memory_is_bound_where_it_was_reserved,
-      a_virtual_node_binds_nothing,
-      a_script_without_an_interpreter_is_refused,
-      what_this_node_does_not_have_is_refused,
-      what_this_node_must_not_run_is_refused,
-      a_rootless_agent_runs_its_own_users_pods_alone,
-      a_script_of_slurms_finds_its_variables,
-      the_blobs_of_the_owning_job_are_asked_for)
+      memory_is_bound_where_it_was_reserved, a_virtual_node_binds_nothing,
+      a_script_without_an_interpreter_is_refused, what_this_node_does_not_have_is_refused,
+      what_this_node_must_not_run_is_refused, a_rootless_agent_runs_its_own_users_pods_alone,
+      a_script_of_slurms_finds_its_variables, the_blobs_of_the_owning_job_are_asked_for)

@@ -55,10 +55,8 @@ begin(const char *pod)
     world.api = fake_client_new();
     object = fake_client_put(world.api, &pod_kind, pod);
     world.topology.pus.words[0] = 0xff;
-    world.event_recorder = event_recorder_new(fake_client_client(world.api),
-                                              &clock_system,
-                                              "kiln-agent",
-                                              "n1");
+    world.event_recorder =
+        event_recorder_new(fake_client_client(world.api), &clock_system, "kiln-agent", "n1");
     world.agent = (struct agent_context){
         .event_recorder = world.event_recorder,
         .loop = fake_client_client(world.api)->loop,
@@ -73,19 +71,17 @@ begin(const char *pod)
         .min_uid = 1000,
     };
     world.blobs = blobs_new(world.agent.client);
-    world.run =
-        pod_run_new(&(struct pod_run_settings){.agent = &world.agent,
-                                               .blobs = world.blobs,
-                                               .over = over,
-                                               .n_launched = &world.n_launched},
-                    object);
+    world.run = pod_run_new(&(struct pod_run_settings){.agent = &world.agent,
+                                                       .blobs = world.blobs,
+                                                       .over = over,
+                                                       .n_launched = &world.n_launched},
+                            object);
 }
 
 static const char *
 phase_of_pod(void)
 {
-    return pod_of(fake_client_find(world.api, &pod_kind, "physics", "job-7-0"))
-        ->status.phase;
+    return pod_of(fake_client_find(world.api, &pod_kind, "physics", "job-7-0"))->status.phase;
 }
 
 START_TEST(a_refusal_is_told_and_then_it_is_over)
@@ -128,14 +124,11 @@ END_TEST
 START_TEST(a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more)
 {
     begin(POD(""));
-    pod_run_update(
-        world.run,
-        fake_client_put(world.api,
-                        &pod_kind,
-                        "{\"metadata\":{\"name\":\"job-7-0\","
-                        "\"namespace\":\"physics\",\"uid\":\"uid-1\","
-                        "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
-                        "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}"));
+    pod_run_update(world.run, fake_client_put(world.api, &pod_kind,
+                                              "{\"metadata\":{\"name\":\"job-7-0\","
+                                              "\"namespace\":\"physics\",\"uid\":\"uid-1\","
+                                              "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
+                                              "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}"));
     pod_run_resume(world.run);
 
     pod_run_free(world.run);
@@ -206,11 +199,7 @@ START_TEST(an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone)
 {
     begin(POD(""));
     world.agent.ask_if_forgotten = ignore_question;
-    fake_client_fail(world.api,
-                     CLIENT_STRATEGIC_PATCH,
-                     "status",
-                     404,
-                     "NotFound");
+    fake_client_fail(world.api, CLIENT_STRATEGIC_PATCH, "status", 404, "NotFound");
     pod_run_refuse(world.run, "Refused", "the node is full");
     fake_client_run(world.api);
     ck_assert_uint_eq(world.over, 0);
@@ -227,11 +216,7 @@ START_TEST(the_end_of_a_pod_that_is_gone_is_told_to_nobody)
 {
     begin(POD(""));
     world.agent.ask_if_forgotten = ignore_question;
-    fake_client_fail(world.api,
-                     CLIENT_STRATEGIC_PATCH,
-                     "status",
-                     404,
-                     "NotFound");
+    fake_client_fail(world.api, CLIENT_STRATEGIC_PATCH, "status", 404, "NotFound");
     pod_run_refuse(world.run, "Refused", "the node is full");
     fake_client_run(world.api);
     ck_assert_uint_eq(world.over, 0);
@@ -248,11 +233,7 @@ START_TEST(the_end_of_an_orphan_is_its_last_word)
 {
     begin(POD(""));
     world.agent.ask_if_forgotten = ignore_question;
-    fake_client_fail(world.api,
-                     CLIENT_STRATEGIC_PATCH,
-                     "status",
-                     404,
-                     "NotFound");
+    fake_client_fail(world.api, CLIENT_STRATEGIC_PATCH, "status", 404, "NotFound");
     pod_run_set_orphan(world.run, true);
     pod_run_refuse(world.run, "Refused", "the node is full");
     fake_client_run(world.api);
@@ -262,12 +243,9 @@ START_TEST(the_end_of_an_orphan_is_its_last_word)
 }
 END_TEST
 
-SUITE("pod_run",
-      an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone,
-      the_end_of_a_pod_that_is_gone_is_told_to_nobody,
-      the_end_of_an_orphan_is_its_last_word,
-      what_was_not_sent_before_the_end_is_not_told,
-      a_refusal_is_told_and_then_it_is_over,
+SUITE("pod_run", an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone,
+      the_end_of_a_pod_that_is_gone_is_told_to_nobody, the_end_of_an_orphan_is_its_last_word,
+      what_was_not_sent_before_the_end_is_not_told, a_refusal_is_told_and_then_it_is_over,
       what_is_told_when_it_is_freed_is_not_told_any_more,
       a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more,
       a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)

@@ -56,10 +56,8 @@ begin(void)
     memset(&world, 0, sizeof(world));
     world.api = fake_client_new();
     world.topology.pus.words[0] = 0xff;
-    world.event_recorder = event_recorder_new(fake_client_client(world.api),
-                                              &clock_system,
-                                              "kiln-agent",
-                                              "n1");
+    world.event_recorder =
+        event_recorder_new(fake_client_client(world.api), &clock_system, "kiln-agent", "n1");
     world.place = scratch_new();
     world.run = xasprintf("%s/run", world.place);
     make_directory(world.place, "pods");
@@ -103,18 +101,16 @@ end(void)
 static void
 bind_pod(const char *name, const char *cpus)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"physics\","
-        "\"uid\":\"uid-%s\",\"annotations\":{\"kiln.hpc/script\":"
-        "\"sha256:s\"},\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
-        "\"kind\":\"Job\",\"name\":\"job-7\",\"uid\":\"j\","
-        "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
-        "\"securityContext\":{\"runAsUser\":1001,\"runAsGroup\":100},"
-        "\"containers\":[{\"name\":\"main\",\"command\":[\"true\"]}]},"
-        "\"status\":{\"phase\":\"Pending\",\"allocation\":{\"cpus\":\"%s\"}}}",
-        name,
-        name,
-        cpus);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"physics\","
+                  "\"uid\":\"uid-%s\",\"annotations\":{\"kiln.hpc/script\":"
+                  "\"sha256:s\"},\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
+                  "\"kind\":\"Job\",\"name\":\"job-7\",\"uid\":\"j\","
+                  "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
+                  "\"securityContext\":{\"runAsUser\":1001,\"runAsGroup\":100},"
+                  "\"containers\":[{\"name\":\"main\",\"command\":[\"true\"]}]},"
+                  "\"status\":{\"phase\":\"Pending\",\"allocation\":{\"cpus\":\"%s\"}}}",
+                  name, name, cpus);
 
     fake_client_put(world.api, &pod_kind, text);
 }
@@ -146,16 +142,13 @@ START_TEST(cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
     for (int i = 0; i < 3; i++)
         fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
     pods_start(world.pods);
-    run_loop_until(world.api,
-                   is_refused_for_overlap("one")
-                       || is_refused_for_overlap("other"));
+    run_loop_until(world.api, is_refused_for_overlap("one") || is_refused_for_overlap("other"));
 
     refused = find(is_refused_for_overlap("one") ? "one" : "other");
     kept = find(is_refused_for_overlap("one") ? "other" : "one");
     ck_assert_str_eq(refused->status.phase, "Failed");
     ck_assert_str_eq(refused->status.reason, "AllocationOverlap");
-    ck_assert_ptr_nonnull(
-        strstr(refused->status.message, "both have the CPUs 3"));
+    ck_assert_ptr_nonnull(strstr(refused->status.message, "both have the CPUs 3"));
     c = pod_find_condition(refused, "AllocationBroken");
     ck_assert_ptr_nonnull(c);
     ck_assert_str_eq(c->status, "True");
@@ -175,17 +168,13 @@ START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
 {
     CLEANUP_FREE char *there = NULL;
     struct error err = {0};
-    struct exit_record e = {.pod_uid = (char[]){"uid-gone"},
-                            .boot_id = (char[]){"boot"}};
+    struct exit_record e = {.pod_uid = (char[]){"uid-gone"}, .boot_id = (char[]){"boot"}};
 
     begin();
     make_directory(world.place, "pods/uid-gone");
     there = xasprintf("%s/pods/uid-gone", world.place);
-    ck_assert_msg(exit_record_write(&e, there, there, &err) == 0,
-                  "%s",
-                  err.text);
-    fake_client_put(world.api,
-                    &pod_kind,
+    ck_assert_msg(exit_record_write(&e, there, there, &err) == 0, "%s", err.text);
+    fake_client_put(world.api, &pod_kind,
                     "{\"metadata\":{\"name\":\"gone\",\"namespace\":"
                     "\"physics\",\"uid\":\"uid-gone\",\"deletionTimestamp\":"
                     "\"2026-01-01T00:00:00Z\"},\"spec\":{\"nodeName\":\"n1\","
@@ -212,17 +201,13 @@ leave_behind(const char *uid, const char *pod)
     CLEANUP_FREE char *state = xasprintf("%s/%s", world.place, name);
     CLEANUP_FREE char *file = xasprintf("%s/%s/pod", world.run, name);
     CLEANUP_FREE char *text = xasprintf("boot\n%s", pod);
-    struct exit_record e = {.pod_uid = (char *)(uintptr_t)uid,
-                            .boot_id = (char[]){"boot"}};
+    struct exit_record e = {.pod_uid = (char *)(uintptr_t)uid, .boot_id = (char[]){"boot"}};
     struct error err = {0};
 
     make_directory(world.place, name);
     make_directory(world.run, name);
-    ck_assert_msg(exit_record_write(&e, state, state, &err) == 0,
-                  "%s",
-                  err.text);
-    ck_assert_int_eq(file_write_atomic(file, 0600, text, strlen(text), &err),
-                     0);
+    ck_assert_msg(exit_record_write(&e, state, state, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(file_write_atomic(file, 0600, text, strlen(text), &err), 0);
 }
 
 #define LEAVER(phase)                                               \
@@ -264,8 +249,7 @@ START_TEST(a_pod_that_waits_and_is_deleted_is_let_go)
     begin();
     leave_behind("uid-leaver", LEAVER("Running"));
     fake_client_put(world.api, &pod_kind, LEAVER("Succeeded"));
-    fake_client_put(world.api,
-                    &pod_kind,
+    fake_client_put(world.api, &pod_kind,
                     "{\"metadata\":{\"name\":\"next\",\"namespace\":"
                     "\"physics\",\"uid\":\"uid-next\"},\"spec\":{"
                     "\"nodeName\":\"n1\",\"containers\":[{\"name\":"
@@ -274,8 +258,7 @@ START_TEST(a_pod_that_waits_and_is_deleted_is_let_go)
     pods_resume(world.pods);
     pods_start(world.pods);
     fake_client_run(world.api);
-    fake_client_put(world.api,
-                    &pod_kind,
+    fake_client_put(world.api, &pod_kind,
                     "{\"metadata\":{\"name\":\"next\",\"namespace\":"
                     "\"physics\",\"uid\":\"uid-next\","
                     "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
@@ -284,8 +267,7 @@ START_TEST(a_pod_that_waits_and_is_deleted_is_let_go)
                     "\"Pending\",\"allocation\":{\"cpus\":\"2-3\"}}}");
     fake_client_run(world.api);
 
-    ck_assert_ptr_null(
-        fake_client_find(world.api, &pod_kind, "physics", "next"));
+    ck_assert_ptr_null(fake_client_find(world.api, &pod_kind, "physics", "next"));
     end();
 }
 END_TEST
@@ -302,13 +284,12 @@ START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
 
         begin();
         bind_pod("late", "2-3");
-        late = xasprintf(
-            "{\"metadata\":{\"name\":\"late\",\"namespace\":\"physics\","
-            "\"uid\":\"uid-late\",\"labels\":{\"a\":\"b\"}},\"spec\":{"
-            "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}]},"
-            "\"status\":{\"phase\":\"%s\",\"allocation\":{\"cpus\":"
-            "\"2-3\"}}}",
-            phases[i]);
+        late = xasprintf("{\"metadata\":{\"name\":\"late\",\"namespace\":\"physics\","
+                         "\"uid\":\"uid-late\",\"labels\":{\"a\":\"b\"}},\"spec\":{"
+                         "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}]},"
+                         "\"status\":{\"phase\":\"%s\",\"allocation\":{\"cpus\":"
+                         "\"2-3\"}}}",
+                         phases[i]);
         fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
         pods_start(world.pods);
         fake_client_run(world.api);
@@ -322,11 +303,8 @@ START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
         bind_pod("next", "2-3");
         fake_client_run(world.api);
 
-        ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"),
-                          3);
-        ck_assert_uint_eq(
-            fake_client_calls(world.api, CLIENT_STRATEGIC_PATCH, "status"),
-            2);
+        ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"), 3);
+        ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_STRATEGIC_PATCH, "status"), 2);
         ck_assert(!is_refused_for_overlap("next"));
         end();
     }
@@ -354,10 +332,7 @@ allow(struct allowed *a, const char *uid)
 }
 
 static void
-take_held(enum client_event_type type,
-          const struct object *object,
-          int64_t revision,
-          void *context)
+take_held(enum client_event_type type, const struct object *object, int64_t revision, void *context)
 {
     struct allowed *a = context;
 
@@ -372,20 +347,17 @@ static void
 live(const char *name, const char *uid, const char *cpus)
 {
     for (int i = 0; i < 2; i++) {
-        CLEANUP_FREE char *text = xasprintf(
-            "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"physics\","
-            "\"uid\":\"%s\",\"labels\":{\"told\":\"%d\"},\"annotations\":{"
-            "\"kiln.hpc/script\":\"sha256:s\"},\"ownerReferences\":[{"
-            "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":"
-            "\"job-7\",\"uid\":\"j\",\"controller\":true}]},\"spec\":{"
-            "\"nodeName\":\"n1\",\"securityContext\":{\"runAsUser\":1001,"
-            "\"runAsGroup\":100},\"containers\":[{\"name\":\"main\","
-            "\"command\":[\"true\"]}]},\"status\":{\"phase\":\"Pending\","
-            "\"allocation\":{\"cpus\":\"%s\"}}}",
-            name,
-            uid,
-            i,
-            cpus);
+        CLEANUP_FREE char *text =
+            xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"physics\","
+                      "\"uid\":\"%s\",\"labels\":{\"told\":\"%d\"},\"annotations\":{"
+                      "\"kiln.hpc/script\":\"sha256:s\"},\"ownerReferences\":[{"
+                      "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":"
+                      "\"job-7\",\"uid\":\"j\",\"controller\":true}]},\"spec\":{"
+                      "\"nodeName\":\"n1\",\"securityContext\":{\"runAsUser\":1001,"
+                      "\"runAsGroup\":100},\"containers\":[{\"name\":\"main\","
+                      "\"command\":[\"true\"]}]},\"status\":{\"phase\":\"Pending\","
+                      "\"allocation\":{\"cpus\":\"%s\"}}}",
+                      name, uid, i, cpus);
 
         fake_client_put(world.api, &pod_kind, text);
     }
@@ -423,20 +395,15 @@ START_TEST(a_watch_in_any_order_starts_nothing_twice_and_nothing_that_is_gone)
         fake_client_hold_watches(world.api, false);
         fake_client_run(world.api);
         bind_pod("last", "3");
-        run_loop_until(world.api,
-                       has_ended("stays") && has_ended("again")
-                           && has_ended("last")
-                           && pods_count_running(world.pods) == 0);
+        run_loop_until(world.api, has_ended("stays") && has_ended("again") && has_ended("last")
+                                      && pods_count_running(world.pods) == 0);
 
         allow(&allowed, "uid-stays");
         allow(&allowed, "uid-second");
         allow(&allowed, "uid-last");
-        ck_assert_msg(fake_client_calls(world.api, CLIENT_GET, "script")
-                          <= allowed.n,
-                      "seed %u: %u starts of %zu lives",
-                      (unsigned)seed,
-                      fake_client_calls(world.api, CLIENT_GET, "script"),
-                      allowed.n);
+        ck_assert_msg(fake_client_calls(world.api, CLIENT_GET, "script") <= allowed.n,
+                      "seed %u: %u starts of %zu lives", (unsigned)seed,
+                      fake_client_calls(world.api, CLIENT_GET, "script"), allowed.n);
         ck_assert_str_eq(find("stays")->status.reason, "StartError");
         ck_assert_str_eq(find("again")->status.reason, "StartError");
         end();
@@ -467,8 +434,7 @@ leave_half_started(void)
 
     make_directory(world.place, "pods/uid-begun");
     make_directory(world.run, "pods/uid-begun");
-    ck_assert_int_eq(file_write_atomic(file, 0600, text, strlen(text), &err),
-                     0);
+    ck_assert_int_eq(file_write_atomic(file, 0600, text, strlen(text), &err), 0);
     return there;
 }
 
@@ -607,8 +573,7 @@ START_TEST(what_a_list_lacks_keeps_its_output_until_the_cluster_is_known)
     fake_client_remove(world.api, &pod_kind, "physics", "leaver");
     fake_client_expire_watches(world.api);
     fake_client_hold_watches(world.api, false);
-    run_loop_until(world.api,
-                   pods_find(world.pods, "physics", "leaver") == NULL);
+    run_loop_until(world.api, pods_find(world.pods, "physics", "leaver") == NULL);
 
     ck_assert_uint_ge(questions, 1);
     for (int i = 0; i < 10; i++)
@@ -620,8 +585,7 @@ START_TEST(what_a_list_lacks_keeps_its_output_until_the_cluster_is_known)
 }
 END_TEST
 
-SUITE("pods",
-      an_orphan_that_the_api_knows_again_is_none,
+SUITE("pods", an_orphan_that_the_api_knows_again_is_none,
       what_a_list_lacks_keeps_its_output_until_the_cluster_is_known,
       a_pod_that_is_deleted_after_half_a_start_leaves_nothing,
       a_pod_that_was_deleted_during_half_a_start_leaves_nothing,

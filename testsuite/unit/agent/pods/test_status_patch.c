@@ -50,13 +50,8 @@ applied_to(const struct object *there, const struct json *patch)
     struct record_notes notes;
     struct error err = {0};
 
-    ck_assert_msg(strategic_merge(arena, pod_kind.record, tree, patch, &err)
-                      == 0,
-                  "%s",
-                  err.text);
-    ck_assert_msg(record_normalize(pod_kind.record, arena, tree, &notes, &err)
-                      == 0,
-                  "%s",
+    ck_assert_msg(strategic_merge(arena, pod_kind.record, tree, patch, &err) == 0, "%s", err.text);
+    ck_assert_msg(record_normalize(pod_kind.record, arena, tree, &notes, &err) == 0, "%s",
                   err.text);
     ck_assert_msg(notes.n_unknown == 0, "unknown: %s", notes.unknown[0]);
     return object_new(&pod_kind, tree);
@@ -71,18 +66,15 @@ applied(const struct json *patch)
 /* The scheduler wrote the condition while the report was on its way. */
 START_TEST(a_condition_that_came_meanwhile_stays)
 {
-    static const char target[] =
-        "{\"status\":{\"conditions\":[{\"type\":\"DisruptionTarget\","
-        "\"status\":\"True\",\"reason\":\"PreemptionByScheduler\"}]}}";
+    static const char target[] = "{\"status\":{\"conditions\":[{\"type\":\"DisruptionTarget\","
+                                 "\"status\":\"True\",\"reason\":\"PreemptionByScheduler\"}]}}";
     const struct object *preempted, *now;
 
     begin();
     preempted = applied(json_parse(arena, target, strlen(target), NULL, NULL));
-    now = applied_to(preempted,
-                     status_patch_make_running(
-                         arena,
-                         pod,
-                         &(struct status_patch_running){.started_at_us = 1}));
+    now = applied_to(
+        preempted,
+        status_patch_make_running(arena, pod, &(struct status_patch_running){.started_at_us = 1}));
 
     ck_assert_ptr_nonnull(pod_find_condition(pod_of(now), "DisruptionTarget"));
     ck_assert_ptr_nonnull(pod_find_condition(pod_of(now), "PodScheduled"));
@@ -98,8 +90,7 @@ START_TEST(a_running_pod_is_ready_and_keeps_the_conditions_of_others)
     const struct object *now;
 
     begin();
-    now = applied(status_patch_make_running(arena,
-                                            pod,
+    now = applied(status_patch_make_running(arena, pod,
                                             &(struct status_patch_running){
                                                 .boot_id = "b",
                                                 .started_at_us = 1000000,
@@ -124,19 +115,9 @@ START_TEST(an_end_is_told_with_its_phase_reason_and_exit_code)
         const char *phase, *state_reason;
         int64_t code, signal;
     } cases[] = {
-        {{.exit_code = 0, .started_at_us = 1},
-         NULL,
-         "Succeeded",
-         "Completed",
-         0,
-         0},
+        {{.exit_code = 0, .started_at_us = 1}, NULL, "Succeeded", "Completed", 0, 0},
         {{.exit_code = 3, .started_at_us = 1}, NULL, "Failed", "Error", 3, 0},
-        {{.exit_code = 143, .signal = 15, .started_at_us = 1},
-         NULL,
-         "Failed",
-         "Error",
-         143,
-         15},
+        {{.exit_code = 143, .signal = 15, .started_at_us = 1}, NULL, "Failed", "Error", 143, 15},
         {{.exit_code = 137, .signal = 9, .was_oom = true, .started_at_us = 1},
          NULL,
          "Failed",
@@ -156,15 +137,13 @@ START_TEST(an_end_is_told_with_its_phase_reason_and_exit_code)
         const struct object *now;
 
         begin();
-        now = applied(
-            status_patch_make_end(arena,
-                                  pod,
-                                  &(struct status_patch_end){
-                                      .exit_record = &cases[i].exit_record,
-                                      .reason = cases[i].reason,
-                                      .now_us = 5000000,
-                                      .boot_id = "b",
-                                  }));
+        now = applied(status_patch_make_end(arena, pod,
+                                            &(struct status_patch_end){
+                                                .exit_record = &cases[i].exit_record,
+                                                .reason = cases[i].reason,
+                                                .now_us = 5000000,
+                                                .boot_id = "b",
+                                            }));
         ck_assert(pod_main_state(pod_of(now), &state));
         ck_assert(state.terminated);
         ck_assert_str_eq(pod_of(now)->status.phase, cases[i].phase);
@@ -189,10 +168,7 @@ START_TEST(a_pod_that_could_not_start_says_why)
     };
 
     begin();
-    now = applied(
-        status_patch_make_end(arena,
-                              pod,
-                              &(struct status_patch_end){.exit_record = &e}));
+    now = applied(status_patch_make_end(arena, pod, &(struct status_patch_end){.exit_record = &e}));
 
     ck_assert_str_eq(pod_of(now)->status.phase, "Failed");
     ck_assert_str_eq(pod_of(now)->status.message, message);
@@ -206,8 +182,7 @@ START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
     const struct object *now;
 
     begin();
-    now = applied(status_patch_make_end(arena,
-                                        pod,
+    now = applied(status_patch_make_end(arena, pod,
                                         &(struct status_patch_end){
                                             .reason = "NodeRebooted",
                                             .message = "the node was restarted",
@@ -229,22 +204,15 @@ START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
     struct json *patches[2];
 
     begin();
-    patches[0] = status_patch_make_running(arena,
-                                           pod,
-                                           &(struct status_patch_running){0});
-    patches[1] =
-        status_patch_make_end(arena,
-                              pod,
-                              &(struct status_patch_end){.exit_record = &e});
+    patches[0] = status_patch_make_running(arena, pod, &(struct status_patch_running){0});
+    patches[1] = status_patch_make_end(arena, pod, &(struct status_patch_end){.exit_record = &e});
     for (size_t i = 0; i < ARRAY_SIZE(patches); i++) {
         struct json *tree = json_dup(arena, object_tree(pod, arena));
         struct json *status = json_make_object(arena, tree, "status");
 
         json_set_string(arena, status, "reason", "NodeLost");
         json_set_string(arena, status, "message", "not heard of");
-        ck_assert_int_eq(
-            strategic_merge(arena, pod_kind.record, tree, patches[i], NULL),
-            0);
+        ck_assert_int_eq(strategic_merge(arena, pod_kind.record, tree, patches[i], NULL), 0);
         ck_assert_ptr_null(json_get_path(tree, "status.reason"));
         ck_assert_ptr_null(json_get_path(tree, "status.message"));
     }
@@ -269,20 +237,14 @@ START_TEST(a_pod_that_was_told_to_leave_still_says_why_when_it_has)
         const struct pod_condition *c;
 
         arena = arena_new(0);
-        ck_assert_int_eq(object_parse(&pod_kind,
-                                      TOLD_TO_LEAVE,
-                                      strlen(TOLD_TO_LEAVE),
-                                      &pod,
-                                      NULL),
+        ck_assert_int_eq(object_parse(&pod_kind, TOLD_TO_LEAVE, strlen(TOLD_TO_LEAVE), &pod, NULL),
                          0);
-        now =
-            applied(status_patch_make_end(arena,
-                                          pod,
-                                          &(struct status_patch_end){
-                                              .reason = "Terminated",
-                                              .is_disruption = is_disruption[i],
-                                              .now_us = 1000000,
-                                          }));
+        now = applied(status_patch_make_end(arena, pod,
+                                            &(struct status_patch_end){
+                                                .reason = "Terminated",
+                                                .is_disruption = is_disruption[i],
+                                                .now_us = 1000000,
+                                            }));
         c = pod_find_condition(pod_of(now), "DisruptionTarget");
 
         ck_assert_ptr_nonnull(c);
@@ -308,18 +270,16 @@ START_TEST(what_was_seen_and_what_is_wrong_is_told)
     const struct object *now;
 
     begin();
-    now = applied(
-        status_patch_make_running(arena,
-                                  pod,
-                                  &(struct status_patch_running){
-                                      .boot_id = "b",
-                                      .started_at_us = 1000000,
-                                      .cpus = "2-3",
-                                      .seen = &seen,
-                                      .seen_at_us = 2000000,
-                                      .broken = {"Misplaced", "runs on CPU 4"},
-                                      .now_us = 2000000,
-                                  }));
+    now = applied(status_patch_make_running(arena, pod,
+                                            &(struct status_patch_running){
+                                                .boot_id = "b",
+                                                .started_at_us = 1000000,
+                                                .cpus = "2-3",
+                                                .seen = &seen,
+                                                .seen_at_us = 2000000,
+                                                .broken = {"Misplaced", "runs on CPU 4"},
+                                                .now_us = 2000000,
+                                            }));
     o = pod_of(now)->status.observed;
     c = pod_find_condition(pod_of(now), "AllocationBroken");
 
@@ -335,8 +295,7 @@ START_TEST(what_was_seen_and_what_is_wrong_is_told)
     /* After another run: reported once, until it is right. */
     object_unref(pod);
     pod = now;
-    now = applied(status_patch_make_running(arena,
-                                            pod,
+    now = applied(status_patch_make_running(arena, pod,
                                             &(struct status_patch_running){
                                                 .boot_id = "b",
                                                 .started_at_us = 1000000,
@@ -350,11 +309,9 @@ START_TEST(what_was_seen_and_what_is_wrong_is_told)
 }
 END_TEST
 
-SUITE("status_patch",
-      a_condition_that_came_meanwhile_stays,
+SUITE("status_patch", a_condition_that_came_meanwhile_stays,
       a_running_pod_is_ready_and_keeps_the_conditions_of_others,
-      what_was_seen_and_what_is_wrong_is_told,
-      an_end_is_told_with_its_phase_reason_and_exit_code,
+      what_was_seen_and_what_is_wrong_is_told, an_end_is_told_with_its_phase_reason_and_exit_code,
       a_pod_that_could_not_start_says_why,
       a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
       what_was_said_of_a_silent_node_is_taken_back_unseen,

@@ -115,8 +115,7 @@ START_TEST(a_limit_that_this_node_cannot_give_is_cut_to_what_it_can)
 
     test_pod_init(&p);
     getrlimit(RLIMIT_NOFILE, &own);
-    p.order.limits[0] =
-        (struct rlimit_setting){RLIMIT_NOFILE, RLIM_INFINITY, RLIM_INFINITY};
+    p.order.limits[0] = (struct rlimit_setting){RLIMIT_NOFILE, RLIM_INFINITY, RLIM_INFINITY};
     p.order.n_limits = 1;
     test_pod_shell(&p, "ulimit -Sn");
 
@@ -133,12 +132,9 @@ START_TEST(the_environment_is_the_orders_with_the_gaps_filled)
 {
     struct test_pod p;
     CLEANUP_FREE char *printed = NULL;
-    static const char *const wanted[] = {"EMPTY=\n",
-                                         "HOME=/elsewhere\n",
-                                         "LOGNAME=",
-                                         "SHELL=",
-                                         "USER=",
-                                         "PATH=/usr/local/bin:/usr/bin:/bin\n",
+    static const char *const wanted[] = {"EMPTY=\n",        "HOME=/elsewhere\n",
+                                         "LOGNAME=",        "SHELL=",
+                                         "USER=",           "PATH=/usr/local/bin:/usr/bin:/bin\n",
                                          "TWO LINES=a\nb\n"};
 
     setenv("LEAKED", "from the agent", 1);
@@ -206,9 +202,7 @@ START_TEST(no_signal_is_blocked_and_only_those_ordered_are_ignored)
     test_pod_succeed(&p);
 
     CLEANUP_FREE char *printed = test_pod_read(p.out);
-    ck_assert_int_eq(
-        sscanf(printed, "SigBlk: %llx SigIgn: %llx", &blocked, &ignored),
-        2);
+    ck_assert_int_eq(sscanf(printed, "SigBlk: %llx SigIgn: %llx", &blocked, &ignored), 2);
     ck_assert_uint_eq(blocked, 0);
     ck_assert_uint_eq(ignored & ~0x180000000ull, 1u << (SIGUSR2 - 1));
     test_pod_fini(&p);
@@ -225,9 +219,8 @@ START_TEST(the_job_is_bound_to_its_cpus_and_memory_nodes)
     p.order.cpus = "0";
     p.order.memory_nodes = "0";
     p.order.memory_policy = "bind";
-    test_pod_shell(&p,
-                   "grep Cpus_allowed_list: /proc/self/status; "
-                   "head -n 1 /proc/self/numa_maps");
+    test_pod_shell(&p, "grep Cpus_allowed_list: /proc/self/status; "
+                       "head -n 1 /proc/self/numa_maps");
 
     e = test_pod_run(&p);
 
@@ -280,8 +273,7 @@ START_TEST(a_kernel_that_prefers_one_node_at_most_prefers_the_nearest)
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_set_mempolicy, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 offsetof(struct seccomp_data, args[0])),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -319,8 +311,7 @@ START_TEST(output_is_truncated_or_appended_to_as_ordered)
         struct test_pod p;
 
         test_pod_init(&p);
-        ck_assert_int_eq(file_write_atomic(p.out, 0666, "old text\n", 9, NULL),
-                         0);
+        ck_assert_int_eq(file_write_atomic(p.out, 0666, "old text\n", 9, NULL), 0);
         p.order.append = append == 1;
 
         assert_prints(&p, "echo new", append ? "old text\nnew\n" : "new\n");
@@ -365,9 +356,7 @@ START_TEST(a_program_is_found_along_the_users_path)
     test_pod_init(&p);
     tool = xasprintf("%s/tool", p.work_dir);
     path = xasprintf("PATH=/nonexistent:/etc/passwd:%s", p.work_dir);
-    ck_assert_int_eq(
-        file_write_atomic(tool, 0755, "#!/bin/sh\necho tool\n", 20, NULL),
-        0);
+    ck_assert_int_eq(file_write_atomic(tool, 0755, "#!/bin/sh\necho tool\n", 20, NULL), 0);
     test_pod_variable(&p, path);
     test_pod_argument(&p, "tool");
 
@@ -390,9 +379,7 @@ next_call(pid_t pid)
         ck_assert_int_eq(ptrace(PTRACE_SYSCALL, pid, 0, 0), 0);
         ck_assert_int_eq(waitpid(pid, &status, 0), pid);
         ck_assert(WIFSTOPPED(status));
-        ck_assert_int_gt(
-            ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(call), &call),
-            0);
+        ck_assert_int_gt(ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(call), &call), 0);
     } while (call.op != PTRACE_SYSCALL_INFO_ENTRY);
     return call;
 }
@@ -443,8 +430,7 @@ START_TEST(nobody_may_dump_the_users_process_before_its_program_runs)
     if (pid == 0)
         become_nobody_traced();
     ck_assert_int_eq(waitpid(pid, NULL, WUNTRACED), pid);
-    ck_assert_int_eq(ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD),
-                     0);
+    ck_assert_int_eq(ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD), 0);
 
     do
         call = next_call(pid);
@@ -470,12 +456,10 @@ find_child(pid_t parent, pid_t *ret_thread)
         DIR *threads = opendir(path);
 
         for (struct dirent *e; (e = readdir(threads)) != NULL;) {
-            CLEANUP_FREE char *file =
-                xasprintf("%s/%s/children", path, e->d_name);
+            CLEANUP_FREE char *file = xasprintf("%s/%s/children", path, e->d_name);
             CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-            if (e->d_name[0] != '.' && file_read(file, 4096, &text, NULL) == 0
-                && text.length > 0) {
+            if (e->d_name[0] != '.' && file_read(file, 4096, &text, NULL) == 0 && text.length > 0) {
                 child = (pid_t)atol(text.text);
                 *ret_thread = (pid_t)atol(e->d_name);
             }
@@ -489,8 +473,7 @@ find_child(pid_t parent, pid_t *ret_thread)
  * that waited for the stopped job would ignore the agent's signals and the time
  * limit.
  */
-START_TEST(
-    a_job_that_is_stopped_when_it_could_not_start_does_not_stop_its_shepherd)
+START_TEST(a_job_that_is_stopped_when_it_could_not_start_does_not_stop_its_shepherd)
 {
     struct test_pod p;
     struct exit_record *e;
@@ -590,13 +573,7 @@ START_TEST(the_job_has_no_key_of_the_agents_session)
     if (!test_pod_is_root())
         SKIP("only root can become another user");
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0
-        || syscall(SYS_add_key,
-                   "user",
-                   "kiln-test-key",
-                   "secret",
-                   6,
-                   KEY_SPEC_SESSION_KEYRING)
-               < 0)
+        || syscall(SYS_add_key, "user", "kiln-test-key", "secret", 6, KEY_SPEC_SESSION_KEYRING) < 0)
         SKIP("no keys are kept here");
     test_pod_init(&p);
 
@@ -605,25 +582,17 @@ START_TEST(the_job_has_no_key_of_the_agents_session)
 }
 END_TEST
 
-SUITE("become_user",
-      the_job_is_the_user_in_every_sense,
-      the_job_has_the_users_supplementary_groups,
-      what_only_root_may_read_stays_closed,
-      limits_umask_and_directory_are_as_ordered,
+SUITE("become_user", the_job_is_the_user_in_every_sense, the_job_has_the_users_supplementary_groups,
+      what_only_root_may_read_stays_closed, limits_umask_and_directory_are_as_ordered,
       a_limit_that_this_node_cannot_give_is_cut_to_what_it_can,
-      the_environment_is_the_orders_with_the_gaps_filled,
-      three_descriptors_come_down_and_no_other,
-      the_job_leads_a_session_of_its_own,
-      no_signal_is_blocked_and_only_those_ordered_are_ignored,
-      the_job_is_bound_to_its_cpus_and_memory_nodes,
-      memory_is_interleaved_or_preferred_as_ordered,
+      the_environment_is_the_orders_with_the_gaps_filled, three_descriptors_come_down_and_no_other,
+      the_job_leads_a_session_of_its_own, no_signal_is_blocked_and_only_those_ordered_are_ignored,
+      the_job_is_bound_to_its_cpus_and_memory_nodes, memory_is_interleaved_or_preferred_as_ordered,
       the_oom_score_is_the_jobs_and_not_the_shepherds,
       output_is_truncated_or_appended_to_as_ordered,
       output_and_errors_in_one_file_do_not_overwrite_one_another,
-      standard_input_is_read_from_its_file,
-      a_program_is_found_along_the_users_path,
+      standard_input_is_read_from_its_file, a_program_is_found_along_the_users_path,
       a_kernel_that_prefers_one_node_at_most_prefers_the_nearest,
       nobody_may_dump_the_users_process_before_its_program_runs,
       a_job_that_is_stopped_when_it_could_not_start_does_not_stop_its_shepherd,
-      a_job_may_ask_to_end_with_its_parent,
-      the_job_has_no_key_of_the_agents_session)
+      a_job_may_ask_to_end_with_its_parent, the_job_has_no_key_of_the_agents_session)

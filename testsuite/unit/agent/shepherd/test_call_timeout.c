@@ -66,6 +66,5 @@ START_TEST(a_call_that_comes_back_in_time_leaves_nothing)
 }
 END_TEST
 
-SUITE("call_timeout",
-      a_call_that_hangs_is_ended_and_recorded,
+SUITE("call_timeout", a_call_that_hangs_is_ended_and_recorded,
       a_call_that_comes_back_in_time_leaves_nothing)

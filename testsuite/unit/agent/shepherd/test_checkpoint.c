@@ -10,9 +10,8 @@
 #define GRACE_MS 2000 /* the command gets half of it */
 
 /* Prints the signal that it gets, and then ends with 3. */
-#define JOB(signal)                                                    \
-    "exec 2>/dev/null; echo begins; trap 'echo heard; exit 3' " signal \
-    "; echo x > ready; "                                               \
+#define JOB(signal)                                                                         \
+    "exec 2>/dev/null; echo begins; trap 'echo heard; exit 3' " signal "; echo x > ready; " \
     "while :; do sleep 0.01; done"
 
 struct checked {
@@ -68,13 +67,10 @@ START_TEST(it_runs_before_the_job_is_told_as_its_user_and_where_it_runs)
     CLEANUP_FREE char *wanted = NULL;
     struct checked t;
 
-    begin(&t,
-          JOB("TERM"),
-          "echo \"$WHAT $(id -u) $PWD\"; echo said >&2; exit 4");
+    begin(&t, JOB("TERM"), "echo \"$WHAT $(id -u) $PWD\"; echo said >&2; exit 4");
     test_pod_variable(&t.pod, "WHAT=saves");
-    wanted = xasprintf("begins\nsaves %u %s\nsaid\nheard\n",
-                       (unsigned)t.pod.order.uid,
-                       t.pod.work_dir);
+    wanted =
+        xasprintf("begins\nsaves %u %s\nsaid\nheard\n", (unsigned)t.pod.order.uid, t.pod.work_dir);
     start(&t);
     ask(&t);
     wait_end(&t);
@@ -179,8 +175,7 @@ START_TEST(a_job_that_ignores_its_end_is_killed_with_the_grace_of_its_limit)
 {
     struct checked t;
 
-    begin(&t,
-          "trap '' TERM; echo x > ready; while :; do sleep 0.01; done",
+    begin(&t, "trap '' TERM; echo x > ready; while :; do sleep 0.01; done",
           "trap '' TERM; while :; do sleep 0.01; done");
     t.pod.order.time_limit_ms = 300;
     start(&t);
@@ -197,10 +192,8 @@ START_TEST(a_job_that_ends_meanwhile_leaves_it_its_time)
 {
     struct checked t;
 
-    begin(
-        &t,
-        "exec 2>/dev/null; trap 'exit 3' USR1; echo $$ > ready; while :; do sleep 0.01; done",
-        "kill -USR1 $(cat ready); sleep 0.3; echo copied");
+    begin(&t, "exec 2>/dev/null; trap 'exit 3' USR1; echo $$ > ready; while :; do sleep 0.01; done",
+          "kill -USR1 $(cat ready); sleep 0.3; echo copied");
     start(&t);
     ask(&t);
     wait_end(&t);
@@ -216,11 +209,10 @@ START_TEST(what_the_job_prints_later_does_not_overwrite_it)
 {
     struct checked t;
 
-    begin(
-        &t,
-        "exec 2>/dev/null; echo one; trap 'echo three; exit 0' TERM; echo x > ready; "
-        "while :; do sleep 0.01; done",
-        "echo two, which is longer");
+    begin(&t,
+          "exec 2>/dev/null; echo one; trap 'echo three; exit 0' TERM; echo x > ready; "
+          "while :; do sleep 0.01; done",
+          "echo two, which is longer");
     start(&t);
     ask(&t);
     wait_end(&t);
@@ -270,15 +262,10 @@ START_TEST(the_last_of_the_grace_is_the_jobs)
 }
 END_TEST
 
-SUITE("checkpoint",
-      it_runs_before_the_job_is_told_as_its_user_and_where_it_runs,
-      it_runs_at_the_end_of_the_time_limit,
-      the_signal_that_its_user_asked_for_comes_behind_it,
-      an_agent_that_asks_again_has_it_run_once,
-      one_that_does_not_end_delays_nothing,
+SUITE("checkpoint", it_runs_before_the_job_is_told_as_its_user_and_where_it_runs,
+      it_runs_at_the_end_of_the_time_limit, the_signal_that_its_user_asked_for_comes_behind_it,
+      an_agent_that_asks_again_has_it_run_once, one_that_does_not_end_delays_nothing,
       a_job_that_ignores_its_end_is_killed_with_the_grace_of_its_limit,
-      a_job_that_ends_meanwhile_leaves_it_its_time,
-      what_the_job_prints_later_does_not_overwrite_it,
-      one_that_cannot_be_started_says_so_and_the_job_ends,
-      a_job_without_one_is_told_at_once,
+      a_job_that_ends_meanwhile_leaves_it_its_time, what_the_job_prints_later_does_not_overwrite_it,
+      one_that_cannot_be_started_says_so_and_the_job_ends, a_job_without_one_is_told_at_once,
       the_last_of_the_grace_is_the_jobs)

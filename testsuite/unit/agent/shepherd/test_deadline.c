@@ -203,12 +203,10 @@ START_TEST(a_limit_that_has_passed_gives_its_grace_from_now_on)
 }
 END_TEST
 
-SUITE("deadline",
-      a_pod_without_limits_is_left_alone,
+SUITE("deadline", a_pod_without_limits_is_left_alone,
       a_limit_warns_terminates_and_kills_in_that_order,
       a_deletion_before_the_limit_is_not_an_exceeded_limit,
-      an_agent_that_comes_late_kills_what_is_overdue,
-      a_deletion_without_grace_kills_at_once,
+      an_agent_that_comes_late_kills_what_is_overdue, a_deletion_without_grace_kills_at_once,
       another_limit_takes_the_place_of_the_one_before,
       what_stands_still_comes_no_nearer_to_its_limit,
       a_limit_that_is_lowered_meanwhile_is_due_once_it_goes_on,

@@ -65,6 +65,5 @@ START_TEST(a_parent_whose_child_is_stopped_in_vfork_counts_as_still)
 }
 END_TEST
 
-SUITE("descendants",
-      grandchildren_in_other_sessions_are_found,
+SUITE("descendants", grandchildren_in_other_sessions_are_found,
       a_parent_whose_child_is_stopped_in_vfork_counts_as_still)

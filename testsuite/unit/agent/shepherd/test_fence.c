@@ -35,9 +35,7 @@ END_TEST
 START_TEST(without_a_word_it_counts_from_the_begin)
 {
     int64_t now = clock_boottime_us();
-    struct fence fresh = {.path = "/nonexistent",
-                          .after_us = 60 * SECOND,
-                          .began_us = now};
+    struct fence fresh = {.path = "/nonexistent", .after_us = 60 * SECOND, .began_us = now};
     struct fence old = fresh;
 
     old.began_us -= 61 * SECOND;
@@ -56,8 +54,5 @@ START_TEST(a_note_that_cannot_be_written_is_said)
 }
 END_TEST
 
-SUITE("fence",
-      one_that_was_not_asked_for_never_comes,
-      it_comes_so_long_after_the_last_word,
-      without_a_word_it_counts_from_the_begin,
-      a_note_that_cannot_be_written_is_said)
+SUITE("fence", one_that_was_not_asked_for_never_comes, it_comes_so_long_after_the_last_word,
+      without_a_word_it_counts_from_the_begin, a_note_that_cannot_be_written_is_said)

@@ -25,8 +25,7 @@ static void
 bear(struct test_pod *p, struct fork_server *n)
 {
     struct launch l = {
-        .program =
-            "/nowhere/kiln-shepherd", /* only the fork server can start it */
+        .program = "/nowhere/kiln-shepherd", /* only the fork server can start it */
         .order = &p->order,
         .script_fd = p->script_fd,
         .fork_server = n,
@@ -176,8 +175,7 @@ dup_program_name(const struct test_pod *p)
 static char *
 run_and_dup_program_name(struct fork_server *n, const char *users_dir)
 {
-    static const char script[] =
-        "#!/bin/sh\necho x >ready\nsleep 0.3\nexit 5\n";
+    static const char script[] = "#!/bin/sh\necho x >ready\nsleep 0.3\nexit 5\n";
     CLEANUP_FREE char *ready = NULL;
     struct test_pod p;
     char *name;
@@ -207,8 +205,7 @@ START_TEST(a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can)
     const char *expected;
 
     test_pod_init(&place);
-    beside = xasprintf("%.*s/kiln-forkserver",
-                       (int)(strrchr(place.program, '/') - place.program),
+    beside = xasprintf("%.*s/kiln-forkserver", (int)(strrchr(place.program, '/') - place.program),
                        place.program);
     expected = access(beside, X_OK) == 0 ? "kiln-forkserver" : "kiln-shepherd";
     users = xasprintf("%s/users", place.directory);
@@ -286,8 +283,7 @@ START_TEST(one_whose_owner_was_killed_ends)
         for (;;)
             pause();
     }
-    ck_assert_int_eq(read(ends[0], &fork_server, sizeof(fork_server)),
-                     sizeof(fork_server));
+    ck_assert_int_eq(read(ends[0], &fork_server, sizeof(fork_server)), sizeof(fork_server));
     fd = (int)syscall(SYS_pidfd_open, fork_server, 0);
     ck_assert_int_ge(fd, 0);
     end.fd = fd;
@@ -341,24 +337,17 @@ keep_one(struct fork_server *n)
     const struct handover_forked done = {.pid = getpid()};
     int ends[2];
 
-    ck_assert_int_eq(
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends),
-        0);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     /* fork_server_fork sets a longer limit on the channels that it opens. */
-    ck_assert_int_eq(setsockopt(ends[0],
-                                SOL_SOCKET,
-                                SO_RCVTIMEO,
-                                &(struct timeval){.tv_usec = 100000},
-                                sizeof(struct timeval)),
+    ck_assert_int_eq(setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO,
+                                &(struct timeval){.tv_usec = 100000}, sizeof(struct timeval)),
                      0);
     ck_assert_int_eq(send(ends[1], &done, sizeof(done), 0), sizeof(done));
-    ck_assert(fork_server_take_back(
-        n,
-        &(struct shepherd_process){
-            .pid = getpid(),
-            .pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0),
-            .channel = ends[0],
-        }));
+    ck_assert(fork_server_take_back(n, &(struct shepherd_process){
+                                           .pid = getpid(),
+                                           .pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0),
+                                           .channel = ends[0],
+                                       }));
     return ends[1];
 }
 
@@ -428,14 +417,9 @@ START_TEST(after_one_that_does_not_answer_no_other_is_waited_for)
 }
 END_TEST
 
-SUITE("fork_server",
-      what_it_bears_runs_its_order_and_no_other,
-      a_script_comes_along,
+SUITE("fork_server", what_it_bears_runs_its_order_and_no_other, a_script_comes_along,
       a_megabyte_of_environment_comes_along,
-      a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can,
-      what_it_bore_outlives_it,
-      one_that_was_killed_is_replaced,
-      one_whose_owner_was_killed_ends,
-      without_one_that_can_the_program_is_started,
-      one_that_has_ended_is_passed_over_for_another,
+      a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can, what_it_bore_outlives_it,
+      one_that_was_killed_is_replaced, one_whose_owner_was_killed_ends,
+      without_one_that_can_the_program_is_started, one_that_has_ended_is_passed_over_for_another,
       after_one_that_does_not_answer_no_other_is_waited_for)

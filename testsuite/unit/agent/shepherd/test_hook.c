@@ -4,9 +4,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
 
-static const char *const variables[] = {"PATH=/usr/bin:/bin",
-                                        "KILN_JOB_ID=7",
-                                        NULL};
+static const char *const variables[] = {"PATH=/usr/bin:/bin", "KILN_JOB_ID=7", NULL};
 
 /* Makes a program of the site that runs these commands. */
 static char *
@@ -16,9 +14,7 @@ make_hook(const struct test_pod *p, const char *name, const char *commands)
     CLEANUP_FREE char *text = xasprintf("#!/bin/sh\n%s\n", commands);
     struct error err = {0};
 
-    ck_assert_msg(file_write_atomic(path, 0700, text, strlen(text), &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(file_write_atomic(path, 0700, text, strlen(text), &err) == 0, "%s", err.text);
     return path;
 }
 
@@ -42,8 +38,7 @@ START_TEST(one_that_ends_well_has_succeeded)
 
     ck_assert_int_eq(run("[ \"$KILN_JOB_ID\" = 7 ] && [ -z \"$HOME\" ] && "
                          "[ \"$(pwd)\" = / ]",
-                         10000,
-                         &err),
+                         10000, &err),
                      0);
 }
 END_TEST
@@ -52,12 +47,9 @@ START_TEST(one_that_fails_has_its_last_line_told)
 {
     struct error err = {0};
 
-    ck_assert_int_eq(
-        run("echo begun; echo 'no scratch' >&2; exit 3", 10000, &err),
-        -EIO);
+    ck_assert_int_eq(run("echo begun; echo 'no scratch' >&2; exit 3", 10000, &err), -EIO);
 
-    ck_assert_ptr_nonnull(
-        strstr(err.text, "ended with exit code 3: no scratch"));
+    ck_assert_ptr_nonnull(strstr(err.text, "ended with exit code 3: no scratch"));
 }
 END_TEST
 
@@ -84,10 +76,7 @@ START_TEST(one_that_prints_much_is_read)
     struct error err = {0};
 
     ck_assert_int_eq(
-        run("head -c 300000 /dev/zero | tr '\\0' x; echo; echo last; exit 1",
-            20000,
-            &err),
-        -EIO);
+        run("head -c 300000 /dev/zero | tr '\\0' x; echo; echo last; exit 1", 20000, &err), -EIO);
 
     ck_assert_ptr_nonnull(strstr(err.text, ": last"));
 }
@@ -97,9 +86,7 @@ START_TEST(one_that_is_not_there_says_so)
 {
     struct error err = {0};
 
-    ck_assert_int_eq(
-        hook_run("epilog", "/nowhere/epilog", variables, 10000, NULL, &err),
-        -EIO);
+    ck_assert_int_eq(hook_run("epilog", "/nowhere/epilog", variables, 10000, NULL, &err), -EIO);
 
     ck_assert_ptr_nonnull(strstr(err.text, "No such file"));
 }
@@ -120,9 +107,7 @@ START_TEST(they_run_around_the_job_as_the_agents_user)
     output = xasprintf("OUT=%s", p.out);
     hook_variables[1] = output;
     prolog = make_hook(&p, "prolog", "echo $KILN_HOOK $(id -u) >>$OUT");
-    epilog = make_hook(&p,
-                       "epilog",
-                       "echo $KILN_HOOK $(id -u) $KILN_JOB_EXIT_CODE >>$OUT");
+    epilog = make_hook(&p, "epilog", "echo $KILN_HOOK $(id -u) $KILN_JOB_EXIT_CODE >>$OUT");
     p.order.prolog = prolog;
     p.order.epilog = epilog;
     p.order.append = true;
@@ -179,8 +164,7 @@ START_TEST(a_job_that_is_told_to_end_during_its_prolog_does_not_run)
         int signals[2];
     } cases[] = {
         {"echo x >>note; exec sleep 100", {SIGTERM}},
-        {"trap '' TERM; echo x >>note; sleep 100 & wait; sleep 100",
-         {SIGTERM, SIGKILL}},
+        {"trap '' TERM; echo x >>note; sleep 100 & wait; sleep 100", {SIGTERM, SIGKILL}},
         {"trap 'exit 0' TERM; echo x >>note; sleep 100 & wait", {SIGTERM}},
     };
 
@@ -191,11 +175,9 @@ START_TEST(a_job_that_is_told_to_end_during_its_prolog_does_not_run)
 
         test_pod_init(&p);
         CLEANUP_FREE char *note = xasprintf("%s/note", p.directory);
-        CLEANUP_FREE char *commands =
-            xasprintf("cd %s; %s", p.directory, cases[i].commands);
+        CLEANUP_FREE char *commands = xasprintf("cd %s; %s", p.directory, cases[i].commands);
         CLEANUP_FREE char *prolog = make_hook(&p, "prolog", commands);
-        CLEANUP_FREE char *epilog =
-            make_hook(&p, "epilog", "[ $KILN_JOB_SIGNAL != 0 ] || exit 8");
+        CLEANUP_FREE char *epilog = make_hook(&p, "epilog", "[ $KILN_JOB_SIGNAL != 0 ] || exit 8");
 
         p.order.prolog = prolog;
         p.order.epilog = epilog;
@@ -205,9 +187,7 @@ START_TEST(a_job_that_is_told_to_end_during_its_prolog_does_not_run)
         test_pod_wait_for(note);
 
         for (size_t k = 0; k < 2 && cases[i].signals[k] != 0; k++)
-            ck_assert_int_eq(
-                launch_signal(p.pidfd, LAUNCH_ALL, cases[i].signals[k], NULL),
-                0);
+            ck_assert_int_eq(launch_signal(p.pidfd, LAUNCH_ALL, cases[i].signals[k], NULL), 0);
         ck_assert_int_eq(test_pod_wait(&p), 0);
 
         e = test_pod_ending(&p);
@@ -238,8 +218,7 @@ START_TEST(what_they_leave_behind_is_ended)
 
     test_pod_init(&p);
     note = xasprintf("%s/note", p.directory);
-    commands =
-        xasprintf("/bin/sleep 100 >/dev/null 2>&1 & echo $! >%s; exit 1", note);
+    commands = xasprintf("/bin/sleep 100 >/dev/null 2>&1 & echo $! >%s; exit 1", note);
     prolog = make_hook(&p, "prolog", commands);
     p.order.prolog = prolog;
     test_pod_shell(&p, "exit 0");
@@ -254,14 +233,9 @@ START_TEST(what_they_leave_behind_is_ended)
 }
 END_TEST
 
-SUITE("hook",
-      one_that_ends_well_has_succeeded,
-      one_that_fails_has_its_last_line_told,
+SUITE("hook", one_that_ends_well_has_succeeded, one_that_fails_has_its_last_line_told,
       one_that_takes_too_long_is_killed_with_its_children,
-      one_that_leaves_a_child_is_not_waited_for_longer,
-      one_that_prints_much_is_read,
-      one_that_is_not_there_says_so,
-      they_run_around_the_job_as_the_agents_user,
+      one_that_leaves_a_child_is_not_waited_for_longer, one_that_prints_much_is_read,
+      one_that_is_not_there_says_so, they_run_around_the_job_as_the_agents_user,
       a_job_whose_prolog_fails_does_not_run_and_its_epilog_does,
-      a_job_that_is_told_to_end_during_its_prolog_does_not_run,
-      what_they_leave_behind_is_ended)
+      a_job_that_is_told_to_end_during_its_prolog_does_not_run, what_they_leave_behind_is_ended)

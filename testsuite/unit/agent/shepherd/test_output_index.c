@@ -88,8 +88,7 @@ START_TEST(growth_is_noted_and_found_by_size_and_time)
     ck_assert_uint_eq(output_index_find_size(&copy, 11), 1);
     ck_assert_uint_eq(output_index_find_size(&copy, 26), 2);
     ck_assert_uint_eq(output_index_find_time(&copy, 0), 0);
-    ck_assert_uint_eq(output_index_find_time(&copy, copy.entries[1].at_us + 1),
-                      2);
+    ck_assert_uint_eq(output_index_find_time(&copy, copy.entries[1].at_us + 1), 2);
     free(copy.entries);
     end(&s);
 }
@@ -105,8 +104,7 @@ START_TEST(a_look_is_taken_no_earlier_than_due)
     begin(&s);
     grow_to(&s, 10);
     due = s.output_index.next_us;
-    ck_assert_int_eq(output_index_watch(&s.output_index, due - 50000, &wait_ms),
-                     -1);
+    ck_assert_int_eq(output_index_watch(&s.output_index, due - 50000, &wait_ms), -1);
     ck_assert_int_eq(wait_ms, 51);
     output_index_note(&s.output_index, due - 1);
     ck_assert_int_eq(read_back(&s, &copy), -ENOENT);
@@ -116,8 +114,7 @@ START_TEST(a_look_is_taken_no_earlier_than_due)
      * output.
      */
     due = s.output_index.next_us;
-    ck_assert_int_eq(output_index_watch(&s.output_index, due - 1000, &wait_ms),
-                     -1);
+    ck_assert_int_eq(output_index_watch(&s.output_index, due - 1000, &wait_ms), -1);
     ck_assert_int_eq(wait_ms, 2);
     ck_assert_int_ge(output_index_watch(&s.output_index, due, &wait_ms), 0);
     ck_assert_int_eq(wait_ms, -1);
@@ -204,10 +201,7 @@ START_TEST(what_is_no_chronicle_is_said)
 }
 END_TEST
 
-SUITE("output_index",
-      growth_is_noted_and_found_by_size_and_time,
-      a_look_is_taken_no_earlier_than_due,
-      it_is_bounded_and_keeps_both_ends,
-      an_output_that_is_emptied_is_begun_anew,
-      what_came_before_the_end_is_noted,
+SUITE("output_index", growth_is_noted_and_found_by_size_and_time,
+      a_look_is_taken_no_earlier_than_due, it_is_bounded_and_keeps_both_ends,
+      an_output_that_is_emptied_is_begun_anew, what_came_before_the_end_is_noted,
       what_is_no_chronicle_is_said)

@@ -179,11 +179,8 @@ test_pod_ending(struct test_pod *p)
     struct exit_record *e = NULL;
     struct error err = {0};
 
-    ck_assert_msg(
-        exit_record_read(p->state_dir, p->run_dir, p->order.pod_uid, &e, &err)
-            == 0,
-        "%s",
-        err.text);
+    ck_assert_msg(exit_record_read(p->state_dir, p->run_dir, p->order.pod_uid, &e, &err) == 0, "%s",
+                  err.text);
     return e;
 }
 
@@ -219,8 +216,7 @@ test_pod_read(const char *path)
 static inline void
 test_pod_pause(long ms)
 {
-    struct timespec time = {.tv_sec = ms / 1000,
-                            .tv_nsec = ms % 1000 * 1000000};
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
     nanosleep(&time, NULL);
 }

@@ -55,9 +55,8 @@ START_TEST(elapsed_and_cpu_time_are_measured)
     struct exit_record *e;
 
     test_pod_init(&p);
-    test_pod_shell(&p,
-                   "sleep 0.2; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); "
-                   "done");
+    test_pod_shell(&p, "sleep 0.2; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); "
+                       "done");
 
     e = test_pod_run(&p);
 
@@ -159,9 +158,7 @@ run_nonsense(struct test_pod *p)
 {
     p->arguments[0] = below(p, "nonsense");
     p->order.arguments.count = 1;
-    ck_assert_int_eq(
-        file_write_atomic(spoiled_path, 0755, "\x01\x02\x03\n", 4, NULL),
-        0);
+    ck_assert_int_eq(file_write_atomic(spoiled_path, 0755, "\x01\x02\x03\n", 4, NULL), 0);
 }
 
 static void
@@ -226,12 +223,7 @@ cut_script_short(struct test_pod *p)
 
 static const struct failure failures[] = {
     {"no workdir", lose_work_dir, "working directory", ENOENT, 125, false},
-    {"no out dir",
-     lose_output_directory,
-     "standard output",
-     ENOENT,
-     125,
-     false},
+    {"no out dir", lose_output_directory, "standard output", ENOENT, 125, false},
     {"closed", close_output_directory, "standard output", EACCES, 125, true},
     {"dir", make_output_a_directory, "standard output", EISDIR, 125, false},
     {"errors", close_errors, "standard error", ENOENT, 125, false},
@@ -263,16 +255,10 @@ assert_fails(const struct failure *f)
 
     e = test_pod_run(&p);
 
-    ck_assert_msg(e->failed_step != NULL
-                      && strcmp(e->failed_step, f->step) == 0,
-                  "%s: fails at '%s' (%s)",
-                  f->name,
-                  e->failed_step == NULL ? "nothing" : e->failed_step,
-                  e->message);
-    ck_assert_msg(e->error_number == f->error_number,
-                  "%s: %s",
-                  f->name,
-                  e->message);
+    ck_assert_msg(e->failed_step != NULL && strcmp(e->failed_step, f->step) == 0,
+                  "%s: fails at '%s' (%s)", f->name,
+                  e->failed_step == NULL ? "nothing" : e->failed_step, e->message);
+    ck_assert_msg(e->error_number == f->error_number, "%s: %s", f->name, e->message);
     ck_assert_int_eq(e->exit_code, f->code);
     ck_assert_int_eq(e->started_at_us, 0);
     ck_assert_int_ne(access(below(&p, "ran"), F_OK), 0);
@@ -455,15 +441,13 @@ START_TEST(a_signal_goes_to_whom_it_is_meant_for)
         test_pod_init(&p);
         ready = xstrdup(below(&p, "ready"));
         p.order.stderr_path = "/dev/null";
-        test_pod_shell(&p,
-                       "trap 'sleep 0.3; echo main; exit 0' USR1; "
-                       "sh -c 'trap \"echo child; exit\" USR1; echo x > ready; "
-                       "while :; do sleep 0.01; done' & "
-                       "while :; do sleep 0.01; done");
+        test_pod_shell(&p, "trap 'sleep 0.3; echo main; exit 0' USR1; "
+                           "sh -c 'trap \"echo child; exit\" USR1; echo x > ready; "
+                           "while :; do sleep 0.01; done' & "
+                           "while :; do sleep 0.01; done");
         test_pod_start(&p);
         test_pod_wait_for(ready);
-        ck_assert_int_eq(launch_signal(p.pidfd, cases[i].scope, SIGUSR1, NULL),
-                         0);
+        ck_assert_int_eq(launch_signal(p.pidfd, cases[i].scope, SIGUSR1, NULL), 0);
         ck_assert_int_eq(test_pod_wait(&p), 0);
 
         printed = test_pod_read(p.out);
@@ -664,8 +648,7 @@ START_TEST(tmpdir_is_the_users_alone)
     test_pod_init(&p);
     tmp = xasprintf("%s/tmp", p.state_dir);
     p.order.tmp_dir = tmp;
-    test_pod_shell(&p,
-                   "stat -c '%a %u' $TMPDIR; touch $TMPDIR/x && echo $TMPDIR");
+    test_pod_shell(&p, "stat -c '%a %u' $TMPDIR; touch $TMPDIR/x && echo $TMPDIR");
     wanted = xasprintf("700 %u\n%s\n", (unsigned)p.order.uid, tmp);
 
     test_pod_succeed(&p);
@@ -714,12 +697,7 @@ START_TEST(rootless_it_runs_its_own_users_jobs_alone)
     ck_assert(!is_alive(below(&p, "daemon")));
     exit_record_free(e);
     test_pod_fini(&p);
-    assert_fails(&(struct failure){"another",
-                                   be_another,
-                                   "user allowed",
-                                   EPERM,
-                                   125,
-                                   false});
+    assert_fails(&(struct failure){"another", be_another, "user allowed", EPERM, 125, false});
 }
 END_TEST
 
@@ -742,8 +720,7 @@ fold_open(struct fold *f)
     snprintf(base, sizeof(base), "/kiln-test-%ld", (long)getpid());
     if (!test_pod_is_root())
         return false;
-    if (cgroot_open(&site, &f->root, &err) < 0
-        || cgroot_make(f->root, "p", &f->c, &err) < 0) {
+    if (cgroot_open(&site, &f->root, &err) < 0 || cgroot_make(f->root, "p", &f->c, &err) < 0) {
         printf("# not shown: %s\n", err.text);
         return false;
     }
@@ -790,9 +767,8 @@ START_TEST(in_a_cgroup_the_job_is_confined_and_the_shepherd_stays_outside)
         SKIP("no cgroup may be made here");
     if (cgroot_ability(f.root)->cpuset)
         ck_assert_int_eq(cgroup_set_cpus(f.c, "0", "0", NULL), 0);
-    test_pod_shell(&f.p,
-                   "grep -c /kiln-test.*/p$ /proc/self/cgroup; "
-                   "grep -l /kiln-test.*/shepherds$ /proc/$PPID/cgroup");
+    test_pod_shell(&f.p, "grep -c /kiln-test.*/p$ /proc/self/cgroup; "
+                         "grep -l /kiln-test.*/shepherds$ /proc/$PPID/cgroup");
 
     e = fold_run(&f);
 
@@ -817,8 +793,7 @@ START_TEST(a_job_that_eats_too_much_memory_is_told_apart)
         SKIP("no cgroup may be made here");
     if (cgroot_ability(f.root)->memory) {
         ck_assert_int_eq(cgroup_set_memory(f.c, 32u << 20, NULL), 0);
-        test_pod_shell(&f.p,
-                       "exec awk 'BEGIN { s = \"x\"; while (1) s = s s }'");
+        test_pod_shell(&f.p, "exec awk 'BEGIN { s = \"x\"; while (1) s = s s }'");
 
         e = fold_run(&f);
 
@@ -852,8 +827,7 @@ START_TEST(a_job_whose_child_eats_too_much_memory_has_failed)
             e = fold_run(&f);
 
             ck_assert(e->was_oom);
-            ck_assert_int_eq(e->exit_code,
-                             code == 0 || e->signal != 0 ? 137 : code);
+            ck_assert_int_eq(e->exit_code, code == 0 || e->signal != 0 ? 137 : code);
             exit_record_free(e);
         }
         fold_close(&f);
@@ -880,27 +854,18 @@ START_TEST(in_a_cgroup_daemons_do_not_outlive_the_job_either)
 }
 END_TEST
 
-SUITE("shepherd",
-      exit_codes_and_signals_are_recorded,
-      elapsed_and_cpu_time_are_measured,
+SUITE("shepherd", exit_codes_and_signals_are_recorded, elapsed_and_cpu_time_are_measured,
       what_cannot_be_started_says_at_which_step_and_why,
       a_symlink_to_roots_file_is_not_written_through,
-      a_script_runs_from_its_own_file_with_its_arguments,
-      a_script_of_four_mebibytes_runs,
-      a_megabyte_of_environment_arrives,
-      daemons_do_not_outlive_the_job,
-      a_job_that_asked_for_it_ends_when_its_node_is_cut_off,
-      a_signal_goes_to_whom_it_is_meant_for,
+      a_script_runs_from_its_own_file_with_its_arguments, a_script_of_four_mebibytes_runs,
+      a_megabyte_of_environment_arrives, daemons_do_not_outlive_the_job,
+      a_job_that_asked_for_it_ends_when_its_node_is_cut_off, a_signal_goes_to_whom_it_is_meant_for,
       a_job_that_hangs_in_opening_its_output_can_be_killed,
-      a_signal_sent_at_once_is_not_lost_on_the_shepherd,
-      what_ends_daemons_does_not_end_a_shepherd,
+      a_signal_sent_at_once_is_not_lost_on_the_shepherd, what_ends_daemons_does_not_end_a_shepherd,
       the_job_and_its_record_outlive_a_launcher_killed_meanwhile,
-      a_second_shepherd_leaves_the_pod_to_the_first,
-      a_finished_pod_is_never_run_again,
-      an_order_that_is_no_order_touches_nothing,
-      a_record_the_disk_refuses_is_kept_in_run,
-      tmpdir_is_the_users_alone,
-      rootless_it_runs_its_own_users_jobs_alone,
+      a_second_shepherd_leaves_the_pod_to_the_first, a_finished_pod_is_never_run_again,
+      an_order_that_is_no_order_touches_nothing, a_record_the_disk_refuses_is_kept_in_run,
+      tmpdir_is_the_users_alone, rootless_it_runs_its_own_users_jobs_alone,
       in_a_cgroup_the_job_is_confined_and_the_shepherd_stays_outside,
       a_job_that_eats_too_much_memory_is_told_apart,
       a_job_whose_child_eats_too_much_memory_has_failed,

@@ -20,13 +20,8 @@ START_TEST(what_stood_at_the_place_is_replaced_and_not_followed)
     ck_assert_int_eq(file_write_atomic(target, 0644, "kept", 4, NULL), 0);
     ck_assert_int_eq(symlink(target, path), 0);
 
-    ck_assert_int_eq(spool_script(path,
-                                  p.script_fd,
-                                  10,
-                                  (uid_t)p.order.uid,
-                                  (gid_t)p.order.gid,
-                                  NULL),
-                     0);
+    ck_assert_int_eq(
+        spool_script(path, p.script_fd, 10, (uid_t)p.order.uid, (gid_t)p.order.gid, NULL), 0);
 
     CLEANUP_FREE char *kept = test_pod_read(target);
     ck_assert_str_eq(kept, "kept");
@@ -46,10 +41,7 @@ START_TEST(an_existing_directory_is_nobodys_tmpdir)
 
     test_pod_init(&p);
 
-    ck_assert_int_eq(spool_directory(p.work_dir,
-                                     (uid_t)p.order.uid,
-                                     (gid_t)p.order.gid,
-                                     &err),
+    ck_assert_int_eq(spool_directory(p.work_dir, (uid_t)p.order.uid, (gid_t)p.order.gid, &err),
                      -EEXIST);
 
     ck_assert_ptr_nonnull(strstr(err.text, p.work_dir));
@@ -57,6 +49,5 @@ START_TEST(an_existing_directory_is_nobodys_tmpdir)
 }
 END_TEST
 
-SUITE("spool",
-      what_stood_at_the_place_is_replaced_and_not_followed,
+SUITE("spool", what_stood_at_the_place_is_replaced_and_not_followed,
       an_existing_directory_is_nobodys_tmpdir)

@@ -58,9 +58,7 @@ START_TEST(a_failure_says_what_where_and_what_to_do)
         CLEANUP_FREE char *words = start_error_dup(&t, &r);
 
         for (size_t j = 0; j < 3; j++)
-            ck_assert_msg(strstr(words, cases[i].says[j]) != NULL,
-                          "'%s' does not say '%s'",
-                          words,
+            ck_assert_msg(strstr(words, cases[i].says[j]) != NULL, "'%s' does not say '%s'", words,
                           cases[i].says[j]);
     }
 }
@@ -68,14 +66,10 @@ END_TEST
 
 START_TEST(a_report_that_makes_no_sense_has_a_name_all_the_same)
 {
-    ck_assert_str_eq(become_user_step_name(&(struct become_user_report){-1, 0}),
-                     "?");
-    ck_assert_str_eq(
-        become_user_step_name(&(struct become_user_report){999, 0}),
-        "?");
+    ck_assert_str_eq(become_user_step_name(&(struct become_user_report){-1, 0}), "?");
+    ck_assert_str_eq(become_user_step_name(&(struct become_user_report){999, 0}), "?");
 }
 END_TEST
 
-SUITE("start_error",
-      a_failure_says_what_where_and_what_to_do,
+SUITE("start_error", a_failure_says_what_where_and_what_to_do,
       a_report_that_makes_no_sense_has_a_name_all_the_same)

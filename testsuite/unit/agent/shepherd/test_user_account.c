@@ -51,7 +51,5 @@ START_TEST(a_stranger_and_a_foreign_group_are_refused)
 }
 END_TEST
 
-SUITE("user_account",
-      root_is_known_everywhere,
-      without_a_group_it_is_the_primary_one,
+SUITE("user_account", root_is_known_everywhere, without_a_group_it_is_the_primary_one,
       a_stranger_and_a_foreign_group_are_refused)

@@ -36,9 +36,7 @@ START_TEST(who_was_looked_up_is_found_again)
     ck_assert_str_eq(kept->home, asked->home);
     ck_assert_str_eq(kept->shell, asked->shell);
     ck_assert_int_eq(kept->n_groups, asked->n_groups);
-    ck_assert_int_eq(memcmp(kept->groups,
-                            asked->groups,
-                            sizeof(gid_t) * (size_t)asked->n_groups),
+    ck_assert_int_eq(memcmp(kept->groups, asked->groups, sizeof(gid_t) * (size_t)asked->n_groups),
                      0);
     ck_assert_int_eq(stat(directory, &st), 0);
     ck_assert_uint_eq(st.st_mode & 0777, 0700);
@@ -54,8 +52,7 @@ START_TEST(an_old_entry_is_asked_for_anew)
     CLEANUP_FREE char *directory = open_roster(&p);
     CLEANUP_FREE char *path = xasprintf("%s/0-0", directory);
     struct user_account *kept = NULL;
-    struct timespec times[2] = {
-        {.tv_sec = time(NULL) - USER_CACHE_SECONDS - 1}};
+    struct timespec times[2] = {{.tv_sec = time(NULL) - USER_CACHE_SECONDS - 1}};
 
     times[1] = times[0];
     ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
@@ -127,8 +124,5 @@ START_TEST(a_job_finds_its_groups_in_the_roster)
 }
 END_TEST
 
-SUITE("user_cache",
-      who_was_looked_up_is_found_again,
-      an_old_entry_is_asked_for_anew,
-      an_entry_that_makes_no_sense_is_asked_for_anew,
-      a_job_finds_its_groups_in_the_roster)
+SUITE("user_cache", who_was_looked_up_is_found_again, an_old_entry_is_asked_for_anew,
+      an_entry_that_makes_no_sense_is_asked_for_anew, a_job_finds_its_groups_in_the_roster)

@@ -50,35 +50,24 @@ end(struct stage *t)
 static void
 look(struct stage *t, const char *volumes, const char *mounts)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\","
-                  "\"uid\":\"p-1\"},"
-                  "\"spec\":{\"volumes\":[%s],\"containers\":[{\"name\":"
-                  "\"main\",\"volumeMounts\":[%s]}]}}",
-                  volumes,
-                  mounts);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\","
+                                        "\"uid\":\"p-1\"},"
+                                        "\"spec\":{\"volumes\":[%s],\"containers\":[{\"name\":"
+                                        "\"main\",\"volumeMounts\":[%s]}]}}",
+                                        volumes, mounts);
 
-    pod_mounts_get(t->pod_mounts,
-                   fake_client_put(t->api, &pod_kind, text),
-                   got,
-                   t);
+    pod_mounts_get(t->pod_mounts, fake_client_put(t->api, &pod_kind, text), got, t);
 }
 
 /* Puts a bound claim, which a pod owns if it was made for that pod. */
 static void
-put_claim(struct stage *t,
-          const char *name,
-          const char *volume,
-          const char *owners)
+put_claim(struct stage *t, const char *name, const char *volume, const char *owners)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-                  "\"ownerReferences\":[%s],"
-                  "\"annotations\":{\"pv.kubernetes.io/bind-completed\":"
-                  "\"yes\"}},\"spec\":{\"volumeName\":\"%s\"}}",
-                  name,
-                  owners,
-                  volume);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                                        "\"ownerReferences\":[%s],"
+                                        "\"annotations\":{\"pv.kubernetes.io/bind-completed\":"
+                                        "\"yes\"}},\"spec\":{\"volumeName\":\"%s\"}}",
+                                        name, owners, volume);
 
     fake_client_put(t->api, &persistent_volume_claim_kind, text);
 }
@@ -87,9 +76,7 @@ static void
 put_volume(struct stage *t, const char *name, const char *source)
 {
     CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s}}",
-                  name,
-                  source);
+        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s}}", name, source);
 
     fake_client_put(t->api, &persistent_volume_kind, text);
 }
@@ -121,8 +108,7 @@ START_TEST(a_claim_is_where_its_volume_is)
     begin(&t);
     put_claim(&t, "c", "pv", "");
     put_volume(&t, "pv", LOCAL);
-    look(&t,
-         CLAIM,
+    look(&t, CLAIM,
          "{\"name\":\"v\",\"mountPath\":\"/data\"},{\"name\":\"v\","
          "\"mountPath\":\"/also\",\"readOnly\":true}");
     fake_client_run(t.api);
@@ -145,9 +131,7 @@ START_TEST(one_that_is_not_mounted_is_known_all_the_same)
     begin(&t);
     put_claim(&t, "p-tmp", "pv", OF_POD("p-1"));
     put_volume(&t, "pv", "\"hostPath\":{\"path\":\"/lustre\"}");
-    look(&t,
-         "{\"name\":\"tmp\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}",
-         "");
+    look(&t, "{\"name\":\"tmp\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}", "");
     fake_client_run(t.api);
 
     ck_assert_ptr_nonnull(t.list);
@@ -166,9 +150,7 @@ START_TEST(a_claim_that_was_made_for_another_pod_is_refused)
     begin(&t);
     put_claim(&t, "p-tmp", "pv", OF_POD("p-0"));
     put_volume(&t, "pv", LOCAL);
-    look(&t,
-         "{\"name\":\"tmp\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}",
-         "");
+    look(&t, "{\"name\":\"tmp\",\"ephemeral\":{\"volumeClaimTemplate\":{}}}", "");
     fake_client_run(t.api);
 
     ck_assert_ptr_null(t.list);
@@ -243,11 +225,7 @@ START_TEST(an_agent_that_stops_answers_all)
 }
 END_TEST
 
-SUITE("pod_mounts",
-      a_pod_without_volumes_has_its_answer_at_once,
-      a_claim_is_where_its_volume_is,
+SUITE("pod_mounts", a_pod_without_volumes_has_its_answer_at_once, a_claim_is_where_its_volume_is,
       one_that_is_not_mounted_is_known_all_the_same,
-      a_claim_that_was_made_for_another_pod_is_refused,
-      what_is_wrong_names_the_volume,
-      an_api_that_is_away_for_a_while_is_asked_again,
-      an_agent_that_stops_answers_all)
+      a_claim_that_was_made_for_another_pod_is_refused, what_is_wrong_names_the_volume,
+      an_api_that_is_away_for_a_while_is_asked_again, an_agent_that_stops_answers_all)

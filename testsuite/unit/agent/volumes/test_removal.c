@@ -135,9 +135,6 @@ START_TEST(directories_that_their_owner_locked_are_emptied)
 }
 END_TEST
 
-SUITE("removal",
-      what_is_not_there_is_gone,
-      links_are_removed_and_not_followed,
-      a_tree_may_be_as_deep_as_it_likes,
-      names_like_our_own_are_no_trouble,
+SUITE("removal", what_is_not_there_is_gone, links_are_removed_and_not_followed,
+      a_tree_may_be_as_deep_as_it_likes, names_like_our_own_are_no_trouble,
       directories_that_their_owner_locked_are_emptied)

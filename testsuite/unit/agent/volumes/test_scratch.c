@@ -119,12 +119,7 @@ END_TEST
 START_TEST(nothing_but_volumes_is_touched)
 {
     static const char *const names[] = {
-        "",
-        "..",
-        "precious",
-        "../precious",
-        "pvc-1/../precious",
-        ".gone-pvc-1",
+        "", "..", "precious", "../precious", "pvc-1/../precious", ".gone-pvc-1",
     };
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP(scratch_closep) struct scratch *s = open_at(dir);
@@ -181,8 +176,7 @@ START_TEST(a_directory_that_others_may_write_to_is_refused)
 
     ck_assert_int_eq(chmod(dir, 01777), 0);
     ck_assert_int_lt(scratch_open(dir, 1, &s, &err), 0);
-    ck_assert_ptr_nonnull(
-        strstr(err.text, "users other than the agent's can write to"));
+    ck_assert_ptr_nonnull(strstr(err.text, "users other than the agent's can write to"));
 }
 END_TEST
 
@@ -235,13 +229,8 @@ START_TEST(a_volume_with_a_quota_cannot_grow_beyond_its_size)
 }
 END_TEST
 
-SUITE("scratch",
-      a_volume_is_its_owners_alone,
-      making_and_removing_twice_is_as_good_as_once,
-      what_an_earlier_agent_began_is_finished,
-      nothing_but_volumes_is_touched,
-      a_link_in_the_place_of_a_volume_leads_nowhere,
-      more_than_there_is_is_not_promised,
-      a_directory_that_others_may_write_to_is_refused,
-      a_part_of_a_file_system_needs_a_size,
+SUITE("scratch", a_volume_is_its_owners_alone, making_and_removing_twice_is_as_good_as_once,
+      what_an_earlier_agent_began_is_finished, nothing_but_volumes_is_touched,
+      a_link_in_the_place_of_a_volume_leads_nowhere, more_than_there_is_is_not_promised,
+      a_directory_that_others_may_write_to_is_refused, a_part_of_a_file_system_needs_a_size,
       a_volume_with_a_quota_cannot_grow_beyond_its_size)

@@ -18,8 +18,7 @@ static char *place, *state;
 static struct tmp_dirs *
 open_dirs(void)
 {
-    return tmp_dirs_new(
-        &(struct tmp_dirs_settings){.tmp_dir = place, .state_dir = state});
+    return tmp_dirs_new(&(struct tmp_dirs_settings){.tmp_dir = place, .state_dir = state});
 }
 
 static void
@@ -133,7 +132,6 @@ START_TEST(what_no_record_speaks_of_is_put_away)
 }
 END_TEST
 
-SUITE("tmp_dirs",
-      names_have_128_bits_below_a_parent_that_cannot_be_listed,
+SUITE("tmp_dirs", names_have_128_bits_below_a_parent_that_cannot_be_listed,
       the_parent_is_found_again_and_not_when_it_is_another_ones,
       what_no_record_speaks_of_is_put_away)

@@ -43,9 +43,7 @@ begin(struct stage *t)
     t->api = fake_client_new();
     t->loop = fake_client_client(t->api)->loop;
     t->workers = workers_new(2);
-    ck_assert_msg(scratch_open(t->dir, 1 << 20, &t->scratch, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(scratch_open(t->dir, 1 << 20, &t->scratch, &err) == 0, "%s", err.text);
     t->volumes = volumes_new(&(struct volumes_settings){
         .loop = t->loop,
         .workers = t->workers,
@@ -70,25 +68,17 @@ end(struct stage *t)
 
 /* `more` has further members of the metadata, each after a comma. */
 static void
-put(struct stage *t,
-    const char *dir,
-    const char *phase,
-    const char *policy,
-    const char *more)
+put(struct stage *t, const char *dir, const char *phase, const char *policy, const char *more)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"pvc-1\",\"labels\":{\"kiln.hpc/node\":"
-        "\"n1\"},\"annotations\":{\"pv.kubernetes.io/provisioned-by\":"
-        "\"kiln.hpc/node-local\",\"kiln.hpc/uid\":\"%u\"},\"finalizers\":["
-        "\"kiln.hpc/node-local\"]%s},\"spec\":{\"capacity\":{\"storage\":"
-        "\"4Ki\"},\"local\":{\"path\":\"%s/pvc-1\"},"
-        "\"persistentVolumeReclaimPolicy\":\"%s\"},\"status\":{\"phase\":"
-        "\"%s\"}}",
-        (unsigned)geteuid(),
-        more,
-        dir,
-        policy,
-        phase);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"pvc-1\",\"labels\":{\"kiln.hpc/node\":"
+                  "\"n1\"},\"annotations\":{\"pv.kubernetes.io/provisioned-by\":"
+                  "\"kiln.hpc/node-local\",\"kiln.hpc/uid\":\"%u\"},\"finalizers\":["
+                  "\"kiln.hpc/node-local\"]%s},\"spec\":{\"capacity\":{\"storage\":"
+                  "\"4Ki\"},\"local\":{\"path\":\"%s/pvc-1\"},"
+                  "\"persistentVolumeReclaimPolicy\":\"%s\"},\"status\":{\"phase\":"
+                  "\"%s\"}}",
+                  (unsigned)geteuid(), more, dir, policy, phase);
 
     fake_client_put(t->api, &persistent_volume_kind, text);
 }
@@ -96,10 +86,7 @@ put(struct stage *t,
 static const struct persistent_volume_status *
 status(const struct stage *t)
 {
-    return &persistent_volume_of(fake_client_find(t->api,
-                                                  &persistent_volume_kind,
-                                                  NULL,
-                                                  "pvc-1"))
+    return &persistent_volume_of(fake_client_find(t->api, &persistent_volume_kind, NULL, "pvc-1"))
                 ->status;
 }
 
@@ -155,8 +142,7 @@ START_TEST(what_cannot_be_made_has_failed_and_says_why)
     run_loop_until(t.api, phase_is(&t, "Failed"));
 
     ck_assert_str_eq(status(&t)->reason, "ProvisioningFailed");
-    ck_assert_ptr_nonnull(
-        strstr(status(&t)->message, "is not in the scratch directory"));
+    ck_assert_ptr_nonnull(strstr(status(&t)->message, "is not in the scratch directory"));
     end(&t);
 }
 END_TEST
@@ -210,14 +196,9 @@ START_TEST(a_word_that_was_lost_is_said_again)
 
     begin(&t);
     fake_client_run(t.api);
-    fake_client_fail(t.api,
-                     CLIENT_MERGE_PATCH,
-                     "status",
-                     503,
-                     "ServiceUnavailable");
+    fake_client_fail(t.api, CLIENT_MERGE_PATCH, "status", 503, "ServiceUnavailable");
     put(&t, t.dir, "Pending", "Delete", "");
-    run_loop_until(t.api,
-                   fake_client_calls(t.api, CLIENT_MERGE_PATCH, "status") > 0);
+    run_loop_until(t.api, fake_client_calls(t.api, CLIENT_MERGE_PATCH, "status") > 0);
     ck_assert(phase_is(&t, "Pending"));
 
     run_loop_until(t.api, phase_is(&t, "Available"));
@@ -246,11 +227,7 @@ START_TEST(an_agent_may_stop_in_the_middle)
 }
 END_TEST
 
-SUITE("volumes",
-      what_is_pending_is_made,
-      what_cannot_be_made_has_failed_and_says_why,
-      what_is_deleted_is_removed_and_said_to_be,
-      what_is_bound_stays_although_it_is_deleted,
-      what_is_to_be_retained_stays_on_the_disk,
-      a_word_that_was_lost_is_said_again,
+SUITE("volumes", what_is_pending_is_made, what_cannot_be_made_has_failed_and_says_why,
+      what_is_deleted_is_removed_and_said_to_be, what_is_bound_stays_although_it_is_deleted,
+      what_is_to_be_retained_stays_on_the_disk, a_word_that_was_lost_is_said_again,
       an_agent_may_stop_in_the_middle)

@@ -13,15 +13,12 @@
 #include "testsuite/lib/suite.h"
 
 static int
-read_text(const char *text,
-          struct client_settings *ret_settings,
-          struct error *err)
+read_text(const char *text, struct client_settings *ret_settings, struct error *err)
 {
     CLEANUP(scratch_freep) char *directory = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/client.yaml", directory);
 
-    ck_assert_int_eq(file_write_atomic(path, 0600, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0600, text, strlen(text), NULL), 0);
     setenv("KILN_CONFIG", path, 1);
     return client_settings_read(ret_settings, err);
 }
@@ -33,8 +30,7 @@ START_TEST(the_file_says_where_the_controller_is)
     ck_assert_int_eq(read_text("server: http://head:6820\ncluster: c1\n"
                                "serviceUser: 994\n"
                                "mungeSocket: /run/munge/other\n",
-                               &s,
-                               NULL),
+                               &s, NULL),
                      0);
 
     ck_assert_str_eq(s.server, "http://head:6820");
@@ -62,8 +58,7 @@ START_TEST(a_mistake_is_refused_with_file_line_and_key)
         const char *text;
         const char *words;
     } cases[] = {
-        {"cluster: a\nservr: x\n",
-         "client.yaml:2: servr: unknown key (did you mean 'server'?)"},
+        {"cluster: a\nservr: x\n", "client.yaml:2: servr: unknown key (did you mean 'server'?)"},
         {"bogus: x\n", "client.yaml:1: bogus: unknown key"},
         {"\nserver: [a]\n", "client.yaml:2: server: must be a string"},
         {"cluster: ''\n", "client.yaml:1: cluster: must not be empty"},
@@ -78,8 +73,7 @@ START_TEST(a_mistake_is_refused_with_file_line_and_key)
         ck_assert_int_lt(read_text(cases[i].text, &s, &err), 0);
         ck_assert_msg(strstr(err.text, cases[i].words) != NULL
                           && strstr(err.text, "client.yaml") != NULL,
-                      "%s",
-                      err.text);
+                      "%s", err.text);
         client_settings_fini(&s);
     }
 }
@@ -95,8 +89,5 @@ START_TEST(a_file_that_was_named_must_be_there)
 }
 END_TEST
 
-SUITE("client_settings",
-      the_file_says_where_the_controller_is,
-      an_empty_file_says_nothing,
-      a_mistake_is_refused_with_file_line_and_key,
-      a_file_that_was_named_must_be_there)
+SUITE("client_settings", the_file_says_where_the_controller_is, an_empty_file_says_nothing,
+      a_mistake_is_refused_with_file_line_and_key, a_file_that_was_named_must_be_there)

@@ -29,8 +29,7 @@ write_at(const struct place *p, const char *name, mode_t mode, const char *text)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", p->directory, name);
 
-    ck_assert_int_eq(file_write_atomic(path, mode, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, mode, text, strlen(text), NULL), 0);
 }
 
 static void
@@ -40,15 +39,11 @@ place_init(struct place *p, const char *getent)
     p->users = xasprintf("%s/passwd", p->directory);
     p->hosts = xasprintf("%s/hosts", p->directory);
     p->files = (struct getent_files){.users = p->users, .hosts = p->hosts};
-    write_at(p,
-             "passwd",
-             0644,
+    write_at(p, "passwd", 0644,
              "root:x:0:0:root:/root:/bin/bash\n"
              "\n"
              "kiln:x:994:990::/:/usr/sbin/nologin\n");
-    write_at(p,
-             "hosts",
-             0644,
+    write_at(p, "hosts", 0644,
              "127.0.0.1 localhost # not head\n"
              "10.1.2.3\thead.example Head\n"
              "::1 localhost\n"
@@ -97,14 +92,13 @@ START_TEST(another_user_is_asked_of_getent)
     struct place p;
     uid_t uid = 1;
 
-    place_init(&p,
-               "#!/bin/sh\n"
-               "[ \"$1 $2\" = '-- passwd' ] || exit 1\n"
-               "case $3 in\n"
-               "far) echo 'far:*:70000:70000::/home/far:/bin/sh' ;;\n"
-               "odd) echo 'odd:*:x:70000::/home/odd:/bin/sh' ;;\n"
-               "*) exit 2 ;;\n"
-               "esac\n");
+    place_init(&p, "#!/bin/sh\n"
+                   "[ \"$1 $2\" = '-- passwd' ] || exit 1\n"
+                   "case $3 in\n"
+                   "far) echo 'far:*:70000:70000::/home/far:/bin/sh' ;;\n"
+                   "odd) echo 'odd:*:x:70000::/home/odd:/bin/sh' ;;\n"
+                   "*) exit 2 ;;\n"
+                   "esac\n");
 
     ck_assert_int_eq(getent_find_user(&p.files, "far", &uid), 0);
     ck_assert_uint_eq(uid, 70000);
@@ -125,8 +119,7 @@ START_TEST(without_getent_the_reason_is_told)
     place_init(&p, NULL);
 
     ck_assert_int_eq(getent_find_user(&p.files, "far", &uid), -ENOENT);
-    ck_assert_int_eq(getent_find_host(&p.files, "far", &places, &err),
-                     -EHOSTUNREACH);
+    ck_assert_int_eq(getent_find_host(&p.files, "far", &places, &err), -EHOSTUNREACH);
     ck_assert_msg(strstr(err.text, "'far'") != NULL, "%s", err.text);
     ck_assert_uint_eq(places.count, 0);
     place_fini(&p);
@@ -155,29 +148,24 @@ START_TEST(another_host_is_asked_of_getent)
     struct http_endpoints places = {0};
     struct error err = {0};
 
-    place_init(&p,
-               "#!/bin/sh\n"
-               "[ \"$1 $2\" = '-- ahosts' ] || exit 1\n"
-               "[ \"$3\" = far ] || exit 2\n"
-               "echo '10.9.8.7        STREAM far.example'\n"
-               "echo '10.9.8.7        DGRAM'\n"
-               "echo 'fd00::9         STREAM'\n");
+    place_init(&p, "#!/bin/sh\n"
+                   "[ \"$1 $2\" = '-- ahosts' ] || exit 1\n"
+                   "[ \"$3\" = far ] || exit 2\n"
+                   "echo '10.9.8.7        STREAM far.example'\n"
+                   "echo '10.9.8.7        DGRAM'\n"
+                   "echo 'fd00::9         STREAM'\n");
 
     ck_assert_int_eq(getent_find_host(&p.files, "far", &places, &err), 0);
     ck_assert_uint_eq(places.count, 2);
     assert_place(&places.items[0], "10.9.8.7");
     assert_place(&places.items[1], "fd00::9");
-    ck_assert_int_eq(getent_find_host(&p.files, "farther", &places, &err),
-                     -EHOSTUNREACH);
+    ck_assert_int_eq(getent_find_host(&p.files, "farther", &places, &err), -EHOSTUNREACH);
     ck_assert_str_eq(err.text, "unknown host 'farther'");
     http_endpoints_fini(&places);
     place_fini(&p);
 }
 END_TEST
 
-SUITE("getent",
-      a_user_of_the_file_is_known_without_getent,
-      another_user_is_asked_of_getent,
-      without_getent_the_reason_is_told,
-      a_host_of_the_file_has_all_its_addresses,
+SUITE("getent", a_user_of_the_file_is_known_without_getent, another_user_is_asked_of_getent,
+      without_getent_the_reason_is_told, a_host_of_the_file_has_all_its_addresses,
       another_host_is_asked_of_getent)

@@ -66,8 +66,7 @@ START_TEST(huge_pages_have_a_size)
     ck_assert_uint_eq(s.n_hugepages, 1);
     ck_assert_int_eq(s.hugepages[0].bytes, 1024 * MIB);
     ck_assert_int_eq(s.hugepages[0].page_bytes, 2 * MIB);
-    ck_assert_int_eq(accelerators_parse_hugepages("512M:2M,4G:1G", &s, NULL),
-                     0);
+    ck_assert_int_eq(accelerators_parse_hugepages("512M:2M,4G:1G", &s, NULL), 0);
     ck_assert_uint_eq(s.n_hugepages, 2);
     ck_assert_int_eq(s.hugepages[1].bytes, 4096 * MIB);
     ck_assert_int_eq(s.hugepages[1].page_bytes, 1024 * MIB);
@@ -101,16 +100,10 @@ START_TEST(nonsense_is_refused_with_what_is_wrong)
         struct error err = {0};
 
         ck_assert_int_lt(rows[i].parse(rows[i].text, &s, &err), 0);
-        ck_assert_msg(strstr(err.text, rows[i].words) != NULL,
-                      "'%s': %s",
-                      rows[i].text,
-                      err.text);
+        ck_assert_msg(strstr(err.text, rows[i].words) != NULL, "'%s': %s", rows[i].text, err.text);
     }
 }
 END_TEST
 
-SUITE("accelerators",
-      gpus_are_read_in_both_orders,
-      gres_means_gpus,
-      huge_pages_have_a_size,
+SUITE("accelerators", gpus_are_read_in_both_orders, gres_means_gpus, huge_pages_have_a_size,
       nonsense_is_refused_with_what_is_wrong)

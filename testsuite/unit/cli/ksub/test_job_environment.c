@@ -10,13 +10,8 @@
 #include "testsuite/lib/suite.h"
 
 static const char *const environment[] = {
-    "HOME=/home/u",
-    "PATH=/bin:/usr/bin",
-    "X=1",
-    "KILN_JOB_ID=7",
-    "KILN_SERVER=head:6820",
-    "no-equals-sign",
-    NULL,
+    "HOME=/home/u",          "PATH=/bin:/usr/bin", "X=1", "KILN_JOB_ID=7",
+    "KILN_SERVER=head:6820", "no-equals-sign",     NULL,
 };
 
 /* The user's entries, each followed by a bar; ksub's own entries begin after
@@ -38,8 +33,7 @@ export_as(const char *list, struct strbuf *out)
 
 START_TEST(what_goes_along_is_what_export_says)
 {
-    static const char all[] =
-        "HOME=/home/u|PATH=/bin:/usr/bin|X=1|KILN_SERVER=head:6820|";
+    static const char all[] = "HOME=/home/u|PATH=/bin:/usr/bin|X=1|KILN_SERVER=head:6820|";
     static const struct {
         const char *list;
         const char *entries;
@@ -63,10 +57,7 @@ START_TEST(what_goes_along_is_what_export_says)
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
         export_as(cases[i].list, &out);
-        ck_assert_msg(strcmp(out.text, cases[i].entries) == 0,
-                      "%s: %s",
-                      cases[i].list,
-                      out.text);
+        ck_assert_msg(strcmp(out.text, cases[i].entries) == 0, "%s: %s", cases[i].list, out.text);
     }
 }
 END_TEST
@@ -77,9 +68,8 @@ START_TEST(a_value_of_the_list_takes_the_place_of_the_one_there)
 
     export_as("ALL,X=2", &out);
 
-    ck_assert_str_eq(out.text,
-                     "HOME=/home/u|PATH=/bin:/usr/bin|"
-                     "KILN_SERVER=head:6820|X=2|");
+    ck_assert_str_eq(out.text, "HOME=/home/u|PATH=/bin:/usr/bin|"
+                               "KILN_SERVER=head:6820|X=2|");
 }
 END_TEST
 
@@ -103,12 +93,10 @@ START_TEST(tasks_account_and_partition_are_told_to_the_job)
     job_environment(&s, (char *const *)(uintptr_t)environment, &all);
 
     for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
-        ck_assert_ptr_nonnull(
-            memmem(all.text, all.length, expected[i], strlen(expected[i]) + 1));
+        ck_assert_ptr_nonnull(memmem(all.text, all.length, expected[i], strlen(expected[i]) + 1));
 }
 END_TEST
 
-SUITE("job_environment",
-      what_goes_along_is_what_export_says,
+SUITE("job_environment", what_goes_along_is_what_export_says,
       a_value_of_the_list_takes_the_place_of_the_one_there,
       tasks_account_and_partition_are_told_to_the_job)

@@ -38,12 +38,8 @@ START_TEST(what_is_no_script_is_refused_with_what_to_do)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct error err = {0};
 
-        ck_assert_int_eq(job_script_check(cases[i].text, cases[i].length, &err),
-                         -EINVAL);
-        ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
-                      "case %zu: %s",
-                      i,
-                      err.text);
+        ck_assert_int_eq(job_script_check(cases[i].text, cases[i].length, &err), -EINVAL);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "case %zu: %s", i, err.text);
     }
 }
 END_TEST
@@ -106,10 +102,7 @@ START_TEST(directives_are_read_to_the_first_command)
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
         ck_assert_int_eq(words_of(cases[i][0], strlen(cases[i][0]), &out), 0);
-        ck_assert_msg(strcmp(out.text, cases[i][1]) == 0,
-                      "case %zu: %s",
-                      i,
-                      out.text);
+        ck_assert_msg(strcmp(out.text, cases[i][1]) == 0, "case %zu: %s", i, out.text);
     }
 }
 END_TEST
@@ -158,18 +151,12 @@ START_TEST(utf8_is_told_from_other_bytes)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_msg(job_script_is_utf8(cases[i].text, strlen(cases[i].text))
-                          == cases[i].is_utf8,
-                      "case %zu",
-                      i);
+        ck_assert_msg(job_script_is_utf8(cases[i].text, strlen(cases[i].text)) == cases[i].is_utf8,
+                      "case %zu", i);
 }
 END_TEST
 
-SUITE("job_script",
-      a_script_that_begins_with_an_interpreter_is_good,
-      what_is_no_script_is_refused_with_what_to_do,
-      a_script_may_be_four_mebibytes_and_no_more,
-      directives_are_read_to_the_first_command,
-      a_quote_that_is_not_closed_is_refused,
-      a_directive_that_fills_the_script_is_refused_cheaply,
-      utf8_is_told_from_other_bytes)
+SUITE("job_script", a_script_that_begins_with_an_interpreter_is_good,
+      what_is_no_script_is_refused_with_what_to_do, a_script_may_be_four_mebibytes_and_no_more,
+      directives_are_read_to_the_first_command, a_quote_that_is_not_closed_is_refused,
+      a_directive_that_fills_the_script_is_refused_cheaply, utf8_is_told_from_other_bytes)

@@ -45,8 +45,7 @@ assert_manifest(const struct submission *s, const char *yaml)
 
 START_TEST(a_submission_without_options_is_one_cpu_and_no_limit)
 {
-    assert_manifest(&(struct submission){.script_path = "/home/u/run.sh",
-                                         .directory = "/home/u"},
+    assert_manifest(&(struct submission){.script_path = "/home/u/run.sh", .directory = "/home/u"},
                     "apiVersion: batch/v1\n"
                     "kind: Job\n"
                     "metadata:\n"
@@ -127,98 +126,96 @@ START_TEST(every_option_has_its_place_in_the_job)
         .append = true,
     };
 
-    assert_manifest(
-        &s,
-        "apiVersion: batch/v1\n"
-        "kind: Job\n"
-        "metadata:\n"
-        "  annotations:\n"
-        "    kiln.hpc/comment: a note\n"
-        "    kiln.hpc/hold: \"true\"\n"
-        "    kiln.hpc/job-name: sim\n"
-        "  generateName: job-\n"
-        "  namespace: physics\n"
-        "spec:\n"
-        "  backoffLimit: 0\n"
-        "  beginTime: \"2026-11-20T14:30:00Z\"\n"
-        "  podReplacementPolicy: Failed\n"
-        "  requeue: true\n"
-        "  script:\n"
-        "    text: |\n"
-        "      #!/bin/sh\n"
-        "      true\n"
-        "  template:\n"
-        "    metadata:\n"
-        "      annotations:\n"
-        "        kiln.hpc/job-name: sim\n"
-        "        kiln.hpc/tasks: \"4\"\n"
-        "    spec:\n"
-        "      activeDeadlineSeconds: 5400\n"
-        "      affinity:\n"
-        "        nodeAffinity:\n"
-        "          requiredDuringSchedulingIgnoredDuringExecution:\n"
-        "            nodeSelectorTerms:\n"
-        "            - matchExpressions:\n"
-        "              - key: feature.kiln.hpc/avx512\n"
-        "                operator: Exists\n"
-        "              - key: zone\n"
-        "                operator: In\n"
-        "                values:\n"
-        "                - east\n"
-        "              matchFields:\n"
-        "              - key: metadata.name\n"
-        "                operator: In\n"
-        "                values:\n"
-        "                - n7\n"
-        "              - key: metadata.name\n"
-        "                operator: NotIn\n"
-        "                values:\n"
-        "                - n1\n"
-        "              - key: metadata.name\n"
-        "                operator: NotIn\n"
-        "                values:\n"
-        "                - n2\n"
-        "      containers:\n"
-        "      - args:\n"
-        "        - a\n"
-        "        - b c\n"
-        "        image: host\n"
-        "        name: main\n"
-        "        resources:\n"
-        "          limits:\n"
-        "            cpu: \"8\"\n"
-        "            hugepages-2Mi: 1Gi\n"
-        "            kiln.hpc/gpu: \"2\"\n"
-        "            memory: 4Gi\n"
-        "          requests:\n"
-        "            cpu: \"8\"\n"
-        "            hugepages-2Mi: 1Gi\n"
-        "            kiln.hpc/gpu: \"2\"\n"
-        "            memory: 4Gi\n"
-        "        workingDir: /scratch\n"
-        "      execution:\n"
-        "        checkpointCommand: kill -USR1 $(cat pid)\n"
-        "        openMode: append\n"
-        "        signal:\n"
-        "          batchOnly: true\n"
-        "          name: USR1\n"
-        "          secondsBefore: 120\n"
-        "        stderrPath: err-%j\n"
-        "        stdinPath: in\n"
-        "        stdoutPath: out-%j\n"
-        "      placement:\n"
-        "        coresPerSocket: 4\n"
-        "        cpuPolicy: exclusive\n"
-        "        distribution: pack\n"
-        "        gpuBinding: none\n"
-        "        gpuType: a100\n"
-        "        memoryPolicy: bind\n"
-        "        numaPolicy: single-numa-node\n"
-        "        partition: long\n"
-        "        threadsPerCore: 1\n"
-        "        wholeNode: true\n"
-        "      priorityClassName: urgent\n"
-        "      restartPolicy: Never\n");
+    assert_manifest(&s, "apiVersion: batch/v1\n"
+                        "kind: Job\n"
+                        "metadata:\n"
+                        "  annotations:\n"
+                        "    kiln.hpc/comment: a note\n"
+                        "    kiln.hpc/hold: \"true\"\n"
+                        "    kiln.hpc/job-name: sim\n"
+                        "  generateName: job-\n"
+                        "  namespace: physics\n"
+                        "spec:\n"
+                        "  backoffLimit: 0\n"
+                        "  beginTime: \"2026-11-20T14:30:00Z\"\n"
+                        "  podReplacementPolicy: Failed\n"
+                        "  requeue: true\n"
+                        "  script:\n"
+                        "    text: |\n"
+                        "      #!/bin/sh\n"
+                        "      true\n"
+                        "  template:\n"
+                        "    metadata:\n"
+                        "      annotations:\n"
+                        "        kiln.hpc/job-name: sim\n"
+                        "        kiln.hpc/tasks: \"4\"\n"
+                        "    spec:\n"
+                        "      activeDeadlineSeconds: 5400\n"
+                        "      affinity:\n"
+                        "        nodeAffinity:\n"
+                        "          requiredDuringSchedulingIgnoredDuringExecution:\n"
+                        "            nodeSelectorTerms:\n"
+                        "            - matchExpressions:\n"
+                        "              - key: feature.kiln.hpc/avx512\n"
+                        "                operator: Exists\n"
+                        "              - key: zone\n"
+                        "                operator: In\n"
+                        "                values:\n"
+                        "                - east\n"
+                        "              matchFields:\n"
+                        "              - key: metadata.name\n"
+                        "                operator: In\n"
+                        "                values:\n"
+                        "                - n7\n"
+                        "              - key: metadata.name\n"
+                        "                operator: NotIn\n"
+                        "                values:\n"
+                        "                - n1\n"
+                        "              - key: metadata.name\n"
+                        "                operator: NotIn\n"
+                        "                values:\n"
+                        "                - n2\n"
+                        "      containers:\n"
+                        "      - args:\n"
+                        "        - a\n"
+                        "        - b c\n"
+                        "        image: host\n"
+                        "        name: main\n"
+                        "        resources:\n"
+                        "          limits:\n"
+                        "            cpu: \"8\"\n"
+                        "            hugepages-2Mi: 1Gi\n"
+                        "            kiln.hpc/gpu: \"2\"\n"
+                        "            memory: 4Gi\n"
+                        "          requests:\n"
+                        "            cpu: \"8\"\n"
+                        "            hugepages-2Mi: 1Gi\n"
+                        "            kiln.hpc/gpu: \"2\"\n"
+                        "            memory: 4Gi\n"
+                        "        workingDir: /scratch\n"
+                        "      execution:\n"
+                        "        checkpointCommand: kill -USR1 $(cat pid)\n"
+                        "        openMode: append\n"
+                        "        signal:\n"
+                        "          batchOnly: true\n"
+                        "          name: USR1\n"
+                        "          secondsBefore: 120\n"
+                        "        stderrPath: err-%j\n"
+                        "        stdinPath: in\n"
+                        "        stdoutPath: out-%j\n"
+                        "      placement:\n"
+                        "        coresPerSocket: 4\n"
+                        "        cpuPolicy: exclusive\n"
+                        "        distribution: pack\n"
+                        "        gpuBinding: none\n"
+                        "        gpuType: a100\n"
+                        "        memoryPolicy: bind\n"
+                        "        numaPolicy: single-numa-node\n"
+                        "        partition: long\n"
+                        "        threadsPerCore: 1\n"
+                        "        wholeNode: true\n"
+                        "      priorityClassName: urgent\n"
+                        "      restartPolicy: Never\n");
 }
 END_TEST
 
@@ -243,10 +240,8 @@ START_TEST(an_array_is_one_job_whose_elements_fail_alone)
     ck_assert(json_is_true(json_get_path(spec, "array.failFast")));
     ck_assert_int_eq(json_get_int(spec, "backoffLimitPerIndex", -1), 0);
     ck_assert_ptr_null(json_get(spec, "backoffLimit"));
-    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stdoutPath"),
-                     "%A_%3a");
-    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stderrPath"),
-                     "%j");
+    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stdoutPath"), "%A_%3a");
+    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stderrPath"), "%j");
 }
 END_TEST
 
@@ -279,16 +274,13 @@ START_TEST(what_cannot_be_a_job_is_refused)
         {{.partition = "a,b c"}, "not a partition name"},
         {{.partition = ","}, "a name is missing"},
         {{.tasks = 1000000, .cpus_per_task = 1000000}, "more than any node"},
-        {{.tasks = 1000000, .memory_per_cpu_bytes = INT64_C(1) << 60},
-         "--mem-per-cpu"},
+        {{.tasks = 1000000, .memory_per_cpu_bytes = INT64_C(1) << 60}, "--mem-per-cpu"},
         {{.job_name = "\xff"}, "not valid UTF-8"},
         {{.output = "out-%4a"}, "-a makes it one"},
         {{.array_fail_fast = true}, "-a makes it one"},
         {{.output = "\xc3"}, "not valid UTF-8"},
         {{.has_signal = true, .signal = {.name = "USR1"}}, "--time sets one"},
-        {{.time_limit_s = 60,
-          .has_signal = true,
-          .signal = {.name = "USR1", .seconds_before = 60}},
+        {{.time_limit_s = 60, .has_signal = true, .signal = {.name = "USR1", .seconds_before = 60}},
          "has not begun"},
     };
 
@@ -296,10 +288,7 @@ START_TEST(what_cannot_be_a_job_is_refused)
         struct error err = {0};
         const char *text = refusal_of(&cases[i].s, &err);
 
-        ck_assert_msg(strstr(text, cases[i].words) != NULL,
-                      "case %zu: %s",
-                      i,
-                      text);
+        ck_assert_msg(strstr(text, cases[i].words) != NULL, "case %zu: %s", i, text);
     }
 }
 END_TEST
@@ -323,27 +312,21 @@ START_TEST(one_of_several_features_is_an_alternative_of_its_own)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
-    const struct submission s = {.constraint = "a|b",
-                                 .partition = "x,y",
-                                 .directory = "/"};
+    const struct submission s = {.constraint = "a|b", .partition = "x,y", .directory = "/"};
     const struct json *job = manifest_make(&s, &script, arena, NULL);
-    const struct json *terms = json_get_path(
-        job,
-        "spec.template.spec.affinity.nodeAffinity."
-        "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+    const struct json *terms =
+        json_get_path(job, "spec.template.spec.affinity.nodeAffinity."
+                           "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
 
     ck_assert_uint_eq(json_count(terms), 2);
     for (uint32_t i = 0; i < 2; i++) {
-        const struct json *all =
-            json_get(json_at(terms, i), "matchExpressions");
+        const struct json *all = json_get(json_at(terms, i), "matchExpressions");
 
         ck_assert_uint_eq(json_count(all), 1);
         ck_assert_str_eq(json_get_text(json_at(all, 0), "key"),
                          i == 0 ? "feature.kiln.hpc/a" : "feature.kiln.hpc/b");
     }
-    ck_assert_str_eq(
-        json_path_text(job, "spec.template.spec.placement.partition"),
-        "x,y");
+    ck_assert_str_eq(json_path_text(job, "spec.template.spec.placement.partition"), "x,y");
 }
 END_TEST
 
@@ -354,17 +337,13 @@ START_TEST(no_limit_that_is_asked_for_is_not_none_asked_for)
     const struct submission s = {.is_unlimited = true, .directory = "/"};
     const struct json *job = manifest_make(&s, &script, arena, NULL);
 
-    ck_assert_str_eq(json_get_text(json_get_path(job, "metadata.annotations"),
-                                   "kiln.hpc/time-limit"),
-                     "none");
+    ck_assert_str_eq(
+        json_get_text(json_get_path(job, "metadata.annotations"), "kiln.hpc/time-limit"), "none");
 }
 END_TEST
 
-SUITE("manifest",
-      a_submission_without_options_is_one_cpu_and_no_limit,
-      every_option_has_its_place_in_the_job,
-      an_array_is_one_job_whose_elements_fail_alone,
-      what_cannot_be_a_job_is_refused,
-      a_script_that_is_no_utf8_travels_as_base64,
+SUITE("manifest", a_submission_without_options_is_one_cpu_and_no_limit,
+      every_option_has_its_place_in_the_job, an_array_is_one_job_whose_elements_fail_alone,
+      what_cannot_be_a_job_is_refused, a_script_that_is_no_utf8_travels_as_base64,
       one_of_several_features_is_an_alternative_of_its_own,
       no_limit_that_is_asked_for_is_not_none_asked_for)

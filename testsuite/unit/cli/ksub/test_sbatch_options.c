@@ -56,10 +56,7 @@ START_TEST(what_means_the_same_on_one_node_is_taken)
         struct submission s;
         struct error err = {0};
 
-        ck_assert_msg(parse(cases[i].line, &s, &err) == 0,
-                      "%s: %s",
-                      cases[i].line,
-                      err.text);
+        ck_assert_msg(parse(cases[i].line, &s, &err) == 0, "%s: %s", cases[i].line, err.text);
         ck_assert_int_eq(s.tasks, cases[i].tasks);
         ck_assert_int_eq(s.cpus_per_task, cases[i].cpus_per_task);
         ck_assert_int_eq(s.gpus, cases[i].gpus);
@@ -111,8 +108,7 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
         {"--cpus-per-gpu=3", "--gpus N"},
         {"-G 1 -c 2 --cpus-per-gpu=3", "not both"},
         {"-G 1 --mem 1G --mem-per-gpu=1G", "only one of"},
-        {"-G 1024 --mem-per-gpu=1048576T",
-         "more memory than any node can have"},
+        {"-G 1024 --mem-per-gpu=1048576T", "more memory than any node can have"},
         {"--exclusive=user", "--exclusive: 'user'"},
         {"-m arbitrary", "--distribution: 'arbitrary'"},
         {"--mem-bind=map_mem:0", "--mem-bind: 'map_mem:0'"},
@@ -129,10 +125,7 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
         struct error err = {0};
 
         ck_assert_msg(parse(cases[i].line, &s, &err) < 0, "%s", cases[i].line);
-        ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
-                      "%s: %s",
-                      cases[i].line,
-                      err.text);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "%s: %s", cases[i].line, err.text);
     }
 }
 END_TEST
@@ -143,8 +136,7 @@ START_TEST(what_does_no_harm_is_noted_once)
 
     ck_assert_int_eq(parse("--mail-type=END --mail-user=a --mail-type=FAIL "
                            "--nice --nice=5 -q low -s -k --comment=x",
-                           &s,
-                           NULL),
+                           &s, NULL),
                      0);
     ck_assert_uint_eq(s.slurm.n_notes, 6);
     ck_assert_str_eq(s.comment, "x");
@@ -167,13 +159,10 @@ START_TEST(every_option_has_one_row_in_the_order_of_names)
 
         ck_assert_ptr_nonnull(o->help);
         if (i > 0)
-            ck_assert_msg(strcmp(t->options[i - 1].name, o->name) < 0,
-                          "--%s",
-                          o->name);
+            ck_assert_msg(strcmp(t->options[i - 1].name, o->name) < 0, "--%s", o->name);
         for (size_t j = 0; j < i && o->letter != 0; j++)
             ck_assert_int_ne(t->options[j].letter, o->letter);
-        if (strstr(o->help, "without effect") == NULL
-            || strncmp(o->help, "accepted", 8) != 0)
+        if (strstr(o->help, "without effect") == NULL || strncmp(o->help, "accepted", 8) != 0)
             continue;
         n_notes++;
         ck_assert_int_eq(option_set(o, "x", &s, NULL), 0);
@@ -183,9 +172,6 @@ START_TEST(every_option_has_one_row_in_the_order_of_names)
 }
 END_TEST
 
-SUITE("sbatch_options",
-      what_means_the_same_on_one_node_is_taken,
-      cores_and_memory_are_chosen_in_their_words,
-      what_cannot_be_done_is_refused_with_what_to_do,
-      what_does_no_harm_is_noted_once,
-      every_option_has_one_row_in_the_order_of_names)
+SUITE("sbatch_options", what_means_the_same_on_one_node_is_taken,
+      cores_and_memory_are_chosen_in_their_words, what_cannot_be_done_is_refused_with_what_to_do,
+      what_does_no_harm_is_noted_once, every_option_has_one_row_in_the_order_of_names)

@@ -30,16 +30,13 @@ START_TEST(a_script_that_calls_srun_is_found_out)
 
     setenv("PATH", "/nonexistent", 1);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_uint_eq(
-            srun_search_find(cases[i].script, strlen(cases[i].script)),
-            cases[i].line);
+        ck_assert_uint_eq(srun_search_find(cases[i].script, strlen(cases[i].script)),
+                          cases[i].line);
 
     /* A site may install a program of that name. */
     ck_assert_int_eq(file_write_atomic(path, 0700, "#!/bin/sh\n", 10, NULL), 0);
     setenv("PATH", search, 1);
-    ck_assert_uint_eq(
-        srun_search_find(cases[0].script, strlen(cases[0].script)),
-        0);
+    ck_assert_uint_eq(srun_search_find(cases[0].script, strlen(cases[0].script)), 0);
 }
 END_TEST
 

@@ -31,17 +31,13 @@ add_word(const char *word)
 
 /* Submits a script with this text, with those words before its name. */
 static int
-take(struct submission_input *input,
-     const char *script,
-     const char *const *words,
+take(struct submission_input *input, const char *script, const char *const *words,
      struct error *err)
 {
     CLEANUP(scratch_freep) char *directory = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/run.sh", directory);
 
-    ck_assert_int_eq(
-        file_write_atomic(path, 0600, script, strlen(script), NULL),
-        0);
+    ck_assert_int_eq(file_write_atomic(path, 0600, script, strlen(script), NULL), 0);
     argc = 0;
     add_word("ksub");
     for (; words != NULL && *words != NULL; words++)
@@ -60,9 +56,7 @@ START_TEST(the_command_line_wins_over_the_script_and_that_over_the_environment)
     setenv("KSUB_NTASKS", "1", 1);
     setenv("KSUB_CPUS_PER_TASK", "1", 1);
     setenv("KSUB_MEM", "1G", 1);
-    ck_assert_int_eq(
-        take(&input, "#!/bin/sh\n#KSUB -n 2 -c 2\n", WORDS("-n", "3"), NULL),
-        0);
+    ck_assert_int_eq(take(&input, "#!/bin/sh\n#KSUB -n 2 -c 2\n", WORDS("-n", "3"), NULL), 0);
 
     ck_assert_int_eq(input.submission.tasks, 3);
     ck_assert_int_eq(input.submission.cpus_per_task, 2);
@@ -99,45 +93,36 @@ END_TEST
 /* Beside #KSUB lines they are ignored, unless an option requests them. */
 START_TEST(directives_of_slurm_are_counted_or_read)
 {
-    static const char both[] =
-        "#!/bin/sh\n#SBATCH -n 4 -c 2\n#SBATCH -t 5\n#KSUB -n 6\n";
+    static const char both[] = "#!/bin/sh\n#SBATCH -n 4 -c 2\n#SBATCH -t 5\n#KSUB -n 6\n";
     static const char theirs[] = "#!/bin/sh\n#SBATCH -n 4 -c 2\n";
     static const struct {
         const char *script, *option;
         int64_t tasks, cpus_per_task;
         bool is_read;
     } cases[] = {
-        {both, NULL, 6, 0, false},
-        {both, "--sbatch", 6, 2, true},
-        {both, "--no-sbatch", 6, 0, false},
-        {theirs, NULL, 4, 2, true},
-        {theirs, "--sbatch", 4, 2, true},
-        {theirs, "--no-sbatch", 0, 0, false},
-        {"#!/bin/sh\n", NULL, 0, 0, false},
-        {"#!/bin/sh\n", "--sbatch", 0, 0, true},
+        {both, NULL, 6, 0, false},          {both, "--sbatch", 6, 2, true},
+        {both, "--no-sbatch", 6, 0, false}, {theirs, NULL, 4, 2, true},
+        {theirs, "--sbatch", 4, 2, true},   {theirs, "--no-sbatch", 0, 0, false},
+        {"#!/bin/sh\n", NULL, 0, 0, false}, {"#!/bin/sh\n", "--sbatch", 0, 0, true},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-        ck_assert_int_eq(
-            take(&input, cases[i].script, WORDS(cases[i].option), NULL),
-            0);
+        ck_assert_int_eq(take(&input, cases[i].script, WORDS(cases[i].option), NULL), 0);
         ck_assert_msg(input.reads_foreign == cases[i].is_read, "case %zu", i);
         ck_assert(input.submission.is_slurms == cases[i].is_read);
         ck_assert_int_eq(input.submission.tasks, cases[i].tasks);
-        ck_assert_int_eq(input.submission.cpus_per_task,
-                         cases[i].cpus_per_task);
+        ck_assert_int_eq(input.submission.cpus_per_task, cases[i].cpus_per_task);
     }
 }
 END_TEST
 
 START_TEST(all_problems_of_a_script_are_told_at_once)
 {
-    static const char script[] =
-        "#!/bin/sh\n#SBATCH -a 9-1 -L x --mail-type=END -c 2\n"
-        "#SBATCH -J 'x\n#SBATCH -N 2\n#KSUB --numa hard --memm 3\n"
-        "  exec srun ./a\n";
+    static const char script[] = "#!/bin/sh\n#SBATCH -a 9-1 -L x --mail-type=END -c 2\n"
+                                 "#SBATCH -J 'x\n#SBATCH -N 2\n#KSUB --numa hard --memm 3\n"
+                                 "  exec srun ./a\n";
     static const char *const lines[] = {
         "run.sh:2: #SBATCH: --array: the range '9-1' ends before",
         "run.sh:2: #SBATCH: --licenses: ",
@@ -170,17 +155,11 @@ START_TEST(the_command_line_takes_sbatchs_options_with_it)
 {
     CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-    ck_assert_int_eq(take(&input,
-                          "#!/bin/sh\n#SBATCH --ntasks-per-node=8\n",
-                          WORDS("--sbatch",
-                                "--ntasks-per-node=4",
-                                "--qos=low",
-                                "-b",
-                                "now",
-                                "-o",
-                                "%x.%A"),
-                          NULL),
-                     0);
+    ck_assert_int_eq(
+        take(&input, "#!/bin/sh\n#SBATCH --ntasks-per-node=8\n",
+             WORDS("--sbatch", "--ntasks-per-node=4", "--qos=low", "-b", "now", "-o", "%x.%A"),
+             NULL),
+        0);
 
     ck_assert_int_eq(input.submission.tasks, 4);
     ck_assert_str_eq(input.submission.slurm.notes[0], "qos");
@@ -192,9 +171,7 @@ START_TEST(in_a_dry_run_the_output_is_a_form)
 {
     CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-    ck_assert_int_eq(
-        take(&input, "#!/bin/sh\n", WORDS("--dry-run", "-o", "json"), NULL),
-        0);
+    ck_assert_int_eq(take(&input, "#!/bin/sh\n", WORDS("--dry-run", "-o", "json"), NULL), 0);
 
     ck_assert(input.submission.json);
     ck_assert_ptr_null(input.submission.output);
@@ -239,13 +216,8 @@ START_TEST(a_mistake_is_refused_with_its_place)
         CLEANUP_SUBMISSION_INPUT struct submission_input input;
         struct error err = {0};
 
-        ck_assert_msg(take(&input, cases[i].script, NULL, &err) < 0,
-                      "case %zu was taken",
-                      i);
-        ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
-                      "case %zu: %s",
-                      i,
-                      err.text);
+        ck_assert_msg(take(&input, cases[i].script, NULL, &err) < 0, "case %zu was taken", i);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "case %zu: %s", i, err.text);
     }
 }
 END_TEST
@@ -267,26 +239,16 @@ START_TEST(signals_are_read_by_name_and_by_number)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-        ck_assert_int_eq(take(&input,
-                              "#!/bin/sh\n",
-                              WORDS("--signal", cases[i].value),
-                              NULL),
-                         0);
+        ck_assert_int_eq(take(&input, "#!/bin/sh\n", WORDS("--signal", cases[i].value), NULL), 0);
         ck_assert_str_eq(input.submission.signal.name, cases[i].name);
-        ck_assert_int_eq(input.submission.signal.seconds_before,
-                         cases[i].seconds);
+        ck_assert_int_eq(input.submission.signal.seconds_before, cases[i].seconds);
         ck_assert(input.submission.signal.batch_only == cases[i].batch_only);
     }
 }
 END_TEST
 
-SUITE("submission_input",
-      the_command_line_wins_over_the_script_and_that_over_the_environment,
-      what_is_behind_the_script_is_its_own,
-      a_flag_of_the_environment_may_say_no,
-      directives_of_slurm_are_counted_or_read,
-      all_problems_of_a_script_are_told_at_once,
-      the_command_line_takes_sbatchs_options_with_it,
-      in_a_dry_run_the_output_is_a_form,
-      a_mistake_is_refused_with_its_place,
-      signals_are_read_by_name_and_by_number)
+SUITE("submission_input", the_command_line_wins_over_the_script_and_that_over_the_environment,
+      what_is_behind_the_script_is_its_own, a_flag_of_the_environment_may_say_no,
+      directives_of_slurm_are_counted_or_read, all_problems_of_a_script_are_told_at_once,
+      the_command_line_takes_sbatchs_options_with_it, in_a_dry_run_the_output_is_a_form,
+      a_mistake_is_refused_with_its_place, signals_are_read_by_name_and_by_number)

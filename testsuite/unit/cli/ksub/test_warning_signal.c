@@ -17,10 +17,8 @@ START_TEST(a_warning_is_read_as_slurm_reads_it)
         int seconds;
         bool batch_only;
     } cases[] = {
-        {"USR1", "USR1", 60, false},
-        {"usr1@120", "USR1", 120, false},
-        {"SIGTERM@0", "TERM", 0, false},
-        {"B:INT@5", "INT", 5, true},
+        {"USR1", "USR1", 60, false},         {"usr1@120", "USR1", 120, false},
+        {"SIGTERM@0", "TERM", 0, false},     {"B:INT@5", "INT", 5, true},
         {"b:10@65535", "USR1", 65535, true},
     };
 
@@ -38,36 +36,21 @@ END_TEST
 START_TEST(what_is_none_is_refused_and_changes_nothing)
 {
     static const char *const cases[] = {
-        "",
-        "@",
-        "@60",
-        "B:",
-        "NOPE",
-        "0",
-        "999",
-        "USR1@",
-        "USR1@-1",
-        "USR1@x",
-        "USR1@60s",
-        "USR1@65536",
-        "A:USR1",
-        "SIGSIGUSR1",
-        "AVERYLONGNAMEOFASIGNAL@1",
+        "",         "@",          "@60",    "B:",         "NOPE",
+        "0",        "999",        "USR1@",  "USR1@-1",    "USR1@x",
+        "USR1@60s", "USR1@65536", "A:USR1", "SIGSIGUSR1", "AVERYLONGNAMEOFASIGNAL@1",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct submission_signal s = {.name = "HUP"};
         struct error err = {0};
 
-        ck_assert_msg(warning_signal_parse(cases[i], &s, &err) == -EINVAL,
-                      "'%s'",
-                      cases[i]);
+        ck_assert_msg(warning_signal_parse(cases[i], &s, &err) == -EINVAL, "'%s'", cases[i]);
         ck_assert_str_eq(s.name, "HUP");
         ck_assert_ptr_nonnull(strstr(err.text, "USR1@120"));
     }
 }
 END_TEST
 
-SUITE("warning_signal",
-      a_warning_is_read_as_slurm_reads_it,
+SUITE("warning_signal", a_warning_is_read_as_slurm_reads_it,
       what_is_none_is_refused_and_changes_nothing)

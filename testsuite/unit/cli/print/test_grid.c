@@ -22,19 +22,16 @@ grid_of(size_t n_rows, const char *const rows[][2])
 
 START_TEST(columns_are_as_wide_as_their_widest_cell)
 {
-    static const char *const rows[][2] = {{"a", "Ready"},
-                                          {"a-long-name", NULL},
-                                          {"b", "x"}};
+    static const char *const rows[][2] = {{"a", "Ready"}, {"a-long-name", NULL}, {"b", "x"}};
     CLEANUP(grid_freep) struct grid *grid = grid_of(3, rows);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
     grid_print(grid, true, &out);
 
-    ck_assert_str_eq(out.text,
-                     "NAME          STATUS\n"
-                     "a             Ready\n"
-                     "a-long-name\n"
-                     "b             x\n");
+    ck_assert_str_eq(out.text, "NAME          STATUS\n"
+                               "a             Ready\n"
+                               "a-long-name\n"
+                               "b             x\n");
 }
 END_TEST
 
@@ -52,8 +49,7 @@ END_TEST
 
 START_TEST(characters_are_counted_and_not_bytes)
 {
-    static const char *const rows[][2] = {{"\xc3\xa9\xc3\xa9", "x"},
-                                          {"abcdef", "y"}};
+    static const char *const rows[][2] = {{"\xc3\xa9\xc3\xa9", "x"}, {"abcdef", "y"}};
     CLEANUP(grid_freep) struct grid *grid = grid_of(2, rows);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
@@ -77,11 +73,10 @@ START_TEST(wide_and_combining_characters_are_counted_in_columns)
 
     grid_print(grid, false, &out);
 
-    ck_assert_str_eq(out.text,
-                     "\xe6\xbc\xa2\xe5\xad\x97   x\n"
-                     "e\xcc\x81"
-                     "abc   y\n"
-                     "\xf0\x9f\x98\x80..   z\n");
+    ck_assert_str_eq(out.text, "\xe6\xbc\xa2\xe5\xad\x97   x\n"
+                               "e\xcc\x81"
+                               "abc   y\n"
+                               "\xf0\x9f\x98\x80..   z\n");
 }
 END_TEST
 
@@ -91,10 +86,8 @@ static struct grid *
 grid_of_jobs(unsigned width)
 {
     static const struct grid_column columns[] = {
-        {.name = "Id", .is_right = true},
-        {.name = "Name", .least = 4},
-        {.name = "User", .weight = 1},
-        {.name = "CPUs", .is_right = true, .weight = 2},
+        {.name = "Id", .is_right = true}, {.name = "Name", .least = 4},
+        {.name = "User", .weight = 1},    {.name = "CPUs", .is_right = true, .weight = 2},
         {.name = "Why", .least = 6},
     };
     static const char *const rows[][5] = {
@@ -119,11 +112,9 @@ START_TEST(numbers_stand_at_the_right)
 
     grid_print(grid, true, &out);
 
-    ck_assert_str_eq(
-        out.text,
-        "  ID  NAME              USER   CPUS  WHY\n"
-        "   7  a-very-long-name  alice     1  waits for two CPUs on n1\n"
-        "1042  b                 bob     128\n");
+    ck_assert_str_eq(out.text, "  ID  NAME              USER   CPUS  WHY\n"
+                               "   7  a-very-long-name  alice     1  waits for two CPUs on n1\n"
+                               "1042  b                 bob     128\n");
 }
 END_TEST
 
@@ -134,10 +125,9 @@ START_TEST(the_widest_columns_are_cut_first)
 
     grid_print(grid, true, &out);
 
-    ck_assert_str_eq(out.text,
-                     "  ID  NAME            USER   CPUS  WHY\n"
-                     "   7  a-very-long-n+  alice     1  waits for tw+\n"
-                     "1042  b               bob     128\n");
+    ck_assert_str_eq(out.text, "  ID  NAME            USER   CPUS  WHY\n"
+                               "   7  a-very-long-n+  alice     1  waits for tw+\n"
+                               "1042  b               bob     128\n");
 }
 END_TEST
 
@@ -148,10 +138,9 @@ START_TEST(light_columns_are_left_out_when_cutting_is_not_enough)
 
     grid_print(grid, true, &out);
 
-    ck_assert_str_eq(out.text,
-                     "  ID  NAME    CPUS  WHY\n"
-                     "   7  a-ver+     1  waits+\n"
-                     "1042  b        128\n");
+    ck_assert_str_eq(out.text, "  ID  NAME    CPUS  WHY\n"
+                               "   7  a-ver+     1  waits+\n"
+                               "1042  b        128\n");
 }
 END_TEST
 
@@ -189,8 +178,7 @@ START_TEST(spare_columns_go_before_anything_is_cut)
     CLEANUP(grid_freep) struct grid *grid = grid_new(false);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
-    grid_add_styled(grid,
-                    &(struct grid_column){.name = "User", .is_spare = true});
+    grid_add_styled(grid, &(struct grid_column){.name = "User", .is_spare = true});
     grid_add_styled(grid, &(struct grid_column){.name = "Why", .least = 4});
     grid_add_row(grid, row);
     grid_set_width(grid, 20);
@@ -218,10 +206,9 @@ START_TEST(columns_without_text_go_before_anything_is_cut)
     grid_add_row(grid, late);
     grid_print(grid, false, &out);
 
-    ck_assert_str_eq(out.text,
-                     "WHY           WHAT\n"
-                     "waits for two CPUs\n"
-                     "later         n1\n");
+    ck_assert_str_eq(out.text, "WHY           WHAT\n"
+                               "waits for two CPUs\n"
+                               "later         n1\n");
 }
 END_TEST
 
@@ -255,9 +242,7 @@ END_TEST
 
 START_TEST(rows_are_sorted_by_the_numbers_in_their_names)
 {
-    static const char *const rows[][2] = {{"n10", "c"},
-                                          {"n2", "b"},
-                                          {"n1", "a"}};
+    static const char *const rows[][2] = {{"n10", "c"}, {"n2", "b"}, {"n1", "a"}};
     CLEANUP(grid_freep) struct grid *grid = grid_of(3, rows);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
@@ -284,18 +269,12 @@ START_TEST(rows_that_come_later_keep_the_columns)
 }
 END_TEST
 
-SUITE("grid",
-      columns_are_as_wide_as_their_widest_cell,
-      headings_may_be_left_out,
-      characters_are_counted_and_not_bytes,
-      wide_and_combining_characters_are_counted_in_columns,
-      numbers_stand_at_the_right,
-      the_widest_columns_are_cut_first,
+SUITE("grid", columns_are_as_wide_as_their_widest_cell, headings_may_be_left_out,
+      characters_are_counted_and_not_bytes, wide_and_combining_characters_are_counted_in_columns,
+      numbers_stand_at_the_right, the_widest_columns_are_cut_first,
       light_columns_are_left_out_when_cutting_is_not_enough,
-      no_line_is_wider_than_the_narrowest_terminal,
-      spare_columns_go_before_anything_is_cut,
+      no_line_is_wider_than_the_narrowest_terminal, spare_columns_go_before_anything_is_cut,
       columns_without_text_go_before_anything_is_cut,
       a_character_of_two_columns_is_not_cut_in_the_middle,
-      control_characters_do_not_reach_the_terminal,
-      rows_are_sorted_by_the_numbers_in_their_names,
+      control_characters_do_not_reach_the_terminal, rows_are_sorted_by_the_numbers_in_their_names,
       rows_that_come_later_keep_the_columns)

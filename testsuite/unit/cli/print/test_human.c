@@ -66,6 +66,4 @@ START_TEST(an_amount_has_one_decimal_at_the_most)
 }
 END_TEST
 
-SUITE("human",
-      a_duration_is_as_long_as_people_care,
-      an_amount_has_one_decimal_at_the_most)
+SUITE("human", a_duration_is_as_long_as_people_care, an_amount_has_one_decimal_at_the_most)

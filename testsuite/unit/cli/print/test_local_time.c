@@ -47,6 +47,4 @@ START_TEST(what_is_as_now_is_left_out_of_a_brief_time)
 }
 END_TEST
 
-SUITE("local_time",
-      times_are_those_of_the_users_zone,
-      what_is_as_now_is_left_out_of_a_brief_time)
+SUITE("local_time", times_are_those_of_the_users_zone, what_is_as_now_is_left_out_of_a_brief_time)

@@ -53,10 +53,7 @@ START_TEST(bars_that_overlap_have_lanes_of_their_own)
         bar("1", "a", 0, 30, 2),
         bar("2", "b", 0, 40, 2),
     };
-    struct node_chart_row row = {.name = "n1",
-                                 .cpu_milli = 8000,
-                                 .bars = bars,
-                                 .n_bars = 3};
+    struct node_chart_row row = {.name = "n1", .cpu_milli = 8000, .bars = bars, .n_bars = 3};
 
     chart_of(&row, arena);
 
@@ -76,10 +73,7 @@ START_TEST(what_does_not_fit_beside_the_others_stays_within_its_node)
         bar("1", "a", 0, 0, 3),
         bar("2", "b", 0, 0, 3),
     };
-    struct node_chart_row row = {.name = "n1",
-                                 .cpu_milli = 4000,
-                                 .bars = bars,
-                                 .n_bars = 2};
+    struct node_chart_row row = {.name = "n1", .cpu_milli = 4000, .bars = bars, .n_bars = 2};
 
     chart_of(&row, arena);
 
@@ -112,8 +106,7 @@ END_TEST
 
 START_TEST(marks_are_round_times_where_the_reader_is)
 {
-    struct node_chart chart = {.from_us = NOW + 7 * MINUTE,
-                               .until_us = NOW + 67 * MINUTE};
+    struct node_chart chart = {.from_us = NOW + 7 * MINUTE, .until_us = NOW + 67 * MINUTE};
     int64_t step = node_chart_step_us(&chart, 8);
     char text[NODE_CHART_TIME_SIZE];
 
@@ -134,29 +127,18 @@ START_TEST(cells_show_bars_labels_and_what_has_no_end)
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct node_chart_bar bars[] = {
         bar("1 ada", "ada", 0, 30, 4),
-        bar("2 \xe6\x9d\xb1\xe4\xba\xac\xe6\x9d\xb1\xe4\xba\xac",
-            "x",
-            40,
-            46,
-            4),
+        bar("2 \xe6\x9d\xb1\xe4\xba\xac\xe6\x9d\xb1\xe4\xba\xac", "x", 40, 46, 4),
         bar("3 bob", "bob", 5, 0, 0),
     };
-    struct node_chart_row row = {.name = "n1",
-                                 .cpu_milli = 4000,
-                                 .bars = bars,
-                                 .n_bars = 3};
+    struct node_chart_row row = {.name = "n1", .cpu_milli = 4000, .bars = bars, .n_bars = 3};
     struct node_chart chart;
 
     bars[1].kind = CHART_PLANNED;
     chart = chart_of(&row, arena);
-    node_chart_text_print(
-        &chart,
-        &(struct node_chart_style){.width = 72, .is_ascii = true},
-        &out);
+    node_chart_text_print(&chart, &(struct node_chart_style){.width = 72, .is_ascii = true}, &out);
 
-    ck_assert_ptr_nonnull(strstr(out.text,
-                                 "\nn1     4/4  [1 ada ======================]"
-                                 ".         (2 \xe6\x9d\xb1)"));
+    ck_assert_ptr_nonnull(strstr(out.text, "\nn1     4/4  [1 ada ======================]"
+                                           ".         (2 \xe6\x9d\xb1)"));
     ck_assert_ptr_nonnull(strstr(out.text, "[3 bob ="));
     ck_assert_ptr_nonnull(strstr(out.text, "=>\n"));
     ck_assert_ptr_null(strchr(out.text, '\033'));
@@ -171,19 +153,13 @@ START_TEST(cpus_that_one_has_lent_count_once_and_with_those_left)
         bar("1 ada", "ada", 0, 0, 4),
         bar("2 bob", "bob", 0, 30, 2),
     };
-    struct node_chart_row row = {.name = "n1",
-                                 .cpu_milli = 4000,
-                                 .kept_milli = 1000,
-                                 .bars = bars,
-                                 .n_bars = 2};
+    struct node_chart_row row = {
+        .name = "n1", .cpu_milli = 4000, .kept_milli = 1000, .bars = bars, .n_bars = 2};
     struct node_chart chart;
 
     bars[0].has_lent = true;
     chart = chart_of(&row, arena);
-    node_chart_text_print(
-        &chart,
-        &(struct node_chart_style){.width = 72, .is_ascii = true},
-        &out);
+    node_chart_text_print(&chart, &(struct node_chart_style){.width = 72, .is_ascii = true}, &out);
 
     ck_assert_ptr_nonnull(strstr(out.text, "\nn1     3/4  ["));
     ck_assert_ptr_nonnull(strstr(out.text, "[1 ada ="));
@@ -198,31 +174,23 @@ START_TEST(names_cannot_break_a_picture)
         bar("1 <a>&\"\033\xef\xbf\xbf", "u<", 0, 50, 4),
         bar("2", "", 0, 50, 0),
     };
-    struct node_chart_row row = {.name = "<n>",
-                                 .state = "Down: </svg>",
-                                 .bars = bars,
-                                 .n_bars = 2,
-                                 .n_more = 3};
+    struct node_chart_row row = {
+        .name = "<n>", .state = "Down: </svg>", .bars = bars, .n_bars = 2, .n_more = 3};
     struct node_chart chart = chart_of(&row, arena);
 
     node_chart_svg_print(&chart, "a < b", &out);
 
-    ck_assert_ptr_nonnull(
-        strstr(out.text, ">1 &lt;a&gt;&amp;&quot;?\?</text>"));
+    ck_assert_ptr_nonnull(strstr(out.text, ">1 &lt;a&gt;&amp;&quot;?\?</text>"));
     ck_assert_ptr_nonnull(strstr(out.text, ">Down: &lt;/svg&gt;</text>"));
     ck_assert_ptr_nonnull(strstr(out.text, ">a &lt; b</text>"));
-    ck_assert_ptr_eq(strstr(out.text, "</svg>"),
-                     out.text + out.length - strlen("</svg>\n"));
+    ck_assert_ptr_eq(strstr(out.text, "</svg>"), out.text + out.length - strlen("</svg>\n"));
     ck_assert_ptr_null(strstr(out.text, "nan"));
     ck_assert_ptr_null(strstr(out.text, "inf"));
 }
 END_TEST
 
-SUITE("node_chart",
-      bars_that_overlap_have_lanes_of_their_own,
+SUITE("node_chart", bars_that_overlap_have_lanes_of_their_own,
       what_does_not_fit_beside_the_others_stays_within_its_node,
       two_users_have_two_colours_as_long_as_there_are_some,
-      marks_are_round_times_where_the_reader_is,
-      cells_show_bars_labels_and_what_has_no_end,
-      cpus_that_one_has_lent_count_once_and_with_those_left,
-      names_cannot_break_a_picture)
+      marks_are_round_times_where_the_reader_is, cells_show_bars_labels_and_what_has_no_end,
+      cpus_that_one_has_lent_count_once_and_with_those_left, names_cannot_break_a_picture)

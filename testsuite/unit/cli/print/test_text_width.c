@@ -56,7 +56,5 @@ START_TEST(a_cut_keeps_characters_and_their_accents_whole)
 }
 END_TEST
 
-SUITE("text_width",
-      texts_have_the_width_that_a_terminal_gives_them,
-      the_locale_of_the_user_changes_no_width,
-      a_cut_keeps_characters_and_their_accents_whole)
+SUITE("text_width", texts_have_the_width_that_a_terminal_gives_them,
+      the_locale_of_the_user_changes_no_width, a_cut_keeps_characters_and_their_accents_whole)

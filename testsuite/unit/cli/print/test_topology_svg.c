@@ -19,16 +19,15 @@
 static struct topology *
 machine(void)
 {
-    static const char text[] =
-        "{\"cpus\":\"0-15\",\"reserved\":\"16\",\"packages\":["
-        "\"0-3,8-11\",\"4-7,12-15\"],\"l3\":[\"0-3,8-11\",\"4-7,12-15\"],"
-        "\"cores\":[\"0,8\",\"1,9\",\"2,10\",\"3,11\",\"4,12\",\"5,13\","
-        "\"6,14\",\"7,15\"],\"numaNodes\":["
-        "{\"node\":0,\"cpus\":\"0-3,8-11\",\"memory\":\"4Gi\"},"
-        "{\"node\":1,\"cpus\":\"4-7,12-15\",\"memory\":\"4Gi\"},"
-        "{\"node\":2,\"cpus\":\"\",\"memory\":\"16Gi\"}],"
-        "\"devices\":[{\"name\":\"gpu0\",\"type\":\"gpu\",\"node\":1,"
-        "\"model\":\"A <b> & c\"},{\"name\":\"nic0\",\"type\":\"nic\"}]}";
+    static const char text[] = "{\"cpus\":\"0-15\",\"reserved\":\"16\",\"packages\":["
+                               "\"0-3,8-11\",\"4-7,12-15\"],\"l3\":[\"0-3,8-11\",\"4-7,12-15\"],"
+                               "\"cores\":[\"0,8\",\"1,9\",\"2,10\",\"3,11\",\"4,12\",\"5,13\","
+                               "\"6,14\",\"7,15\"],\"numaNodes\":["
+                               "{\"node\":0,\"cpus\":\"0-3,8-11\",\"memory\":\"4Gi\"},"
+                               "{\"node\":1,\"cpus\":\"4-7,12-15\",\"memory\":\"4Gi\"},"
+                               "{\"node\":2,\"cpus\":\"\",\"memory\":\"16Gi\"}],"
+                               "\"devices\":[{\"name\":\"gpu0\",\"type\":\"gpu\",\"node\":1,"
+                               "\"model\":\"A <b> & c\"},{\"name\":\"nic0\",\"type\":\"nic\"}]}";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct error err = {0};
     struct topology *topology = NULL;
@@ -127,8 +126,5 @@ START_TEST(names_cannot_break_the_picture)
 }
 END_TEST
 
-SUITE("topology_svg",
-      every_core_has_its_rectangle_in_its_box,
-      tenants_colour_what_they_have,
-      memory_is_a_bar_of_who_has_it,
-      names_cannot_break_the_picture)
+SUITE("topology_svg", every_core_has_its_rectangle_in_its_box, tenants_colour_what_they_have,
+      memory_is_a_bar_of_who_has_it, names_cannot_break_the_picture)

@@ -28,9 +28,7 @@ START_TEST(brackets_are_expanded_in_the_order_written)
         const char **names = NULL;
         size_t count = 0;
 
-        ck_assert_int_eq(
-            hostlist_expand(arena, cases[i][0], &names, &count, NULL),
-            0);
+        ck_assert_int_eq(hostlist_expand(arena, cases[i][0], &names, &count, NULL), 0);
         for (size_t j = 0; j < count; j++)
             strbuf_printf(&all, "%s%s", j > 0 ? " " : "", names[j]);
         ck_assert_str_eq(all.text, cases[i][1]);
@@ -66,11 +64,9 @@ START_TEST(what_is_no_list_is_refused)
         const char **names = NULL;
         size_t count = 0;
 
-        ck_assert_msg(
-            hostlist_expand(arena, cases[i].text, &names, &count, NULL)
-                == cases[i].result,
-            "'%s'",
-            cases[i].text);
+        ck_assert_msg(hostlist_expand(arena, cases[i].text, &names, &count, NULL)
+                          == cases[i].result,
+                      "'%s'", cases[i].text);
         ck_assert_ptr_null(names);
     }
 }
@@ -86,12 +82,9 @@ START_TEST(a_text_of_brackets_alone_is_refused_before_it_is_walked)
     for (int i = 0; i < 100000; i++)
         strbuf_add_text(&text, "[1]");
 
-    ck_assert_int_eq(hostlist_expand(arena, text.text, &names, &count, NULL),
-                     -EINVAL);
+    ck_assert_int_eq(hostlist_expand(arena, text.text, &names, &count, NULL), -EINVAL);
 }
 END_TEST
 
-SUITE("hostlist",
-      brackets_are_expanded_in_the_order_written,
-      what_is_no_list_is_refused,
+SUITE("hostlist", brackets_are_expanded_in_the_order_written, what_is_no_list_is_refused,
       a_text_of_brackets_alone_is_refused_before_it_is_walked)

@@ -30,10 +30,7 @@ START_TEST(an_amount_is_read_in_powers_of_1024)
         int64_t bytes = -1;
 
         ck_assert_int_eq(memory_size_parse(cases[i].text, &bytes, NULL), 0);
-        ck_assert_msg(bytes == cases[i].bytes,
-                      "'%s' is %lld",
-                      cases[i].text,
-                      (long long)bytes);
+        ck_assert_msg(bytes == cases[i].bytes, "'%s' is %lld", cases[i].text, (long long)bytes);
     }
 }
 END_TEST
@@ -63,9 +60,7 @@ START_TEST(what_is_no_amount_is_refused)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int64_t bytes = 17;
 
-        ck_assert_msg(memory_size_parse(cases[i].text, &bytes, NULL)
-                          == cases[i].result,
-                      "'%s'",
+        ck_assert_msg(memory_size_parse(cases[i].text, &bytes, NULL) == cases[i].result, "'%s'",
                       cases[i].text);
         ck_assert_int_eq(bytes, 17);
     }
@@ -78,10 +73,7 @@ START_TEST(an_amount_is_written_as_the_shortest_exact_quantity)
         int64_t bytes;
         const char *text;
     } cases[] = {
-        {INT64_C(4) << 30, "4Gi"},
-        {INT64_C(1536) << 20, "1536Mi"},
-        {1000, "1000"},
-        {1024, "1Ki"},
+        {INT64_C(4) << 30, "4Gi"}, {INT64_C(1536) << 20, "1536Mi"}, {1000, "1000"}, {1024, "1Ki"},
         {INT64_C(8) << 50, "8Pi"},
     };
 
@@ -94,7 +86,5 @@ START_TEST(an_amount_is_written_as_the_shortest_exact_quantity)
 }
 END_TEST
 
-SUITE("memory_size",
-      an_amount_is_read_in_powers_of_1024,
-      what_is_no_amount_is_refused,
+SUITE("memory_size", an_amount_is_read_in_powers_of_1024, what_is_no_amount_is_refused,
       an_amount_is_written_as_the_shortest_exact_quantity)

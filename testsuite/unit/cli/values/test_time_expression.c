@@ -29,25 +29,16 @@ live_in(const char *zone)
 }
 
 static void
-assert_meant(const struct meant *m,
-             enum time_direction direction,
-             int64_t now_s)
+assert_meant(const struct meant *m, enum time_direction direction, int64_t now_s)
 {
     char formatted[TIME_TEXT_SIZE];
     struct error err = {0};
     int64_t us = 0;
 
-    ck_assert_msg(
-        time_expression_parse(m->text, direction, now_s * SECOND, &us, &err)
-            == 0,
-        "'%s' is refused: %s",
-        m->text,
-        err.text);
+    ck_assert_msg(time_expression_parse(m->text, direction, now_s * SECOND, &us, &err) == 0,
+                  "'%s' is refused: %s", m->text, err.text);
     time_format(us, false, formatted);
-    ck_assert_msg(strcmp(formatted, m->expected) == 0,
-                  "'%s' is %s, not %s",
-                  m->text,
-                  formatted,
+    ck_assert_msg(strcmp(formatted, m->expected) == 0, "'%s' is %s, not %s", m->text, formatted,
                   m->expected);
 }
 
@@ -136,20 +127,13 @@ END_TEST
 START_TEST(back_a_time_is_the_last_one)
 {
     static const struct meant cases[] = {
-        {"0", "2026-11-20T14:30:00Z"},
-        {"90s", "2026-11-20T14:28:30Z"},
-        {"2h", "2026-11-20T12:30:00Z"},
-        {"3d", "2026-11-17T14:30:00Z"},
-        {"14:00", "2026-11-20T14:00:00Z"},
-        {"14:30", "2026-11-20T14:30:00Z"},
-        {"14:30:01", "2026-11-19T14:30:01Z"},
-        {"noon", "2026-11-20T12:00:00Z"},
-        {"midnight", "2026-11-20T00:00:00Z"},
-        {"monday", "2026-11-16T00:00:00Z"},
-        {"friday", "2026-11-20T00:00:00Z"},
-        {"friday 16:00", "2026-11-13T16:00:00Z"},
-        {"saturday", "2026-11-14T00:00:00Z"},
-        {"11/19", "2026-11-19T00:00:00Z"},
+        {"0", "2026-11-20T14:30:00Z"},        {"90s", "2026-11-20T14:28:30Z"},
+        {"2h", "2026-11-20T12:30:00Z"},       {"3d", "2026-11-17T14:30:00Z"},
+        {"14:00", "2026-11-20T14:00:00Z"},    {"14:30", "2026-11-20T14:30:00Z"},
+        {"14:30:01", "2026-11-19T14:30:01Z"}, {"noon", "2026-11-20T12:00:00Z"},
+        {"midnight", "2026-11-20T00:00:00Z"}, {"monday", "2026-11-16T00:00:00Z"},
+        {"friday", "2026-11-20T00:00:00Z"},   {"friday 16:00", "2026-11-13T16:00:00Z"},
+        {"saturday", "2026-11-14T00:00:00Z"}, {"11/19", "2026-11-19T00:00:00Z"},
         {"12/24", "2025-12-24T00:00:00Z"},
     };
 
@@ -166,11 +150,8 @@ refusal(const char *text, enum time_direction direction, int64_t now_s)
     int64_t us = 17;
 
     memset(&err, 0, sizeof(err));
-    ck_assert_msg(
-        time_expression_parse(text, direction, now_s * SECOND, &us, &err)
-            == -EINVAL,
-        "'%s' was taken",
-        text);
+    ck_assert_msg(time_expression_parse(text, direction, now_s * SECOND, &us, &err) == -EINVAL,
+                  "'%s' was taken", text);
     ck_assert_int_eq(us, 17);
     return err.text;
 }
@@ -255,16 +236,11 @@ END_TEST
 START_TEST(a_period_may_end_later_than_now)
 {
     static const struct meant cases[] = {
-        {"tomorrow", "2026-11-21T00:00:00Z"},
-        {"tomorrow 3:00", "2026-11-21T03:00:00Z"},
-        {"2026-12-24", "2026-12-24T00:00:00Z"},
-        {"now+1hour", "2026-11-20T15:30:00Z"},
-        {"2h", "2026-11-20T12:30:00Z"},
-        {"now", "2026-11-20T14:30:00Z"},
-        {"today", "2026-11-20T00:00:00Z"},
-        {"monday", "2026-11-16T00:00:00Z"},
-        {"next monday", "2026-11-23T00:00:00Z"},
-        {"16:00", "2026-11-19T16:00:00Z"},
+        {"tomorrow", "2026-11-21T00:00:00Z"},    {"tomorrow 3:00", "2026-11-21T03:00:00Z"},
+        {"2026-12-24", "2026-12-24T00:00:00Z"},  {"now+1hour", "2026-11-20T15:30:00Z"},
+        {"2h", "2026-11-20T12:30:00Z"},          {"now", "2026-11-20T14:30:00Z"},
+        {"today", "2026-11-20T00:00:00Z"},       {"monday", "2026-11-16T00:00:00Z"},
+        {"next monday", "2026-11-23T00:00:00Z"}, {"16:00", "2026-11-19T16:00:00Z"},
     };
 
     live_in("UTC");
@@ -295,10 +271,10 @@ START_TEST(a_time_that_clocks_leave_out_is_refused)
     const struct meant day = {"now+1day", "2027-03-28T19:00:00Z"};
 
     live_in("Europe/Berlin");
-    ck_assert_ptr_nonnull(strstr(refusal("2027-03-28T02:30", TIME_AHEAD, NOW),
-                                 "there is no 02:30 on that day"));
-    ck_assert_ptr_nonnull(strstr(refusal("2026-03-29 02:30", TIME_BACK, NOW),
-                                 "there is no 02:30 on that day"));
+    ck_assert_ptr_nonnull(
+        strstr(refusal("2027-03-28T02:30", TIME_AHEAD, NOW), "there is no 02:30 on that day"));
+    ck_assert_ptr_nonnull(
+        strstr(refusal("2026-03-29 02:30", TIME_BACK, NOW), "there is no 02:30 on that day"));
     assert_meant(&after, TIME_AHEAD, NOW);
     assert_meant(&leap, TIME_AHEAD, NOW);
     refusal("2027-02-29", TIME_AHEAD, NOW);
@@ -327,13 +303,8 @@ START_TEST(of_a_time_that_comes_twice_the_direction_chooses)
 }
 END_TEST
 
-SUITE("time_expression",
-      the_same_words_mean_the_same_in_both_directions,
-      ahead_a_time_is_the_next_one,
-      back_a_time_is_the_last_one,
-      what_is_no_time_is_refused_in_both_directions,
-      a_mistake_is_told_with_what_may_be_meant,
-      a_period_may_end_later_than_now,
-      clocks_and_days_are_local,
-      a_time_that_clocks_leave_out_is_refused,
-      of_a_time_that_comes_twice_the_direction_chooses)
+SUITE("time_expression", the_same_words_mean_the_same_in_both_directions,
+      ahead_a_time_is_the_next_one, back_a_time_is_the_last_one,
+      what_is_no_time_is_refused_in_both_directions, a_mistake_is_told_with_what_may_be_meant,
+      a_period_may_end_later_than_now, clocks_and_days_are_local,
+      a_time_that_clocks_leave_out_is_refused, of_a_time_that_comes_twice_the_direction_chooses)

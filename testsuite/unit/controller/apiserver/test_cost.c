@@ -61,8 +61,7 @@ simple_object(struct arena *arena, const struct record *record)
 
     for (unsigned i = 0; i < record->n_fields; i++) {
         const struct field *f = &record->fields[i];
-        struct json *value =
-            f->type != FIELD_OBJECT ? simple_value(arena, f->type, NULL) : NULL;
+        struct json *value = f->type != FIELD_OBJECT ? simple_value(arena, f->type, NULL) : NULL;
 
         if (value != NULL)
             json_set(arena, object, f->name, value);
@@ -94,9 +93,8 @@ wrap(struct arena *arena, const struct path *path, struct json *item)
     if (path->up == NULL) {
         around = json_object(arena);
     } else {
-        around = path->up->field->of != NULL
-                     ? simple_object(arena, path->up->field->of)
-                     : json_object(arena);
+        around = path->up->field->of != NULL ? simple_object(arena, path->up->field->of)
+                                             : json_object(arena);
     }
     json_set(arena, around, f->name, value);
     return path->up != NULL ? wrap(arena, path->up, around) : around;
@@ -141,10 +139,7 @@ grow(struct tour *t, const struct path *path)
 }
 
 static void
-visit(struct tour *t,
-      const struct record *record,
-      const struct path *up,
-      unsigned depth)
+visit(struct tour *t, const struct record *record, const struct path *up, unsigned depth)
 {
     if (depth > DEPTH_MAX || map_put(t->seen, record->name, t) != NULL)
         return;

@@ -42,8 +42,7 @@ find_verifier(const char *node_name, struct digest *ret_verifier, void *arg)
 static void
 agent_init(struct house *h, const char *url)
 {
-    h->login = http_login_new(h->w.loop,
-                              h->w.workers,
+    h->login = http_login_new(h->w.loop, h->w.workers,
                               &(struct auth_client_settings){
                                   .credential_backend = h->credential_backend,
                                   .cluster = "test",
@@ -52,13 +51,10 @@ agent_init(struct house *h, const char *url)
                                   .secret = &h->secret,
                               },
                               HTTP_LOGIN_SESSION);
-    ck_assert_int_eq(
-        http_client_new(h->w.loop,
-                        url,
-                        &(struct http_client_settings){.login = h->login},
-                        &h->agent,
-                        NULL),
-        0);
+    ck_assert_int_eq(http_client_new(h->w.loop, url,
+                                     &(struct http_client_settings){.login = h->login}, &h->agent,
+                                     NULL),
+                     0);
 }
 
 /* The port of the only TCP socket on which this process listens; 0: none. */
@@ -70,9 +66,8 @@ listening_port(void)
         socklen_t length = sizeof(at), size = sizeof(int);
         int listens = 0;
 
-        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0
-            && listens && getsockname(fd, (struct sockaddr *)&at, &length) == 0
-            && at.sin_family == AF_INET)
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens
+            && getsockname(fd, (struct sockaddr *)&at, &length) == 0 && at.sin_family == AF_INET)
             return ntohs(at.sin_port);
     }
     return 0;
@@ -90,32 +85,28 @@ house_init(struct house *h)
     h->w.policy.allows_root_jobs = true;
     h->w.policy.minimum_uid = 0;
     fake_realm_init(&h->realm);
-    h->credential_backend =
-        fake_credential_backend_new(&h->realm, getuid(), getgid());
+    h->credential_backend = fake_credential_backend_new(&h->realm, getuid(), getgid());
     node_secret_issue(&h->secret);
-    h->auth = auth_server_new(&(struct auth_server_settings){
-        .loop = h->w.loop,
-        .workers = h->w.workers,
-        .credential_backend = h->credential_backend,
-        .cluster = "test",
-        .verifier = find_verifier,
-        .verifier_arg = h});
-    h->w.server =
-        apiserver_new(&(struct apiserver_settings){.loop = h->w.loop,
-                                                   .clock = &h->w.time.clock,
-                                                   .store = h->w.store,
-                                                   .workers = h->w.workers,
-                                                   .auth = h->auth,
-                                                   .policy = &h->w.policy});
+    h->auth =
+        auth_server_new(&(struct auth_server_settings){.loop = h->w.loop,
+                                                       .workers = h->w.workers,
+                                                       .credential_backend = h->credential_backend,
+                                                       .cluster = "test",
+                                                       .verifier = find_verifier,
+                                                       .verifier_arg = h});
+    h->w.server = apiserver_new(&(struct apiserver_settings){.loop = h->w.loop,
+                                                             .clock = &h->w.time.clock,
+                                                             .store = h->w.store,
+                                                             .workers = h->w.workers,
+                                                             .auth = h->auth,
+                                                             .policy = &h->w.policy});
     h->socket = xasprintf("%s/socket", h->w.directory);
-    ck_assert_int_eq(apiserver_listen_unix(h->w.server, h->socket, 0600, NULL),
-                     0);
+    ck_assert_int_eq(apiserver_listen_unix(h->w.server, h->socket, 0600, NULL), 0);
     ck_assert_int_eq(apiserver_listen(h->w.server, "127.0.0.1:0", NULL), 0);
     url = xasprintf("http+unix://%s", h->socket);
     ck_assert_int_eq(http_client_new(h->w.loop, url, NULL, &h->local, NULL), 0);
     remote = xasprintf("http://127.0.0.1:%d", listening_port());
-    ck_assert_int_eq(http_client_new(h->w.loop, remote, NULL, &h->remote, NULL),
-                     0);
+    ck_assert_int_eq(http_client_new(h->w.loop, remote, NULL, &h->remote, NULL), 0);
     agent_init(h, remote);
     free(remote);
 }
@@ -172,24 +163,19 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
 }
 
 static struct exchange
-ask(struct house *h,
-    struct http_client *client,
-    enum http_method method,
-    const char *target,
+ask(struct house *h, struct http_client *client, enum http_method method, const char *target,
     const char *body)
 {
     struct exchange e = {.loop = h->w.loop};
 
-    http_client_call(
-        client,
-        &(struct http_client_request){
-            .method = method,
-            .target = target,
-            .content_type = body != NULL ? "application/json" : NULL,
-            .body = body,
-            .length = body != NULL ? strlen(body) : 0,
-            .done = answered,
-            .arg = &e});
+    http_client_call(client, &(struct http_client_request){
+                                 .method = method,
+                                 .target = target,
+                                 .content_type = body != NULL ? "application/json" : NULL,
+                                 .body = body,
+                                 .length = body != NULL ? strlen(body) : 0,
+                                 .done = answered,
+                                 .arg = &e});
     while (e.status == 0)
         loop_run(h->w.loop);
     return e;
@@ -201,10 +187,8 @@ START_TEST(health_and_version_are_told_to_anybody)
 
     house_init(&h);
     {
-        CLEANUP_EXCHANGE struct exchange health =
-            ask(&h, h.remote, HTTP_GET, "/healthz", NULL);
-        CLEANUP_EXCHANGE struct exchange version =
-            ask(&h, h.remote, HTTP_GET, "/version", NULL);
+        CLEANUP_EXCHANGE struct exchange health = ask(&h, h.remote, HTTP_GET, "/healthz", NULL);
+        CLEANUP_EXCHANGE struct exchange version = ask(&h, h.remote, HTTP_GET, "/version", NULL);
 
         ck_assert_int_eq(health.status, 200);
         ck_assert_str_eq(health.text, "ok");
@@ -235,12 +219,9 @@ START_TEST(a_local_peer_is_who_the_kernel_says)
 
     house_init(&h);
     {
-        CLEANUP_EXCHANGE struct exchange made =
-            ask(&h, h.local, HTTP_POST, PODS, POD("a"));
-        CLEANUP_EXCHANGE struct exchange got =
-            ask(&h, h.local, HTTP_GET, PODS "/a", NULL);
-        CLEANUP_FREE char *uid =
-            xasprintf("\"runAsUser\":%u", (unsigned)getuid());
+        CLEANUP_EXCHANGE struct exchange made = ask(&h, h.local, HTTP_POST, PODS, POD("a"));
+        CLEANUP_EXCHANGE struct exchange got = ask(&h, h.local, HTTP_GET, PODS "/a", NULL);
+        CLEANUP_FREE char *uid = xasprintf("\"runAsUser\":%u", (unsigned)getuid());
 
         ck_assert_int_eq(made.status, 201);
         ck_assert_str_eq(made.type, "application/json");
@@ -256,12 +237,10 @@ START_TEST(paths_that_are_none_are_404)
 
     house_init(&h);
     {
-        CLEANUP_EXCHANGE struct exchange text =
-            ask(&h, h.local, HTTP_GET, "/nonsense", NULL);
+        CLEANUP_EXCHANGE struct exchange text = ask(&h, h.local, HTTP_GET, "/nonsense", NULL);
         CLEANUP_EXCHANGE struct exchange status =
             ask(&h, h.local, HTTP_GET, "/api/v1/widgets", NULL);
-        CLEANUP_EXCHANGE struct exchange method =
-            ask(&h, h.local, HTTP_PUT, PODS, "{}");
+        CLEANUP_EXCHANGE struct exchange method = ask(&h, h.local, HTTP_PUT, PODS, "{}");
 
         ck_assert_int_eq(text.status, 404);
         ck_assert_str_eq(text.text, "404 page not found\n");
@@ -302,12 +281,9 @@ ended(const struct http_response *answer, const struct error *err, void *arg)
 static struct http_call *
 listen_as(struct http_client *client, struct listener *l, const char *target)
 {
-    return http_client_call(client,
-                            &(struct http_client_request){.method = HTTP_GET,
-                                                          .target = target,
-                                                          .data = heard,
-                                                          .done = ended,
-                                                          .arg = l});
+    return http_client_call(
+        client, &(struct http_client_request){
+                    .method = HTTP_GET, .target = target, .data = heard, .done = ended, .arg = l});
 }
 
 static struct http_call *
@@ -330,8 +306,7 @@ START_TEST(a_watch_tells_the_state_and_then_what_changes)
     call = listen_to(&h, &l, PODS "?watch=1");
     while (l.lines < 1)
         loop_run(h.w.loop);
-    ck_assert_ptr_nonnull(
-        strstr(l.text.text, "{\"type\":\"ADDED\",\"object\":{\"kind\":"));
+    ck_assert_ptr_nonnull(strstr(l.text.text, "{\"type\":\"ADDED\",\"object\":{\"kind\":"));
     world_code(&h.w, &alice, HTTP_DELETE, PODS "/a", NULL);
     while (l.lines < 2)
         loop_run(h.w.loop);
@@ -356,10 +331,7 @@ START_TEST(what_leaves_a_selection_is_deleted_and_what_comes_back_added)
     while (l.lines < 1)
         loop_run(h.w.loop);
     for (unsigned i = 0; i < 2; i++)
-        world_code(&h.w,
-                   &alice,
-                   HTTP_PATCH,
-                   PODS "/a",
+        world_code(&h.w, &alice, HTTP_PATCH, PODS "/a",
                    i == 0 ? "{\"metadata\":{\"labels\":{\"gone\":\"1\"}}}"
                           : "{\"metadata\":{\"labels\":{\"gone\":null}}}");
 
@@ -382,15 +354,10 @@ bind_to_n1(struct house *h, const char *name)
 {
     CLEANUP_FREE char *target = xasprintf(PODS "/%s/binding", name);
 
-    ck_assert_int_eq(
-        world_code(
-            &h->w,
-            &scheduler_room,
-            HTTP_POST,
-            target,
-            "{\"target\":{\"name\":\"n1\"},\"allocation\":{\"cpus\":\"0\","
-            "\"memoryNodes\":\"0\"}}"),
-        201);
+    ck_assert_int_eq(world_code(&h->w, &scheduler_room, HTTP_POST, target,
+                                "{\"target\":{\"name\":\"n1\"},\"allocation\":{\"cpus\":\"0\","
+                                "\"memoryNodes\":\"0\"}}"),
+                     201);
 }
 
 static void
@@ -398,12 +365,9 @@ end_pod(struct house *h, const char *name)
 {
     CLEANUP_FREE char *target = xasprintf(PODS "/%s/status", name);
 
-    ck_assert_int_eq(world_code(&h->w,
-                                &agent_n1,
-                                HTTP_PATCH,
-                                target,
-                                "{\"status\":{\"phase\":\"Succeeded\"}}"),
-                     200);
+    ck_assert_int_eq(
+        world_code(&h->w, &agent_n1, HTTP_PATCH, target, "{\"status\":{\"phase\":\"Succeeded\"}}"),
+        200);
 }
 
 #define ON_N1 PODS "?watch=1&fieldSelector=spec.nodeName%3Dn1"
@@ -437,8 +401,7 @@ holds_the_end(struct house *h)
     end_pod(h, "a");
     wait_for(h, &user, "Succeeded");
     {
-        CLEANUP_EXCHANGE struct exchange e =
-            ask(h, h->remote, HTTP_GET, "/healthz", NULL);
+        CLEANUP_EXCHANGE struct exchange e = ask(h, h->remote, HTTP_GET, "/healthz", NULL);
 
         ck_assert_int_eq(e.status, 200);
         is_held = strstr(agent.text.text, "Succeeded") == NULL;
@@ -446,20 +409,15 @@ holds_the_end(struct house *h)
     bind_to_n1(h, "b");
     wait_for(h, &agent, "\"name\":\"b\"");
     ck_assert_ptr_nonnull(strstr(agent.text.text, "Succeeded"));
-    ck_assert(strstr(agent.text.text, "Succeeded")
-              < strstr(agent.text.text, "\"name\":\"b\""));
+    ck_assert(strstr(agent.text.text, "Succeeded") < strstr(agent.text.text, "\"name\":\"b\""));
 
     for (unsigned i = 0; i < 2; i++)
         http_call_cancel(calls[i]);
     strbuf_fini(&user.text);
     strbuf_fini(&agent.text);
     for (unsigned i = 0; i < 2; i++)
-        world_code(&h->w,
-                   &admin,
-                   HTTP_DELETE,
-                   i == 0 ? PODS "/a?gracePeriodSeconds=0"
-                          : PODS "/b?gracePeriodSeconds=0",
-                   NULL);
+        world_code(&h->w, &admin, HTTP_DELETE,
+                   i == 0 ? PODS "/a?gracePeriodSeconds=0" : PODS "/b?gracePeriodSeconds=0", NULL);
     return is_held;
 }
 
@@ -515,13 +473,9 @@ START_TEST(a_watch_of_what_is_forgotten_ends_with_410)
 }
 END_TEST
 
-SUITE("http_handler",
-      health_and_version_are_told_to_anybody,
-      nobody_else_is_let_in_without_proof,
-      a_local_peer_is_who_the_kernel_says,
-      paths_that_are_none_are_404,
+SUITE("http_handler", health_and_version_are_told_to_anybody, nobody_else_is_let_in_without_proof,
+      a_local_peer_is_who_the_kernel_says, paths_that_are_none_are_404,
       a_watch_tells_the_state_and_then_what_changes,
       what_leaves_a_selection_is_deleted_and_what_comes_back_added,
-      an_agents_watch_holds_the_end_of_a_pod,
-      an_agent_gets_the_end_of_a_pod_that_stays,
+      an_agents_watch_holds_the_end_of_a_pod, an_agent_gets_the_end_of_a_pod_that_stays,
       a_watch_of_what_is_forgotten_ends_with_410)

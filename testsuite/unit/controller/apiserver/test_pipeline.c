@@ -26,9 +26,7 @@ submit(struct world *w, const struct principal *who, const char *body)
     const struct http_peer from = {.address = "test"};
     struct request *q = request_new(w->server, arena_new(0));
     struct awaited awaited = {.loop = w->loop};
-    struct view view = {.principal = who,
-                        .store = w->store,
-                        .now_us = w->time.real_us};
+    struct view view = {.principal = who, .store = w->store, .now_us = w->time.real_us};
     struct answer answer = {0};
 
     q->principal = who;
@@ -61,10 +59,8 @@ waits_for(struct world *w, const char *name)
 
     strbuf_printf(&target, JOBS "/%s", name);
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(w, &alice, HTTP_GET, target.text, NULL);
-        const struct json *list =
-            json_get_path(a.body, "spec.dependencies.jobs");
+        CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_GET, target.text, NULL);
+        const struct json *list = json_get_path(a.body, "spec.dependencies.jobs");
 
         ck_assert_ptr_nonnull(json_get_text(json_at(list, 0), "uid"));
         ck_assert_ptr_null(strstr(a.text, "\"stage\""));
@@ -79,13 +75,10 @@ START_TEST(stages_wait_for_the_numbers_that_others_got)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"before\""));
     {
-        CLEANUP_ANSWER struct answer a = submit(
-            &w,
-            &alice,
-            STAGES(STAGE("prepare", GOOD, NUMBER("1")) "," STAGE(
-                "train",
-                GOOD,
-                AFTER("prepare")) "," STAGE("report", GOOD, AFTER("train"))));
+        CLEANUP_ANSWER struct answer a =
+            submit(&w, &alice,
+                   STAGES(STAGE("prepare", GOOD, NUMBER("1")) "," STAGE(
+                       "train", GOOD, AFTER("prepare")) "," STAGE("report", GOOD, AFTER("train"))));
         const struct json *list = json_get(a.body, "stages");
 
         ck_assert_msg(a.code == 201, "%s", a.text);
@@ -106,31 +99,20 @@ START_TEST(one_refused_of_five_leaves_none)
 
     world_init(&w);
     {
-        CLEANUP_ANSWER struct answer a = submit(
-            &w,
-            &alice,
-            STAGES(STAGE("a", GOOD, "") "," STAGE("b", GOOD, "") "," STAGE(
-                "c",
-                GOOD,
-                "") "," STAGE("d", BROKEN, AFTER("a")) "," STAGE("e",
-                                                                 GOOD,
-                                                                 "")));
+        CLEANUP_ANSWER struct answer a =
+            submit(&w, &alice,
+                   STAGES(STAGE("a", GOOD, "") "," STAGE("b", GOOD, "") "," STAGE(
+                       "c", GOOD, "") "," STAGE("d", BROKEN, AFTER("a")) "," STAGE("e", GOOD, "")));
 
         ck_assert_int_eq(a.code, 403);
-        ck_assert_msg(strncmp(answer_get(&a, "message"), "stage 'd': ", 11)
-                          == 0,
-                      "%s",
-                      a.text);
+        ck_assert_msg(strncmp(answer_get(&a, "message"), "stage 'd': ", 11) == 0, "%s", a.text);
     }
     ck_assert_uint_eq(count_jobs(&w), 0);
     /* Nor were their numbers consumed. */
     {
-        CLEANUP_ANSWER struct answer a =
-            submit(&w, &alice, STAGES(STAGE("a", GOOD, "")));
+        CLEANUP_ANSWER struct answer a = submit(&w, &alice, STAGES(STAGE("a", GOOD, "")));
 
-        ck_assert_int_eq(
-            json_get_int(json_at(json_get(a.body, "stages"), 0), "id", 0),
-            1);
+        ck_assert_int_eq(json_get_int(json_at(json_get(a.body, "stages"), 0), "id", 0), 1);
     }
 }
 END_TEST
@@ -147,10 +129,8 @@ START_TEST(what_names_no_stage_before_it_is_refused)
         {STAGES(""), "in JSON"},
         {STAGES("7"), "stage 1: expected a name of at most 63"},
         {STAGES("{\"name\":\"a\"}"), "stage 'a': expected a Job"},
-        {STAGES(STAGE("a b", GOOD, "")),
-         "stage 1: expected a name of at most 63"},
-        {STAGES(STAGE("a", GOOD, "") "," STAGE("a", GOOD, "")),
-         "there are two stages 'a'"},
+        {STAGES(STAGE("a b", GOOD, "")), "stage 1: expected a name of at most 63"},
+        {STAGES(STAGE("a", GOOD, "") "," STAGE("a", GOOD, "")), "there are two stages 'a'"},
         {STAGES(STAGE("a", GOOD, AFTER("a"))),
          "stage 'a': it waits for stage 'a', which is not listed before it"},
         {STAGES(STAGE("a", GOOD, AFTER("b")) "," STAGE("b", GOOD, AFTER("a"))),
@@ -179,15 +159,13 @@ END_TEST
 START_TEST(a_pipeline_sent_again_is_one)
 {
     CLEANUP_WORLD struct world w;
-    const char *body =
-        KEYED(STAGE("a", GOOD, "") "," STAGE("b", GOOD, AFTER("a")));
+    const char *body = KEYED(STAGE("a", GOOD, "") "," STAGE("b", GOOD, AFTER("a")));
 
     world_init(&w);
     {
         CLEANUP_ANSWER struct answer first = submit(&w, &alice, body);
         CLEANUP_ANSWER struct answer again = submit(&w, &alice, body);
-        CLEANUP_ANSWER struct answer other =
-            submit(&w, &alice, KEYED(STAGE("a", GOOD, "")));
+        CLEANUP_ANSWER struct answer other = submit(&w, &alice, KEYED(STAGE("a", GOOD, "")));
         CLEANUP_ANSWER struct answer bobs = submit(&w, &bob, body);
 
         ck_assert_int_eq(first.code, 201);
@@ -217,16 +195,11 @@ START_TEST(a_dry_run_checks_all_and_creates_none)
     world_init(&w);
     {
         CLEANUP_ANSWER struct answer a =
-            submit(&w,
-                   &alice,
-                   "{\"dryRun\":true,\"key\":\"k\",\"stages\":[" STAGE(
-                       "a",
-                       GOOD,
-                       "") "," STAGE("b", GOOD, AFTER("a")) "]}");
+            submit(&w, &alice,
+                   "{\"dryRun\":true,\"key\":\"k\",\"stages\":[" STAGE("a", GOOD, "") "," STAGE(
+                       "b", GOOD, AFTER("a")) "]}");
         CLEANUP_ANSWER struct answer b =
-            submit(&w,
-                   &alice,
-                   "{\"dryRun\":true,\"stages\":[" STAGE("a", BROKEN, "") "]}");
+            submit(&w, &alice, "{\"dryRun\":true,\"stages\":[" STAGE("a", BROKEN, "") "]}");
 
         ck_assert_msg(a.code == 201, "%s", a.text);
         ck_assert_int_eq(b.code, 403);
@@ -238,25 +211,15 @@ END_TEST
 START_TEST(all_stages_count_for_a_quota)
 {
     CLEANUP_WORLD struct world w;
-    const char *five =
-        STAGES(STAGE("a", GOOD, "") "," STAGE("b", GOOD, "") "," STAGE(
-            "c",
-            GOOD,
-            "") "," STAGE("d", GOOD, "") "," STAGE("e", GOOD, ""));
+    const char *five = STAGES(STAGE("a", GOOD, "") "," STAGE("b", GOOD, "") "," STAGE(
+        "c", GOOD, "") "," STAGE("d", GOOD, "") "," STAGE("e", GOOD, ""));
 
     world_init(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_POST,
-                   "/api/v1/namespaces/default/resourcequotas",
-                   "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":"
-                   "{\"count/jobs.batch\":\"4\"}}}"),
-        201);
-    world_code(&w,
-               &admin,
-               HTTP_PATCH,
-               "/api/v1/namespaces/default/resourcequotas/q/status",
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, "/api/v1/namespaces/default/resourcequotas",
+                                "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":"
+                                "{\"count/jobs.batch\":\"4\"}}}"),
+                     201);
+    world_code(&w, &admin, HTTP_PATCH, "/api/v1/namespaces/default/resourcequotas/q/status",
                "{\"status\":{\"hard\":{\"count/jobs.batch\":\"4\"},\"used\":"
                "{\"count/jobs.batch\":\"0\"}}}");
     {
@@ -265,28 +228,19 @@ START_TEST(all_stages_count_for_a_quota)
         ck_assert_int_eq(a.code, 403);
         ck_assert_msg(strstr(a.text, "stage 'e': ") != NULL
                           && strstr(a.text, "exceeded quota: q") != NULL,
-                      "%s",
-                      a.text);
+                      "%s", a.text);
     }
     ck_assert_uint_eq(count_jobs(&w), 0);
     {
         CLEANUP_ANSWER struct answer a =
-            submit(&w,
-                   &alice,
-                   STAGES(STAGE("a", GOOD, "") "," STAGE(
-                       "b",
-                       GOOD,
-                       "") "," STAGE("c", GOOD, "") "," STAGE("d", GOOD, "")));
+            submit(&w, &alice,
+                   STAGES(STAGE("a", GOOD, "") "," STAGE("b", GOOD, "") "," STAGE(
+                       "c", GOOD, "") "," STAGE("d", GOOD, "")));
         CLEANUP_ANSWER struct answer quota =
-            world_ask(&w,
-                      &admin,
-                      HTTP_GET,
-                      "/api/v1/namespaces/default/resourcequotas/q",
-                      NULL);
+            world_ask(&w, &admin, HTTP_GET, "/api/v1/namespaces/default/resourcequotas/q", NULL);
 
         ck_assert_msg(a.code == 201, "%s", a.text);
-        ck_assert_ptr_nonnull(
-            strstr(quota.text, "\"used\":{\"count/jobs.batch\":\"4\"}"));
+        ck_assert_ptr_nonnull(strstr(quota.text, "\"used\":{\"count/jobs.batch\":\"4\"}"));
     }
 }
 END_TEST
@@ -301,8 +255,7 @@ add_stages(struct strbuf *body, unsigned count)
                       "\"generateName\":\"job-\"},\"spec\":{\"template\":{"
                       "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":"
                       "[{\"name\":\"c\",\"image\":\"host\"}]}}}}}",
-                      i > 0 ? "," : "",
-                      i);
+                      i > 0 ? "," : "", i);
     strbuf_add_text(body, "]}");
 }
 
@@ -319,8 +272,7 @@ START_TEST(stages_are_128_at_the_most)
         CLEANUP_ANSWER struct answer a = submit(&w, &alice, more.text);
 
         ck_assert_int_eq(a.code, 400);
-        ck_assert_ptr_nonnull(
-            strstr(a.text, "a pipeline can have at most 128 stages, not 129"));
+        ck_assert_ptr_nonnull(strstr(a.text, "a pipeline can have at most 128 stages, not 129"));
         ck_assert_uint_eq(count_jobs(&w), 0);
     }
     {
@@ -347,12 +299,7 @@ START_TEST(only_a_post_submits_and_not_under_conformance)
 }
 END_TEST
 
-SUITE("pipeline",
-      stages_wait_for_the_numbers_that_others_got,
-      one_refused_of_five_leaves_none,
-      what_names_no_stage_before_it_is_refused,
-      a_pipeline_sent_again_is_one,
-      a_dry_run_checks_all_and_creates_none,
-      all_stages_count_for_a_quota,
-      stages_are_128_at_the_most,
-      only_a_post_submits_and_not_under_conformance)
+SUITE("pipeline", stages_wait_for_the_numbers_that_others_got, one_refused_of_five_leaves_none,
+      what_names_no_stage_before_it_is_refused, a_pipeline_sent_again_is_one,
+      a_dry_run_checks_all_and_creates_none, all_stages_count_for_a_quota,
+      stages_are_128_at_the_most, only_a_post_submits_and_not_under_conformance)

@@ -15,17 +15,12 @@
 #define BIND(node)    "{\"target\":{\"kind\":\"Node\",\"name\":\"" node "\"}}"
 
 static struct answer
-tell_by(struct world *w,
-        const struct principal *who,
-        enum http_method method,
-        const char *body)
+tell_by(struct world *w, const struct principal *who, enum http_method method, const char *body)
 {
     const struct http_peer from = {.address = "test"};
     struct request *q = request_new(w->server, arena_new(0));
     struct awaited awaited = {.loop = w->loop};
-    struct view view = {.principal = who,
-                        .store = w->store,
-                        .now_us = w->time.real_us};
+    struct view view = {.principal = who, .store = w->store, .now_us = w->time.real_us};
     struct answer answer = {0};
 
     q->principal = who;
@@ -64,8 +59,7 @@ code_of(const struct answer *a, uint32_t i)
 static void
 check_phase(struct world *w, const char *target, const char *phase)
 {
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &admin, HTTP_GET, target, NULL);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &admin, HTTP_GET, target, NULL);
 
     ck_assert_str_eq(answer_get(&a, "status.phase"), phase);
 }
@@ -74,8 +68,7 @@ static void
 make(struct world *w, const char *pod, const char *binding, const char *bind)
 {
     ck_assert_int_eq(world_code(w, &alice, HTTP_POST, PODS, pod), 201);
-    ck_assert_int_eq(world_code(w, &scheduler_room, HTTP_POST, binding, bind),
-                     201);
+    ck_assert_int_eq(world_code(w, &scheduler_room, HTTP_POST, binding, bind), 201);
 }
 
 /* Pods a and b are on node n1, and c is on n2. */
@@ -83,16 +76,8 @@ static void
 populate(struct world *w)
 {
     world_init(w);
-    world_code(w,
-               &admin,
-               HTTP_POST,
-               "/api/v1/nodes",
-               "{\"metadata\":{\"name\":\"n1\"}}");
-    world_code(w,
-               &admin,
-               HTTP_POST,
-               "/api/v1/nodes",
-               "{\"metadata\":{\"name\":\"n2\"}}");
+    world_code(w, &admin, HTTP_POST, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n1\"}}");
+    world_code(w, &admin, HTTP_POST, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n2\"}}");
     make(w, POD("a"), PODS "/a/binding", BIND("n1"));
     make(w, POD("b"), PODS "/b/binding", BIND("n1"));
     make(w, POD("c"), PODS "/c/binding", BIND("n2"));
@@ -105,10 +90,8 @@ START_TEST(what_is_refused_of_one_pod_keeps_no_other_back)
     populate(&w);
     {
         CLEANUP_ANSWER struct answer a =
-            tell(&w,
-                 REPORTS(REPORT("a", DONE) "," REPORT("c", DONE) "," REPORT(
-                     "none",
-                     DONE) ",7,{\"name\":\"a\"}," REPORT("b", RUNNING)));
+            tell(&w, REPORTS(REPORT("a", DONE) "," REPORT("c", DONE) "," REPORT(
+                         "none", DONE) ",7,{\"name\":\"a\"}," REPORT("b", RUNNING)));
 
         ck_assert_msg(a.code == 200, "%s", a.text);
         ck_assert_int_eq(code_of(&a, 0), 200);
@@ -119,8 +102,7 @@ START_TEST(what_is_refused_of_one_pod_keeps_no_other_back)
         ck_assert_int_eq(code_of(&a, 5), 200);
         ck_assert_ptr_null(json_get(answer_of(&a, 0), "message"));
         ck_assert_str_eq(json_get_text(answer_of(&a, 2), "reason"), "NotFound");
-        ck_assert_str_eq(json_get_text(answer_of(&a, 2), "message"),
-                         "pods \"none\" not found");
+        ck_assert_str_eq(json_get_text(answer_of(&a, 2), "message"), "pods \"none\" not found");
     }
     check_phase(&w, PODS "/a", "Succeeded");
     check_phase(&w, PODS "/b", "Running");
@@ -151,8 +133,7 @@ START_TEST(a_user_can_say_nothing_of_pods)
 
     populate(&w);
     {
-        CLEANUP_ANSWER struct answer a =
-            tell_by(&w, &alice, HTTP_POST, REPORTS(REPORT("a", DONE)));
+        CLEANUP_ANSWER struct answer a = tell_by(&w, &alice, HTTP_POST, REPORTS(REPORT("a", DONE)));
 
         ck_assert_int_eq(code_of(&a, 0), 403);
     }
@@ -162,11 +143,7 @@ END_TEST
 
 START_TEST(a_request_that_is_no_list_is_refused_in_words)
 {
-    static const char *const bodies[] = {"",
-                                         "{",
-                                         "{}",
-                                         "{\"reports\":{}}",
-                                         REPORTS("")};
+    static const char *const bodies[] = {"", "{", "{}", "{\"reports\":{}}", REPORTS("")};
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
@@ -175,12 +152,10 @@ START_TEST(a_request_that_is_no_list_is_refused_in_words)
 
         ck_assert_int_eq(a.code, 400);
         ck_assert_ptr_nonnull(
-            strstr(a.text,
-                   "the body must contain 1 to 64 reports of pods in JSON"));
+            strstr(a.text, "the body must contain 1 to 64 reports of pods in JSON"));
     }
     {
-        CLEANUP_ANSWER struct answer a =
-            tell_by(&w, &agent_n1, HTTP_GET, REPORTS("1"));
+        CLEANUP_ANSWER struct answer a = tell_by(&w, &agent_n1, HTTP_GET, REPORTS("1"));
 
         ck_assert_int_eq(a.code, 405);
     }
@@ -227,10 +202,7 @@ START_TEST(upstream_has_no_such_path)
 }
 END_TEST
 
-SUITE("pod_reports",
-      what_is_refused_of_one_pod_keeps_no_other_back,
+SUITE("pod_reports", what_is_refused_of_one_pod_keeps_no_other_back,
       two_about_one_pod_are_taken_in_their_order_and_late_ones_refused,
-      a_user_can_say_nothing_of_pods,
-      a_request_that_is_no_list_is_refused_in_words,
-      one_request_has_no_more_than_the_loop_takes_in_a_turn,
-      upstream_has_no_such_path)
+      a_user_can_say_nothing_of_pods, a_request_that_is_no_list_is_refused_in_words,
+      one_request_has_no_more_than_the_loop_takes_in_a_turn, upstream_has_no_such_path)

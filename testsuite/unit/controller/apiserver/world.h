@@ -54,24 +54,19 @@ struct answer {
 
 static const gid_t no_groups[1] UNUSED = {65534};
 
-#define PERSON(t, id, n)                                              \
-    {                                                                 \
-        .type = PRINCIPAL_##t, .uid = (id), .gid = (id), .name = (n), \
-        .groups = no_groups, .n_groups = 1                            \
+#define PERSON(t, id, n)                                                                   \
+    {                                                                                      \
+        .type = PRINCIPAL_##t, .uid = (id), .gid = (id), .name = (n), .groups = no_groups, \
+        .n_groups = 1                                                                      \
     }
 static const struct principal admin UNUSED = PERSON(ADMINISTRATOR, 0, "root");
 static const struct principal operator_ UNUSED = PERSON(OPERATOR, 1500, "olga");
 static const struct principal alice UNUSED = PERSON(USER, 2001, "alice");
 static const struct principal bob UNUSED = PERSON(USER, 2002, "bob");
-static const struct principal machine_root UNUSED =
-    PERSON(ENROLLING, 0, "root");
-static const struct principal agent_n1 UNUSED = {.type = PRINCIPAL_AGENT,
-                                                 .name = "root",
-                                                 .groups = no_groups,
-                                                 .n_groups = 1,
-                                                 .node = "n1"};
-static const struct principal scheduler_room UNUSED = {.type =
-                                                           PRINCIPAL_SCHEDULER,
+static const struct principal machine_root UNUSED = PERSON(ENROLLING, 0, "root");
+static const struct principal agent_n1 UNUSED = {
+    .type = PRINCIPAL_AGENT, .name = "root", .groups = no_groups, .n_groups = 1, .node = "n1"};
+static const struct principal scheduler_room UNUSED = {.type = PRINCIPAL_SCHEDULER,
                                                        .name = "scheduler"};
 
 static inline void
@@ -82,9 +77,7 @@ world_failed(const struct error *err, void *context)
 }
 
 static inline void
-world_moved(const struct object *before,
-            const struct object *after,
-            void *context)
+world_moved(const struct object *before, const struct object *after, void *context)
 {
     struct world *w = context;
 
@@ -108,17 +101,15 @@ world_init(struct world *w)
                                             .moved = world_moved,
                                             .failed = world_failed,
                                             .context = w},
-                   &w->store,
-                   &err)
+                   &w->store, &err)
         < 0)
         ck_abort_msg("%s", err.text);
-    w->server =
-        apiserver_new(&(struct apiserver_settings){.loop = w->loop,
-                                                   .clock = &w->time.clock,
-                                                   .store = w->store,
-                                                   .workers = w->workers,
-                                                   .counts = w->counts,
-                                                   .policy = &w->policy});
+    w->server = apiserver_new(&(struct apiserver_settings){.loop = w->loop,
+                                                           .clock = &w->time.clock,
+                                                           .store = w->store,
+                                                           .workers = w->workers,
+                                                           .counts = w->counts,
+                                                           .policy = &w->policy});
     loop_drain(w->loop);
 }
 
@@ -166,8 +157,7 @@ world_done(struct request *q)
 static inline const struct parameter *
 world_parameters(struct arena *arena, const struct target *target)
 {
-    struct parameter *p =
-        arena_new_array(arena, struct parameter, target->n_parameters + 1);
+    struct parameter *p = arena_new_array(arena, struct parameter, target->n_parameters + 1);
 
     for (size_t i = 0; i < target->n_parameters; i++) {
         p[i].name = arena_strdup(arena, target->parameters[i].name);
@@ -212,9 +202,7 @@ struct asked {
 };
 
 static inline void
-world_begin(struct world *w,
-            const struct question *question,
-            struct asked *asked)
+world_begin(struct world *w, const struct question *question, struct asked *asked)
 {
     struct request *q = request_new(w->server, arena_new(0));
     struct target *target = &asked->target;
@@ -222,9 +210,8 @@ world_begin(struct world *w,
     asked->q = q;
     asked->awaited = (struct awaited){.loop = w->loop};
     ck_assert_int_eq(target_parse(question->target, target), 0);
-    ck_assert_int_eq(
-        route_find(q->arena, question->method, target->path, false, &q->route),
-        ROUTE_FOUND);
+    ck_assert_int_eq(route_find(q->arena, question->method, target->path, false, &q->route),
+                     ROUTE_FOUND);
     if (question->kind != NULL)
         q->route.kind = question->kind;
     q->principal = question->who;
@@ -241,9 +228,8 @@ world_begin(struct world *w,
 static inline struct answer
 world_wait(struct world *w, struct asked *asked)
 {
-    struct view view = {.principal = asked->q->principal,
-                        .store = w->store,
-                        .now_us = w->time.real_us};
+    struct view view = {
+        .principal = asked->q->principal, .store = w->store, .now_us = w->time.real_us};
     struct answer answer = {0};
 
     while (!asked->awaited.is_here)
@@ -264,29 +250,21 @@ world_put(struct world *w, const struct question *question)
 }
 
 static inline struct answer
-world_ask(struct world *w,
-          const struct principal *who,
-          enum http_method method,
-          const char *target,
+world_ask(struct world *w, const struct principal *who, enum http_method method, const char *target,
           const char *body)
 {
-    return world_put(w,
-                     &(struct question){.who = who,
-                                        .method = method,
-                                        .target = target,
-                                        .format = method == HTTP_PATCH
-                                                      ? BODY_MERGE_PATCH
-                                                      : BODY_JSON,
-                                        .body = body});
+    return world_put(
+        w, &(struct question){.who = who,
+                              .method = method,
+                              .target = target,
+                              .format = method == HTTP_PATCH ? BODY_MERGE_PATCH : BODY_JSON,
+                              .body = body});
 }
 
 /* Returns only the code. */
 static inline int
-world_code(struct world *w,
-           const struct principal *who,
-           enum http_method method,
-           const char *target,
-           const char *body)
+world_code(struct world *w, const struct principal *who, enum http_method method,
+           const char *target, const char *body)
 {
     CLEANUP_ANSWER struct answer a = world_ask(w, who, method, target, body);
 
@@ -308,10 +286,7 @@ world_spoil(struct arena *arena, const struct json *object)
 {
     struct json *tree = json_dup(arena, object);
 
-    json_set(arena,
-             json_get(tree, "metadata"),
-             "labels",
-             json_string(arena, "spoilt"));
+    json_set(arena, json_get(tree, "metadata"), "labels", json_string(arena, "spoilt"));
     return tree;
 }
 

@@ -30,10 +30,7 @@ struct place {
 };
 
 static inline int
-open_as(struct place *p,
-        const char *cluster,
-        int64_t revision,
-        const char *lost)
+open_as(struct place *p, const char *cluster, int64_t revision, const char *lost)
 {
     const struct history_origin origin = {
         .cluster = cluster,
@@ -77,15 +74,11 @@ row_of(struct place *p, int64_t n)
         .uid = 1000,
         .account = "chem",
         .job_id = n,
-        .job_uid = arena_printf(p->arena,
-                                "00000000-0000-4000-8000-%012lld",
-                                (long long)n),
+        .job_uid = arena_printf(p->arena, "00000000-0000-4000-8000-%012lld", (long long)n),
         .object = arena_printf(p->arena, "job-%lld", (long long)n),
         .name = "sweep",
         .pod = arena_printf(p->arena, "job-%lld-0", (long long)n),
-        .pod_uid = arena_printf(p->arena,
-                                "11111111-0000-4000-8000-%012lld",
-                                (long long)n),
+        .pod_uid = arena_printf(p->arena, "11111111-0000-4000-8000-%012lld", (long long)n),
         .attempt = 1,
         .submit_at_us = NOON - 2 * half_hour,
         .eligible_at_us = NOON - 2 * half_hour,
@@ -125,12 +118,9 @@ ask(struct place *p, const struct history_question *q, const char **ret_next)
 
     ck_assert_int_eq(history_reader_open(p->path, 0, &reader, NULL), 0);
     if (q->by == HISTORY_BY_NOTHING)
-        ck_assert_int_eq(history_reader_list(reader, q, 10000000, &text, NULL),
-                         0);
+        ck_assert_int_eq(history_reader_list(reader, q, 10000000, &text, NULL), 0);
     else
-        ck_assert_int_eq(
-            history_reader_report(reader, q, 10000000, &text, NULL),
-            0);
+        ck_assert_int_eq(history_reader_report(reader, q, 10000000, &text, NULL), 0);
     history_reader_close(reader);
     tree = json_parse(p->arena, text.text, text.length, NULL, NULL);
     ck_assert_ptr_nonnull(tree);

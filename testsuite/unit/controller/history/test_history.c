@@ -65,16 +65,13 @@ stop(struct scene *s)
 static void
 put_system(struct place *p)
 {
-    static const char text[] =
-        "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{"
-        "\"name\":\"kube-system\",\"uid\":\"us\","
-        "\"resourceVersion\":\"1\"}}";
+    static const char text[] = "{\"kind\":\"Namespace\",\"apiVersion\":\"v1\",\"metadata\":{"
+                               "\"name\":\"kube-system\",\"uid\":\"us\","
+                               "\"resourceVersion\":\"1\"}}";
     const struct object *object = NULL;
     struct store_txn *txn = store_begin(p->store);
 
-    ck_assert_int_eq(
-        object_parse(&namespace_kind, text, strlen(text), &object, NULL),
-        0);
+    ck_assert_int_eq(object_parse(&namespace_kind, text, strlen(text), &object, NULL), 0);
     store_txn_put(txn, object, NULL);
     store_commit(txn, NULL, NULL);
 }
@@ -103,24 +100,19 @@ scene_fini(struct scene *s)
 static const struct object *
 ended_pod(struct store_txn *txn, int64_t n)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-        "\"name\":\"p%lld\",\"namespace\":\"a\","
-        "\"uid\":\"00000000-0000-4000-8000-%012lld\","
-        "\"creationTimestamp\":\"2023-11-14T22:13:20Z\","
-        "\"resourceVersion\":\"%lld\"},"
-        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}]},"
-        "\"status\":{\"phase\":\"Succeeded\"}}",
-        (long long)n,
-        (long long)n,
-        (long long)store_txn_revision(txn));
+    CLEANUP_FREE char *text =
+        xasprintf("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+                  "\"name\":\"p%lld\",\"namespace\":\"a\","
+                  "\"uid\":\"00000000-0000-4000-8000-%012lld\","
+                  "\"creationTimestamp\":\"2023-11-14T22:13:20Z\","
+                  "\"resourceVersion\":\"%lld\"},"
+                  "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}]},"
+                  "\"status\":{\"phase\":\"Succeeded\"}}",
+                  (long long)n, (long long)n, (long long)store_txn_revision(txn));
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(&pod_kind, text, strlen(text), &object, &err)
-                      == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(object_parse(&pod_kind, text, strlen(text), &object, &err) == 0, "%s", err.text);
     return object;
 }
 
@@ -157,12 +149,9 @@ count_rows(struct scene *s, int64_t pods)
     int64_t once = 0;
 
     ck_assert_int_eq(history_reader_open(path, 0, &reader, NULL), 0);
-    ck_assert_int_eq(
-        history_reader_list(reader, &q, INT64_C(60000000), &text, NULL),
-        0);
+    ck_assert_int_eq(history_reader_list(reader, &q, INT64_C(60000000), &text, NULL), 0);
     history_reader_close(reader);
-    for (const char *at = text.text; (at = strstr(at, "\"pod\":\"p")) != NULL;
-         at++) {
+    for (const char *at = text.text; (at = strstr(at, "\"pod\":\"p")) != NULL; at++) {
         const int64_t n = strtoll(at + strlen("\"pod\":\"p"), NULL, 10);
 
         ck_assert_int_ge(n, 1);
@@ -238,7 +227,6 @@ START_TEST(a_clock_that_leaps_loses_and_doubles_nothing)
 }
 END_TEST
 
-SUITE("history",
-      ends_that_find_the_queue_full_are_taken_from_the_store_later,
+SUITE("history", ends_that_find_the_queue_full_are_taken_from_the_store_later,
       ends_of_when_nobody_followed_are_found_from_the_watermark_on,
       a_clock_that_leaps_loses_and_doubles_nothing)

@@ -134,8 +134,7 @@ START_TEST(an_older_store_put_in_place_by_hand_is_noticed_too)
     ck_assert_int_eq(open_as(&p, "us", 120, ""), 0);
 
     ck_assert_int_eq(history_file_watermark(p.file), 120);
-    ck_assert(
-        json_is_true(json_get(json_at(ask(&p, &everything, NULL), 1), "lost")));
+    ck_assert(json_is_true(json_get(json_at(ask(&p, &everything, NULL), 1), "lost")));
     place_fini(&p);
 }
 END_TEST
@@ -223,9 +222,7 @@ START_TEST(a_file_of_a_later_version_is_refused_in_words)
     ck_assert_int_eq(sql_exec(db, "PRAGMA user_version = 99", NULL), 0);
     sql_close(db);
 
-    ck_assert_int_eq(
-        history_file_open(p.path, &origin, &p.file, &p.notice, &err),
-        -ENOTSUP);
+    ck_assert_int_eq(history_file_open(p.path, &origin, &p.file, &p.notice, &err), -ENOTSUP);
 
     ck_assert_ptr_nonnull(strstr(err.text, "later release of Kiln"));
     place_fini(&p);
@@ -247,8 +244,7 @@ START_TEST(how_long_it_stood_still_is_kept)
 
     items = ask(&p, &everything, NULL);
 
-    ck_assert_int_eq(json_get_int(json_at(items, 0), "frozenMicroseconds", 0),
-                     1500000);
+    ck_assert_int_eq(json_get_int(json_at(items, 0), "frozenMicroseconds", 0), 1500000);
     ck_assert_ptr_null(json_get(json_at(items, 1), "frozenMicroseconds"));
     place_fini(&p);
 }
@@ -342,17 +338,13 @@ START_TEST(the_oldest_rows_go_first_and_their_sums_stay)
         add(&p, &row, 100 + n);
     }
 
-    ck_assert_int_eq(
-        history_file_drop(p.file, NOON / 1000000 + 5, 0, 100, NULL),
-        4);
+    ck_assert_int_eq(history_file_drop(p.file, NOON / 1000000 + 5, 0, 100, NULL), 4);
 
     items = ask(&p, &everything, NULL);
     ck_assert_uint_eq(json_count(items), 6);
     ck_assert_int_eq(json_get_int(json_at(items, 0), "job", 0), 5);
     report.by = HISTORY_BY_ALL;
-    ck_assert_int_eq(
-        json_get_int(json_at(ask(&p, &report, NULL), 0), "ended", 0),
-        10);
+    ck_assert_int_eq(json_get_int(json_at(ask(&p, &report, NULL), 0), "ended", 0), 10);
     place_fini(&p);
 }
 END_TEST
@@ -458,14 +450,9 @@ START_TEST(pages_have_each_row_once_in_the_order_of_the_end)
         const struct json *items = ask(&p, &q, &next);
 
         for (uint32_t i = 0; i < json_count(items); i++)
-            ck_assert_int_eq(json_get_int(json_at(items, i), "job", 0),
-                             expected++);
+            ck_assert_int_eq(json_get_int(json_at(items, i), "job", 0), expected++);
         if (next != NULL)
-            ck_assert_int_eq(sscanf(next,
-                                    "%" SCNd64 ".%" SCNd64,
-                                    &q.after_end_s,
-                                    &q.after_id),
-                             2);
+            ck_assert_int_eq(sscanf(next, "%" SCNd64 ".%" SCNd64, &q.after_end_s, &q.after_id), 2);
     } while (next != NULL);
 
     ck_assert_int_eq(expected, 11);
@@ -501,21 +488,14 @@ START_TEST(a_user_sees_own_rows_whole_and_the_accounts_in_part)
 }
 END_TEST
 
-SUITE("history_file",
-      a_row_comes_back_as_it_was,
+SUITE("history_file", a_row_comes_back_as_it_was,
       an_attempt_that_comes_twice_is_there_and_counted_once,
-      a_batch_that_is_rolled_back_leaves_nothing,
-      the_watermark_never_goes_back_and_stays,
-      rows_of_a_lost_timeline_stay_and_say_so,
-      an_older_store_put_in_place_by_hand_is_noticed_too,
-      an_attempt_that_ends_again_is_lost_no_more,
-      the_file_of_another_cluster_is_set_aside,
-      a_file_that_is_no_database_is_set_aside,
-      a_file_of_a_later_version_is_refused_in_words,
-      how_long_it_stood_still_is_kept,
-      a_file_of_before_arrays_gets_their_tasks,
-      what_runs_over_midnight_counts_for_both_days,
-      the_oldest_rows_go_first_and_their_sums_stay,
+      a_batch_that_is_rolled_back_leaves_nothing, the_watermark_never_goes_back_and_stays,
+      rows_of_a_lost_timeline_stay_and_say_so, an_older_store_put_in_place_by_hand_is_noticed_too,
+      an_attempt_that_ends_again_is_lost_no_more, the_file_of_another_cluster_is_set_aside,
+      a_file_that_is_no_database_is_set_aside, a_file_of_a_later_version_is_refused_in_words,
+      how_long_it_stood_still_is_kept, a_file_of_before_arrays_gets_their_tasks,
+      what_runs_over_midnight_counts_for_both_days, the_oldest_rows_go_first_and_their_sums_stay,
       a_clock_that_was_set_back_makes_no_usage_less,
       a_job_that_ran_for_a_leap_of_the_clock_counts_for_a_year_at_most,
       a_file_that_is_too_large_loses_its_oldest_rows_and_no_more,

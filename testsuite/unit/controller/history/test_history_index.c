@@ -66,11 +66,7 @@ sum_pages(struct place *p, const struct history_question *question, bool makes)
             sum += last = job;
         }
         if (next != NULL)
-            ck_assert_int_eq(sscanf(next,
-                                    "%" SCNd64 ".%" SCNd64,
-                                    &q.after_end_s,
-                                    &q.after_id),
-                             2);
+            ck_assert_int_eq(sscanf(next, "%" SCNd64 ".%" SCNd64, &q.after_end_s, &q.after_id), 2);
         if (makes)
             ck_assert_int_eq(history_index_build(p->path, &never, NULL), 0);
     } while (next != NULL);
@@ -114,8 +110,7 @@ START_TEST(the_writer_goes_on_with_an_index_that_was_made_beside_it)
     row = row_of(&p, 33);
     row.state = "Failed";
     ck_assert_int_eq(add(&p, &row, 140), 1);
-    ck_assert_int_eq(history_file_drop(p.file, NOON / 1000000 + 1, 0, 9, NULL),
-                     3);
+    ck_assert_int_eq(history_file_drop(p.file, NOON / 1000000 + 1, 0, 9, NULL), 3);
 
     ck_assert_int_eq(sum_pages(&p, &q, false), 165 - 3 + 33);
     ck_assert_int_eq(open_as(&p, "us", 1000, ""), 0);
@@ -151,8 +146,7 @@ check_both(struct place *p, const struct history_question *q, int64_t sum)
     ck_assert_int_eq(sum_pages(p, q, false), sum);
 }
 
-START_TEST(
-    the_states_of_a_user_or_an_account_come_merged_in_the_order_of_the_end)
+START_TEST(the_states_of_a_user_or_an_account_come_merged_in_the_order_of_the_end)
 {
     struct history_question q = everything;
     struct place p;
@@ -203,10 +197,7 @@ START_TEST(a_row_that_is_ones_own_and_of_ones_account_comes_once)
 {
     static const char *const accounts[] = {"chem", "none"};
     struct history_question q = {
-        .rights = {.uid = 1000,
-                   .user = "alice",
-                   .accounts = accounts,
-                   .n_accounts = 2},
+        .rights = {.uid = 1000, .user = "alice", .accounts = accounts, .n_accounts = 2},
     };
     struct history_row row;
     struct place p;
@@ -234,14 +225,8 @@ START_TEST(names_are_found_by_patterns_however_many_there_are)
         const char *pattern;
         int64_t sum;
     } patterns[] = {
-        {"sweep", 465},
-        {"*", 465 + 31 + 32 + 33},
-        {"swee?", 465},
-        {"swe?", 32},
-        {"swe*", 465 + 32},
-        {"job-*", 33},
-        {"*nothing*", 0},
-        {"zz", 0},
+        {"sweep", 465}, {"*", 465 + 31 + 32 + 33}, {"swee?", 465}, {"swe?", 32}, {"swe*", 465 + 32},
+        {"job-*", 33},  {"*nothing*", 0},          {"zz", 0},
     };
     struct history_question q = everything;
     struct history_row row;
@@ -314,16 +299,13 @@ START_TEST(a_search_that_has_no_time_ends_all_the_same)
         const char *next;
 
         ck_assert_int_eq(history_reader_list(reader, &q, 0, &text, NULL), 0);
-        for (const char *at = text.text; (at = strstr(at, "\"pod\":")) != NULL;
-             at++)
+        for (const char *at = text.text; (at = strstr(at, "\"pod\":")) != NULL; at++)
             rows++;
         next = strstr(text.text, "\"continue\":\"");
-        has_more = next != NULL
-                   && sscanf(next,
-                             "\"continue\":\"%" SCNd64 ".%" SCNd64,
-                             &q.after_end_s,
-                             &q.after_id)
-                          == 2;
+        has_more =
+            next != NULL
+            && sscanf(next, "\"continue\":\"%" SCNd64 ".%" SCNd64, &q.after_end_s, &q.after_id)
+                   == 2;
         ck_assert_uint_lt(pages++, 30);
     }
     ck_assert_uint_eq(rows, 1000);
@@ -332,13 +314,11 @@ START_TEST(a_search_that_has_no_time_ends_all_the_same)
 }
 END_TEST
 
-SUITE("history_index",
-      the_states_of_a_user_or_an_account_come_merged_in_the_order_of_the_end,
+SUITE("history_index", the_states_of_a_user_or_an_account_come_merged_in_the_order_of_the_end,
       a_name_that_two_uids_had_is_found_by_both,
       a_row_that_is_ones_own_and_of_ones_account_comes_once,
       names_are_found_by_patterns_however_many_there_are,
-      a_pattern_of_very_many_names_finds_all_of_them,
-      a_search_that_has_no_time_ends_all_the_same,
+      a_pattern_of_very_many_names_finds_all_of_them, a_search_that_has_no_time_ends_all_the_same,
       an_answer_is_the_same_before_while_and_after_an_index_is_made,
       the_writer_goes_on_with_an_index_that_was_made_beside_it,
       making_stops_when_it_has_to_and_leaves_nothing_half_done)

@@ -59,9 +59,7 @@ uneven_row(struct place *p, int64_t n)
 }
 
 static void
-fill_with(struct place *p,
-          int64_t rows,
-          struct history_row (*make)(struct place *p, int64_t n))
+fill_with(struct place *p, int64_t rows, struct history_row (*make)(struct place *p, int64_t n))
 {
     atomic_bool stops = false;
 
@@ -93,9 +91,7 @@ open_reader(const struct place *p, unsigned helpers)
 
 /* True: the query has further pages. */
 static bool
-read_page(struct history_reader *reader,
-          struct history_question *q,
-          int64_t most_us,
+read_page(struct history_reader *reader, struct history_question *q, int64_t most_us,
           struct strbuf *out)
 {
     const char *next;
@@ -104,10 +100,7 @@ read_page(struct history_reader *reader,
     ck_assert_int_eq(history_reader_list(reader, q, most_us, out, NULL), 0);
     next = strstr(out->text, "\"continue\":\"");
     return next != NULL
-           && sscanf(next,
-                     "\"continue\":\"%" SCNd64 ".%" SCNd64,
-                     &q->after_end_s,
-                     &q->after_id)
+           && sscanf(next, "\"continue\":\"%" SCNd64 ".%" SCNd64, &q->after_end_s, &q->after_id)
                   == 2;
 }
 
@@ -122,8 +115,7 @@ count_rows(const struct strbuf *page)
     int64_t rows = 0;
 
     while ((at = memchr(at, '"', (size_t)(end - at))) != NULL) {
-        if ((size_t)(end - at) >= sizeof(member) - 1
-            && memcmp(at, member, sizeof(member) - 1) == 0)
+        if ((size_t)(end - at) >= sizeof(member) - 1 && memcmp(at, member, sizeof(member) - 1) == 0)
             rows++;
         at++;
     }
@@ -132,8 +124,7 @@ count_rows(const struct strbuf *page)
 
 /* Compares all pages; returns the number of rows. */
 static int64_t
-compare_readers(struct history_reader *alone,
-                struct history_reader *several,
+compare_readers(struct history_reader *alone, struct history_reader *several,
                 const struct history_question *question)
 {
     CLEANUP_STRBUF struct strbuf expected = STRBUF_INIT;
@@ -171,8 +162,7 @@ START_TEST(pages_are_the_same_bytes_however_many_read_them)
      */
     static const int64_t limits[] = {1000, 5000, 300, 20000};
     const size_t n_limits = IS_SANITIZED ? 2 : ARRAY_SIZE(limits);
-    static const char *const chem[] = {"chem"}, *const both[] = {"chem",
-                                                                 "phys"};
+    static const char *const chem[] = {"chem"}, *const both[] = {"chem", "phys"};
     struct history_question q;
     struct place p;
 
@@ -329,8 +319,7 @@ ask_as_bob(struct history_reader *alone, struct history_reader *several)
         .accounts = accounts,
         .n_accounts = 1,
     };
-    ck_assert_int_eq(compare_readers(alone, several, &q),
-                     ROWS / 3 * 2 - ROWS / 100 / 3 * 2);
+    ck_assert_int_eq(compare_readers(alone, several, &q), ROWS / 3 * 2 - ROWS / 100 / 3 * 2);
 }
 
 START_TEST(no_answer_waits_for_a_helper_that_stands_still)
@@ -386,12 +375,8 @@ write_and_drop(void *arg)
         row.end_at_us = NOON + (n * 37 % ROWS) * 1000000;
         ck_assert_int_eq(add(p, &row, 100 + n), 1);
         if (n - ROWS <= 100)
-            ck_assert_int_ge(history_file_drop(p->file,
-                                               NOON / 1000000 + (n - ROWS) * 10,
-                                               0,
-                                               10,
-                                               NULL),
-                             0);
+            ck_assert_int_ge(
+                history_file_drop(p->file, NOON / 1000000 + (n - ROWS) * 10, 0, 10, NULL), 0);
     }
     return NULL;
 }
@@ -401,8 +386,7 @@ static void
 see_rows(const char *text, bool *seen, int64_t *end_id)
 {
     struct arena *arena = arena_new(0);
-    const struct json *items =
-        json_get(json_parse(arena, text, strlen(text), NULL, NULL), "items");
+    const struct json *items = json_get(json_parse(arena, text, strlen(text), NULL, NULL), "items");
 
     for (uint32_t i = 0; i < json_count(items); i++) {
         const int64_t job = json_get_int(json_at(items, i), "job", 0);
@@ -502,12 +486,9 @@ START_TEST(a_full_page_ends_with_its_last_row_however_many_read_it)
 }
 END_TEST
 
-SUITE("history_parts",
-      pages_are_the_same_bytes_however_many_read_them,
-      what_is_rare_is_found_by_all,
-      a_full_page_ends_with_its_last_row_however_many_read_it,
-      without_time_each_page_goes_on_nevertheless,
-      it_may_be_closed_in_the_middle_of_an_answer,
+SUITE("history_parts", pages_are_the_same_bytes_however_many_read_them,
+      what_is_rare_is_found_by_all, a_full_page_ends_with_its_last_row_however_many_read_it,
+      without_time_each_page_goes_on_nevertheless, it_may_be_closed_in_the_middle_of_an_answer,
       no_answer_waits_for_a_helper_that_stands_still,
       rows_that_come_and_go_meanwhile_disturb_no_other,
       the_next_question_sees_what_was_written_before_it)

@@ -19,10 +19,7 @@ struct answers {
 };
 
 static void
-answered(const char *text,
-         UNUSED size_t length,
-         UNUSED const struct error *err,
-         void *context)
+answered(const char *text, UNUSED size_t length, UNUSED const struct error *err, void *context)
 {
     struct answers *a = context;
 
@@ -32,11 +29,8 @@ answered(const char *text,
 }
 
 static int
-ask_as(struct history_questions *questions,
-       struct history_question *q,
-       int64_t uid,
-       struct answers *a,
-       struct error *err)
+ask_as(struct history_questions *questions, struct history_question *q, int64_t uid,
+       struct answers *a, struct error *err)
 {
     *q = (struct history_question){.rights = {.uid = uid}, .limit = 10};
     return history_questions_ask(questions, q, answered, a, err);
@@ -102,6 +96,5 @@ START_TEST(all_together_have_a_bound_too)
 }
 END_TEST
 
-SUITE("history_questions",
-      a_user_who_asks_too_much_is_refused_and_others_are_not,
+SUITE("history_questions", a_user_who_asks_too_much_is_refused_and_others_are_not,
       all_together_have_a_bound_too)

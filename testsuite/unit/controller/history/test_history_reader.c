@@ -13,8 +13,7 @@
 static uint64_t
 member(const char *name)
 {
-    return UINT64_C(1) << (record_find(&history_row_record, name)
-                           - history_row_record.fields);
+    return UINT64_C(1) << (record_find(&history_row_record, name) - history_row_record.fields);
 }
 
 /* Returns the text of the first item. */
@@ -118,9 +117,8 @@ START_TEST(a_row_has_the_members_that_are_asked_for_and_no_more)
 
     text = ask_for_text(&p, &q);
 
-    ck_assert_str_eq(text,
-                     "{\"job\":7,\"pod\":\"job-7-0\","
-                     "\"endTime\":\"2024-10-04T12:00:07Z\"}");
+    ck_assert_str_eq(text, "{\"job\":7,\"pod\":\"job-7-0\","
+                           "\"endTime\":\"2024-10-04T12:00:07Z\"}");
     place_fini(&p);
 }
 END_TEST
@@ -172,9 +170,7 @@ START_TEST(sums_are_the_same_whether_they_come_from_months_or_from_days)
     for (size_t i = 0; i < ARRAY_SIZE(spans); i++) {
         q.since_s = spans[i][0] * 86400;
         q.until_s = spans[i][1] * 86400;
-        for (enum history_sum by = HISTORY_BY_ALL;
-             by <= HISTORY_BY_ACCOUNT_USER;
-             by++) {
+        for (enum history_sum by = HISTORY_BY_ALL; by <= HISTORY_BY_ACCOUNT_USER; by++) {
             q.by = by;
             ck_assert_int_eq(count_ended(&p, &q), spans[i][1] - spans[i][0]);
         }
@@ -241,10 +237,7 @@ START_TEST(a_file_of_before_months_gets_their_sums)
 }
 END_TEST
 
-SUITE("history_reader",
-      a_row_is_printed_as_its_record_is,
-      a_row_that_knows_little_says_little,
+SUITE("history_reader", a_row_is_printed_as_its_record_is, a_row_that_knows_little_says_little,
       a_row_has_the_members_that_are_asked_for_and_no_more,
       sums_are_the_same_whether_they_come_from_months_or_from_days,
-      months_are_named_and_come_in_their_order,
-      a_file_of_before_months_gets_their_sums)
+      months_are_named_and_come_in_their_order, a_file_of_before_months_gets_their_sums)

@@ -63,16 +63,12 @@ write_renamed(struct place *p, int64_t first, int64_t last, int64_t all)
  * True: there are more pages.
  */
 static bool
-read_numbers(struct history_reader *reader,
-             struct history_question *q,
-             int64_t *ret_last)
+read_numbers(struct history_reader *reader, struct history_question *q, int64_t *ret_last)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const char *at, *next;
 
-    ck_assert_int_eq(
-        history_reader_list(reader, q, INT64_C(60000000), &text, NULL),
-        0);
+    ck_assert_int_eq(history_reader_list(reader, q, INT64_C(60000000), &text, NULL), 0);
     at = strstr(text.text, "\"items\":[") + strlen("\"items\":");
     while (*at++ != ']') {
         char *end;
@@ -87,10 +83,7 @@ read_numbers(struct history_reader *reader,
     }
     next = strstr(at, "\"continue\":\"");
     return next != NULL
-           && sscanf(next,
-                     "\"continue\":\"%" SCNd64 ".%" SCNd64,
-                     &q->after_end_s,
-                     &q->after_id)
+           && sscanf(next, "\"continue\":\"%" SCNd64 ".%" SCNd64, &q->after_end_s, &q->after_id)
                   == 2;
 }
 
@@ -113,8 +106,8 @@ START_TEST(who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
     struct history_question q = {
         .rights = {.uid = 1000, .user = "alice.smith"},
         .limit = is_long ? 5000 : 700,
-        .members = UINT64_C(1) << (record_find(&history_row_record, "id")
-                                   - history_row_record.fields),
+        .members =
+            UINT64_C(1) << (record_find(&history_row_record, "id") - history_row_record.fields),
         .has_uid = true,
         .uid = 1000,
     };
@@ -151,6 +144,5 @@ START_TEST(who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
 }
 END_TEST
 
-SUITE("history_renames",
-      a_user_who_was_renamed_has_both_names_rows_by_the_number,
+SUITE("history_renames", a_user_who_was_renamed_has_both_names_rows_by_the_number,
       who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)

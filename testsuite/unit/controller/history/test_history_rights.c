@@ -59,22 +59,18 @@ fill(struct place *p, bool has_hidden)
 }
 
 static void
-answer(struct history_reader *reader,
-       const struct history_question *q,
-       struct strbuf *out)
+answer(struct history_reader *reader, const struct history_question *q, struct strbuf *out)
 {
-    const int r =
-        q->by == HISTORY_BY_NOTHING
-            ? history_reader_list(reader, q, INT64_C(60000000), out, NULL)
-            : history_reader_report(reader, q, INT64_C(60000000), out, NULL);
+    const int r = q->by == HISTORY_BY_NOTHING
+                      ? history_reader_list(reader, q, INT64_C(60000000), out, NULL)
+                      : history_reader_report(reader, q, INT64_C(60000000), out, NULL);
 
     ck_assert_int_eq(r, 0);
 }
 
 /* Compares all pages of both files. */
 static void
-compare(struct history_reader *without,
-        struct history_reader *with,
+compare(struct history_reader *without, struct history_reader *with,
         const struct history_question *question)
 {
     struct history_question q = *question;
@@ -87,20 +83,16 @@ compare(struct history_reader *without,
 
         answer(without, &q, &expected);
         answer(with, &q, &text);
-        ck_assert_msg(strcmp(text.text, expected.text) == 0,
-                      "...%s instead of ...%s",
+        ck_assert_msg(strcmp(text.text, expected.text) == 0, "...%s instead of ...%s",
                       text.text + (text.length > 60 ? text.length - 60 : 0),
-                      expected.text
-                          + (expected.length > 60 ? expected.length - 60 : 0));
+                      expected.text + (expected.length > 60 ? expected.length - 60 : 0));
         ck_assert_uint_lt(page, PAGES);
         next = strstr(text.text, "\"continue\":\"");
         has_more = next != NULL;
         if (has_more)
-            ck_assert_int_eq(sscanf(next,
-                                    "\"continue\":\"%" SCNd64 ".%" SCNd64,
-                                    &q.after_end_s,
-                                    &q.after_id),
-                             2);
+            ck_assert_int_eq(
+                sscanf(next, "\"continue\":\"%" SCNd64 ".%" SCNd64, &q.after_end_s, &q.after_id),
+                2);
     }
 }
 
@@ -206,8 +198,7 @@ START_TEST(sums_are_the_same_whether_there_are_rows_of_others_or_not)
     fill(&all, true);
     ck_assert_int_eq(history_reader_open(few.path, 0, &without, NULL), 0);
     ck_assert_int_eq(history_reader_open(all.path, 0, &with, NULL), 0);
-    for (enum history_sum by = HISTORY_BY_ALL; by <= HISTORY_BY_ACCOUNT_USER;
-         by++)
+    for (enum history_sum by = HISTORY_BY_ALL; by <= HISTORY_BY_ACCOUNT_USER; by++)
         for (unsigned i = 0; i < 5 * 5 * 5; i++) {
             struct history_question q = of_member;
 
@@ -244,10 +235,8 @@ START_TEST(members_read_their_accounts_and_who_left_reads_ones_own)
     ck_assert_int_eq(count(&p, &q), VISIBLE);
     q.rights.n_accounts = 0; /* she left both accounts: her own rows remain */
     ck_assert_int_eq(count(&p, &q), VISIBLE / 4 * 3);
-    q.rights = (struct history_rights){.uid = 2000,
-                                       .user = "bob",
-                                       .accounts = chem,
-                                       .n_accounts = 1};
+    q.rights =
+        (struct history_rights){.uid = 2000, .user = "bob", .accounts = chem, .n_accounts = 1};
     ck_assert_int_eq(count(&p, &q), VISIBLE / 4 * 2);
     q.account = "phys"; /* not his account: only his own rows */
     ck_assert_int_eq(count(&p, &q), VISIBLE / 4);
@@ -279,8 +268,7 @@ START_TEST(what_is_the_owners_alone_is_in_ones_own_rows_only)
 }
 END_TEST
 
-SUITE("history_rights",
-      a_page_is_the_same_whether_there_are_rows_of_others_or_not,
+SUITE("history_rights", a_page_is_the_same_whether_there_are_rows_of_others_or_not,
       sums_are_the_same_whether_there_are_rows_of_others_or_not,
       members_read_their_accounts_and_who_left_reads_ones_own,
       what_is_the_owners_alone_is_in_ones_own_rows_only)

@@ -22,11 +22,10 @@ round_of(unsigned parts)
     struct history_round *round = history_round_new(&everything, 1000);
 
     for (unsigned i = 0; i < parts; i++)
-        history_round_add(round,
-                          &(struct history_part){
-                              .after_id = i,
-                              .last_id = i + 1,
-                          });
+        history_round_add(round, &(struct history_part){
+                                     .after_id = i,
+                                     .last_id = i + 1,
+                                 });
     return round;
 }
 
@@ -132,8 +131,6 @@ START_TEST(the_question_is_the_rounds_own)
 }
 END_TEST
 
-SUITE("history_round",
-      each_part_is_claimed_once_and_those_that_come_later_too,
-      the_first_result_of_a_part_stays,
-      who_comes_late_finds_the_round_and_leaves_nothing,
+SUITE("history_round", each_part_is_claimed_once_and_those_that_come_later_too,
+      the_first_result_of_a_part_stays, who_comes_late_finds_the_round_and_leaves_nothing,
       the_question_is_the_rounds_own)

@@ -22,9 +22,7 @@ open_epoch(struct place *p, int64_t epoch, int64_t opened_at, int64_t revision)
 
     history_file_close(p->file);
     p->file = NULL;
-    ck_assert_int_eq(
-        history_file_open(p->path, &origin, &p->file, &p->notice, NULL),
-        0);
+    ck_assert_int_eq(history_file_open(p->path, &origin, &p->file, &p->notice, NULL), 0);
 }
 
 static void
@@ -108,7 +106,6 @@ START_TEST(a_file_that_knows_no_epoch_yet_takes_the_first_that_comes)
 }
 END_TEST
 
-SUITE("history_timeline",
-      a_store_that_is_opened_again_loses_nothing,
+SUITE("history_timeline", a_store_that_is_opened_again_loses_nothing,
       an_older_store_is_known_by_its_epoch_though_its_revision_is_later,
       a_file_that_knows_no_epoch_yet_takes_the_first_that_comes)

@@ -65,8 +65,7 @@ look(const char *family)
          line = strtok_r(NULL, "\n", &rest)) {
         const char *value = strrchr(line, ' ');
 
-        if (strncmp(line, family, length) != 0 || line[length] != '{'
-            || strcmp(value, " 0") == 0)
+        if (strncmp(line, family, length) != 0 || line[length] != '{' || strcmp(value, " 0") == 0)
             continue;
         strncat(found, line + length, sizeof(found) - strlen(found) - 2);
         strcat(found, ";");
@@ -82,9 +81,7 @@ put_node(const char *name, const char *spec, const char *ready)
     put(&node_kind,
         "{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s},\"status\":{"
         "\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}]}}",
-        name,
-        spec,
-        ready);
+        name, spec, ready);
 }
 
 START_TEST(a_node_is_in_one_state)
@@ -93,17 +90,15 @@ START_TEST(a_node_is_in_one_state)
     put_node("n1", "", "True");
     put_node("n2", "", "True");
     put_node("n3", "\"unschedulable\":true", "True");
-    ck_assert_str_eq(look("kiln_nodes"),
-                     "{state=\"Cordoned\"} 1;{state=\"Ready\"} 2;");
+    ck_assert_str_eq(look("kiln_nodes"), "{state=\"Cordoned\"} 1;{state=\"Ready\"} 2;");
 
     put_node("n1", "\"unschedulable\":true", "Unknown");
     put_node("n2",
              "\"taints\":[{\"key\":\"node.kubernetes.io/out-of-service\","
              "\"effect\":\"NoExecute\"}]",
              "False");
-    ck_assert_str_eq(
-        look("kiln_nodes"),
-        "{state=\"Cordoned\"} 1;{state=\"Fenced\"} 1;{state=\"NotReady\"} 1;");
+    ck_assert_str_eq(look("kiln_nodes"),
+                     "{state=\"Cordoned\"} 1;{state=\"Fenced\"} 1;{state=\"NotReady\"} 1;");
 
     fake_client_remove(api, &node_kind, NULL, "n1");
     fake_client_remove(api, &node_kind, NULL, "n2");
@@ -123,9 +118,7 @@ put_job(const char *namespace, const char *spec, const char *status)
         "{\"metadata\":{\"name\":\"j\",\"namespace\":\"%s\"},\"spec\":{%s"
         "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
         "\"status\":{%s}}",
-        namespace,
-        spec,
-        status);
+        namespace, spec, status);
 }
 
 static void
@@ -133,8 +126,7 @@ fail_job(const char *namespace, const char *reason)
 {
     char status[256];
 
-    snprintf(status,
-             sizeof(status),
+    snprintf(status, sizeof(status),
              "\"conditions\":[{\"type\":\"Failed\",\"status\":\"True\","
              "\"reason\":\"%s\"}]",
              reason);
@@ -145,20 +137,14 @@ START_TEST(a_job_goes_from_state_to_state_and_out)
 {
     begin();
     put_job("physics", "\"suspend\":true,", "");
-    ck_assert_str_eq(look("kiln_jobs"),
-                     "{namespace=\"physics\",state=\"Held\",reason=\"\"} 1;");
+    ck_assert_str_eq(look("kiln_jobs"), "{namespace=\"physics\",state=\"Held\",reason=\"\"} 1;");
     put_job("physics", "", "");
-    ck_assert_str_eq(
-        look("kiln_jobs"),
-        "{namespace=\"physics\",state=\"Pending\",reason=\"\"} 1;");
+    ck_assert_str_eq(look("kiln_jobs"), "{namespace=\"physics\",state=\"Pending\",reason=\"\"} 1;");
     put_job("physics", "", "\"active\":1,\"ready\":1");
-    ck_assert_str_eq(
-        look("kiln_jobs"),
-        "{namespace=\"physics\",state=\"Running\",reason=\"\"} 1;");
+    ck_assert_str_eq(look("kiln_jobs"), "{namespace=\"physics\",state=\"Running\",reason=\"\"} 1;");
     fail_job("physics", "DeadlineExceeded");
-    ck_assert_str_eq(look("kiln_jobs"),
-                     "{namespace=\"physics\",state=\"Deadline\",reason="
-                     "\"DeadlineExceeded\"} 1;");
+    ck_assert_str_eq(look("kiln_jobs"), "{namespace=\"physics\",state=\"Deadline\",reason="
+                                        "\"DeadlineExceeded\"} 1;");
 
     fake_client_remove(api, &job_kind, "physics", "j");
     fake_client_run(api);
@@ -170,13 +156,10 @@ END_TEST
 START_TEST(a_job_that_succeeded_is_complete)
 {
     begin();
-    put_job("physics",
-            "",
-            "\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]");
+    put_job("physics", "", "\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\"}]");
 
-    ck_assert_str_eq(
-        look("kiln_jobs"),
-        "{namespace=\"physics\",state=\"Completed\",reason=\"\"} 1;");
+    ck_assert_str_eq(look("kiln_jobs"),
+                     "{namespace=\"physics\",state=\"Completed\",reason=\"\"} 1;");
     end();
 }
 END_TEST
@@ -187,9 +170,8 @@ START_TEST(reasons_that_are_not_ours_are_one)
     fail_job("a", "SomebodysOwn");
     fail_job("b", "AndAnother");
 
-    ck_assert_str_eq(look("kiln_jobs"),
-                     "{namespace=\"a\",state=\"Failed\",reason=\"Other\"} 1;"
-                     "{namespace=\"b\",state=\"Failed\",reason=\"Other\"} 1;");
+    ck_assert_str_eq(look("kiln_jobs"), "{namespace=\"a\",state=\"Failed\",reason=\"Other\"} 1;"
+                                        "{namespace=\"b\",state=\"Failed\",reason=\"Other\"} 1;");
     end();
 }
 END_TEST
@@ -209,14 +191,12 @@ START_TEST(namespaces_beyond_a_thousand_are_counted_together)
         fake_client_remove(api, &job_kind, name, "j");
     }
     fake_client_run(api);
-    ck_assert_str_eq(look("kiln_jobs"),
-                     "{namespace=\"(others)\",state=\"Held\",reason=\"\"} 2;");
+    ck_assert_str_eq(look("kiln_jobs"), "{namespace=\"(others)\",state=\"Held\",reason=\"\"} 2;");
 
     fake_client_remove(api, &job_kind, "ns1000", "j");
     put_job("ns1001", "", "");
-    ck_assert_str_eq(
-        look("kiln_jobs"),
-        "{namespace=\"(others)\",state=\"Pending\",reason=\"\"} 1;");
+    ck_assert_str_eq(look("kiln_jobs"),
+                     "{namespace=\"(others)\",state=\"Pending\",reason=\"\"} 1;");
     end();
 }
 END_TEST
@@ -229,36 +209,32 @@ put_pod(const char *name, const char *status)
     put(&pod_kind,
         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"x\"},\"spec\":{"
         "\"containers\":[{\"name\":\"main\"}]},\"status\":{%s}}",
-        name,
-        status);
+        name, status);
 }
 
 START_TEST(pods_are_counted_by_phase_and_by_why_they_wait_or_ended)
 {
     begin();
     put_pod("new", "");
-    put_pod("waits",
-            "\"phase\":\"Pending\",\"conditions\":[{\"type\":"
-            "\"PodScheduled\",\"status\":\"False\",\"reason\":"
-            "\"Unschedulable\"}]");
+    put_pod("waits", "\"phase\":\"Pending\",\"conditions\":[{\"type\":"
+                     "\"PodScheduled\",\"status\":\"False\",\"reason\":"
+                     "\"Unschedulable\"}]");
     put_pod("runs", "\"phase\":\"Running\"");
     put_pod("ended", "\"phase\":\"Failed\",\"reason\":\"OOMKilled\"");
     put_pod("odd", "\"phase\":\"Failed\",\"reason\":\"SomebodysOwn\"");
-    ck_assert_str_eq(
-        look("kiln_pods"),
-        "{namespace=\"x\",phase=\"Failed\",reason=\"OOMKilled\"} 1;"
-        "{namespace=\"x\",phase=\"Failed\",reason=\"Other\"} 1;"
-        "{namespace=\"x\",phase=\"Pending\",reason=\"\"} 1;"
-        "{namespace=\"x\",phase=\"Pending\",reason=\"Unschedulable\"} 1;"
-        "{namespace=\"x\",phase=\"Running\",reason=\"\"} 1;");
+    ck_assert_str_eq(look("kiln_pods"),
+                     "{namespace=\"x\",phase=\"Failed\",reason=\"OOMKilled\"} 1;"
+                     "{namespace=\"x\",phase=\"Failed\",reason=\"Other\"} 1;"
+                     "{namespace=\"x\",phase=\"Pending\",reason=\"\"} 1;"
+                     "{namespace=\"x\",phase=\"Pending\",reason=\"Unschedulable\"} 1;"
+                     "{namespace=\"x\",phase=\"Running\",reason=\"\"} 1;");
 
     put_pod("waits", "\"phase\":\"Running\"");
     fake_client_remove(api, &pod_kind, "x", "ended");
     fake_client_remove(api, &pod_kind, "x", "odd");
     fake_client_remove(api, &pod_kind, "x", "new");
     fake_client_run(api);
-    ck_assert_str_eq(look("kiln_pods"),
-                     "{namespace=\"x\",phase=\"Running\",reason=\"\"} 2;");
+    ck_assert_str_eq(look("kiln_pods"), "{namespace=\"x\",phase=\"Running\",reason=\"\"} 2;");
     end();
 }
 END_TEST
@@ -280,11 +256,7 @@ START_TEST(who_does_not_lead_counts_nothing)
 }
 END_TEST
 
-SUITE("state_counts",
-      a_node_is_in_one_state,
-      a_job_goes_from_state_to_state_and_out,
-      a_job_that_succeeded_is_complete,
-      reasons_that_are_not_ours_are_one,
+SUITE("state_counts", a_node_is_in_one_state, a_job_goes_from_state_to_state_and_out,
+      a_job_that_succeeded_is_complete, reasons_that_are_not_ours_are_one,
       namespaces_beyond_a_thousand_are_counted_together,
-      pods_are_counted_by_phase_and_by_why_they_wait_or_ended,
-      who_does_not_lead_counts_nothing)
+      pods_are_counted_by_phase_and_by_why_they_wait_or_ended, who_does_not_lead_counts_nothing)

@@ -37,10 +37,7 @@ static const char quiet_key;
 static struct quiet_hours quiet_hours;
 
 static int
-quiet_make(struct handle *handle,
-           const struct json *args,
-           void **ret_self,
-           struct error *err)
+quiet_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     (void)args, (void)err;
     quiet_hours.handle = handle;
@@ -56,9 +53,7 @@ has_label(const struct meta *meta, const char *label)
 }
 
 static enum verdict
-quiet_prefilter(void *self,
-                struct cycle *c,
-                struct prefilter_result *ret_result,
+quiet_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                 uint32_t *ret_reason)
 {
     (void)self, (void)ret_result, (void)ret_reason;
@@ -69,15 +64,11 @@ quiet_prefilter(void *self,
 }
 
 static enum verdict
-quiet_filter(void *self,
-             const struct cycle *c,
-             const struct node_view *node,
-             uint32_t *ret_reason)
+quiet_filter(void *self, const struct cycle *c, const struct node_view *node, uint32_t *ret_reason)
 {
     const struct quiet_hours *me = self;
 
-    if (cycle_get(c, &quiet_key) == NULL
-        || !has_label(&node->node->meta, "quiet"))
+    if (cycle_get(c, &quiet_key) == NULL || !has_label(&node->node->meta, "quiet"))
         return VERDICT_OK;
     *ret_reason = me->is_quiet;
     return VERDICT_REJECT;
@@ -99,10 +90,7 @@ quiet_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 }
 
 static enum verdict
-quiet_reserve(void *self,
-              struct cycle *c,
-              const struct node_view *node,
-              uint32_t *ret_reason)
+quiet_reserve(void *self, struct cycle *c, const struct node_view *node, uint32_t *ret_reason)
 {
     struct quiet_hours *me = self;
 
@@ -121,10 +109,7 @@ quiet_unreserve(void *self, struct cycle *c, const struct node_view *node)
 }
 
 static enum verdict
-quiet_permit(void *self,
-             struct cycle *c,
-             const struct node_view *node,
-             int64_t *ret_timeout_us,
+quiet_permit(void *self, struct cycle *c, const struct node_view *node, int64_t *ret_timeout_us,
              uint32_t *ret_reason)
 {
     struct quiet_hours *me = self;

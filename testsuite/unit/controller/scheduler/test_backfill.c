@@ -21,9 +21,7 @@ group_by_labels(const struct object *pod, const char **ret_name, void *context)
 
     (void)context;
     *ret_name = string_map_find(labels, "group");
-    return *ret_name != NULL && members != NULL
-               ? (unsigned)strtoul(members, NULL, 10)
-               : 0;
+    return *ret_name != NULL && members != NULL ? (unsigned)strtoul(members, NULL, 10) : 0;
 }
 
 /* A world with backfill and these arguments (number of reservations). */
@@ -45,8 +43,7 @@ backfill_new(const char *args, bool without_sharing)
         plugins[i] = default_profile[i];
         if (plugins[i].plugin->less != NULL)
             plugins[i].plugin = plugin_find("SubmissionOrder");
-        if (args != NULL
-            && strcmp(default_profile[i].plugin->name, "Backfill") == 0)
+        if (args != NULL && strcmp(default_profile[i].plugin->name, "Backfill") == 0)
             plugins[i].args = json_parse(arena, args, strlen(args), NULL, &err);
     }
     profile.n_plugins = n_default_profile;
@@ -89,34 +86,27 @@ put(struct world *w, struct job job)
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
                   "\"annotations\":{\"kiln.hpc/job-id\":\"%u\"",
-                  job.name,
-                  ++n_jobs);
+                  job.name, ++n_jobs);
     if (job.deadline > 0) {
         time_format(FAKE_BEGIN + job.deadline * FAKE_SECOND, false, time);
         strbuf_printf(&s, ",\"kiln.hpc/deadline\":\"%s\"", time);
     }
     strbuf_add_text(&s, "}");
     if (job.group != NULL)
-        strbuf_printf(&s,
-                      ",\"labels\":{\"group\":\"%s\",\"members\":\"%u\"}",
-                      job.group,
+        strbuf_printf(&s, ",\"labels\":{\"group\":\"%s\",\"members\":\"%u\"}", job.group,
                       job.members);
     strbuf_printf(&s,
                   "},\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":"
                   "\"host\",\"resources\":{\"requests\":{\"cpu\":\"%u\"}}}]%s",
-                  job.cpus,
-                  job.spec != NULL ? job.spec : "");
+                  job.cpus, job.spec != NULL ? job.spec : "");
     if (job.limit > 0)
-        strbuf_printf(&s,
-                      ",\"activeDeadlineSeconds\":%lld",
-                      (long long)job.limit);
+        strbuf_printf(&s, ",\"activeDeadlineSeconds\":%lld", (long long)job.limit);
     if (job.node != NULL) {
         time_format(FAKE_BEGIN + job.start * FAKE_SECOND, false, time);
         strbuf_printf(&s,
                       ",\"nodeName\":\"%s\"},\"status\":{\"phase\":\"Running\","
                       "\"startTime\":\"%s\"}}",
-                      job.node,
-                      time);
+                      job.node, time);
     } else {
         strbuf_add_text(&s, "}}");
     }
@@ -162,10 +152,7 @@ static void
 check_node(const struct world *w, const char *name, const char *node)
 {
     if (strcmp(world_node_of(w, name), node) != 0)
-        ck_abort_msg("'%s' is on '%s', not on '%s', at %lld",
-                     name,
-                     world_node_of(w, name),
-                     node,
+        ck_abort_msg("'%s' is on '%s', not on '%s', at %lld", name, world_node_of(w, name), node,
                      (long long)now(w));
 }
 
@@ -173,19 +160,15 @@ check_node(const struct world *w, const char *name, const char *node)
 static int64_t
 reserved_at(const struct world *w, const char *key)
 {
-    const struct reservation *r =
-        timeline_find(w->scheduler->handle.timeline, key);
+    const struct reservation *r = timeline_find(w->scheduler->handle.timeline, key);
 
-    return r != NULL && r->places != NULL
-               ? (r->from_us - FAKE_BEGIN) / FAKE_SECOND
-               : -1;
+    return r != NULL && r->places != NULL ? (r->from_us - FAKE_BEGIN) / FAKE_SECOND : -1;
 }
 
 static const char *
 reserved_node(const struct world *w, const char *key)
 {
-    const struct reservation *r =
-        timeline_find(w->scheduler->handle.timeline, key);
+    const struct reservation *r = timeline_find(w->scheduler->handle.timeline, key);
 
     return r != NULL && r->places != NULL ? r->places[0].node->name : "";
 }
@@ -254,10 +237,7 @@ START_TEST(one_that_changes_before_it_is_asked_about_room_gets_it)
     end(w, "a");
     fake_client_run(w->api);
     queued = queue_find(w->scheduler->queue, "default", "waits");
-    recorder_set_plan(w->scheduler->recorder,
-                      queued->pod,
-                      FAKE_BEGIN + 3600 * FAKE_SECOND,
-                      NULL);
+    recorder_set_plan(w->scheduler->recorder, queued->pod, FAKE_BEGIN + 3600 * FAKE_SECOND, NULL);
     recorder_flush(w->scheduler->recorder);
     fake_client_run(w->api);
     advance(w, 0);
@@ -284,8 +264,7 @@ START_TEST(a_wide_pod_is_passed_by_those_that_do_not_delay_it)
     ck_assert_str_eq(world_pod(w, "long")->status.cause->code, "Priority");
     ck_assert_str_eq(world_pod(w, "long")->status.cause->message,
                      "would delay jobs before it on every node that has room");
-    ck_assert_int_eq(world_pod(w, "long")->status.cause->from_us,
-                     FAKE_BEGIN + 150 * FAKE_SECOND);
+    ck_assert_int_eq(world_pod(w, "long")->status.cause->from_us, FAKE_BEGIN + 150 * FAKE_SECOND);
     begin(w, JOB("short", 2, 50));
 
     advance(w, 49);
@@ -400,13 +379,11 @@ START_TEST(what_no_node_has_is_not_reserved)
     struct world *w = backfill_new(NULL, false);
 
     world_add_node(w, "n1", 4);
-    fake_client_put(
-        w->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"gpus\",\"namespace\":\"default\"},"
-        "\"spec\":{\"activeDeadlineSeconds\":60,\"containers\":[{"
-        "\"name\":\"main\",\"image\":\"host\",\"resources\":{"
-        "\"requests\":{\"cpu\":\"1\",\"example.com/gpu\":\"1\"}}}]}}");
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"gpus\",\"namespace\":\"default\"},"
+                    "\"spec\":{\"activeDeadlineSeconds\":60,\"containers\":[{"
+                    "\"name\":\"main\",\"image\":\"host\",\"resources\":{"
+                    "\"requests\":{\"cpu\":\"1\",\"example.com/gpu\":\"1\"}}}]}}");
     PUT(w, "waits", 8, 50);
     advance(w, 0);
     check_node(w, "gpus", "");
@@ -452,24 +429,20 @@ END_TEST
 START_TEST(a_node_that_says_nothing_new_wakes_nobody)
 {
     struct world *w = world_with_wide();
-    const char *uid =
-        fake_client_find(w->api, &node_kind, NULL, "n1")->meta->uid;
+    const char *uid = fake_client_find(w->api, &node_kind, NULL, "n1")->meta->uid;
     CLEANUP_FREE char *node =
         xasprintf("{\"metadata\":{\"name\":\"n1\",\"uid\":\"%s\"},\"status\":{"
                   "\"allocatable\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"pods\":"
                   "\"110\"},\"nodeInfo\":{\"kernelVersion\":\"6.1\"}}}",
                   uid);
-    unsigned attempts =
-        queue_find(w->scheduler->queue, "default", "wide")->attempts;
+    unsigned attempts = queue_find(w->scheduler->queue, "default", "wide")->attempts;
 
     for (unsigned i = 0; i < 5; i++) {
         fake_client_put(w->api, &node_kind, node);
         advance(w, 0);
     }
 
-    ck_assert_uint_eq(
-        queue_find(w->scheduler->queue, "default", "wide")->attempts,
-        attempts);
+    ck_assert_uint_eq(queue_find(w->scheduler->queue, "default", "wide")->attempts, attempts);
     world_free(w);
 }
 END_TEST
@@ -518,31 +491,15 @@ START_TEST(shapes_count_not_amounts)
     struct world *w = backfill_new(NULL, false);
 
     world_add_numa_node(w, "n1", 2, 4);
-    world_add_pod(w,
-                  "a",
-                  "8",
-                  "1Gi",
-                  SINGLE_NUMA ",\"activeDeadlineSeconds\":100");
-    world_add_pod(w,
-                  "b",
-                  "4",
-                  "1Gi",
-                  SINGLE_NUMA ",\"activeDeadlineSeconds\":1000");
+    world_add_pod(w, "a", "8", "1Gi", SINGLE_NUMA ",\"activeDeadlineSeconds\":100");
+    world_add_pod(w, "b", "4", "1Gi", SINGLE_NUMA ",\"activeDeadlineSeconds\":1000");
     world_settle(w);
     check_node(w, "b", "n1");
-    world_add_pod(w,
-                  "head",
-                  "8",
-                  "1Gi",
-                  SINGLE_NUMA ",\"activeDeadlineSeconds\":50");
+    world_add_pod(w, "head", "8", "1Gi", SINGLE_NUMA ",\"activeDeadlineSeconds\":50");
     world_settle(w);
     ck_assert_int_eq(reserved_at(w, "default/head"), 100);
     /* Beside b it delays no other job, however long it takes. */
-    world_add_pod(w,
-                  "beside",
-                  "4",
-                  "1Gi",
-                  SINGLE_NUMA ",\"activeDeadlineSeconds\":5000");
+    world_add_pod(w, "beside", "4", "1Gi", SINGLE_NUMA ",\"activeDeadlineSeconds\":5000");
     world_settle(w);
     check_node(w, "beside", "n1");
     end(w, "a");
@@ -574,8 +531,7 @@ static int model_nodes;
 static int64_t
 draw(int64_t below)
 {
-    model_seed = model_seed * UINT64_C(6364136223846793005)
-                 + UINT64_C(1442695040888963407);
+    model_seed = model_seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (int64_t)((model_seed >> 33) % (uint64_t)below);
 }
 
@@ -606,8 +562,8 @@ shadow_of(const struct model_job *jobs, int head, int64_t at)
         for (int i = -1; i < MODEL_JOBS; i++) {
             int64_t time = i < 0 ? at : jobs[i].start + jobs[i].limit;
 
-            if ((i >= 0 && (jobs[i].node != node || jobs[i].has_ended))
-                || time < at || time >= best)
+            if ((i >= 0 && (jobs[i].node != node || jobs[i].has_ended)) || time < at
+                || time >= best)
                 continue;
             if (used_at(jobs, node, at, time) + jobs[head].cpus <= MODEL_CPUS)
                 best = time;
@@ -649,8 +605,7 @@ step_model(struct world *w, struct model_job *jobs, int64_t at)
     for (int i = 0; i < MODEL_JOBS; i++) {
         CLEANUP_FREE char *name = xasprintf("j%02d", i);
 
-        if (jobs[i].node >= 0 && !jobs[i].has_ended
-            && jobs[i].start + jobs[i].run <= at) {
+        if (jobs[i].node >= 0 && !jobs[i].has_ended && jobs[i].start + jobs[i].run <= at) {
             jobs[i].has_ended = true;
             end(w, name);
         }
@@ -679,11 +634,10 @@ run_model(uint64_t seed, int n_nodes, bool without_sharing, int64_t *starts)
         world_add_node(w, name, MODEL_CPUS);
     }
     for (int i = 0; i < MODEL_JOBS; i++) {
-        jobs[i] = (struct model_job){
-            .cpus = 1 + draw(MODEL_CPUS),
-            .submit = i == 0 ? 0 : jobs[i - 1].submit + draw(4),
-            .limit = 2 + draw(30),
-            .node = -1};
+        jobs[i] = (struct model_job){.cpus = 1 + draw(MODEL_CPUS),
+                                     .submit = i == 0 ? 0 : jobs[i - 1].submit + draw(4),
+                                     .limit = 2 + draw(30),
+                                     .node = -1};
         jobs[i].run = 1 + draw(jobs[i].limit);
     }
     for (int64_t at = 0; left > 0; at++) {
@@ -697,10 +651,7 @@ run_model(uint64_t seed, int n_nodes, bool without_sharing, int64_t *starts)
         before = head >= 0 ? shadow_of(jobs, head, at) : INT64_MAX;
         take_starts(w, jobs, at);
         if (head >= 0 && before == at)
-            ck_assert_msg(jobs[head].node >= 0,
-                          "seed %d: job %d has room at %d",
-                          (int)seed,
-                          head,
+            ck_assert_msg(jobs[head].node >= 0, "seed %d: job %d has room at %d", (int)seed, head,
                           (int)at);
         head = find_head(jobs, at);
         if (head >= 0) {
@@ -917,17 +868,14 @@ START_TEST(the_number_of_reservations_is_at_least_one)
     struct handle handle = {.reasons = string_ids_new()};
 
     plugin.args = json_parse(arena, "{\"reservations\":0}", 18, NULL, &err);
-    ck_assert_int_lt(
-        profile_new(&(struct profile_settings){.scheduler_name = "x",
-                                               .plugins = &plugin,
-                                               .n_plugins = 1,
-                                               .handle = &handle},
-                    &p,
-                    &err),
-        0);
-    ck_assert_str_eq(err.text,
-                     "profile 'x': plugin 'Backfill': reservations: 0 is not "
-                     "between 1 and 1000");
+    ck_assert_int_lt(profile_new(&(struct profile_settings){.scheduler_name = "x",
+                                                            .plugins = &plugin,
+                                                            .n_plugins = 1,
+                                                            .handle = &handle},
+                                 &p, &err),
+                     0);
+    ck_assert_str_eq(err.text, "profile 'x': plugin 'Backfill': reservations: 0 is not "
+                               "between 1 and 1000");
     string_ids_free(handle.reasons);
 }
 END_TEST
@@ -941,23 +889,11 @@ START_TEST(what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end)
 
     world_add_numa_node(w, "n1", 2, 4);
     world_add_pod(w, "a", "4", "1Gi", EXCLUSIVE);
-    world_add_pod(w,
-                  "b",
-                  "4",
-                  "1Gi",
-                  EXCLUSIVE ",\"activeDeadlineSeconds\":100");
+    world_add_pod(w, "b", "4", "1Gi", EXCLUSIVE ",\"activeDeadlineSeconds\":100");
     world_settle(w);
     check_node(w, "a", "n1");
-    world_add_pod(w,
-                  "never",
-                  "12",
-                  "1Gi",
-                  SINGLE_NUMA ",\"activeDeadlineSeconds\":50");
-    world_add_pod(w,
-                  "head",
-                  "12",
-                  "1Gi",
-                  EXCLUSIVE ",\"activeDeadlineSeconds\":50");
+    world_add_pod(w, "never", "12", "1Gi", SINGLE_NUMA ",\"activeDeadlineSeconds\":50");
+    world_add_pod(w, "head", "12", "1Gi", EXCLUSIVE ",\"activeDeadlineSeconds\":50");
     advance(w, 1);
     ck_assert_int_eq(reserved_at(w, "default/never"), -1);
     ck_assert_int_ge(reserved_at(w, "default/head"), 100);
@@ -965,37 +901,27 @@ START_TEST(what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end)
     end(w, "b");
     advance(w, 1);
     check_node(w, "head", "n1");
-    ck_assert_uint_eq(
-        queue_find(w->scheduler->queue, "default", "never")->attempts,
-        attempts);
+    ck_assert_uint_eq(queue_find(w->scheduler->queue, "default", "never")->attempts, attempts);
     world_free(w);
 }
 END_TEST
 
-SUITE("backfill",
-      a_wide_pod_is_passed_by_those_that_do_not_delay_it,
+SUITE("backfill", a_wide_pod_is_passed_by_those_that_do_not_delay_it,
       those_who_are_before_it_in_the_order_take_its_room,
       what_would_start_too_late_for_its_deadline_is_not_reserved,
       one_that_changes_before_it_is_asked_about_room_gets_it,
-      a_job_that_ends_early_moves_the_reservation,
-      a_reservation_that_ends_wakes_those_it_kept_out,
+      a_job_that_ends_early_moves_the_reservation, a_reservation_that_ends_wakes_those_it_kept_out,
       a_job_past_its_end_ends_at_any_moment_and_then_within_the_grace,
       where_nobody_has_an_end_there_is_no_reservation_and_others_go_on,
       the_head_that_can_never_start_leaves_the_reservation_to_the_next,
-      what_no_node_has_is_not_reserved,
-      a_reserved_node_that_goes_moves_the_reservation,
-      a_node_that_joins_is_the_heads,
-      a_node_that_says_nothing_new_wakes_nobody,
+      what_no_node_has_is_not_reserved, a_reserved_node_that_goes_moves_the_reservation,
+      a_node_that_joins_is_the_heads, a_node_that_says_nothing_new_wakes_nobody,
       a_clock_that_jumps_moves_the_reservation_and_starts_nobody,
       a_scheduler_that_starts_anew_reserves_the_same,
-      what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end,
-      shapes_count_not_amounts,
-      nobody_who_passes_makes_the_first_start_later,
-      results_that_are_shared_decide_the_same,
-      one_that_backs_off_is_reserved_before_those_behind_it,
-      a_group_is_reserved_all_its_nodes,
+      what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end, shapes_count_not_amounts,
+      nobody_who_passes_makes_the_first_start_later, results_that_are_shared_decide_the_same,
+      one_that_backs_off_is_reserved_before_those_behind_it, a_group_is_reserved_all_its_nodes,
       what_is_free_beyond_a_group_is_taken_by_long_ones,
       a_short_one_exchanges_its_node_with_the_group,
       a_group_without_one_of_its_members_loses_its_reservation,
-      a_second_reservation_is_planned_around_the_first,
-      the_number_of_reservations_is_at_least_one)
+      a_second_reservation_is_planned_around_the_first, the_number_of_reservations_is_at_least_one)

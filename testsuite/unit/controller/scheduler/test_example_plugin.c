@@ -22,8 +22,7 @@ world_with_plugin(struct metric_registry *metrics)
 
     for (unsigned i = 0; i < n_default_profile; i++)
         plugins[i] = default_profile[i];
-    plugins[n_default_profile] =
-        (struct profile_plugin){.plugin = &quiet_plugin, .weight = 100};
+    plugins[n_default_profile] = (struct profile_plugin){.plugin = &quiet_plugin, .weight = 100};
     profile.n_plugins = n_default_profile + 1;
     quiet_hours = (struct quiet_hours){0};
     return world_new(&(struct scheduler_settings){
@@ -36,12 +35,10 @@ world_with_plugin(struct metric_registry *metrics)
 static void
 put_node(struct world *w, const char *name, const char *label)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\",\"labels\":{\"%s\":\"\"}},"
-                  "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":"
-                  "\"64Gi\",\"pods\":\"110\"}}}",
-                  name,
-                  label);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\",\"labels\":{\"%s\":\"\"}},"
+                                        "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":"
+                                        "\"64Gi\",\"pods\":\"110\"}}}",
+                                        name, label);
 
     fake_client_put(w->api, &node_kind, text);
 }
@@ -49,12 +46,10 @@ put_node(struct world *w, const char *name, const char *label)
 static void
 put_pod(struct world *w, const char *name, const char *label)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-                  "\"labels\":{\"%s\":\"\"}},\"spec\":{\"containers\":[{"
-                  "\"name\":\"main\",\"image\":\"host\"}]}}",
-                  name,
-                  label);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                                        "\"labels\":{\"%s\":\"\"}},\"spec\":{\"containers\":[{"
+                                        "\"name\":\"main\",\"image\":\"host\"}]}}",
+                                        name, label);
 
     fake_client_put(w->api, &pod_kind, text);
 }
@@ -70,8 +65,7 @@ START_TEST(it_filters_and_says_why)
 
     c = pod_find_condition(world_pod(w, "a"), "PodScheduled");
     ck_assert_ptr_nonnull(c);
-    ck_assert_ptr_nonnull(
-        strstr(c->message, "0/1 nodes are available: 1 node(s) are quiet now"));
+    ck_assert_ptr_nonnull(strstr(c->message, "0/1 nodes are available: 1 node(s) are quiet now"));
     world_free(w);
 }
 END_TEST
@@ -143,10 +137,8 @@ START_TEST(a_permit_that_is_not_given_in_time_is_refused)
     ck_assert_uint_eq(quiet_hours.unreserves, 1);
     ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 0);
     metric_format(metrics, &text);
-    ck_assert_ptr_nonnull(
-        strstr(text.text,
-               "scheduler_permit_wait_duration_seconds_count{result="
-               "\"timeout\"} 1\n"));
+    ck_assert_ptr_nonnull(strstr(text.text, "scheduler_permit_wait_duration_seconds_count{result="
+                                            "\"timeout\"} 1\n"));
     world_free(w);
 }
 END_TEST
@@ -186,9 +178,7 @@ START_TEST(a_pod_that_is_rejected_gives_the_node_back)
     struct handle *h = quiet_hours.handle;
     const struct pod_condition *c;
 
-    ck_assert(h->reject(h->owner,
-                        quiet_hours.permitted,
-                        "QuietHours",
+    ck_assert(h->reject(h->owner, quiet_hours.permitted, "QuietHours",
                         handle_reason(h, "the night has come")));
     quiet_hours.permit_answer = VERDICT_WAIT;
     world_settle(w);
@@ -206,8 +196,7 @@ START_TEST(a_late_answer_does_not_end_the_wait_in_permit)
 {
     struct world *w = world_with_one_in_permit();
     struct handle *h = quiet_hours.handle;
-    struct assignment *a =
-        container_of(quiet_hours.permitted_in, struct assignment, cycle);
+    struct assignment *a = container_of(quiet_hours.permitted_in, struct assignment, cycle);
 
     h->resume(h->owner, a, VERDICT_OK, STRING_ID_NONE);
     ck_assert_uint_eq(quiet_hours.prebinds, 0);
@@ -238,10 +227,7 @@ START_TEST(who_waits_in_permit_can_be_listed_and_allowed_once)
     quiet_hours.prebind_answer = VERDICT_WAIT;
     ck_assert(h->allow(h->owner, quiet_hours.permitted, "QuietHours"));
     ck_assert(!h->allow(h->owner, quiet_hours.permitted, "QuietHours"));
-    ck_assert(!h->reject(h->owner,
-                         quiet_hours.permitted,
-                         "QuietHours",
-                         STRING_ID_NONE));
+    ck_assert(!h->reject(h->owner, quiet_hours.permitted, "QuietHours", STRING_ID_NONE));
     h->visit_waiting(h->owner, count_waiting, &count);
     ck_assert_uint_eq(count, 1);
     world_free(w);
@@ -279,10 +265,7 @@ START_TEST(others_are_placed_while_one_waits_in_prebind)
     world_settle(w);
     ck_assert_str_eq(world_node_of(w, "a"), "");
     ck_assert_str_eq(world_node_of(w, "b"), "n1");
-    quiet_hours.handle->resume(quiet_hours.handle->owner,
-                               first,
-                               VERDICT_OK,
-                               STRING_ID_NONE);
+    quiet_hours.handle->resume(quiet_hours.handle->owner, first, VERDICT_OK, STRING_ID_NONE);
     world_settle(w);
 
     ck_assert_str_eq(world_node_of(w, "a"), "n1");
@@ -346,25 +329,18 @@ START_TEST(its_rejections_are_counted_under_its_name)
 
     metric_format(metrics, &text);
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-        ck_assert_msg(strstr(text.text, wanted[i]) != NULL,
-                      "'%s' is not in\n%s",
-                      wanted[i],
+        ck_assert_msg(strstr(text.text, wanted[i]) != NULL, "'%s' is not in\n%s", wanted[i],
                       text.text);
     world_free(w);
 }
 END_TEST
 
-SUITE("example plugin",
-      it_filters_and_says_why,
-      what_it_waits_for_wakes_the_pod,
-      its_score_counts_by_its_weight,
-      a_permit_that_is_refused_gives_the_node_back,
+SUITE("example plugin", it_filters_and_says_why, what_it_waits_for_wakes_the_pod,
+      its_score_counts_by_its_weight, a_permit_that_is_refused_gives_the_node_back,
       a_permit_that_is_not_given_in_time_is_refused,
       a_pod_that_is_allowed_goes_through_prebind_to_its_node,
-      a_pod_that_is_rejected_gives_the_node_back,
-      a_late_answer_does_not_end_the_wait_in_permit,
-      who_waits_in_permit_can_be_listed_and_allowed_once,
-      a_pod_that_is_deleted_waits_no_longer,
+      a_pod_that_is_rejected_gives_the_node_back, a_late_answer_does_not_end_the_wait_in_permit,
+      who_waits_in_permit_can_be_listed_and_allowed_once, a_pod_that_is_deleted_waits_no_longer,
       others_are_placed_while_one_waits_in_prebind,
       a_prebind_that_fails_gives_the_node_back_and_is_tried_again,
       its_rejections_are_counted_under_its_name)

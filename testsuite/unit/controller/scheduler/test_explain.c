@@ -12,28 +12,19 @@
 static const struct json *
 explain(struct world *w, struct arena *arena, const char *name)
 {
-    return scheduler_explain(
-        w->scheduler,
-        fake_client_find(w->api, &pod_kind, "default", name),
-        false,
-        arena);
+    return scheduler_explain(w->scheduler, fake_client_find(w->api, &pod_kind, "default", name),
+                             false, arena);
 }
 
 static const struct json *
-explain_new(struct world *w,
-            struct arena *arena,
-            const char *cpu,
-            const char *s)
+explain_new(struct world *w, struct arena *arena, const char *cpu, const char *s)
 {
     struct world other = {.api = fake_client_new()};
     const struct json *why;
 
     world_add_pod(&other, "new", cpu, "1Gi", s);
-    why = scheduler_explain(
-        w->scheduler,
-        fake_client_find(other.api, &pod_kind, "default", "new"),
-        true,
-        arena);
+    why = scheduler_explain(w->scheduler, fake_client_find(other.api, &pod_kind, "default", "new"),
+                            true, arena);
     fake_client_free(other.api);
     return why;
 }
@@ -49,8 +40,7 @@ says(const struct json *why, const char *words)
     return false;
 }
 
-#define ck_chance(why, chance) \
-    ck_assert_str_eq(json_path_text(why, "start.chance"), chance)
+#define ck_chance(why, chance) ck_assert_str_eq(json_path_text(why, "start.chance"), chance)
 
 START_TEST(a_pod_that_fits_could_start_now)
 {
@@ -175,14 +165,12 @@ START_TEST(nodes_that_are_closed_are_told)
     struct world *w = world_new(NULL);
     const struct json *why;
 
-    fake_client_put(
-        w->api,
-        &node_kind,
-        "{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"taints\":[{"
-        "\"key\":\"a/b\",\"effect\":\"NoSchedule\"}]},\"status\":"
-        "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
-        "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"4Gi\","
-        "\"pods\":\"9\"}}}");
+    fake_client_put(w->api, &node_kind,
+                    "{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"taints\":[{"
+                    "\"key\":\"a/b\",\"effect\":\"NoSchedule\"}]},\"status\":"
+                    "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
+                    "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"4Gi\","
+                    "\"pods\":\"9\"}}}");
     world_settle(w);
     why = explain_new(w, arena, "1", "");
 
@@ -211,11 +199,7 @@ START_TEST(gated_pods_name_their_gates)
     const struct json *why;
 
     world_add_node(w, "n1", 4);
-    world_add_pod(w,
-                  "g",
-                  "1",
-                  "1Gi",
-                  ",\"schedulingGates\":[{\"name\":\"example.com/wait\"}]");
+    world_add_pod(w, "g", "1", "1Gi", ",\"schedulingGates\":[{\"name\":\"example.com/wait\"}]");
     world_settle(w);
     why = explain(w, arena, "g");
 
@@ -293,51 +277,35 @@ END_TEST
 
 /* A node n1, with further amounts and members of its status. */
 static void
-add_node(struct world *w,
-         const char *cpus,
-         const char *amounts,
-         const char *status)
+add_node(struct world *w, const char *cpus, const char *amounts, const char *status)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{"
-        "\"cpu\":\"%s\",\"memory\":\"8Gi\",\"pods\":\"2\"%s}%s}}",
-        cpus,
-        amounts,
-        status);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{"
+                  "\"cpu\":\"%s\",\"memory\":\"8Gi\",\"pods\":\"2\"%s}%s}}",
+                  cpus, amounts, status);
 
     fake_client_put(w->api, &node_kind, text);
     world_settle(w);
 }
 
 static const struct object *
-make_pod(struct fake_client *api,
-         const char *name,
-         const char *requests,
-         const char *spec)
+make_pod(struct fake_client *api, const char *name, const char *requests, const char *spec)
 {
     CLEANUP_FREE char *text =
         xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
                   "\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":"
                   "{\"requests\":{%s}}}]%s}}",
-                  name,
-                  requests,
-                  spec);
+                  name, requests, spec);
 
     return fake_client_put(api, &pod_kind, text);
 }
 
 static const struct json *
-explain_asking(struct world *w,
-               struct arena *arena,
-               const char *requests,
-               const char *spec)
+explain_asking(struct world *w, struct arena *arena, const char *requests, const char *spec)
 {
     struct fake_client *other = fake_client_new();
     const struct json *why =
-        scheduler_explain(w->scheduler,
-                          make_pod(other, "new", requests, spec),
-                          true,
-                          arena);
+        scheduler_explain(w->scheduler, make_pod(other, "new", requests, spec), true, arena);
 
     fake_client_free(other);
     return why;
@@ -349,22 +317,16 @@ START_TEST(whole_cores_cost_their_threads)
     struct world *w = world_new(NULL);
     const struct json *why;
 
-    add_node(w,
-             "4",
-             "",
+    add_node(w, "4", "",
              ",\"topology\":{\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
              "\"cores\":[\"0,2\",\"1,3\"],\"numaNodes\":[{\"node\":0,"
              "\"cpus\":\"0-3\",\"memory\":\"8Gi\"}]}");
 
     why = explain_asking(w, arena, "\"cpu\":\"3\"", EXACT(""));
     ck_chance(why, "Now");
-    why = explain_asking(w,
-                         arena,
-                         "\"cpu\":\"3\"",
-                         EXACT(",\"threadsPerCore\":1"));
+    why = explain_asking(w, arena, "\"cpu\":\"3\"", EXACT(",\"threadsPerCore\":1"));
     ck_chance(why, "Never");
-    ck_assert(
-        says(why, "no node can ever run it; the nearest, n1, has 2 CPUs"));
+    ck_assert(says(why, "no node can ever run it; the nearest, n1, has 2 CPUs"));
     world_free(w);
 }
 END_TEST
@@ -379,17 +341,11 @@ START_TEST(cores_of_each_socket_are_counted)
     make_pod(w->api, "a", "\"cpu\":\"3\"", EXACT("") LIMIT_300);
     world_settle(w);
 
-    why = explain_asking(w,
-                         arena,
-                         "\"cpu\":\"4\"",
-                         EXACT(",\"coresPerSocket\":2"));
+    why = explain_asking(w, arena, "\"cpu\":\"4\"", EXACT(",\"coresPerSocket\":2"));
     ck_chance(why, "Later");
     ck_assert(json_path_text(why, "start.from") != NULL);
     ck_assert(says(why, "n1, which has 5 CPUs free"));
-    why = explain_asking(w,
-                         arena,
-                         "\"cpu\":\"3\"",
-                         EXACT(",\"coresPerSocket\":2"));
+    why = explain_asking(w, arena, "\"cpu\":\"3\"", EXACT(",\"coresPerSocket\":2"));
     ck_chance(why, "Now");
     world_free(w);
 }
@@ -426,9 +382,7 @@ START_TEST(what_a_forgotten_pod_left_is_not_free)
     struct world *w = world_new(NULL);
     const struct json *why;
 
-    add_node(w,
-             "8",
-             "",
+    add_node(w, "8", "",
              ",\"remnants\":{\"u-1\":{\"namespace\":\"a\",\"name\":\"p\","
              "\"requests\":{\"cpu\":\"8\"},\"allocation\":{\"cpus\":"
              "\"0-7\"}}}" FOUR_NUMA);
@@ -436,9 +390,8 @@ START_TEST(what_a_forgotten_pod_left_is_not_free)
 
     ck_chance(why, "Later");
     ck_assert_ptr_null(json_path_text(why, "start.from"));
-    ck_assert(says(why,
-                   "no node has room, and the end of the jobs there is "
-                   "unknown; the nearest, n1"));
+    ck_assert(says(why, "no node has room, and the end of the jobs there is "
+                        "unknown; the nearest, n1"));
     world_free(w);
 }
 END_TEST
@@ -473,10 +426,7 @@ explain_job(struct world *w, struct arena *arena, const char *text)
 {
     struct fake_client *other = fake_client_new();
     const struct json *why =
-        scheduler_explain(w->scheduler,
-                          fake_client_put(other, &job_kind, text),
-                          false,
-                          arena);
+        scheduler_explain(w->scheduler, fake_client_put(other, &job_kind, text), false, arena);
 
     fake_client_free(other);
     return why;
@@ -484,9 +434,8 @@ explain_job(struct world *w, struct arena *arena, const char *text)
 
 START_TEST(one_answer_is_for_all_pods_of_a_job)
 {
-    static const char job[] =
-        "{\"metadata\":{\"name\":\"job-7\",\"namespace\":\"default\",\"uid\":"
-        "\"u7\"},\"spec\":{\"template\":{\"spec\":{\"containers\":[]%s}}}}";
+    static const char job[] = "{\"metadata\":{\"name\":\"job-7\",\"namespace\":\"default\",\"uid\":"
+                              "\"u7\"},\"spec\":{\"template\":{\"spec\":{\"containers\":[]%s}}}}";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_FREE char *mine = xasprintf(job, "");
     CLEANUP_FREE char *others = xasprintf(job, ",\"schedulerName\":\"nobody\"");
@@ -497,17 +446,15 @@ START_TEST(one_answer_is_for_all_pods_of_a_job)
     world_settle(w);
     why = explain_job(w, arena, mine);
     ck_assert_ptr_null(json_get(why, "state"));
-    ck_assert_str_eq(
-        json_path_text(explain_job(w, arena, others), "cause.code"),
-        "NoScheduler");
+    ck_assert_str_eq(json_path_text(explain_job(w, arena, others), "cause.code"), "NoScheduler");
     for (unsigned i = 0; i < 20; i++) {
-        CLEANUP_FREE char *text = xasprintf(
-            "{\"metadata\":{\"name\":\"job-7-%u\",\"namespace\":\"default\","
-            "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
-            "\"Job\",\"name\":\"job-7\",\"uid\":\"u7\",\"controller\":true}]"
-            "},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
-            "\"requests\":{\"cpu\":\"4\"}}}]}}",
-            i);
+        CLEANUP_FREE char *text =
+            xasprintf("{\"metadata\":{\"name\":\"job-7-%u\",\"namespace\":\"default\","
+                      "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
+                      "\"Job\",\"name\":\"job-7\",\"uid\":\"u7\",\"controller\":true}]"
+                      "},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+                      "\"requests\":{\"cpu\":\"4\"}}}]}}",
+                      i);
 
         fake_client_put(w->api, &pod_kind, text);
     }
@@ -534,27 +481,20 @@ START_TEST(an_answer_tells_how_many_are_before)
     world_settle(w);
     world_add_pod(w, "b", "4", "1Gi", "");
     world_settle(w);
-    world_add_pod(w,
-                  "c",
-                  "3",
-                  "1Gi",
+    world_add_pod(w, "c", "3", "1Gi",
                   ",\"priority\":5,\"preemptionPolicy\":"
                   "\"Never\"");
     world_settle(w);
     world_add_pod(w, "d", "2", "1Gi", "");
     world_settle(w);
 
-    ck_assert(
-        says(explain(w, arena, "b"), "; 1 pod is before it in the queue"));
-    ck_assert(
-        says(explain(w, arena, "d"), "; 2 pods are before it in the queue"));
+    ck_assert(says(explain(w, arena, "b"), "; 1 pod is before it in the queue"));
+    ck_assert(says(explain(w, arena, "d"), "; 2 pods are before it in the queue"));
     /* Its rank, which the default order uses, is not known yet. */
     ck_assert_ptr_null(
-        strstr(json_path_text(explain_new(w, arena, "4", ""), "start.message"),
-               "before it"));
+        strstr(json_path_text(explain_new(w, arena, "4", ""), "start.message"), "before it"));
     ck_assert_ptr_null(
-        strstr(json_path_text(explain(w, arena, "c"), "start.message"),
-               "before it"));
+        strstr(json_path_text(explain(w, arena, "c"), "start.message"), "before it"));
     world_free(w);
 }
 END_TEST
@@ -575,42 +515,26 @@ START_TEST(the_work_and_the_text_of_an_answer_are_bounded)
     world_settle(w);
     for (unsigned i = 0; i < 1200; i++) {
         snprintf(name, sizeof(name), "p%u", i);
-        world_add_pod(w,
-                      name,
-                      "4",
-                      "1Gi",
-                      i % 4 == 0 ? SINGLE_NUMA LIMIT_300 : SINGLE_NUMA);
+        world_add_pod(w, name, "4", "1Gi", i % 4 == 0 ? SINGLE_NUMA LIMIT_300 : SINGLE_NUMA);
     }
     world_settle(w);
     why = explain_new(w, arena, "8", SINGLE_NUMA);
 
-    ck_assert_int_le(json_get_int(json_get(why, "start"), "trials", -1),
-                     ESTIMATE_TRIALS + 8);
-    ck_assert_int_le(json_get_int(json_get(why, "start"), "ends", -1),
-                     ESTIMATE_ENDS);
+    ck_assert_int_le(json_get_int(json_get(why, "start"), "trials", -1), ESTIMATE_TRIALS + 8);
+    ck_assert_int_le(json_get_int(json_get(why, "start"), "ends", -1), ESTIMATE_ENDS);
     json_print(why, &text);
     ck_assert_uint_le(text.length, 65536);
     world_free(w);
 }
 END_TEST
 
-SUITE("scheduler/explain",
-      a_pod_that_fits_could_start_now,
-      a_pod_that_is_too_large_for_all_never_runs,
-      nodes_that_a_pod_does_not_ask_for_never_do,
-      a_full_node_has_room_when_enough_has_ended,
-      without_time_limits_an_end_is_assumed,
-      free_but_scattered_cores_are_no_room,
-      nodes_that_are_closed_are_told,
-      a_cluster_without_nodes_says_so,
-      gated_pods_name_their_gates,
-      nothing_changes_by_a_question,
-      questions_leave_the_dice_alone,
-      whole_cores_cost_their_threads,
-      cores_of_each_socket_are_counted,
-      a_device_that_is_taken_is_not_there,
-      what_a_forgotten_pod_left_is_not_free,
-      other_resources_are_counted_down,
-      one_answer_is_for_all_pods_of_a_job,
-      an_answer_tells_how_many_are_before,
+SUITE("scheduler/explain", a_pod_that_fits_could_start_now,
+      a_pod_that_is_too_large_for_all_never_runs, nodes_that_a_pod_does_not_ask_for_never_do,
+      a_full_node_has_room_when_enough_has_ended, without_time_limits_an_end_is_assumed,
+      free_but_scattered_cores_are_no_room, nodes_that_are_closed_are_told,
+      a_cluster_without_nodes_says_so, gated_pods_name_their_gates, nothing_changes_by_a_question,
+      questions_leave_the_dice_alone, whole_cores_cost_their_threads,
+      cores_of_each_socket_are_counted, a_device_that_is_taken_is_not_there,
+      what_a_forgotten_pod_left_is_not_free, other_resources_are_counted_down,
+      one_answer_is_for_all_pods_of_a_job, an_answer_tells_how_many_are_before,
       the_work_and_the_text_of_an_answer_are_bounded)

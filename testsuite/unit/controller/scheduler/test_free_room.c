@@ -46,9 +46,7 @@ group_by_labels(const struct object *pod, const char **ret_name, void *context)
 
     (void)context;
     *ret_name = string_map_find(labels, "group");
-    return *ret_name != NULL && members != NULL
-               ? (unsigned)strtoul(members, NULL, 10)
-               : 0;
+    return *ret_name != NULL && members != NULL ? (unsigned)strtoul(members, NULL, 10) : 0;
 }
 
 static unsigned
@@ -66,12 +64,8 @@ open_world(unsigned reservations)
     struct profile_plugin plugins[2][PROFILE_MAX_PLUGINS];
     CLEANUP(arena_freep) struct arena *arena = arena_new(1024);
     struct profile_settings profiles[2] = {
-        {.scheduler_name = "default-scheduler",
-         .plugins = plugins[0],
-         .percentage_of_nodes = 100},
-        {.scheduler_name = "other",
-         .plugins = plugins[1],
-         .percentage_of_nodes = 100},
+        {.scheduler_name = "default-scheduler", .plugins = plugins[0], .percentage_of_nodes = 100},
+        {.scheduler_name = "other", .plugins = plugins[1], .percentage_of_nodes = 100},
     };
     CLEANUP_FREE char *args = xasprintf("{\"reservations\":%u}", reservations);
     struct error err = {0};
@@ -110,18 +104,13 @@ put_node(struct twin *t, unsigned i)
                   "\"%s\"}},\"spec\":{\"unschedulable\":%s},\"status\":{"
                   "\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"%uGi\","
                   "\"pods\":\"%u\"}",
-                  i,
-                  t->is_red[i] ? "red" : "blue",
-                  t->is_closed[i] ? "true" : "false",
-                  2 * n - t->less[i],
-                  16 + i,
-                  i == 4 ? 3 : 110);
+                  i, t->is_red[i] ? "red" : "blue", t->is_closed[i] ? "true" : "false",
+                  2 * n - t->less[i], 16 + i, i == 4 ? 3 : 110);
     if (i < 3) { /* cores of two PUs in two NUMA nodes */
         strbuf_printf(&s,
                       ",\"topology\":{\"cpus\":\"0-%u\",\"packages\":"
                       "[\"0-%u\"],\"cores\":[",
-                      2 * n - 1,
-                      2 * n - 1);
+                      2 * n - 1, 2 * n - 1);
         for (unsigned c = 0; c < n; c++)
             strbuf_printf(&s, "%s\"%u,%u\"", c > 0 ? "," : "", c, c + n);
         strbuf_add_text(&s, "],\"numaNodes\":[");
@@ -129,12 +118,8 @@ put_node(struct twin *t, unsigned i)
             strbuf_printf(&s,
                           "%s{\"node\":%u,\"cpus\":\"%u-%u,%u-%u\","
                           "\"memory\":\"8Gi\"}",
-                          m > 0 ? "," : "",
-                          m,
-                          m * cores[i],
-                          (m + 1) * cores[i] - 1,
-                          n + m * cores[i],
-                          n + (m + 1) * cores[i] - 1);
+                          m > 0 ? "," : "", m, m * cores[i], (m + 1) * cores[i] - 1,
+                          n + m * cores[i], n + (m + 1) * cores[i] - 1);
         strbuf_add_text(&s, "]}");
     }
     strbuf_add_text(&s, "}}");
@@ -152,20 +137,15 @@ put_pod(struct world *w, const struct job *job, const char *node)
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
                   "\"annotations\":{\"kiln.hpc/job-id\":\"%s\"}",
-                  job->name,
-                  job->name + 1);
+                  job->name, job->name + 1);
     if (job->members > 0)
-        strbuf_printf(&s,
-                      ",\"labels\":{\"group\":\"g%u\",\"members\":\"%u\"}",
-                      job->group,
+        strbuf_printf(&s, ",\"labels\":{\"group\":\"g%u\",\"members\":\"%u\"}", job->group,
                       job->members);
     strbuf_printf(&s,
                   "},\"spec\":{\"priority\":%d,\"containers\":[{\"name\":\"c\","
                   "\"resources\":{\"requests\":{\"cpu\":\"%u\",\"memory\":"
                   "\"1Gi\"}}}]%s",
-                  job->priority,
-                  job->cpus,
-                  job->placement);
+                  job->priority, job->cpus, job->placement);
     if (job->limit > 0)
         strbuf_printf(&s, ",\"activeDeadlineSeconds\":%u", job->limit);
     if (node != NULL) {
@@ -173,8 +153,7 @@ put_pod(struct world *w, const struct job *job, const char *node)
         strbuf_printf(&s,
                       ",\"nodeName\":\"%s\"},\"status\":{\"phase\":\"Running\","
                       "\"startTime\":\"%s\"}}",
-                      node,
-                      time);
+                      node, time);
     } else {
         strbuf_add_text(&s, "}}");
     }
@@ -324,19 +303,12 @@ compare(struct twin *t, uint64_t seed, unsigned step)
 {
     for (unsigned i = 0; i < t->n_jobs; i++) {
         struct job *job = &t->jobs[i];
-        bool is_left =
-            fake_client_find(t->all->api, &pod_kind, "default", job->name)
-            != NULL;
+        bool is_left = fake_client_find(t->all->api, &pod_kind, "default", job->name) != NULL;
         const char *a, *b;
 
-        ck_assert_msg(
-            (fake_client_find(t->some->api, &pod_kind, "default", job->name)
-             != NULL)
-                == is_left,
-            "seed %d, step %u: %s was evicted in one",
-            (int)seed,
-            step,
-            job->name);
+        ck_assert_msg((fake_client_find(t->some->api, &pod_kind, "default", job->name) != NULL)
+                          == is_left,
+                      "seed %d, step %u: %s was evicted in one", (int)seed, step, job->name);
         job->is_there &= is_left;
         if (!job->is_there)
             continue;
@@ -345,11 +317,7 @@ compare(struct twin *t, uint64_t seed, unsigned step)
         ck_assert_msg(strcmp(a, b) == 0,
                       "seed %d, step %u: %s is on '%s' where all are woken, "
                       "and on '%s'",
-                      (int)seed,
-                      step,
-                      job->name,
-                      a,
-                      b);
+                      (int)seed, step, job->name, a, b);
         if (job->is_bound || *a == '\0')
             continue;
         start(t, job, a);
@@ -411,11 +379,7 @@ count_bound(const struct twin *t)
     unsigned count = 0;
 
     for (unsigned i = 0; i < t->n_jobs; i++)
-        if (fake_client_find(t->some->api,
-                             &pod_kind,
-                             "default",
-                             t->jobs[i].name)
-                != NULL
+        if (fake_client_find(t->some->api, &pod_kind, "default", t->jobs[i].name) != NULL
             && *world_node_of(t->some, t->jobs[i].name) != '\0')
             count++;
     return count;
@@ -427,11 +391,9 @@ count_bound(const struct twin *t)
 static bool
 has_reservation(const struct world *w, const char *name)
 {
-    const struct queued_pod *queued =
-        queue_find(w->scheduler->queue, "default", name);
+    const struct queued_pod *queued = queue_find(w->scheduler->queue, "default", name);
 
-    return queued != NULL
-           && scheduler_find_reservation(w->scheduler, queued) != NULL;
+    return queued != NULL && scheduler_find_reservation(w->scheduler, queued) != NULL;
 }
 
 /* Checks that no unschedulable pod could start. */
@@ -443,14 +405,10 @@ check_waiting(struct twin *t, uint64_t seed, unsigned turn)
     for (unsigned i = 0; i < t->n_jobs; i++)
         if (t->jobs[i].is_there && !t->jobs[i].is_bound
             && !has_reservation(t->some, t->jobs[i].name))
-            queue_activate(t->some->scheduler->queue,
-                           "default",
-                           t->jobs[i].name);
+            queue_activate(t->some->scheduler->queue, "default", t->jobs[i].name);
     settle(t);
-    ck_assert_msg(count_bound(t) == before,
-                  "seed %d, step %u: one slept that could start",
-                  (int)seed,
-                  turn);
+    ck_assert_msg(count_bound(t) == before, "seed %d, step %u: one slept that could start",
+                  (int)seed, turn);
 }
 
 static void
@@ -475,10 +433,8 @@ static void
 check_sum(const struct twin *sum)
 {
     if (getenv("KILN_TEST_SHOW") != NULL)
-        printf("# %llu starts, %llu and %llu attempts\n",
-               (unsigned long long)sum->starts,
-               (unsigned long long)sum->attempts_all,
-               (unsigned long long)sum->attempts_some);
+        printf("# %llu starts, %llu and %llu attempts\n", (unsigned long long)sum->starts,
+               (unsigned long long)sum->attempts_all, (unsigned long long)sum->attempts_some);
     ck_assert_uint_gt(sum->starts, 400);
     ck_assert_uint_lt(sum->attempts_some, sum->attempts_all);
 }
@@ -549,12 +505,11 @@ static void
 put_alike(struct twin *t, unsigned count, unsigned cpus)
 {
     for (unsigned i = 0; i < count; i++)
-        submit_one(t,
-                   &(struct job){
-                       .cpus = cpus,
-                       .limit = 1000 + i,
-                       .placement = ",\"nodeSelector\":{\"color\":\"blue\"}",
-                   });
+        submit_one(t, &(struct job){
+                          .cpus = cpus,
+                          .limit = 1000 + i,
+                          .placement = ",\"nodeSelector\":{\"color\":\"blue\"}",
+                      });
     settle_one(t->some);
 }
 
@@ -588,11 +543,7 @@ START_TEST(an_end_costs_the_cycles_of_those_that_start)
 }
 END_TEST
 
-SUITE("free_room",
-      without_backfill_the_same_start,
-      beside_a_reservation_the_same_start,
-      beside_three_reservations_the_same_start,
-      nobody_sleeps_who_could_start,
-      nobody_sleeps_who_could_preempt,
-      beside_three_reservations_nobody_sleeps,
+SUITE("free_room", without_backfill_the_same_start, beside_a_reservation_the_same_start,
+      beside_three_reservations_the_same_start, nobody_sleeps_who_could_start,
+      nobody_sleeps_who_could_preempt, beside_three_reservations_nobody_sleeps,
       an_end_costs_the_cycles_of_those_that_start)

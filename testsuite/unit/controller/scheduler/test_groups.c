@@ -23,9 +23,7 @@ group_by_labels(const struct object *pod, const char **ret_name, void *context)
 
     (void)context;
     *ret_name = string_map_find(labels, "group");
-    return *ret_name != NULL && members != NULL
-               ? (unsigned)strtoul(members, NULL, 10)
-               : 0;
+    return *ret_name != NULL && members != NULL ? (unsigned)strtoul(members, NULL, 10) : 0;
 }
 
 /* A plugin that blocks one pod, and logs the order of calls. */
@@ -52,18 +50,11 @@ note(const char *what, const struct pod_view *pod)
 {
     size_t length = strlen(gate.log);
 
-    snprintf(gate.log + length,
-             sizeof(gate.log) - length,
-             "%s%s",
-             what,
-             pod->name);
+    snprintf(gate.log + length, sizeof(gate.log) - length, "%s%s", what, pod->name);
 }
 
 static int
-gate_make(struct handle *handle,
-          const struct json *args,
-          void **ret_self,
-          struct error *err)
+gate_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     (void)args, (void)err;
     gate.handle = handle;
@@ -72,10 +63,7 @@ gate_make(struct handle *handle,
 }
 
 static enum verdict
-gate_reserve(void *self,
-             struct cycle *c,
-             const struct node_view *node,
-             uint32_t *ret_reason)
+gate_reserve(void *self, struct cycle *c, const struct node_view *node, uint32_t *ret_reason)
 {
     (void)self, (void)node;
     note("+", c->pod);
@@ -91,10 +79,7 @@ gate_unreserve(void *self, struct cycle *c, const struct node_view *node)
 }
 
 static enum verdict
-gate_permit(void *self,
-            struct cycle *c,
-            const struct node_view *node,
-            int64_t *ret_timeout_us,
+gate_permit(void *self, struct cycle *c, const struct node_view *node, int64_t *ret_timeout_us,
             uint32_t *ret_reason)
 {
     (void)self;
@@ -145,8 +130,7 @@ groups_new(void)
 
     for (unsigned i = 0; i < n_default_profile; i++)
         plugins[i] = default_profile[i];
-    plugins[n_default_profile] =
-        (struct profile_plugin){.plugin = &gate_plugin};
+    plugins[n_default_profile] = (struct profile_plugin){.plugin = &gate_plugin};
     profile.n_plugins = n_default_profile + 1;
     memset(&gate, 0, sizeof(gate));
     return world_new(&(struct scheduler_settings){
@@ -158,21 +142,14 @@ groups_new(void)
 }
 
 static void
-put_member(struct world *w,
-           const char *name,
-           const char *cpu,
-           unsigned members,
-           const char *spec)
+put_member(struct world *w, const char *name, const char *cpu, unsigned members, const char *spec)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"labels\":{"
-        "\"group\":\"g\",\"members\":\"%u\"}},\"spec\":{\"containers\":[{"
-        "\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
-        "\"cpu\":\"%s\",\"memory\":\"1Gi\"}}}]%s}}",
-        name,
-        members,
-        cpu,
-        spec);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"labels\":{"
+                  "\"group\":\"g\",\"members\":\"%u\"}},\"spec\":{\"containers\":[{"
+                  "\"name\":\"main\",\"image\":\"host\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"%s\",\"memory\":\"1Gi\"}}}]%s}}",
+                  name, members, cpu, spec);
 
     fake_client_put(w->api, &pod_kind, text);
 }
@@ -232,8 +209,7 @@ bindings(const struct world *w)
 static const char *
 message(const struct world *w, const char *name)
 {
-    const struct pod_condition *c =
-        pod_find_condition(world_pod(w, name), "PodScheduled");
+    const struct pod_condition *c = pod_find_condition(world_pod(w, name), "PodScheduled");
 
     return c != NULL ? c->message : "";
 }
@@ -280,21 +256,14 @@ take_picture(struct world *w)
         strbuf_printf(&out,
                       "%s: %lld milli, %lld bytes, %lld, %lld, lowest %lld, "
                       "affinity %u, %u\n",
-                      v->name,
-                      (long long)l->requested.cpu_milli,
-                      (long long)l->requested.memory_bytes,
-                      (long long)l->nonzero_cpu_milli,
-                      (long long)l->nonzero_memory_bytes,
-                      (long long)v->lowest_priority,
-                      v->with_affinity.count,
-                      v->with_required_anti_affinity.count);
+                      v->name, (long long)l->requested.cpu_milli,
+                      (long long)l->requested.memory_bytes, (long long)l->nonzero_cpu_milli,
+                      (long long)l->nonzero_memory_bytes, (long long)v->lowest_priority,
+                      v->with_affinity.count, v->with_required_anti_affinity.count);
         for (uint32_t p = 0; p < v->pods.count; p++)
             strbuf_printf(&out, " %s\n", v->pods.items[p]->name);
         for (uint32_t e = 0; e < l->count; e++)
-            strbuf_printf(&out,
-                          " %p %d %p\n",
-                          l->entries[e].owner,
-                          (int)l->entries[e].state,
+            strbuf_printf(&out, " %p %d %p\n", l->entries[e].owner, (int)l->entries[e].state,
                           (const void *)l->entries[e].holding);
         if (l->occupancy != NULL)
             add_occupancy(&out, l->occupancy);
@@ -364,12 +333,10 @@ START_TEST(a_group_waits_in_words_for_a_member_that_is_missing)
     world_settle(w);
     ck_assert_uint_eq(bindings(w), 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).gated, 2);
-    ck_assert_str_eq(message(w, "a"),
-                     "it waits for the other pods of its group 'g'; all 3 are "
-                     "placed together");
-    ck_assert_str_eq(
-        pod_find_condition(world_pod(w, "b"), "PodScheduled")->reason,
-        "SchedulingGated");
+    ck_assert_str_eq(message(w, "a"), "it waits for the other pods of its group 'g'; all 3 are "
+                                      "placed together");
+    ck_assert_str_eq(pod_find_condition(world_pod(w, "b"), "PodScheduled")->reason,
+                     "SchedulingGated");
 
     put_member(w, "c", "2", 3, "");
     world_settle(w);
@@ -506,8 +473,7 @@ START_TEST(hints_are_asked_for_the_member_that_was_rejected)
     put_member(w, "b", "1", 2, ",\"nodeSelector\":{\"big\":\"yes\"}");
     world_settle(w);
     ck_assert_uint_eq(count_bound(w, "ab"), 0);
-    fake_client_put(w->api,
-                    &node_kind,
+    fake_client_put(w->api, &node_kind,
                     "{\"metadata\":{\"name\":\"n2\",\"labels\":{\"big\":"
                     "\"yes\"}},\"status\":{\"allocatable\":{\"cpu\":\"4\","
                     "\"memory\":\"64Gi\",\"pods\":\"110\"}}}");
@@ -527,14 +493,12 @@ START_TEST(groups_of_equal_pods_are_tried_one_after_the_other)
     world_add_node(w, "n1", 4);
     for (unsigned g = 0; g < 5; g++)
         for (unsigned m = 0; m < 2; m++) {
-            CLEANUP_FREE char *text = xasprintf(
-                "{\"metadata\":{\"name\":\"p%u%u\",\"namespace\":\"default\","
-                "\"labels\":{\"group\":\"g%u\",\"members\":\"2\"}},\"spec\":{"
-                "\"containers\":[{\"name\":\"main\",\"image\":\"host\","
-                "\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}",
-                g,
-                m,
-                g);
+            CLEANUP_FREE char *text =
+                xasprintf("{\"metadata\":{\"name\":\"p%u%u\",\"namespace\":\"default\","
+                          "\"labels\":{\"group\":\"g%u\",\"members\":\"2\"}},\"spec\":{"
+                          "\"containers\":[{\"name\":\"main\",\"image\":\"host\","
+                          "\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}",
+                          g, m, g);
 
             fake_client_put(w->api, &pod_kind, text);
         }
@@ -586,10 +550,9 @@ START_TEST(a_reserve_that_is_refused_takes_all_back_in_reverse_order)
     ck_assert_str_eq(gate.log, "+a+b+c-c-b-a");
     ck_assert_uint_eq(bindings(w), 0);
     check_nothing_is_held(w);
-    ck_assert_str_eq(
-        message(w, "b"),
-        "group 'g' of 3 pods, placed all together or not at all: 2 found room, "
-        "pod 'c' did not: not reserved");
+    ck_assert_str_eq(message(w, "b"),
+                     "group 'g' of 3 pods, placed all together or not at all: 2 found room, "
+                     "pod 'c' did not: not reserved");
     world_free(w);
 }
 END_TEST
@@ -602,10 +565,9 @@ START_TEST(a_permit_that_is_refused_takes_all_back)
     world_settle(w);
     ck_assert_str_eq(gate.log, "+a+b+c?a?b-c-b-a");
     check_nothing_is_held(w);
-    ck_assert_str_eq(
-        message(w, "c"),
-        "group 'g' of 3 pods, placed all together or not at all: pod 'b': not "
-        "permitted");
+    ck_assert_str_eq(message(w, "c"),
+                     "group 'g' of 3 pods, placed all together or not at all: pod 'b': not "
+                     "permitted");
     ck_assert_uint_eq(bindings(w), 0);
     world_free(w);
 }
@@ -638,10 +600,9 @@ START_TEST(a_permit_that_times_out_takes_all_back_and_they_come_again)
     world_settle(w);
     world_advance(w, 5001);
     ck_assert_uint_eq(bindings(w), 0);
-    ck_assert_str_eq(
-        message(w, "c"),
-        "group 'g' of 3 pods, placed all together or not at all: pod 'a': timed "
-        "out waiting on permit");
+    ck_assert_str_eq(message(w, "c"),
+                     "group 'g' of 3 pods, placed all together or not at all: pod 'a': timed "
+                     "out waiting on permit");
     gate.waits_in_permit = NULL;
     world_add_numa_node(w, "n4", 2, 4); /* no pod waits for this node */
     world_advance(w, 301000);
@@ -744,9 +705,8 @@ check_that_two_wait_for_b(struct world *w)
     ck_assert_uint_eq(count_bound(w, "ac"), 0);
     check_nothing_is_held(w);
     ck_assert_uint_eq(scheduler_count(w->scheduler).gated, 2);
-    ck_assert_str_eq(message(w, "a"),
-                     "it waits for the other pods of its group 'g'; all 3 are "
-                     "placed together");
+    ck_assert_str_eq(message(w, "a"), "it waits for the other pods of its group 'g'; all 3 are "
+                                      "placed together");
     put_member(w, "b", "16", 3, EXCLUSIVE);
     world_advance(w, 2100);
     ck_assert_uint_eq(count_bound(w, "abc"), 3);
@@ -836,10 +796,7 @@ START_TEST(a_member_that_is_deleted_while_all_are_bound_takes_all_back)
     gate.waits_in_prebind = NULL;
     fake_client_hold_watches(w->api, true);
     fake_client_remove(w->api, &pod_kind, "default", "b");
-    gate.handle->resume(gate.handle->owner,
-                        gate.waiting,
-                        VERDICT_OK,
-                        STRING_ID_NONE);
+    gate.handle->resume(gate.handle->owner, gate.waiting, VERDICT_OK, STRING_ID_NONE);
     world_settle(w);
     ck_assert_uint_eq(bindings(w), 1);
     check_nothing_is_held(w);
@@ -873,10 +830,7 @@ START_TEST(a_node_that_goes_in_the_middle_is_no_ones)
     world_settle(w);
     gate.waits_in_permit = NULL;
     gate.unpermitted = NULL;
-    ck_assert(gate.handle->reject(gate.handle->owner,
-                                  gate.permitting,
-                                  "Gate",
-                                  STRING_ID_NONE));
+    ck_assert(gate.handle->reject(gate.handle->owner, gate.permitting, "Gate", STRING_ID_NONE));
     world_settle(w);
     check_nothing_is_held(w);
     ck_assert_uint_eq(scheduler_count(w->scheduler).nodes, 2);
@@ -951,10 +905,7 @@ START_TEST(a_scheduler_that_ends_while_all_are_bound_frees_them_once)
 
     gate.waits_in_prebind = "c";
     world_settle(w);
-    gate.handle->resume(gate.handle->owner,
-                        gate.waiting,
-                        VERDICT_OK,
-                        STRING_ID_NONE);
+    gate.handle->resume(gate.handle->owner, gate.waiting, VERDICT_OK, STRING_ID_NONE);
     ck_assert_uint_eq(scheduler_count(w->scheduler).binding, 3);
     world_free(w);
 }
@@ -967,10 +918,7 @@ START_TEST(members_that_the_api_never_confirms_are_forgotten)
     gate.waits_in_prebind = "c";
     world_settle(w);
     fake_client_hold_watches(w->api, true);
-    gate.handle->resume(gate.handle->owner,
-                        gate.waiting,
-                        VERDICT_OK,
-                        STRING_ID_NONE);
+    gate.handle->resume(gate.handle->owner, gate.waiting, VERDICT_OK, STRING_ID_NONE);
     world_settle(w);
     ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 3);
     ck_assert_uint_eq(scheduler_count(w->scheduler).scheduled, 3);
@@ -1025,9 +973,8 @@ START_TEST(a_group_of_more_is_refused_in_words)
         world_advance(w, 1000);
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).gated, 513);
-    ck_assert_str_eq(message(w, "p512"),
-                     "the pods of its group 'g' cannot be placed: the group "
-                     "has more than the 512 pods that one request can bind");
+    ck_assert_str_eq(message(w, "p512"), "the pods of its group 'g' cannot be placed: the group "
+                                         "has more than the 512 pods that one request can bind");
     world_free(w);
 }
 END_TEST
@@ -1057,31 +1004,22 @@ START_TEST(a_profile_that_binds_one_at_a_time_refuses_groups)
     put_member(w, "a", "1", 2, "");
     put_member(w, "b", "1", 2, "");
     world_settle(w);
-    ck_assert_str_eq(message(w, "a"),
-                     "the pods of its group 'g' cannot be placed: a plugin of "
-                     "its profile binds only one pod at a time");
+    ck_assert_str_eq(message(w, "a"), "the pods of its group 'g' cannot be placed: a plugin of "
+                                      "its profile binds only one pod at a time");
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, 0);
     world_free(w);
 }
 END_TEST
 
 static void
-put_of_group(struct world *w,
-             const char *group,
-             unsigned member,
-             unsigned members,
-             int limit_s)
+put_of_group(struct world *w, const char *group, unsigned member, unsigned members, int limit_s)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s-%u\",\"namespace\":\"default\","
-        "\"labels\":{\"group\":\"%s\",\"members\":\"%u\"}},\"spec\":{"
-        "\"activeDeadlineSeconds\":%d,\"containers\":[{\"name\":\"main\","
-        "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-        group,
-        member,
-        group,
-        members,
-        limit_s);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s-%u\",\"namespace\":\"default\","
+                  "\"labels\":{\"group\":\"%s\",\"members\":\"%u\"}},\"spec\":{"
+                  "\"activeDeadlineSeconds\":%d,\"containers\":[{\"name\":\"main\","
+                  "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+                  group, member, group, members, limit_s);
 
     fake_client_put(w->api, &pod_kind, text);
 }
@@ -1111,8 +1049,7 @@ START_TEST(a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod)
 
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, before + 1);
     ck_assert_ptr_nonnull(
-        strstr(message(w, "behind-3"),
-               "there is not enough room for all 5 pods of its group"));
+        strstr(message(w, "behind-3"), "there is not enough room for all 5 pods of its group"));
     fake_client_remove(w->api, &pod_kind, "default", "first-0");
     fake_client_remove(w->api, &pod_kind, "default", "runs-0");
     world_advance(w, 20000);
@@ -1196,10 +1133,9 @@ START_TEST(each_of_a_group_reads_where_and_when_and_one_reads_why)
         ck_assert_int_eq(cause->from_us, from_us);
         ck_assert_ptr_nonnull(cause->node);
         if (i == 1 || i == 3)
-            ck_assert_str_eq(message(w, name),
-                             "group 'first' of 5 pods, placed all together or "
-                             "not at all: not all found a node; see the "
-                             "message of pod 'first-0'");
+            ck_assert_str_eq(message(w, name), "group 'first' of 5 pods, placed all together or "
+                                               "not at all: not all found a node; see the "
+                                               "message of pod 'first-0'");
     }
     ck_assert_ptr_nonnull(strstr(message(w, "first-0"), "0/5 nodes"));
     world_free(w);
@@ -1217,9 +1153,7 @@ START_TEST(a_plan_that_moves_is_written_for_those_alone_whose_node_is_another)
     fake_client_remove(w->api, &pod_kind, "default", "runs-0");
     world_settle(w);
     /* It starts sooner now: each member's status is written once. */
-    ck_assert_uint_le(
-        fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
-        before + 6);
+    ck_assert_uint_le(fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"), before + 6);
     world_free(w);
 }
 END_TEST
@@ -1254,22 +1188,17 @@ START_TEST(a_group_behind_it_that_fits_to_the_last_cpu_passes)
 }
 END_TEST
 
-SUITE("groups",
-      all_members_are_bound_in_one_request,
-      members_share_a_node_with_cores_of_their_own,
-      a_group_waits_in_words_for_a_member_that_is_missing,
-      a_member_with_gates_is_missing,
+SUITE("groups", all_members_are_bound_in_one_request, members_share_a_node_with_cores_of_their_own,
+      a_group_waits_in_words_for_a_member_that_is_missing, a_member_with_gates_is_missing,
       pods_of_no_group_and_of_other_groups_go_by_themselves,
       when_the_last_does_not_fit_nothing_is_held_and_all_is_as_before,
       a_failed_plan_leaves_no_trace_in_the_order_of_numa_nodes,
       an_event_that_helps_one_member_has_all_tried_again,
       a_group_that_sleeps_is_one_decision_of_the_queue,
       hints_are_asked_for_the_member_that_was_rejected,
-      groups_of_equal_pods_are_tried_one_after_the_other,
-      a_group_ends_nobody_to_make_room,
+      groups_of_equal_pods_are_tried_one_after_the_other, a_group_ends_nobody_to_make_room,
       a_reserve_that_is_refused_takes_all_back_in_reverse_order,
-      a_permit_that_is_refused_takes_all_back,
-      all_wait_for_the_one_that_waits_in_permit,
+      a_permit_that_is_refused_takes_all_back, all_wait_for_the_one_that_waits_in_permit,
       a_permit_that_times_out_takes_all_back_and_they_come_again,
       a_prebind_that_fails_takes_all_back_and_all_is_tried_again,
       nothing_is_bound_before_all_have_come_through_prebind,
@@ -1287,13 +1216,11 @@ SUITE("groups",
       a_member_that_changes_its_group_leaves_the_old_one,
       a_scheduler_that_starts_in_the_middle_begins_anew,
       a_scheduler_that_ends_while_all_are_bound_frees_them_once,
-      members_that_the_api_never_confirms_are_forgotten,
-      a_group_of_512_is_bound_in_one_request,
+      members_that_the_api_never_confirms_are_forgotten, a_group_of_512_is_bound_in_one_request,
       a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod,
       a_group_that_an_end_gives_too_little_room_sleeps_on,
       a_group_that_something_else_wakes_is_tried,
       each_of_a_group_reads_where_and_when_and_one_reads_why,
       a_plan_that_moves_is_written_for_those_alone_whose_node_is_another,
-      a_group_behind_it_that_fits_to_the_last_cpu_passes,
-      a_group_of_more_is_refused_in_words,
+      a_group_behind_it_that_fits_to_the_last_cpu_passes, a_group_of_more_is_refused_in_words,
       a_profile_that_binds_one_at_a_time_refuses_groups)

@@ -79,10 +79,9 @@ START_TEST(a_pod_that_fits_nowhere_says_why_and_starts_when_room_is_made)
     ck_assert_ptr_nonnull(c);
     ck_assert_str_eq(c->status, "False");
     ck_assert_str_eq(c->reason, "Unschedulable");
-    ck_assert_str_eq(c->message,
-                     "0/1 nodes are available: 1 Insufficient cpu. "
-                     "preemption: 0/1 nodes are available: 1 No preemption "
-                     "victims found for incoming pod.");
+    ck_assert_str_eq(c->message, "0/1 nodes are available: 1 Insufficient cpu. "
+                                 "preemption: 0/1 nodes are available: 1 No preemption "
+                                 "victims found for incoming pod.");
 
     fake_client_remove(w->api, &pod_kind, "default", "a");
     world_advance(w, 1100);
@@ -99,14 +98,12 @@ START_TEST(a_pod_being_deleted_keeps_its_cores_until_it_is_gone)
     world_add_pod(w, "a", "2", "1Gi", EXCLUSIVE);
     world_settle(w);
     world_add_pod(w, "b", "2", "1Gi", EXCLUSIVE);
-    fake_client_put(
-        w->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
-        "\"uid-2\",\"deletionTimestamp\":\"2024-01-01T00:00:30Z\"},\"spec\":{"
-        "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\",\"resources\":"
-        "{\"requests\":{\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]},\"status\":{"
-        "\"allocation\":{\"cpus\":\"0-1\",\"memoryNodes\":\"0\"}}}");
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+                    "\"uid-2\",\"deletionTimestamp\":\"2024-01-01T00:00:30Z\"},\"spec\":{"
+                    "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\",\"resources\":"
+                    "{\"requests\":{\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]},\"status\":{"
+                    "\"allocation\":{\"cpus\":\"0-1\",\"memoryNodes\":\"0\"}}}");
     world_advance(w, 5000);
     ck_assert_str_eq(world_node_of(w, "b"), "");
 
@@ -172,8 +169,7 @@ START_TEST(a_binding_of_a_pod_that_is_gone_ends_without_a_word)
     ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"), 1);
     ck_assert_uint_eq(count.errors, 0);
     ck_assert_uint_eq(count.assumed, 0);
-    ck_assert_uint_eq(count.active + count.backoff + count.unschedulable_pods,
-                      0);
+    ck_assert_uint_eq(count.active + count.backoff + count.unschedulable_pods, 0);
     ck_assert_uint_eq(fake_client_count(w->api, &event_kind), 0);
     world_free(w);
 }
@@ -245,14 +241,12 @@ START_TEST(a_pod_bound_by_hand_is_given_others_when_it_was_too_late)
     fake_client_run(w->api);
     ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"), 1);
     ck_assert_ptr_null(world_pod(w, "a")->status.allocation);
-    fake_client_put(
-        w->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"b\",\"namespace\":\"default\"},\"spec\":{"
-        "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\",\"image\":"
-        "\"host\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]" EXCLUSIVE
-        "},\"status\":{\"phase\":\"Running\",\"allocation\":{\"cpus\":\"0,2\","
-        "\"memoryNodes\":\"0\"}}}");
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"b\",\"namespace\":\"default\"},\"spec\":{"
+                    "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\",\"image\":"
+                    "\"host\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]" EXCLUSIVE
+                    "},\"status\":{\"phase\":\"Running\",\"allocation\":{\"cpus\":\"0,2\","
+                    "\"memoryNodes\":\"0\"}}}");
     world_advance(w, 200);
     world_advance(w, 200);
 
@@ -277,8 +271,7 @@ START_TEST(a_pod_bound_by_hand_to_no_node_waits_for_it_a_while)
     ck_assert_str_eq(world_allocation(w, "a")->cpus, "0,2");
     ck_assert_str_eq(world_pod(w, "b")->status.phase, "Failed");
     ck_assert_str_eq(world_pod(w, "b")->status.reason, "NodeNotFound");
-    ck_assert_ptr_nonnull(
-        strstr(world_pod(w, "b")->status.message, "there is no such node"));
+    ck_assert_ptr_nonnull(strstr(world_pod(w, "b")->status.message, "there is no such node"));
     world_free(w);
 }
 END_TEST
@@ -289,22 +282,16 @@ START_TEST(a_gated_pod_waits_for_its_gates)
     const struct pod_condition *c;
 
     world_add_node(w, "n1", 4);
-    world_add_pod(w,
-                  "a",
-                  "1",
-                  "1Gi",
-                  ",\"schedulingGates\":[{\"name\":\"x/y\"}]");
+    world_add_pod(w, "a", "1", "1Gi", ",\"schedulingGates\":[{\"name\":\"x/y\"}]");
     world_settle(w);
     c = pod_find_condition(world_pod(w, "a"), "PodScheduled");
     ck_assert_ptr_nonnull(c);
     ck_assert_str_eq(c->reason, "SchedulingGated");
     ck_assert_str_eq(world_node_of(w, "a"), "");
 
-    fake_client_put(
-        w->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
-        "\"uid-2\"},\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
+                    "\"uid-2\"},\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
     world_settle(w);
     ck_assert_str_eq(world_node_of(w, "a"), "n1");
     world_free(w);
@@ -318,18 +305,13 @@ START_TEST(who_does_not_lead_writes_nothing_and_says_it_when_it_does)
     world_close(w);
     world_open(w, NULL);
     world_add_node(w, "n1", 4);
-    world_add_pod(w,
-                  "a",
-                  "1",
-                  "1Gi",
-                  ",\"schedulingGates\":[{\"name\":\"x/y\"}]");
+    world_add_pod(w, "a", "1", "1Gi", ",\"schedulingGates\":[{\"name\":\"x/y\"}]");
     fake_client_run(w->api);
     ck_assert_ptr_null(pod_find_condition(world_pod(w, "a"), "PodScheduled"));
 
     scheduler_start(w->scheduler);
     world_settle(w);
-    ck_assert_ptr_nonnull(
-        pod_find_condition(world_pod(w, "a"), "PodScheduled"));
+    ck_assert_ptr_nonnull(pod_find_condition(world_pod(w, "a"), "PodScheduled"));
     world_free(w);
 }
 END_TEST
@@ -377,9 +359,7 @@ START_TEST(a_pod_that_fails_often_makes_one_event_with_a_count)
     c = pod_find_condition(world_pod(w, "big"), "PodScheduled");
     ck_assert_ptr_nonnull(c);
     ck_assert_uint_eq(fake_client_count(w->api, &event_kind), 1 + 20);
-    ck_assert_uint_lt(
-        fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
-        3);
+    ck_assert_uint_lt(fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"), 3);
     world_free(w);
 }
 END_TEST
@@ -398,14 +378,10 @@ START_TEST(explain_names_what_is_missing_on_the_nearest_nodes)
     world_add_pod(w, "d", "8", "1Gi", SINGLE_NUMA);
     world_settle(w);
 
-    why = scheduler_explain(w->scheduler,
-                            fake_client_find(w->api, &pod_kind, "default", "d"),
-                            false,
-                            arena);
+    why = scheduler_explain(w->scheduler, fake_client_find(w->api, &pod_kind, "default", "d"),
+                            false, arena);
     ck_assert_str_eq(json_path_text(why, "state"), "Waiting");
-    ck_assert_str_eq(
-        json_get_text(json_at(json_get(why, "nearest"), 0), "node"),
-        "n1");
+    ck_assert_str_eq(json_get_text(json_at(json_get(why, "nearest"), 0), "node"), "n1");
     world_free(w);
 }
 END_TEST
@@ -475,8 +451,7 @@ END_TEST
 /* The API reports the binding as done, but the watch never shows it. */
 START_TEST(room_that_was_never_confirmed_is_others_in_the_end)
 {
-    struct world *w = world_new(
-        &(struct scheduler_settings){.assume_expire_us = 30 * 1000000});
+    struct world *w = world_new(&(struct scheduler_settings){.assume_expire_us = 30 * 1000000});
 
     world_add_node(w, "n1", 1);
     world_add_pod(w, "a", "1", "1Gi", "");
@@ -539,9 +514,7 @@ START_TEST(a_waiting_pod_that_is_deleted_at_once_leaves_the_queue)
     world_add_pod(w, "big", "64", "1Gi", "");
     world_settle(w);
     ck_assert_uint_eq(scheduler_count(w->scheduler).unschedulable_pods, 1);
-    ck_assert_int_eq(
-        object_parse(&pod_kind, DELETED_BIG, strlen(DELETED_BIG), &last, NULL),
-        0);
+    ck_assert_int_eq(object_parse(&pod_kind, DELETED_BIG, strlen(DELETED_BIG), &last, NULL), 0);
     scheduler_pod_changed(w->scheduler, last, NULL);
 
     ck_assert_uint_eq(scheduler_count(w->scheduler).unschedulable_pods, 0);
@@ -568,12 +541,10 @@ START_TEST(a_waiting_pod_that_goes_leaves_the_queue)
         world_add_pod(w, "other", "1", "1Gi", "");
         world_settle(w);
         if (is_told)
-            fake_client_put(
-                w->api,
-                &pod_kind,
-                "{\"metadata\":{\"name\":\"big\",\"namespace\":\"default\","
-                "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{"
-                "\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}");
+            fake_client_put(w->api, &pod_kind,
+                            "{\"metadata\":{\"name\":\"big\",\"namespace\":\"default\","
+                            "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{"
+                            "\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}");
         fake_client_remove(w->api, &pod_kind, "default", "big");
         world_settle(w);
         fake_client_remove(w->api, &pod_kind, "default", "other");
@@ -638,31 +609,24 @@ START_TEST(a_pod_that_is_held_while_it_is_bound_waits_for_its_release)
 }
 END_TEST
 
-SUITE("scheduler",
-      a_pod_gets_whole_cores_on_one_numa_node,
-      a_pod_without_placement_runs_in_the_shared_pool,
-      withheld_threads_are_charged,
+SUITE("scheduler", a_pod_gets_whole_cores_on_one_numa_node,
+      a_pod_without_placement_runs_in_the_shared_pool, withheld_threads_are_charged,
       a_pod_that_fits_nowhere_says_why_and_starts_when_room_is_made,
-      a_pod_being_deleted_keeps_its_cores_until_it_is_gone,
-      a_binding_that_fails_is_tried_again,
+      a_pod_being_deleted_keeps_its_cores_until_it_is_gone, a_binding_that_fails_is_tried_again,
       a_pod_deleted_while_it_is_bound_does_not_come_back,
       a_binding_of_a_pod_that_is_gone_ends_without_a_word,
-      a_restarted_scheduler_knows_what_is_taken,
-      a_pod_bound_by_hand_is_given_an_allocation,
+      a_restarted_scheduler_knows_what_is_taken, a_pod_bound_by_hand_is_given_an_allocation,
       a_pod_bound_by_hand_that_does_not_fit_is_refused,
       a_pod_bound_by_hand_is_given_others_when_it_was_too_late,
-      a_pod_bound_by_hand_to_no_node_waits_for_it_a_while,
-      a_gated_pod_waits_for_its_gates,
+      a_pod_bound_by_hand_to_no_node_waits_for_it_a_while, a_gated_pod_waits_for_its_gates,
       who_does_not_lead_writes_nothing_and_says_it_when_it_does,
       what_was_under_way_ends_with_who_leads_no_longer,
       a_pod_that_fails_often_makes_one_event_with_a_count,
-      explain_names_what_is_missing_on_the_nearest_nodes,
-      a_waiting_pod_that_goes_leaves_the_queue,
+      explain_names_what_is_missing_on_the_nearest_nodes, a_waiting_pod_that_goes_leaves_the_queue,
       room_that_was_never_confirmed_is_others_in_the_end,
       who_waits_for_the_first_node_is_left_alone_until_it_comes,
       a_waiting_pod_that_is_deleted_at_once_leaves_the_queue,
-      equal_pods_start_in_the_order_they_came,
-      a_more_important_pod_makes_room_and_gets_exact_cores,
+      equal_pods_start_in_the_order_they_came, a_more_important_pod_makes_room_and_gets_exact_cores,
       nobody_is_evicted_for_a_pod_that_would_not_fit_even_so,
       a_held_pod_leaves_the_queue_until_it_is_released,
       a_pod_that_is_held_while_it_is_bound_waits_for_its_release)

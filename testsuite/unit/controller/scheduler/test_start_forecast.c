@@ -46,11 +46,7 @@ forecast_new(void)
 
 /* Submits a pod with that many CPUs and seconds (0: no limit). */
 static void
-submit(struct world *w,
-       const char *name,
-       const char *meta,
-       unsigned cpus,
-       unsigned limit_s,
+submit(struct world *w, const char *name, const char *meta, unsigned cpus, unsigned limit_s,
        const char *spec)
 {
     static unsigned n_jobs;
@@ -61,11 +57,7 @@ submit(struct world *w,
                   "\"annotations\":{\"kiln.hpc/job-id\":\"%u\"}%s},"
                   "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":"
                   "\"host\",\"resources\":{\"requests\":{\"cpu\":\"%u\"}}}]%s",
-                  name,
-                  ++n_jobs,
-                  meta,
-                  cpus,
-                  spec);
+                  name, ++n_jobs, meta, cpus, spec);
     if (limit_s > 0)
         strbuf_printf(&s, ",\"activeDeadlineSeconds\":%u", limit_s);
     strbuf_add_text(&s, "}}");
@@ -163,20 +155,16 @@ add_partition(struct world *w, unsigned i)
 {
     char text[256];
 
-    snprintf(text,
-             sizeof(text),
+    snprintf(text, sizeof(text),
              "{\"metadata\":{\"name\":\"i%u\"},\"spec\":{\"selector\":"
              "{\"matchLabels\":{\"kind\":\"i%u\"}}}}",
-             i,
-             i);
+             i, i);
     fake_client_put(w->api, &partition_kind, text);
-    snprintf(text,
-             sizeof(text),
+    snprintf(text, sizeof(text),
              "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kind\":\"i%u\"}"
              "},\"status\":{\"allocatable\":{\"cpu\":\"1\",\"memory\":"
              "\"64Gi\",\"pods\":\"110\"}}}",
-             i,
-             i);
+             i, i);
     fake_client_put(w->api, &node_kind, text);
 }
 
@@ -185,10 +173,7 @@ submit_to(struct world *w, const char *name, unsigned partition)
 {
     char spec[64];
 
-    snprintf(spec,
-             sizeof(spec),
-             ",\"placement\":{\"partition\":\"i%u\"}",
-             partition);
+    snprintf(spec, sizeof(spec), ",\"placement\":{\"partition\":\"i%u\"}", partition);
     submit(w, name, "", 1, 600, spec);
 }
 
@@ -332,33 +317,24 @@ START_TEST(why_says_the_turn_and_what_would_be_alone)
     submit(w, "p2", "", 1, 600, "");
     submit(w, "p3", "", 1, 600, "");
     world_advance(w, 3000);
-    answer =
-        scheduler_explain(w->scheduler,
-                          fake_client_find(w->api, &pod_kind, "default", "p3"),
-                          false,
-                          arena);
+    answer = scheduler_explain(w->scheduler, fake_client_find(w->api, &pod_kind, "default", "p3"),
+                               false, arena);
 
-    ck_assert_int_eq(time_parse(json_path_text(answer, "start.from"), &from_us),
-                     0);
+    ck_assert_int_eq(time_parse(json_path_text(answer, "start.from"), &from_us), 0);
     ASSERT_NEAR(from_now_s(w, from_us), 1800);
-    ck_assert_int_eq(
-        time_parse(json_path_text(answer, "start.earliest"), &from_us),
-        0);
+    ck_assert_int_eq(time_parse(json_path_text(answer, "start.earliest"), &from_us), 0);
     ASSERT_NEAR(from_now_s(w, from_us), 1200);
-    ck_assert_ptr_nonnull(strstr(
-        json_path_text(answer, "start.outlook"),
-        ", after the 2 pods before it in the queue; without them it could at "));
+    ck_assert_ptr_nonnull(
+        strstr(json_path_text(answer, "start.outlook"),
+               ", after the 2 pods before it in the queue; without them it could at "));
     world_free(w);
 }
 END_TEST
 
-SUITE("scheduler/start_forecast",
-      each_of_those_that_wait_is_told_its_own_turn,
-      a_short_one_is_told_the_gap_that_it_fits_into,
-      who_can_never_start_takes_nobodys_turn,
+SUITE("scheduler/start_forecast", each_of_those_that_wait_is_told_its_own_turn,
+      a_short_one_is_told_the_gap_that_it_fits_into, who_can_never_start_takes_nobodys_turn,
       a_queue_of_one_partition_is_none_of_another,
       partitions_that_nobody_waits_in_any_more_leave_their_place,
       a_group_is_told_when_all_of_it_start,
       a_group_that_asks_for_more_than_can_be_counted_gives_nobody_room,
-      turns_follow_what_ends_before_its_limit,
-      why_says_the_turn_and_what_would_be_alone)
+      turns_follow_what_ends_before_its_limit, why_says_the_turn_and_what_would_be_alone)

@@ -7,8 +7,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-static void PRINTF(3, 4)
-    put(struct world *w, const struct kind *kind, const char *format, ...)
+static void PRINTF(3, 4) put(struct world *w, const struct kind *kind, const char *format, ...)
 {
     CLEANUP_FREE char *text = NULL;
     va_list args;
@@ -22,76 +21,55 @@ static void PRINTF(3, 4)
 static void
 add_class(struct world *w, const char *name, const char *provisioner)
 {
-    put(w,
-        &storage_class_kind,
+    put(w, &storage_class_kind,
         "{\"metadata\":{\"name\":\"%s\"},\"provisioner\":\"%s\","
         "\"volumeBindingMode\":\"WaitForFirstConsumer\"}",
-        name,
-        provisioner);
+        name, provisioner);
 }
 
 /* A node with that much scratch, "0" for none. */
 static void
 add_node(struct world *w, const char *name, const char *scratch)
 {
-    put(w,
-        &node_kind,
+    put(w, &node_kind,
         "{\"metadata\":{\"name\":\"%s\",\"labels\":{"
         "\"kubernetes.io/hostname\":\"%s\"}},\"status\":{\"allocatable\":{"
         "\"cpu\":\"8\",\"memory\":\"64Gi\",\"pods\":\"110\"},\"scratch\":{"
         "\"path\":\"/scratch\",\"capacity\":\"%s\"}}}",
-        name,
-        name,
-        scratch);
+        name, name, scratch);
 }
 
 static void
-add_claim(struct world *w,
-          const char *name,
-          const char *class,
-          const char *size,
-          const char *more)
+add_claim(struct world *w, const char *name, const char *class, const char *size, const char *more)
 {
-    put(w,
-        &persistent_volume_claim_kind,
+    put(w, &persistent_volume_claim_kind,
         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":"
         "\"u-%s\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],"
         "\"storageClassName\":\"%s\",\"resources\":{\"requests\":{"
         "\"storage\":\"%s\"}}%s},\"status\":{\"phase\":\"Pending\"}}",
-        name,
-        name,
-        class,
-        size,
-        more);
+        name, name, class, size, more);
 }
 
 /* A local volume on that node. */
 static void
-add_volume(struct world *w,
-           const char *name,
-           const char *node,
-           const char *size)
+add_volume(struct world *w, const char *name, const char *node, const char *size)
 {
-    put(w,
-        &persistent_volume_kind,
+    put(w, &persistent_volume_kind,
         "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"capacity\":{\"storage\":"
         "\"%s\"},\"accessModes\":[\"ReadWriteOnce\"],\"storageClassName\":"
         "\"local\",\"local\":{\"path\":\"/d\"},\"nodeAffinity\":{\"required\":"
         "{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":"
         "\"kubernetes.io/hostname\",\"operator\":\"In\",\"values\":[\"%s\"]}"
         "]}]}}},\"status\":{\"phase\":\"Available\"}}",
-        name,
-        size,
-        node);
+        name, size, node);
 }
 
 static void
 add_pod(struct world *w, const char *name, const char *claim)
 {
-    CLEANUP_FREE char *spec =
-        xasprintf(",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
-                  "\"claimName\":\"%s\"}}]",
-                  claim);
+    CLEANUP_FREE char *spec = xasprintf(",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
+                                        "\"claimName\":\"%s\"}}]",
+                                        claim);
 
     world_add_pod(w, name, "1", "1Gi", spec);
 }
@@ -100,43 +78,34 @@ static const struct persistent_volume_claim *
 claim_of(const struct world *w, const char *name)
 {
     return persistent_volume_claim_of(
-        fake_client_find(w->api,
-                         &persistent_volume_claim_kind,
-                         "default",
-                         name));
+        fake_client_find(w->api, &persistent_volume_claim_kind, "default", name));
 }
 
 static const struct persistent_volume *
 volume_of(const struct world *w, const char *name)
 {
-    return persistent_volume_of(
-        fake_client_find(w->api, &persistent_volume_kind, NULL, name));
+    return persistent_volume_of(fake_client_find(w->api, &persistent_volume_kind, NULL, name));
 }
 
 /* Binds the claim completely, like the volume controller. */
 static void
 bind(struct world *w, const char *claim, const char *class, const char *volume)
 {
-    put(w,
-        &persistent_volume_claim_kind,
+    put(w, &persistent_volume_claim_kind,
         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":"
         "\"u-%s\",\"annotations\":{\"pv.kubernetes.io/bind-completed\":"
         "\"yes\"}},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],"
         "\"storageClassName\":\"%s\",\"volumeName\":\"%s\",\"resources\":{"
         "\"requests\":{\"storage\":\"1Gi\"}}},\"status\":{\"phase\":"
         "\"Bound\"}}",
-        claim,
-        claim,
-        class,
-        volume);
+        claim, claim, class, volume);
 }
 
 /* Whether the pod has that message, without preemption's part. */
 static bool
 is_told(const struct world *w, const char *pod, const char *words)
 {
-    const struct pod_condition *c =
-        pod_find_condition(world_pod(w, pod), "PodScheduled");
+    const struct pod_condition *c = pod_find_condition(world_pod(w, pod), "PodScheduled");
     const char *told = c != NULL && c->message != NULL ? c->message : "";
     const char *end = strstr(told, " preemption:");
     size_t n = end != NULL ? (size_t)(end - told) : strlen(told);
@@ -173,8 +142,7 @@ START_TEST(a_volume_out_of_reach_is_a_conflict)
     add_pod(w, "a", "data");
     world_settle(w);
 
-    ck_assert(is_told(w,
-                      "a",
+    ck_assert(is_told(w, "a",
                       "0/1 nodes are available: 1 node(s) had volume node "
                       "affinity conflict."));
     world_free(w);
@@ -190,8 +158,7 @@ START_TEST(a_claim_of_a_volume_that_is_gone_says_so)
     add_pod(w, "a", "data");
     world_settle(w);
 
-    ck_assert(is_told(w,
-                      "a",
+    ck_assert(is_told(w, "a",
                       "0/1 nodes are available: persistentvolume \"pv\" not "
                       "found."));
     world_free(w);
@@ -206,8 +173,7 @@ START_TEST(a_claim_that_is_not_there_is_waited_for)
     add_volume(w, "pv", "n1", "1Gi");
     add_pod(w, "a", "data");
     world_settle(w);
-    ck_assert(is_told(w,
-                      "a",
+    ck_assert(is_told(w, "a",
                       "0/1 nodes are available: persistentvolumeclaim \"data\" "
                       "not found."));
 
@@ -224,16 +190,14 @@ START_TEST(an_immediate_claim_is_bound_by_others_first)
     struct world *w = world_new(NULL);
 
     add_node(w, "n1", "0");
-    put(w,
-        &storage_class_kind,
+    put(w, &storage_class_kind,
         "{\"metadata\":{\"name\":\"now\"},\"provisioner\":\"x.y/z\","
         "\"volumeBindingMode\":\"Immediate\"}");
     add_claim(w, "data", "now", "1Gi", "");
     add_pod(w, "a", "data");
     world_settle(w);
 
-    ck_assert(is_told(w,
-                      "a",
+    ck_assert(is_told(w, "a",
                       "0/1 nodes are available: pod has unbound immediate "
                       "PersistentVolumeClaims."));
     world_free(w);
@@ -279,8 +243,7 @@ START_TEST(one_volume_is_not_given_to_two_claims)
     world_settle(w);
 
     ck_assert_uint_eq(scheduler_count(w->scheduler).binding, 1);
-    ck_assert(is_told(w,
-                      "b",
+    ck_assert(is_told(w, "b",
                       "0/1 nodes are available: 1 node(s) didn't find "
                       "available persistent volumes to bind."));
     world_free(w);
@@ -294,16 +257,11 @@ START_TEST(what_a_claim_is_given_has_its_mode_labels_and_access)
     add_class(w, "local", "kubernetes.io/no-provisioner");
     add_node(w, "n1", "0");
     add_volume(w, "pv", "n1", "1Gi");
-    add_claim(w,
-              "data",
-              "local",
-              "1Gi",
-              ",\"selector\":{\"matchLabels\":{\"disk\":\"fast\"}}");
+    add_claim(w, "data", "local", "1Gi", ",\"selector\":{\"matchLabels\":{\"disk\":\"fast\"}}");
     add_pod(w, "a", "data");
     world_settle(w);
 
-    ck_assert(is_told(w,
-                      "a",
+    ck_assert(is_told(w, "a",
                       "0/1 nodes are available: 1 node(s) didn't find "
                       "available persistent volumes to bind."));
     ck_assert_ptr_null(volume_of(w, "pv")->spec.claim);
@@ -326,8 +284,7 @@ START_TEST(scratch_is_promised_once)
 
     ck_assert_str_eq(persistent_volume_claim_node(claim_of(w, "one")), "n1");
     ck_assert_ptr_null(persistent_volume_claim_node(claim_of(w, "two")));
-    ck_assert(is_told(w,
-                      "b",
+    ck_assert(is_told(w, "b",
                       "0/1 nodes are available: 1 node(s) did not have enough "
                       "free storage."));
 
@@ -345,8 +302,7 @@ START_TEST(scratch_is_free_again_when_the_volume_is_gone)
 
     add_class(w, "scratch", "kiln.hpc/node-local");
     add_node(w, "n1", "10Gi");
-    put(w,
-        &persistent_volume_kind,
+    put(w, &persistent_volume_kind,
         "{\"metadata\":{\"name\":\"pvc-old\",\"labels\":{\"kiln.hpc/node\":"
         "\"n1\"},\"annotations\":{\"pv.kubernetes.io/provisioned-by\":"
         "\"kiln.hpc/node-local\"}},\"spec\":{\"capacity\":{\"storage\":"
@@ -354,8 +310,7 @@ START_TEST(scratch_is_free_again_when_the_volume_is_gone)
     add_claim(w, "data", "scratch", "4Gi", "");
     add_pod(w, "a", "data");
     world_settle(w);
-    ck_assert(is_told(w,
-                      "a",
+    ck_assert(is_told(w, "a",
                       "0/1 nodes are available: 1 node(s) did not have enough "
                       "free storage."));
 
@@ -381,9 +336,7 @@ START_TEST(a_volume_that_cannot_be_made_is_tried_again)
     fake_client_run(w->api);
     scheduler_tick(w->scheduler);
     fake_client_run(w->api);
-    ck_assert(is_told(w,
-                      "a",
-                      "binding volumes: provisioning failed for PVC \"data\""));
+    ck_assert(is_told(w, "a", "binding volumes: provisioning failed for PVC \"data\""));
 
     world_advance(w, 2000);
     ck_assert_str_eq(persistent_volume_claim_node(claim_of(w, "data")), "n1");
@@ -450,23 +403,18 @@ START_TEST(the_claim_of_an_ephemeral_volume_is_waited_for_without_backoff)
 
     add_class(w, "scratch", "kiln.hpc/node-local");
     add_node(w, "n1", "10Gi");
-    world_add_pod(w,
-                  "a",
-                  "1",
-                  "1Gi",
+    world_add_pod(w, "a", "1", "1Gi",
                   ",\"volumes\":[{\"name\":\"tmp\",\"ephemeral\":{"
                   "\"volumeClaimTemplate\":{\"spec\":{\"accessModes\":["
                   "\"ReadWriteOnce\"]}}}}]");
     world_settle(w);
-    ck_assert(is_told(w,
-                      "a",
+    ck_assert(is_told(w, "a",
                       "0/1 nodes are available: waiting for ephemeral volume "
                       "controller to create the persistentvolumeclaim "
                       "\"a-tmp\"."));
 
     pod = fake_client_find(w->api, &pod_kind, "default", "a");
-    put(w,
-        &persistent_volume_claim_kind,
+    put(w, &persistent_volume_claim_kind,
         "{\"metadata\":{\"name\":\"a-tmp\",\"namespace\":\"default\","
         "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
         "\"name\":\"a\",\"uid\":\"%s\",\"controller\":true}]},\"spec\":{"
@@ -486,17 +434,13 @@ START_TEST(a_claim_of_that_name_that_is_another_pods_is_refused)
     add_class(w, "scratch", "kiln.hpc/node-local");
     add_node(w, "n1", "10Gi");
     add_claim(w, "a-tmp", "scratch", "1Gi", "");
-    world_add_pod(w,
-                  "a",
-                  "1",
-                  "1Gi",
+    world_add_pod(w, "a", "1", "1Gi",
                   ",\"volumes\":[{\"name\":\"tmp\",\"ephemeral\":{"
                   "\"volumeClaimTemplate\":{\"spec\":{\"accessModes\":["
                   "\"ReadWriteOnce\"]}}}}]");
     world_settle(w);
 
-    ck_assert(is_told(w,
-                      "a",
+    ck_assert(is_told(w, "a",
                       "0/1 nodes are available: PVC default/a-tmp was not "
                       "created for pod default/a (pod is not owner)."));
     world_free(w);
@@ -517,8 +461,7 @@ START_TEST(two_pods_of_one_claim_go_to_one_node)
     ck_assert_uint_eq(scheduler_count(w->scheduler).binding, 2);
 
     bind(w, "data", "scratch", "pvc-u-data");
-    put(w,
-        &persistent_volume_kind,
+    put(w, &persistent_volume_kind,
         "{\"metadata\":{\"name\":\"pvc-u-data\"},\"spec\":{\"capacity\":{"
         "\"storage\":\"6Gi\"}},\"status\":{\"phase\":\"Bound\"}}");
     world_settle(w);
@@ -528,20 +471,13 @@ START_TEST(two_pods_of_one_claim_go_to_one_node)
 }
 END_TEST
 
-SUITE("volumes",
-      a_pod_goes_where_its_bound_volume_is,
-      a_volume_out_of_reach_is_a_conflict,
-      a_claim_of_a_volume_that_is_gone_says_so,
-      a_claim_that_is_not_there_is_waited_for,
+SUITE("volumes", a_pod_goes_where_its_bound_volume_is, a_volume_out_of_reach_is_a_conflict,
+      a_claim_of_a_volume_that_is_gone_says_so, a_claim_that_is_not_there_is_waited_for,
       an_immediate_claim_is_bound_by_others_first,
-      the_smallest_volume_that_suits_is_taken_and_waited_for,
-      one_volume_is_not_given_to_two_claims,
-      what_a_claim_is_given_has_its_mode_labels_and_access,
-      scratch_is_promised_once,
-      scratch_is_free_again_when_the_volume_is_gone,
-      a_volume_that_cannot_be_made_is_tried_again,
+      the_smallest_volume_that_suits_is_taken_and_waited_for, one_volume_is_not_given_to_two_claims,
+      what_a_claim_is_given_has_its_mode_labels_and_access, scratch_is_promised_once,
+      scratch_is_free_again_when_the_volume_is_gone, a_volume_that_cannot_be_made_is_tried_again,
       a_volume_that_nobody_makes_is_given_up_in_time,
       a_pod_that_goes_while_its_volume_is_made_leaves_nothing,
       the_claim_of_an_ephemeral_volume_is_waited_for_without_backoff,
-      a_claim_of_that_name_that_is_another_pods_is_refused,
-      two_pods_of_one_claim_go_to_one_node)
+      a_claim_of_that_name_that_is_another_pods_is_refused, two_pods_of_one_claim_go_to_one_node)

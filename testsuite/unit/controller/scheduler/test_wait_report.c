@@ -3,9 +3,8 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-#define LIMIT_300 ",\"activeDeadlineSeconds\":300"
-#define PARTITION(name) \
-    ",\"nodeSelector\":{\"kiln.hpc/partition\":\"" name "\"}"
+#define LIMIT_300       ",\"activeDeadlineSeconds\":300"
+#define PARTITION(name) ",\"nodeSelector\":{\"kiln.hpc/partition\":\"" name "\"}"
 #define ON_NODE(name)                                                      \
     ",\"affinity\":{\"nodeAffinity\":{"                                    \
     "\"requiredDuringSchedulingIgnoredDuringExecution\":{"                 \
@@ -14,11 +13,7 @@
 
 /* A node with further members of its metadata and its spec. */
 static void
-add_node(struct world *w,
-         const char *name,
-         unsigned cpus,
-         const char *meta,
-         const char *spec)
+add_node(struct world *w, const char *name, unsigned cpus, const char *meta, const char *spec)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
 
@@ -26,23 +21,16 @@ add_node(struct world *w,
                   "{\"metadata\":{\"name\":\"%s\"%s},\"spec\":{%s},\"status\":"
                   "{\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"64Gi\","
                   "\"pods\":\"110\"}}}",
-                  name,
-                  meta,
-                  spec,
-                  cpus);
+                  name, meta, spec, cpus);
     fake_client_put(w->api, &node_kind, s.text);
 }
 
-#define TAINT \
-    "\"taints\":[{\"key\":\"kiln.hpc/virtual\",\"effect\":\"NoSchedule\"}]"
+#define TAINT              "\"taints\":[{\"key\":\"kiln.hpc/virtual\",\"effect\":\"NoSchedule\"}]"
 #define CORDON             "\"unschedulable\":true"
 #define IN_PARTITION(name) ",\"labels\":{\"kiln.hpc/partition\":\"" name "\"}"
 
 static void
-assert_cause(const struct world *w,
-             const char *pod,
-             const char *code,
-             const char *message)
+assert_cause(const struct world *w, const char *pod, const char *code, const char *message)
 {
     const struct pod_cause *cause = world_pod(w, pod)->status.cause;
 
@@ -52,12 +40,8 @@ assert_cause(const struct world *w,
 }
 
 static void
-assert_cause_of(struct world *w,
-                const char *cpu,
-                const char *memory,
-                const char *spec,
-                const char *code,
-                const char *message)
+assert_cause_of(struct world *w, const char *cpu, const char *memory, const char *spec,
+                const char *code, const char *message)
 {
     world_add_pod(w, "x", cpu, memory, spec);
     world_advance(w, 1000);
@@ -71,23 +55,9 @@ START_TEST(nodes_and_partitions_that_are_not_there_are_named)
     struct world *w = world_new(NULL);
 
     add_node(w, "n1", 4, IN_PARTITION("cpu"), "");
-    assert_cause_of(w,
-                    "1",
-                    "1Gi",
-                    ON_NODE("n99"),
-                    "BadConstraints",
-                    "no node n99");
-    assert_cause_of(w,
-                    "1",
-                    "1Gi",
-                    PARTITION("gpux"),
-                    "BadConstraints",
-                    "no partition gpux");
-    assert_cause_of(w,
-                    "1",
-                    "1Gi",
-                    ",\"nodeSelector\":{\"a/b\":\"c\"}",
-                    "BadConstraints",
+    assert_cause_of(w, "1", "1Gi", ON_NODE("n99"), "BadConstraints", "no node n99");
+    assert_cause_of(w, "1", "1Gi", PARTITION("gpux"), "BadConstraints", "no partition gpux");
+    assert_cause_of(w, "1", "1Gi", ",\"nodeSelector\":{\"a/b\":\"c\"}", "BadConstraints",
                     "no node has a/b=c");
     world_free(w);
 }
@@ -99,20 +69,10 @@ START_TEST(a_partition_that_came_and_went_is_not_there)
 
     add_node(w, "n1", 4, "", "");
     add_node(w, "n2", 4, IN_PARTITION("gpu"), "");
-    assert_cause_of(w,
-                    "8",
-                    "1Gi",
-                    PARTITION("gpu"),
-                    "BadConstraints",
-                    "no node has 8 CPUs");
+    assert_cause_of(w, "8", "1Gi", PARTITION("gpu"), "BadConstraints", "no node has 8 CPUs");
     fake_client_remove(w->api, &node_kind, NULL, "n2");
     world_settle(w);
-    assert_cause_of(w,
-                    "8",
-                    "1Gi",
-                    PARTITION("gpu"),
-                    "BadConstraints",
-                    "no partition gpu");
+    assert_cause_of(w, "8", "1Gi", PARTITION("gpu"), "BadConstraints", "no partition gpu");
     world_free(w);
 }
 END_TEST
@@ -133,14 +93,8 @@ START_TEST(a_taken_node_is_waited_for_until_about_its_end)
     assert_cause(w, "b", "Resources", "waits for 2 CPUs on real");
     cause = world_pod(w, "b")->status.cause;
     ck_assert_int_gt(cause->from_us, w->time.clock.real_us(&w->time.clock));
-    ck_assert_int_le(cause->from_us,
-                     w->time.clock.real_us(&w->time.clock) + 300000000);
-    assert_cause_of(w,
-                    "1",
-                    "64Gi",
-                    "",
-                    "Resources",
-                    "waits for 64 GiB of memory on real");
+    ck_assert_int_le(cause->from_us, w->time.clock.real_us(&w->time.clock) + 300000000);
+    assert_cause_of(w, "1", "64Gi", "", "Resources", "waits for 64 GiB of memory on real");
     world_free(w);
 }
 END_TEST
@@ -152,24 +106,9 @@ START_TEST(closed_nodes_are_counted_when_they_could_do)
     add_node(w, "real", 4, "", "");
     add_node(w, "v1", 64, "", TAINT);
     add_node(w, "v2", 64, "", TAINT);
-    assert_cause_of(w,
-                    "8",
-                    "1Gi",
-                    "",
-                    "ReqNodeNotAvail",
-                    "2 of 3 nodes are closed (virtual)");
-    assert_cause_of(w,
-                    "128",
-                    "1Gi",
-                    "",
-                    "BadConstraints",
-                    "no node has 128 CPUs");
-    assert_cause_of(w,
-                    "1",
-                    "1Gi",
-                    ON_NODE("v1"),
-                    "ReqNodeNotAvail",
-                    "node v1 is closed (virtual)");
+    assert_cause_of(w, "8", "1Gi", "", "ReqNodeNotAvail", "2 of 3 nodes are closed (virtual)");
+    assert_cause_of(w, "128", "1Gi", "", "BadConstraints", "no node has 128 CPUs");
+    assert_cause_of(w, "1", "1Gi", ON_NODE("v1"), "ReqNodeNotAvail", "node v1 is closed (virtual)");
     world_free(w);
 }
 END_TEST
@@ -182,11 +121,7 @@ START_TEST(a_closed_partition_is_down)
     add_node(w, "g1", 4, IN_PARTITION("gpu"), CORDON);
     add_node(w, "g2", 4, IN_PARTITION("gpu"), CORDON);
     add_node(w, "g3", 4, "", CORDON);
-    assert_cause_of(w,
-                    "1",
-                    "1Gi",
-                    PARTITION("gpu"),
-                    "PartitionDown",
+    assert_cause_of(w, "1", "1Gi", PARTITION("gpu"), "PartitionDown",
                     "the 2 nodes of partition gpu are closed (cordoned)");
     world_free(w);
 }
@@ -214,18 +149,9 @@ START_TEST(gates_and_empty_clusters_are_told)
 {
     struct world *w = world_new(NULL);
 
-    assert_cause_of(w,
-                    "1",
-                    "1Gi",
-                    "",
-                    "ReqNodeNotAvail",
-                    "the cluster has no nodes");
-    assert_cause_of(w,
-                    "1",
-                    "1Gi",
-                    ",\"schedulingGates\":[{\"name\":\"example.com/wait\"}]",
-                    "SchedulingGated",
-                    "waits for scheduling gate example.com/wait");
+    assert_cause_of(w, "1", "1Gi", "", "ReqNodeNotAvail", "the cluster has no nodes");
+    assert_cause_of(w, "1", "1Gi", ",\"schedulingGates\":[{\"name\":\"example.com/wait\"}]",
+                    "SchedulingGated", "waits for scheduling gate example.com/wait");
     world_free(w);
 }
 END_TEST
@@ -238,21 +164,18 @@ START_TEST(a_victim_reads_whose_job_took_its_place)
     add_node(w, "real", 4, "", "");
     world_add_pod(w, "low", "4", "1Gi", ",\"priority\":1");
     world_settle(w);
-    fake_client_put(
-        w->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"high\",\"namespace\":\"default\","
-        "\"annotations\":{\"kiln.hpc/job-id\":\"51\",\"kiln.hpc/user\":\"u2\"}},"
-        "\"spec\":{\"priority\":9,\"containers\":[{\"name\":\"main\","
-        "\"resources\":{\"requests\":{\"cpu\":\"4\"}}}]}}");
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"high\",\"namespace\":\"default\","
+                    "\"annotations\":{\"kiln.hpc/job-id\":\"51\",\"kiln.hpc/user\":\"u2\"}},"
+                    "\"spec\":{\"priority\":9,\"containers\":[{\"name\":\"main\","
+                    "\"resources\":{\"requests\":{\"cpu\":\"4\"}}}]}}");
     world_advance(w, 1000);
     assert_cause(w, "high", "Resources", "other jobs leave real for it");
     if (fake_client_find(w->api, &pod_kind, "default", "low") != NULL) {
         victim = world_pod(w, "low");
         ck_assert_ptr_nonnull(victim->status.cause);
         ck_assert_str_eq(victim->status.cause->code, "Preempted");
-        ck_assert_str_eq(victim->status.cause->message,
-                         "preempted by job 51 (user u2)");
+        ck_assert_str_eq(victim->status.cause->message, "preempted by job 51 (user u2)");
     }
     world_free(w);
 }
@@ -274,20 +197,14 @@ START_TEST(the_same_cause_is_written_once)
         add_node(w, "v1", 1 + i % 2, "", TAINT);
         world_advance(w, 3000);
     }
-    ck_assert_uint_eq(
-        fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
-        before + 1); /* the condition, which has two nodes now */
+    ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
+                      before + 1); /* the condition, which has two nodes now */
     world_free(w);
 }
 END_TEST
 
-SUITE("scheduler/wait_report",
-      nodes_and_partitions_that_are_not_there_are_named,
-      a_partition_that_came_and_went_is_not_there,
-      a_taken_node_is_waited_for_until_about_its_end,
-      closed_nodes_are_counted_when_they_could_do,
-      a_closed_partition_is_down,
-      several_taken_nodes_are_not_named,
-      gates_and_empty_clusters_are_told,
-      a_victim_reads_whose_job_took_its_place,
-      the_same_cause_is_written_once)
+SUITE("scheduler/wait_report", nodes_and_partitions_that_are_not_there_are_named,
+      a_partition_that_came_and_went_is_not_there, a_taken_node_is_waited_for_until_about_its_end,
+      closed_nodes_are_counted_when_they_could_do, a_closed_partition_is_down,
+      several_taken_nodes_are_not_named, gates_and_empty_clusters_are_told,
+      a_victim_reads_whose_job_took_its_place, the_same_cause_is_written_once)

@@ -38,8 +38,7 @@ world_note_ready(void *context)
 static inline void
 world_open(struct world *w, const struct scheduler_settings *settings)
 {
-    struct scheduler_settings set =
-        settings != NULL ? *settings : (struct scheduler_settings){0};
+    struct scheduler_settings set = settings != NULL ? *settings : (struct scheduler_settings){0};
     struct error err = {0};
 
     set.client = fake_client_client(w->api);
@@ -50,9 +49,7 @@ world_open(struct world *w, const struct scheduler_settings *settings)
         set.context = w;
     }
     w->is_ready = true;
-    ck_assert_msg(scheduler_new(&set, &w->scheduler, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(scheduler_new(&set, &w->scheduler, &err) == 0, "%s", err.text);
     w->informers = informers_new(w->scheduler, set.client, NULL, NULL);
     fake_client_run(w->api);
     ck_assert(informers_has_synced(w->informers));
@@ -129,10 +126,7 @@ world_advance(struct world *w, int64_t ms)
 /* A node with `numa` NUMA nodes of `cores` cores of two PUs, and 16 GiB each.
  */
 static inline void
-world_add_numa_node(struct world *w,
-                    const char *name,
-                    unsigned numa,
-                    unsigned cores)
+world_add_numa_node(struct world *w, const char *name, unsigned numa, unsigned cores)
 {
     unsigned n = numa * cores;
     struct strbuf s = STRBUF_INIT;
@@ -143,11 +137,7 @@ world_add_numa_node(struct world *w,
                   "\"agentFeatures\":[\"Freeze\",\"Yield\"],"
                   "\"topology\":{\"cpus\":\"0-%u\",\"packages\":[\"0-%u\"],"
                   "\"cores\":[",
-                  name,
-                  2 * n,
-                  16 * numa,
-                  2 * n - 1,
-                  2 * n - 1);
+                  name, 2 * n, 16 * numa, 2 * n - 1, 2 * n - 1);
     for (unsigned c = 0; c < n; c++)
         strbuf_printf(&s, "%s\"%u,%u\"", c > 0 ? "," : "", c, c + n);
     strbuf_add_text(&s, "],\"numaNodes\":[");
@@ -155,11 +145,7 @@ world_add_numa_node(struct world *w,
         strbuf_printf(&s,
                       "%s{\"node\":%u,\"cpus\":\"%u-%u,%u-%u\","
                       "\"memory\":\"16Gi\"}",
-                      i > 0 ? "," : "",
-                      i,
-                      i * cores,
-                      (i + 1) * cores - 1,
-                      n + i * cores,
+                      i > 0 ? "," : "", i, i * cores, (i + 1) * cores - 1, n + i * cores,
                       n + (i + 1) * cores - 1);
     strbuf_add_text(&s, "]}}}");
     fake_client_put(w->api, &node_kind, s.text);
@@ -175,18 +161,14 @@ world_add_node(struct world *w, const char *name, unsigned cpus)
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":"
                   "{\"cpu\":\"%u\",\"memory\":\"64Gi\",\"pods\":\"110\"}}}",
-                  name,
-                  cpus);
+                  name, cpus);
     fake_client_put(w->api, &node_kind, s.text);
     strbuf_fini(&s);
 }
 
 /* `spec` has further members of the spec, each after a comma. */
 static inline void
-world_add_pod(struct world *w,
-              const char *name,
-              const char *cpu,
-              const char *memory,
+world_add_pod(struct world *w, const char *name, const char *cpu, const char *memory,
               const char *spec)
 {
     struct strbuf s = STRBUF_INIT;
@@ -196,10 +178,7 @@ world_add_pod(struct world *w,
                   "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":"
                   "\"host\",\"resources\":{\"requests\":{\"cpu\":\"%s\","
                   "\"memory\":\"%s\"}}}]%s}}",
-                  name,
-                  cpu,
-                  memory,
-                  spec);
+                  name, cpu, memory, spec);
     fake_client_put(w->api, &pod_kind, s.text);
     strbuf_fini(&s);
 }
@@ -214,8 +193,7 @@ world_add_pod(struct world *w,
 static inline const struct pod *
 world_pod(const struct world *w, const char *name)
 {
-    const struct object *o =
-        fake_client_find(w->api, &pod_kind, "default", name);
+    const struct object *o = fake_client_find(w->api, &pod_kind, "default", name);
 
     if (o == NULL) {
         fprintf(stderr, "pod '%s' is not there\n", name);

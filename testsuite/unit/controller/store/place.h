@@ -122,44 +122,29 @@ place_settle(struct place *p)
 
 /* An object of the kind with further members, at the next revision. */
 static inline const struct object *
-place_object(const struct kind *kind,
-             int64_t revision,
-             const char *namespace,
-             const char *name,
+place_object(const struct kind *kind, int64_t revision, const char *namespace, const char *name,
              const char *more)
 {
     CLEANUP_FREE char *text =
         xasprintf("{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{"
                   "\"name\":\"%s\",\"namespace\":\"%s\","
                   "\"resourceVersion\":\"%" PRId64 "\"}%s}",
-                  kind->name,
-                  kind->api_version,
-                  name,
-                  namespace,
-                  revision,
-                  more);
+                  kind->name, kind->api_version, name, namespace, revision, more);
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s: %s",
-                  err.text,
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s: %s", err.text,
                   text);
     return object;
 }
 
 /* A pod of namespace "a" on a node, with a word that identifies its version. */
 static inline const struct object *
-place_pod(int64_t revision,
-          const char *name,
-          const char *node,
-          const char *word)
+place_pod(int64_t revision, const char *name, const char *node, const char *word)
 {
-    CLEANUP_FREE char *more =
-        xasprintf(",\"spec\":{\"containers\":[{\"name\":\"main\","
-                  "\"command\":[\"%s\"]}],\"nodeName\":\"%s\"}",
-                  word,
-                  node);
+    CLEANUP_FREE char *more = xasprintf(",\"spec\":{\"containers\":[{\"name\":\"main\","
+                                        "\"command\":[\"%s\"]}],\"nodeName\":\"%s\"}",
+                                        word, node);
 
     return place_object(&pod_kind, revision, "a", name, more);
 }
@@ -167,9 +152,7 @@ place_pod(int64_t revision,
 static inline void
 place_txn_put(struct store_txn *txn, const char *name, const char *node)
 {
-    store_txn_put(txn,
-                  place_pod(store_txn_revision(txn), name, node, "x"),
-                  NULL);
+    store_txn_put(txn, place_pod(store_txn_revision(txn), name, node, "x"), NULL);
 }
 
 static inline void
@@ -184,8 +167,7 @@ place_put(struct place *p, const char *name, const char *node)
 static inline void
 place_txn_remove(struct store_txn *txn, const char *name)
 {
-    store_txn_remove(txn,
-                     place_pod(store_txn_revision(txn), name, "gone", "x"));
+    store_txn_remove(txn, place_pod(store_txn_revision(txn), name, "gone", "x"));
 }
 
 static inline void
@@ -216,10 +198,7 @@ place_add_name(const struct object *object, void *context)
     struct place_names *names = context;
     size_t used = strlen(names->text);
 
-    snprintf(names->text + used,
-             sizeof(names->text) - used,
-             "%s%s",
-             used > 0 ? " " : "",
+    snprintf(names->text + used, sizeof(names->text) - used, "%s%s", used > 0 ? " " : "",
              object->meta->name);
     return ++names->count != names->limit;
 }

@@ -152,9 +152,8 @@ START_TEST(a_lease_renewed_costs_the_disk_nothing)
 
     ck_assert_uint_eq(done, 1001);
     ck_assert_int_eq(size_of_log(&p), size);
-    ck_assert_int_eq(
-        store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision,
-        store_revision(p.store));
+    ck_assert_int_eq(store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision,
+                     store_revision(p.store));
     place_fini(&p);
 }
 END_TEST
@@ -170,13 +169,9 @@ START_TEST(a_lease_is_published_behind_what_was_written_before_it)
     put(&p, &pod_kind, "x", &done);
     put(&p, &lease_kind, "n1", &done);
 
-    ck_assert_int_eq(
-        store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision,
-        1);
+    ck_assert_int_eq(store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision, 1);
     place_settle(&p);
-    ck_assert_int_eq(
-        store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision,
-        3);
+    ck_assert_int_eq(store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision, 3);
     place_fini(&p);
 }
 END_TEST
@@ -198,12 +193,9 @@ START_TEST(after_a_stop_in_order_watches_go_on_where_they_were)
     place_reopen(&p);
 
     ck_assert_int_eq(store_revision(p.store), revision);
-    ck_assert_int_eq(
-        store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision,
-        revision);
-    ck_assert_int_eq(
-        store_watch(p.store, &pod_kind, revision, -1, NULL, NULL, NULL, &watch),
-        0);
+    ck_assert_int_eq(store_find(p.store, STORE_PUBLISHED, &lease_kind, "a", "n1")->revision,
+                     revision);
+    ck_assert_int_eq(store_watch(p.store, &pod_kind, revision, -1, NULL, NULL, NULL, &watch), 0);
     place_fini(&p);
 }
 END_TEST
@@ -223,9 +215,7 @@ START_TEST(events_come_back_though_nobody_waits_for_their_disk)
     place_reopen(&p);
 
     ck_assert_uint_eq(store_count(p.store, &event_kind), 2);
-    ck_assert_int_eq(
-        store_find(p.store, STORE_PUBLISHED, &event_kind, "a", "e1")->revision,
-        3);
+    ck_assert_int_eq(store_find(p.store, STORE_PUBLISHED, &event_kind, "a", "e1")->revision, 3);
     place_fini(&p);
 }
 END_TEST
@@ -243,8 +233,7 @@ START_TEST(a_damaged_database_of_events_is_begun_anew)
     place_settle(&p);
     store_close(p.store);
     memset(block, 'x', sizeof(block));
-    ck_assert_int_eq(file_write_atomic(path, 0600, block, sizeof(block), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0600, block, sizeof(block), NULL), 0);
 
     place_open(&p);
 
@@ -366,8 +355,7 @@ START_TEST(a_full_disk_refuses_what_was_pending_and_then_takes_removals_alone)
     ck_assert_uint_eq(store_count(p.store, &pod_kind), f.acknowledged);
 
     ck_assert_int_eq(put_and_wait(&p, "late"), -ENOSPC);
-    ck_assert_ptr_null(
-        store_find(p.store, STORE_PENDING, &pod_kind, "a", "late"));
+    ck_assert_ptr_null(store_find(p.store, STORE_PENDING, &pod_kind, "a", "late"));
     txn = store_begin(p.store);
     ck_assert_int_gt(store_txn_revision(txn), f.revision);
     store_rollback(txn);
@@ -395,12 +383,8 @@ put_all_sorts(struct store_txn *txn, const char *word)
     store_txn_put_secret(txn, "secret", word);
     store_txn_put_blob(txn, "blob", word, strlen(word));
     store_txn_put_blob(txn, word, large, sizeof(large));
-    store_txn_put(txn,
-                  place_pod(store_txn_revision(txn), "changed", "n1", word),
-                  NULL);
-    store_txn_put(txn,
-                  place_pod(store_txn_revision(txn), word, "n1", word),
-                  NULL);
+    store_txn_put(txn, place_pod(store_txn_revision(txn), "changed", "n1", word), NULL);
+    store_txn_put(txn, place_pod(store_txn_revision(txn), word, "n1", word), NULL);
     store_txn_put(txn, object_in(txn, &event_kind, word), NULL);
 }
 
@@ -409,12 +393,7 @@ count_on_node(struct place *p, const char *node)
 {
     struct place_names names = {0};
 
-    store_visit_index(p->store,
-                      &pod_kind,
-                      POD_BY_NODE,
-                      STORE_PENDING,
-                      node,
-                      place_add_name,
+    store_visit_index(p->store, &pod_kind, POD_BY_NODE, STORE_PENDING, node, place_add_name,
                       &names);
     return names.count;
 }
@@ -425,19 +404,13 @@ is_as_it_was(struct place *p)
     const enum store_head heads[] = {STORE_PENDING, STORE_PUBLISHED};
 
     for (unsigned i = 0; i < ARRAY_SIZE(heads); i++) {
-        const struct object *changed =
-            store_find(p->store, heads[i], &pod_kind, "a", "changed");
-        const struct object *event =
-            store_find(p->store, heads[i], &event_kind, "a", "second");
+        const struct object *changed = store_find(p->store, heads[i], &pod_kind, "a", "changed");
+        const struct object *event = store_find(p->store, heads[i], &event_kind, "a", "second");
 
         ck_assert_ptr_nonnull(changed);
-        ck_assert_str_eq(
-            pod_of(changed)->spec.containers.items[0].command.items[0],
-            "first");
-        ck_assert_ptr_nonnull(
-            store_find(p->store, heads[i], &pod_kind, "a", "first"));
-        ck_assert_ptr_null(
-            store_find(p->store, heads[i], &pod_kind, "a", "second"));
+        ck_assert_str_eq(pod_of(changed)->spec.containers.items[0].command.items[0], "first");
+        ck_assert_ptr_nonnull(store_find(p->store, heads[i], &pod_kind, "a", "first"));
+        ck_assert_ptr_null(store_find(p->store, heads[i], &pod_kind, "a", "second"));
         ck_assert_ptr_null(event);
     }
     ck_assert_str_eq(store_find_secret(p->store, "secret"), "first");
@@ -498,9 +471,7 @@ START_TEST(who_waits_for_a_store_that_failed_hears_so_at_its_end)
     place_init(&p);
     path = xasprintf("%s/kiln.db", p.directory);
     ck_assert_int_eq(sql_open(path, &db, NULL), 0);
-    ck_assert_int_eq(
-        sql_exec(db, "UPDATE counters SET epoch = epoch + 1", NULL),
-        0);
+    ck_assert_int_eq(sql_exec(db, "UPDATE counters SET epoch = epoch + 1", NULL), 0);
     sql_close(db);
 
     txn = store_begin(p.store);
@@ -523,12 +494,9 @@ START_TEST(who_waits_for_a_store_that_failed_hears_so_at_its_end)
 }
 END_TEST
 
-SUITE("commit",
-      nothing_pending_is_durable_at_once_and_from_within,
-      who_looked_up_what_is_pending_waits_for_it,
-      writes_may_be_made_from_acknowledgements,
-      closing_waits_for_what_was_committed,
-      a_lease_renewed_costs_the_disk_nothing,
+SUITE("commit", nothing_pending_is_durable_at_once_and_from_within,
+      who_looked_up_what_is_pending_waits_for_it, writes_may_be_made_from_acknowledgements,
+      closing_waits_for_what_was_committed, a_lease_renewed_costs_the_disk_nothing,
       a_lease_is_published_behind_what_was_written_before_it,
       after_a_stop_in_order_watches_go_on_where_they_were,
       events_come_back_though_nobody_waits_for_their_disk,

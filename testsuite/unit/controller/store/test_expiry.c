@@ -12,10 +12,7 @@ put_event(struct place *p, const char *name)
 {
     struct store_txn *txn = store_begin(p->store);
 
-    store_txn_put(
-        txn,
-        place_object(&event_kind, store_txn_revision(txn), "a", name, ""),
-        NULL);
+    store_txn_put(txn, place_object(&event_kind, store_txn_revision(txn), "a", name, ""), NULL);
     store_commit(txn, NULL, NULL);
     place_settle(p);
 }
@@ -46,13 +43,7 @@ START_TEST(an_event_that_nobody_repeats_goes_and_watches_hear_of_it)
     open_with(&p, 60, 0);
     put_event(&p, "old");
     put_event(&p, "again");
-    store_watch(p.store,
-                &event_kind,
-                store_revision(p.store),
-                -1,
-                NULL,
-                remember_removal,
-                removed,
+    store_watch(p.store, &event_kind, store_revision(p.store), -1, NULL, remember_removal, removed,
                 &watch);
     p.now_us += 59 * 1000000;
     put_event(&p, "again");
@@ -86,14 +77,11 @@ START_TEST(of_too_many_events_the_oldest_go_and_stay_gone)
     place_reopen(&p);
 
     ck_assert_uint_eq(store_count(p.store, &event_kind), 3);
-    ck_assert_ptr_null(
-        store_find(p.store, STORE_PUBLISHED, &event_kind, "a", "e2"));
-    ck_assert_ptr_nonnull(
-        store_find(p.store, STORE_PUBLISHED, &event_kind, "a", "e1"));
+    ck_assert_ptr_null(store_find(p.store, STORE_PUBLISHED, &event_kind, "a", "e2"));
+    ck_assert_ptr_nonnull(store_find(p.store, STORE_PUBLISHED, &event_kind, "a", "e1"));
     place_fini(&p);
 }
 END_TEST
 
-SUITE("expiry",
-      an_event_that_nobody_repeats_goes_and_watches_hear_of_it,
+SUITE("expiry", an_event_that_nobody_repeats_goes_and_watches_hear_of_it,
       of_too_many_events_the_oldest_go_and_stay_gone)

@@ -27,44 +27,28 @@ static const struct {
     const char *key;  /* key of the row that is set aside */
     const char *says; /* the reason */
 } tampers[] = {
-    {"UPDATE objects SET body = '{\"kind\":' WHERE name = 'x'",
-     "pods/a/x",
-     "checksum"},
+    {"UPDATE objects SET body = '{\"kind\":' WHERE name = 'x'", "pods/a/x", "checksum"},
     {"UPDATE objects SET body = '{\"kind\":', checksum = NULL"
      " WHERE name = 'x'",
-     "pods/a/x",
-     "row 1"},
-    {"UPDATE objects SET body = '[]', checksum = NULL WHERE name = 'x'",
-     "pods/a/x",
-     "row 1"},
-    {"UPDATE objects SET body = '', checksum = NULL WHERE name = 'x'",
-     "pods/a/x",
-     "row 1"},
-    {"UPDATE objects SET revision = 77 WHERE name = 'x'",
-     "pods/a/x",
-     "checksum"},
-    {"UPDATE objects SET revision = 77, checksum = NULL WHERE name = 'x'",
-     "pods/a/x",
+     "pods/a/x", "row 1"},
+    {"UPDATE objects SET body = '[]', checksum = NULL WHERE name = 'x'", "pods/a/x", "row 1"},
+    {"UPDATE objects SET body = '', checksum = NULL WHERE name = 'x'", "pods/a/x", "row 1"},
+    {"UPDATE objects SET revision = 77 WHERE name = 'x'", "pods/a/x", "checksum"},
+    {"UPDATE objects SET revision = 77, checksum = NULL WHERE name = 'x'", "pods/a/x",
      "revision 77"},
     {"UPDATE objects SET body = replace(body, '\"n1\"', '\"n2\"')"
      " WHERE name = 'x'",
-     "pods/a/x",
-     "checksum"},
+     "pods/a/x", "checksum"},
     {"UPDATE objects SET id = 5 WHERE name = 'x'", "pods/a/x", "checksum"},
     {"INSERT INTO objects SELECT id + 5, kind, namespace, name, revision,"
      " body, NULL FROM objects WHERE name = 'x'",
-     "pods/a/x",
-     "twice"},
+     "pods/a/x", "twice"},
     {"INSERT INTO deltas VALUES (9, 1, '{', NULL)", "pods/a/x", "revision 9"},
-    {"INSERT INTO deltas VALUES (9, 1, '{\"spec\":7}', NULL)",
-     "pods/a/x",
-     "spec"},
+    {"INSERT INTO deltas VALUES (9, 1, '{\"spec\":7}', NULL)", "pods/a/x", "spec"},
     {"INSERT INTO deltas VALUES (9, 1, '{}', 7)", "pods/a/x", "checksum"},
     {"INSERT INTO deltas VALUES (9, 0, '{}', NULL)", "changes/9", "no object"},
     {"INSERT INTO deltas VALUES (9, 99, '{}', NULL)", "changes/9", "no object"},
-    {"UPDATE objects SET kind = 'unicorns' WHERE name = 'x'",
-     "unicorns/a/x",
-     "unknown kind"},
+    {"UPDATE objects SET kind = 'unicorns' WHERE name = 'x'", "unicorns/a/x", "unknown kind"},
 };
 
 START_TEST(what_no_store_would_write_is_kept_aside_and_the_rest_is_there)
@@ -86,10 +70,7 @@ START_TEST(what_no_store_would_write_is_kept_aside_and_the_rest_is_there)
         ck_assert_uint_eq(store_count_damaged(p.store), 1);
         d = store_damaged(p.store, 0);
         ck_assert_str_eq(d->key, tampers[i].key);
-        ck_assert_msg(strstr(d->why, tampers[i].says) != NULL,
-                      "%s: %s",
-                      tampers[i].does,
-                      d->why);
+        ck_assert_msg(strstr(d->why, tampers[i].says) != NULL, "%s: %s", tampers[i].does, d->why);
         place_put(&p, "z", "n1");
         place_settle(&p);
         place_reopen(&p);
@@ -124,9 +105,7 @@ START_TEST(a_row_kept_aside_answers_for_its_key_and_uids_until_it_is_dropped)
     d = *store_damaged(p.store, 0);
     store_close(p.store);
 
-    ck_assert_msg(store_drop_damaged(p.directory, &d, &text, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(store_drop_damaged(p.directory, &d, &text, &err) == 0, "%s", err.text);
 
     ck_assert_str_eq(text.text, "{\"uid\":\"" UID "\"!\n");
     place_open(&p);
@@ -145,10 +124,7 @@ put_lease(struct place *p)
     struct store_txn *txn = store_begin(p->store);
 
     store_txn_put(txn,
-                  place_object(&lease_kind,
-                               store_txn_revision(txn),
-                               "a",
-                               "l",
+                  place_object(&lease_kind, store_txn_revision(txn), "a", "l",
                                ",\"spec\":{\"leaseDurationSeconds\":40}"),
                   NULL);
     store_commit(txn, NULL, NULL);
@@ -240,10 +216,7 @@ START_TEST(a_store_in_use_is_not_opened_again)
 }
 END_TEST
 
-SUITE("load",
-      what_no_store_would_write_is_kept_aside_and_the_rest_is_there,
+SUITE("load", what_no_store_would_write_is_kept_aside_and_the_rest_is_there,
       a_row_kept_aside_answers_for_its_key_and_uids_until_it_is_dropped,
-      a_lease_that_cannot_be_read_is_dropped_and_made_anew,
-      a_store_without_counters_is_refused,
-      many_objects_all_come_back,
-      a_store_in_use_is_not_opened_again)
+      a_lease_that_cannot_be_read_is_dropped_and_made_anew, a_store_without_counters_is_refused,
+      many_objects_all_come_back, a_store_in_use_is_not_opened_again)

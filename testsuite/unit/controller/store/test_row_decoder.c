@@ -24,10 +24,7 @@
 static struct error err;
 
 static int
-restore_by(struct row_decoder *decoder,
-           const char *body,
-           const char *const *patches,
-           size_t n,
+restore_by(struct row_decoder *decoder, const char *body, const char *const *patches, size_t n,
            const struct object **ret)
 {
     struct engine_delta deltas[4];
@@ -51,10 +48,7 @@ restore_by(struct row_decoder *decoder,
 }
 
 static int
-restore(const char *body,
-        const char *const *patches,
-        size_t n,
-        const struct object **ret)
+restore(const char *body, const char *const *patches, size_t n, const struct object **ret)
 {
     CLEANUP(row_decoder_freep)
     struct row_decoder *decoder = row_decoder_new(NULL);
@@ -117,10 +111,7 @@ START_TEST(what_is_no_such_object_is_damage_and_names_the_row)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct object *pod = NULL;
-        int r = restore(cases[i].body,
-                        cases[i].patches,
-                        cases[i].patches != NULL,
-                        &pod);
+        int r = restore(cases[i].body, cases[i].patches, cases[i].patches != NULL, &pod);
 
         ck_assert_msg(r == -EUCLEAN, "case %zu: %d", i, r);
         ck_assert_ptr_null(pod);
@@ -149,14 +140,12 @@ START_TEST(what_was_restored_before_makes_no_difference)
     struct row_decoder *decoder = row_decoder_new(dictionaries);
 
     for (unsigned i = 0; i < 60; i++) {
-        const char *body = arena_printf(
-            arena,
-            "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-            "\"name\":\"job-%u-0\",\"namespace\":\"a\",\"uid\":\"u-%u\","
-            "\"resourceVersion\":\"5\",\"creationTimestamp\":null},%s}",
-            i * i,
-            i,
-            specs[i / 2 % ARRAY_SIZE(specs)]);
+        const char *body =
+            arena_printf(arena,
+                         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+                         "\"name\":\"job-%u-0\",\"namespace\":\"a\",\"uid\":\"u-%u\","
+                         "\"resourceVersion\":\"5\",\"creationTimestamp\":null},%s}",
+                         i * i, i, specs[i / 2 % ARRAY_SIZE(specs)]);
         CLEANUP(object_unrefp) const struct object *one = NULL;
         CLEANUP(object_unrefp) const struct object *other = NULL;
 
@@ -170,8 +159,5 @@ START_TEST(what_was_restored_before_makes_no_difference)
 }
 END_TEST
 
-SUITE("row decoder",
-      what_was_restored_before_makes_no_difference,
-      a_body_alone_is_the_object,
-      changes_are_laid_over_it_in_their_order,
-      what_is_no_such_object_is_damage_and_names_the_row)
+SUITE("row decoder", what_was_restored_before_makes_no_difference, a_body_alone_is_the_object,
+      changes_are_laid_over_it_in_their_order, what_is_no_such_object_is_damage_and_names_the_row)

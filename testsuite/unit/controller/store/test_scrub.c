@@ -53,9 +53,8 @@ START_TEST(rows_that_change_on_the_disk_are_found_and_what_is_in_memory_stays)
 
     begin(&p, 450);
     tamper(&p, "UPDATE objects SET body = '[]' WHERE name IN ('x0', 'x449')");
-    tamper(&p,
-           "INSERT INTO deltas SELECT 99999, id, '{}', 7 FROM objects"
-           " WHERE name = 'x3'");
+    tamper(&p, "INSERT INTO deltas SELECT 99999, id, '{}', 7 FROM objects"
+               " WHERE name = 'x3'");
     ck_assert_uint_eq(store_count_damaged_since(p.store), 0);
 
     tick(&p, 1); /* two hundred rows */
@@ -137,8 +136,7 @@ START_TEST(what_was_kept_aside_at_the_start_is_not_told_of_again)
 }
 END_TEST
 
-SUITE("scrub",
-      rows_that_change_on_the_disk_are_found_and_what_is_in_memory_stays,
+SUITE("scrub", rows_that_change_on_the_disk_are_found_and_what_is_in_memory_stays,
       a_row_without_a_checksum_is_not_wrong,
       a_pass_that_is_over_begins_again_hours_later_and_counts_anew,
       nothing_is_read_while_a_batch_waits_or_the_disk_is_full,

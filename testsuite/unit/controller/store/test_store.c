@@ -22,8 +22,7 @@ START_TEST(a_change_is_published_when_it_is_durable_and_not_before)
     place_put(&p, "x", "n1");
 
     ck_assert_ptr_null(place_find(&p, "x"));
-    ck_assert_ptr_nonnull(
-        store_find(p.store, STORE_PENDING, &pod_kind, "a", "x"));
+    ck_assert_ptr_nonnull(store_find(p.store, STORE_PENDING, &pod_kind, "a", "x"));
     place_settle(&p);
     ck_assert_ptr_nonnull(place_find(&p, "x"));
     ck_assert_int_eq(place_find(&p, "x")->revision, store_revision(p.store));
@@ -98,31 +97,24 @@ put_job(struct store_txn *txn, int64_t id)
     CLEANUP_FREE char *more = xasprintf(",\"status\":{\"id\":%" PRId64 "}", id);
 
     store_txn_put_blob(txn, name, more, strlen(more));
-    store_txn_put(
-        txn,
-        place_object(&job_kind, store_txn_revision(txn), "a", name, more),
-        NULL);
+    store_txn_put(txn, place_object(&job_kind, store_txn_revision(txn), "a", name, more), NULL);
 }
 
 /* Usually written as a delta; only the first writes the whole pod. */
 static void
 put_count(struct store_txn *txn, int64_t count)
 {
-    CLEANUP_FREE char *labels =
-        xasprintf("\"labels\":{\"count\":\"%" PRId64 "\"}", count);
+    CLEANUP_FREE char *labels = xasprintf("\"labels\":{\"count\":\"%" PRId64 "\"}", count);
     CLEANUP_FREE char *delta = xasprintf("{\"metadata\":{%s}}", labels);
-    CLEANUP_FREE char *text =
-        xasprintf("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-                  "\"name\":\"counted\",\"namespace\":\"a\","
-                  "\"resourceVersion\":\"%" PRId64 "\",%s},\"spec\":{"
-                  "\"nodeName\":\"a-node-with-a-name-of-some-length\","
-                  "\"schedulerName\":\"a-scheduler-with-a-name-as-long\"}}",
-                  store_txn_revision(txn),
-                  labels);
+    CLEANUP_FREE char *text = xasprintf("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+                                        "\"name\":\"counted\",\"namespace\":\"a\","
+                                        "\"resourceVersion\":\"%" PRId64 "\",%s},\"spec\":{"
+                                        "\"nodeName\":\"a-node-with-a-name-of-some-length\","
+                                        "\"schedulerName\":\"a-scheduler-with-a-name-as-long\"}}",
+                                        store_txn_revision(txn), labels);
     const struct object *object;
 
-    ck_assert_int_eq(object_parse(&pod_kind, text, strlen(text), &object, NULL),
-                     0);
+    ck_assert_int_eq(object_parse(&pod_kind, text, strlen(text), &object, NULL), 0);
     store_txn_put(txn, object, delta);
 }
 
@@ -159,8 +151,7 @@ counted(const struct place *p)
 {
     const struct object *pod = place_find(p, "counted");
 
-    return pod != NULL ? atoll(string_map_find(&pod->meta->labels, "count"))
-                       : 0;
+    return pod != NULL ? atoll(string_map_find(&pod->meta->labels, "count")) : 0;
 }
 
 /* Checks that everything reported through the pipe exists, and that no id came
@@ -173,8 +164,7 @@ check_acknowledged(struct place *p, int told, int64_t *revisions)
     unsigned n = 0;
 
     for (; read(told, &a, sizeof(a)) == sizeof(a); n++) {
-        const struct object *job =
-            store_find_job_id(p->store, STORE_PUBLISHED, a.id);
+        const struct object *job = store_find_job_id(p->store, STORE_PUBLISHED, a.id);
 
         ck_assert_ptr_nonnull(job);
         ck_assert_int_eq(job->revision, a.revision);
@@ -227,15 +217,13 @@ START_TEST(what_was_acknowledged_outlives_kill_9_and_no_id_comes_twice)
     ck_assert_uint_gt(acknowledged, 0);
     for (int64_t id = 1; id < MOST_JOBS; id++)
         if (revisions[id] != 0)
-            ck_assert_int_eq(
-                store_find_job_id(p.store, STORE_PUBLISHED, id)->revision,
-                revisions[id]);
+            ck_assert_int_eq(store_find_job_id(p.store, STORE_PUBLISHED, id)->revision,
+                             revisions[id]);
     free(revisions);
     place_fini(&p);
 }
 END_TEST
 
-SUITE("store",
-      a_change_is_published_when_it_is_durable_and_not_before,
+SUITE("store", a_change_is_published_when_it_is_durable_and_not_before,
       what_was_written_is_there_after_a_restart,
       what_was_acknowledged_outlives_kill_9_and_no_id_comes_twice)

@@ -8,22 +8,13 @@
 #include "testsuite/unit/controller/store/place.h"
 
 static const char *
-list(struct place *p,
-     struct place_names *names,
-     const char *namespace,
-     const char *after,
+list(struct place *p, struct place_names *names, const char *namespace, const char *after,
      int64_t revision)
 {
     names->text[0] = '\0';
     names->count = 0;
-    ck_assert_int_eq(store_list(p->store,
-                                &pod_kind,
-                                namespace,
-                                after,
-                                revision,
-                                place_add_name,
-                                names),
-                     0);
+    ck_assert_int_eq(
+        store_list(p->store, &pod_kind, namespace, after, revision, place_add_name, names), 0);
     return names->text;
 }
 
@@ -32,10 +23,7 @@ put_in(struct place *p, const char *namespace, const char *name)
 {
     struct store_txn *txn = store_begin(p->store);
 
-    store_txn_put(
-        txn,
-        place_object(&pod_kind, store_txn_revision(txn), namespace, name, ""),
-        NULL);
+    store_txn_put(txn, place_object(&pod_kind, store_txn_revision(txn), namespace, name, ""), NULL);
     store_commit(txn, NULL, NULL);
 }
 
@@ -147,12 +135,9 @@ START_TEST(what_the_log_has_forgotten_can_neither_be_listed_nor_watched)
     store_compact(p.store, middle);
 
     ck_assert_int_eq(store_oldest_revision(p.store), middle);
-    ck_assert_int_eq(
-        store_list(p.store, &pod_kind, NULL, NULL, old, place_add_name, &names),
-        -ESTALE);
-    ck_assert_int_eq(
-        store_watch(p.store, &pod_kind, old, -1, NULL, NULL, NULL, &watch),
-        -ESTALE);
+    ck_assert_int_eq(store_list(p.store, &pod_kind, NULL, NULL, old, place_add_name, &names),
+                     -ESTALE);
+    ck_assert_int_eq(store_watch(p.store, &pod_kind, old, -1, NULL, NULL, NULL, &watch), -ESTALE);
     ck_assert_ptr_null(watch);
     ck_assert_str_eq(list(&p, &names, NULL, NULL, middle), "");
     ck_assert_str_eq(list(&p, &names, NULL, NULL, 0), "y");
@@ -198,10 +183,7 @@ put_job(struct place *p, const char *name, int64_t id)
     struct store_txn *txn = store_begin(p->store);
     CLEANUP_FREE char *more = xasprintf(",\"status\":{\"id\":%" PRId64 "}", id);
 
-    store_txn_put(
-        txn,
-        place_object(&job_kind, store_txn_revision(txn), "a", name, more),
-        NULL);
+    store_txn_put(txn, place_object(&job_kind, store_txn_revision(txn), "a", name, more), NULL);
     store_commit(txn, NULL, NULL);
 }
 
@@ -217,28 +199,17 @@ START_TEST(a_job_is_found_by_its_id_also_after_a_restart)
 
     place_reopen(&p);
 
-    ck_assert_str_eq(
-        store_find_job_id(p.store, STORE_PUBLISHED, 1042)->meta->name,
-        "one");
+    ck_assert_str_eq(store_find_job_id(p.store, STORE_PUBLISHED, 1042)->meta->name, "one");
     ck_assert_ptr_null(store_find_job_id(p.store, STORE_PUBLISHED, 104));
     place_fini(&p);
 }
 END_TEST
 
 static const char *
-on_node(struct place *p,
-        struct place_names *names,
-        enum store_head head,
-        const char *node)
+on_node(struct place *p, struct place_names *names, enum store_head head, const char *node)
 {
     names->text[0] = '\0';
-    store_visit_index(p->store,
-                      &pod_kind,
-                      POD_BY_NODE,
-                      head,
-                      node,
-                      place_add_name,
-                      names);
+    store_visit_index(p->store, &pod_kind, POD_BY_NODE, head, node, place_add_name, names);
     return names->text;
 }
 
@@ -267,11 +238,9 @@ START_TEST(an_index_follows_each_head)
 }
 END_TEST
 
-SUITE("store read",
-      a_list_is_in_the_order_of_its_keys_and_keeps_to_its_namespace,
+SUITE("store read", a_list_is_in_the_order_of_its_keys_and_keeps_to_its_namespace,
       pages_at_one_revision_show_what_was_there_whatever_happens_between,
       a_list_at_a_revision_shows_each_object_as_it_was,
       what_the_log_has_forgotten_can_neither_be_listed_nor_watched,
-      the_log_is_bounded_by_age_and_by_bytes,
-      a_job_is_found_by_its_id_also_after_a_restart,
+      the_log_is_bounded_by_age_and_by_bytes, a_job_is_found_by_its_id_also_after_a_restart,
       an_index_follows_each_head)

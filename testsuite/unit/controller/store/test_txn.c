@@ -21,8 +21,7 @@ ask(const struct place *p, const char *query)
     sqlite3_stmt *s = NULL;
     int64_t answer;
 
-    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL),
-                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_prepare_v2(db, query, -1, &s, NULL), SQLITE_OK);
     ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
     answer = sqlite3_column_int64(s, 0);
@@ -90,16 +89,10 @@ START_TEST(a_rollback_forgets_everything)
     store_rollback(txn);
     ck_assert_str_eq(store_find_secret(p.store, "kept"), "old");
     ck_assert_ptr_null(store_find_secret(p.store, "other"));
-    ck_assert_ptr_null(
-        store_find(p.store, STORE_PENDING, &pod_kind, "a", "new"));
+    ck_assert_ptr_null(store_find(p.store, STORE_PENDING, &pod_kind, "a", "new"));
     place_settle(&p);
     place_reopen(&p);
-    store_visit_index(p.store,
-                      &pod_kind,
-                      POD_BY_NODE,
-                      STORE_PUBLISHED,
-                      "n1",
-                      place_add_name,
+    store_visit_index(p.store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED, "n1", place_add_name,
                       &names);
     ck_assert_uint_eq(names.count, 2);
     ck_assert_uint_eq(store_count(p.store, &pod_kind), 2);
@@ -115,25 +108,17 @@ patch(struct place *p, const char *name, const char *text)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct store_txn *txn = store_begin(p->store);
-    const struct object *old =
-        store_find(p->store, STORE_PENDING, &pod_kind, "a", name);
-    struct json *tree =
-        json_merge(arena,
-                   object_tree(old, arena),
-                   json_parse(arena, text, strlen(text), NULL, NULL));
+    const struct object *old = store_find(p->store, STORE_PENDING, &pod_kind, "a", name);
+    struct json *tree = json_merge(arena, object_tree(old, arena),
+                                   json_parse(arena, text, strlen(text), NULL, NULL));
     struct json *metadata = json_get(tree, "metadata");
     CLEANUP_STRBUF struct strbuf delta = STRBUF_INIT;
 
-    json_set(arena,
-             metadata,
-             "resourceVersion",
+    json_set(arena, metadata, "resourceVersion",
              json_stringf(arena, "%" PRId64, store_txn_revision(txn)));
-    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL),
-                     0);
+    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL), 0);
     json_print(json_merge_diff(arena, object_tree(old, arena), tree), &delta);
-    store_txn_put(txn,
-                  object_new_packed(&pod_kind, tree, store_txn_patterns(txn)),
-                  delta.text);
+    store_txn_put(txn, object_new_packed(&pod_kind, tree, store_txn_patterns(txn)), delta.text);
     store_commit(txn, NULL, NULL);
 }
 
@@ -145,9 +130,7 @@ put_large(struct place *p, const char *name)
 
     memset(word, 'w', sizeof(word) - 1);
     word[sizeof(word) - 1] = '\0';
-    store_txn_put(txn,
-                  place_pod(store_txn_revision(txn), name, "n1", word),
-                  NULL);
+    store_txn_put(txn, place_pod(store_txn_revision(txn), name, "n1", word), NULL);
     store_commit(txn, NULL, NULL);
 }
 
@@ -202,8 +185,7 @@ START_TEST(many_small_changes_fold_themselves)
     place_init(&p);
     put_large(&p, "x");
     for (int i = 0; i < 100; i++) {
-        CLEANUP_FREE char *text =
-            xasprintf("{\"metadata\":{\"annotations\":{\"n\":\"%d\"}}}", i);
+        CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"annotations\":{\"n\":\"%d\"}}}", i);
 
         patch(&p, "x", text);
     }
@@ -211,9 +193,7 @@ START_TEST(many_small_changes_fold_themselves)
 
     ck_assert_int_lt(ask(&p, "SELECT count(*) FROM deltas"), 10);
     place_reopen(&p);
-    ck_assert_str_eq(
-        string_map_find(&place_find(&p, "x")->meta->annotations, "n"),
-        "99");
+    ck_assert_str_eq(string_map_find(&place_find(&p, "x")->meta->annotations, "n"), "99");
     place_fini(&p);
 }
 END_TEST
@@ -289,10 +269,7 @@ take_content(const void *bytes, size_t length, void *context)
 {
     struct content *c = context;
 
-    snprintf(c->text,
-             sizeof(c->text),
-             "%.*s",
-             bytes != NULL ? (int)length : 4,
+    snprintf(c->text, sizeof(c->text), "%.*s", bytes != NULL ? (int)length : 4,
              bytes != NULL ? (const char *)bytes : "none");
     loop_stop(c->place->loop);
 }
@@ -365,14 +342,9 @@ START_TEST(secrets_survive_and_go)
 }
 END_TEST
 
-SUITE("txn",
-      changes_of_a_transaction_have_consecutive_revisions,
-      a_rollback_forgets_everything,
+SUITE("txn", changes_of_a_transaction_have_consecutive_revisions, a_rollback_forgets_everything,
       small_changes_are_kept_beside_the_body_and_come_back_the_same,
-      a_full_write_folds_the_small_ones,
-      many_small_changes_fold_themselves,
-      what_is_removed_takes_its_small_changes_along,
-      a_rolled_back_fold_leaves_the_small_changes,
-      job_ids_are_never_issued_twice_over_restarts,
-      a_blob_lives_as_long_as_somebody_names_it,
+      a_full_write_folds_the_small_ones, many_small_changes_fold_themselves,
+      what_is_removed_takes_its_small_changes_along, a_rolled_back_fold_leaves_the_small_changes,
+      job_ids_are_never_issued_twice_over_restarts, a_blob_lives_as_long_as_somebody_names_it,
       secrets_survive_and_go)

@@ -18,8 +18,7 @@ machine_of(const char *topology)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct error err = {0};
-    struct json *tree =
-        json_parse(arena, topology, strlen(topology), NULL, &err);
+    struct json *tree = json_parse(arena, topology, strlen(topology), NULL, &err);
     CLEANUP(topology_cache_freep)
     struct topology_cache *cache = topology_cache_new();
     struct topology_index *index;
@@ -35,11 +34,7 @@ machine_of(const char *topology)
  * an L3 cache for every `per_l3` cores; a GPU on each NUMA node.
  */
 static inline struct topology_index *
-machine(unsigned numa,
-        unsigned cores,
-        unsigned threads,
-        unsigned gib,
-        unsigned per_l3)
+machine(unsigned numa, unsigned cores, unsigned threads, unsigned gib, unsigned per_l3)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
     unsigned n = numa * cores;
@@ -49,10 +44,7 @@ machine(unsigned numa,
     for (unsigned first = 0; first < n; first += per_l3) {
         strbuf_printf(&s, "%s\"", first > 0 ? "," : "");
         for (unsigned t = 0; t < threads; t++)
-            strbuf_printf(&s,
-                          "%s%u-%u",
-                          t > 0 ? "," : "",
-                          t * n + first,
+            strbuf_printf(&s, "%s%u-%u", t > 0 ? "," : "", t * n + first,
                           t * n + first + per_l3 - 1);
         strbuf_add_char(&s, '"');
     }
@@ -67,10 +59,7 @@ machine(unsigned numa,
     for (unsigned i = 0; i < numa; i++) {
         strbuf_printf(&s, "%s{\"node\":%u,\"cpus\":\"", i > 0 ? "," : "", i);
         for (unsigned t = 0; t < threads; t++)
-            strbuf_printf(&s,
-                          "%s%u-%u",
-                          t > 0 ? "," : "",
-                          t * n + i * cores,
+            strbuf_printf(&s, "%s%u-%u", t > 0 ? "," : "", t * n + i * cores,
                           t * n + (i + 1) * cores - 1);
         strbuf_printf(&s,
                       "\",\"memory\":\"%uGi\",\"hugepages\":{\"2Mi\":"
@@ -79,11 +68,8 @@ machine(unsigned numa,
     }
     strbuf_add_text(&s, "],\"devices\":[");
     for (unsigned i = 0; i < numa; i++)
-        strbuf_printf(&s,
-                      "%s{\"name\":\"gpu%u\",\"type\":\"gpu\",\"node\":%u}",
-                      i > 0 ? "," : "",
-                      i,
-                      i);
+        strbuf_printf(&s, "%s{\"name\":\"gpu%u\",\"type\":\"gpu\",\"node\":%u}", i > 0 ? "," : "",
+                      i, i);
     strbuf_add_text(&s, "]}");
     return machine_of(s.text);
 }

@@ -41,10 +41,7 @@ odd_add_core(const struct odd_draft *d, struct strbuf *s, unsigned core)
 
 /* Adds the cores from `from` to `to` - 1. */
 static inline void
-odd_add_cores(const struct odd_draft *d,
-              struct strbuf *s,
-              unsigned from,
-              unsigned to)
+odd_add_cores(const struct odd_draft *d, struct strbuf *s, unsigned from, unsigned to)
 {
     strbuf_add_char(s, '"');
     for (unsigned core = from; core < to; core++) {
@@ -56,10 +53,7 @@ odd_add_cores(const struct odd_draft *d,
 }
 
 static inline void
-odd_add_groups(const struct odd_draft *d,
-               struct strbuf *s,
-               const char *name,
-               unsigned size)
+odd_add_groups(const struct odd_draft *d, struct strbuf *s, const char *name, unsigned size)
 {
     strbuf_printf(s, ",\"%s\":[", name);
     for (unsigned core = 0; core < d->n_cores; core += size) {
@@ -73,10 +67,7 @@ odd_add_groups(const struct odd_draft *d,
 }
 
 static inline void
-odd_add_numa(struct odd_draft *d,
-             struct strbuf *s,
-             struct odd_machine *m,
-             unsigned numa,
+odd_add_numa(struct odd_draft *d, struct strbuf *s, struct odd_machine *m, unsigned numa,
              unsigned first_core)
 {
     unsigned gib = odd_below(d, 5) > 0 ? 1 + odd_below(d, 8) : 0;
@@ -87,15 +78,10 @@ odd_add_numa(struct odd_draft *d,
     m->memory_gib += gib;
     strbuf_add_text(s, ",\"distances\":[");
     for (unsigned i = 0; i < m->n_numa; i++)
-        strbuf_printf(s,
-                      "%s%u",
-                      i > 0 ? "," : "",
-                      i == numa ? 10 : 10 + 2 * ((i + numa) % 4 + 1));
+        strbuf_printf(s, "%s%u", i > 0 ? "," : "", i == numa ? 10 : 10 + 2 * ((i + numa) % 4 + 1));
     strbuf_add_char(s, ']');
     if (odd_below(d, 2) == 0)
-        strbuf_printf(s,
-                      ",\"hugepages\":{\"2Mi\":\"%u\"}",
-                      odd_below(d, 3) * 4);
+        strbuf_printf(s, ",\"hugepages\":{\"2Mi\":\"%u\"}", odd_below(d, 3) * 4);
     strbuf_add_char(s, '}');
 }
 
@@ -107,10 +93,7 @@ odd_add_devices(struct odd_draft *d, struct strbuf *s, struct odd_machine *m)
     for (unsigned i = 0; i < m->n_devices; i++) {
         unsigned numa = odd_below(d, m->n_numa + 1);
 
-        strbuf_printf(s,
-                      "%s{\"name\":\"d%u\",\"type\":\"%s\"",
-                      i > 0 ? "," : "",
-                      i,
+        strbuf_printf(s, "%s{\"name\":\"d%u\",\"type\":\"%s\"", i > 0 ? "," : "", i,
                       odd_below(d, 3) > 0 ? "gpu" : "nic");
         if (numa < m->n_numa)
             strbuf_printf(s, ",\"node\":%u", numa);
@@ -129,8 +112,7 @@ odd_machine(struct random_source *dice, struct strbuf *s)
 
     m.n_numa = 1 + odd_below(&d, ODD_MAX_NUMA);
     for (unsigned i = 0; i < m.n_numa; i++) {
-        d.cores[i] = i == 0 ? 1 + odd_below(&d, ODD_MAX_CORES)
-                            : odd_below(&d, ODD_MAX_CORES + 1);
+        d.cores[i] = i == 0 ? 1 + odd_below(&d, ODD_MAX_CORES) : odd_below(&d, ODD_MAX_CORES + 1);
         for (unsigned c = 0; c < d.cores[i]; c++) {
             d.threads[d.n_cores] = even > 0 ? even : 1 + odd_below(&d, 2);
             d.first_pu[d.n_cores++] = m.n_pus;

@@ -144,9 +144,7 @@ START_TEST(policies_answer_as_documented)
         struct demand d = exclusive(rows[i].pus, 0);
 
         d.numa_policy = rows[i].policy;
-        ck_assert_msg(allocator_choose(o, &d, &choice) == rows[i].answer,
-                      "row %zu",
-                      i);
+        ck_assert_msg(allocator_choose(o, &d, &choice) == rows[i].answer, "row %zu", i);
     }
     holding_free(h);
     occupancy_free(o);
@@ -280,17 +278,17 @@ END_TEST
 
 START_TEST(close_numa_nodes_go_before_far_ones)
 {
-    struct topology_index *s = machine_of(
-        "{\"cpus\":\"0-7\",\"packages\":[\"0-7\"],\"cores\":[\"0\",\"1\","
-        "\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"],\"numaNodes\":["
-        "{\"node\":0,\"cpus\":\"0-1\",\"memory\":\"1Gi\",\"distances\":[10,40,"
-        "40,12]},"
-        "{\"node\":1,\"cpus\":\"2-3\",\"memory\":\"1Gi\",\"distances\":[40,10,"
-        "40,40]},"
-        "{\"node\":2,\"cpus\":\"4-5\",\"memory\":\"1Gi\",\"distances\":[40,40,"
-        "10,40]},"
-        "{\"node\":3,\"cpus\":\"6-7\",\"memory\":\"1Gi\",\"distances\":[12,40,"
-        "40,10]}]}");
+    struct topology_index *s =
+        machine_of("{\"cpus\":\"0-7\",\"packages\":[\"0-7\"],\"cores\":[\"0\",\"1\","
+                   "\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"],\"numaNodes\":["
+                   "{\"node\":0,\"cpus\":\"0-1\",\"memory\":\"1Gi\",\"distances\":[10,40,"
+                   "40,12]},"
+                   "{\"node\":1,\"cpus\":\"2-3\",\"memory\":\"1Gi\",\"distances\":[40,10,"
+                   "40,40]},"
+                   "{\"node\":2,\"cpus\":\"4-5\",\"memory\":\"1Gi\",\"distances\":[40,40,"
+                   "10,40]},"
+                   "{\"node\":3,\"cpus\":\"6-7\",\"memory\":\"1Gi\",\"distances\":[12,40,"
+                   "40,10]}]}");
     struct occupancy *o = occupancy_new(s);
     struct demand d = exclusive(4, 0);
     struct grant g;
@@ -334,16 +332,12 @@ random_demand(struct random_source *r)
     if (random_below(r, 4) == 0)
         d.cores_per_package = 1 + (unsigned)random_below(r, 6);
     if (random_below(r, 5) == 0)
-        demand_add_resource(&d,
-                            "hugepages-2Mi",
-                            (int64_t)random_below(r, 300) << 20);
+        demand_add_resource(&d, "hugepages-2Mi", (int64_t)random_below(r, 300) << 20);
     d.has_far_devices = random_below(r, 8) == 0;
     if (random_below(r, 3) == 0)
         d.rules = &rules;
     if (random_below(r, 5) == 0)
-        demand_add_resource(&d,
-                            "kiln.hpc/gpu",
-                            1 + (unsigned)random_below(r, 2));
+        demand_add_resource(&d, "kiln.hpc/gpu", 1 + (unsigned)random_below(r, 2));
     return d;
 }
 
@@ -356,8 +350,7 @@ check_packages(const struct topology_index *s, const struct tenant *t)
         unsigned cores = 0;
 
         bitset_foreach(core, &t->grant.cores) cores +=
-            bitset_intersects(&topology->cores[core].pus,
-                              &topology->packages[p].pus);
+            bitset_intersects(&topology->cores[core].pus, &topology->packages[p].pus);
         if (t->demand.cores_per_package > 0)
             ck_assert_uint_le(cores, t->demand.cores_per_package);
     }
@@ -424,8 +417,7 @@ check_all(const struct occupancy *o, struct tenant *const *tenants, unsigned n)
         ck_assert_int_eq(o->numa[m].free_memory + memory[m],
                          (int64_t)s->topology->numa[m].memory_bytes);
         ck_assert_int_ge(o->numa[m].free_huge[0], 0);
-        ck_assert_int_eq(o->numa[m].free_huge[0] + huge[m],
-                         s->numa[m].huge_bytes[0]);
+        ck_assert_int_eq(o->numa[m].free_huge[0] + huge[m], s->numa[m].huge_bytes[0]);
     }
 }
 
@@ -519,8 +511,7 @@ START_TEST(a_machine_of_64_numa_nodes_is_no_trouble)
 
     for (unsigned step = 0; step < 600; step++) {
         unsigned pus = 1 + (unsigned)random_below(&r, 24);
-        struct demand d =
-            exclusive(step % 8 == 0 ? pus + 150 : pus, (int64_t)pus * GIB / 2);
+        struct demand d = exclusive(step % 8 == 0 ? pus + 150 : pus, (int64_t)pus * GIB / 2);
         struct grant g;
 
         d.numa_policy = (enum numa_policy)(step / 8 % (NUMA_SINGLE + 1));
@@ -635,20 +626,13 @@ START_TEST(an_allocation_of_what_is_not_there_is_counted_as_far_as_it_is)
 }
 END_TEST
 
-SUITE("allocator",
-      siblings_that_are_not_used_are_withheld,
-      the_tightest_numa_node_is_filled_first,
-      an_l3_group_that_holds_all_is_preferred,
-      policies_answer_as_documented,
-      memory_goes_where_the_cores_are_and_then_beside,
-      devices_come_from_the_numa_node_of_the_cores,
-      scatter_and_cyclic_use_all_numa_nodes,
-      the_shared_pool_is_never_taken_from_under_its_pods,
+SUITE("allocator", siblings_that_are_not_used_are_withheld, the_tightest_numa_node_is_filled_first,
+      an_l3_group_that_holds_all_is_preferred, policies_answer_as_documented,
+      memory_goes_where_the_cores_are_and_then_beside, devices_come_from_the_numa_node_of_the_cores,
+      scatter_and_cyclic_use_all_numa_nodes, the_shared_pool_is_never_taken_from_under_its_pods,
       a_whole_node_is_taken_only_empty,
       a_whole_node_without_memory_is_taken_by_a_pod_that_requests_nothing,
       close_numa_nodes_go_before_far_ones,
       random_allocations_never_overlap_nor_split_cores_nor_lose_memory,
-      a_machine_of_64_numa_nodes_is_no_trouble,
-      a_width_that_just_does_not_do_is_given_up,
-      what_is_written_is_read_back,
-      an_allocation_of_what_is_not_there_is_counted_as_far_as_it_is)
+      a_machine_of_64_numa_nodes_is_no_trouble, a_width_that_just_does_not_do_is_given_up,
+      what_is_written_is_read_back, an_allocation_of_what_is_not_there_is_counted_as_far_as_it_is)

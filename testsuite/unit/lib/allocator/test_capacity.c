@@ -37,9 +37,8 @@ answer_of(const struct occupancy *o, const struct demand *d)
 static void
 take_all(struct occupancy *o)
 {
-    struct holding *h = holding_new(o->topology_index->n_cores,
-                                    o->topology_index->topology->n_devices,
-                                    0);
+    struct holding *h =
+        holding_new(o->topology_index->n_cores, o->topology_index->topology->n_devices, 0);
 
     for (uint16_t i = 0; i < o->topology_index->n_cores; i++)
         h->cores[i] = i;
@@ -60,20 +59,14 @@ START_TEST(a_full_machine_knows_what_it_could_never_hold)
     } rows[] = {
         {.demand = {.pus = 32}, .answer = ALLOCATOR_NO_CORES},
         {.demand = {.pus = 33}, .answer = ALLOCATOR_TOO_SMALL},
-        {.demand = {.pus = 16, .threads_per_core = 1},
-         .answer = ALLOCATOR_NO_CORES},
-        {.demand = {.pus = 17, .threads_per_core = 1},
-         .answer = ALLOCATOR_TOO_SMALL},
-        {.demand = {.pus = 8, .cores_per_package = 2},
-         .answer = ALLOCATOR_NO_CORES},
-        {.demand = {.pus = 9, .cores_per_package = 2},
-         .answer = ALLOCATOR_TOO_SMALL},
+        {.demand = {.pus = 16, .threads_per_core = 1}, .answer = ALLOCATOR_NO_CORES},
+        {.demand = {.pus = 17, .threads_per_core = 1}, .answer = ALLOCATOR_TOO_SMALL},
+        {.demand = {.pus = 8, .cores_per_package = 2}, .answer = ALLOCATOR_NO_CORES},
+        {.demand = {.pus = 9, .cores_per_package = 2}, .answer = ALLOCATOR_TOO_SMALL},
         {.demand = {.pus = 5, .cores_per_package = 2, .threads_per_core = 1},
          .answer = ALLOCATOR_TOO_SMALL},
-        {.demand = {.pus = 8, .numa_policy = NUMA_SINGLE},
-         .answer = ALLOCATOR_NO_CORES},
-        {.demand = {.pus = 9, .numa_policy = NUMA_SINGLE},
-         .answer = ALLOCATOR_TOO_SMALL},
+        {.demand = {.pus = 8, .numa_policy = NUMA_SINGLE}, .answer = ALLOCATOR_NO_CORES},
+        {.demand = {.pus = 9, .numa_policy = NUMA_SINGLE}, .answer = ALLOCATOR_TOO_SMALL},
         {.demand = {.pus = 1, .numa_policy = NUMA_SINGLE},
          .model = "v100",
          .gpus = 1,
@@ -81,16 +74,11 @@ START_TEST(a_full_machine_knows_what_it_could_never_hold)
          .answer = ALLOCATOR_TOO_SMALL},
         {.demand = {.pus = 1}, .gpus = 2, .answer = ALLOCATOR_NO_CORES},
         {.demand = {.pus = 1}, .gpus = 3, .answer = ALLOCATOR_NO_SUCH_DEVICES},
-        {.demand = {.pus = 1},
-         .model = "a100",
-         .gpus = 2,
-         .answer = ALLOCATOR_NO_SUCH_DEVICES},
+        {.demand = {.pus = 1}, .model = "a100", .gpus = 2, .answer = ALLOCATOR_NO_SUCH_DEVICES},
         {.demand = {.pus = 1}, .huge = GIB, .answer = ALLOCATOR_NO_CORES},
         {.demand = {.pus = 1}, .huge = GIB + 1, .answer = ALLOCATOR_TOO_SMALL},
         {.demand = {.is_whole_node = true}, .answer = ALLOCATOR_NOT_EMPTY},
-        {.demand = {.is_whole_node = true},
-         .gpus = 3,
-         .answer = ALLOCATOR_NO_SUCH_DEVICES},
+        {.demand = {.is_whole_node = true}, .gpus = 3, .answer = ALLOCATOR_NO_SUCH_DEVICES},
     };
     struct topology_index *s = machine_of(TWO_SOCKETS);
     struct occupancy *o = occupancy_new(s);
@@ -103,10 +91,7 @@ START_TEST(a_full_machine_knows_what_it_could_never_hold)
         d.gpu_model = rows[i].model;
         demand_add_resource(&d, "kiln.hpc/gpu", rows[i].gpus);
         demand_add_resource(&d, "hugepages-2Mi", rows[i].huge);
-        ck_assert_msg(answer_of(o, &d) == rows[i].answer,
-                      "row %zu: %d",
-                      i,
-                      (int)answer_of(o, &d));
+        ck_assert_msg(answer_of(o, &d) == rows[i].answer, "row %zu: %d", i, (int)answer_of(o, &d));
     }
     occupancy_free(o);
     topology_index_unref(s);
@@ -131,13 +116,9 @@ any_demand(struct random_source *r)
         d.shared_milli = (int64_t)random_below(r, 32000);
     }
     if (random_below(r, 3) == 0)
-        demand_add_resource(&d,
-                            "kiln.hpc/gpu",
-                            1 + (unsigned)random_below(r, 3));
+        demand_add_resource(&d, "kiln.hpc/gpu", 1 + (unsigned)random_below(r, 3));
     if (random_below(r, 4) == 0)
-        demand_add_resource(&d,
-                            "hugepages-2Mi",
-                            (int64_t)random_below(r, 1200) * MIB);
+        demand_add_resource(&d, "hugepages-2Mi", (int64_t)random_below(r, 1200) * MIB);
     return d;
 }
 
@@ -157,10 +138,7 @@ START_TEST(what_is_never_is_what_the_empty_machine_refuses)
 
         ck_assert_int_ne(now, ALLOCATOR_FITS);
         ck_assert_msg(allocator_answer_lasts(now) == (ever != ALLOCATOR_FITS),
-                      "%u: full %d, empty %d",
-                      i,
-                      (int)now,
-                      (int)ever);
+                      "%u: full %d, empty %d", i, (int)now, (int)ever);
         never += ever != ALLOCATOR_FITS;
         later += ever == ALLOCATOR_FITS;
     }
@@ -172,6 +150,5 @@ START_TEST(what_is_never_is_what_the_empty_machine_refuses)
 }
 END_TEST
 
-SUITE("capacity",
-      a_full_machine_knows_what_it_could_never_hold,
+SUITE("capacity", a_full_machine_knows_what_it_could_never_hold,
       what_is_never_is_what_the_empty_machine_refuses)

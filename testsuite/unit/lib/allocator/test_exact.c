@@ -35,8 +35,7 @@ take_some(struct trial *t)
     const struct topology_index *s = t->topology_index;
     unsigned busy = below(t, 4), n_numa = 0, n_cores = 0, n_devices = 0;
     CLEANUP(holding_freep)
-    struct holding *h =
-        holding_new(s->n_cores, s->topology->n_devices, 2 * s->n_numa);
+    struct holding *h = holding_new(s->n_cores, s->topology->n_devices, 2 * s->n_numa);
 
     for (unsigned i = 0; i < s->n_cores; i++)
         if (below(t, 4) < busy)
@@ -73,8 +72,7 @@ draw_demand(struct trial *t)
 
     memset(d, 0, sizeof(*d));
     d->numa_policy = (enum numa_policy)below(t, 4);
-    d->distribution =
-        below(t, 4) == 0 ? (enum distribution)below(t, 3) : DISTRIBUTION_PACK;
+    d->distribution = below(t, 4) == 0 ? (enum distribution)below(t, 3) : DISTRIBUTION_PACK;
     d->memory_policy = (enum memory_policy)below(t, 3);
     d->is_whole_node = below(t, 12) == 0;
     d->is_exclusive = d->is_whole_node || below(t, 6) > 0;
@@ -101,8 +99,7 @@ draw_demand(struct trial *t)
 static unsigned
 yield_of(const struct trial *t, unsigned core)
 {
-    unsigned n = t->topology_index->cores[core].n_pus,
-             most = t->d.threads_per_core;
+    unsigned n = t->topology_index->cores[core].n_pus, most = t->d.threads_per_core;
 
     return most > 0 && most < n ? most : n;
 }
@@ -116,13 +113,11 @@ usable(const struct trial *t, const struct occupancy *o, uint64_t set)
     unsigned sum = 0;
 
     for (unsigned p = 0; p < s->n_packages; p++) {
-        unsigned left =
-            t->d.cores_per_package > 0 ? t->d.cores_per_package : s->n_cores;
+        unsigned left = t->d.cores_per_package > 0 ? t->d.cores_per_package : s->n_cores;
 
         for (unsigned yield = s->max_threads; yield > 0; yield--)
             for (unsigned i = 0; i < s->n_cores && left > 0; i++)
-                if (s->groups[s->cores[i].group].package == p
-                    && (set >> s->cores[i].numa & 1) != 0
+                if (s->groups[s->cores[i].group].package == p && (set >> s->cores[i].numa & 1) != 0
                     && o->core_holders[i] == 0 && yield_of(t, i) == yield) {
                     sum += yield;
                     left--;
@@ -132,9 +127,7 @@ usable(const struct trial *t, const struct occupancy *o, uint64_t set)
 }
 
 static bool
-devices_are_there(const struct trial *t,
-                  const struct occupancy *o,
-                  uint64_t set)
+devices_are_there(const struct trial *t, const struct occupancy *o, uint64_t set)
 {
     const struct topology *top = t->topology_index->topology;
 
@@ -166,8 +159,7 @@ holds(const struct trial *t, const struct occupancy *o, uint64_t set)
         if (s->n_pages > 0 && o->numa[i].free_huge[0] > 0)
             huge += o->numa[i].free_huge[0];
     }
-    return memory >= t->d.memory_bytes
-           && (t->d.n_hugepages == 0 || huge >= t->d.hugepages[0].bytes)
+    return memory >= t->d.memory_bytes && (t->d.n_hugepages == 0 || huge >= t->d.hugepages[0].bytes)
            && (!t->d.is_exclusive || usable(t, o, set) >= t->d.pus)
            && devices_are_there(t, o, t->d.has_far_devices ? UINT64_MAX : set);
 }
@@ -193,13 +185,10 @@ is_possible(const struct trial *t)
     const struct occupancy *o = t->o;
     unsigned width, on_empty;
 
-    if (t->d.is_whole_node
-        && (o->free_cores < t->topology_index->n_cores || o->n_shared > 0))
+    if (t->d.is_whole_node && (o->free_cores < t->topology_index->n_cores || o->n_shared > 0))
         return false;
     if (!t->d.is_exclusive
-        && (o->free_pus == 0
-            || o->shared_milli + t->d.shared_milli
-                   > (int64_t)o->free_pus * 1000))
+        && (o->free_pus == 0 || o->shared_milli + t->d.shared_milli > (int64_t)o->free_pus * 1000))
         return false;
     width = fewest(t, o);
     on_empty = fewest(t, t->empty);
@@ -215,12 +204,9 @@ static bool
 leaves_pool(const struct trial *t, const struct grant *g)
 {
     unsigned left =
-        t->o->free_pus
-        - (g->is_shared ? 0
-                        : bitset_count(&g->cpus) + bitset_count(&g->withheld));
+        t->o->free_pus - (g->is_shared ? 0 : bitset_count(&g->cpus) + bitset_count(&g->withheld));
 
-    return t->o->n_shared == 0
-           || (left > 0 && (int64_t)left * 1000 >= t->o->shared_milli);
+    return t->o->n_shared == 0 || (left > 0 && (int64_t)left * 1000 >= t->o->shared_milli);
 }
 
 static enum allocator_answer
@@ -247,8 +233,7 @@ check_amounts(const struct trial *t, const struct grant *g)
     ck_assert(bitset_is_empty(&both));
     if (t->d.is_exclusive && !t->d.is_whole_node)
         ck_assert_uint_eq(bitset_count(&g->cpus), t->d.pus);
-    bitset_foreach(core, &g->cores)
-        ck_assert_uint_eq(t->o->core_holders[core], 0);
+    bitset_foreach(core, &g->cores) ck_assert_uint_eq(t->o->core_holders[core], 0);
     for (unsigned i = 0; i < t->topology_index->n_numa; i++) {
         int64_t there = t->o->numa[i].free_memory;
 
@@ -260,8 +245,7 @@ check_amounts(const struct trial *t, const struct grant *g)
     }
     ck_assert_int_eq(memory, t->d.memory_bytes);
     ck_assert_int_eq(huge, t->d.n_hugepages > 0 ? t->d.hugepages[0].bytes : 0);
-    bitset_foreach(i, &g->devices)
-        ck_assert_uint_eq(t->o->device_holders[i], 0);
+    bitset_foreach(i, &g->devices) ck_assert_uint_eq(t->o->device_holders[i], 0);
     for (unsigned w = 0; w < t->d.n_devices; w++) {
         unsigned of_type = 0;
 
@@ -280,13 +264,12 @@ nodes_of(const struct trial *t, const struct grant *g)
     const struct topology *top = t->topology_index->topology;
     uint64_t nodes = 0;
 
-    bitset_foreach(core, &g->cores) nodes |=
-        UINT64_C(1) << t->topology_index->cores[core].numa;
+    bitset_foreach(core, &g->cores) nodes |= UINT64_C(1) << t->topology_index->cores[core].numa;
     for (unsigned i = 0; i < t->topology_index->n_numa; i++)
         if (g->memory[i] > 0 || g->huge[0][i] > 0)
             nodes |= UINT64_C(1) << i;
-    bitset_foreach(i, &g->devices) if (!t->d.has_far_devices
-                                       && top->devices[i].numa != TOPOLOGY_NONE)
+    bitset_foreach(i,
+                   &g->devices) if (!t->d.has_far_devices && top->devices[i].numa != TOPOLOGY_NONE)
         nodes |= UINT64_C(1) << top->devices[i].numa;
     return nodes;
 }
@@ -302,9 +285,7 @@ check_grant(const struct trial *t, const struct grant *g)
         unsigned in_package[BITSET_BITS] = {0};
 
         bitset_foreach(core, &g->cores) ck_assert_uint_le(
-            ++in_package[t->topology_index
-                             ->groups[t->topology_index->cores[core].group]
-                             .package],
+            ++in_package[t->topology_index->groups[t->topology_index->cores[core].group].package],
             t->d.cores_per_package);
     }
     if (t->d.is_whole_node)
@@ -346,9 +327,7 @@ try_in_few_steps(struct trial *t)
 
     draw_demand(t);
     if ((t->d.cores_per_package > 0 && !t->topology_index->is_uniform)
-        || !devices_are_there(t,
-                              t->o,
-                              UINT64_MAX)) /* checked before the search */
+        || !devices_are_there(t, t->o, UINT64_MAX)) /* checked before the search */
         return;
     best = fewest(t, t->o);
     numa_search_init(&s, t->o, &t->d);

@@ -21,25 +21,24 @@
 static struct topology_index *
 gpu_box(void)
 {
-    return machine_of(
-        "{\"cpus\":\"0-15\",\"packages\":[\"0-7\",\"8-15\"],\"numaNodes\":["
-        "{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"8Gi\","
-        "\"hugepages\":{\"2Mi\":\"512\"},\"distances\":[10,12,32,32]},"
-        "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"8Gi\","
-        "\"hugepages\":{\"2Mi\":\"512\"},\"distances\":[12,10,32,32]},"
-        "{\"node\":2,\"cpus\":\"8-11\",\"memory\":\"8Gi\","
-        "\"distances\":[32,32,10,12]},"
-        "{\"node\":3,\"cpus\":\"12-15\",\"memory\":\"8Gi\","
-        "\"distances\":[32,32,12,10]}],\"devices\":["
-        "{\"name\":\"gpu0\",\"type\":\"gpu\",\"node\":0,"
-        "\"model\":\"NVIDIA A100-SXM4-80GB\"},"
-        "{\"name\":\"gpu1\",\"type\":\"gpu\",\"node\":1,"
-        "\"model\":\"NVIDIA A100-SXM4-80GB\"},"
-        "{\"name\":\"gpu2\",\"type\":\"gpu\",\"node\":2,"
-        "\"model\":\"NVIDIA V100-PCIE-16GB\"},"
-        "{\"name\":\"gpu3\",\"type\":\"gpu\",\"node\":3,"
-        "\"model\":\"NVIDIA V100-PCIE-16GB\"},"
-        "{\"name\":\"nic0\",\"type\":\"nic\"}]}");
+    return machine_of("{\"cpus\":\"0-15\",\"packages\":[\"0-7\",\"8-15\"],\"numaNodes\":["
+                      "{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"8Gi\","
+                      "\"hugepages\":{\"2Mi\":\"512\"},\"distances\":[10,12,32,32]},"
+                      "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"8Gi\","
+                      "\"hugepages\":{\"2Mi\":\"512\"},\"distances\":[12,10,32,32]},"
+                      "{\"node\":2,\"cpus\":\"8-11\",\"memory\":\"8Gi\","
+                      "\"distances\":[32,32,10,12]},"
+                      "{\"node\":3,\"cpus\":\"12-15\",\"memory\":\"8Gi\","
+                      "\"distances\":[32,32,12,10]}],\"devices\":["
+                      "{\"name\":\"gpu0\",\"type\":\"gpu\",\"node\":0,"
+                      "\"model\":\"NVIDIA A100-SXM4-80GB\"},"
+                      "{\"name\":\"gpu1\",\"type\":\"gpu\",\"node\":1,"
+                      "\"model\":\"NVIDIA A100-SXM4-80GB\"},"
+                      "{\"name\":\"gpu2\",\"type\":\"gpu\",\"node\":2,"
+                      "\"model\":\"NVIDIA V100-PCIE-16GB\"},"
+                      "{\"name\":\"gpu3\",\"type\":\"gpu\",\"node\":3,"
+                      "\"model\":\"NVIDIA V100-PCIE-16GB\"},"
+                      "{\"name\":\"nic0\",\"type\":\"nic\"}]}");
 }
 
 static struct demand
@@ -53,10 +52,7 @@ cores(unsigned pus, enum numa_policy policy)
 }
 
 static struct demand
-with_gpus(unsigned pus,
-          enum numa_policy policy,
-          unsigned gpus,
-          const char *model)
+with_gpus(unsigned pus, enum numa_policy policy, unsigned gpus, const char *model)
 {
     struct demand d = cores(pus, policy);
 
@@ -81,8 +77,7 @@ take(struct occupancy *o, struct demand d)
 static void
 fill(struct occupancy *o, unsigned numa)
 {
-    struct holding *h =
-        holding_new(o->topology_index->numa[numa].n_cores, 0, 0);
+    struct holding *h = holding_new(o->topology_index->numa[numa].n_cores, 0, 0);
     unsigned n = 0;
 
     for (unsigned core = 0; core < o->topology_index->n_cores; core++)
@@ -123,8 +118,7 @@ START_TEST(gpus_are_of_the_model_that_is_asked_for)
     struct occupancy *o = occupancy_new(s);
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct demand d =
-            with_gpus(1, NUMA_BEST_EFFORT, rows[i].gpus, rows[i].model);
+        struct demand d = with_gpus(1, NUMA_BEST_EFFORT, rows[i].gpus, rows[i].model);
         struct grant g;
 
         ck_assert_int_eq(allocator_grant(o, &d, &g), rows[i].answer);
@@ -338,11 +332,11 @@ check_cpus(const struct occupancy *o, unsigned pus, const char *expected)
 /* CPUs 0 to 3 are the threads of two performance cores. */
 START_TEST(a_job_has_cores_of_one_kind_where_one_has_enough)
 {
-    struct topology_index *s = machine_of(
-        "{\"cpus\":\"0-9\",\"packages\":[\"0-9\"],\"cores\":[\"0-1\",\"2-3\","
-        "\"4\",\"5\",\"6\",\"7\",\"8\",\"9\"],\"kinds\":[{\"cpus\":\"0-3\","
-        "\"kind\":1}],\"numaNodes\":[{\"node\":0,\"cpus\":\"0-9\","
-        "\"memory\":\"8Gi\"}]}");
+    struct topology_index *s =
+        machine_of("{\"cpus\":\"0-9\",\"packages\":[\"0-9\"],\"cores\":[\"0-1\",\"2-3\","
+                   "\"4\",\"5\",\"6\",\"7\",\"8\",\"9\"],\"kinds\":[{\"cpus\":\"0-3\","
+                   "\"kind\":1}],\"numaNodes\":[{\"node\":0,\"cpus\":\"0-9\","
+                   "\"memory\":\"8Gi\"}]}");
     struct occupancy *o = occupancy_new(s);
 
     check_cpus(o, 2, "0-1");
@@ -358,14 +352,10 @@ START_TEST(a_job_has_cores_of_one_kind_where_one_has_enough)
 }
 END_TEST
 
-SUITE("grant",
-      gpus_are_of_the_model_that_is_asked_for,
+SUITE("grant", gpus_are_of_the_model_that_is_asked_for,
       cores_go_beside_the_gpu_unless_it_may_be_anywhere,
-      gpus_of_all_numa_nodes_while_cores_are_free_on_three,
-      a_gpu_that_is_taken_draws_no_cores,
-      no_more_cores_of_a_package_than_asked_for,
-      huge_pages_come_from_the_numa_nodes_of_the_cores,
-      a_page_size_that_a_machine_does_not_have_is_not_there,
-      huge_pages_are_written_and_read_back,
+      gpus_of_all_numa_nodes_while_cores_are_free_on_three, a_gpu_that_is_taken_draws_no_cores,
+      no_more_cores_of_a_package_than_asked_for, huge_pages_come_from_the_numa_nodes_of_the_cores,
+      a_page_size_that_a_machine_does_not_have_is_not_there, huge_pages_are_written_and_read_back,
       a_job_that_fits_in_one_l3_cache_is_not_split,
       a_job_has_cores_of_one_kind_where_one_has_enough)

@@ -160,10 +160,7 @@ START_TEST(what_its_rules_do_not_know_is_decided_by_ours)
 }
 END_TEST
 
-SUITE("kubelet_grant",
-      a_core_of_which_one_thread_is_taken_is_nobody_elses,
-      the_options_of_the_cpu_manager_apply,
-      resources_must_agree_resource_by_resource,
-      who_asks_for_no_memory_is_not_aligned_by_it,
-      a_numa_node_that_is_used_alone_joins_no_group,
+SUITE("kubelet_grant", a_core_of_which_one_thread_is_taken_is_nobody_elses,
+      the_options_of_the_cpu_manager_apply, resources_must_agree_resource_by_resource,
+      who_asks_for_no_memory_is_not_aligned_by_it, a_numa_node_that_is_used_alone_joins_no_group,
       what_its_rules_do_not_know_is_decided_by_ours)

@@ -17,16 +17,15 @@
 static struct topology_index *
 hbm_machine(void)
 {
-    return machine_of(
-        "{\"cpus\":\"0-7\",\"packages\":[\"0-3\",\"4-7\"],\"numaNodes\":["
-        "{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"8Gi\","
-        "\"distances\":[10,21,13,23]},"
-        "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"8Gi\","
-        "\"distances\":[21,10,23,13]},"
-        "{\"node\":2,\"kind\":\"HBM\",\"package\":0,\"memory\":\"4Gi\","
-        "\"distances\":[13,23,10,23]},"
-        "{\"node\":3,\"kind\":\"HBM\",\"package\":1,\"memory\":\"4Gi\","
-        "\"distances\":[23,13,23,10]}]}");
+    return machine_of("{\"cpus\":\"0-7\",\"packages\":[\"0-3\",\"4-7\"],\"numaNodes\":["
+                      "{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"8Gi\","
+                      "\"distances\":[10,21,13,23]},"
+                      "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"8Gi\","
+                      "\"distances\":[21,10,23,13]},"
+                      "{\"node\":2,\"kind\":\"HBM\",\"package\":0,\"memory\":\"4Gi\","
+                      "\"distances\":[13,23,10,23]},"
+                      "{\"node\":3,\"kind\":\"HBM\",\"package\":1,\"memory\":\"4Gi\","
+                      "\"distances\":[23,13,23,10]}]}");
 }
 
 static struct demand
@@ -73,17 +72,12 @@ START_TEST(memory_is_taken_beside_the_cores_then_of_the_nearest_node_without)
         struct demand d = wanting(rows[i].cores, rows[i].gib, rows[i].policy);
         struct grant g;
 
-        ck_assert_msg(allocator_grant(o, &d, &g) == rows[i].answer,
-                      "row %zu",
-                      i);
+        ck_assert_msg(allocator_grant(o, &d, &g) == rows[i].answer, "row %zu", i);
         if (rows[i].answer != ALLOCATOR_FITS)
             continue;
         ck_assert_msg(g.memory_nodes == rows[i].nodes, "row %zu", i);
         for (unsigned n = 0; n < 4; n++)
-            ck_assert_msg(g.memory[n] == rows[i].memory[n] * GIB,
-                          "row %zu, node %u",
-                          i,
-                          n);
+            ck_assert_msg(g.memory[n] == rows[i].memory[n] * GIB, "row %zu, node %u", i, n);
         ck_assert_uint_eq(bitset_count(&g.cpus), rows[i].cores);
     }
     occupancy_free(o);
@@ -117,15 +111,12 @@ START_TEST(all_of_the_node_is_all_of_its_memory_too)
     d.is_whole_node = true;
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     ck_assert_uint_eq(bitset_count(&g.cpus), 8);
-    ck_assert_int_eq(g.memory[0] + g.memory[1] + g.memory[2] + g.memory[3],
-                     20 * GIB);
+    ck_assert_int_eq(g.memory[0] + g.memory[1] + g.memory[2] + g.memory[3], 20 * GIB);
     ck_assert_uint_eq(g.memory_nodes & 0x3, 0x3);
     occupancy_free(o);
     topology_index_unref(s);
 }
 END_TEST
 
-SUITE("memory_only",
-      memory_is_taken_beside_the_cores_then_of_the_nearest_node_without,
-      cores_in_turn_pass_by_nodes_without_any,
-      all_of_the_node_is_all_of_its_memory_too)
+SUITE("memory_only", memory_is_taken_beside_the_cores_then_of_the_nearest_node_without,
+      cores_in_turn_pass_by_nodes_without_any, all_of_the_node_is_all_of_its_memory_too)

@@ -93,8 +93,6 @@ START_TEST(a_demand_outlives_those_that_are_remembered)
 }
 END_TEST
 
-SUITE("shared_demands",
-      pods_that_ask_for_the_same_have_one_demand,
-      pods_that_ask_for_something_else_have_their_own,
-      what_borrows_from_its_pod_is_not_shared,
+SUITE("shared_demands", pods_that_ask_for_the_same_have_one_demand,
+      pods_that_ask_for_something_else_have_their_own, what_borrows_from_its_pod_is_not_shared,
       a_demand_outlives_those_that_are_remembered)

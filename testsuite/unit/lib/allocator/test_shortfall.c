@@ -61,10 +61,7 @@ is_said(const struct demand *d, const char *wanted)
     CLEANUP_STRBUF struct strbuf said = STRBUF_INIT;
     struct allocator_choice choice;
 
-    shortfall_format(occupancy,
-                     d,
-                     allocator_choose(occupancy, d, &choice),
-                     &said);
+    shortfall_format(occupancy, d, allocator_choose(occupancy, d, &choice), &said);
     ck_assert_str_eq(said.length > 0 ? said.text : "", wanted);
 }
 
@@ -81,10 +78,9 @@ START_TEST(a_need_is_told_whole)
     demand_add_resource(&d, "hugepages-2Mi", GIB / 2);
     shortfall_format_need(&d, &said);
 
-    ck_assert_str_eq(said.text,
-                     "24 CPUs on whole cores, 1 of each, at most 12 cores of "
-                     "each socket in one NUMA node, 48Gi of memory, 512Mi of "
-                     "huge pages of 2Mi, 2 gpu (a100)");
+    ck_assert_str_eq(said.text, "24 CPUs on whole cores, 1 of each, at most 12 cores of "
+                                "each socket in one NUMA node, 48Gi of memory, 512Mi of "
+                                "huge pages of 2Mi, 2 gpu (a100)");
 }
 END_TEST
 
@@ -136,16 +132,14 @@ START_TEST(memory_devices_and_huge_pages_are_told_when_they_are_short)
     given(3, 0, 12 * GIB);
 
     d.memory_bytes = 10 * GIB;
-    is_said(&d,
-            "has 64 CPUs free, at most 16 in one NUMA node; 23.5Gi of memory "
-            "free, at most 9728Mi in one NUMA node");
+    is_said(&d, "has 64 CPUs free, at most 16 in one NUMA node; 23.5Gi of memory "
+                "free, at most 9728Mi in one NUMA node");
     d = cpus(4, NUMA_SINGLE);
     demand_add_resource(&d, "kiln.hpc/gpu", 2);
     demand_add_resource(&d, "hugepages-2Mi", 300 * MIB);
-    is_said(&d,
-            "has 64 CPUs, at most 16 in one NUMA node; 1Gi of huge pages of "
-            "2Mi, at most 256Mi in one NUMA node; 4 gpu, at most 1 in one "
-            "NUMA node");
+    is_said(&d, "has 64 CPUs, at most 16 in one NUMA node; 1Gi of huge pages of "
+                "2Mi, at most 256Mi in one NUMA node; 4 gpu, at most 1 in one "
+                "NUMA node");
     end();
 }
 END_TEST
@@ -174,9 +168,8 @@ START_TEST(cores_of_each_socket_are_counted)
     given(0, 8, 0);
     d.cores_per_package = 4;
 
-    is_said(&d,
-            "has 64 CPUs, 8 with so many cores of each socket, of the 10 "
-            "needed");
+    is_said(&d, "has 64 CPUs, 8 with so many cores of each socket, of the 10 "
+                "needed");
     end();
 }
 END_TEST
@@ -211,12 +204,8 @@ START_TEST(what_others_share_is_told)
 }
 END_TEST
 
-SUITE("shortfall",
-      a_need_is_told_whole,
-      cores_that_are_scattered_are_counted_where_there_are_most,
+SUITE("shortfall", a_need_is_told_whole, cores_that_are_scattered_are_counted_where_there_are_most,
       what_is_too_much_for_the_empty_node_is_held_against_it,
       memory_devices_and_huge_pages_are_told_when_they_are_short,
-      enough_of_each_but_nowhere_together_is_said,
-      cores_of_each_socket_are_counted,
-      a_node_that_is_wanted_whole_says_how_full_it_is,
-      what_others_share_is_told)
+      enough_of_each_but_nowhere_together_is_said, cores_of_each_socket_are_counted,
+      a_node_that_is_wanted_whole_says_how_full_it_is, what_others_share_is_told)

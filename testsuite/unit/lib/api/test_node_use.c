@@ -28,8 +28,7 @@ make(const struct kind *kind, const char *text)
     struct json *tree = json_parse(arena, text, strlen(text), NULL, NULL);
 
     ck_assert_ptr_nonnull(tree);
-    ck_assert_int_eq(record_normalize(kind->record, arena, tree, NULL, NULL),
-                     0);
+    ck_assert_int_eq(record_normalize(kind->record, arena, tree, NULL, NULL), 0);
     return object_new(kind, tree);
 }
 
@@ -38,12 +37,11 @@ make_node(const char *status)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    return make(&node_kind,
-                arena_printf(arena,
-                             "{\"apiVersion\":\"v1\",\"kind\":\"Node\","
-                             "\"metadata\":{\"name\":\"n1\"},\"status\":{"
-                             "\"allocatable\":{\"cpu\":\"7\"},%s}}",
-                             status));
+    return make(&node_kind, arena_printf(arena,
+                                         "{\"apiVersion\":\"v1\",\"kind\":\"Node\","
+                                         "\"metadata\":{\"name\":\"n1\"},\"status\":{"
+                                         "\"allocatable\":{\"cpu\":\"7\"},%s}}",
+                                         status));
 }
 
 static const struct object *
@@ -51,19 +49,14 @@ make_pod(const char *cpu, const char *placement, const char *allocation)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    return make(
-        &pod_kind,
-        arena_printf(
-            arena,
-            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-            "\"a\",\"namespace\":\"b\"},\"spec\":{\"containers\":[{\"name\":"
-            "\"main\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]%s%s},"
-            "\"status\":{\"phase\":\"Pending\"%s%s}}",
-            cpu,
-            placement[0] != '\0' ? ",\"placement\":" : "",
-            placement,
-            allocation[0] != '\0' ? ",\"allocation\":" : "",
-            allocation));
+    return make(&pod_kind,
+                arena_printf(arena,
+                             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                             "\"a\",\"namespace\":\"b\"},\"spec\":{\"containers\":[{\"name\":"
+                             "\"main\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]%s%s},"
+                             "\"status\":{\"phase\":\"Pending\"%s%s}}",
+                             cpu, placement[0] != '\0' ? ",\"placement\":" : "", placement,
+                             allocation[0] != '\0' ? ",\"allocation\":" : "", allocation));
 }
 
 START_TEST(a_pod_that_waits_will_hold_whole_cores_or_the_whole_node)
@@ -78,20 +71,11 @@ START_TEST(a_pod_that_waits_will_hold_whole_cores_or_the_whole_node)
         {WITH_CORES, "2500m", "{\"cpuPolicy\":\"exclusive\"}", 2500},
         {WITH_CORES, "2", "{\"cpuPolicy\":\"exclusive\"}", 2000},
         {WITH_CORES, "3", "{\"cpuPolicy\":\"exclusive\"}", 4000},
-        {WITH_CORES,
-         "3",
-         "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":1}",
-         6000},
-        {WITH_CORES,
-         "3",
-         "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":8}",
-         4000},
+        {WITH_CORES, "3", "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":1}", 6000},
+        {WITH_CORES, "3", "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":8}", 4000},
         {WITH_CORES, "1", "{\"wholeNode\":true}", 7000},
         {WITH_CORES, "9", "{\"wholeNode\":true}", 9000},
-        {WITHOUT_CORES,
-         "3",
-         "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":1}",
-         3000},
+        {WITHOUT_CORES, "3", "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":1}", 3000},
         {NO_TOPOLOGY, "3", "{\"cpuPolicy\":\"exclusive\"}", 3000},
     };
 
@@ -99,11 +83,9 @@ START_TEST(a_pod_that_waits_will_hold_whole_cores_or_the_whole_node)
         const struct object *node = make_node(rows[i].node);
         const struct object *pod = make_pod(rows[i].cpu, rows[i].placement, "");
 
-        ck_assert_msg(
-            node_use_planned_milli(pod_of(pod), node_of(node)) == rows[i].milli,
-            "row %zu: %lld",
-            i,
-            (long long)node_use_planned_milli(pod_of(pod), node_of(node)));
+        ck_assert_msg(node_use_planned_milli(pod_of(pod), node_of(node)) == rows[i].milli,
+                      "row %zu: %lld", i,
+                      (long long)node_use_planned_milli(pod_of(pod), node_of(node)));
         object_unref(pod);
         object_unref(node);
     }
@@ -124,8 +106,7 @@ START_TEST(a_pod_on_a_node_holds_its_threads_and_those_kept_idle)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const struct object *pod =
-            make_pod(rows[i].cpu, "", rows[i].allocation);
+        const struct object *pod = make_pod(rows[i].cpu, "", rows[i].allocation);
 
         ck_assert_int_eq(node_use_held_milli(pod_of(pod)), rows[i].milli);
         object_unref(pod);
@@ -139,19 +120,16 @@ make_still(const char *cpus, const char *withheld)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    return make(
-        &pod_kind,
-        arena_printf(
-            arena,
-            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-            "\"a\",\"namespace\":\"b\",\"annotations\":{\"kiln.hpc/yield\":"
-            "\"job 1\"}},\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
-            "\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
-            "\"Frozen\",\"status\":\"True\",\"reason\":\"Yielded\"}],"
-            "\"allocation\":{\"cpus\":\"%s\",\"withheld\":\"%s\",\"memory\":["
-            "{\"node\":0,\"bytes\":\"1Gi\"}]}}}",
-            cpus,
-            withheld));
+    return make(&pod_kind,
+                arena_printf(arena,
+                             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                             "\"a\",\"namespace\":\"b\",\"annotations\":{\"kiln.hpc/yield\":"
+                             "\"job 1\"}},\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
+                             "\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
+                             "\"Frozen\",\"status\":\"True\",\"reason\":\"Yielded\"}],"
+                             "\"allocation\":{\"cpus\":\"%s\",\"withheld\":\"%s\",\"memory\":["
+                             "{\"node\":0,\"bytes\":\"1Gi\"}]}}}",
+                             cpus, withheld));
 }
 
 START_TEST(cores_that_are_lent_count_once_and_those_that_nobody_took_too)
@@ -164,9 +142,9 @@ START_TEST(cores_that_are_lent_count_once_and_those_that_nobody_took_too)
         make_pod("1", "", ""),
     };
     const struct object *node = make_node(WITHOUT_CORES);
-    const struct object *with_remnant = make_node(
-        WITHOUT_CORES ",\"remnants\":{\"u-1\":{\"namespace\":\"b\",\"name\":"
-                      "\"c\",\"allocation\":{\"cpus\":\"2-3\"}}}");
+    const struct object *with_remnant =
+        make_node(WITHOUT_CORES ",\"remnants\":{\"u-1\":{\"namespace\":\"b\",\"name\":"
+                                "\"c\",\"allocation\":{\"cpus\":\"2-3\"}}}");
     struct node_lending lending = {0};
     struct node_use use = {0}, left;
 
@@ -193,7 +171,6 @@ START_TEST(cores_that_are_lent_count_once_and_those_that_nobody_took_too)
 }
 END_TEST
 
-SUITE("node_use",
-      a_pod_that_waits_will_hold_whole_cores_or_the_whole_node,
+SUITE("node_use", a_pod_that_waits_will_hold_whole_cores_or_the_whole_node,
       a_pod_on_a_node_holds_its_threads_and_those_kept_idle,
       cores_that_are_lent_count_once_and_those_that_nobody_took_too)

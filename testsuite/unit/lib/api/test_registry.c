@@ -41,9 +41,7 @@ START_TEST(people_may_call_a_kind_many_names)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        ck_assert_msg(kind_find_any_name(cases[i].name) == cases[i].kind,
-                      "%s",
-                      cases[i].name);
+        ck_assert_msg(kind_find_any_name(cases[i].name) == cases[i].kind, "%s", cases[i].name);
 }
 END_TEST
 
@@ -58,16 +56,9 @@ check_record(const struct record *record, unsigned depth)
 
         ck_assert_ptr_eq(record_find(record, f->name), f);
         if (f->offset != FIELD_UNBOUND)
-            ck_assert_msg(record->size > f->offset,
-                          "%s.%s",
-                          record->name,
-                          f->name);
-        ck_assert_msg(
-            (f->of != NULL)
-                == (f->type == FIELD_OBJECT || f->element == FIELD_OBJECT),
-            "%s.%s",
-            record->name,
-            f->name);
+            ck_assert_msg(record->size > f->offset, "%s.%s", record->name, f->name);
+        ck_assert_msg((f->of != NULL) == (f->type == FIELD_OBJECT || f->element == FIELD_OBJECT),
+                      "%s.%s", record->name, f->name);
         if (f->merge_keys != NULL && strchr(f->merge_keys, ',') == NULL)
             ck_assert_ptr_nonnull(record_find(f->of, f->merge_keys));
         if (f->of != NULL)
@@ -111,15 +102,10 @@ START_TEST(indexes_are_of_fields_that_may_be_selected)
         for (unsigned j = 0; j < kind->n_indexes; j++) {
             const struct kind_index *index = &kind->indexes[j];
 
-            ck_assert_msg(index->value == kind_stored(kind)->indexes[j].value,
-                          "%s: %u",
-                          kind->name,
+            ck_assert_msg(index->value == kind_stored(kind)->indexes[j].value, "%s: %u", kind->name,
                           j);
-            ck_assert_msg(index->path == NULL
-                              || is_selectable(kind, index->path),
-                          "%s: %s",
-                          kind->name,
-                          index->path);
+            ck_assert_msg(index->path == NULL || is_selectable(kind, index->path), "%s: %s",
+                          kind->name, index->path);
         }
     }
 }
@@ -128,9 +114,8 @@ END_TEST
 static bool
 has_subresource(const struct kind *kind, enum subresource subresource)
 {
-    bool found =
-        subresource == SUBRESOURCE_NONE
-        || (subresource == SUBRESOURCE_STATUS && kind->flags & KIND_HAS_STATUS);
+    bool found = subresource == SUBRESOURCE_NONE
+                 || (subresource == SUBRESOURCE_STATUS && kind->flags & KIND_HAS_STATUS);
 
     for (unsigned i = 0; i < kind->n_subresources; i++)
         found = found || kind->subresources[i].subresource == subresource;
@@ -141,17 +126,11 @@ START_TEST(rights_are_of_subresources_that_the_kind_has)
 {
     for (unsigned i = 0; i < n_kinds; i++)
         for (unsigned j = 0; j < kinds[i]->n_rights; j++)
-            ck_assert_msg(
-                has_subresource(kinds[i], kinds[i]->rights[j].subresource),
-                "%s: right %u",
-                kinds[i]->name,
-                j);
+            ck_assert_msg(has_subresource(kinds[i], kinds[i]->rights[j].subresource),
+                          "%s: right %u", kinds[i]->name, j);
 }
 END_TEST
 
-SUITE("registry",
-      a_kind_is_found_by_path_and_by_name,
-      people_may_call_a_kind_many_names,
-      every_table_is_sound,
-      indexes_are_of_fields_that_may_be_selected,
+SUITE("registry", a_kind_is_found_by_path_and_by_name, people_may_call_a_kind_many_names,
+      every_table_is_sound, indexes_are_of_fields_that_may_be_selected,
       rights_are_of_subresources_that_the_kind_has)

@@ -65,9 +65,7 @@ find_verifier(const char *node_name, struct digest *ret_verifier, void *arg)
 }
 
 static struct auth_client *
-client_new(struct world *w,
-           const char *cluster,
-           const struct node_secret *secret)
+client_new(struct world *w, const char *cluster, const struct node_secret *secret)
 {
     struct auth_client_settings settings = {
         .credential_backend = w->caller,
@@ -146,10 +144,7 @@ checked(struct auth_grant *grant, const struct error *err, void *arg)
 }
 
 static void
-opened(struct auth_session *session,
-       const char *credential,
-       const struct error *err,
-       void *arg)
+opened(struct auth_session *session, const char *credential, const struct error *err, void *arg)
 {
     struct world *w = arg;
 
@@ -220,13 +215,7 @@ ask(struct world *w, struct auth_line *line, const char *target)
     };
     int r;
 
-    auth_line_sign(line,
-                   q.method,
-                   q.target,
-                   q.content_type,
-                   q.body,
-                   q.length,
-                   NULL,
+    auth_line_sign(line, q.method, q.target, q.content_type, q.body, q.length, NULL,
                    &authorization);
     q.authorization = authorization.text;
     r = check(w, &q);
@@ -262,15 +251,8 @@ START_TEST(a_session_carries_requests_and_their_answers)
         seal(w, 200, "text/plain", "fine");
         ck_assert_str_eq(w->seal_name, PROTOCOL_MAC_HEADER);
 
-        ck_assert_int_eq(auth_line_check(&line,
-                                         seq,
-                                         w->seal_value,
-                                         200,
-                                         "text/plain",
-                                         "fine",
-                                         4,
-                                         NULL),
-                         0);
+        ck_assert_int_eq(
+            auth_line_check(&line, seq, w->seal_value, 200, "text/plain", "fine", 4, NULL), 0);
     }
     world_free(w);
 }
@@ -344,8 +326,7 @@ START_TEST(a_session_is_of_its_connection_alone)
     ck_assert_int_eq(open_with(w, w->client, &second), 0);
 
     ck_assert_int_eq(ask(w, &first, "/"), -EKEYREJECTED);
-    ck_assert_ptr_nonnull(
-        strstr(w->error.text, "belongs to another connection"));
+    ck_assert_ptr_nonnull(strstr(w->error.text, "belongs to another connection"));
     ck_assert_int_eq(ask(w, &second, "/"), 0);
     world_free(w);
 }
@@ -437,20 +418,11 @@ START_TEST(a_controller_that_is_somebody_else_is_not_believed)
     char *forged = NULL;
 
     ck_assert_int_eq(auth_client_hello(wary, &line, &hello, NULL), 0);
-    ck_assert_int_eq(credential_backend_encode(w->service,
-                                               "x",
-                                               1,
-                                               USER_UID,
-                                               60,
-                                               &forged,
-                                               NULL),
-                     0);
+    ck_assert_int_eq(credential_backend_encode(w->service, "x", 1, USER_UID, 60, &forged, NULL), 0);
 
-    ck_assert_int_eq(auth_client_welcome(wary, &line, forged, &w->error),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(auth_client_welcome(wary, &line, forged, &w->error), -EKEYREJECTED);
     ck_assert_ptr_nonnull(strstr(w->error.text, "service user"));
-    ck_assert_int_eq(auth_client_welcome(wary, &line, NULL, NULL),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(auth_client_welcome(wary, &line, NULL, NULL), -EKEYREJECTED);
     free(forged);
     strbuf_fini(&hello);
     auth_client_free(wary);
@@ -475,14 +447,8 @@ START_TEST(a_sealed_header_that_changes_on_the_way_is_noticed)
     struct auth_request q = {.method = "GET", .target = "/a"};
 
     ck_assert_int_eq(open_with(w, w->client, &line), 0);
-    auth_line_sign(&line,
-                   "GET",
-                   "/a",
-                   NULL,
-                   NULL,
-                   0,
-                   "accept: application/json\nimpersonate-user: alice\n",
-                   &a);
+    auth_line_sign(&line, "GET", "/a", NULL, NULL, 0,
+                   "accept: application/json\nimpersonate-user: alice\n", &a);
     q.authorization = a.text;
     q.session = w->session;
     for (unsigned i = 0; i < ARRAY_SIZE(changed); i++) {
@@ -525,16 +491,8 @@ START_TEST(a_credential_of_version_2_covers_its_headers)
 
     for (int is_changed = 0; is_changed < 2; is_changed++) {
         strbuf_truncate(&a, 0);
-        ck_assert_int_eq(auth_client_sign_once(w->client,
-                                               "GET",
-                                               "/a",
-                                               NULL,
-                                               NULL,
-                                               0,
-                                               "idempotency-key: k\n",
-                                               nonce,
-                                               &a,
-                                               &w->error),
+        ck_assert_int_eq(auth_client_sign_once(w->client, "GET", "/a", NULL, NULL, 0,
+                                               "idempotency-key: k\n", nonce, &a, &w->error),
                          0);
         q.authorization = a.text;
         q.sealed = is_changed ? "idempotency-key: l\n" : "idempotency-key: k\n";
@@ -554,16 +512,8 @@ ask_once(struct world *w, const char *target, char nonce[PROTOCOL_NONCE_SIZE])
 {
     struct strbuf a = STRBUF_INIT;
     struct auth_request q = {.method = "GET", .target = "/a?b"};
-    int r = auth_client_sign_once(w->client,
-                                  "GET",
-                                  target,
-                                  NULL,
-                                  NULL,
-                                  0,
-                                  NULL,
-                                  nonce,
-                                  &a,
-                                  &w->error);
+    int r =
+        auth_client_sign_once(w->client, "GET", target, NULL, NULL, 0, NULL, nonce, &a, &w->error);
 
     ck_assert_int_eq(r, 0);
     q.authorization = a.text;
@@ -592,15 +542,8 @@ START_TEST(a_request_may_bring_its_own_credential_once)
     seal(w, 200, "t", "fine");
 
     ck_assert_str_eq(w->seal_name, PROTOCOL_CREDENTIAL_HEADER);
-    ck_assert_int_eq(auth_client_check_once(w->client,
-                                            nonce,
-                                            w->seal_value,
-                                            200,
-                                            "t",
-                                            "fine",
-                                            4,
-                                            NULL),
-                     0);
+    ck_assert_int_eq(
+        auth_client_check_once(w->client, nonce, w->seal_value, 200, "t", "fine", 4, NULL), 0);
     world_free(w);
 }
 END_TEST
@@ -625,14 +568,7 @@ START_TEST(an_answer_by_credential_covers_all_of_it)
 
     ck_assert_int_eq(ask_once(w, "/a?b", nonce), 0);
     seal(w, 200, "t", "fine");
-    r = auth_client_check_once(w->client,
-                               nonce,
-                               w->seal_value,
-                               200,
-                               "t",
-                               "fint",
-                               4,
-                               NULL);
+    r = auth_client_check_once(w->client, nonce, w->seal_value, 200, "t", "fint", 4, NULL);
 
     ck_assert_int_eq(r, -EKEYREJECTED);
     world_free(w);
@@ -671,14 +607,7 @@ START_TEST(a_credential_that_lives_too_long_is_refused)
     struct auth_request q = {.method = "GET", .target = "/"};
     char *text = NULL;
 
-    ck_assert_int_eq(credential_backend_encode(w->caller,
-                                               "x",
-                                               1,
-                                               geteuid(),
-                                               3600,
-                                               &text,
-                                               NULL),
-                     0);
+    ck_assert_int_eq(credential_backend_encode(w->caller, "x", 1, geteuid(), 3600, &text, NULL), 0);
     w->realm.now_s += 61;
     strbuf_printf(&a, "Munge %s", text);
     q.authorization = a.text;
@@ -698,20 +627,13 @@ START_TEST(a_credential_that_all_may_read_is_refused)
     struct auth_request q = {.method = "GET", .target = "/"};
     char *text = NULL;
 
-    ck_assert_int_eq(credential_backend_encode(w->caller,
-                                               "x",
-                                               1,
-                                               CREDENTIAL_ANY_UID,
-                                               60,
-                                               &text,
-                                               NULL),
-                     0);
+    ck_assert_int_eq(
+        credential_backend_encode(w->caller, "x", 1, CREDENTIAL_ANY_UID, 60, &text, NULL), 0);
     strbuf_printf(&a, "Munge %s", text);
     q.authorization = a.text;
 
     ck_assert_int_eq(check(w, &q), -EKEYREJECTED);
-    ck_assert_ptr_nonnull(
-        strstr(w->error.text, "readable by users other than"));
+    ck_assert_ptr_nonnull(strstr(w->error.text, "readable by users other than"));
     free(text);
     strbuf_fini(&a);
     world_free(w);
@@ -737,14 +659,8 @@ END_TEST
 START_TEST(what_proves_nothing_is_refused)
 {
     static const char *const nothing[] = {
-        NULL,
-        "",
-        "Munge",
-        "Munge ",
-        "Munge x",
-        "munge x",
-        "Kiln ",
-        "Kiln session=a,seq=1,mac=b",
+        NULL,         "",        "Munge", "Munge ",
+        "Munge x",    "munge x", "Kiln ", "Kiln session=a,seq=1,mac=b",
         "Bearer abc",
     };
     struct world *w = world_new(0);
@@ -865,18 +781,15 @@ START_TEST(a_frame_that_was_changed_left_out_or_repeated_is_noticed)
     add_frame(w, "two\n", &two);
 
     f = auth_frames_new(&line, 1, collect, &got);
-    ck_assert_int_eq(auth_frames_feed(f, two.text, two.length, NULL),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(auth_frames_feed(f, two.text, two.length, NULL), -EKEYREJECTED);
     auth_frames_free(f);
     f = auth_frames_new(&line, 1, collect, &got);
     ck_assert_int_eq(auth_frames_feed(f, one.text, one.length, NULL), 0);
-    ck_assert_int_eq(auth_frames_feed(f, one.text, one.length, NULL),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(auth_frames_feed(f, one.text, one.length, NULL), -EKEYREJECTED);
     auth_frames_free(f);
     f = auth_frames_new(&line, 1, collect, &got);
     one.text[one.length - 2] ^= 1;
-    ck_assert_int_eq(auth_frames_feed(f, one.text, one.length, NULL),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(auth_frames_feed(f, one.text, one.length, NULL), -EKEYREJECTED);
     auth_frames_free(f);
     f = auth_frames_new(&line, 1, collect, &got);
     ck_assert_int_eq(auth_frames_feed(f, "{}\n", 3, NULL), -EKEYREJECTED);
@@ -901,9 +814,7 @@ START_TEST(a_credential_is_taken_once_also_when_munged_forgets)
         .target = PROTOCOL_SESSION_TARGET,
     };
 
-    ck_assert_int_eq(
-        auth_client_hello(w->client, &line, &authorization, &w->error),
-        0);
+    ck_assert_int_eq(auth_client_hello(w->client, &line, &authorization, &w->error), 0);
     q.authorization = authorization.text;
     auth_server_open(w->server, &q, opened, w);
     loop_run(w->loop);
@@ -920,28 +831,16 @@ START_TEST(a_credential_is_taken_once_also_when_munged_forgets)
 }
 END_TEST
 
-SUITE("auth_server",
-      a_sealed_header_that_changes_on_the_way_is_noticed,
-      version_1_is_taken_and_seals_no_headers,
-      a_credential_of_version_2_covers_its_headers,
+SUITE("auth_server", a_sealed_header_that_changes_on_the_way_is_noticed,
+      version_1_is_taken_and_seals_no_headers, a_credential_of_version_2_covers_its_headers,
       a_credential_is_taken_once_also_when_munged_forgets,
-      a_session_carries_requests_and_their_answers,
-      an_answer_that_was_changed_is_noticed,
-      a_request_that_was_changed_is_refused,
-      a_session_is_of_its_connection_alone,
-      a_session_ends_with_its_lifetime,
-      sessions_are_bounded,
-      a_node_is_proven_by_its_secret,
-      a_caller_of_another_cluster_is_told_so,
-      a_controller_that_is_somebody_else_is_not_believed,
-      a_request_may_bring_its_own_credential_once,
-      a_credential_for_another_request_is_refused,
-      an_answer_by_credential_covers_all_of_it,
-      an_expired_and_a_rewound_credential_are_refused,
-      a_credential_that_lives_too_long_is_refused,
-      a_credential_that_all_may_read_is_refused,
-      the_service_being_down_is_not_the_callers_fault,
-      what_proves_nothing_is_refused,
-      a_local_peer_is_whom_the_kernel_says,
-      frames_are_proven_however_they_are_cut,
+      a_session_carries_requests_and_their_answers, an_answer_that_was_changed_is_noticed,
+      a_request_that_was_changed_is_refused, a_session_is_of_its_connection_alone,
+      a_session_ends_with_its_lifetime, sessions_are_bounded, a_node_is_proven_by_its_secret,
+      a_caller_of_another_cluster_is_told_so, a_controller_that_is_somebody_else_is_not_believed,
+      a_request_may_bring_its_own_credential_once, a_credential_for_another_request_is_refused,
+      an_answer_by_credential_covers_all_of_it, an_expired_and_a_rewound_credential_are_refused,
+      a_credential_that_lives_too_long_is_refused, a_credential_that_all_may_read_is_refused,
+      the_service_being_down_is_not_the_callers_fault, what_proves_nothing_is_refused,
+      a_local_peer_is_whom_the_kernel_says, frames_are_proven_however_they_are_cut,
       a_frame_that_was_changed_left_out_or_repeated_is_noticed)

@@ -27,9 +27,7 @@ realm_init(struct realm *w, const char *cluster)
     w->time = (struct fake_clock)FAKE_CLOCK;
     w->directory = scratch_new();
     w->path = xasprintf("%s/token.key", w->directory);
-    ck_assert_int_eq(
-        bearer_tokens_open(w->path, cluster, &w->time.clock, &w->bearer, NULL),
-        0);
+    ck_assert_int_eq(bearer_tokens_open(w->path, cluster, &w->time.clock, &w->bearer, NULL), 0);
 }
 
 static void
@@ -58,8 +56,7 @@ refused(struct bearer_tokens *bearer, const char *token)
     gid_t gid;
 
     err = (struct error){0};
-    ck_assert_int_eq(bearer_tokens_check(bearer, token, &uid, &gid, &err),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(bearer_tokens_check(bearer, token, &uid, &gid, &err), -EKEYREJECTED);
     return err.text;
 }
 
@@ -69,8 +66,7 @@ is_good(struct bearer_tokens *bearer, const char *token)
     uid_t uid = 0;
     gid_t gid = 0;
 
-    return bearer_tokens_check(bearer, token, &uid, &gid, NULL) == 0
-           && uid == 4711 && gid == 4712;
+    return bearer_tokens_check(bearer, token, &uid, &gid, NULL) == 0 && uid == 4711 && gid == 4712;
 }
 
 START_TEST(a_token_is_its_user_until_it_ends)
@@ -104,9 +100,7 @@ START_TEST(a_token_of_which_anything_is_changed_is_refused)
         char was = token[i];
 
         token[i] = was == '1' ? '2' : '1';
-        ck_assert_msg(strstr(refused(w.bearer, token), "bearer token") != NULL,
-                      "byte %zu",
-                      i);
+        ck_assert_msg(strstr(refused(w.bearer, token), "bearer token") != NULL, "byte %zu", i);
         token[i] = was;
     }
     ck_assert(is_good(w.bearer, token));
@@ -131,10 +125,9 @@ START_TEST(what_is_no_token_is_refused)
 
     realm_init(&w, "c");
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        ck_assert_str_eq(
-            refused(w.bearer, texts[i]),
-            "the bearer token was not issued by Kiln; get one with "
-            "'kctl credential'");
+        ck_assert_str_eq(refused(w.bearer, texts[i]),
+                         "the bearer token was not issued by Kiln; get one with "
+                         "'kctl credential'");
     realm_fini(&w);
 }
 END_TEST
@@ -148,12 +141,9 @@ START_TEST(a_token_is_for_one_cluster)
     realm_init(&w, "c");
     issue(&w, token);
     /* The same key, as after copying the state directory. */
-    ck_assert_int_eq(
-        bearer_tokens_open(w.path, "d", &w.time.clock, &other, NULL),
-        0);
+    ck_assert_int_eq(bearer_tokens_open(w.path, "d", &w.time.clock, &other, NULL), 0);
 
-    ck_assert_ptr_nonnull(
-        strstr(refused(other, token), "not from cluster 'd'"));
+    ck_assert_ptr_nonnull(strstr(refused(other, token), "not from cluster 'd'"));
     bearer_tokens_free(other);
     realm_fini(&w);
 }
@@ -170,8 +160,7 @@ START_TEST(another_key_ends_all_tokens_at_once)
     ck_assert_int_eq(bearer_tokens_rotate(w.path, NULL), 0);
     fake_clock_advance(&w.time, 2 * FAKE_SECOND);
 
-    ck_assert_ptr_nonnull(
-        strstr(refused(w.bearer, token), "key has been replaced"));
+    ck_assert_ptr_nonnull(strstr(refused(w.bearer, token), "key has been replaced"));
     bearer_tokens_issue(w.bearer, 4711, 4712, 60, token, &(int64_t){0});
     ck_assert(is_good(w.bearer, token));
     realm_fini(&w);
@@ -202,9 +191,7 @@ START_TEST(tokens_outlive_the_controller)
 
     realm_init(&w, "c");
     issue(&w, token);
-    ck_assert_int_eq(
-        bearer_tokens_open(w.path, "c", &w.time.clock, &again, NULL),
-        0);
+    ck_assert_int_eq(bearer_tokens_open(w.path, "c", &w.time.clock, &again, NULL), 0);
 
     ck_assert(is_good(again, token));
     bearer_tokens_free(again);
@@ -224,20 +211,13 @@ START_TEST(a_key_that_others_may_read_is_refused)
     ck_assert_int_eq(status.st_mode & 0777, 0600);
     ck_assert_int_eq(chmod(w.path, 0640), 0);
 
-    ck_assert_int_eq(
-        bearer_tokens_open(w.path, "c", &w.time.clock, &again, &err),
-        -EPERM);
+    ck_assert_int_eq(bearer_tokens_open(w.path, "c", &w.time.clock, &again, &err), -EPERM);
     ck_assert_ptr_nonnull(strstr(err.text, "is readable by others"));
     realm_fini(&w);
 }
 END_TEST
 
-SUITE("bearer",
-      a_token_is_its_user_until_it_ends,
-      a_token_of_which_anything_is_changed_is_refused,
-      what_is_no_token_is_refused,
-      a_token_is_for_one_cluster,
-      another_key_ends_all_tokens_at_once,
-      no_token_is_good_when_the_key_was_taken_away,
-      tokens_outlive_the_controller,
+SUITE("bearer", a_token_is_its_user_until_it_ends, a_token_of_which_anything_is_changed_is_refused,
+      what_is_no_token_is_refused, a_token_is_for_one_cluster, another_key_ends_all_tokens_at_once,
+      no_token_is_good_when_the_key_was_taken_away, tokens_outlive_the_controller,
       a_key_that_others_may_read_is_refused)

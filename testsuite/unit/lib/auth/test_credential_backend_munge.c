@@ -72,15 +72,8 @@ exec_munged(const struct realm *r)
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* it also ends with a failed test */
     close(2);
     open("/dev/null", O_WRONLY);
-    execl(find_munged(),
-          "munged",
-          "--foreground",
-          options[0],
-          options[1],
-          options[2],
-          options[3],
-          options[4],
-          (char *)NULL);
+    execl(find_munged(), "munged", "--foreground", options[0], options[1], options[2], options[3],
+          options[4], (char *)NULL);
     _exit(127);
 }
 
@@ -105,8 +98,7 @@ realm_start(struct realm *r)
 static void
 realm_stop(struct realm *r)
 {
-    static const char *const files[] =
-        {"key", "log", "pid", "seed", "socket", "socket.lock"};
+    static const char *const files[] = {"key", "log", "pid", "seed", "socket", "socket.lock"};
     char path[128];
 
     kill(r->pid, SIGTERM);
@@ -128,9 +120,7 @@ START_TEST(a_credential_says_who_made_it_and_is_read_once)
 
     realm_start(&realm);
     n = credential_backend_new_munge(realm.socket);
-    ck_assert_int_eq(
-        credential_backend_encode(n, "hello", 5, geteuid(), 60, &text, &err),
-        0);
+    ck_assert_int_eq(credential_backend_encode(n, "hello", 5, geteuid(), 60, &text, &err), 0);
     ck_assert_int_eq(credential_backend_decode(n, text, &c, &err), 0);
     ck_assert_str_eq(c.payload, "hello");
     ck_assert_uint_eq(c.length, 5);
@@ -139,8 +129,7 @@ START_TEST(a_credential_says_who_made_it_and_is_read_once)
     ck_assert_int_le(c.age_s, 5);
     credential_fini(&c);
 
-    ck_assert_int_eq(credential_backend_decode(n, text, &c, &err),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(credential_backend_decode(n, text, &c, &err), -EKEYREJECTED);
     ck_assert_ptr_nonnull(strstr(err.text, "used before"));
     free(text);
     credential_backend_free(n);
@@ -158,13 +147,10 @@ START_TEST(an_expired_credential_says_by_how_much_and_what_to_do)
 
     realm_start(&realm);
     n = credential_backend_new_munge(realm.socket);
-    ck_assert_int_eq(
-        credential_backend_encode(n, "", 0, geteuid(), 1, &text, &err),
-        0);
+    ck_assert_int_eq(credential_backend_encode(n, "", 0, geteuid(), 1, &text, &err), 0);
     usleep(2500 * 1000);
 
-    ck_assert_int_eq(credential_backend_decode(n, text, &c, &err),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(credential_backend_decode(n, text, &c, &err), -EKEYREJECTED);
     ck_assert_ptr_nonnull(strstr(err.text, "has expired"));
     ck_assert_ptr_nonnull(strstr(err.text, "was valid for 1"));
     ck_assert_ptr_nonnull(strstr(err.text, "chrony"));
@@ -184,12 +170,9 @@ START_TEST(a_credential_for_another_user_cannot_be_read)
 
     realm_start(&realm);
     n = credential_backend_new_munge(realm.socket);
-    ck_assert_int_eq(
-        credential_backend_encode(n, "", 0, geteuid() + 1, 60, &text, &err),
-        0);
+    ck_assert_int_eq(credential_backend_encode(n, "", 0, geteuid() + 1, 60, &text, &err), 0);
 
-    ck_assert_int_eq(credential_backend_decode(n, text, &c, &err),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(credential_backend_decode(n, text, &c, &err), -EKEYREJECTED);
     ck_assert_ptr_nonnull(strstr(err.text, "for a user other than"));
     free(text);
     credential_backend_free(n);
@@ -209,15 +192,11 @@ START_TEST(a_credential_of_another_realm_is_refused)
     realm_start(&theirs);
     n = credential_backend_new_munge(ours.socket);
     stranger = credential_backend_new_munge(theirs.socket);
-    ck_assert_int_eq(
-        credential_backend_encode(stranger, "", 0, geteuid(), 60, &text, &err),
-        0);
+    ck_assert_int_eq(credential_backend_encode(stranger, "", 0, geteuid(), 60, &text, &err), 0);
 
-    ck_assert_int_eq(credential_backend_decode(n, text, &c, &err),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(credential_backend_decode(n, text, &c, &err), -EKEYREJECTED);
     ck_assert_ptr_nonnull(strstr(err.text, "same MUNGE key"));
-    ck_assert_int_eq(credential_backend_decode(n, "MUNGE:rubbish:", &c, &err),
-                     -EKEYREJECTED);
+    ck_assert_int_eq(credential_backend_decode(n, "MUNGE:rubbish:", &c, &err), -EKEYREJECTED);
     ck_assert_int_eq(credential_backend_decode(n, "", &c, &err), -EKEYREJECTED);
     free(text);
     credential_backend_free(n);
@@ -229,21 +208,18 @@ END_TEST
 
 START_TEST(a_munged_that_is_down_is_named_by_its_socket)
 {
-    struct credential_backend *n =
-        credential_backend_new_munge("/nowhere/munge.socket");
+    struct credential_backend *n = credential_backend_new_munge("/nowhere/munge.socket");
     struct credential c = {0};
     struct error err = {0};
     char *text = NULL;
 
-    ck_assert_int_eq(credential_backend_encode(n, "", 0, 0, 60, &text, &err),
-                     -EHOSTDOWN);
+    ck_assert_int_eq(credential_backend_encode(n, "", 0, 0, 60, &text, &err), -EHOSTDOWN);
     ck_assert_ptr_null(text);
     ck_assert_ptr_nonnull(strstr(err.text, "is munged running?"));
     ck_assert_ptr_nonnull(strstr(err.text, "'/nowhere/munge.socket'"));
     ck_assert_ptr_nonnull(strstr(err.text, "No such file or directory"));
 
-    ck_assert_int_eq(credential_backend_decode(n, "MUNGE:x:", &c, &err),
-                     -EHOSTDOWN);
+    ck_assert_int_eq(credential_backend_decode(n, "MUNGE:x:", &c, &err), -EHOSTDOWN);
     credential_backend_free(n);
 }
 END_TEST
@@ -258,10 +234,7 @@ struct opening {
 };
 
 static void
-opened(struct auth_session *session,
-       const char *credential,
-       const struct error *err,
-       void *arg)
+opened(struct auth_session *session, const char *credential, const struct error *err, void *arg)
 {
     struct opening *o = arg;
 
@@ -283,8 +256,7 @@ granted(struct auth_grant *grant, const struct error *err, void *arg)
 static void
 say(int fd, const char *text)
 {
-    ck_assert_int_eq(write(fd, text, strlen(text) + 1),
-                     (ssize_t)strlen(text) + 1);
+    ck_assert_int_eq(write(fd, text, strlen(text) + 1), (ssize_t)strlen(text) + 1);
 }
 
 static void

@@ -23,9 +23,8 @@ START_TEST(sha256_is_that_of_fips_180)
     digest_sum_add(adding, "c", 1);
     digest_sum_end(adding, &sum);
 
-    ck_assert_str_eq(hex,
-                     "ba7816bf8f01cfea414140de5dae2223"
-                     "b00361a396177a9cb410ff61f20015ad");
+    ck_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223"
+                          "b00361a396177a9cb410ff61f20015ad");
     ck_assert(digest_equals(&whole, &parts));
     ck_assert(digest_equals(&whole, &sum));
 }
@@ -33,17 +32,15 @@ END_TEST
 
 START_TEST(hmac_is_that_of_rfc_4231)
 {
-    struct digest_part text[] = {{"what do ya want ", 16},
-                                 {"for nothing?", 12}};
+    struct digest_part text[] = {{"what do ya want ", 16}, {"for nothing?", 12}};
     struct digest d;
     char hex[DIGEST_HEX_SIZE];
 
     digest_hmac("Jefe", 4, text, 2, &d);
     digest_format(&d, hex);
 
-    ck_assert_str_eq(hex,
-                     "5bdcc146bf60754e6a042426089575c7"
-                     "5a003f089d2739839dec58b964ec3843");
+    ck_assert_str_eq(hex, "5bdcc146bf60754e6a042426089575c7"
+                          "5a003f089d2739839dec58b964ec3843");
 }
 END_TEST
 
@@ -97,24 +94,13 @@ END_TEST
 
 START_TEST(what_is_not_base64_is_refused)
 {
-    static const char *const bad[] = {"Zg",
-                                      "Zg=",
-                                      "Zg==Zg==",
-                                      "Z!==",
-                                      "Zg==\n",
-                                      "====",
-                                      "Z===",
-                                      "Zm9=", /* unused bits are not 0 */
-                                      "Zh==",
-                                      "Zm 9",
-                                      "Zm9v\x80m9v",
-                                      "Zm9v\n\n\n\n"};
+    static const char *const bad[] = {"Zg",   "Zg=",  "Zg==Zg==",    "Z!==",        "Zg==\n",
+                                      "====", "Z===", "Zm9=", /* unused bits are not 0 */
+                                      "Zh==", "Zm 9", "Zm9v\x80m9v", "Zm9v\n\n\n\n"};
     struct strbuf out = STRBUF_INIT;
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-        ck_assert_msg(base64_decode(&out, bad[i], strlen(bad[i])) == -EINVAL,
-                      "%s",
-                      bad[i]);
+        ck_assert_msg(base64_decode(&out, bad[i], strlen(bad[i])) == -EINVAL, "%s", bad[i]);
     ck_assert_uint_eq(out.length, 0);
     strbuf_fini(&out);
 }
@@ -165,11 +151,6 @@ START_TEST(a_proof_is_of_one_nonce_one_node_and_one_secret)
 }
 END_TEST
 
-SUITE("digest",
-      sha256_is_that_of_fips_180,
-      hmac_is_that_of_rfc_4231,
-      hexadecimal_is_read_strictly,
-      base64_goes_there_and_back,
-      what_is_not_base64_is_refused,
-      one_wrong_character_anywhere_is_found,
-      a_proof_is_of_one_nonce_one_node_and_one_secret)
+SUITE("digest", sha256_is_that_of_fips_180, hmac_is_that_of_rfc_4231, hexadecimal_is_read_strictly,
+      base64_goes_there_and_back, what_is_not_base64_is_refused,
+      one_wrong_character_anywhere_is_found, a_proof_is_of_one_nonce_one_node_and_one_secret)

@@ -65,7 +65,5 @@ START_TEST(and_forgotten_in_the_end)
 }
 END_TEST
 
-SUITE("nonces",
-      a_nonce_is_good_once,
-      it_is_remembered_for_as_long_as_its_credential_is_good,
+SUITE("nonces", a_nonce_is_good_once, it_is_remembered_for_as_long_as_its_credential_is_good,
       and_forgotten_in_the_end)

@@ -32,9 +32,7 @@ START_TEST(a_claim_is_written_and_read_back)
 
     ck_assert_int_eq(claim_format(&welcome, &out), 0);
     ck_assert_str_eq(out.text, welcome_text);
-    ck_assert_int_eq(
-        claim_parse(out.text, out.length, CLAIM_WELCOME, &back, NULL),
-        0);
+    ck_assert_int_eq(claim_parse(out.text, out.length, CLAIM_WELCOME, &back, NULL), 0);
 
     ck_assert_str_eq(back.cluster, "north");
     ck_assert_str_eq(back.session, "s1");
@@ -67,17 +65,13 @@ START_TEST(a_request_and_its_answer_are_written_and_read_back)
     struct claim back = {0};
 
     ck_assert_int_eq(claim_format(&request, &out), 0);
-    ck_assert_int_eq(
-        claim_parse(out.text, out.length, CLAIM_REQUEST, &back, NULL),
-        0);
+    ck_assert_int_eq(claim_parse(out.text, out.length, CLAIM_REQUEST, &back, NULL), 0);
     ck_assert_str_eq(back.target, "/a?b=c=d");
     ck_assert_str_eq(back.content_type, "");
     claim_fini(&back);
     strbuf_truncate(&out, 0);
     ck_assert_int_eq(claim_format(&answer, &out), 0);
-    ck_assert_int_eq(
-        claim_parse(out.text, out.length, CLAIM_ANSWER, &back, NULL),
-        0);
+    ck_assert_int_eq(claim_parse(out.text, out.length, CLAIM_ANSWER, &back, NULL), 0);
 
     ck_assert_int_eq(back.status, 201);
     claim_fini(&back);
@@ -126,20 +120,13 @@ START_TEST(a_malformed_claim_is_refused_with_words)
         struct error err = {0};
         struct claim back = {0};
 
-        ck_assert_msg(claim_parse(bad_claims[i],
-                                  strlen(bad_claims[i]),
-                                  CLAIM_WELCOME,
-                                  &back,
-                                  &err)
+        ck_assert_msg(claim_parse(bad_claims[i], strlen(bad_claims[i]), CLAIM_WELCOME, &back, &err)
                           == -EPROTO,
-                      "%s",
-                      bad_claims[i]);
+                      "%s", bad_claims[i]);
         ck_assert_ptr_null(back.memory);
         ck_assert_str_ne(err.text, "");
     }
-    ck_assert_int_eq(
-        claim_parse("kiln-claim 1\n\0x", 15, CLAIM_HELLO, NULL, NULL),
-        -EPROTO);
+    ck_assert_int_eq(claim_parse("kiln-claim 1\n\0x", 15, CLAIM_HELLO, NULL, NULL), -EPROTO);
 }
 END_TEST
 
@@ -151,26 +138,12 @@ START_TEST(a_mac_covers_every_part_of_a_request)
     digest_of("body", 4, &body);
     digest_of("bodz", 4, &other_body);
     protocol_request_mac(&key, 7, "GET", "/a", "t", &body, NULL, &mac);
-    protocol_request_mac(&other_key,
-                         7,
-                         "GET",
-                         "/a",
-                         "t",
-                         &body,
-                         NULL,
-                         &changed[0]);
+    protocol_request_mac(&other_key, 7, "GET", "/a", "t", &body, NULL, &changed[0]);
     protocol_request_mac(&key, 8, "GET", "/a", "t", &body, NULL, &changed[1]);
     protocol_request_mac(&key, 7, "PUT", "/a", "t", &body, NULL, &changed[2]);
     protocol_request_mac(&key, 7, "GET", "/b", "t", &body, NULL, &changed[3]);
     protocol_request_mac(&key, 7, "GET", "/a", NULL, &body, NULL, &changed[4]);
-    protocol_request_mac(&key,
-                         7,
-                         "GET",
-                         "/a",
-                         "t",
-                         &other_body,
-                         NULL,
-                         &changed[5]);
+    protocol_request_mac(&key, 7, "GET", "/a", "t", &other_body, NULL, &changed[5]);
 
     for (size_t i = 0; i < ARRAY_SIZE(changed); i++)
         ck_assert(!digest_equals(&mac, &changed[i]));
@@ -202,14 +175,7 @@ START_TEST(the_statement_of_a_request_is_as_documented)
 
     digest_of("abc", 3, &body);
     digest_hmac(key.bytes, DIGEST_SIZE, &whole, 1, &expected);
-    protocol_request_mac(&key,
-                         7,
-                         "POST",
-                         "/apis?x=1",
-                         "application/json",
-                         &body,
-                         NULL,
-                         &mac);
+    protocol_request_mac(&key, 7, "POST", "/apis?x=1", "application/json", &body, NULL, &mac);
 
     ck_assert(digest_equals(&mac, &expected));
 }
@@ -227,28 +193,20 @@ START_TEST(version_2_of_a_statement_is_as_documented)
     protocol_add_sealed(&sealed, "ACCEPT", " application/json ");
     protocol_add_sealed(&sealed, "Impersonate-Extra-Scope", "a");
     protocol_add_sealed(&sealed, "Idempotency-Key", "k");
-    ck_assert_str_eq(sealed.text,
-                     "accept: application/json\n"
-                     "impersonate-extra-scope: a\n"
-                     "idempotency-key: k\n");
+    ck_assert_str_eq(sealed.text, "accept: application/json\n"
+                                  "impersonate-extra-scope: a\n"
+                                  "idempotency-key: k\n");
     digest_of(sealed.text, sealed.length, &headers);
     digest_format(&headers, hex);
-    strbuf_printf(
-        &statement,
-        "kiln-mac 2 request\n7\nPOST\n/apis?x=1\napplication/json\n"
-        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n"
-        "%s\n",
-        hex);
+    strbuf_printf(&statement,
+                  "kiln-mac 2 request\n7\nPOST\n/apis?x=1\napplication/json\n"
+                  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n"
+                  "%s\n",
+                  hex);
     whole = (struct digest_part){statement.text, statement.length};
     digest_of("abc", 3, &body);
     digest_hmac(key.bytes, DIGEST_SIZE, &whole, 1, &expected);
-    protocol_request_mac(&key,
-                         7,
-                         "POST",
-                         "/apis?x=1",
-                         "application/json",
-                         &body,
-                         sealed.text,
+    protocol_request_mac(&key, 7, "POST", "/apis?x=1", "application/json", &body, sealed.text,
                          &mac);
 
     ck_assert(digest_equals(&mac, &expected));
@@ -273,8 +231,7 @@ START_TEST(an_authorization_is_written_and_read_back)
 }
 END_TEST
 
-#define SOME_MAC \
-    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define SOME_MAC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 START_TEST(a_malformed_authorization_is_refused)
 {
@@ -295,20 +252,13 @@ START_TEST(a_malformed_authorization_is_refused)
     struct protocol_authorization p;
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-        ck_assert_msg(protocol_parse_authorization(bad[i], &p) == -EINVAL,
-                      "%s",
-                      bad[i]);
+        ck_assert_msg(protocol_parse_authorization(bad[i], &p) == -EINVAL, "%s", bad[i]);
 }
 END_TEST
 
-SUITE("protocol",
-      a_claim_is_written_and_read_back,
-      a_request_and_its_answer_are_written_and_read_back,
-      a_claim_with_a_newline_is_not_written,
-      a_malformed_claim_is_refused_with_words,
-      a_mac_covers_every_part_of_a_request,
-      a_mac_of_one_kind_is_not_one_of_another,
-      the_statement_of_a_request_is_as_documented,
-      version_2_of_a_statement_is_as_documented,
-      an_authorization_is_written_and_read_back,
+SUITE("protocol", a_claim_is_written_and_read_back,
+      a_request_and_its_answer_are_written_and_read_back, a_claim_with_a_newline_is_not_written,
+      a_malformed_claim_is_refused_with_words, a_mac_covers_every_part_of_a_request,
+      a_mac_of_one_kind_is_not_one_of_another, the_statement_of_a_request_is_as_documented,
+      version_2_of_a_statement_is_as_documented, an_authorization_is_written_and_read_back,
       a_malformed_authorization_is_refused)

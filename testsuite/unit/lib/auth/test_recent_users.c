@@ -78,8 +78,5 @@ START_TEST(an_unknown_one_is_found_with_the_group_it_came_with)
 }
 END_TEST
 
-SUITE("users",
-      a_user_is_remembered_for_five_minutes,
-      what_is_found_outlives_its_being_forgotten,
-      a_known_user_has_one_primary_group,
-      an_unknown_one_is_found_with_the_group_it_came_with)
+SUITE("users", a_user_is_remembered_for_five_minutes, what_is_found_outlives_its_being_forgotten,
+      a_known_user_has_one_primary_group, an_unknown_one_is_found_with_the_group_it_came_with)

@@ -88,10 +88,6 @@ START_TEST(an_array_grows_by_doubling_and_keeps_what_it_held)
 }
 END_TEST
 
-SUITE("alloc",
-      memory_from_xnew_is_zeroed,
-      zero_bytes_are_a_pointer_that_can_be_freed,
-      a_size_that_overflows_ends_the_program,
-      strndup_stops_at_the_length_or_the_end,
-      asprintf_makes_a_string_of_any_length,
-      an_array_grows_by_doubling_and_keeps_what_it_held)
+SUITE("alloc", memory_from_xnew_is_zeroed, zero_bytes_are_a_pointer_that_can_be_freed,
+      a_size_that_overflows_ends_the_program, strndup_stops_at_the_length_or_the_end,
+      asprintf_makes_a_string_of_any_length, an_array_grows_by_doubling_and_keeps_what_it_held)

@@ -80,8 +80,7 @@ START_TEST(two_texts_are_put_together_however_long)
 
     ck_assert_str_eq(arena_concat(arena, "", ""), "");
     ck_assert_str_eq(arena_concat(arena, "job-", "7"), "job-7");
-    ck_assert_uint_eq(strlen(arena_concat(arena, longer, longer)),
-                      2 * (sizeof(longer) - 1));
+    ck_assert_uint_eq(strlen(arena_concat(arena, longer, longer)), 2 * (sizeof(longer) - 1));
 }
 END_TEST
 
@@ -174,15 +173,11 @@ START_TEST(freeing_no_arena_is_fine)
 }
 END_TEST
 
-SUITE("arena",
-      memory_is_zeroed_and_aligned_whatever_came_before,
+SUITE("arena", memory_is_zeroed_and_aligned_whatever_came_before,
       nothing_is_seen_of_what_an_earlier_arena_held,
       what_was_taken_stays_in_place_while_the_arena_grows,
-      a_printed_text_may_be_longer_than_any_block,
-      two_texts_are_put_together_however_long,
-      strings_with_nul_bytes_are_kept_whole,
-      large_pieces_do_not_waste_the_room_of_the_open_block,
+      a_printed_text_may_be_longer_than_any_block, two_texts_are_put_together_however_long,
+      strings_with_nul_bytes_are_kept_whole, large_pieces_do_not_waste_the_room_of_the_open_block,
       a_small_document_costs_one_small_block,
       what_came_after_a_mark_goes_and_what_came_before_stays,
-      an_arena_goes_back_to_where_it_was_empty_or_held_large_pieces,
-      freeing_no_arena_is_fine)
+      an_arena_goes_back_to_where_it_was_empty_or_held_large_pieces, freeing_no_arena_is_fine)

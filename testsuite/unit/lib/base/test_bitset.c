@@ -14,9 +14,8 @@ set_of(const unsigned *bits, size_t count)
     return s;
 }
 
-#define SET(...)                            \
-    set_of((const unsigned[]){__VA_ARGS__}, \
-           sizeof((unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
+#define SET(...) \
+    set_of((const unsigned[]){__VA_ARGS__}, sizeof((unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 
 START_TEST(a_set_has_what_was_added_and_not_removed)
 {
@@ -105,10 +104,7 @@ START_TEST(sets_know_what_they_contain)
 }
 END_TEST
 
-SUITE("bitset",
-      a_set_has_what_was_added_and_not_removed,
-      a_number_beyond_the_size_is_never_a_member,
-      members_are_visited_in_order,
-      next_beyond_the_last_member_is_the_size,
-      sets_join_meet_and_differ,
+SUITE("bitset", a_set_has_what_was_added_and_not_removed,
+      a_number_beyond_the_size_is_never_a_member, members_are_visited_in_order,
+      next_beyond_the_last_member_is_the_size, sets_join_meet_and_differ,
       sets_know_what_they_contain)

@@ -36,7 +36,5 @@ START_TEST(boot_time_has_run_at_least_as_long_as_monotonic_time)
 }
 END_TEST
 
-SUITE("clock",
-      monotonic_time_never_goes_back,
-      real_time_is_microseconds_since_1970,
+SUITE("clock", monotonic_time_never_goes_back, real_time_is_microseconds_since_1970,
       boot_time_has_run_at_least_as_long_as_monotonic_time)

@@ -33,9 +33,7 @@ START_TEST(a_time_is_read_as_slurm_reads_it)
         int64_t seconds = -1;
 
         ck_assert_int_eq(duration_parse(cases[i].text, &seconds, NULL), 0);
-        ck_assert_msg(seconds == cases[i].seconds,
-                      "'%s' is %lld",
-                      cases[i].text,
+        ck_assert_msg(seconds == cases[i].seconds, "'%s' is %lld", cases[i].text,
                       (long long)seconds);
     }
 }
@@ -44,32 +42,17 @@ END_TEST
 START_TEST(what_is_no_time_is_refused_with_the_forms_that_are)
 {
     static const char *const cases[] = {
-        "",
-        " ",
-        "-",
-        "-5",
-        "5x",
-        "1:",
-        ":1",
-        "1:2:3:4",
-        "1-",
-        "1-2:3:4:5",
-        "1--2",
-        "1.5",
-        "+5",
-        "1 ",
-        "9999999999999",
-        "0x10",
-        "one",
-        "\xff",
+        "",     " ",   "-",       "-5", "5x",
+        "1:",   ":1",  "1:2:3:4", "1-", "1-2:3:4:5",
+        "1--2", "1.5", "+5",      "1 ", "9999999999999",
+        "0x10", "one", "\xff",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct error err = {0};
         int64_t seconds = 17;
 
-        ck_assert_msg(duration_parse(cases[i], &seconds, &err) == -EINVAL,
-                      "'%s' was taken",
+        ck_assert_msg(duration_parse(cases[i], &seconds, &err) == -EINVAL, "'%s' was taken",
                       cases[i]);
         ck_assert_int_eq(seconds, 17);
         ck_assert_ptr_nonnull(strstr(err.text, "d-hh:mm:ss"));
@@ -100,8 +83,6 @@ START_TEST(a_time_is_written_as_it_could_be_read)
 }
 END_TEST
 
-SUITE("duration",
-      a_time_is_read_as_slurm_reads_it,
-      what_is_no_time_is_refused_with_the_forms_that_are,
-      a_time_beyond_a_hundred_years_is_refused,
+SUITE("duration", a_time_is_read_as_slurm_reads_it,
+      what_is_no_time_is_refused_with_the_forms_that_are, a_time_beyond_a_hundred_years_is_refused,
       a_time_is_written_as_it_could_be_read)

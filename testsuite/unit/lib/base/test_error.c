@@ -10,8 +10,7 @@ START_TEST(an_error_has_its_code_and_its_words)
 {
     struct error err = {0};
 
-    ck_assert_int_eq(error_set(&err, -ENOENT, "job '%s' not found", "j1"),
-                     -ENOENT);
+    ck_assert_int_eq(error_set(&err, -ENOENT, "job '%s' not found", "j1"), -ENOENT);
 
     ck_assert_int_eq(err.code, -ENOENT);
     ck_assert_str_eq(err.text, "job 'j1' not found");
@@ -69,10 +68,6 @@ START_TEST(an_error_may_quote_its_own_words)
 }
 END_TEST
 
-SUITE("error",
-      an_error_has_its_code_and_its_words,
-      wrapping_puts_words_in_front,
-      wrapping_nothing_adds_the_text_of_the_errno,
-      nobody_has_to_listen,
-      words_without_end_are_cut_and_terminated,
-      an_error_may_quote_its_own_words)
+SUITE("error", an_error_has_its_code_and_its_words, wrapping_puts_words_in_front,
+      wrapping_nothing_adds_the_text_of_the_errno, nobody_has_to_listen,
+      words_without_end_are_cut_and_terminated, an_error_may_quote_its_own_words)

@@ -67,8 +67,7 @@ START_TEST(a_missing_file_is_named)
     struct error err = {0};
 
     ck_assert_int_eq(file_read("/nowhere/at/all", 10, &text, &err), -ENOENT);
-    ck_assert_str_eq(err.text,
-                     "reading '/nowhere/at/all': No such file or directory");
+    ck_assert_str_eq(err.text, "reading '/nowhere/at/all': No such file or directory");
 }
 END_TEST
 
@@ -164,14 +163,9 @@ START_TEST(writing_to_a_closed_descriptor_is_an_error)
 }
 END_TEST
 
-SUITE("fd",
-      what_was_written_is_read_back,
-      answer_reader_appends_to_what_the_buffer_held,
-      a_file_beyond_the_limit_is_refused_by_name,
-      a_missing_file_is_named,
+SUITE("fd", what_was_written_is_read_back, answer_reader_appends_to_what_the_buffer_held,
+      a_file_beyond_the_limit_is_refused_by_name, a_missing_file_is_named,
       a_replaced_file_has_the_new_mode_and_leaves_nothing_beside_it,
-      a_write_that_fails_leaves_the_old_content,
-      a_directory_is_made_with_its_parents_and_once,
-      a_file_where_a_directory_should_be_is_an_error,
-      descriptors_switch_to_nonblocking_and_back,
+      a_write_that_fails_leaves_the_old_content, a_directory_is_made_with_its_parents_and_once,
+      a_file_where_a_directory_should_be_is_an_error, descriptors_switch_to_nonblocking_and_back,
       writing_to_a_closed_descriptor_is_an_error)

@@ -153,10 +153,6 @@ START_TEST(an_empty_heap_has_no_top)
 }
 END_TEST
 
-SUITE("heap",
-      elements_come_out_in_order,
-      removal_from_anywhere_keeps_the_order_and_costs_little,
-      a_pop_compares_little_more_than_once_a_level,
-      a_moved_element_finds_its_new_place,
-      every_element_knows_where_it_is,
-      an_empty_heap_has_no_top)
+SUITE("heap", elements_come_out_in_order, removal_from_anywhere_keeps_the_order_and_costs_little,
+      a_pop_compares_little_more_than_once_a_level, a_moved_element_finds_its_new_place,
+      every_element_knows_where_it_is, an_empty_heap_has_no_top)

@@ -63,8 +63,7 @@ START_TEST(the_element_under_the_position_may_be_removed)
         items[i].number = i;
         list_add_last(&head, &items[i].link);
     }
-    list_foreach_safe(link, &head) if (number_of(link) % 3 == 0)
-        list_remove(link);
+    list_foreach_safe(link, &head) if (number_of(link) % 3 == 0) list_remove(link);
 
     list_foreach(link, &head) left += number_of(link);
     ck_assert_int_eq(left, 1 + 2 + 4 + 5 + 7 + 8);
@@ -91,8 +90,5 @@ START_TEST(all_of_one_can_go_over_to_another)
 }
 END_TEST
 
-SUITE("list",
-      elements_stand_in_the_order_they_were_added,
-      removing_twice_is_harmless,
-      the_element_under_the_position_may_be_removed,
-      all_of_one_can_go_over_to_another)
+SUITE("list", elements_stand_in_the_order_they_were_added, removing_twice_is_harmless,
+      the_element_under_the_position_may_be_removed, all_of_one_can_go_over_to_another)

@@ -49,9 +49,8 @@ START_TEST(a_line_has_time_level_room_and_message)
     log_write(LOG_LEVEL_WARNING, "controller/store/store.c", "job '%d'", 7);
     text = catch_stop(&c);
 
-    ck_assert_uint_eq(strlen(text),
-                      strlen("2000-01-01T00:00:00.000Z warning store: "
-                             "job '7'\n"));
+    ck_assert_uint_eq(strlen(text), strlen("2000-01-01T00:00:00.000Z warning store: "
+                                           "job '7'\n"));
     ck_assert_int_eq(text[10], 'T');
     ck_assert_int_eq(text[23], 'Z');
     ck_assert_str_eq(text + 24, " warning store: job '7'\n");
@@ -135,11 +134,7 @@ START_TEST(the_journal_gets_its_prefix_and_no_other_file_does)
 
     catch_start(&c);
     ck_assert_int_eq(fstat(STDERR_FILENO, &st), 0);
-    snprintf(stream,
-             sizeof(stream),
-             "%lu:%lu",
-             (unsigned long)st.st_dev,
-             (unsigned long)st.st_ino);
+    snprintf(stream, sizeof(stream), "%lu:%lu", (unsigned long)st.st_dev, (unsigned long)st.st_ino);
     setenv("JOURNAL_STREAM", stream, 1);
     log_write(LOG_LEVEL_ERROR, "agent/agent.c", "bad");
     ck_assert_str_eq(catch_stop(&c), "<3>agent: bad\n");
@@ -164,11 +159,8 @@ START_TEST(logging_leaves_errno_alone)
 }
 END_TEST
 
-SUITE("log",
-      a_line_has_time_level_room_and_message,
+SUITE("log", a_line_has_time_level_room_and_message,
       the_room_is_the_second_folder_whatever_folders_it_has,
       a_record_is_one_line_whatever_a_peer_put_into_a_name,
-      a_message_too_long_is_cut_and_still_ends_its_line,
-      what_is_below_the_level_is_not_written,
-      the_journal_gets_its_prefix_and_no_other_file_does,
-      logging_leaves_errno_alone)
+      a_message_too_long_is_cut_and_still_ends_its_line, what_is_below_the_level_is_not_written,
+      the_journal_gets_its_prefix_and_no_other_file_does, logging_leaves_errno_alone)

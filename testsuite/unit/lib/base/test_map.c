@@ -137,10 +137,6 @@ START_TEST(keys_are_copied)
 }
 END_TEST
 
-SUITE("map",
-      a_removed_key_is_gone_and_the_others_stay,
-      putting_a_key_again_returns_the_old_value,
-      a_map_that_churns_stays_right,
-      iteration_meets_every_key_once_and_may_remove_it,
-      an_empty_map_answers_and_a_cleared_one_is_empty,
-      keys_are_copied)
+SUITE("map", a_removed_key_is_gone_and_the_others_stay, putting_a_key_again_returns_the_old_value,
+      a_map_that_churns_stays_right, iteration_meets_every_key_once_and_may_remove_it,
+      an_empty_map_answers_and_a_cleared_one_is_empty, keys_are_copied)

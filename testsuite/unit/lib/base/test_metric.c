@@ -24,17 +24,15 @@ START_TEST(a_counter_is_written_with_help_and_type)
 {
     CLEANUP(metric_registry_freep)
     struct metric_registry *r = metric_registry_new();
-    struct metric_family *f =
-        metric_counter(r, "jobs_total", "Jobs seen.", NULL);
+    struct metric_family *f = metric_counter(r, "jobs_total", "Jobs seen.", NULL);
     struct metric *jobs = metric_series(f);
 
     metric_count(jobs, 1);
     metric_count(jobs, 41);
 
-    check_text(r,
-               "# HELP jobs_total Jobs seen.\n"
-               "# TYPE jobs_total counter\n"
-               "jobs_total 42\n");
+    check_text(r, "# HELP jobs_total Jobs seen.\n"
+                  "# TYPE jobs_total counter\n"
+                  "jobs_total 42\n");
 }
 END_TEST
 
@@ -43,23 +41,21 @@ START_TEST(families_and_series_come_in_order_whatever_made_them_first)
     CLEANUP(metric_registry_freep)
     struct metric_registry *r = metric_registry_new();
     struct metric_family *z = metric_gauge(r, "z", "Z.", NULL);
-    struct metric_family *a =
-        metric_counter(r, "a_total", "A.", "result,profile");
+    struct metric_family *a = metric_counter(r, "a_total", "A.", "result,profile");
 
     metric_set(metric_series(z), -1.5);
     metric_count(metric_series(a, "failure", "default"), 1);
     metric_count(metric_series(a, "error", "x"), 2);
     metric_count(metric_series(a, "error", "default"), 3);
 
-    check_text(r,
-               "# HELP a_total A.\n"
-               "# TYPE a_total counter\n"
-               "a_total{result=\"error\",profile=\"default\"} 3\n"
-               "a_total{result=\"error\",profile=\"x\"} 2\n"
-               "a_total{result=\"failure\",profile=\"default\"} 1\n"
-               "# HELP z Z.\n"
-               "# TYPE z gauge\n"
-               "z -1.5\n");
+    check_text(r, "# HELP a_total A.\n"
+                  "# TYPE a_total counter\n"
+                  "a_total{result=\"error\",profile=\"default\"} 3\n"
+                  "a_total{result=\"error\",profile=\"x\"} 2\n"
+                  "a_total{result=\"failure\",profile=\"default\"} 1\n"
+                  "# HELP z Z.\n"
+                  "# TYPE z gauge\n"
+                  "z -1.5\n");
 }
 END_TEST
 
@@ -83,10 +79,9 @@ START_TEST(help_and_label_values_are_escaped)
 
     metric_set(metric_series(f, "a\\b\n\"c\""), 1);
 
-    check_text(r,
-               "# HELP x a\\\\b\\n\"c\"\n"
-               "# TYPE x gauge\n"
-               "x{l=\"a\\\\b\\n\\\"c\\\"\"} 1\n");
+    check_text(r, "# HELP x a\\\\b\\n\"c\"\n"
+                  "# TYPE x gauge\n"
+                  "x{l=\"a\\\\b\\n\\\"c\\\"\"} 1\n");
 }
 END_TEST
 
@@ -95,23 +90,21 @@ START_TEST(a_histogram_sums_its_buckets_upward)
     CLEANUP(metric_registry_freep)
     struct metric_registry *r = metric_registry_new();
     static const double bounds[] = {0.1, 1, 10};
-    struct metric *latency = metric_series(
-        metric_histogram(r, "latency_seconds", "L.", "verb", bounds, 3),
-        "get");
+    struct metric *latency =
+        metric_series(metric_histogram(r, "latency_seconds", "L.", "verb", bounds, 3), "get");
     static const double seen[] = {0.05, 0.1, 0.5, 10, 11, 1000};
 
     for (size_t i = 0; i < 6; i++)
         metric_observe(latency, seen[i]);
 
-    check_text(r,
-               "# HELP latency_seconds L.\n"
-               "# TYPE latency_seconds histogram\n"
-               "latency_seconds_bucket{verb=\"get\",le=\"0.1\"} 2\n"
-               "latency_seconds_bucket{verb=\"get\",le=\"1\"} 3\n"
-               "latency_seconds_bucket{verb=\"get\",le=\"10\"} 4\n"
-               "latency_seconds_bucket{verb=\"get\",le=\"+Inf\"} 6\n"
-               "latency_seconds_sum{verb=\"get\"} 1021.65\n"
-               "latency_seconds_count{verb=\"get\"} 6\n");
+    check_text(r, "# HELP latency_seconds L.\n"
+                  "# TYPE latency_seconds histogram\n"
+                  "latency_seconds_bucket{verb=\"get\",le=\"0.1\"} 2\n"
+                  "latency_seconds_bucket{verb=\"get\",le=\"1\"} 3\n"
+                  "latency_seconds_bucket{verb=\"get\",le=\"10\"} 4\n"
+                  "latency_seconds_bucket{verb=\"get\",le=\"+Inf\"} 6\n"
+                  "latency_seconds_sum{verb=\"get\"} 1021.65\n"
+                  "latency_seconds_count{verb=\"get\"} 6\n");
 }
 END_TEST
 
@@ -167,8 +160,7 @@ START_TEST(numbers_are_written_so_that_they_read_back)
         struct metric_registry *r = metric_registry_new();
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-        metric_set(metric_series(metric_gauge(r, "x", "X.", NULL)),
-                   cases[i].value);
+        metric_set(metric_series(metric_gauge(r, "x", "X.", NULL)), cases[i].value);
         metric_format(r, &text);
         ck_assert_ptr_nonnull(strstr(text.text, cases[i].text));
     }
@@ -222,19 +214,18 @@ START_TEST(no_update_is_lost_between_threads)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
 
-    check_text(r,
-               "# HELP c C.\n"
-               "# TYPE c counter\n"
-               "c 40000\n"
-               "# HELP g G.\n"
-               "# TYPE g gauge\n"
-               "g 40000\n"
-               "# HELP h H.\n"
-               "# TYPE h histogram\n"
-               "h_bucket{le=\"0.5\"} 20000\n"
-               "h_bucket{le=\"+Inf\"} 40000\n"
-               "h_sum 20000\n"
-               "h_count 40000\n");
+    check_text(r, "# HELP c C.\n"
+                  "# TYPE c counter\n"
+                  "c 40000\n"
+                  "# HELP g G.\n"
+                  "# TYPE g gauge\n"
+                  "g 40000\n"
+                  "# HELP h H.\n"
+                  "# TYPE h histogram\n"
+                  "h_bucket{le=\"0.5\"} 20000\n"
+                  "h_bucket{le=\"+Inf\"} 40000\n"
+                  "h_sum 20000\n"
+                  "h_count 40000\n");
 }
 END_TEST
 
@@ -262,9 +253,7 @@ give_too_few_labels(UNUSED const void *context)
 static void
 give_too_many_labels(UNUSED const void *context)
 {
-    metric_series(metric_gauge(metric_registry_new(), "x", "X.", "a"),
-                  "1",
-                  "2");
+    metric_series(metric_gauge(metric_registry_new(), "x", "X.", "a"), "1", "2");
 }
 
 START_TEST(mistakes_of_the_program_abort)
@@ -275,10 +264,8 @@ START_TEST(mistakes_of_the_program_abort)
     } cases[] = {
         {register_a_bad_name, "metric 'bad-name': not the name of a metric\n"},
         {register_two_types, "metric 'x': registered as two types\n"},
-        {give_too_few_labels,
-         "metric 'x': other labels than at its registration\n"},
-        {give_too_many_labels,
-         "metric 'x': other labels than at its registration\n"},
+        {give_too_few_labels, "metric 'x': other labels than at its registration\n"},
+        {give_too_many_labels, "metric 'x': other labels than at its registration\n"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -291,15 +278,10 @@ START_TEST(mistakes_of_the_program_abort)
 }
 END_TEST
 
-SUITE("metric",
-      a_counter_is_written_with_help_and_type,
+SUITE("metric", a_counter_is_written_with_help_and_type,
       families_and_series_come_in_order_whatever_made_them_first,
-      the_same_labels_are_the_same_series,
-      help_and_label_values_are_escaped,
-      a_histogram_sums_its_buckets_upward,
-      exponential_bounds_grow_by_their_factor,
-      a_gauge_may_be_asked_when_somebody_looks,
-      numbers_are_written_so_that_they_read_back,
-      a_family_nobody_uses_is_not_written,
-      no_update_is_lost_between_threads,
+      the_same_labels_are_the_same_series, help_and_label_values_are_escaped,
+      a_histogram_sums_its_buckets_upward, exponential_bounds_grow_by_their_factor,
+      a_gauge_may_be_asked_when_somebody_looks, numbers_are_written_so_that_they_read_back,
+      a_family_nobody_uses_is_not_written, no_update_is_lost_between_threads,
       mistakes_of_the_program_abort)

@@ -30,12 +30,9 @@ START_TEST(a_closed_directory_on_the_way_is_named_with_its_owner)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = path_below(dir, 0700);
-    CLEANUP_FREE char *wanted =
-        xasprintf("uid %d may not enter '%s/closed' (mode 0700, owned by "
-                  "uid %u)",
-                  STRANGER,
-                  dir,
-                  (unsigned)geteuid());
+    CLEANUP_FREE char *wanted = xasprintf("uid %d may not enter '%s/closed' (mode 0700, owned by "
+                                          "uid %u)",
+                                          STRANGER, dir, (unsigned)geteuid());
     CLEANUP_FREE char *obstacle = NULL;
 
     obstacle = path_obstacle_dup(path, STRANGER, STRANGER);
@@ -75,8 +72,5 @@ START_TEST(what_is_not_there_is_no_obstacle)
 }
 END_TEST
 
-SUITE("path_access",
-      a_closed_directory_on_the_way_is_named_with_its_owner,
-      an_open_way_has_no_obstacle,
-      the_group_counts,
-      what_is_not_there_is_no_obstacle)
+SUITE("path_access", a_closed_directory_on_the_way_is_named_with_its_owner,
+      an_open_way_has_no_obstacle, the_group_counts, what_is_not_there_is_no_obstacle)

@@ -70,8 +70,6 @@ START_TEST(numbers_below_a_bound_stay_below_and_reach_all)
 }
 END_TEST
 
-SUITE("random",
-      random_bytes_fill_all_that_was_asked_and_no_more,
-      a_uuid_has_its_form_and_never_comes_twice,
-      the_same_seed_gives_the_published_numbers,
+SUITE("random", random_bytes_fill_all_that_was_asked_and_no_more,
+      a_uuid_has_its_form_and_never_comes_twice, the_same_seed_gives_the_published_numbers,
       numbers_below_a_bound_stay_below_and_reach_all)

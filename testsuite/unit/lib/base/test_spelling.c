@@ -87,7 +87,5 @@ START_TEST(a_very_long_word_is_near_to_none)
 }
 END_TEST
 
-SUITE("spelling",
-      distance_counts_what_the_finger_did,
-      the_nearest_word_is_found_and_a_far_one_is_not,
-      a_very_long_word_is_near_to_none)
+SUITE("spelling", distance_counts_what_the_finger_did,
+      the_nearest_word_is_found_and_a_far_one_is_not, a_very_long_word_is_near_to_none)

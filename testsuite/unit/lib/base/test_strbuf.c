@@ -123,12 +123,8 @@ START_TEST(what_outgrows_a_lent_room_moves_out_of_it)
 }
 END_TEST
 
-SUITE("strbuf",
-      an_empty_buffer_is_an_empty_string_and_owns_nothing,
-      pieces_of_every_kind_append,
+SUITE("strbuf", an_empty_buffer_is_an_empty_string_and_owns_nothing, pieces_of_every_kind_append,
       it_grows_at_every_length_without_losing_its_end,
-      printing_more_than_there_is_room_for_prints_all_of_it,
-      bytes_may_be_nul,
-      truncating_shortens_and_never_lengthens,
-      what_was_taken_is_ours_and_the_buffer_is_empty,
+      printing_more_than_there_is_room_for_prints_all_of_it, bytes_may_be_nul,
+      truncating_shortens_and_never_lengthens, what_was_taken_is_ours_and_the_buffer_is_empty,
       what_outgrows_a_lent_room_moves_out_of_it)

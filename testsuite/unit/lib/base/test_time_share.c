@@ -81,8 +81,5 @@ START_TEST(a_long_rest_is_no_credit)
 }
 END_TEST
 
-SUITE("base/time_share",
-      what_began_in_time_may_end_late,
-      it_is_open_again_in_the_next_window,
-      what_is_too_much_is_owed_by_the_windows_that_follow,
-      a_long_rest_is_no_credit)
+SUITE("base/time_share", what_began_in_time_may_end_late, it_is_open_again_in_the_next_window,
+      what_is_too_much_is_owed_by_the_windows_that_follow, a_long_rest_is_no_credit)

@@ -14,8 +14,7 @@ START_TEST(days_of_the_calendar_go_there_and_back)
 
         ck_assert_int_eq(calendar_day_number(d), day);
     }
-    ck_assert_int_eq(calendar_day_number((struct calendar_day){2000, 2, 29}),
-                     11016);
+    ck_assert_int_eq(calendar_day_number((struct calendar_day){2000, 2, 29}), 11016);
     ck_assert_uint_eq(calendar_weekday(0), 4);
     ck_assert_uint_eq(calendar_weekday(-1), 3);
 }
@@ -44,12 +43,8 @@ START_TEST(zones_have_the_offsets_of_their_place_and_time)
         CLEANUP(time_zone_freep) struct time_zone *zone = NULL;
         struct error err = {0};
 
-        ck_assert_msg(time_zone_open(cases[i].name, &zone, &err) == 0,
-                      "%s",
-                      err.text);
-        ck_assert_msg(time_zone_offset_s(zone, cases[i].at_s)
-                          == cases[i].offset_s,
-                      "%s",
+        ck_assert_msg(time_zone_open(cases[i].name, &zone, &err) == 0, "%s", err.text);
+        ck_assert_msg(time_zone_offset_s(zone, cases[i].at_s) == cases[i].offset_s, "%s",
                       cases[i].name);
     }
 }
@@ -63,8 +58,7 @@ START_TEST(a_day_begins_where_midnight_is_left_out)
 
     ck_assert_int_eq(time_zone_open("America/Sao_Paulo", &zone, &err), 0);
     ck_assert_int_eq(time_zone_day_start_s(zone, day), day * 86400 + 3 * 3600);
-    ck_assert_int_eq(time_zone_day_start_s(zone, day + 1),
-                     (day + 1) * 86400 + 2 * 3600);
+    ck_assert_int_eq(time_zone_day_start_s(zone, day + 1), (day + 1) * 86400 + 2 * 3600);
 }
 END_TEST
 
@@ -90,16 +84,12 @@ START_TEST(no_name_leads_out_of_the_database)
         struct time_zone *zone = NULL;
         struct error err = {0};
 
-        ck_assert_msg(time_zone_open(names[i], &zone, &err) < 0,
-                      "'%s'",
-                      names[i]);
+        ck_assert_msg(time_zone_open(names[i], &zone, &err) < 0, "'%s'", names[i]);
         ck_assert_ptr_null(zone);
     }
 }
 END_TEST
 
-SUITE("time zone",
-      days_of_the_calendar_go_there_and_back,
-      zones_have_the_offsets_of_their_place_and_time,
-      a_day_begins_where_midnight_is_left_out,
+SUITE("time zone", days_of_the_calendar_go_there_and_back,
+      zones_have_the_offsets_of_their_place_and_time, a_day_begins_where_midnight_is_left_out,
       no_name_leads_out_of_the_database)

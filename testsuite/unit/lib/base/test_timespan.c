@@ -33,9 +33,7 @@ START_TEST(timespans_are_read_with_their_units)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int64_t us = -1;
 
-        ck_assert_msg(timespan_parse(cases[i].text, &us) == 0,
-                      "'%s'",
-                      cases[i].text);
+        ck_assert_msg(timespan_parse(cases[i].text, &us) == 0, "'%s'", cases[i].text);
         ck_assert_int_eq(us, cases[i].us);
     }
 }
@@ -44,29 +42,14 @@ END_TEST
 START_TEST(nonsense_is_refused_and_leaves_the_result_alone)
 {
     static const char *const cases[] = {
-        "",
-        "10",
-        "s",
-        "10 s",
-        "-1s",
-        "+1s",
-        "1e3s",
-        "10x",
-        "10sec",
-        "1h 2m",
-        ".s",
-        "1..5s",
-        "1,5s",
-        "10s!",
-        "00",
+        "",      "10",    "s",  "10 s",  "-1s",  "+1s",  "1e3s", "10x",
+        "10sec", "1h 2m", ".s", "1..5s", "1,5s", "10s!", "00",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int64_t us = 7;
 
-        ck_assert_msg(timespan_parse(cases[i], &us) == -EINVAL,
-                      "'%s'",
-                      cases[i]);
+        ck_assert_msg(timespan_parse(cases[i], &us) == -EINVAL, "'%s'", cases[i]);
         ck_assert_int_eq(us, 7);
     }
 }
@@ -109,8 +92,6 @@ START_TEST(what_is_written_reads_back)
 }
 END_TEST
 
-SUITE("timespan",
-      timespans_are_read_with_their_units,
-      nonsense_is_refused_and_leaves_the_result_alone,
-      what_does_not_fit_is_out_of_range,
+SUITE("timespan", timespans_are_read_with_their_units,
+      nonsense_is_refused_and_leaves_the_result_alone, what_does_not_fit_is_out_of_range,
       what_is_written_reads_back)

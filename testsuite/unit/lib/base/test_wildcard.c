@@ -35,8 +35,7 @@ START_TEST(stars_and_question_marks_match)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_int_eq(wildcard_matches(cases[i].pattern, cases[i].text),
-                         cases[i].matches);
+        ck_assert_int_eq(wildcard_matches(cases[i].pattern, cases[i].text), cases[i].matches);
 }
 END_TEST
 

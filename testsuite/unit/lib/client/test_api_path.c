@@ -16,20 +16,13 @@ START_TEST(a_request_goes_where_the_api_has_it)
         const char *target;
     } cases[] = {
         {{.kind = &node_kind}, "/api/v1/nodes"},
-        {{.kind = &node_kind, .namespace = "ignored", .name = "n7"},
-         "/api/v1/nodes/n7"},
+        {{.kind = &node_kind, .namespace = "ignored", .name = "n7"}, "/api/v1/nodes/n7"},
         {{.kind = &pod_kind}, "/api/v1/pods"},
         {{.kind = &job_kind, .namespace = "physics", .name = "job-7"},
          "/apis/batch/v1/namespaces/physics/jobs/job-7"},
-        {{.kind = &pod_kind,
-          .namespace = "default",
-          .name = "a",
-          .subresource = "status"},
+        {{.kind = &pod_kind, .namespace = "default", .name = "a", .subresource = "status"},
          "/api/v1/namespaces/default/pods/a/status"},
-        {{.kind = &pod_kind,
-          .namespace = "default",
-          .name = "a",
-          .subresource = "binding"},
+        {{.kind = &pod_kind, .namespace = "default", .name = "a", .subresource = "binding"},
          "/api/v1/namespaces/default/pods/a/binding"},
         {{.kind = &pod_kind, .namespace = "default", .subresource = "binding"},
          "/api/v1/namespaces/default/bindings"},
@@ -42,8 +35,7 @@ START_TEST(a_request_goes_where_the_api_has_it)
          "/apis/batch/v1/jobs?labelSelector=a%3Db%2Cc%20in%20%28d%29"
          "&fieldSelector=status.id%3D7&continue=x%2Fy&limit=5&dryRun=All"},
         {{.kind = &pod_kind, .query = "dryRun=All"}, "/api/v1/pods?dryRun=All"},
-        {{.kind = &pod_kind, .label_selector = "", .query = ""},
-         "/api/v1/pods"},
+        {{.kind = &pod_kind, .label_selector = "", .query = ""}, "/api/v1/pods"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -58,14 +50,12 @@ END_TEST
 START_TEST(a_name_from_outside_cannot_leave_its_place)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    const struct client_request request = {.kind = &pod_kind,
-                                           .namespace = "../x",
-                                           .name = "a/b?c#d%"};
+    const struct client_request request = {
+        .kind = &pod_kind, .namespace = "../x", .name = "a/b?c#d%"};
 
     api_path_of_request(&request, &out);
 
-    ck_assert_str_eq(out.text,
-                     "/api/v1/namespaces/..%2Fx/pods/a%2Fb%3Fc%23d%25");
+    ck_assert_str_eq(out.text, "/api/v1/namespaces/..%2Fx/pods/a%2Fb%3Fc%23d%25");
 }
 END_TEST
 
@@ -80,13 +70,10 @@ START_TEST(a_watch_asks_for_bookmarks)
 
     api_path_of_watch(&request, &out);
 
-    ck_assert_str_eq(out.text,
-                     "/api/v1/pods?watch=true&allowWatchBookmarks=true"
-                     "&fieldSelector=spec.nodeName%3Dn7&resourceVersion=12");
+    ck_assert_str_eq(out.text, "/api/v1/pods?watch=true&allowWatchBookmarks=true"
+                               "&fieldSelector=spec.nodeName%3Dn7&resourceVersion=12");
 }
 END_TEST
 
-SUITE("locator",
-      a_request_goes_where_the_api_has_it,
-      a_name_from_outside_cannot_leave_its_place,
+SUITE("locator", a_request_goes_where_the_api_has_it, a_name_from_outside_cannot_leave_its_place,
       a_watch_asks_for_bookmarks)

@@ -32,10 +32,8 @@ START_TEST(a_failed_reply_is_an_errno_with_the_words_of_the_server)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct status status = {.message = "words",
-                                      .reason = cases[i].reason};
-        const struct client_reply reply = {.code = cases[i].code,
-                                           .status = &status};
+        const struct status status = {.message = "words", .reason = cases[i].reason};
+        const struct client_reply reply = {.code = cases[i].code, .status = &status};
         struct error err = {0};
 
         ck_assert_int_eq(client_reply_error(&reply, &err), cases[i].result);
@@ -66,7 +64,6 @@ START_TEST(a_socket_that_is_not_there_is_no_object_that_is_not_there)
 }
 END_TEST
 
-SUITE("client",
-      a_failed_reply_is_an_errno_with_the_words_of_the_server,
+SUITE("client", a_failed_reply_is_an_errno_with_the_words_of_the_server,
       a_page_that_is_no_status_is_still_its_code,
       a_socket_that_is_not_there_is_no_object_that_is_not_there)

@@ -21,16 +21,12 @@ begin(void)
 {
     now = (struct fake_clock)FAKE_CLOCK;
     api = fake_client_new();
-    event_recorder = event_recorder_new(fake_client_client(api),
-                                        &now.clock,
-                                        "job-controller",
-                                        NULL);
-    job = fake_client_put(
-        api,
-        &job_kind,
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
-        "\"j\",\"namespace\":\"default\"},\"spec\":{\"template\":{\"spec\":"
-        "{\"containers\":[{\"name\":\"main\"}]}}}}");
+    event_recorder =
+        event_recorder_new(fake_client_client(api), &now.clock, "job-controller", NULL);
+    job = fake_client_put(api, &job_kind,
+                          "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
+                          "\"j\",\"namespace\":\"default\"},\"spec\":{\"template\":{\"spec\":"
+                          "{\"containers\":[{\"name\":\"main\"}]}}}}");
 }
 
 static void
@@ -45,11 +41,7 @@ START_TEST(what_is_said_again_is_counted)
     begin();
 
     for (int i = 0; i < 5; i++) {
-        event_recorder_record(event_recorder,
-                              job,
-                              RECORD_WARNING,
-                              "FailedCreate",
-                              "no");
+        event_recorder_record(event_recorder, job, RECORD_WARNING, "FailedCreate", "no");
         fake_client_run(api);
     }
 
@@ -65,18 +57,10 @@ START_TEST(after_a_while_it_is_news_again)
 {
     begin();
 
-    event_recorder_record(event_recorder,
-                          job,
-                          RECORD_NORMAL,
-                          "Suspended",
-                          "held");
+    event_recorder_record(event_recorder, job, RECORD_NORMAL, "Suspended", "held");
     fake_client_run(api);
     fake_clock_advance(&now, 3600 * FAKE_SECOND);
-    event_recorder_record(event_recorder,
-                          job,
-                          RECORD_NORMAL,
-                          "Suspended",
-                          "held");
+    event_recorder_record(event_recorder, job, RECORD_NORMAL, "Suspended", "held");
     fake_client_run(api);
 
     ck_assert_uint_eq(fake_client_count(api, &event_kind), 2);
@@ -93,11 +77,7 @@ START_TEST(a_flood_is_cut)
     begin();
     for (int i = 0; i < 1000; i++) {
         snprintf(text, sizeof(text), "Created pod: %d", i);
-        event_recorder_record(event_recorder,
-                              job,
-                              RECORD_STEP,
-                              "SuccessfulCreate",
-                              text);
+        event_recorder_record(event_recorder, job, RECORD_STEP, "SuccessfulCreate", text);
         fake_client_run(api);
     }
     steps = fake_client_count(api, &event_kind);
@@ -106,22 +86,14 @@ START_TEST(a_flood_is_cut)
     ck_assert_uint_lt(steps, 1000);
     for (int i = 0; i < 1000; i++) {
         snprintf(text, sizeof(text), "no: %d", i);
-        event_recorder_record(event_recorder,
-                              job,
-                              RECORD_WARNING,
-                              "FailedCreate",
-                              text);
+        event_recorder_record(event_recorder, job, RECORD_WARNING, "FailedCreate", text);
         fake_client_run(api);
     }
     all = fake_client_count(api, &event_kind);
     ck_assert_uint_gt(all, steps);
     ck_assert_uint_lt(all, 1000);
     fake_clock_advance(&now, 60 * FAKE_SECOND);
-    event_recorder_record(event_recorder,
-                          job,
-                          RECORD_STEP,
-                          "SuccessfulCreate",
-                          "more");
+    event_recorder_record(event_recorder, job, RECORD_STEP, "SuccessfulCreate", "more");
     fake_client_run(api);
     ck_assert_uint_eq(fake_client_count(api, &event_kind), all + 1);
     end();
@@ -132,11 +104,7 @@ START_TEST(one_that_ends_while_it_speaks_is_not_called_back)
 {
     begin();
 
-    event_recorder_record(event_recorder,
-                          job,
-                          RECORD_NORMAL,
-                          "Completed",
-                          "done");
+    event_recorder_record(event_recorder, job, RECORD_NORMAL, "Completed", "done");
     event_recorder_free(event_recorder);
     event_recorder = NULL;
     fake_client_run(api);
@@ -146,8 +114,5 @@ START_TEST(one_that_ends_while_it_speaks_is_not_called_back)
 }
 END_TEST
 
-SUITE("event_recorder",
-      what_is_said_again_is_counted,
-      after_a_while_it_is_news_again,
-      a_flood_is_cut,
-      one_that_ends_while_it_speaks_is_not_called_back)
+SUITE("event_recorder", what_is_said_again_is_counted, after_a_while_it_is_news_again,
+      a_flood_is_cut, one_that_ends_while_it_speaks_is_not_called_back)

@@ -35,20 +35,15 @@ static struct informer *informer;
 static struct strbuf told = STRBUF_INIT;
 
 static struct client_call *
-script_call(struct client *client,
-            struct arena *arena,
-            const struct client_request *request,
-            client_done_fn *done,
-            void *context)
+script_call(struct client *client, struct arena *arena, const struct client_request *request,
+            client_done_fn *done, void *context)
 {
     (void)arena;
     api.has_call = true;
     api.call.client = client;
     api.done = done;
     api.context = context;
-    snprintf(api.continue_token,
-             sizeof(api.continue_token),
-             "%s",
+    snprintf(api.continue_token, sizeof(api.continue_token), "%s",
              request->continue_token != NULL ? request->continue_token : "");
     return &api.call;
 }
@@ -61,10 +56,8 @@ script_cancel(struct client_call *call)
 }
 
 static struct client_watch *
-script_watch(struct client *client,
-             const struct client_watch_request *request,
-             client_event_fn *event,
-             void *context)
+script_watch(struct client *client, const struct client_watch_request *request,
+             client_event_fn *event, void *context)
 {
     api.has_watch = true;
     api.watch.client = client;
@@ -94,34 +87,26 @@ pod(const char *name, const char *uid, int version)
     const struct object *object = NULL;
     char text[256];
 
-    snprintf(text,
-             sizeof(text),
+    snprintf(text, sizeof(text),
              "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
              "\"%s\",\"namespace\":\"ns\",\"uid\":\"%s\","
              "\"resourceVersion\":\"%d\"}}",
-             name,
-             uid,
-             version);
-    ck_assert_int_eq(object_parse(&pod_kind, text, strlen(text), &object, NULL),
-                     0);
+             name, uid, version);
+    ck_assert_int_eq(object_parse(&pod_kind, text, strlen(text), &object, NULL), 0);
     return object;
 }
 
 static void
-changed(const struct object *old_object,
-        const struct object *new_object,
-        void *context)
+changed(const struct object *old_object, const struct object *new_object, void *context)
 {
     const struct object *o = new_object != NULL ? new_object : old_object;
 
     (void)context;
-    strbuf_printf(&told,
-                  "%c%s@%d ",
+    strbuf_printf(&told, "%c%s@%d ",
                   old_object == NULL   ? '+'
                   : new_object == NULL ? '-'
                                        : '~',
-                  o->meta->name,
-                  (int)o->revision);
+                  o->meta->name, (int)o->revision);
 }
 
 static void
@@ -153,9 +138,7 @@ stop(void)
 }
 
 static void
-answer(const char *version,
-       const char *continue_token,
-       size_t n,
+answer(const char *version, const char *continue_token, size_t n,
        const struct object *const *objects)
 {
     const struct client_reply reply = {
@@ -185,8 +168,7 @@ send_event(enum client_event_type type, const struct object *object)
     ck_assert(api.has_watch);
     api.event(&(struct client_event){.type = type,
                                      .object = object,
-                                     .resource_version =
-                                         object->meta->resource_version},
+                                     .resource_version = object->meta->resource_version},
               api.context);
     object_unref(object);
 }
@@ -196,8 +178,7 @@ end_watch(int64_t code)
 {
     const struct status status = {.code = code};
 
-    api.event(&(struct client_event){.type = CLIENT_ERROR,
-                                     .status = code != 0 ? &status : NULL},
+    api.event(&(struct client_event){.type = CLIENT_ERROR, .status = code != 0 ? &status : NULL},
               api.context);
 }
 
@@ -212,8 +193,7 @@ static void
 let_time_pass(void)
 {
     CLEANUP(timer_freep)
-    struct timer *timer =
-        timer_new(api.client.loop, stop_loop, api.client.loop);
+    struct timer *timer = timer_new(api.client.loop, stop_loop, api.client.loop);
 
     timer_start(timer, 250);
     loop_run(api.client.loop);
@@ -301,20 +281,12 @@ END_TEST
 START_TEST(a_watch_that_is_too_old_lists_again_and_tells_the_difference)
 {
     start();
-    ANSWER("9",
-           NULL,
-           pod("same", "1", 5),
-           pod("gone", "2", 6),
-           pod("changed", "3", 7));
+    ANSWER("9", NULL, pod("same", "1", 5), pod("gone", "2", 6), pod("changed", "3", 7));
     strbuf_truncate(&told, 0);
 
     end_watch(410);
     let_time_pass();
-    ANSWER("99",
-           NULL,
-           pod("same", "1", 5),
-           pod("changed", "3", 70),
-           pod("new", "4", 80));
+    ANSWER("99", NULL, pod("same", "1", 5), pod("changed", "3", 70), pod("new", "4", 80));
 
     ck_assert_ptr_nonnull(strstr(told.text, "-gone@6"));
     ck_assert_ptr_nonnull(strstr(told.text, "~changed@70"));
@@ -364,8 +336,7 @@ START_TEST(a_watch_that_goes_back_is_not_believed_and_a_list_says_what_is)
 }
 END_TEST
 
-START_TEST(
-    waits_that_grew_while_nobody_answered_do_not_delay_the_list_behind_an_answer)
+START_TEST(waits_that_grew_while_nobody_answered_do_not_delay_the_list_behind_an_answer)
 {
     start();
     ANSWER("9", NULL, pod("a", "1", 5));
@@ -442,9 +413,8 @@ START_TEST(freeing_one_ends_what_is_under_way)
     informer_free(informer);
     ck_assert(!api.has_call);
 
-    informer = informer_new(&(struct informer_settings){.client = &api.client,
-                                                        .kind = &pod_kind,
-                                                        .changed = changed});
+    informer = informer_new(
+        &(struct informer_settings){.client = &api.client, .kind = &pod_kind, .changed = changed});
     ANSWER("9", NULL, pod("a", "1", 5));
     ck_assert(api.has_watch);
     informer_free(informer);
@@ -454,17 +424,11 @@ START_TEST(freeing_one_ends_what_is_under_way)
 }
 END_TEST
 
-SUITE(
-    "informer",
-    what_is_there_is_told_before_it_is_synced,
-    a_list_of_several_pages_is_one_state,
-    changes_are_told_as_they_come,
-    a_watch_that_goes_back_is_not_believed_and_a_list_says_what_is,
-    another_life_under_the_same_name_ends_the_first,
-    a_lost_connection_goes_on_where_it_was,
-    a_watch_that_is_too_old_lists_again_and_tells_the_difference,
-    waits_that_grew_while_nobody_answered_do_not_delay_the_list_behind_an_answer,
-    answers_that_refuse_are_waited_for_longer_and_longer,
-    who_hears_that_the_server_answers_again_need_not_wait,
-    a_list_that_fails_is_tried_again,
-    freeing_one_ends_what_is_under_way)
+SUITE("informer", what_is_there_is_told_before_it_is_synced, a_list_of_several_pages_is_one_state,
+      changes_are_told_as_they_come, a_watch_that_goes_back_is_not_believed_and_a_list_says_what_is,
+      another_life_under_the_same_name_ends_the_first, a_lost_connection_goes_on_where_it_was,
+      a_watch_that_is_too_old_lists_again_and_tells_the_difference,
+      waits_that_grew_while_nobody_answered_do_not_delay_the_list_behind_an_answer,
+      answers_that_refuse_are_waited_for_longer_and_longer,
+      who_hears_that_the_server_answers_again_need_not_wait, a_list_that_fails_is_tried_again,
+      freeing_one_ends_what_is_under_way)

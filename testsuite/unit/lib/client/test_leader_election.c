@@ -97,11 +97,7 @@ teardown(void)
 static const struct lease_spec *
 lease(void)
 {
-    return &lease_of(fake_client_find(api,
-                                      &lease_kind,
-                                      "kube-system",
-                                      "kube-scheduler"))
-                ->spec;
+    return &lease_of(fake_client_find(api, &lease_kind, "kube-system", "kube-scheduler"))->spec;
 }
 
 START_TEST(the_first_to_ask_leads_and_the_other_waits)
@@ -134,8 +130,7 @@ START_TEST(a_lease_that_is_renewed_is_never_taken)
 }
 END_TEST
 
-START_TEST(
-    a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_before)
+START_TEST(a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_before)
 {
     setup();
     pass(&a, 3);
@@ -220,8 +215,7 @@ START_TEST(who_finds_another_in_the_lease_when_renewing_stops_at_once)
 {
     setup();
     pass(&a, 1);
-    fake_client_put(api,
-                    &lease_kind,
+    fake_client_put(api, &lease_kind,
                     "{\"metadata\":{\"name\":\"kube-scheduler\",\"namespace\":"
                     "\"kube-system\"},\"spec\":{\"holderIdentity\":\"b\","
                     "\"leaseDurationSeconds\":15}}");
@@ -251,11 +245,9 @@ START_TEST(a_lease_that_cannot_be_taken_is_told_of_once)
 }
 END_TEST
 
-SUITE("leadership",
-      a_lease_that_somebody_deleted_is_made_again_at_once,
+SUITE("leadership", a_lease_that_somebody_deleted_is_made_again_at_once,
       who_finds_another_in_the_lease_when_renewing_stops_at_once,
-      a_lease_that_cannot_be_taken_is_told_of_once,
-      the_first_to_ask_leads_and_the_other_waits,
+      a_lease_that_cannot_be_taken_is_told_of_once, the_first_to_ask_leads_and_the_other_waits,
       a_lease_that_is_renewed_is_never_taken,
       a_lease_that_is_not_renewed_is_taken_when_it_has_run_out_and_not_before,
       who_cannot_renew_stops_at_the_deadline_before_the_lease_runs_out,

@@ -39,8 +39,7 @@ find(void)
 static const struct object *
 put_pod(void)
 {
-    return fake_client_put(api,
-                           &pod_kind,
+    return fake_client_put(api, &pod_kind,
                            "{\"metadata\":{\"name\":\"p\",\"namespace\":"
                            "\"default\",\"finalizers\":[\"example.net/wait\"]},"
                            "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
@@ -49,8 +48,7 @@ put_pod(void)
 static void
 begin(const char *uid)
 {
-    removal = pod_removal_begin(fake_client_client(api),
-                                &now.clock,
+    removal = pod_removal_begin(fake_client_client(api), &now.clock,
                                 &(struct pod_removal_order){
                                     .namespace = "default",
                                     .name = "p",
@@ -58,8 +56,7 @@ begin(const char *uid)
                                     .reason = "PreemptionByScheduler",
                                     .message = "make room",
                                 },
-                                removed,
-                                NULL);
+                                removed, NULL);
 }
 
 static void
@@ -84,8 +81,7 @@ START_TEST(it_is_told_why_and_then_deleted)
     begin(put_pod()->meta->uid);
     fake_client_run(api);
 
-    ck_assert_uint_eq(fake_client_calls(api, CLIENT_STRATEGIC_PATCH, "status"),
-                      1);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_STRATEGIC_PATCH, "status"), 1);
     ck_assert_uint_eq(fake_client_calls(api, CLIENT_DELETE, NULL), 1);
     ck_assert_uint_eq(n_done, 1);
     ck_assert_int_eq(last_error, 0);
@@ -109,11 +105,7 @@ START_TEST(who_was_not_told_is_not_deleted)
     ck_assert_ptr_nonnull(c);
     ck_assert_str_eq(c->reason, "PreemptionByScheduler");
 
-    fake_client_fail(api,
-                     CLIENT_STRATEGIC_PATCH,
-                     "status",
-                     503,
-                     "ServiceUnavailable");
+    fake_client_fail(api, CLIENT_STRATEGIC_PATCH, "status", 503, "ServiceUnavailable");
     begin(NULL);
     fake_client_run(api);
     ck_assert_uint_eq(n_done, 2);
@@ -158,8 +150,5 @@ START_TEST(after_a_cancel_nothing_more_comes)
 }
 END_TEST
 
-SUITE("pod removal",
-      it_is_told_why_and_then_deleted,
-      who_was_not_told_is_not_deleted,
-      one_that_is_gone_is_no_failure,
-      after_a_cancel_nothing_more_comes)
+SUITE("pod removal", it_is_told_why_and_then_deleted, who_was_not_told_is_not_deleted,
+      one_that_is_gone_is_no_failure, after_a_cancel_nothing_more_comes)

@@ -53,19 +53,13 @@ serve(struct http_request *request, void *arg)
 
     (void)arg;
     strbuf_truncate(&site.asked, 0);
-    strbuf_printf(&site.asked,
-                  "%s %s %s %.*s",
-                  http_method_name(http_request_method(request)),
-                  http_request_target(request),
-                  type != NULL ? type : "-",
-                  (int)length,
-                  body);
+    strbuf_printf(&site.asked, "%s %s %s %.*s", http_method_name(http_request_method(request)),
+                  http_request_target(request), type != NULL ? type : "-", (int)length, body);
     snprintf(site.key, sizeof(site.key), "%s", key != NULL ? key : "");
     if (site.warning != NULL)
         http_request_add_header(request, "Warning", site.warning);
     if (site.streams) {
-        struct http_stream *stream =
-            http_request_stream(request, site.status, "application/json");
+        struct http_stream *stream = http_request_stream(request, site.status, "application/json");
 
         /* in pieces that do not end at line ends */
         for (const char *p = site.body; *p != '\0'; p += strnlen(p, 7))
@@ -73,11 +67,7 @@ serve(struct http_request *request, void *arg)
         http_stream_end(stream);
         return;
     }
-    http_request_reply(request,
-                       site.status,
-                       "application/json",
-                       site.body,
-                       strlen(site.body));
+    http_request_reply(request, site.status, "application/json", site.body, strlen(site.body));
 }
 
 static void
@@ -96,8 +86,7 @@ start(int status, const char *body)
     path = xasprintf("%s/socket", site.directory);
     url = xasprintf("http+unix://%s", path);
     ck_assert_int_eq(http_server_listen_unix(site.server, path, 0600, NULL), 0);
-    ck_assert_int_eq(http_client_new(site.loop, url, NULL, &site.http, NULL),
-                     0);
+    ck_assert_int_eq(http_client_new(site.loop, url, NULL, &site.http, NULL), 0);
     site.client = remote_client_new(site.loop, site.http);
 }
 
@@ -119,15 +108,11 @@ stop(void)
 START_TEST(an_object_comes_back_as_its_kind)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
-    const struct client_request request = {.verb = CLIENT_GET,
-                                           .kind = &pod_kind,
-                                           .namespace = "ns",
-                                           .name = "a"};
+    const struct client_request request = {
+        .verb = CLIENT_GET, .kind = &pod_kind, .namespace = "ns", .name = "a"};
 
     start(200, POD_TEXT);
-    ck_assert_int_eq(
-        sync_call_run(site.client, NULL, &request, &sync_call, NULL),
-        0);
+    ck_assert_int_eq(sync_call_run(site.client, NULL, &request, &sync_call, NULL), 0);
 
     ck_assert_str_eq(site.asked.text, "GET /api/v1/namespaces/ns/pods/a - ");
     ck_assert_int_eq(sync_call.code, 200);
@@ -152,13 +137,10 @@ START_TEST(a_create_carries_its_body_and_its_key)
 
     json_set_string(arena, body, "kind", "Job");
     start(201, "{\"kind\":\"Status\",\"status\":\"Success\"}");
-    ck_assert_int_eq(
-        sync_call_run(site.client, arena, &request, &sync_call, NULL),
-        0);
+    ck_assert_int_eq(sync_call_run(site.client, arena, &request, &sync_call, NULL), 0);
 
-    ck_assert_str_eq(site.asked.text,
-                     "POST /apis/batch/v1/namespaces/ns/jobs "
-                     "application/json {\"kind\":\"Job\"}");
+    ck_assert_str_eq(site.asked.text, "POST /apis/batch/v1/namespaces/ns/jobs "
+                                      "application/json {\"kind\":\"Job\"}");
     ck_assert_str_eq(site.key, "k-1");
     ck_assert_ptr_null(sync_call.object);
     stop();
@@ -189,9 +171,7 @@ START_TEST(each_kind_of_patch_has_its_content_type)
             .body = json_object(arena),
         };
 
-        ck_assert_int_eq(
-            sync_call_run(site.client, arena, &request, &sync_call, NULL),
-            0);
+        ck_assert_int_eq(sync_call_run(site.client, arena, &request, &sync_call, NULL), 0);
         ck_assert(strncmp(site.asked.text, "PATCH ", 6) == 0);
         ck_assert_ptr_nonnull(strstr(site.asked.text, cases[i].type));
     }
@@ -203,16 +183,11 @@ START_TEST(a_refusal_has_the_words_and_the_reason_of_the_server)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct error err = {0};
-    const struct client_request request = {.verb = CLIENT_GET,
-                                           .kind = &node_kind,
-                                           .name = "n7"};
+    const struct client_request request = {.verb = CLIENT_GET, .kind = &node_kind, .name = "n7"};
 
-    start(404,
-          "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"nodes "
-          "\\\"n7\\\" not found\",\"reason\":\"NotFound\",\"code\":404}");
-    ck_assert_int_eq(
-        sync_call_run(site.client, NULL, &request, &sync_call, &err),
-        -ENOENT);
+    start(404, "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"nodes "
+               "\\\"n7\\\" not found\",\"reason\":\"NotFound\",\"code\":404}");
+    ck_assert_int_eq(sync_call_run(site.client, NULL, &request, &sync_call, &err), -ENOENT);
 
     ck_assert_str_eq(err.text, "nodes \"n7\" not found");
     ck_assert_str_eq(sync_call.reason, "NotFound");
@@ -224,14 +199,10 @@ START_TEST(an_answer_that_is_no_json_is_an_error_and_not_a_crash)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct error err = {0};
-    const struct client_request request = {.verb = CLIENT_GET,
-                                           .kind = &node_kind,
-                                           .name = "n7"};
+    const struct client_request request = {.verb = CLIENT_GET, .kind = &node_kind, .name = "n7"};
 
     start(200, "{\"kind\":");
-    ck_assert_int_lt(
-        sync_call_run(site.client, NULL, &request, &sync_call, &err),
-        0);
+    ck_assert_int_lt(sync_call_run(site.client, NULL, &request, &sync_call, &err), 0);
 
     ck_assert_int_eq(sync_call.code, 0);
     ck_assert_ptr_nonnull(strstr(err.text, "cannot be read"));
@@ -242,16 +213,12 @@ END_TEST
 START_TEST(warnings_come_along_without_their_quotes)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
-    const struct client_request request = {.verb = CLIENT_GET,
-                                           .kind = &pod_kind,
-                                           .namespace = "ns",
-                                           .name = "a"};
+    const struct client_request request = {
+        .verb = CLIENT_GET, .kind = &pod_kind, .namespace = "ns", .name = "a"};
 
     start(200, POD_TEXT);
     site.warning = "299 - \"unknown field \\\"x\\\"\"";
-    ck_assert_int_eq(
-        sync_call_run(site.client, NULL, &request, &sync_call, NULL),
-        0);
+    ck_assert_int_eq(sync_call_run(site.client, NULL, &request, &sync_call, NULL), 0);
 
     ck_assert_str_eq(sync_call.warnings[0], "unknown field \"x\"");
     ck_assert_ptr_null(sync_call.warnings[1]);
@@ -263,15 +230,12 @@ START_TEST(a_server_that_is_not_there_is_said_to_be_so)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct error err = {0};
-    const struct client_request request = {.verb = CLIENT_LIST,
-                                           .kind = &pod_kind};
+    const struct client_request request = {.verb = CLIENT_LIST, .kind = &pod_kind};
 
     start(200, POD_TEXT);
     http_server_free(site.server);
     site.server = NULL;
-    ck_assert_int_lt(
-        sync_call_run(site.client, NULL, &request, &sync_call, &err),
-        0);
+    ck_assert_int_lt(sync_call_run(site.client, NULL, &request, &sync_call, &err), 0);
 
     ck_assert_int_eq(sync_call.code, 0);
     ck_assert_ptr_nonnull(strstr(err.text, "cannot reach"));
@@ -299,8 +263,7 @@ on_back(const struct client_reply *reply, void *context)
 START_TEST(calls_that_are_abandoned_come_back_without_an_answer)
 {
     struct asker asker = {0};
-    const struct client_request request = {.verb = CLIENT_LIST,
-                                           .kind = &pod_kind};
+    const struct client_request request = {.verb = CLIENT_LIST, .kind = &pod_kind};
 
     start(200, POD_TEXT);
     client_call(site.client, NULL, &request, on_back, &asker);
@@ -336,9 +299,7 @@ START_TEST(a_stream_is_handed_on_as_it_comes)
 
     start(200, "line one\nline two\nline three\n");
     site.streams = true;
-    ck_assert_int_eq(
-        sync_call_run(site.client, NULL, &request, &sync_call, NULL),
-        0);
+    ck_assert_int_eq(sync_call_run(site.client, NULL, &request, &sync_call, NULL), 0);
 
     ck_assert_str_eq(log.text, site.body);
     stop();
@@ -374,9 +335,8 @@ see(const struct client_event *event, void *context)
 static void
 watch_pods(const char *accept)
 {
-    const struct client_watch_request request = {.kind = &pod_kind,
-                                                 .resource_version = "5",
-                                                 .accept = accept};
+    const struct client_watch_request request = {
+        .kind = &pod_kind, .resource_version = "5", .accept = accept};
 
     site.streams = site.status == 200;
     strbuf_truncate(&seen, 0);
@@ -386,14 +346,13 @@ watch_pods(const char *accept)
 
 START_TEST(a_watch_is_events_until_its_end)
 {
-    start(200,
-          "{\"type\":\"ADDED\",\"object\":" POD_TEXT "}\n"
-          "{\"type\":\"MODIFIED\",\"object\":" POD_TEXT "}\n\n"
-          "{\"type\":\"NEWER\",\"object\":" POD_TEXT "}\n"
-          "{\"type\":\"DELETED\",\"object\":" POD_TEXT "}\n"
-          "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{"
-          "\"resourceVersion\":\"70\"}}}\n"
-          "{\"type\":\"ADDED\",\"object\":");
+    start(200, "{\"type\":\"ADDED\",\"object\":" POD_TEXT "}\n"
+               "{\"type\":\"MODIFIED\",\"object\":" POD_TEXT "}\n\n"
+               "{\"type\":\"NEWER\",\"object\":" POD_TEXT "}\n"
+               "{\"type\":\"DELETED\",\"object\":" POD_TEXT "}\n"
+               "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{"
+               "\"resourceVersion\":\"70\"}}}\n"
+               "{\"type\":\"ADDED\",\"object\":");
     watch_pods(NULL);
 
     ck_assert_str_eq(seen.text, "+a~a-ab70!");
@@ -403,10 +362,9 @@ END_TEST
 
 START_TEST(an_error_event_ends_the_watch_with_its_status)
 {
-    start(200,
-          "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":"
-          "\"Failure\",\"code\":410}}\n"
-          "{\"type\":\"ADDED\",\"object\":" POD_TEXT "}\n");
+    start(200, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":"
+               "\"Failure\",\"code\":410}}\n"
+               "{\"type\":\"ADDED\",\"object\":" POD_TEXT "}\n");
     watch_pods(NULL);
 
     ck_assert_str_eq(seen.text, "!410");
@@ -416,9 +374,8 @@ END_TEST
 
 START_TEST(a_watch_that_is_refused_ends_with_the_status)
 {
-    start(403,
-          "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":403,"
-          "\"message\":\"no\"}");
+    start(403, "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":403,"
+               "\"message\":\"no\"}");
     watch_pods(NULL);
 
     ck_assert_str_eq(seen.text, "!403");
@@ -438,8 +395,7 @@ END_TEST
 
 START_TEST(another_representation_comes_as_text)
 {
-    static const char line[] =
-        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Table\",\"rows\":[]}}";
+    static const char line[] = "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Table\",\"rows\":[]}}";
     CLEANUP_FREE char *body = xasprintf("%s\n", line);
     CLEANUP_FREE char *expected = xasprintf("+(%zu)!", strlen(line));
 
@@ -451,18 +407,11 @@ START_TEST(another_representation_comes_as_text)
 }
 END_TEST
 
-SUITE("remote",
-      an_object_comes_back_as_its_kind,
-      a_create_carries_its_body_and_its_key,
-      each_kind_of_patch_has_its_content_type,
-      a_refusal_has_the_words_and_the_reason_of_the_server,
+SUITE("remote", an_object_comes_back_as_its_kind, a_create_carries_its_body_and_its_key,
+      each_kind_of_patch_has_its_content_type, a_refusal_has_the_words_and_the_reason_of_the_server,
       an_answer_that_is_no_json_is_an_error_and_not_a_crash,
-      warnings_come_along_without_their_quotes,
-      a_server_that_is_not_there_is_said_to_be_so,
-      calls_that_are_abandoned_come_back_without_an_answer,
-      a_stream_is_handed_on_as_it_comes,
-      a_watch_is_events_until_its_end,
-      an_error_event_ends_the_watch_with_its_status,
-      a_watch_that_is_refused_ends_with_the_status,
-      a_line_that_cannot_be_read_ends_the_watch,
+      warnings_come_along_without_their_quotes, a_server_that_is_not_there_is_said_to_be_so,
+      calls_that_are_abandoned_come_back_without_an_answer, a_stream_is_handed_on_as_it_comes,
+      a_watch_is_events_until_its_end, an_error_event_ends_the_watch_with_its_status,
+      a_watch_that_is_refused_ends_with_the_status, a_line_that_cannot_be_read_ends_the_watch,
       another_representation_comes_as_text)

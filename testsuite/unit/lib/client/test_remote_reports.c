@@ -45,11 +45,10 @@ struct sent {
 static void
 add_answer(struct strbuf *out, const char *name)
 {
-    strbuf_add_text(out,
-                    strcmp(name, "bad") == 0
-                        ? "{\"code\":409,\"reason\":\"Conflict\",\"message\":"
-                          "\"no\"},"
-                        : "{\"code\":200},");
+    strbuf_add_text(out, strcmp(name, "bad") == 0
+                             ? "{\"code\":409,\"reason\":\"Conflict\",\"message\":"
+                               "\"no\"},"
+                             : "{\"code\":200},");
 }
 
 static void
@@ -59,8 +58,7 @@ serve_several(struct http_request *request)
     CLEANUP_STRBUF struct strbuf answer = STRBUF_INIT;
     size_t length = 0;
     const char *body = http_request_body(request, &length);
-    const struct json *list =
-        json_get(json_parse(arena, body, length, NULL, NULL), "reports");
+    const struct json *list = json_get(json_parse(arena, body, length, NULL, NULL), "reports");
 
     ck_assert_str_eq(http_request_target(request), "/kiln/v1/podreports");
     ck_assert(json_is(list, JSON_ARRAY));
@@ -81,15 +79,8 @@ serve_several(struct http_request *request)
         if (site.words != NULL)
             strbuf_add_text(&text, site.words);
         else
-            strbuf_printf(&text,
-                          "{\"reports\":[%.*s]}",
-                          (int)answer.length - 1,
-                          answer.text);
-        http_request_reply(request,
-                           site.together,
-                           "application/json",
-                           text.text,
-                           text.length);
+            strbuf_printf(&text, "{\"reports\":[%.*s]}", (int)answer.length - 1, answer.text);
+        http_request_reply(request, site.together, "application/json", text.text, text.length);
     }
 }
 
@@ -109,11 +100,7 @@ serve(struct http_request *request, void *arg)
     name = http_request_target(request) + strlen("/api/v1/namespaces/ns/pods/");
     is_bad = strncmp(name, "bad/", 4) == 0;
     strbuf_printf(&site.asked, "<%.*s>", (int)strcspn(name, "/"), name);
-    http_request_reply(request,
-                       is_bad ? 409 : 200,
-                       "application/json",
-                       "{}",
-                       2);
+    http_request_reply(request, is_bad ? 409 : 200, "application/json", "{}", 2);
 }
 
 static void
@@ -132,8 +119,7 @@ start(int together)
     path = xasprintf("%s/socket", site.directory);
     url = xasprintf("http+unix://%s", path);
     ck_assert_int_eq(http_server_listen_unix(site.server, path, 0600, NULL), 0);
-    ck_assert_int_eq(http_client_new(site.loop, url, NULL, &site.http, NULL),
-                     0);
+    ck_assert_int_eq(http_client_new(site.loop, url, NULL, &site.http, NULL), 0);
     site.client = remote_client_new(site.loop, site.http);
 }
 
@@ -167,10 +153,7 @@ report(struct sent *sent)
         .is_report = true,
     };
 
-    json_set_string(arena,
-                    json_make_object(arena, body, "status"),
-                    "phase",
-                    "Running");
+    json_set_string(arena, json_make_object(arena, body, "status"), "phase", "Running");
     site.n_awaited++;
     sent->call = client_call(site.client, arena, &request, on_told, sent);
 }
@@ -212,8 +195,7 @@ END_TEST
 
 START_TEST(one_that_is_told_may_cancel_another_and_say_more)
 {
-    struct sent last = {.name = "last"}, d = {.name = "d"},
-                c = {.name = "c", .repeats = &last},
+    struct sent last = {.name = "last"}, d = {.name = "d"}, c = {.name = "c", .repeats = &last},
                 b = {.name = "b", .cancels = &d}, a = {.name = "a"};
     struct sent waiting = {.name = "w"};
 
@@ -327,11 +309,8 @@ START_TEST(reports_end_with_their_client)
 }
 END_TEST
 
-SUITE("remote_reports",
-      what_is_said_while_one_is_under_way_goes_with_the_next,
-      one_that_is_told_may_cancel_another_and_say_more,
-      no_more_go_together_than_the_server_takes,
+SUITE("remote_reports", what_is_said_while_one_is_under_way_goes_with_the_next,
+      one_that_is_told_may_cancel_another_and_say_more, no_more_go_together_than_the_server_takes,
       a_server_of_before_gets_each_alone_from_then_on,
       one_that_makes_a_request_unreadable_keeps_no_other_back,
-      a_failure_of_the_server_is_that_of_each,
-      reports_end_with_their_client)
+      a_failure_of_the_server_is_that_of_each, reports_end_with_their_client)

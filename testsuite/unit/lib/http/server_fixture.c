@@ -29,10 +29,8 @@ run(void *arg)
 }
 
 void
-server_fixture_start(struct server_fixture *s,
-                     const struct http_limits *limits,
-                     http_server_fn handler,
-                     void *arg)
+server_fixture_start(struct server_fixture *s, const struct http_limits *limits,
+                     http_server_fn handler, void *arg)
 {
     struct error err = {0};
 
@@ -138,8 +136,7 @@ server_fixture_connect_unix(const struct server_fixture *s)
 void
 server_fixture_send(int fd, const char *text)
 {
-    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL),
-                     (ssize_t)strlen(text));
+    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
 static bool

@@ -26,15 +26,12 @@ struct server_fixture {
 };
 
 /* server_fixture_start listens on loopback, and on a Unix socket in /tmp. */
-void server_fixture_start(struct server_fixture *s,
-                          const struct http_limits *limits,
-                          http_server_fn handler,
-                          void *arg);
+void server_fixture_start(struct server_fixture *s, const struct http_limits *limits,
+                          http_server_fn handler, void *arg);
 void server_fixture_stop(struct server_fixture *s);
 
 /* Runs `fn` on the fixture's thread, and returns after that. */
-void
-server_fixture_call(struct server_fixture *s, void (*fn)(void *arg), void *arg);
+void server_fixture_call(struct server_fixture *s, void (*fn)(void *arg), void *arg);
 struct http_server_counts server_fixture_counts(struct server_fixture *s);
 
 int server_fixture_connect(const struct server_fixture *s);

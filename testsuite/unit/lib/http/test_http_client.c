@@ -83,13 +83,8 @@ handle(struct http_request *r, void *arg)
     if (strcmp(path, "/bye") == 0)
         http_request_close_after(r);
     http_request_add_header(r, "X-Connection", "yes");
-    strbuf_printf(&out,
-                  "%s %s %zu:%s %u",
-                  http_method_name(http_request_method(r)),
-                  http_request_target(r),
-                  length,
-                  body,
-                  connection_number(r));
+    strbuf_printf(&out, "%s %s %zu:%s %u", http_method_name(http_request_method(r)),
+                  http_request_target(r), length, body, connection_number(r));
     http_request_reply(r, 200, "text/plain", out.text, out.length);
     strbuf_fini(&out);
 }
@@ -137,9 +132,7 @@ data(const void *bytes, size_t length, void *arg)
 }
 
 static void
-caller_init(struct caller *c,
-            const char *url,
-            const struct http_client_settings *settings)
+caller_init(struct caller *c, const char *url, const struct http_client_settings *settings)
 {
     struct error err = {0};
 
@@ -252,8 +245,7 @@ END_TEST
 START_TEST(a_name_is_looked_up_by_a_worker)
 {
     struct workers *workers = workers_new(1);
-    struct http_client_settings settings = {.workers = workers,
-                                            .resolve = http_resolve};
+    struct http_client_settings settings = {.workers = workers, .resolve = http_resolve};
     struct server_fixture s;
     struct caller c;
     char url[64];
@@ -404,9 +396,8 @@ START_TEST(nobody_listening_is_said_with_the_remedy)
     static const struct {
         const char *url, *words;
     } cases[] = {
-        {"http://127.0.0.1:1",
-         "cannot reach the controller at 'http://127.0.0.1:1': Connection "
-         "refused; is kiln-controller running?"},
+        {"http://127.0.0.1:1", "cannot reach the controller at 'http://127.0.0.1:1': Connection "
+                               "refused; is kiln-controller running?"},
         {"http+unix:///nowhere/socket",
          "cannot reach the controller at 'http+unix:///nowhere/socket': No "
          "such file or directory; is kiln-controller running?"},
@@ -423,9 +414,7 @@ START_TEST(nobody_listening_is_said_with_the_remedy)
         loop_run(c.loop);
 
         ck_assert_uint_eq(c.dones, 3);
-        ck_assert_msg(strstr(c.error.text, cases[i].words) != NULL,
-                      "%s",
-                      c.error.text);
+        ck_assert_msg(strstr(c.error.text, cases[i].words) != NULL, "%s", c.error.text);
         caller_fini(&c);
     }
 }
@@ -455,10 +444,7 @@ START_TEST(a_url_that_is_none_is_refused)
         struct http_client *client = NULL;
         struct error err = {0};
 
-        ck_assert_msg(http_client_new(loop, bad[i], NULL, &client, &err)
-                          == -EINVAL,
-                      "%s",
-                      bad[i]);
+        ck_assert_msg(http_client_new(loop, bad[i], NULL, &client, &err) == -EINVAL, "%s", bad[i]);
         ck_assert_ptr_null(client);
         ck_assert_ptr_nonnull(strstr(err.text, "http://HOST:PORT"));
     }
@@ -504,8 +490,7 @@ answer_all(void *arg)
         while (server_fixture_read_until(fd, &request, "\r\n\r\n")) {
             strbuf_truncate(&request, 0);
             end = strchrnul(text, '|');
-            if (send(fd, text, (size_t)(end - text), MSG_NOSIGNAL) < 0
-                || *end == '\0')
+            if (send(fd, text, (size_t)(end - text), MSG_NOSIGNAL) < 0 || *end == '\0')
                 break;
             text = end + 1;
         }
@@ -550,41 +535,29 @@ static const struct {
     {"HTTP/1.0 200 OK\r\nContent-Length:2\r\n\r\nok", 0, "ok"},
     {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
      "content-length: 2\r\n\r\nok",
-     0,
-     "ok"},
+     0, "ok"},
     {"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n"
      "2;x=y\r\nok\r\n1\r\n!\r\n0\r\nTrailer: x\r\n\r\n",
-     0,
-     "ok!"},
+     0, "ok!"},
     {"", -ECONNRESET, NULL},
     {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok", -ECONNRESET, NULL},
     {"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nok", -EPROTO, NULL},
     {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nok", -EPROTO, NULL},
-    {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
-     -EPROTO,
-     NULL},
+    {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", -EPROTO, NULL},
     {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
      "Transfer-Encoding: chunked\r\n\r\nok",
-     -EPROTO,
-     NULL},
+     -EPROTO, NULL},
     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nok", -EPROTO, NULL},
-    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-     -EPROTO,
-     NULL},
-    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nok\r\n",
-     -EPROTO,
-     NULL},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", -EPROTO, NULL},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nok\r\n", -EPROTO, NULL},
     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
      "ffffffffffffffff\r\n",
-     -EPROTO,
-     NULL},
+     -EPROTO, NULL},
     {"HTTP/2 200\r\n\r\n", -EPROTO, NULL},
     {"220 smtp ready\r\n\r\n", -EPROTO, NULL},
     {"HTTP/1.1 200 OK\r\nno header\r\n\r\n", -EPROTO, NULL},
     {"HTTP/1.1 20x OK\r\n\r\n", -EPROTO, NULL},
-    {"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\nx",
-     -ECONNRESET,
-     NULL},
+    {"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\nx", -ECONNRESET, NULL},
 };
 
 START_TEST(an_answer_is_read_strictly)
@@ -681,12 +654,8 @@ main(void)
     tcase_add_test(tcase, nobody_listening_is_said_with_the_remedy);
     tcase_add_test(tcase, a_url_that_is_none_is_refused);
     tcase_add_test(tcase, a_newline_in_a_request_is_not_sent);
-    tcase_add_loop_test(tcase,
-                        an_answer_is_read_strictly,
-                        0,
-                        (int)ARRAY_SIZE(answers));
-    tcase_add_test(tcase,
-                   a_safe_request_on_a_dead_kept_connection_is_sent_again);
+    tcase_add_loop_test(tcase, an_answer_is_read_strictly, 0, (int)ARRAY_SIZE(answers));
+    tcase_add_test(tcase, a_safe_request_on_a_dead_kept_connection_is_sent_again);
     tcase_add_test(tcase, an_unsafe_one_is_not);
     tcase_add_test(tcase, an_answer_that_is_too_long_is_refused);
     srunner_run_all(runner, CK_ENV);

@@ -14,11 +14,7 @@
 START_TEST(addresses_in_figures_are_places)
 {
     static const char *const good[] = {
-        "127.0.0.1",
-        "::1",
-        "fd00:0:0::1234",
-        "::ffff:10.1.2.3",
-        "fe80::1%lo",
+        "127.0.0.1", "::1", "fd00:0:0::1234", "::ffff:10.1.2.3", "fe80::1%lo",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
@@ -81,16 +77,10 @@ START_TEST(the_c_library_knows_this_machine)
     ck_assert_int_eq(http_resolve("localhost", &places, &err), 0);
     ck_assert_uint_gt(places.count, 0);
     http_endpoints_fini(&places);
-    ck_assert_int_eq(http_resolve("nowhere.invalid", &places, &err),
-                     -EHOSTUNREACH);
-    ck_assert_msg(strstr(err.text, "'nowhere.invalid'") != NULL,
-                  "%s",
-                  err.text);
+    ck_assert_int_eq(http_resolve("nowhere.invalid", &places, &err), -EHOSTUNREACH);
+    ck_assert_msg(strstr(err.text, "'nowhere.invalid'") != NULL, "%s", err.text);
 }
 END_TEST
 
-SUITE("http_endpoint",
-      addresses_in_figures_are_places,
-      anything_else_is_none,
-      an_address_is_what_its_figures_say,
-      the_c_library_knows_this_machine)
+SUITE("http_endpoint", addresses_in_figures_are_places, anything_else_is_none,
+      an_address_is_what_its_figures_say, the_c_library_knows_this_machine)

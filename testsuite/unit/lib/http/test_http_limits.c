@@ -66,11 +66,7 @@ handle(struct http_request *r, void *arg)
     if (strcmp(path, "/keep") == 0) {
         http_request_on_close(r, give_up, NULL);
     } else if (strcmp(path, "/account") == 0) {
-        http_request_reply(r,
-                           http_request_charge(r, "one", 3) ? 200 : 429,
-                           NULL,
-                           NULL,
-                           0);
+        http_request_reply(r, http_request_charge(r, "one", 3) ? 200 : 429, NULL, NULL, 0);
     } else if (strcmp(path, "/many") == 0) {
         http_request_reply_pieces(r, 200, "text/plain", &many, 1);
     } else if (strcmp(path, "/stream") == 0) {
@@ -128,8 +124,7 @@ send_many(int fd, size_t length)
     size_t sent = 0;
 
     while (sent < length) {
-        size_t part =
-            length - sent < sizeof(bytes) ? length - sent : sizeof(bytes);
+        size_t part = length - sent < sizeof(bytes) ? length - sent : sizeof(bytes);
         ssize_t n = send(fd, bytes, part, MSG_NOSIGNAL);
 
         if (n <= 0)
@@ -154,12 +149,10 @@ START_TEST(a_body_of_100_mib_is_refused_with_413)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(fd,
-                        "POST /x HTTP/1.1\r\nHost: h\r\n"
-                        "Content-Length: 104857600\r\n\r\n");
+    server_fixture_send(fd, "POST /x HTTP/1.1\r\nHost: h\r\n"
+                            "Content-Length: 104857600\r\n\r\n");
     send_many(fd, 50 << 20);
-    ck_assert_uint_le(server_fixture_counts(&h->fixture).inflight_bytes,
-                      17 << 20);
+    ck_assert_uint_le(server_fixture_counts(&h->fixture).inflight_bytes, 17 << 20);
     an_honest_client_is_served(h);
     send_many(fd, 50 << 20);
     server_fixture_read_all(fd, &answer);
@@ -180,9 +173,8 @@ START_TEST(a_chunked_body_that_never_ends_is_refused)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(fd,
-                        "POST /x HTTP/1.1\r\nHost: h\r\n"
-                        "Transfer-Encoding: chunked\r\n\r\n200000\r\n");
+    server_fixture_send(fd, "POST /x HTTP/1.1\r\nHost: h\r\n"
+                            "Transfer-Encoding: chunked\r\n\r\n200000\r\n");
     server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, " 413 "));
@@ -198,10 +190,8 @@ START_TEST(expecting_to_send_too_much_is_refused_before_it_is_sent)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(
-        fd,
-        "POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
-        "Content-Length: 104857600\r\n\r\n");
+    server_fixture_send(fd, "POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
+                            "Content-Length: 104857600\r\n\r\n");
     ck_assert(server_fixture_read_until(fd, &answer, "\r\n\r\n"));
 
     ck_assert_ptr_nonnull(strstr(answer.text, " 413 "));
@@ -243,8 +233,7 @@ START_TEST(a_header_without_end_is_cut_off)
     ck_assert_uint_lt(send_many(fd, 100 << 20), 100 << 20);
 
     ck_assert_uint_eq(h->handled, 0);
-    ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes,
-                      1 << 20);
+    ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes, 1 << 20);
     close(fd);
     host_stop(h);
 }
@@ -323,9 +312,7 @@ START_TEST(a_client_that_reads_slowly_but_reads_gets_it_all)
     char *bytes = xmalloc(2 << 20);
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(
-        fd,
-        "GET /many HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    server_fixture_send(fd, "GET /many HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     for (;;) {
         ssize_t n = recv(fd, bytes, 2 << 20, 0);
 
@@ -350,18 +337,14 @@ START_TEST(bodies_in_flight_are_bounded_and_small_requests_still_pass)
     int first = server_fixture_connect(&h->fixture);
     int second = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(
-        first,
-        "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 900001\r\n\r\n");
+    server_fixture_send(first, "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 900001\r\n\r\n");
     ck_assert_uint_eq(send_many(first, 900000), 900000);
     for (int i = 0; i < 500; i++) {
         if (server_fixture_counts(&h->fixture).inflight_bytes > 900000)
             break;
         usleep(10000);
     }
-    server_fixture_send(
-        second,
-        "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n");
+    server_fixture_send(second, "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n");
     send_many(second, 600000);
     server_fixture_read_all(second, &answer);
     an_honest_client_is_served(h);
@@ -390,8 +373,7 @@ START_TEST(what_is_sent_ahead_of_an_answer_is_not_hoarded)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     ck_assert_uint_lt(send_many(fd, 100 << 20), 100 << 20);
 
-    ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes,
-                      256 << 10);
+    ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes, 256 << 10);
     close(fd);
     host_stop(h);
 }
@@ -411,8 +393,7 @@ START_TEST(a_flood_of_small_requests_is_not_hoarded_either)
     for (size_t at = 0; at < many.length;) {
         ssize_t n = send(fd, many.text + at, many.length - at, MSG_NOSIGNAL);
 
-        ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes,
-                          256 << 10);
+        ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes, 256 << 10);
         if (n <= 0)
             break;
         at += (size_t)n;
@@ -434,8 +415,7 @@ START_TEST(whoever_keeps_silent_makes_way_for_the_next)
         fds[i] = server_fixture_connect(&h->fixture);
     ck_assert(is_cut(fds[0], 5000));
     ck_assert(!is_cut(fds[1], 50));
-    ck_assert_uint_eq(server_fixture_counts(&h->fixture).refused_connections,
-                      1);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).refused_connections, 1);
     local = server_fixture_connect_unix(&h->fixture); /* another peer */
     ck_assert(!is_cut(local, 50));
     ck_assert(!is_cut(fds[1], 50));
@@ -487,9 +467,7 @@ START_TEST(an_account_has_so_many_and_its_address_is_free_again)
     ck_assert(is_cut(fds[3], 5000));
     ck_assert(!is_cut(fds[0], 0));
     close(fds[0]);
-    for (int i = 0;
-         i < 500 && server_fixture_counts(&h->fixture).connections > 2;
-         i++)
+    for (int i = 0; i < 500 && server_fixture_counts(&h->fixture).connections > 2; i++)
         usleep(10000);
     fds[4] = server_fixture_connect(&h->fixture);
     server_fixture_send(fds[4], "GET /account HTTP/1.1\r\nHost: h\r\n\r\n");
@@ -591,23 +569,18 @@ START_TEST(hundreds_of_clients_at_once_are_all_served)
 }
 END_TEST
 
-SUITE("http_limits",
-      a_body_of_100_mib_is_refused_with_413,
+SUITE("http_limits", a_body_of_100_mib_is_refused_with_413,
       a_chunked_body_that_never_ends_is_refused,
-      expecting_to_send_too_much_is_refused_before_it_is_sent,
-      ten_thousand_headers_are_refused,
-      a_header_without_end_is_cut_off,
-      a_client_that_trickles_its_request_is_cut_off,
+      expecting_to_send_too_much_is_refused_before_it_is_sent, ten_thousand_headers_are_refused,
+      a_header_without_end_is_cut_off, a_client_that_trickles_its_request_is_cut_off,
       an_idle_connection_is_closed_and_an_idle_stream_is_not,
       a_client_that_does_not_read_its_answer_is_cut_off,
       a_client_that_reads_slowly_but_reads_gets_it_all,
       bodies_in_flight_are_bounded_and_small_requests_still_pass,
       what_is_sent_ahead_of_an_answer_is_not_hoarded,
-      a_flood_of_small_requests_is_not_hoarded_either,
-      whoever_keeps_silent_makes_way_for_the_next,
+      a_flood_of_small_requests_is_not_hoarded_either, whoever_keeps_silent_makes_way_for_the_next,
       who_waits_for_an_answer_is_not_cut_for_a_newcomer,
-      an_account_has_so_many_and_its_address_is_free_again,
-      all_together_have_so_many_connections,
+      an_account_has_so_many_and_its_address_is_free_again, all_together_have_so_many_connections,
       a_stream_that_is_not_read_is_dropped,
       a_stream_that_stands_still_with_little_queued_is_dropped_in_time,
       hundreds_of_clients_at_once_are_all_served)

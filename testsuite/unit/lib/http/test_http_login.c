@@ -53,19 +53,12 @@ refuse(struct visit *v, const struct error *err)
 {
     int status = err->code == -EHOSTDOWN ? 503 : 401;
 
-    http_request_reply(v->request,
-                       status,
-                       "text/plain",
-                       err->text,
-                       strlen(err->text));
+    http_request_reply(v->request, status, "text/plain", err->text, strlen(err->text));
     free(v);
 }
 
 static void
-opened(struct auth_session *session,
-       const char *credential,
-       const struct error *err,
-       void *arg)
+opened(struct auth_session *session, const char *credential, const struct error *err, void *arg)
 {
     struct visit *v = arg;
 
@@ -92,11 +85,7 @@ sealed(const char *name, const char *value, const struct error *err, void *arg)
         v->body[0] ^= 1;
     if (name != NULL && tampering != FORGETS_SEAL)
         http_request_add_header(v->request, name, value);
-    http_request_reply(v->request,
-                       status,
-                       "text/plain",
-                       v->body,
-                       strlen(v->body));
+    http_request_reply(v->request, status, "text/plain", v->body, strlen(v->body));
     auth_grant_free(v->grant);
     free(v);
 }
@@ -154,10 +143,7 @@ checked(struct auth_grant *grant, const struct error *err, void *arg)
         return;
     }
     who = auth_grant_identity(grant);
-    snprintf(v->body,
-             sizeof(v->body),
-             "%s by %s",
-             http_request_target(v->request),
+    snprintf(v->body, sizeof(v->body), "%s by %s", http_request_target(v->request),
              who->proof == IDENTITY_LOCAL ? "local" : who->user->name);
     digest_of(v->body, strlen(v->body), &body);
     auth_grant_seal(grant, 200, "text/plain", &body, sealed, v);
@@ -268,10 +254,7 @@ data(const void *bytes, size_t length, void *arg)
 enum { BLOCKING = 1 };
 
 static void
-caller_init(struct caller *c,
-            struct host *h,
-            enum http_login_mode mode,
-            unsigned blocking)
+caller_init(struct caller *c, struct host *h, enum http_login_mode mode, unsigned blocking)
 {
     struct http_client_settings settings = {.connections = 2};
     struct auth_client_settings auth = {
@@ -289,8 +272,7 @@ caller_init(struct caller *c,
     c->login = http_login_new(c->loop, c->workers, &auth, mode);
     settings.login = c->login;
     snprintf(url, sizeof(url), "http://127.0.0.1:%d", h->fixture.port);
-    ck_assert_int_eq(http_client_new(c->loop, url, &settings, &c->client, NULL),
-                     0);
+    ck_assert_int_eq(http_client_new(c->loop, url, &settings, &c->client, NULL), 0);
 }
 
 static void
@@ -472,11 +454,7 @@ START_TEST(the_service_being_down_at_the_client_is_said)
 }
 END_TEST
 
-SUITE("http_login",
-      sessions_are_opened_once_for_each_connection,
-      a_request_alone_brings_its_credential,
-      a_stream_opens_a_session_and_hands_on_what_is_proven,
-      what_was_changed_on_the_way_is_not_believed,
-      a_stream_that_was_changed_or_cut_is_not_believed,
-      a_refused_login_answers_the_call,
-      the_service_being_down_at_the_client_is_said)
+SUITE("http_login", sessions_are_opened_once_for_each_connection,
+      a_request_alone_brings_its_credential, a_stream_opens_a_session_and_hands_on_what_is_proven,
+      what_was_changed_on_the_way_is_not_believed, a_stream_that_was_changed_or_cut_is_not_believed,
+      a_refused_login_answers_the_call, the_service_being_down_at_the_client_is_said)

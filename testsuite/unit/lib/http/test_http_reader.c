@@ -73,9 +73,7 @@ feed(const char *text, size_t length, size_t piece)
     int r = 0;
 
     for (size_t at = 0; at < length && r == 0; at += piece) {
-        evbuffer_add(input,
-                     text + at,
-                     length - at < piece ? length - at : piece);
+        evbuffer_add(input, text + at, length - at < piece ? length - at : piece);
         r = http_reader_read(&reader, input, &err);
     }
     return r;
@@ -99,30 +97,18 @@ START_TEST(an_answer_ends_where_it_says)
         {"HTTP/1.1 204 No Content\r\n\r\nH", "", false, 1},
         {"HTTP/1.1 304 \r\nContent-Length: 9\r\n\r\n", "", false, 0},
         {"HTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx", "x", false, 0},
-        {"HTTP/1.1 100 Continue\r\n\r\n" OK "Content-Length: 1\r\n\r\nx",
-         "x",
-         false,
-         0},
+        {"HTTP/1.1 100 Continue\r\n\r\n" OK "Content-Length: 1\r\n\r\nx", "x", false, 0},
         {OK "Transfer-Encoding: Chunked\r\n\r\n"
             "3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\nHT",
-         "abc0123456789",
-         false,
-         2},
-        {OK
-         "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nTrailer: 1\r\n\r\n",
-         "x",
-         false,
-         0},
+         "abc0123456789", false, 2},
+        {OK "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nTrailer: 1\r\n\r\n", "x", false, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         for (size_t p = 0; p < ARRAY_SIZE(pieces); p++) {
             begin(cases[i].is_to_head);
-            ck_assert_msg(feed(cases[i].text, strlen(cases[i].text), pieces[p])
-                              == 0,
-                          "case %zu: %s",
-                          i,
-                          err.text);
+            ck_assert_msg(feed(cases[i].text, strlen(cases[i].text), pieces[p]) == 0,
+                          "case %zu: %s", i, err.text);
             ck_assert_msg(reader.state == HTTP_READER_DONE, "case %zu", i);
             ck_assert_uint_eq(seen.heads, 1);
             ck_assert_str_eq(seen.body.text, cases[i].body);
@@ -195,11 +181,8 @@ START_TEST(what_could_be_read_in_two_ways_is_no_answer)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         for (size_t p = 0; p < ARRAY_SIZE(pieces); p++) {
             begin(false);
-            ck_assert_msg(feed(cases[i], strlen(cases[i]), pieces[p])
-                              == -EPROTO,
-                          "case %zu in pieces of %zu",
-                          i,
-                          pieces[p]);
+            ck_assert_msg(feed(cases[i], strlen(cases[i]), pieces[p]) == -EPROTO,
+                          "case %zu in pieces of %zu", i, pieces[p]);
             ck_assert_ptr_nonnull(strstr(err.text, "not HTTP/1.1"));
             end();
         }
@@ -232,8 +215,7 @@ START_TEST(what_does_not_end_is_not_kept_for_ever)
 
     begin(false);
     feed(OK "Transfer-Encoding: chunked\r\n\r\n1;",
-         strlen(OK "Transfer-Encoding: chunked\r\n\r\n1;"),
-         100);
+         strlen(OK "Transfer-Encoding: chunked\r\n\r\n1;"), 100);
     ck_assert_int_eq(feed(x, 1000, 10), -EPROTO);
     end();
 }
@@ -274,12 +256,7 @@ START_TEST(whether_the_connection_stays_is_told)
 }
 END_TEST
 
-SUITE("http_reader",
-      an_answer_ends_where_it_says,
-      one_without_a_length_ends_with_its_connection,
-      one_that_breaks_off_is_not_complete,
-      what_could_be_read_in_two_ways_is_no_answer,
-      a_nul_does_not_end_a_head,
-      what_does_not_end_is_not_kept_for_ever,
-      who_listens_can_end_the_reading,
-      whether_the_connection_stays_is_told)
+SUITE("http_reader", an_answer_ends_where_it_says, one_without_a_length_ends_with_its_connection,
+      one_that_breaks_off_is_not_complete, what_could_be_read_in_two_ways_is_no_answer,
+      a_nul_does_not_end_a_head, what_does_not_end_is_not_kept_for_ever,
+      who_listens_can_end_the_reading, whether_the_connection_stays_is_told)

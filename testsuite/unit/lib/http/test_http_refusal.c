@@ -75,9 +75,7 @@ assert_answer(const char *request, int status)
     strbuf_printf(&line, "HTTP/1.1 %d ", status);
     strbuf_printf(&body, "\r\n\r\n<%d: the ", status);
     ask(request, true, &answer);
-    ck_assert_msg(strstr(answer.text, line.text) == answer.text,
-                  "%s",
-                  answer.text);
+    ck_assert_msg(strstr(answer.text, line.text) == answer.text, "%s", answer.text);
     ck_assert_ptr_nonnull(strstr(answer.text, "Content-Type: text/words\r\n"));
     ck_assert_ptr_nonnull(strstr(answer.text, "Connection: close\r\n"));
     ck_assert_ptr_nonnull(strstr(answer.text, body.text));
@@ -93,9 +91,7 @@ START_TEST(what_cannot_be_read_is_refused_in_the_words_of_the_servers_user)
     for (size_t i = 0; i < ARRAY_SIZE(unreadable); i++) {
         strbuf_truncate(&answer, 0);
         ask(unreadable[i], true, &answer);
-        ck_assert_msg(strstr(answer.text, "HTTP/1.1 400 ") == answer.text,
-                      "%s",
-                      answer.text);
+        ck_assert_msg(strstr(answer.text, "HTTP/1.1 400 ") == answer.text, "%s", answer.text);
         ck_assert_ptr_nonnull(strstr(answer.text, "\r\n\r\n<400: "));
         ck_assert_int_eq(answer.text[answer.length - 1], '>');
     }
@@ -105,9 +101,7 @@ END_TEST
 
 START_TEST(a_body_that_is_too_large_is_refused_in_them)
 {
-    assert_answer("POST / HTTP/1.1\r\n" HOST
-                  "Transfer-Encoding: chunked\r\n\r\n200000\r\n",
-                  413);
+    assert_answer("POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n200000\r\n", 413);
 }
 END_TEST
 
@@ -162,12 +156,9 @@ START_TEST(leave_to_send_a_body_is_not_taken_for_a_refusal)
     server_fixture_start(&s, &limits, handle, NULL);
     server_fixture_call(&s, set_words, &s);
     fd = server_fixture_connect(&s);
-    server_fixture_send(fd,
-                        "POST / HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
-                        "Content-Length: 1\r\n\r\n");
-    ck_assert(server_fixture_read_until(fd,
-                                        &answer,
-                                        "HTTP/1.1 100 Continue\r\n\r\n"));
+    server_fixture_send(fd, "POST / HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                            "Content-Length: 1\r\n\r\n");
+    ck_assert(server_fixture_read_until(fd, &answer, "HTTP/1.1 100 Continue\r\n\r\n"));
     server_fixture_send(fd, "x");
     server_fixture_read_all(fd, &answer);
 
@@ -178,11 +169,7 @@ START_TEST(leave_to_send_a_body_is_not_taken_for_a_refusal)
 }
 END_TEST
 
-SUITE("http_refusal",
-      what_cannot_be_read_is_refused_in_the_words_of_the_servers_user,
-      a_body_that_is_too_large_is_refused_in_them,
-      so_is_one_that_is_only_announced,
-      so_is_a_method_that_nobody_has_heard_of,
-      headers_that_are_too_long_are_refused_with_the_limit,
-      without_such_words_the_reason_is_plain_text,
-      leave_to_send_a_body_is_not_taken_for_a_refusal)
+SUITE("http_refusal", what_cannot_be_read_is_refused_in_the_words_of_the_servers_user,
+      a_body_that_is_too_large_is_refused_in_them, so_is_one_that_is_only_announced,
+      so_is_a_method_that_nobody_has_heard_of, headers_that_are_too_long_are_refused_with_the_limit,
+      without_such_words_the_reason_is_plain_text, leave_to_send_a_body_is_not_taken_for_a_refusal)

@@ -62,12 +62,8 @@ describe(struct http_request *r)
     const char *body = http_request_body(r, &length);
     const char *colour = http_request_header(r, "x-COLOUR");
 
-    strbuf_printf(&out,
-                  "%s|%s|%s|%s|",
-                  http_method_name(http_request_method(r)),
-                  http_request_target(r),
-                  http_request_path(r),
-                  colour != NULL ? colour : "-");
+    strbuf_printf(&out, "%s|%s|%s|%s|", http_method_name(http_request_method(r)),
+                  http_request_target(r), http_request_path(r), colour != NULL ? colour : "-");
     while (http_request_query_next(r, &at, &name, &value))
         strbuf_printf(&out, "%s=%s;", name, value);
     strbuf_printf(&out, "|%zu:%s|", length, body);
@@ -162,15 +158,12 @@ static const struct {
      "X-Colour: red\r\n\r\n",
      "GET|/a%20b/c?watch=1&x=a%26b+c&flag|/a b/c|red|watch=1;x=a&b c;flag=;|"
      "0:|127.0.0.1"},
-    {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello",
-     "POST|/p|/p|-||5:hello|"},
+    {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello", "POST|/p|/p|-||5:hello|"},
     {"PATCH /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
      "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
      "PATCH|/p|/p|-||5:abcde|"},
-    {"DELETE /p HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}",
-     "DELETE|/p|/p|-||2:{}|"},
-    {"PUT /p HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
-     "PUT|/p|/p|-||0:|"},
+    {"DELETE /p HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}", "DELETE|/p|/p|-||2:{}|"},
+    {"PUT /p HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "PUT|/p|/p|-||0:|"},
     {"OPTIONS /p HTTP/1.1\r\nHost: h\r\n\r\n", "OPTIONS|/p|/p|-||0:|"},
     {"GET http://other:1/p?q=1 HTTP/1.1\r\nHost: h\r\n\r\n", "|/p|-|q=1;|0:|"},
     {"GET //x/../%2e HTTP/1.1\r\nHost: h\r\n\r\n", "GET|//x/../%2e|//x/../."},
@@ -187,8 +180,7 @@ START_TEST(a_request_arrives_as_it_was_sent)
 
     ck_assert_msg(strstr(answer.text, " 200 OK\r\n") != NULL
                       && strstr(answer.text, exchanges[_i].answer) != NULL,
-                  "%s",
-                  answer.text);
+                  "%s", answer.text);
     strbuf_fini(&answer);
     host_stop(h);
 }
@@ -237,9 +229,7 @@ START_TEST(a_malformed_request_is_refused_and_the_connection_ends)
     server_fixture_read_all(fd, &answer);
 
     if (refusals[_i].status != NULL)
-        ck_assert_msg(strstr(answer.text, refusals[_i].status) != NULL,
-                      "%s",
-                      answer.text);
+        ck_assert_msg(strstr(answer.text, refusals[_i].status) != NULL, "%s", answer.text);
     close(fd);
     strbuf_fini(&answer);
     host_stop(h);
@@ -252,10 +242,9 @@ START_TEST(what_is_not_to_be_freed_stays_when_it_is_replaced_and_at_the_close)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(fd,
-                        "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
-                        "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
-                        "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
+                            "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
+                            "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
     server_fixture_read_all(fd, &answer);
 
     ck_assert_str_eq(answer.text + answer.length - 3, "bye");
@@ -273,12 +262,10 @@ START_TEST(a_connection_serves_many_requests_also_sent_ahead)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(
-        fd,
-        "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n"
-        "POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
-        "GET /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
-        "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n"
+                            "POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
+                            "GET /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
+                            "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
     server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, "GET|/1|"));
@@ -302,10 +289,9 @@ START_TEST(a_long_request_behind_a_kept_one_is_read_in_time)
 
     memset(body, 'b', 300000);
     body[300000] = '\0';
-    server_fixture_send(fd,
-                        "GET /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
-                        "POST /2 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
-                        "Content-Length: 300000\r\n\r\n");
+    server_fixture_send(fd, "GET /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
+                            "POST /2 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+                            "Content-Length: 300000\r\n\r\n");
     server_fixture_send(fd, body);
     server_fixture_read_all(fd, &answer);
 
@@ -338,9 +324,8 @@ START_TEST(a_head_gets_the_length_and_no_body)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(fd,
-                        "HEAD /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
-                        "HEAD /last HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "HEAD /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
+                            "HEAD /last HTTP/1.1\r\nHost: h\r\n\r\n");
     server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, "Content-Length: 100011\r\n"));
@@ -376,9 +361,8 @@ START_TEST(a_client_that_expects_100_is_told_to_go_on)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(fd,
-                        "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n"
-                        "Expect: 100-continue\r\nConnection: close\r\n\r\n");
+    server_fixture_send(fd, "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n"
+                            "Expect: 100-continue\r\nConnection: close\r\n\r\n");
     ck_assert(server_fixture_read_until(fd, &answer, "100 Continue\r\n\r\n"));
     server_fixture_send(fd, "ok");
     server_fixture_read_all(fd, &answer);
@@ -396,8 +380,7 @@ START_TEST(http_1_0_keeps_the_connection_only_when_asked)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(fd,
-                        "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    server_fixture_send(fd, "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     ck_assert(server_fixture_read_answer(fd, &answer));
     ck_assert_ptr_nonnull(strstr(answer.text, "Connection: keep-alive"));
     server_fixture_send(fd, "GET /2 HTTP/1.0\r\n\r\n");
@@ -442,10 +425,8 @@ START_TEST(a_request_can_be_answered_later)
     struct strbuf answer = STRBUF_INIT;
     int fd = server_fixture_connect(&h->fixture);
 
-    server_fixture_send(
-        fd,
-        "POST /keep HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
-        "GET /ahead HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "POST /keep HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
+                            "GET /ahead HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->is_kept, 1);
     server_fixture_call(&h->fixture, answer_kept, h);
     ck_assert(server_fixture_read_until(fd, &answer, "GET|/ahead|"));
@@ -505,12 +486,9 @@ START_TEST(a_taken_address_is_named)
     snprintf(address, sizeof(address), "127.0.0.1:%d", h->fixture.port);
     ck_assert_int_eq(http_server_listen(second, address, &err), -EADDRINUSE);
     ck_assert_ptr_nonnull(strstr(err.text, address));
-    ck_assert_int_eq(
-        http_server_listen_unix(second, h->fixture.path, 0600, &err),
-        -EADDRINUSE);
+    ck_assert_int_eq(http_server_listen_unix(second, h->fixture.path, 0600, &err), -EADDRINUSE);
     ck_assert_int_eq(http_server_listen(second, "6820", &err), -EINVAL);
-    ck_assert_int_eq(http_server_listen(second, "127.0.0.1:65536", &err),
-                     -EINVAL);
+    ck_assert_int_eq(http_server_listen(second, "127.0.0.1:65536", &err), -EINVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "'65536'"));
     ck_assert_int_eq(http_server_check_address("[::]:6820", &err), 0);
     ck_assert_int_eq(http_server_check_address("[::]:x", &err), -EINVAL);
@@ -540,8 +518,7 @@ START_TEST(a_file_that_is_no_socket_is_not_replaced)
     struct error err = {0};
 
     ck_assert_int_eq(file_write_atomic(path, 0600, "x", 1, NULL), 0);
-    ck_assert_int_eq(http_server_listen_unix(server, path, 0600, &err),
-                     -EEXIST);
+    ck_assert_int_eq(http_server_listen_unix(server, path, 0600, &err), -EEXIST);
 
     ck_assert_int_eq(access(path, F_OK), 0);
     http_server_free(server);
@@ -559,17 +536,10 @@ main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase,
-                        a_request_arrives_as_it_was_sent,
-                        0,
-                        (int)ARRAY_SIZE(exchanges));
-    tcase_add_loop_test(tcase,
-                        a_malformed_request_is_refused_and_the_connection_ends,
-                        0,
+    tcase_add_loop_test(tcase, a_request_arrives_as_it_was_sent, 0, (int)ARRAY_SIZE(exchanges));
+    tcase_add_loop_test(tcase, a_malformed_request_is_refused_and_the_connection_ends, 0,
                         (int)ARRAY_SIZE(refusals));
-    tcase_add_test(
-        tcase,
-        what_is_not_to_be_freed_stays_when_it_is_replaced_and_at_the_close);
+    tcase_add_test(tcase, what_is_not_to_be_freed_stays_when_it_is_replaced_and_at_the_close);
     tcase_add_test(tcase, a_connection_serves_many_requests_also_sent_ahead);
     tcase_add_test(tcase, a_long_request_behind_a_kept_one_is_read_in_time);
     tcase_add_test(tcase, pieces_are_sent_without_a_copy_and_released_once);
@@ -580,8 +550,7 @@ main(void)
     tcase_add_test(tcase, the_kernel_names_a_local_peer);
     tcase_add_test(tcase, a_request_can_be_answered_later);
     tcase_add_test(tcase, a_client_that_goes_before_the_answer_is_noticed);
-    tcase_add_test(tcase,
-                   a_request_that_outlives_its_server_can_still_be_answered);
+    tcase_add_test(tcase, a_request_that_outlives_its_server_can_still_be_answered);
     tcase_add_test(tcase, a_taken_address_is_named);
     tcase_add_test(tcase, a_file_that_is_no_socket_is_not_replaced);
     srunner_run_all(runner, CK_ENV);

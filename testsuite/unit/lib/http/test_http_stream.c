@@ -42,9 +42,7 @@ went_away(struct http_request *r, void *arg)
 }
 
 static void
-stream_closed(struct http_stream *s,
-              enum http_stream_end_reason reason,
-              void *arg)
+stream_closed(struct http_stream *s, enum http_stream_end_reason reason, void *arg)
 {
     struct host *h = arg;
 
@@ -186,8 +184,7 @@ START_TEST(what_the_socket_takes_at_once_leaves_nothing_to_wait_for)
     server_fixture_call(&h->fixture, send_hello, h);
     server_fixture_call(&h->fixture, send_hello, h);
 
-    ck_assert(server_fixture_read_until(fd,
-                                        &answer,
+    ck_assert(server_fixture_read_until(fd, &answer,
                                         "\r\nc\r\nhello world\n\r\n"
                                         "c\r\nhello world\n\r\n"
                                         "c\r\nhello world\n\r\n"));
@@ -227,9 +224,7 @@ START_TEST(what_the_socket_does_not_take_follows_in_order)
     await(&h->drains, 1);
     server_fixture_call(&h->fixture, send_many, h);
     ck_assert_uint_eq(h->releases, 2);
-    ck_assert(server_fixture_read_until(fd,
-                                        &answer,
-                                        " last\n\r\nc\r\nhello world\n\r\n"));
+    ck_assert(server_fixture_read_until(fd, &answer, " last\n\r\nc\r\nhello world\n\r\n"));
     await(&h->drains, 2);
 
     from = strstr(answer.text, "100000c\r\nfirst x");
@@ -252,13 +247,11 @@ START_TEST(a_client_of_http_1_0_gets_no_chunks)
     await(&h->is_kept, 1);
     server_fixture_call(&h->fixture, send_hello, h);
     server_fixture_call(&h->fixture, send_hello, h);
-    ck_assert(
-        server_fixture_read_until(fd, &answer, "\nhello world\nhello world\n"));
+    ck_assert(server_fixture_read_until(fd, &answer, "\nhello world\nhello world\n"));
     server_fixture_call(&h->fixture, end_stream, h);
     server_fixture_read_all(fd, &answer);
 
-    ck_assert_str_eq(strstr(answer.text, "\r\n\r\n"),
-                     "\r\n\r\nhello world\nhello world\n");
+    ck_assert_str_eq(strstr(answer.text, "\r\n\r\n"), "\r\n\r\nhello world\nhello world\n");
     close(fd);
     strbuf_fini(&answer);
     host_stop(h);
@@ -356,12 +349,8 @@ START_TEST(a_server_that_ends_tells_its_streams)
 }
 END_TEST
 
-SUITE("http_stream",
-      a_stream_comes_in_chunks_and_the_connection_goes_on,
+SUITE("http_stream", a_stream_comes_in_chunks_and_the_connection_goes_on,
       what_the_socket_takes_at_once_leaves_nothing_to_wait_for,
-      what_the_socket_does_not_take_follows_in_order,
-      a_client_of_http_1_0_gets_no_chunks,
-      a_stream_that_is_cut_delivers_what_it_had_and_no_end,
-      a_stream_is_told_when_its_peer_goes,
-      a_stream_to_a_client_that_has_gone_is_told_so,
-      a_server_that_ends_tells_its_streams)
+      what_the_socket_does_not_take_follows_in_order, a_client_of_http_1_0_gets_no_chunks,
+      a_stream_that_is_cut_delivers_what_it_had_and_no_end, a_stream_is_told_when_its_peer_goes,
+      a_stream_to_a_client_that_has_gone_is_told_so, a_server_that_ends_tells_its_streams)

@@ -27,8 +27,7 @@ static const struct {
     {TEXT(FIRST "content-length: 0x5\r\n\r\n"), "Content-Length"},
     {TEXT(FIRST "Content-Length: 5, 5\r\n\r\n"), "Content-Length"},
     {TEXT(FIRST "Content-Length: \r\n\r\n"), "Content-Length"},
-    {TEXT(FIRST "Content-Length: 99999999999999999999999999\r\n\r\n"),
-     "Content-Length"},
+    {TEXT(FIRST "Content-Length: 99999999999999999999999999\r\n\r\n"), "Content-Length"},
     {TEXT(FIRST "Content-Length : 5\r\n\r\n"), "blank before the colon"},
     {TEXT(FIRST "X\t: 5\r\n\r\n"), "blank before the colon"},
     {TEXT(FIRST " folded: 5\r\n\r\n"), "folded"},
@@ -49,8 +48,7 @@ static const struct {
     {TEXT(FIRST "Transfer-Encoding: chunked\r\n\r\n\r\n"), "chunk"},
     {TEXT(FIRST "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n"), "chunk"},
     {TEXT(FIRST "Transfer-Encoding: chunked\r\n\r\n1\na\r\n"), "bare LF"},
-    {TEXT(FIRST "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n"),
-     "chunk"},
+    {TEXT(FIRST "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n"), "chunk"},
 };
 
 START_TEST(requests_are_strict_however_they_come_in_pieces)
@@ -60,24 +58,15 @@ START_TEST(requests_are_strict_however_they_come_in_pieces)
             struct http_syntax s = {0};
 
             for (size_t at = 0; at < cases[i].length; at += piece)
-                http_syntax_feed(&s,
-                                 cases[i].bytes + at,
-                                 cases[i].length - at < piece
-                                     ? cases[i].length - at
-                                     : piece);
+                http_syntax_feed(&s, cases[i].bytes + at,
+                                 cases[i].length - at < piece ? cases[i].length - at : piece);
 
             if (cases[i].fault == NULL)
                 ck_assert_msg(s.fault == NULL && s.state == HTTP_SYNTAX_BEFORE,
-                              "case %zu: %s, state %d",
-                              i,
-                              s.fault,
-                              (int)s.state);
+                              "case %zu: %s, state %d", i, s.fault, (int)s.state);
             else
-                ck_assert_msg(s.fault != NULL
-                                  && strstr(s.fault, cases[i].fault) != NULL,
-                              "case %zu: %s",
-                              i,
-                              s.fault);
+                ck_assert_msg(s.fault != NULL && strstr(s.fault, cases[i].fault) != NULL,
+                              "case %zu: %s", i, s.fault);
         }
 }
 END_TEST

@@ -48,9 +48,7 @@ START_TEST(text_that_is_no_json_is_refused)
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         struct error err = {0};
 
-        ck_assert_msg(json_parse(arena, bad[i], strlen(bad[i]), NULL, &err)
-                          == NULL,
-                      "accepted: %s",
+        ck_assert_msg(json_parse(arena, bad[i], strlen(bad[i]), NULL, &err) == NULL, "accepted: %s",
                       bad[i]);
         ck_assert_int_ne(err.code, 0);
         ck_assert(err.text[0] != '\0');
@@ -83,8 +81,7 @@ START_TEST(a_member_given_twice_is_noted_and_the_last_one_counts)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json_notes notes;
-    struct json *v =
-        parse(arena, "{\"a\":[{\"b\":1},{\"b\":1,\"b\":2}],\"a\":[]}", &notes);
+    struct json *v = parse(arena, "{\"a\":[{\"b\":1},{\"b\":1,\"b\":2}],\"a\":[]}", &notes);
 
     ck_assert_uint_eq(notes.n_duplicates, 2);
     ck_assert_str_eq(notes.duplicates[0], "a[1].b");
@@ -146,9 +143,9 @@ START_TEST(equality_is_of_content)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-        ck_assert_int_eq(json_equals(parse(arena, cases[i].a, NULL),
-                                     parse(arena, cases[i].b, NULL)),
-                         cases[i].equal);
+        ck_assert_int_eq(
+            json_equals(parse(arena, cases[i].a, NULL), parse(arena, cases[i].b, NULL)),
+            cases[i].equal);
     }
 }
 END_TEST
@@ -158,10 +155,7 @@ START_TEST(members_can_be_set_removed_and_reached_by_path)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *v = json_object(arena);
 
-    json_set_string(arena,
-                    json_make_object(arena, v, "spec"),
-                    "nodeName",
-                    "n1");
+    json_set_string(arena, json_make_object(arena, v, "spec"), "nodeName", "n1");
     json_set_int(arena, v, "x", 7);
 
     ck_assert_str_eq(json_path_text(v, "spec.nodeName"), "n1");
@@ -175,11 +169,10 @@ END_TEST
 START_TEST(a_path_names_whole_members)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *v =
-        parse(arena,
-              "{\"a\":{\"bc\":\"1\",\"b\":\"2\",\"c.d\":\"3\",\"c\":"
-              "{\"d\":\"4\"}},\"ab\":\"5\"}",
-              NULL);
+    struct json *v = parse(arena,
+                           "{\"a\":{\"bc\":\"1\",\"b\":\"2\",\"c.d\":\"3\",\"c\":"
+                           "{\"d\":\"4\"}},\"ab\":\"5\"}",
+                           NULL);
 
     ck_assert_str_eq(json_path_text(v, "a.b"), "2");
     ck_assert_str_eq(json_path_text(v, "a.bc"), "1");
@@ -221,14 +214,8 @@ END_TEST
 START_TEST(integers_are_written_and_read_to_their_last_digit)
 {
     static const int64_t numbers[] = {
-        0,
-        7,
-        -1,
-        10,
-        INT64_C(999999999999999999),
-        INT64_C(1000000000000000000),
-        INT64_MAX,
-        INT64_MIN,
+        0,         7,         -1, 10, INT64_C(999999999999999999), INT64_C(1000000000000000000),
+        INT64_MAX, INT64_MIN,
     };
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     char room[DECIMAL_SIZE];
@@ -244,23 +231,16 @@ START_TEST(integers_are_written_and_read_to_their_last_digit)
         ck_assert_int_eq(json_to_int(v, &n), 0);
         ck_assert(n == numbers[i]);
     }
-    ck_assert_str_eq(decimal_of_unsigned(UINT64_MAX, room),
-                     "18446744073709551615");
-    ck_assert_int_eq(json_to_int(json_number(arena, "9223372036854775808"), &n),
-                     -ERANGE);
+    ck_assert_str_eq(decimal_of_unsigned(UINT64_MAX, room), "18446744073709551615");
+    ck_assert_int_eq(json_to_int(json_number(arena, "9223372036854775808"), &n), -ERANGE);
     ck_assert_int_eq(json_to_int(json_number(arena, "1.5"), &n), -EINVAL);
     ck_assert_int_eq(json_to_int(json_number(arena, "1e3"), &n), -EINVAL);
 }
 END_TEST
 
-SUITE("json",
-      text_that_is_no_json_is_refused,
-      what_was_parsed_prints_the_same,
+SUITE("json", text_that_is_no_json_is_refused, what_was_parsed_prints_the_same,
       a_member_given_twice_is_noted_and_the_last_one_counts,
-      duplicates_are_found_among_many_members,
-      nesting_has_a_bound,
-      equality_is_of_content,
-      members_can_be_set_removed_and_reached_by_path,
-      a_path_names_whole_members,
+      duplicates_are_found_among_many_members, nesting_has_a_bound, equality_is_of_content,
+      members_can_be_set_removed_and_reached_by_path, a_path_names_whole_members,
       what_needs_an_escape_gets_one_wherever_it_stands,
       integers_are_written_and_read_to_their_last_digit)

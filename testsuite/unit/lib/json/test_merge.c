@@ -30,10 +30,8 @@ START_TEST(a_patch_changes_what_it_names)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-        ck_assert_str_eq(printed(arena,
-                                 json_merge(arena,
-                                            tree(arena, cases[i].original),
-                                            tree(arena, cases[i].patch))),
+        ck_assert_str_eq(printed(arena, json_merge(arena, tree(arena, cases[i].original),
+                                                   tree(arena, cases[i].patch))),
                          cases[i].result);
     }
 }
@@ -69,19 +67,13 @@ START_TEST(the_difference_names_only_what_changed)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    ck_assert_str_eq(
-        printed(arena,
-                json_merge_diff(arena,
-                                tree(arena, "{'a':{'b':1,'c':2},'d':3}"),
-                                tree(arena, "{'a':{'b':1,'c':4},'e':5}"))),
-        "{'a':{'c':4},'e':5,'d':null}");
-    ck_assert_ptr_null(json_merge_diff(arena,
-                                       tree(arena, "{'a':1,'b':1.0}"),
-                                       tree(arena, "{'b':1.0,'a':1}")));
+    ck_assert_str_eq(printed(arena, json_merge_diff(arena, tree(arena, "{'a':{'b':1,'c':2},'d':3}"),
+                                                    tree(arena, "{'a':{'b':1,'c':4},'e':5}"))),
+                     "{'a':{'c':4},'e':5,'d':null}");
+    ck_assert_ptr_null(
+        json_merge_diff(arena, tree(arena, "{'a':1,'b':1.0}"), tree(arena, "{'b':1.0,'a':1}")));
 }
 END_TEST
 
-SUITE("merge",
-      a_patch_changes_what_it_names,
-      the_difference_of_two_trees_makes_one_of_the_other,
+SUITE("merge", a_patch_changes_what_it_names, the_difference_of_two_trees_makes_one_of_the_other,
       the_difference_names_only_what_changed)

@@ -66,11 +66,7 @@ START_TEST(other_texts_are_left_to_the_parser)
         ANOTHER("job\\n9", "x", "", "12", "1", "z"),
         ANOTHER("j\xc3\xb6"
                 "b",
-                "x",
-                "",
-                "12",
-                "1",
-                "z"),
+                "x", "", "12", "1", "z"),
         ANOTHER("job\x01", "x", "", "12", "1", "z"),
         ANOTHER("job-9", "x", "", "012", "1", "z"),
         ANOTHER("job-9", "x", "", "1.5", "1", "z"),
@@ -89,10 +85,7 @@ START_TEST(other_texts_are_left_to_the_parser)
     struct parse_template *m = parse_template_new(FIRST, strlen(FIRST));
 
     for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
-        ck_assert_msg(parse_template_apply(m, texts[i], strlen(texts[i]))
-                          == NULL,
-                      "%s",
-                      texts[i]);
+        ck_assert_msg(parse_template_apply(m, texts[i], strlen(texts[i])) == NULL, "%s", texts[i]);
         assert_poured(m, FIRST);
     }
     for (size_t n = 0; n < strlen(FIRST); n++)
@@ -129,12 +122,7 @@ END_TEST
 START_TEST(there_is_no_template_of_what_was_not_printed)
 {
     static const char *const texts[] = {
-        "",
-        "{",
-        "{\"a\": 1}",
-        "{\"a\":1,\"a\":2}",
-        "{\"a\":\"\\u0041\"}",
-        " {}",
+        "", "{", "{\"a\": 1}", "{\"a\":1,\"a\":2}", "{\"a\":\"\\u0041\"}", " {}",
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
@@ -142,8 +130,5 @@ START_TEST(there_is_no_template_of_what_was_not_printed)
 }
 END_TEST
 
-SUITE("template",
-      texts_of_the_same_form_are_poured,
-      other_texts_are_left_to_the_parser,
-      a_changed_byte_is_seen,
-      there_is_no_template_of_what_was_not_printed)
+SUITE("template", texts_of_the_same_form_are_poured, other_texts_are_left_to_the_parser,
+      a_changed_byte_is_seen, there_is_no_template_of_what_was_not_printed)

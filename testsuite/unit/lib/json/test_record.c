@@ -37,9 +37,7 @@ struct thing {
 };
 
 static const struct field part_fields[] = {
-    {.name = "name",
-     .type = FIELD_STRING,
-     .offset = offsetof(struct part, name)},
+    {.name = "name", .type = FIELD_STRING, .offset = offsetof(struct part, name)},
     {.name = "size", .type = FIELD_INT, .offset = offsetof(struct part, size)},
     {.name = "ignored", .type = FIELD_STRING, .offset = FIELD_UNBOUND},
 };
@@ -77,17 +75,13 @@ capitalize(struct arena *arena, struct json *value, struct error *err)
 }
 
 static const struct field thing_fields[] = {
-    {.name = "name",
-     .type = FIELD_STRING,
-     .offset = offsetof(struct thing, name)},
+    {.name = "name", .type = FIELD_STRING, .offset = offsetof(struct thing, name)},
     {.name = "on", .type = FIELD_BOOL, .offset = offsetof(struct thing, on)},
     {.name = "limit",
      .type = FIELD_INT64,
      .flags = FIELD_OPTIONAL,
      .offset = offsetof(struct thing, limit)},
-    {.name = "madeAt",
-     .type = FIELD_TIME,
-     .offset = offsetof(struct thing, made_at_us)},
+    {.name = "madeAt", .type = FIELD_TIME, .offset = offsetof(struct thing, made_at_us)},
     {.name = "main",
      .type = FIELD_OBJECT,
      .of = &part_record,
@@ -151,12 +145,11 @@ parse(struct arena *arena, const char *text)
 
 START_TEST(a_struct_goes_to_json_and_back)
 {
-    static const char text[] =
-        "{\"name\":\"x\",\"on\":true,\"limit\":0,"
-        "\"madeAt\":\"2024-02-29T12:00:00Z\",\"main\":{\"size\":3},"
-        "\"spare\":{\"name\":\"s\"},"
-        "\"parts\":[{\"name\":\"a\",\"size\":1},{\"name\":\"b\"}],"
-        "\"words\":[\"p\",\"q\"],\"labels\":{\"k\":\"v\"}}";
+    static const char text[] = "{\"name\":\"x\",\"on\":true,\"limit\":0,"
+                               "\"madeAt\":\"2024-02-29T12:00:00Z\",\"main\":{\"size\":3},"
+                               "\"spare\":{\"name\":\"s\"},"
+                               "\"parts\":[{\"name\":\"a\",\"size\":1},{\"name\":\"b\"}],"
+                               "\"words\":[\"p\",\"q\"],\"labels\":{\"k\":\"v\"}}";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct thing t = {0};
@@ -178,12 +171,10 @@ START_TEST(unknown_fields_are_dropped_and_named)
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct record_notes notes;
     struct error err = {0};
-    struct json *v = parse(arena,
-                           "{\"parts\":[{\"nme\":1,\"name\":\"a\"}],"
-                           "\"nope\":{},\"name\":null,\"on\":false}");
+    struct json *v = parse(arena, "{\"parts\":[{\"nme\":1,\"name\":\"a\"}],"
+                                  "\"nope\":{},\"name\":null,\"on\":false}");
 
-    ck_assert_int_eq(record_normalize(&thing_record, arena, v, &notes, &err),
-                     0);
+    ck_assert_int_eq(record_normalize(&thing_record, arena, v, &notes, &err), 0);
     json_print(v, &out);
 
     ck_assert_uint_eq(notes.n_unknown, 2);
@@ -216,13 +207,9 @@ START_TEST(a_value_of_the_wrong_type_is_refused_with_its_path)
         struct error err = {0};
         struct json *v = parse(arena, cases[i].text);
 
-        ck_assert_int_lt(record_normalize(&thing_record, arena, v, NULL, &err),
-                         0);
-        ck_assert_msg(strncmp(err.text, cases[i].path, strlen(cases[i].path))
-                          == 0,
-                      "%s: %s",
-                      cases[i].text,
-                      err.text);
+        ck_assert_int_lt(record_normalize(&thing_record, arena, v, NULL, &err), 0);
+        ck_assert_msg(strncmp(err.text, cases[i].path, strlen(cases[i].path)) == 0, "%s: %s",
+                      cases[i].text, err.text);
     }
 }
 END_TEST
@@ -250,18 +237,9 @@ END_TEST
 
 /* Members that upstream's encoder writes although no value was given. */
 static const struct field shown_fields[] = {
-    {.name = "text",
-     .type = FIELD_STRING,
-     .flags = FIELD_ALWAYS,
-     .offset = FIELD_UNBOUND},
-    {.name = "number",
-     .type = FIELD_INT,
-     .flags = FIELD_ALWAYS,
-     .offset = FIELD_UNBOUND},
-    {.name = "time",
-     .type = FIELD_TIME,
-     .flags = FIELD_ALWAYS,
-     .offset = FIELD_UNBOUND},
+    {.name = "text", .type = FIELD_STRING, .flags = FIELD_ALWAYS, .offset = FIELD_UNBOUND},
+    {.name = "number", .type = FIELD_INT, .flags = FIELD_ALWAYS, .offset = FIELD_UNBOUND},
+    {.name = "time", .type = FIELD_TIME, .flags = FIELD_ALWAYS, .offset = FIELD_UNBOUND},
     {.name = "list",
      .type = FIELD_LIST,
      .element = FIELD_STRING,
@@ -290,12 +268,10 @@ START_TEST(what_is_always_written_is_added_all_the_way_down)
     static const struct {
         const char *in, *out;
     } cases[] = {
-        {"{}",
-         "{\"shown\":{\"text\":\"\",\"number\":0,\"time\":null,"
-         "\"list\":null}}"},
-        {"{\"shown\":null}",
-         "{\"shown\":{\"text\":\"\",\"number\":0,\"time\":null,"
-         "\"list\":null}}"},
+        {"{}", "{\"shown\":{\"text\":\"\",\"number\":0,\"time\":null,"
+               "\"list\":null}}"},
+        {"{\"shown\":null}", "{\"shown\":{\"text\":\"\",\"number\":0,\"time\":null,"
+                             "\"list\":null}}"},
         {"{\"shown\":{\"list\":[],\"other\":\"\",\"number\":1}}",
          "{\"shown\":{\"text\":\"\",\"number\":1,\"time\":null,"
          "\"list\":[]}}"},
@@ -306,8 +282,7 @@ START_TEST(what_is_always_written_is_added_all_the_way_down)
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
         struct json *v = parse(arena, cases[i].in);
 
-        ck_assert_int_eq(record_normalize(&holder_record, arena, v, NULL, NULL),
-                         0);
+        ck_assert_int_eq(record_normalize(&holder_record, arena, v, NULL, NULL), 0);
         json_print(v, &out);
         ck_assert_str_eq(out.text, cases[i].out);
     }
@@ -318,20 +293,18 @@ START_TEST(members_are_put_in_order_and_empty_ones_left_out)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    struct json *v = parse(arena,
-                           "{\"note\":\"\",\"wanted\":false,\"limit\":0,"
-                           "\"labels\":{},\"parts\":[],\"on\":false,"
-                           "\"madeAt\":\"2024-01-01T02:00:00+02:00\","
-                           "\"name\":\"x\",\"words\":[null,\"w\"],"
-                           "\"main\":{}}");
+    struct json *v = parse(arena, "{\"note\":\"\",\"wanted\":false,\"limit\":0,"
+                                  "\"labels\":{},\"parts\":[],\"on\":false,"
+                                  "\"madeAt\":\"2024-01-01T02:00:00+02:00\","
+                                  "\"name\":\"x\",\"words\":[null,\"w\"],"
+                                  "\"main\":{}}");
 
     ck_assert_int_eq(record_normalize(&thing_record, arena, v, NULL, NULL), 0);
     json_print(v, &out);
 
-    ck_assert_str_eq(out.text,
-                     "{\"name\":\"x\",\"limit\":0,"
-                     "\"madeAt\":\"2024-01-01T00:00:00Z\",\"main\":{},"
-                     "\"words\":[\"\",\"w\"],\"wanted\":false}");
+    ck_assert_str_eq(out.text, "{\"name\":\"x\",\"limit\":0,"
+                               "\"madeAt\":\"2024-01-01T00:00:00Z\",\"main\":{},"
+                               "\"words\":[\"\",\"w\"],\"wanted\":false}");
 }
 END_TEST
 
@@ -339,22 +312,18 @@ START_TEST(what_is_shared_with_a_normal_tree_is_as_it_was)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    struct json *old = parse(arena,
-                             "{\"main\":{\"size\":1,\"name\":\"a\"},"
-                             "\"spare\":{\"size\":2,\"name\":\"b\"}}");
+    struct json *old = parse(arena, "{\"main\":{\"size\":1,\"name\":\"a\"},"
+                                    "\"spare\":{\"size\":2,\"name\":\"b\"}}");
     struct json *v = json_copy(arena, old);
 
     json_set(arena, v, "spare", json_dup(arena, json_get(old, "spare")));
     json_set_string(arena, v, "name", "x");
-    ck_assert_int_eq(
-        record_normalize_change(&thing_record, arena, v, old, NULL, NULL),
-        0);
+    ck_assert_int_eq(record_normalize_change(&thing_record, arena, v, old, NULL, NULL), 0);
     json_print(v, &out);
 
     /* A struct with another order shows which members were compared. */
-    ck_assert_str_eq(out.text,
-                     "{\"name\":\"x\",\"main\":{\"size\":1,\"name\":\"a\"},"
-                     "\"spare\":{\"name\":\"b\",\"size\":2}}");
+    ck_assert_str_eq(out.text, "{\"name\":\"x\",\"main\":{\"size\":1,\"name\":\"a\"},"
+                               "\"spare\":{\"name\":\"b\",\"size\":2}}");
     ck_assert_uint_eq(old->count, 2);
 }
 END_TEST
@@ -369,19 +338,17 @@ START_TEST(values_are_brought_to_their_canonical_form)
     ck_assert_int_eq(record_normalize(&thing_record, arena, v, NULL, NULL), 0);
     ck_assert_str_eq(json_get_text(v, "note"), "A");
     ck_assert_str_eq(json_text(json_at(json_get(v, "codes"), 0)), "B");
-    ck_assert_int_eq(record_normalize(&thing_record, arena, bad, NULL, &err),
-                     -EINVAL);
+    ck_assert_int_eq(record_normalize(&thing_record, arena, bad, NULL, &err), -EINVAL);
     ck_assert_str_eq(err.text, "codes[1]: 'c1' has digits");
 }
 END_TEST
 
 START_TEST(a_struct_takes_exactly_the_space_that_was_measured)
 {
-    static const char text[] =
-        "{\"name\":\"x\",\"limit\":7,\"spare\":{\"name\":\"s\"},"
-        "\"parts\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
-        "\"labels\":{\"k\":\"v\"},"
-        "\"extra\":{\"name\":\"e\",\"size\":[1,{\"a\":null}]}}";
+    static const char text[] = "{\"name\":\"x\",\"limit\":7,\"spare\":{\"name\":\"s\"},"
+                               "\"parts\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
+                               "\"labels\":{\"k\":\"v\"},"
+                               "\"extra\":{\"name\":\"e\",\"size\":[1,{\"a\":null}]}}";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *v = parse(arena, text);
     struct record_space space = record_measure(&thing_record, v, NULL);
@@ -408,9 +375,7 @@ struct decoded {
 };
 
 static void
-decode_like(struct arena *arena,
-            const struct json *v,
-            const struct thing *like,
+decode_like(struct arena *arena, const struct json *v, const struct thing *like,
             struct decoded *ret)
 {
     struct record_space space = record_measure(&thing_record, v, like);
@@ -482,9 +447,8 @@ START_TEST(a_struct_beside_another_is_what_it_is_alone)
             decode_like(arena, parse(arena, texts[k]), NULL, &alone);
             decode_like(arena, parse(arena, texts[k]), &first.thing, &beside);
 
-            ck_assert(
-                json_equals(record_encode(&thing_record, arena, &beside.thing),
-                            record_encode(&thing_record, arena, &alone.thing)));
+            ck_assert(json_equals(record_encode(&thing_record, arena, &beside.thing),
+                                  record_encode(&thing_record, arena, &alone.thing)));
         }
 }
 END_TEST
@@ -514,21 +478,16 @@ START_TEST(what_cannot_be_noted_is_held_twice)
     decode_like(arena, v, &first.thing, &second);
 
     ck_assert_uint_gt(second.aligned, 0);
-    ck_assert(
-        json_equals(record_encode(&thing_record, arena, &second.thing), v));
+    ck_assert(json_equals(record_encode(&thing_record, arena, &second.thing), v));
 }
 END_TEST
 
-SUITE("record",
-      a_struct_goes_to_json_and_back,
-      unknown_fields_are_dropped_and_named,
+SUITE("record", a_struct_goes_to_json_and_back, unknown_fields_are_dropped_and_named,
       a_value_of_the_wrong_type_is_refused_with_its_path,
       times_are_read_in_any_zone_and_written_in_utc,
       what_is_always_written_is_added_all_the_way_down,
       members_are_put_in_order_and_empty_ones_left_out,
-      what_is_shared_with_a_normal_tree_is_as_it_was,
-      values_are_brought_to_their_canonical_form,
+      what_is_shared_with_a_normal_tree_is_as_it_was, values_are_brought_to_their_canonical_form,
       a_struct_takes_exactly_the_space_that_was_measured,
-      what_another_struct_says_is_not_held_again,
-      a_struct_beside_another_is_what_it_is_alone,
+      what_another_struct_says_is_not_held_again, a_struct_beside_another_is_what_it_is_alone,
       what_cannot_be_noted_is_held_twice)

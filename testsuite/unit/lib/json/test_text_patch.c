@@ -14,13 +14,12 @@
 #include "testsuite/lib/suite.h"
 
 /* Contains everything that may mislead a scanner. */
-static const char pod[] =
-    "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"7\","
-    "\"labels\":{\"nodeName\":\"x\"},\"annotations\":{\"a\":\"}],\\\"\\\\\","
-    "\"b\":\"{\\\"resourceVersion\\\":\\\"7\\\"}\",\"c\":\"\"}},\"spec\":{"
-    "\"activeDeadlineSeconds\":60,\"hostNetwork\":true,\"containers\":[{"
-    "\"name\":\"main\",\"command\":[\"[\",\"}\"],\"resources\":{}}]},"
-    "\"status\":{\"phase\":\"Pending\",\"qosClass\":\"BestEffort\"}}";
+static const char pod[] = "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"7\","
+                          "\"labels\":{\"nodeName\":\"x\"},\"annotations\":{\"a\":\"}],\\\"\\\\\","
+                          "\"b\":\"{\\\"resourceVersion\\\":\\\"7\\\"}\",\"c\":\"\"}},\"spec\":{"
+                          "\"activeDeadlineSeconds\":60,\"hostNetwork\":true,\"containers\":[{"
+                          "\"name\":\"main\",\"command\":[\"[\",\"}\"],\"resources\":{}}]},"
+                          "\"status\":{\"phase\":\"Pending\",\"qosClass\":\"BestEffort\"}}";
 
 static struct json *
 parse(struct arena *arena, const char *text)
@@ -36,8 +35,7 @@ print_normal(struct arena *arena, struct json *tree)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL),
-                     0);
+    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL), 0);
     json_print(tree, &text);
     return arena_strdup(arena, text.text);
 }
@@ -63,12 +61,9 @@ START_TEST(a_patched_text_is_that_of_the_merged_tree)
     for (size_t i = 0; i < ARRAY_SIZE(patches); i++) {
         const struct json *patch = parse(arena, patches[i]);
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-        const char *merged =
-            print_normal(arena, json_merge(arena, parse(arena, text), patch));
+        const char *merged = print_normal(arena, json_merge(arena, parse(arena, text), patch));
 
-        ck_assert_msg(text_patch(pod_kind.record, text, patch, &out),
-                      "%s",
-                      patches[i]);
+        ck_assert_msg(text_patch(pod_kind.record, text, patch, &out), "%s", patches[i]);
         ck_assert_str_eq(out.text, merged);
     }
 }
@@ -89,14 +84,10 @@ START_TEST(what_it_cannot_do_is_refused)
     for (size_t i = 0; i < ARRAY_SIZE(patches); i++) {
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
-        ck_assert_msg(
-            !text_patch(pod_kind.record, text, parse(arena, patches[i]), &out),
-            "%s",
-            patches[i]);
+        ck_assert_msg(!text_patch(pod_kind.record, text, parse(arena, patches[i]), &out), "%s",
+                      patches[i]);
     }
 }
 END_TEST
 
-SUITE("text_patch",
-      a_patched_text_is_that_of_the_merged_tree,
-      what_it_cannot_do_is_refused)
+SUITE("text_patch", a_patched_text_is_that_of_the_merged_tree, what_it_cannot_do_is_refused)

@@ -76,7 +76,5 @@ START_TEST(what_is_no_time_is_refused)
 }
 END_TEST
 
-SUITE("time",
-      every_day_is_the_c_librarys,
-      the_first_and_the_last_time_are_those_of_four_digits,
+SUITE("time", every_day_is_the_c_librarys, the_first_and_the_last_time_are_those_of_four_digits,
       what_is_no_time_is_refused)

@@ -190,11 +190,8 @@ START_TEST(a_descriptor_is_watched_for_what_is_wanted_and_no_more)
 }
 END_TEST
 
-SUITE("child",
-      the_exit_code_of_a_child_is_told,
-      a_killed_child_says_by_what,
+SUITE("child", the_exit_code_of_a_child_is_told, a_killed_child_says_by_what,
       a_child_starts_with_default_signals_whatever_we_block,
       the_end_of_a_child_that_another_has_reaped_is_told_without_a_status,
-      a_program_that_is_not_there_is_named,
-      a_signal_becomes_a_callback,
+      a_program_that_is_not_there_is_named, a_signal_becomes_a_callback,
       a_descriptor_is_watched_for_what_is_wanted_and_no_more)

@@ -285,13 +285,9 @@ START_TEST(a_stopped_timer_does_not_fire)
 }
 END_TEST
 
-SUITE("loop",
-      posts_run_in_order_and_a_stop_lets_the_earlier_ones_run,
-      what_is_deferred_runs_after_the_callback_under_way,
-      timers_have_their_turn_among_many_posts,
+SUITE("loop", posts_run_in_order_and_a_stop_lets_the_earlier_ones_run,
+      what_is_deferred_runs_after_the_callback_under_way, timers_have_their_turn_among_many_posts,
       a_loop_that_is_freed_forgets_its_posts,
       posts_of_many_threads_all_arrive_each_threads_in_order,
-      two_loops_in_two_threads_talk_by_posts,
-      a_one_shot_timer_fires_once_and_not_early,
-      a_repeating_timer_goes_on_until_freed_in_its_own_callback,
-      a_stopped_timer_does_not_fire)
+      two_loops_in_two_threads_talk_by_posts, a_one_shot_timer_fires_once_and_not_early,
+      a_repeating_timer_goes_on_until_freed_in_its_own_callback, a_stopped_timer_does_not_fire)

@@ -99,7 +99,5 @@ START_TEST(one_worker_works_in_the_order_of_submission)
 }
 END_TEST
 
-SUITE("workers",
-      work_runs_elsewhere_and_done_runs_on_the_loop,
-      freeing_the_workers_finishes_what_was_submitted,
-      one_worker_works_in_the_order_of_submission)
+SUITE("workers", work_runs_elsewhere_and_done_runs_on_the_loop,
+      freeing_the_workers_finishes_what_was_submitted, one_worker_works_in_the_order_of_submission)

@@ -22,17 +22,11 @@ static const struct field tree_fields[] = {
      .merge = MERGE_BY_KEY,
      .patch = MERGE_BY_KEY,
      .merge_keys = "port,protocol"},
-    {.name = "labels",
-     .type = FIELD_MAP,
-     .element = FIELD_STRING,
-     .merge = MERGE_BY_KEY},
-    {.name = "mode",
-     .type = FIELD_STRING,
-     .values = (const char *const[]){"on", "off", NULL}},
+    {.name = "labels", .type = FIELD_MAP, .element = FIELD_STRING, .merge = MERGE_BY_KEY},
+    {.name = "mode", .type = FIELD_STRING, .values = (const char *const[]){"on", "off", NULL}},
     {.name = "inner", .type = FIELD_OBJECT, .of = &tree_record},
 };
-const struct record tree_record = {.name = "test.Tree",
-                                   RECORD_FIELDS(tree_fields)};
+const struct record tree_record = {.name = "test.Tree", RECORD_FIELDS(tree_fields)};
 
 static const char *
 print(struct arena *arena, const struct json *value)
@@ -57,17 +51,15 @@ START_TEST(a_record_and_all_it_refers_to_are_there_once)
     tree = json_get(tree, "properties");
     ck_assert_str_eq(print(arena, json_get(tree, "count")),
                      "{\"type\":\"integer\",\"format\":\"int32\"}");
-    ck_assert_str_eq(
-        print(arena, json_get(tree, "size")),
-        "{\"allOf\":[{\"$ref\":\"#/components/schemas/io.k8s.apimachinery.pkg."
-        "api.resource.Quantity\"}],\"description\":\"How large.\"}");
-    ck_assert_str_eq(
-        print(arena, json_get(tree, "parts")),
-        "{\"type\":\"array\",\"items\":{\"allOf\":[{\"$ref\":\"#/components/"
-        "schemas/test.Leaf\"}]},\"x-kubernetes-list-map-keys\":[\"port\","
-        "\"protocol\"],\"x-kubernetes-list-type\":\"map\","
-        "\"x-kubernetes-patch-merge-key\":\"port\","
-        "\"x-kubernetes-patch-strategy\":\"merge\"}");
+    ck_assert_str_eq(print(arena, json_get(tree, "size")),
+                     "{\"allOf\":[{\"$ref\":\"#/components/schemas/io.k8s.apimachinery.pkg."
+                     "api.resource.Quantity\"}],\"description\":\"How large.\"}");
+    ck_assert_str_eq(print(arena, json_get(tree, "parts")),
+                     "{\"type\":\"array\",\"items\":{\"allOf\":[{\"$ref\":\"#/components/"
+                     "schemas/test.Leaf\"}]},\"x-kubernetes-list-map-keys\":[\"port\","
+                     "\"protocol\"],\"x-kubernetes-list-type\":\"map\","
+                     "\"x-kubernetes-patch-merge-key\":\"port\","
+                     "\"x-kubernetes-patch-strategy\":\"merge\"}");
     ck_assert_str_eq(print(arena, json_get(tree, "labels")),
                      "{\"type\":\"object\",\"additionalProperties\":{\"type\":"
                      "\"string\"}}");
@@ -90,8 +82,7 @@ START_TEST(every_kind_is_marked_and_has_its_list)
         ck_assert_str_eq(json_get_text(mark, "kind"), kinds[i]->name);
         ck_assert_str_eq(json_get_text(mark, "group"), kinds[i]->group);
         ck_assert_ptr_nonnull(
-            json_get(schemas,
-                     arena_printf(arena, "%sList", kinds[i]->record->name)));
+            json_get(schemas, arena_printf(arena, "%sList", kinds[i]->record->name)));
     }
 }
 END_TEST
@@ -104,10 +95,7 @@ check_explained(const struct record *record, unsigned depth)
     for (unsigned i = 0; i < record->n_fields; i++) {
         const struct field *field = &record->fields[i];
 
-        ck_assert_msg(field->help != NULL,
-                      "%s says nothing of '%s'",
-                      record->name,
-                      field->name);
+        ck_assert_msg(field->help != NULL, "%s says nothing of '%s'", record->name, field->name);
         if (field->of != NULL && field->of != record)
             check_explained(field->of, depth + 1);
     }
@@ -124,7 +112,5 @@ START_TEST(every_field_of_every_kind_is_explained)
 }
 END_TEST
 
-SUITE("json_schema",
-      a_record_and_all_it_refers_to_are_there_once,
-      every_kind_is_marked_and_has_its_list,
-      every_field_of_every_kind_is_explained)
+SUITE("json_schema", a_record_and_all_it_refers_to_are_there_once,
+      every_kind_is_marked_and_has_its_list, every_field_of_every_kind_is_explained)

@@ -23,11 +23,7 @@ struct target {
 };
 
 static const struct option_spec rows[] = {
-    {"conformance",
-     0,
-     NULL,
-     "serve the API alone",
-     OPTION_FLAG,
+    {"conformance", 0, NULL, "serve the API alone", OPTION_FLAG,
      .offset = offsetof(struct target, conformance)},
 };
 
@@ -40,20 +36,9 @@ static const struct option_table options = {
 };
 
 static const struct setting settings[] = {
-    {"port",
-     SETTING_INT,
-     offsetof(struct target, port),
-     .initial = "80",
-     .min = 1,
-     .max = 65535,
-     .help = "where to listen",
-     .option = "port",
-     .letter = 'p',
-     .argument = "PORT"},
-    {"stateDir",
-     SETTING_TEXT,
-     offsetof(struct target, state_dir),
-     .initial = "/var/lib/kiln",
+    {"port", SETTING_INT, offsetof(struct target, port), .initial = "80", .min = 1, .max = 65535,
+     .help = "where to listen", .option = "port", .letter = 'p', .argument = "PORT"},
+    {"stateDir", SETTING_TEXT, offsetof(struct target, state_dir), .initial = "/var/lib/kiln",
      .help = "where the state is kept"},
 };
 
@@ -65,9 +50,8 @@ static const char *file_by_default;
 static void
 begin(const char *const *words)
 {
-    const struct configuration c = {.options = &options,
-                                    .settings = &table,
-                                    .file = file_by_default};
+    const struct configuration c = {
+        .options = &options, .settings = &table, .file = file_by_default};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct target target = {0};
     char name[] = "kiln-thing";
@@ -77,10 +61,7 @@ begin(const char *const *words)
     for (; words[argc - 1] != NULL; argc++)
         argv[argc] = arena_strdup(arena, words[argc - 1]);
     configuration_begin(&c, argc, argv, arena, &target);
-    printf("%lld %s %d\n",
-           (long long)target.port,
-           target.state_dir,
-           target.conformance);
+    printf("%lld %s %d\n", (long long)target.port, target.state_dir, target.conformance);
 }
 
 static void
@@ -89,16 +70,14 @@ begin_from_words(const void *context)
     begin(context);
 }
 
-#define BEGIN(run, ...) \
-    apart((run), begin_from_words, (const char *const[]){__VA_ARGS__, NULL})
+#define BEGIN(run, ...) apart((run), begin_from_words, (const char *const[]){__VA_ARGS__, NULL})
 
 static char *
 write_file(const char *dir, const char *text)
 {
     char *path = xasprintf("%s/kiln.yaml", dir);
 
-    ck_assert_int_eq(file_write_atomic(path, 0600, text, strlen(text), NULL),
-                     0);
+    ck_assert_int_eq(file_write_atomic(path, 0600, text, strlen(text), NULL), 0);
     return path;
 }
 
@@ -142,13 +121,11 @@ START_TEST(mistakes_in_the_file_are_all_told_and_end_the_program)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = write_file(dir, "port: 0\nstatDir: x\n");
-    CLEANUP_FREE char *expected =
-        xasprintf("kiln-thing: %s:1: port: '0' is not a number from 1 to "
-                  "65535\n"
-                  "kiln-thing: %s:2: statDir: unknown key (did you mean "
-                  "'stateDir'?)\n",
-                  path,
-                  path);
+    CLEANUP_FREE char *expected = xasprintf("kiln-thing: %s:1: port: '0' is not a number from 1 to "
+                                            "65535\n"
+                                            "kiln-thing: %s:2: statDir: unknown key (did you mean "
+                                            "'stateDir'?)\n",
+                                            path, path);
     struct apart run;
 
     BEGIN(&run, "--config", path);
@@ -166,9 +143,8 @@ START_TEST(mistakes_on_the_command_line_are_told_as_such)
     struct apart run;
 
     BEGIN(&run, "--port", "x");
-    ck_assert_str_eq(run.text,
-                     "kiln-thing: --port: 'x' is not a number from 1 to "
-                     "65535; see 'kiln-thing --help'\n");
+    ck_assert_str_eq(run.text, "kiln-thing: --port: 'x' is not a number from 1 to "
+                               "65535; see 'kiln-thing --help'\n");
     ck_assert_int_eq(run.status, EXIT_STATUS_USAGE);
 }
 END_TEST
@@ -182,12 +158,11 @@ START_TEST(a_good_configuration_can_be_checked_and_printed)
     ck_assert_int_eq(run.status, 0);
 
     BEGIN(&run, "--print-config", "-p5");
-    ck_assert_str_eq(run.text,
-                     "# where to listen\n"
-                     "port: 5\n"
-                     "\n"
-                     "# where the state is kept\n"
-                     "stateDir: /var/lib/kiln\n");
+    ck_assert_str_eq(run.text, "# where to listen\n"
+                               "port: 5\n"
+                               "\n"
+                               "# where the state is kept\n"
+                               "stateDir: /var/lib/kiln\n");
     ck_assert_int_eq(run.status, 0);
 }
 END_TEST
@@ -197,10 +172,8 @@ START_TEST(help_shows_the_options_of_settings_too)
     struct apart run;
 
     BEGIN(&run, "--help");
-    ck_assert_ptr_nonnull(
-        strstr(run.text, "  -p, --port PORT     where to listen\n"));
-    ck_assert_ptr_nonnull(
-        strstr(run.text, "      --conformance   serve the API alone\n"));
+    ck_assert_ptr_nonnull(strstr(run.text, "  -p, --port PORT     where to listen\n"));
+    ck_assert_ptr_nonnull(strstr(run.text, "      --conformance   serve the API alone\n"));
     ck_assert_ptr_nonnull(strstr(run.text, "      --check-config"));
 }
 END_TEST
@@ -209,36 +182,29 @@ START_TEST(a_reload_reads_the_file_as_it_is_now)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP_FREE char *path = write_file(dir, "port: 1\n");
-    const struct configuration c = {.options = &options,
-                                    .settings = &table,
-                                    .file = path};
+    const struct configuration c = {.options = &options, .settings = &table, .file = path};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
     struct target target = {0};
     char name[] = "kiln-thing";
     char *argv[] = {name, NULL};
 
-    ck_assert_int_eq(configuration_read(&c, 1, argv, arena, &target, &mistakes),
-                     0);
+    ck_assert_int_eq(configuration_read(&c, 1, argv, arena, &target, &mistakes), 0);
     ck_assert_int_eq(target.port, 1);
 
     free(write_file(dir, "port: 2\n"));
-    ck_assert_int_eq(configuration_read(&c, 1, argv, arena, &target, &mistakes),
-                     0);
+    ck_assert_int_eq(configuration_read(&c, 1, argv, arena, &target, &mistakes), 0);
     ck_assert_int_eq(target.port, 2);
 
     free(write_file(dir, "port: two\n"));
-    ck_assert_int_eq(configuration_read(&c, 1, argv, arena, &target, &mistakes),
-                     -EINVAL);
+    ck_assert_int_eq(configuration_read(&c, 1, argv, arena, &target, &mistakes), -EINVAL);
     ck_assert_ptr_nonnull(strstr(mistakes.text, ":1: port: 'two'"));
 }
 END_TEST
 
-SUITE("configuration",
-      the_command_line_wins_over_the_file_and_the_file_over_defaults,
+SUITE("configuration", the_command_line_wins_over_the_file_and_the_file_over_defaults,
       the_usual_file_is_read_when_it_is_there,
       mistakes_in_the_file_are_all_told_and_end_the_program,
       mistakes_on_the_command_line_are_told_as_such,
-      a_good_configuration_can_be_checked_and_printed,
-      help_shows_the_options_of_settings_too,
+      a_good_configuration_can_be_checked_and_printed, help_shows_the_options_of_settings_too,
       a_reload_reads_the_file_as_it_is_now)

@@ -18,10 +18,7 @@ struct target {
 };
 
 static int
-count_call(const struct option_spec *option,
-           const char *value,
-           void *target,
-           struct error *err)
+count_call(const struct option_spec *option, const char *value, void *target, struct error *err)
 {
     if (strcmp(value, "bad") == 0)
         return error_set(err, -EINVAL, "%s", (const char *)option->data);
@@ -30,9 +27,7 @@ count_call(const struct option_spec *option,
 }
 
 static int
-take_or_leave(UNUSED const struct option_spec *option,
-              const char *value,
-              void *target,
+take_or_leave(UNUSED const struct option_spec *option, const char *value, void *target,
               UNUSED struct error *err)
 {
     ((struct target *)target)->topology = value != NULL ? value : "nothing";
@@ -43,30 +38,14 @@ take_or_leave(UNUSED const struct option_spec *option,
 
 static const struct option_spec rows[] = {
     {"verbose", 'v', NULL, "say more", OPTION_FLAG, AT(verbose)},
-    {"topology",
-     't',
-     "FILE",
+    {"topology", 't', "FILE",
      "take the hardware from FILE instead of discovering it, which is for "
      "tests",
-     OPTION_TEXT,
-     AT(topology)},
+     OPTION_TEXT, AT(topology)},
     {"label", 'l', "NAME=VALUE", "add a label", OPTION_TEXTS, AT(labels)},
-    {"port",
-     0,
-     "PORT",
-     "listen there",
-     OPTION_INT,
-     AT(port),
-     .min = 1,
-     .max = 65535},
+    {"port", 0, "PORT", "listen there", OPTION_INT, AT(port), .min = 1, .max = 65535},
     {"perhaps", 'p', "[=WHAT]", NULL, OPTION_CALL, .set = take_or_leave},
-    {"call",
-     0,
-     "WHAT",
-     NULL,
-     OPTION_CALL,
-     .set = count_call,
-     .data = "never that"},
+    {"call", 0, "WHAT", NULL, OPTION_CALL, .set = count_call, .data = "never that"},
 };
 
 static const struct option_table table = {
@@ -99,10 +78,7 @@ split(struct line *line, const char *text)
 }
 
 static int
-parse(const struct option_table *t,
-      struct line *line,
-      const char *text,
-      struct target *target,
+parse(const struct option_table *t, struct line *line, const char *text, struct target *target,
       struct error *err)
 {
     int operands = -1;
@@ -120,12 +96,10 @@ START_TEST(options_of_every_type_reach_the_target)
     struct line line;
     struct error err = {0};
 
-    ck_assert_int_eq(parse(&table,
-                           &line,
+    ck_assert_int_eq(parse(&table, &line,
                            "-v --topology=x -l a=1 --port 80 --label b=2 "
                            "--call x --call y",
-                           &got,
-                           &err),
+                           &got, &err),
                      line.argc);
 
     ck_assert(got.verbose);
@@ -142,10 +116,7 @@ END_TEST
 START_TEST(every_way_to_write_an_option_is_the_same)
 {
     static const char *const ways[] = {
-        "-v -t x n1",
-        "-vtx n1",
-        "n1 --verbose --topology x",
-        "--verb --topology=x n1",
+        "-v -t x n1",   "-vtx n1", "n1 --verbose --topology x", "--verb --topology=x n1",
         "-v -tx -- n1",
     };
 
@@ -188,10 +159,8 @@ START_TEST(mistakes_are_told_in_a_few_words)
     } cases[] = {
         {"--topology", "--topology needs a value"},
         {"-t", "-t needs a value"},
-        {"--topolgy x",
-         "unknown option '--topolgy' (did you mean '--topology'?)"},
-        {"--topolgy=x",
-         "unknown option '--topolgy' (did you mean '--topology'?)"},
+        {"--topolgy x", "unknown option '--topolgy' (did you mean '--topology'?)"},
+        {"--topolgy=x", "unknown option '--topolgy' (did you mean '--topology'?)"},
         {"--ver", "--ver could mean several options"},
         {"--nothing-like-it", "unknown option '--nothing-like-it'"},
         {"-x", "unknown option '-x'"},
@@ -212,8 +181,7 @@ START_TEST(mistakes_are_told_in_a_few_words)
         struct line line;
         struct error err = {0};
 
-        ck_assert_int_eq(parse(&table, &line, cases[i].line, &got, &err),
-                         -EINVAL);
+        ck_assert_int_eq(parse(&table, &line, cases[i].line, &got, &err), -EINVAL);
         ck_assert_str_eq(err.text, cases[i].words);
     }
 }
@@ -224,11 +192,8 @@ START_TEST(a_value_may_be_left_out_where_the_table_says_so)
     static const struct {
         const char *line, *value;
     } cases[] = {
-        {"--perhaps=x", "x"},
-        {"--perhaps", "nothing"},
-        {"--perhaps -v", "nothing"},
-        {"-px", "x"},
-        {"-p", "nothing"},
+        {"--perhaps=x", "x"}, {"--perhaps", "nothing"}, {"--perhaps -v", "nothing"},
+        {"-px", "x"},         {"-p", "nothing"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -236,8 +201,7 @@ START_TEST(a_value_may_be_left_out_where_the_table_says_so)
         struct line line;
         struct error err = {0};
 
-        ck_assert_int_eq(parse(&table, &line, cases[i].line, &got, &err),
-                         line.argc);
+        ck_assert_int_eq(parse(&table, &line, cases[i].line, &got, &err), line.argc);
         ck_assert_str_eq(got.topology, cases[i].value);
     }
 }
@@ -250,11 +214,8 @@ START_TEST(after_a_mistake_the_rest_can_be_read)
         const char *line;
         int next;
     } cases[] = {
-        {"-v --port 0 -t x", 4},
-        {"--port=0 -t x", 2},
-        {"--bogus -t x", 2},
-        {"-x -t x", 2},
-        {"-v -t", 3},
+        {"-v --port 0 -t x", 4}, {"--port=0 -t x", 2}, {"--bogus -t x", 2},
+        {"-x -t x", 2},          {"-v -t", 3},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -263,9 +224,7 @@ START_TEST(after_a_mistake_the_rest_can_be_read)
         int next = -1;
 
         split(&line, cases[i].line);
-        ck_assert_int_lt(
-            option_parse(&table, line.argc, line.argv, &got, &next, NULL),
-            0);
+        ck_assert_int_lt(option_parse(&table, line.argc, line.argv, &got, &next, NULL), 0);
         ck_assert_msg(next == cases[i].next, "%s: %d", cases[i].line, next);
     }
 }
@@ -279,11 +238,9 @@ START_TEST(help_and_version_are_answers)
     struct error err = {0};
 
     plain.has_version = false;
-    ck_assert_int_eq(parse(&table, &line, "-h --port x", &got, &err),
-                     OPTION_HELP);
+    ck_assert_int_eq(parse(&table, &line, "-h --port x", &got, &err), OPTION_HELP);
     ck_assert_int_eq(parse(&table, &line, "--help", &got, &err), OPTION_HELP);
-    ck_assert_int_eq(parse(&table, &line, "--version", &got, &err),
-                     OPTION_VERSION);
+    ck_assert_int_eq(parse(&table, &line, "--version", &got, &err), OPTION_VERSION);
     ck_assert_int_eq(parse(&plain, &line, "--version", &got, &err), -EINVAL);
 }
 END_TEST
@@ -293,10 +250,7 @@ START_TEST(the_letter_of_help_can_be_another_options)
     static const struct option_spec own[] = {
         {"human", 'h', NULL, "for people", OPTION_FLAG, AT(verbose)},
     };
-    const struct option_table t = {.name = "x",
-                                   .usage = "",
-                                   .summary = "X.",
-                                   OPTION_ROWS(own)};
+    const struct option_table t = {.name = "x", .usage = "", .summary = "X.", OPTION_ROWS(own)};
     CLEANUP_STRBUF struct strbuf help = STRBUF_INIT;
     struct target got;
     struct line line;
@@ -315,34 +269,27 @@ START_TEST(help_is_formatted_to_fit_a_terminal)
 
     option_format_help(&table, &help);
 
-    ck_assert_str_eq(
-        help.text,
-        "usage: kiln-thing [OPTION]... NODE...\n"
-        "       kiln-thing --version\n"
-        "\n"
-        "Does a thing.\n"
-        "\n"
-        "Options:\n"
-        "  -v, --verbose           say more\n"
-        "  -t, --topology FILE     take the hardware from FILE instead of "
-        "discovering\n"
-        "                          it, which is for tests\n"
-        "  -l, --label NAME=VALUE  add a label\n"
-        "      --port PORT         listen there\n"
-        "  -h, --help              show this, and exit\n"
-        "      --version           show the version, and exit\n"
-        "\n"
-        "Exit status: 0.\n");
+    ck_assert_str_eq(help.text, "usage: kiln-thing [OPTION]... NODE...\n"
+                                "       kiln-thing --version\n"
+                                "\n"
+                                "Does a thing.\n"
+                                "\n"
+                                "Options:\n"
+                                "  -v, --verbose           say more\n"
+                                "  -t, --topology FILE     take the hardware from FILE instead of "
+                                "discovering\n"
+                                "                          it, which is for tests\n"
+                                "  -l, --label NAME=VALUE  add a label\n"
+                                "      --port PORT         listen there\n"
+                                "  -h, --help              show this, and exit\n"
+                                "      --version           show the version, and exit\n"
+                                "\n"
+                                "Exit status: 0.\n");
 }
 END_TEST
 
-SUITE("option",
-      options_of_every_type_reach_the_target,
-      every_way_to_write_an_option_is_the_same,
-      what_comes_after_the_first_operand_may_be_somebody_elses,
-      mistakes_are_told_in_a_few_words,
-      a_value_may_be_left_out_where_the_table_says_so,
-      after_a_mistake_the_rest_can_be_read,
-      help_and_version_are_answers,
-      the_letter_of_help_can_be_another_options,
+SUITE("option", options_of_every_type_reach_the_target, every_way_to_write_an_option_is_the_same,
+      what_comes_after_the_first_operand_may_be_somebody_elses, mistakes_are_told_in_a_few_words,
+      a_value_may_be_left_out_where_the_table_says_so, after_a_mistake_the_rest_can_be_read,
+      help_and_version_are_answers, the_letter_of_help_can_be_another_options,
       help_is_formatted_to_fit_a_terminal)

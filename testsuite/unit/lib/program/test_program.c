@@ -17,12 +17,7 @@ struct target {
 };
 
 static const struct option_spec rows[] = {
-    {"all",
-     'a',
-     NULL,
-     "all of it",
-     OPTION_FLAG,
-     .offset = offsetof(struct target, all)},
+    {"all", 'a', NULL, "all of it", OPTION_FLAG, .offset = offsetof(struct target, all)},
 };
 
 static const struct option_table table = {
@@ -86,9 +81,8 @@ START_TEST(a_mistake_is_one_line_that_names_the_command_and_the_way_to_help)
 
     apart(&r, begin_badly, NULL);
 
-    ck_assert_str_eq(r.text,
-                     "kctl: drain: unknown option '--al1' (did you mean "
-                     "'--all'?); see 'kctl drain --help'\n");
+    ck_assert_str_eq(r.text, "kctl: drain: unknown option '--al1' (did you mean "
+                             "'--all'?); see 'kctl drain --help'\n");
     ck_assert_int_eq(r.status, EXIT_STATUS_USAGE);
 }
 END_TEST
@@ -153,9 +147,8 @@ START_TEST(output_that_cannot_be_written_is_a_failure)
 
     apart(&r, end_on_a_full_disk, NULL);
 
-    ck_assert_str_eq(r.text,
-                     "kctl: writing to standard output: "
-                     "No space left on device\n");
+    ck_assert_str_eq(r.text, "kctl: writing to standard output: "
+                             "No space left on device\n");
     ck_assert_int_eq(r.status, EXIT_STATUS_FAILED);
 }
 END_TEST
@@ -184,10 +177,8 @@ START_TEST(no_file_takes_the_place_of_a_closed_standard_descriptor)
 }
 END_TEST
 
-SUITE("program",
-      operands_are_handed_back,
+SUITE("program", operands_are_handed_back,
       a_mistake_is_one_line_that_names_the_command_and_the_way_to_help,
-      help_and_version_end_the_program_well,
-      an_error_is_told_and_decides_the_status,
+      help_and_version_end_the_program_well, an_error_is_told_and_decides_the_status,
       output_that_cannot_be_written_is_a_failure,
       no_file_takes_the_place_of_a_closed_standard_descriptor)

@@ -21,9 +21,7 @@ listen_as_systemd(const char *dir)
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 
     snprintf(address.sun_path, sizeof(address.sun_path), "%s/n", dir);
-    ck_assert_int_eq(
-        bind(fd, (const struct sockaddr *)&address, sizeof(address)),
-        0);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
     setenv("NOTIFY_SOCKET", address.sun_path, 1);
     return fd;
 }

@@ -17,8 +17,7 @@ static bool
 is_elsewhere(const struct field *f)
 {
     return (f->flags & FIELD_KILN) != 0 || strcmp(f->name, "kind") == 0
-           || strcmp(f->name, "apiVersion") == 0
-           || strcmp(f->name, "extra") == 0;
+           || strcmp(f->name, "apiVersion") == 0 || strcmp(f->name, "extra") == 0;
 }
 
 /* Whether a field of that name exists, also in inlined messages. */
@@ -31,8 +30,7 @@ has(const char *message, const char *name)
         if (!message_find_field(message, number, &f))
             continue;
         if (f.inlined != NULL ? has(f.inlined, name)
-                              : strlen(name) == f.length
-                                    && memcmp(f.name, name, f.length) == 0)
+                              : strlen(name) == f.length && memcmp(f.name, name, f.length) == 0)
             return true;
     }
     return false;
@@ -48,9 +46,7 @@ check_record(const struct record *record, unsigned depth)
 
         if (is_elsewhere(f))
             continue;
-        ck_assert_msg(has(record->message, f->name),
-                      "%s has no number for '%s'",
-                      record->name,
+        ck_assert_msg(has(record->message, f->name), "%s has no number for '%s'", record->name,
                       f->name);
         if (f->of != NULL)
             check_record(f->of, depth + 1);
@@ -129,8 +125,5 @@ START_TEST(an_inlined_message_has_numbers_of_its_own)
 }
 END_TEST
 
-SUITE("messages",
-      every_field_of_every_kind_has_a_number,
-      a_number_is_one_field,
-      a_number_of_no_field_is_not_found,
-      an_inlined_message_has_numbers_of_its_own)
+SUITE("messages", every_field_of_every_kind_has_a_number, a_number_is_one_field,
+      a_number_of_no_field_is_not_found, an_inlined_message_has_numbers_of_its_own)

@@ -143,9 +143,7 @@ static const struct {
      B("\x42\x00"
        "\x38\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
      "{'creationTimestamp':null,'generation':-1}"},
-    {&meta,
-     B("\x42\x06\x08\x80\xe2\xcf\xaa\x06"),
-     "{'creationTimestamp':'2023-11-14T22:13:20Z'}"},
+    {&meta, B("\x42\x06\x08\x80\xe2\xcf\xaa\x06"), "{'creationTimestamp':'2023-11-14T22:13:20Z'}"},
     {&meta,
      B("\x72\x01"
        "f"
@@ -163,8 +161,7 @@ static const struct {
        "1234"),
      "{'name':'a'}"},
     {&budget, B("\x0a\x04\x08\x00\x10\x03"), "{'minAvailable':3}"},
-    {&budget,
-     B("\x0a\x0d\x08\x00\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+    {&budget, B("\x0a\x0d\x08\x00\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
      "{'minAvailable':-1}"},
     {&budget,
      B("\x0a\x07\x08\x01\x1a\x03"
@@ -179,9 +176,7 @@ static const struct {
        "\x12\x04\x0a\x00\x12\x00"),
      "{'requests':{'cpu':'1.5','':'0'}}"},
     /* single values, and packed ones */
-    {&security,
-     B("\x20\x05\x22\x02\x06\x07"),
-     "{'supplementalGroups':[5,6,7]}"},
+    {&security, B("\x20\x05\x22\x02\x06\x07"), "{'supplementalGroups':[5,6,7]}"},
     {&lease,
      B("\x22\x09\x08\x80\xe2\xcf\xaa\x06\x10\xc0\x3e"
        "\x10\x0f"),
@@ -199,16 +194,11 @@ START_TEST(a_message_is_read_by_its_record)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         struct error err = {0};
-        struct json *object = protobuf_decode(arena,
-                                              cases[i].record,
-                                              cases[i].bytes,
-                                              cases[i].length,
-                                              SIZE_MAX,
-                                              &err);
+        struct json *object = protobuf_decode(arena, cases[i].record, cases[i].bytes,
+                                              cases[i].length, SIZE_MAX, &err);
 
         ck_assert_msg(object != NULL, "case %zu: %s", i, err.text);
-        ck_assert_str_eq(printed(arena, object),
-                         printed(arena, tree(arena, cases[i].json)));
+        ck_assert_str_eq(printed(arena, object), printed(arena, tree(arena, cases[i].json)));
     }
 }
 END_TEST
@@ -230,8 +220,7 @@ static const struct {
     {&meta, B("\x0a\x03\xed\xa0\x80"), "field 'name' is not text in UTF-8"},
     {&meta, B("\x08\x01"), "field 'name' has another wire type"},
     {&meta, B("\x3a\x00"), "field 'generation' has another wire type"},
-    {&meta,
-     B("\x42\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
+    {&meta, B("\x42\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
      "field 'creationTimestamp' is not a time in the years 1 to 9999"},
     {&meta, B("\x58\x01"), "field 'labels' has another wire type"},
     {&meta, B("\x5a\x02\x08\x01"), ""},
@@ -239,12 +228,9 @@ static const struct {
      B("\x0a\x05\x0a\x01"
        "a"),
      "unexpected EOF"},
-    {&budget,
-     B("\x0a\x02\x08\x02"),
-     "field 'minAvailable' is neither a number nor text"},
+    {&budget, B("\x0a\x02\x08\x02"), "field 'minAvailable' is neither a number nor text"},
     {&security, B("\x22\x01\x80"), "unexpected EOF"},
-    {&volume,
-     B("\x10\x01"),
+    {&volume, B("\x10\x01"),
      "a part of 'io.k8s.api.core.v1.Volume' is not a "
      "message"},
 };
@@ -254,12 +240,8 @@ START_TEST(what_cannot_be_read_is_said)
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         struct error err = {0};
-        struct json *object = protobuf_decode(arena,
-                                              bad[i].record,
-                                              bad[i].bytes,
-                                              bad[i].length,
-                                              SIZE_MAX,
-                                              &err);
+        struct json *object =
+            protobuf_decode(arena, bad[i].record, bad[i].bytes, bad[i].length, SIZE_MAX, &err);
 
         /* a key of another type counts as no key */
         if (bad[i].why[0] == '\0') {
@@ -280,9 +262,7 @@ START_TEST(an_envelope_says_what_is_in_it)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct protobuf_envelope envelope;
 
-    ck_assert_int_eq(
-        protobuf_open(arena, body, sizeof(body) - 1, &envelope, NULL),
-        0);
+    ck_assert_int_eq(protobuf_open(arena, body, sizeof(body) - 1, &envelope, NULL), 0);
     ck_assert_str_eq(envelope.api_version, "v1");
     ck_assert_str_eq(envelope.kind, "Namespace");
     ck_assert_uint_eq(envelope.length, 4);
@@ -297,15 +277,13 @@ START_TEST(what_is_no_envelope_is_refused)
         const char *why;
     } none[] = {
         {B(""), "empty data"},
-        {B("k8"),
-         "provided data does not appear to be a protobuf message, expected "
-         "prefix [107 56 115 0]"},
+        {B("k8"), "provided data does not appear to be a protobuf message, expected "
+                  "prefix [107 56 115 0]"},
         {B("{\"kind\":\"Pod\"}"),
          "provided data does not appear to be a protobuf message, expected "
          "prefix [107 56 115 0]"},
         {B("k8s\0\x0a\x0f\x0a"), "unexpected EOF"},
-        {B("k8s\0\x0a\x03\x0a\x01\xff"),
-         "field 'apiVersion' is not text in UTF-8"},
+        {B("k8s\0\x0a\x03\x0a\x01\xff"), "field 'apiVersion' is not text in UTF-8"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
@@ -313,16 +291,12 @@ START_TEST(what_is_no_envelope_is_refused)
         struct protobuf_envelope envelope;
         struct error err = {0};
 
-        ck_assert_int_eq(
-            protobuf_open(arena, none[i].body, none[i].length, &envelope, &err),
-            -EINVAL);
+        ck_assert_int_eq(protobuf_open(arena, none[i].body, none[i].length, &envelope, &err),
+                         -EINVAL);
         ck_assert_str_eq(err.text, none[i].why);
     }
 }
 END_TEST
 
-SUITE("protobuf",
-      a_message_is_read_by_its_record,
-      what_cannot_be_read_is_said,
-      an_envelope_says_what_is_in_it,
-      what_is_no_envelope_is_refused)
+SUITE("protobuf", a_message_is_read_by_its_record, what_cannot_be_read_is_said,
+      an_envelope_says_what_is_in_it, what_is_no_envelope_is_refused)

@@ -46,8 +46,7 @@ START_TEST(what_breaks_off_or_is_no_field_is_refused)
         {"\x08\xff", 2, "unexpected EOF"},
         {"\x12\x05"
          "abc",
-         5,
-         "unexpected EOF"},
+         5, "unexpected EOF"},
         {"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, "unexpected EOF"},
         {"\x1d\x01", 2, "unexpected EOF"},
         {"\x21\x01", 2, "unexpected EOF"},
@@ -55,9 +54,7 @@ START_TEST(what_breaks_off_or_is_no_field_is_refused)
         {"\x0b", 1, "proto: illegal wireType 3"},
         {"\x0f", 1, "proto: illegal wireType 7"},
         {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, "proto: illegal tag"},
-        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-         11,
-         "proto: integer overflow"},
+        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11, "proto: integer overflow"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -88,7 +85,5 @@ START_TEST(the_last_of_a_small_message_counts)
 }
 END_TEST
 
-SUITE("wire_reader",
-      fields_come_in_their_order,
-      what_breaks_off_or_is_no_field_is_refused,
+SUITE("wire_reader", fields_come_in_their_order, what_breaks_off_or_is_no_field_is_refused,
       the_last_of_a_small_message_counts)

@@ -20,10 +20,8 @@ make(const char *certificate, const char *key)
 {
     struct error err = {0};
 
-    ck_assert_msg(
-        certificate_make(certificate, key, names, ARRAY_SIZE(names), &err) == 0,
-        "%s",
-        err.text);
+    ck_assert_msg(certificate_make(certificate, key, names, ARRAY_SIZE(names), &err) == 0, "%s",
+                  err.text);
 }
 
 START_TEST(what_was_made_serves)
@@ -78,14 +76,10 @@ START_TEST(a_file_that_is_no_certificate_is_named)
     struct error err = {0};
     struct tls *tls = NULL;
 
-    ck_assert_int_eq(tls_open("/nonexistent/crt", "/dev/null", &tls, &err),
-                     -EINVAL);
+    ck_assert_int_eq(tls_open("/nonexistent/crt", "/dev/null", &tls, &err), -EINVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "'/nonexistent/crt'"));
 }
 END_TEST
 
-SUITE("certificate",
-      what_was_made_serves,
-      the_key_is_its_owners_alone,
-      another_ones_key_is_refused,
+SUITE("certificate", what_was_made_serves, the_key_is_its_owners_alone, another_ones_key_is_refused,
       a_file_that_is_no_certificate_is_named)

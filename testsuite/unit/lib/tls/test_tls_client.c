@@ -61,20 +61,13 @@ town_new(void)
     t->dir = scratch_new();
     t->certificate = xasprintf("%s/crt", t->dir);
     t->key = xasprintf("%s/key", t->dir);
-    ck_assert_int_eq(certificate_make(t->certificate,
-                                      t->key,
-                                      names,
-                                      ARRAY_SIZE(names),
-                                      &err),
-                     0);
+    ck_assert_int_eq(certificate_make(t->certificate, t->key, names, ARRAY_SIZE(names), &err), 0);
     ck_assert_int_eq(tls_open(t->certificate, t->key, &t->tls, &err), 0);
     layer.arg = t->tls;
     t->loop = loop_new();
     t->server = http_server_new(t->loop, NULL, handle, t);
     ck_assert_int_eq(http_server_listen(t->server, "127.0.0.1:0", &err), 0);
-    ck_assert_int_eq(
-        http_server_listen_layered(t->server, "127.0.0.1:0", &layer, &err),
-        0);
+    ck_assert_int_eq(http_server_listen_layered(t->server, "127.0.0.1:0", &layer, &err), 0);
     return t;
 }
 
@@ -104,10 +97,7 @@ done(const struct http_response *answer, const struct error *err, void *arg)
 
 /* Requests twice, on one connection if it stays open. */
 static void
-ask(struct town *t,
-    const char *url,
-    const struct tls_client_settings *settings,
-    size_t length)
+ask(struct town *t, const char *url, const struct tls_client_settings *settings, size_t length)
 {
     CLEANUP(tls_client_freep) struct tls_client *tls = NULL;
     CLEANUP(http_client_freep) struct http_client *client = NULL;
@@ -118,37 +108,29 @@ ask(struct town *t,
     memset(body, 'x', length);
     ck_assert_msg(tls_client_open(settings, &tls, &err) == 0, "%s", err.text);
     layer.arg = tls;
-    ck_assert_int_eq(http_client_new(t->loop,
-                                     url,
-                                     &(struct http_client_settings){
-                                         .layer = &layer,
-                                         .connect_ms = t->connect_ms,
-                                         .server = "extender",
-                                         .server_program = "it"},
-                                     &client,
-                                     &err),
+    ck_assert_int_eq(http_client_new(t->loop, url,
+                                     &(struct http_client_settings){.layer = &layer,
+                                                                    .connect_ms = t->connect_ms,
+                                                                    .server = "extender",
+                                                                    .server_program = "it"},
+                                     &client, &err),
                      0);
     for (int i = 0; i < 2; i++) {
-        http_client_call(
-            client,
-            &(struct http_client_request){.method = HTTP_POST,
-                                          .target = "/",
-                                          .content_type = "text/plain",
-                                          .body = body,
-                                          .length = length,
-                                          .done = done,
-                                          .arg = t});
+        http_client_call(client, &(struct http_client_request){.method = HTTP_POST,
+                                                               .target = "/",
+                                                               .content_type = "text/plain",
+                                                               .body = body,
+                                                               .length = length,
+                                                               .done = done,
+                                                               .arg = t});
         loop_run(t->loop);
     }
 }
 
 static void
-ask_server(struct town *t,
-           const struct tls_client_settings *settings,
-           size_t length)
+ask_server(struct town *t, const struct tls_client_settings *settings, size_t length)
 {
-    CLEANUP_FREE char *url =
-        xasprintf("https://127.0.0.1:%d", http_server_layered_port(t->server));
+    CLEANUP_FREE char *url = xasprintf("https://127.0.0.1:%d", http_server_layered_port(t->server));
 
     ask(t, url, settings, length);
 }
@@ -204,9 +186,7 @@ START_TEST(a_stranger_is_not_believed)
                },
                1);
     ck_assert_int_eq(t->status, 0);
-    ck_assert_msg(strstr(t->error.text, "certificate") != NULL,
-                  "%s",
-                  t->error.text);
+    ck_assert_msg(strstr(t->error.text, "certificate") != NULL, "%s", t->error.text);
     ask_server(t, &(struct tls_client_settings){.is_insecure = true}, 1);
     ck_assert_msg(t->status == 200, "%s", t->error.text);
     town_free(t);
@@ -224,18 +204,14 @@ START_TEST(a_certificate_of_another_name_is_not_believed)
                },
                1);
     ck_assert_int_eq(t->status, 0);
-    ck_assert_msg(strstr(t->error.text, "IP address mismatch") != NULL,
-                  "%s",
-                  t->error.text);
+    ck_assert_msg(strstr(t->error.text, "IP address mismatch") != NULL, "%s", t->error.text);
     ask_server(t,
                &(struct tls_client_settings){
                    .authority_file = t->certificate,
                    .server_name = "tail",
                },
                1);
-    ck_assert_msg(strstr(t->error.text, "hostname mismatch") != NULL,
-                  "%s",
-                  t->error.text);
+    ck_assert_msg(strstr(t->error.text, "hostname mismatch") != NULL, "%s", t->error.text);
     town_free(t);
 }
 END_TEST
@@ -243,15 +219,12 @@ END_TEST
 START_TEST(who_speaks_no_tls_is_told_of)
 {
     struct town *t = town_new();
-    CLEANUP_FREE char *url =
-        xasprintf("https://127.0.0.1:%d", http_server_port(t->server));
+    CLEANUP_FREE char *url = xasprintf("https://127.0.0.1:%d", http_server_port(t->server));
 
     ask(t, url, &(struct tls_client_settings){.is_insecure = true}, 1);
 
     ck_assert_int_eq(t->status, 0);
-    ck_assert_msg(strstr(t->error.text, "wrong version number") != NULL,
-                  "%s",
-                  t->error.text);
+    ck_assert_msg(strstr(t->error.text, "wrong version number") != NULL, "%s", t->error.text);
     town_free(t);
 }
 END_TEST
@@ -259,8 +232,7 @@ END_TEST
 START_TEST(who_says_nothing_in_the_handshake_is_not_waited_for)
 {
     struct town *t = town_new();
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof(at);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     CLEANUP_FREE char *url = NULL;
@@ -288,16 +260,13 @@ START_TEST(what_does_not_go_together_is_refused_with_its_name)
     } bad[] = {
         {{.certificate_file = t->certificate}, "one of them is missing"},
         {{.key_file = t->key}, "one of them is missing"},
-        {{.authority_file = t->certificate, .is_insecure = true},
-         "insecure flag"},
+        {{.authority_file = t->certificate, .is_insecure = true}, "insecure flag"},
         {{.authority_file = "/nonexistent"}, "caFile: "},
         {{.authority_file = t->key}, "no certificate in PEM"},
         {{.authority_data = "*"}, "caData: not base64"},
         {{.authority_data = "eA=="}, "caData: contains no certificate"},
-        {{.certificate_file = t->certificate, .key_file = t->certificate},
-         "no PEM key"},
-        {{.certificate_file = t->certificate, .key_file = other->key},
-         "keyFile '"},
+        {{.certificate_file = t->certificate, .key_file = t->certificate}, "no PEM key"},
+        {{.certificate_file = t->certificate, .key_file = other->key}, "keyFile '"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -305,21 +274,15 @@ START_TEST(what_does_not_go_together_is_refused_with_its_name)
         struct error err = {0};
 
         ck_assert_int_lt(tls_client_open(&bad[i].settings, &tls, &err), 0);
-        ck_assert_msg(strstr(err.text, bad[i].says) != NULL,
-                      "%zu: %s",
-                      i,
-                      err.text);
+        ck_assert_msg(strstr(err.text, bad[i].says) != NULL, "%zu: %s", i, err.text);
     }
     town_free(t);
     town_free(other);
 }
 END_TEST
 
-SUITE("tls_client",
-      who_trusts_the_certificate_is_answered_on_one_connection,
-      an_authority_may_be_given_as_base64,
-      a_stranger_is_not_believed,
-      a_certificate_of_another_name_is_not_believed,
-      who_speaks_no_tls_is_told_of,
+SUITE("tls_client", who_trusts_the_certificate_is_answered_on_one_connection,
+      an_authority_may_be_given_as_base64, a_stranger_is_not_believed,
+      a_certificate_of_another_name_is_not_believed, who_speaks_no_tls_is_told_of,
       who_says_nothing_in_the_handshake_is_not_waited_for,
       what_does_not_go_together_is_refused_with_its_name)

@@ -22,30 +22,29 @@ check_printed(const char *json, const char *yaml)
 
 START_TEST(an_object_is_printed_as_kubectl_does)
 {
-    check_printed(
-        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\","
-        "\"labels\":{\"app\":\"x\"},\"creationTimestamp\":"
-        "\"2024-01-02T03:04:05Z\"},\"spec\":{\"containers\":[{\"name\":\"c\","
-        "\"args\":[\"a\",\"-b\"],\"resources\":{}}],\"tolerations\":[],"
-        "\"priority\":0,\"hostNetwork\":true,\"nodeName\":null}}",
-        "apiVersion: v1\n"
-        "kind: Pod\n"
-        "metadata:\n"
-        "  creationTimestamp: \"2024-01-02T03:04:05Z\"\n"
-        "  labels:\n"
-        "    app: x\n"
-        "  name: p\n"
-        "spec:\n"
-        "  containers:\n"
-        "  - args:\n"
-        "    - a\n"
-        "    - -b\n"
-        "    name: c\n"
-        "    resources: {}\n"
-        "  hostNetwork: true\n"
-        "  nodeName: null\n"
-        "  priority: 0\n"
-        "  tolerations: []\n");
+    check_printed("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p\","
+                  "\"labels\":{\"app\":\"x\"},\"creationTimestamp\":"
+                  "\"2024-01-02T03:04:05Z\"},\"spec\":{\"containers\":[{\"name\":\"c\","
+                  "\"args\":[\"a\",\"-b\"],\"resources\":{}}],\"tolerations\":[],"
+                  "\"priority\":0,\"hostNetwork\":true,\"nodeName\":null}}",
+                  "apiVersion: v1\n"
+                  "kind: Pod\n"
+                  "metadata:\n"
+                  "  creationTimestamp: \"2024-01-02T03:04:05Z\"\n"
+                  "  labels:\n"
+                  "    app: x\n"
+                  "  name: p\n"
+                  "spec:\n"
+                  "  containers:\n"
+                  "  - args:\n"
+                  "    - a\n"
+                  "    - -b\n"
+                  "    name: c\n"
+                  "    resources: {}\n"
+                  "  hostNetwork: true\n"
+                  "  nodeName: null\n"
+                  "  priority: 0\n"
+                  "  tolerations: []\n");
 }
 END_TEST
 
@@ -88,8 +87,7 @@ START_TEST(lines_are_printed_as_lines)
     check_printed("{\"a\":\"one\\ntwo\\n\"}", "a: |\n  one\n  two\n");
     check_printed("{\"a\":\"one\\ntwo\"}", "a: |-\n  one\n  two\n");
     check_printed("{\"a\":\"one\\n\\n\",\"b\":1}", "a: |+\n  one\n\nb: 1\n");
-    check_printed("{\"a\":\"#!/bin/sh\\necho $X\\n\"}",
-                  "a: |\n  #!/bin/sh\n  echo $X\n");
+    check_printed("{\"a\":\"#!/bin/sh\\necho $X\\n\"}", "a: |\n  #!/bin/sh\n  echo $X\n");
     check_printed("{\"a\":\"x \\ny\"}", "a: \"x \\ny\"\n");
 }
 END_TEST
@@ -112,20 +110,19 @@ END_TEST
 
 START_TEST(keys_stand_in_natural_order)
 {
-    check_printed(
-        "{\"b\":1,\"a10\":1,\"a2\":1,\"a\":1,\"B\":1,\"a.b\":1,\"a-b\":1,"
-        "\"a01\":1,\"a1\":1,\"kiln.hpc/x\":1,\"kiln\":1}",
-        "B: 1\n"
-        "a: 1\n"
-        "a-b: 1\n"
-        "a.b: 1\n"
-        "a1: 1\n"
-        "a01: 1\n"
-        "a2: 1\n"
-        "a10: 1\n"
-        "b: 1\n"
-        "kiln: 1\n"
-        "kiln.hpc/x: 1\n");
+    check_printed("{\"b\":1,\"a10\":1,\"a2\":1,\"a\":1,\"B\":1,\"a.b\":1,\"a-b\":1,"
+                  "\"a01\":1,\"a1\":1,\"kiln.hpc/x\":1,\"kiln\":1}",
+                  "B: 1\n"
+                  "a: 1\n"
+                  "a-b: 1\n"
+                  "a.b: 1\n"
+                  "a1: 1\n"
+                  "a01: 1\n"
+                  "a2: 1\n"
+                  "a10: 1\n"
+                  "b: 1\n"
+                  "kiln: 1\n"
+                  "kiln.hpc/x: 1\n");
 }
 END_TEST
 
@@ -138,21 +135,15 @@ END_TEST
 
 START_TEST(lists_of_lists_and_empty_things)
 {
-    check_printed("[[1,[2]],[],{},[{\"a\":[]}]]",
-                  "- - 1\n"
-                  "  - - 2\n"
-                  "- []\n"
-                  "- {}\n"
-                  "- - a: []\n");
+    check_printed("[[1,[2]],[],{},[{\"a\":[]}]]", "- - 1\n"
+                                                  "  - - 2\n"
+                                                  "- []\n"
+                                                  "- {}\n"
+                                                  "- - a: []\n");
 }
 END_TEST
 
-SUITE("emit",
-      an_object_is_printed_as_kubectl_does,
-      strings_are_quoted_when_they_must_be,
-      lines_are_printed_as_lines,
-      a_text_that_ends_in_newlines_ends_the_document_too,
-      long_text_is_folded_at_80_columns,
-      keys_stand_in_natural_order,
-      numbers_keep_their_digits,
+SUITE("emit", an_object_is_printed_as_kubectl_does, strings_are_quoted_when_they_must_be,
+      lines_are_printed_as_lines, a_text_that_ends_in_newlines_ends_the_document_too,
+      long_text_is_folded_at_80_columns, keys_stand_in_natural_order, numbers_keep_their_digits,
       lists_of_lists_and_empty_things)

@@ -31,10 +31,7 @@ START_TEST(words_mean_what_yaml_1_1_says)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const char *text = cases[i].text;
 
-        ck_assert_msg(scalar_resolve(text, strlen(text), &number)
-                          == cases[i].type,
-                      "'%s'",
-                      text);
+        ck_assert_msg(scalar_resolve(text, strlen(text), &number) == cases[i].type, "'%s'", text);
     }
 }
 END_TEST
@@ -75,10 +72,7 @@ START_TEST(numbers_become_json_numbers)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const char *text = cases[i].text;
 
-        ck_assert_msg(scalar_resolve(text, strlen(text), &number)
-                          == cases[i].type,
-                      "'%s'",
-                      text);
+        ck_assert_msg(scalar_resolve(text, strlen(text), &number) == cases[i].type, "'%s'", text);
         ck_assert_str_eq(number.text, cases[i].number);
     }
 }
@@ -94,11 +88,8 @@ START_TEST(what_only_looks_like_a_number_is_a_string)
     CLEANUP_STRBUF struct strbuf number = STRBUF_INIT;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_msg(scalar_resolve(cases[i], strlen(cases[i]), &number)
-                          == SCALAR_STRING,
-                      "'%s' is %s",
-                      cases[i],
-                      number.text);
+        ck_assert_msg(scalar_resolve(cases[i], strlen(cases[i]), &number) == SCALAR_STRING,
+                      "'%s' is %s", cases[i], number.text);
 }
 END_TEST
 
@@ -114,17 +105,9 @@ END_TEST
 START_TEST(strings_that_would_be_read_as_something_else_are_known)
 {
     static const char *const plain[] = {
-        "abc",
-        "100m",
-        "4Gi",
-        "n1",
-        "2024-13-01",
-        "2024-01-32",
-        "2024-01-02x",
-        "2024-01-02 03:04:05Z",
-        "1:60",
-        "12:a",
-        "/bin/true",
+        "abc",        "100m",       "4Gi",         "n1",
+        "2024-13-01", "2024-01-32", "2024-01-02x", "2024-01-02 03:04:05Z",
+        "1:60",       "12:a",       "/bin/true",
     };
     static const char *const not_plain[] = {
         "",
@@ -146,20 +129,13 @@ START_TEST(strings_that_would_be_read_as_something_else_are_known)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
-        ck_assert_msg(scalar_is_plain_string(plain[i], strlen(plain[i])),
-                      "'%s'",
-                      plain[i]);
+        ck_assert_msg(scalar_is_plain_string(plain[i], strlen(plain[i])), "'%s'", plain[i]);
     for (size_t i = 0; i < ARRAY_SIZE(not_plain); i++)
-        ck_assert_msg(
-            !scalar_is_plain_string(not_plain[i], strlen(not_plain[i])),
-            "'%s'",
-            not_plain[i]);
+        ck_assert_msg(!scalar_is_plain_string(not_plain[i], strlen(not_plain[i])), "'%s'",
+                      not_plain[i]);
 }
 END_TEST
 
-SUITE("scalar",
-      words_mean_what_yaml_1_1_says,
-      numbers_become_json_numbers,
-      what_only_looks_like_a_number_is_a_string,
-      a_nul_byte_makes_a_string,
+SUITE("scalar", words_mean_what_yaml_1_1_says, numbers_become_json_numbers,
+      what_only_looks_like_a_number_is_a_string, a_nul_byte_makes_a_string,
       strings_that_would_be_read_as_something_else_are_known)

@@ -31,8 +31,7 @@ check_refused(const char *yaml, const char *words)
     struct json *value = NULL;
     struct error err = {0};
 
-    ck_assert_int_eq(yaml_parse(arena, yaml, strlen(yaml), &value, &err),
-                     -EINVAL);
+    ck_assert_int_eq(yaml_parse(arena, yaml, strlen(yaml), &value, &err), -EINVAL);
     ck_assert_str_eq(err.text, words);
 }
 
@@ -103,8 +102,7 @@ START_TEST(an_edited_copy_leaves_its_anchor_alone)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *value = NULL;
 
-    ck_assert_int_eq(yaml_parse(arena, text, sizeof(text) - 1, &value, NULL),
-                     0);
+    ck_assert_int_eq(yaml_parse(arena, text, sizeof(text) - 1, &value, NULL), 0);
     json_set_int(arena, json_get(value, "b"), "k", 2);
 
     ck_assert_int_eq(json_get_int(json_get(value, "a"), "k", 0), 1);
@@ -124,8 +122,7 @@ START_TEST(a_number_beyond_any_double_is_a_string_also_in_json)
 {
     check_read("a: 7E7739\n", "{\"a\":\"7E7739\"}");
     check_read("[7E7739]", "[\"7E7739\"]");
-    check_read("{\"a\":{\"b\":[-1e999,1e99]}}",
-               "{\"a\":{\"b\":[\"-1e999\",1e+99]}}");
+    check_read("{\"a\":{\"b\":[-1e999,1e99]}}", "{\"a\":{\"b\":[\"-1e999\",1e+99]}}");
 }
 END_TEST
 
@@ -139,34 +136,24 @@ END_TEST
 
 START_TEST(mistakes_name_their_line)
 {
-    check_refused("a: 1\nb: 2\na: 3\n",
-                  "line 3, column 1: the key 'a' is given twice");
-    check_refused("a:\n  b: 1\n c: 2\n",
-                  "line 3, column 2: did not find expected key");
-    check_refused("a:\n\tb: 1\n",
-                  "line 2, column 1: indented with a tab, but YAML requires "
-                  "spaces");
+    check_refused("a: 1\nb: 2\na: 3\n", "line 3, column 1: the key 'a' is given twice");
+    check_refused("a:\n  b: 1\n c: 2\n", "line 3, column 2: did not find expected key");
+    check_refused("a:\n\tb: 1\n", "line 2, column 1: indented with a tab, but YAML requires "
+                                  "spaces");
     check_refused("a: *x\n", "line 1, column 4: an alias without an anchor");
-    check_refused("a: &x [*x]\n",
-                  "line 1, column 8: an alias inside its own anchor");
+    check_refused("a: &x [*x]\n", "line 1, column 8: an alias inside its own anchor");
     check_refused("? [a]\n: 1\n", "line 1, column 3: a key must be a scalar");
     check_refused("~: 1\n", "line 1, column 1: this cannot be a key");
     check_refused("\"a\\0\": 1\n", "line 1, column 1: this cannot be a key");
-    check_refused("a: .inf\n",
-                  "line 1, column 4: this number is not valid in JSON");
-    check_refused("a: !secret x\n",
-                  "line 1, column 4: this tag does not match its value");
-    check_refused("a: !!int x\n",
-                  "line 1, column 4: this tag does not match its value");
-    check_refused("a: !!set {x}\n",
-                  "line 1, column 4: this tag does not match its value");
+    check_refused("a: .inf\n", "line 1, column 4: this number is not valid in JSON");
+    check_refused("a: !secret x\n", "line 1, column 4: this tag does not match its value");
+    check_refused("a: !!int x\n", "line 1, column 4: this tag does not match its value");
+    check_refused("a: !!set {x}\n", "line 1, column 4: this tag does not match its value");
     check_refused("<<: 1\n", "line 1, column 1: '<<' requires mappings");
-    check_refused("<<: [{a: 1}, 2]\n",
-                  "line 1, column 1: '<<' requires mappings");
+    check_refused("<<: [{a: 1}, 2]\n", "line 1, column 1: '<<' requires mappings");
     check_refused("a: 1\n---\nb: 1\n", "more than one document");
     check_refused("a: \xff\n", "byte 3: invalid leading UTF-8 octet");
-    check_refused("{\"a\":1,\"a\":2}",
-                  "line 1, column 8: the key 'a' is given twice");
+    check_refused("{\"a\":1,\"a\":2}", "line 1, column 8: the key 'a' is given twice");
 }
 END_TEST
 
@@ -178,8 +165,7 @@ START_TEST(many_members_are_told_apart)
         strbuf_printf(&text, "k%d: %d\n", i, i);
     strbuf_add_text(&text, "k7: 1\n");
 
-    check_refused(text.text,
-                  "line 1001, column 1: the key 'k7' is given twice");
+    check_refused(text.text, "line 1001, column 1: the key 'k7' is given twice");
 }
 END_TEST
 
@@ -241,8 +227,7 @@ START_TEST(a_mistake_ends_the_documents)
     struct error err = {0};
 
     ck_assert_int_eq(yaml_reader_next(reader, arena, &value, NULL, &err), 1);
-    ck_assert_int_eq(yaml_reader_next(reader, arena, &value, NULL, &err),
-                     -EINVAL);
+    ck_assert_int_eq(yaml_reader_next(reader, arena, &value, NULL, &err), -EINVAL);
     ck_assert_int_eq(yaml_reader_next(reader, arena, &value, NULL, &err), 0);
 }
 END_TEST
@@ -268,8 +253,7 @@ START_TEST(values_know_the_line_of_their_key)
     ck_assert_uint_eq(yaml_reader_line(reader, json_get_path(value, "a.b")), 2);
     ck_assert_uint_eq(yaml_reader_line(reader, list), 3);
     ck_assert_uint_eq(yaml_reader_line(reader, json_at(list, 0)), 4);
-    ck_assert_uint_eq(yaml_reader_line(reader, json_get(json_at(list, 1), "z")),
-                      5);
+    ck_assert_uint_eq(yaml_reader_line(reader, json_get(json_at(list, 1), "z")), 5);
     ck_assert_uint_eq(yaml_reader_line(reader, NULL), 0);
 }
 END_TEST
@@ -308,30 +292,17 @@ START_TEST(what_was_printed_reads_back_the_same)
     struct error err = {0};
 
     yaml_print(before, &text);
-    ck_assert_msg(yaml_parse(arena, text.text, text.length, &after, &err) == 0,
-                  "%s\n%s",
-                  err.text,
+    ck_assert_msg(yaml_parse(arena, text.text, text.length, &after, &err) == 0, "%s\n%s", err.text,
                   text.text);
 
     ck_assert_msg(json_equals(before, after), "%s", text.text);
 }
 END_TEST
 
-SUITE("yaml",
-      a_manifest_is_read,
-      keys_of_other_types_become_their_text,
-      times_stay_strings,
-      aliases_copy_and_merges_fill_in,
-      an_edited_copy_leaves_its_anchor_alone,
-      json_is_read_as_json,
-      a_number_beyond_any_double_is_a_string_also_in_json,
-      nothing_is_null,
-      mistakes_name_their_line,
-      many_members_are_told_apart,
-      nine_lines_cannot_become_gigabytes,
-      deep_nesting_is_refused,
-      documents_come_one_by_one,
-      a_mistake_ends_the_documents,
-      values_know_the_line_of_their_key,
-      duplicates_can_be_noted_instead,
+SUITE("yaml", a_manifest_is_read, keys_of_other_types_become_their_text, times_stay_strings,
+      aliases_copy_and_merges_fill_in, an_edited_copy_leaves_its_anchor_alone, json_is_read_as_json,
+      a_number_beyond_any_double_is_a_string_also_in_json, nothing_is_null,
+      mistakes_name_their_line, many_members_are_told_apart, nine_lines_cannot_become_gigabytes,
+      deep_nesting_is_refused, documents_come_one_by_one, a_mistake_ends_the_documents,
+      values_know_the_line_of_their_key, duplicates_can_be_noted_instead,
       what_was_printed_reads_back_the_same)

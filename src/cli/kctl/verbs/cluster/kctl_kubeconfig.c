@@ -94,45 +94,28 @@ exec_plugin(const struct kctl *kctl, struct arena *a)
 }
 
 static struct json *
-configuration(const struct kctl *kctl,
-              const struct tls_endpoint *endpoint,
-              struct arena *a)
+configuration(const struct kctl *kctl, const struct tls_endpoint *endpoint, struct arena *a)
 {
     struct json *all = json_object(a);
     struct json *cluster = json_object(a), *context = json_object(a);
 
     json_set_string(a, cluster, "server", endpoint->url);
-    json_set_string(a,
-                    cluster,
-                    "certificate-authority-data",
-                    endpoint->authority_base64);
+    json_set_string(a, cluster, "certificate-authority-data", endpoint->authority_base64);
     json_set_string(a, context, "cluster", endpoint->cluster);
     json_set_string(a, context, "user", endpoint->cluster);
     if (kctl->namespace != NULL)
         json_set_string(a, context, "namespace", kctl->namespace);
     json_set_string(a, all, "apiVersion", "v1");
     json_set_string(a, all, "kind", "Config");
-    json_set(a,
-             all,
-             "clusters",
-             named(a, endpoint->cluster, "cluster", cluster));
-    json_set(a,
-             all,
-             "users",
-             named(a, endpoint->cluster, "user", exec_plugin(kctl, a)));
-    json_set(a,
-             all,
-             "contexts",
-             named(a, endpoint->cluster, "context", context));
+    json_set(a, all, "clusters", named(a, endpoint->cluster, "cluster", cluster));
+    json_set(a, all, "users", named(a, endpoint->cluster, "user", exec_plugin(kctl, a)));
+    json_set(a, all, "contexts", named(a, endpoint->cluster, "context", context));
     json_set_string(a, all, "current-context", endpoint->cluster);
     return all;
 }
 
 static int
-kubeconfig_run(struct kctl *kctl,
-               const void *options,
-               int n_operands,
-               char **operands,
+kubeconfig_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -145,11 +128,7 @@ kubeconfig_run(struct kctl *kctl,
         return error_set(err, -EINVAL, "'%s' is not expected", operands[0]);
     r = kctl_open(kctl, err);
     if (r == 0)
-        r = tls_access_find_endpoint(kctl->connection,
-                                     o->host,
-                                     arena,
-                                     &endpoint,
-                                     err);
+        r = tls_access_find_endpoint(kctl->connection, o->host, arena, &endpoint, err);
     if (r < 0)
         return r;
     yaml_print(configuration(kctl, &endpoint, arena), &text);
@@ -158,10 +137,7 @@ kubeconfig_run(struct kctl *kctl,
 }
 
 static int
-credential_run(struct kctl *kctl,
-               const void *options,
-               int n_operands,
-               char **operands,
+credential_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

@@ -35,10 +35,7 @@ static const struct option_table metrics_token_table = {
 };
 
 static int
-metrics_token_run(struct kctl *kctl,
-                  const void *options,
-                  int n_operands,
-                  char **operands,
+metrics_token_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                   struct error *err)
 {
     const struct metrics_token_options *o = options;
@@ -47,15 +44,10 @@ metrics_token_run(struct kctl *kctl,
     int r;
 
     if (n_operands != 1)
-        return error_set(err,
-                         -EINVAL,
-                         "give one name for the token, such as 'prometheus'");
+        return error_set(err, -EINVAL, "give one name for the token, such as 'prometheus'");
     if (operands[0][0] == '\0'
-        || operands[0][strspn(operands[0],
-                              "abcdefghijklmnopqrstuvwxyz0123456789-")]
-               != '\0')
-        return error_set(err,
-                         -EINVAL,
+        || operands[0][strspn(operands[0], "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')
+        return error_set(err, -EINVAL,
                          "'%s': a name consists of lower-case letters, digits "
                          "and '-'",
                          operands[0]);
@@ -63,19 +55,12 @@ metrics_token_run(struct kctl *kctl,
     if (r < 0)
         return r;
     if (o->revoke) {
-        r = tls_access_end_metrics_token(kctl->connection,
-                                         operands[0],
-                                         arena,
-                                         err);
+        r = tls_access_end_metrics_token(kctl->connection, operands[0], arena, err);
         if (r == 0)
             printf("the token '%s' was revoked\n", operands[0]);
         return r;
     }
-    r = tls_access_make_metrics_token(kctl->connection,
-                                      operands[0],
-                                      arena,
-                                      &token,
-                                      err);
+    r = tls_access_make_metrics_token(kctl->connection, operands[0], arena, &token, err);
     if (r == 0)
         puts(token);
     return r;

@@ -40,10 +40,7 @@ struct proxy_options {
 };
 
 static int
-set_port(const struct option_spec *option,
-         const char *value,
-         void *target,
-         struct error *err)
+set_port(const struct option_spec *option, const char *value, void *target, struct error *err)
 {
     struct proxy_options *o = target;
     char *end;
@@ -100,23 +97,15 @@ struct relay {
 };
 
 static void
-reply_status(struct http_request *request,
-             int code,
-             const char *reason,
-             const char *message)
+reply_status(struct http_request *request, int code, const char *reason, const char *message)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    strbuf_add_text(&text,
-                    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":"
-                    "{},\"status\":\"Failure\",\"message\":");
+    strbuf_add_text(&text, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":"
+                           "{},\"status\":\"Failure\",\"message\":");
     json_print_string(message, strlen(message), &text);
     strbuf_printf(&text, ",\"reason\":\"%s\",\"code\":%d}\n", reason, code);
-    http_request_reply(request,
-                       code,
-                       "application/json",
-                       text.text,
-                       text.length);
+    http_request_reply(request, code, "application/json", text.text, text.length);
 }
 
 /* ---- Authentication of the peer ---- */
@@ -129,8 +118,7 @@ names_this_host(const char *host)
     for (size_t i = 0; host != NULL && i < ARRAY_SIZE(ours); i++) {
         size_t n = strlen(ours[i]);
 
-        if (strncasecmp(host, ours[i], n) == 0
-            && (host[n] == '\0' || host[n] == ':'))
+        if (strncasecmp(host, ours[i], n) == 0 && (host[n] == '\0' || host[n] == ':'))
             return true;
     }
     return false;
@@ -148,8 +136,7 @@ is_same_user(const struct proxy *p, struct http_request *request)
         return peer->uid == getuid();
     if (http_request_connection_data(request) == allowed)
         return true;
-    if (peer_user_find(PEER_USER_TABLE, peer->address, p->port, &uid) < 0
-        || uid != getuid())
+    if (peer_user_find(PEER_USER_TABLE, peer->address, p->port, &uid) < 0 || uid != getuid())
         return false;
     http_request_set_connection_data(request, allowed, NULL);
     return true;
@@ -159,19 +146,13 @@ static bool
 admit(const struct proxy *p, struct http_request *request)
 {
     if (!is_same_user(p, request)) {
-        reply_status(request,
-                     403,
-                     "Forbidden",
-                     "this proxy serves only the user who started it");
+        reply_status(request, 403, "Forbidden", "this proxy serves only the user who started it");
         return false;
     }
     if (!http_request_peer(request)->is_local
         && (http_request_header(request, "Origin") != NULL
             || !names_this_host(http_request_header(request, "Host")))) {
-        reply_status(request,
-                     403,
-                     "Forbidden",
-                     "this proxy does not serve web pages");
+        reply_status(request, 403, "Forbidden", "this proxy does not serve web pages");
         return false;
     }
     return true;
@@ -192,17 +173,12 @@ client_gone(struct http_request *request, void *arg)
 
     (void)request;
     http_call_cancel(relay->call);
-    reply_status(relay->request,
-                 499,
-                 "ClientGone",
-                 "the client has disconnected");
+    reply_status(relay->request, 499, "ClientGone", "the client has disconnected");
     relay_free(relay);
 }
 
 static void
-stream_closed(struct http_stream *stream,
-              enum http_stream_end_reason reason,
-              void *arg)
+stream_closed(struct http_stream *stream, enum http_stream_end_reason reason, void *arg)
 {
     struct relay *relay = arg;
 
@@ -220,9 +196,7 @@ copy_headers(struct http_request *request, const struct http_response *answer)
     for (size_t i = 0; i < answer->n_headers; i++)
         for (size_t n = 0; n < ARRAY_SIZE(names); n++)
             if (strcasecmp(answer->headers[i].name, names[n]) == 0)
-                http_request_add_header(request,
-                                        names[n],
-                                        answer->headers[i].value);
+                http_request_add_header(request, names[n], answer->headers[i].value);
 }
 
 static void
@@ -232,13 +206,10 @@ relay_started(const struct http_response *answer, void *arg)
 
     http_request_on_close(relay->request, NULL, NULL);
     copy_headers(relay->request, answer);
-    relay->stream = http_request_stream(relay->request,
-                                        answer->status,
-                                        answer->content_type);
+    relay->stream = http_request_stream(relay->request, answer->status, answer->content_type);
     relay->request = NULL;
     http_stream_set_callbacks(
-        relay->stream,
-        &(struct http_stream_callbacks){.closed = stream_closed, .arg = relay});
+        relay->stream, &(struct http_stream_callbacks){.closed = stream_closed, .arg = relay});
 }
 
 static void
@@ -251,9 +222,7 @@ relay_data(const void *bytes, size_t length, void *arg)
 }
 
 static void
-relay_done(const struct http_response *answer,
-           const struct error *err,
-           void *arg)
+relay_done(const struct http_response *answer, const struct error *err, void *arg)
 {
     struct relay *relay = arg;
 
@@ -263,10 +232,7 @@ relay_done(const struct http_response *answer,
         http_request_on_close(relay->request, NULL, NULL);
         if (answer != NULL) {
             copy_headers(relay->request, answer);
-            http_request_reply(relay->request,
-                               answer->status,
-                               answer->content_type,
-                               answer->body,
+            http_request_reply(relay->request, answer->status, answer->content_type, answer->body,
                                answer->length);
         } else {
             reply_status(relay->request, 502, "BadGateway", err->text);
@@ -282,8 +248,7 @@ is_stream(const struct http_request *request)
     const char *watch = http_request_query(request, "watch");
     const char *follow = http_request_query(request, "follow");
 
-    return (watch != NULL && strcmp(watch, "false") != 0
-            && strcmp(watch, "0") != 0)
+    return (watch != NULL && strcmp(watch, "false") != 0 && strcmp(watch, "0") != 0)
            || (follow != NULL && strcmp(follow, "true") == 0);
 }
 
@@ -294,8 +259,7 @@ is_stream(const struct http_request *request)
 static bool
 is_passed(const char *name)
 {
-    static const char *const passed[] = {"Accept",
-                                         "Idempotency-Key",
+    static const char *const passed[] = {"Accept", "Idempotency-Key",
                                          "Upgrade", /* refused with a text */
                                          "User-Agent"};
 
@@ -374,10 +338,7 @@ listen_at(struct proxy *p, const struct proxy_options *o, struct error *err)
     int r;
 
     if (o->has_port) {
-        snprintf(address,
-                 sizeof(address),
-                 "127.0.0.1:%lld",
-                 (long long)o->port);
+        snprintf(address, sizeof(address), "127.0.0.1:%lld", (long long)o->port);
         r = http_server_listen(p->server, address, err);
         if (r < 0)
             return r;
@@ -402,10 +363,7 @@ stop(int signal_number, void *arg)
 }
 
 static int
-proxy_run(struct kctl *kctl,
-          const void *options,
-          int n_operands,
-          char **operands,
+proxy_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
           struct error *err)
 {
     const struct proxy_options *o = options;

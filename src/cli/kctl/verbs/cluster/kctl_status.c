@@ -37,10 +37,9 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl status",
     .usage = "[OPTION]...\n[OPTION]... JOB|JOB_TASK...",
-    .summary =
-        "Show the cluster on one screen: nodes, free resources, jobs of all "
-        "users by state, the controller, and problems. With jobs, shows what "
-        "'kctl why' shows.",
+    .summary = "Show the cluster on one screen: nodes, free resources, jobs of all "
+               "users by state, the controller, and problems. With jobs, shows what "
+               "'kctl why' shows.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl status\n"
@@ -50,17 +49,12 @@ static const struct option_table table = {
 static void
 add_word(struct strbuf *out, const char *word, bool has_colours)
 {
-    const enum terminal_colour colour =
-        has_colours ? terminal_colour_of_state(word) : COLOUR_PLAIN;
+    const enum terminal_colour colour = has_colours ? terminal_colour_of_state(word) : COLOUR_PLAIN;
 
     if (colour == COLOUR_PLAIN)
         strbuf_add_text(out, word);
     else
-        strbuf_printf(out,
-                      "%s%s%s",
-                      terminal_colour_start(colour),
-                      word,
-                      terminal_colour_end);
+        strbuf_printf(out, "%s%s%s", terminal_colour_start(colour), word, terminal_colour_end);
 }
 
 static int64_t
@@ -100,11 +94,8 @@ describe_nodes(const struct json *nodes, bool has_colours, struct strbuf *out)
     }
     strbuf_add_char(out, '\n');
     add_heading(out, "CPUs:");
-    strbuf_printf(out,
-                  "%" PRId64 " free of %" PRId64 ", %" PRId64 " in use\n",
-                  sum.cpus_free,
-                  sum.cpus,
-                  sum.cpus_used);
+    strbuf_printf(out, "%" PRId64 " free of %" PRId64 ", %" PRId64 " in use\n", sum.cpus_free,
+                  sum.cpus, sum.cpus_used);
     human_bytes(sum.memory_free, free);
     human_bytes(sum.memory, total);
     add_heading(out, "Memory:");
@@ -112,11 +103,8 @@ describe_nodes(const struct json *nodes, bool has_colours, struct strbuf *out)
     if (sum.gpus == 0)
         return;
     add_heading(out, "GPUs:");
-    strbuf_printf(out,
-                  "%" PRId64 " free of %" PRId64 ", %" PRId64 " in use\n",
-                  sum.gpus_free,
-                  sum.gpus,
-                  sum.gpus_used);
+    strbuf_printf(out, "%" PRId64 " free of %" PRId64 ", %" PRId64 " in use\n", sum.gpus_free,
+                  sum.gpus, sum.gpus_used);
 }
 
 static void
@@ -141,11 +129,8 @@ describe_jobs(const struct json *status, bool has_colours, struct strbuf *out)
         return;
     human_duration(clock_real_us(&clock_system) - us, age);
     add_heading(out, "Oldest:");
-    strbuf_printf(out,
-                  "job %" PRId64 " of %s has waited for %s\n",
-                  json_get_int(oldest, "id", 0),
-                  json_get_text(oldest, "user"),
-                  age);
+    strbuf_printf(out, "job %" PRId64 " of %s has waited for %s\n", json_get_int(oldest, "id", 0),
+                  json_get_text(oldest, "user"), age);
 }
 
 /* A holder is the host's name, "_" and a unique suffix. */
@@ -154,14 +139,11 @@ host_of(const struct json *leader, struct arena *arena)
 {
     const char *holder = json_get_text(leader, "holder");
 
-    return holder != NULL ? arena_strndup(arena, holder, strcspn(holder, "_"))
-                          : "?";
+    return holder != NULL ? arena_strndup(arena, holder, strcspn(holder, "_")) : "?";
 }
 
 static void
-describe_controller(const struct json *status,
-                    struct arena *arena,
-                    struct strbuf *out)
+describe_controller(const struct json *status, struct arena *arena, struct strbuf *out)
 {
     const struct json *leaders = json_get(status, "leaders");
     const char *version = json_get_text(status, "version");
@@ -181,15 +163,12 @@ describe_controller(const struct json *status,
 }
 
 static void
-describe_warnings(const struct json *status,
-                  bool has_colours,
-                  struct strbuf *out)
+describe_warnings(const struct json *status, bool has_colours, struct strbuf *out)
 {
     const struct json *warnings = json_get(status, "warnings");
 
     for (uint32_t i = 0; i < json_count(warnings); i++) {
-        CLEANUP_FREE char *text =
-            sanitize_text_dup(json_text(json_at(warnings, i)));
+        CLEANUP_FREE char *text = sanitize_text_dup(json_text(json_at(warnings, i)));
 
         if (has_colours)
             strbuf_add_text(out, terminal_colour_start(COLOUR_RED));
@@ -201,10 +180,7 @@ describe_warnings(const struct json *status,
 }
 
 static int
-status_run(struct kctl *kctl,
-           const void *options,
-           int n_operands,
-           char **operands,
+status_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -215,8 +191,7 @@ status_run(struct kctl *kctl,
     int r;
 
     if (n_operands > 0 && o->form != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "-o is for the cluster; use 'kctl get job %s -o "
                          "json' for a job",
                          operands[0]);

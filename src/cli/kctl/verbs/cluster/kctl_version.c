@@ -59,21 +59,15 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
     if (answer == NULL)
         q->result = error_set(q->err, err->code, "%s", err->text);
     else if (answer->status != 200)
-        q->result = error_set(q->err,
-                              -EREMOTEIO,
-                              "the server answered with HTTP status %d",
+        q->result = error_set(q->err, -EREMOTEIO, "the server answered with HTTP status %d",
                               answer->status);
     else
-        q->version =
-            json_parse(q->arena, answer->body, answer->length, NULL, q->err);
+        q->version = json_parse(q->arena, answer->body, answer->length, NULL, q->err);
     loop_stop(q->loop);
 }
 
 static int
-ask(struct kctl *kctl,
-    struct arena *arena,
-    struct json **ret_version,
-    struct error *err)
+ask(struct kctl *kctl, struct arena *arena, struct json **ret_version, struct error *err)
 {
     struct version_request q = {.arena = arena, .err = err};
     const struct http_client_request http = {
@@ -102,9 +96,7 @@ print_tree(struct arena *arena, enum listing_form form, struct json *server)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct json *both = json_object(arena);
 
-    json_set_string(arena,
-                    json_make_object(arena, both, "clientVersion"),
-                    "gitVersion",
+    json_set_string(arena, json_make_object(arena, both, "clientVersion"), "gitVersion",
                     "v" PACKAGE_VERSION);
     if (server != NULL)
         json_set(arena, both, "serverVersion", server);
@@ -118,10 +110,7 @@ print_tree(struct arena *arena, enum listing_form form, struct json *server)
 }
 
 static int
-version_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
+version_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
             struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -132,12 +121,8 @@ version_run(struct kctl *kctl,
 
     if (n_operands > 0)
         return error_set(err, -EINVAL, "'%s' is not expected", operands[0]);
-    if (o->form != NULL && strcmp(o->form, "json") != 0
-        && strcmp(o->form, "yaml") != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "-o '%s' is neither json nor yaml",
-                         o->form);
+    if (o->form != NULL && strcmp(o->form, "json") != 0 && strcmp(o->form, "yaml") != 0)
+        return error_set(err, -EINVAL, "-o '%s' is neither json nor yaml", o->form);
     if (o->form != NULL)
         form = o->form[0] == 'j' ? LISTING_JSON : LISTING_YAML;
     if (form == LISTING_TABLE)
@@ -147,10 +132,9 @@ version_run(struct kctl *kctl,
     if (form != LISTING_TABLE)
         print_tree(arena, form, server);
     else if (server != NULL)
-        printf("Server: %s\n",
-               json_get_text(server, "gitVersion") != NULL
-                   ? json_get_text(server, "gitVersion")
-                   : "unknown");
+        printf("Server: %s\n", json_get_text(server, "gitVersion") != NULL
+                                   ? json_get_text(server, "gitVersion")
+                                   : "unknown");
     return r;
 }
 

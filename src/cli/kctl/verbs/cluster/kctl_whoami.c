@@ -108,12 +108,8 @@ describe_quotas(const struct json *quotas, struct strbuf *out)
             const char *used = json_get_text(json_get(quota, "used"), name);
             const char *most = json_text(hard->members[k].value);
 
-            strbuf_printf(&text,
-                          "%s %s %s of %s",
-                          k > 0 ? "," : "",
-                          name,
-                          used != NULL ? used : "0",
-                          most != NULL ? most : "?");
+            strbuf_printf(&text, "%s %s %s of %s", k > 0 ? "," : "", name,
+                          used != NULL ? used : "0", most != NULL ? most : "?");
         }
         add_line(out, "", text.text);
     }
@@ -125,23 +121,17 @@ describe_accounts(const struct json *accounts, struct strbuf *out)
     const uint32_t count = json_count(accounts);
 
     if (count == 0)
-        add_line(out,
-                 "Accounts:",
+        add_line(out, "Accounts:",
                  "none (an administrator adds users to the annotation "
                  "kiln.hpc/members of a namespace)");
     for (uint32_t i = 0; i < count && i < MAX_ACCOUNTS; i++) {
         const struct json *account = json_at(accounts, i);
 
-        add_line(out,
-                 i == 0 ? "Accounts:" : "",
-                 json_get_text(account, "name"));
+        add_line(out, i == 0 ? "Accounts:" : "", json_get_text(account, "name"));
         describe_quotas(json_get(account, "quotas"), out);
     }
     if (count > MAX_ACCOUNTS)
-        strbuf_printf(out,
-                      "%-12s... and %u more (-o json lists all)\n",
-                      "",
-                      count - MAX_ACCOUNTS);
+        strbuf_printf(out, "%-12s... and %u more (-o json lists all)\n", "", count - MAX_ACCOUNTS);
 }
 
 static void
@@ -153,11 +143,7 @@ describe_jobs(const struct json *jobs, struct strbuf *out)
         int64_t n = 0;
 
         (void)json_to_int(jobs->members[i].value, &n);
-        strbuf_printf(&text,
-                      "%s%" PRId64 " %s",
-                      i > 0 ? ", " : "",
-                      n,
-                      jobs->members[i].name);
+        strbuf_printf(&text, "%s%" PRId64 " %s", i > 0 ? ", " : "", n, jobs->members[i].name);
     }
     add_line(out, "Jobs:", text.length > 0 ? text.text : "none active");
 }
@@ -199,12 +185,8 @@ describe_limits(const struct json *answer, struct strbuf *out)
                 words = names[k].words;
         format_amount(name, json_get_int(limit, "used", 0), used);
         format_amount(name, most_number, most);
-        strbuf_printf(out,
-                      "%-12s%s of %s %s\n",
-                      heading,
-                      used,
-                      most_number > 0 ? most : "any number",
-                      words);
+        strbuf_printf(out, "%-12s%s of %s %s\n", heading, used,
+                      most_number > 0 ? most : "any number", words);
         heading = "";
     }
     if (most_s > 0) {
@@ -216,10 +198,7 @@ describe_limits(const struct json *answer, struct strbuf *out)
 }
 
 static int
-whoami_run(struct kctl *kctl,
-           const void *options,
-           int n_operands,
-           char **operands,
+whoami_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -242,11 +221,8 @@ whoami_run(struct kctl *kctl,
     } else {
         user = json_get_text(answer, "user");
         asked_by = json_get_text(answer, "askedBy");
-        add_line(&out,
-                 "User:",
-                 arena_printf(arena,
-                              "%s (uid %" PRId64 ")%s%s",
-                              user != NULL ? user : "?",
+        add_line(&out, "User:",
+                 arena_printf(arena, "%s (uid %" PRId64 ")%s%s", user != NULL ? user : "?",
                               json_get_int(answer, "uid", -1),
                               asked_by != NULL ? ", impersonated by " : "",
                               asked_by != NULL ? asked_by : ""));

@@ -29,8 +29,7 @@ split(const char *address, unsigned *ret_ip, unsigned *ret_port)
         return -EINVAL;
     memcpy(host, address, (size_t)(colon - address));
     host[colon - address] = '\0';
-    if (inet_pton(AF_INET, host, &ip) != 1
-        || sscanf(colon + 1, "%5u%n", ret_port, &end) != 1
+    if (inet_pton(AF_INET, host, &ip) != 1 || sscanf(colon + 1, "%5u%n", ret_port, &end) != 1
         || colon[1 + end] != '\0')
         return -EINVAL;
     *ret_ip = ip.s_addr;
@@ -58,18 +57,12 @@ find_in(const char *table, const char *address, unsigned port, uid_t *ret_uid)
         unsigned state;
         unsigned uid;
 
-        if (sscanf(line,
-                   "%*d: %8X:%4X %8X:%4X %2X %*X:%*X %*X:%*X %*X %u",
-                   &local_ip,
-                   &local_port,
-                   &remote_ip,
-                   &remote_port,
-                   &state,
-                   &uid)
+        if (sscanf(line, "%*d: %8X:%4X %8X:%4X %2X %*X:%*X %*X:%*X %*X %u", &local_ip, &local_port,
+                   &remote_ip, &remote_port, &state, &uid)
             != 6)
             continue;
-        if (local_ip == ip && local_port == peer_port && remote_ip == ip
-            && remote_port == port && state == STATE_ESTABLISHED) {
+        if (local_ip == ip && local_port == peer_port && remote_ip == ip && remote_port == port
+            && state == STATE_ESTABLISHED) {
             *ret_uid = uid;
             return 0;
         }
@@ -78,10 +71,7 @@ find_in(const char *table, const char *address, unsigned port, uid_t *ret_uid)
 }
 
 int
-peer_user_find(const char *table_path,
-               const char *address,
-               unsigned port,
-               uid_t *ret_uid)
+peer_user_find(const char *table_path, const char *address, unsigned port, uid_t *ret_uid)
 {
     CLEANUP_STRBUF struct strbuf table = STRBUF_INIT;
     int r = file_read(table_path, MAX_SIZE, &table, NULL);

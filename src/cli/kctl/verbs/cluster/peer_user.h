@@ -17,7 +17,4 @@
  * none, -EINVAL when the address has another form; another negative errno when
  * the file cannot be read.
  */
-int peer_user_find(const char *table_path,
-                   const char *address,
-                   unsigned port,
-                   uid_t *ret_uid);
+int peer_user_find(const char *table_path, const char *address, unsigned port, uid_t *ret_uid);

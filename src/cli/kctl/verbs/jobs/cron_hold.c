@@ -17,23 +17,17 @@ name_of(const char *operand, struct arena *arena)
     const char *slash = strchr(operand, '/');
 
     if (slash == NULL
-        || kind_find_any_name(
-               arena_strndup(arena, operand, (size_t)(slash - operand)))
+        || kind_find_any_name(arena_strndup(arena, operand, (size_t)(slash - operand)))
                != &cron_job_kind)
         return NULL;
     return slash + 1;
 }
 
 size_t
-cron_hold_take(int *n_operands,
-               char **operands,
-               struct arena *arena,
-               const char ***ret_names)
+cron_hold_take(int *n_operands, char **operands, struct arena *arena, const char ***ret_names)
 {
-    const bool are_all =
-        *n_operands > 1 && kind_find_any_name(operands[0]) == &cron_job_kind;
-    const char **names =
-        arena_new_array(arena, const char *, (size_t)*n_operands + 1);
+    const bool are_all = *n_operands > 1 && kind_find_any_name(operands[0]) == &cron_job_kind;
+    const char **names = arena_new_array(arena, const char *, (size_t)*n_operands + 1);
     size_t count = 0;
     int n_rest = 0;
 
@@ -51,11 +45,7 @@ cron_hold_take(int *n_operands,
 }
 
 static int
-change(struct kctl *kctl,
-       const char *name,
-       bool holds,
-       struct arena *arena,
-       struct error *err)
+change(struct kctl *kctl, const char *name, bool holds, struct arena *arena, struct error *err)
 {
     const struct target_object object = {
         .kind = &cron_job_kind,
@@ -69,30 +59,19 @@ change(struct kctl *kctl,
     if (r < 0)
         return r;
     if (json_is_true(json_get_path(found, "spec.suspend")) == holds) {
-        printf("%s is %s already\n",
-               kctl_label(&object, arena),
-               holds ? "held" : "released");
+        printf("%s is %s already\n", kctl_label(&object, arena), holds ? "held" : "released");
         return 0;
     }
-    json_set_bool(arena,
-                  json_make_object(arena, patch, "spec"),
-                  "suspend",
-                  holds);
+    json_set_bool(arena, json_make_object(arena, patch, "spec"), "suspend", holds);
     r = kctl_patch(kctl, &object, patch, arena, &found, err);
     if (r == 0)
-        printf("%s %s\n",
-               kctl_label(&object, arena),
-               holds ? "held" : "released");
+        printf("%s %s\n", kctl_label(&object, arena), holds ? "held" : "released");
     return r;
 }
 
 int
-cron_hold_run(struct kctl *kctl,
-              const char *const *names,
-              size_t count,
-              bool holds,
-              struct arena *arena,
-              struct error *err)
+cron_hold_run(struct kctl *kctl, const char *const *names, size_t count, bool holds,
+              struct arena *arena, struct error *err)
 {
     int result = kctl_open(kctl, err);
 

@@ -29,10 +29,7 @@
  * a name.
  */
 static int
-read_operand(const char *text,
-             struct strbuf *ids,
-             struct json *names,
-             struct arena *arena,
+read_operand(const char *text, struct strbuf *ids, struct json *names, struct arena *arena,
              struct error *err)
 {
     const char *slash = strchr(text, '/');
@@ -54,12 +51,8 @@ read_operand(const char *text,
 }
 
 static int
-read_operands(struct kctl *kctl,
-              int n_operands,
-              char **operands,
-              struct json *body,
-              struct arena *arena,
-              struct error *err)
+read_operands(struct kctl *kctl, int n_operands, char **operands, struct json *body,
+              struct arena *arena, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf ids = STRBUF_INIT;
     struct json *names = json_array(arena);
@@ -89,11 +82,8 @@ read_operands(struct kctl *kctl,
 }
 
 static int
-read_selection(struct kctl *kctl,
-               const struct job_choice *c,
-               struct json *body,
-               struct arena *arena,
-               struct error *err)
+read_selection(struct kctl *kctl, const struct job_choice *c, struct json *body,
+               struct arena *arena, struct error *err)
 {
     struct job_selection s = c->selection;
     const char *fields;
@@ -116,12 +106,9 @@ read_selection(struct kctl *kctl,
     if (s.states != 0) {
         struct json *states = json_array(arena);
 
-        for (enum job_state state = JOB_STATE_PENDING; state < JOB_STATE_COUNT;
-             state++)
+        for (enum job_state state = JOB_STATE_PENDING; state < JOB_STATE_COUNT; state++)
             if (s.states & JOB_STATE_BIT(state))
-                json_append(arena,
-                            states,
-                            json_string(arena, job_state_words(state)->name));
+                json_append(arena, states, json_string(arena, job_state_words(state)->name));
         json_set(arena, body, "states", states);
     }
     return 0;
@@ -130,94 +117,64 @@ read_selection(struct kctl *kctl,
 /* ---- The requests ---- */
 
 static int
-ask(struct kctl *kctl,
-    const char *action,
-    const struct json *body,
-    struct arena *arena,
-    struct json **ret_answer,
-    struct error *err)
+ask(struct kctl *kctl, const char *action, const struct json *body, struct arena *arena,
+    struct json **ret_answer, struct error *err)
 {
     int r = kctl_open(kctl, err);
 
     if (r < 0)
         return r;
-    return inquiry_run(kctl->connection,
-                       HTTP_POST,
-                       arena_printf(arena, "/kiln/v1/jobs/%s", action),
-                       body,
-                       arena,
-                       ret_answer,
-                       err);
+    return inquiry_run(kctl->connection, HTTP_POST, arena_printf(arena, "/kiln/v1/jobs/%s", action),
+                       body, arena, ret_answer, err);
 }
 
 /* Asks for confirmation before more than a few jobs are ended. 1: continue; 0:
  * stop.
  */
 static int
-confirm(const struct job_request *request,
-        const struct json *answer,
-        struct error *err)
+confirm(const struct job_request *request, const struct json *answer, struct error *err)
 {
     const int64_t count = json_get_int(answer, "count", 0);
     const int64_t running = json_get_int(answer, "running", 0);
     char line[16];
 
     if (!isatty(STDIN_FILENO))
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "this affects %" PRId64 " jobs, of which %" PRId64 " "
                          "run; give --yes to confirm (standard input is not a "
                          "terminal)",
-                         count,
-                         running);
-    fprintf(stderr,
-            "%s %" PRId64 " jobs, of which %" PRId64 " run? [y/N] ",
-            request->does,
-            count,
+                         count, running);
+    fprintf(stderr, "%s %" PRId64 " jobs, of which %" PRId64 " run? [y/N] ", request->does, count,
             running);
-    if (fgets(line, sizeof(line), stdin) != NULL
-        && (line[0] == 'y' || line[0] == 'Y'))
+    if (fgets(line, sizeof(line), stdin) != NULL && (line[0] == 'y' || line[0] == 'Y'))
         return 1;
     fprintf(stderr, "Nothing was changed\n");
     return 0;
 }
 
 int
-job_request_choose(struct kctl *kctl,
-                   const struct job_choice *c,
-                   struct json *body,
-                   struct arena *arena,
-                   struct error *err)
+job_request_choose(struct kctl *kctl, const struct job_choice *c, struct json *body,
+                   struct arena *arena, struct error *err)
 {
-    const bool selects = !job_selection_is_empty(&c->selection)
-                         || c->label_selector != NULL || c->all;
+    const bool selects =
+        !job_selection_is_empty(&c->selection) || c->label_selector != NULL || c->all;
 
     if (selects && c->n_operands > 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s': give either jobs or options that select jobs, "
                          "not both",
                          c->operands[0]);
     if (!selects && c->n_operands == 0)
-        return error_set(
-            err,
-            -EINVAL,
-            "which jobs? Give their ids (1042, 5,6, 10-20 or 1042_[3-9]), or "
-            "select them with --user, --state, --name, --partition, -l or "
-            "--all");
+        return error_set(err, -EINVAL,
+                         "which jobs? Give their ids (1042, 5,6, 10-20 or 1042_[3-9]), or "
+                         "select them with --user, --state, --name, --partition, -l or "
+                         "--all");
     return selects ? read_selection(kctl, c, body, arena, err)
-                   : read_operands(kctl,
-                                   c->n_operands,
-                                   c->operands,
-                                   body,
-                                   arena,
-                                   err);
+                   : read_operands(kctl, c->n_operands, c->operands, body, arena, err);
 }
 
 int
-job_request_set_priority(struct json *update,
-                         const char *value,
-                         struct arena *arena,
+job_request_set_priority(struct json *update, const char *value, struct arena *arena,
                          struct error *err)
 {
     char *end;
@@ -226,8 +183,7 @@ job_request_set_priority(struct json *update,
     errno = 0;
     number = strtoll(value, &end, 10);
     if (value[0] == '\0' || (end != value && *end != '\0'))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "priority: '%s' is neither a whole number nor the "
                          "name of a priority class",
                          value);
@@ -247,18 +203,14 @@ static bool
 has_range(const struct job_choice *c)
 {
     for (int i = 0; i < c->n_operands; i++)
-        if (id_ranges_looks_like(c->operands[i])
-            && strchr(c->operands[i], '-') != NULL)
+        if (id_ranges_looks_like(c->operands[i]) && strchr(c->operands[i], '-') != NULL)
             return true;
     return false;
 }
 
 int
-job_request_send(struct kctl *kctl,
-                 const struct job_request *request,
-                 const struct job_choice *choice,
-                 struct json *body,
-                 struct arena *arena,
+job_request_send(struct kctl *kctl, const struct job_request *request,
+                 const struct job_choice *choice, struct json *body, struct arena *arena,
                  struct error *err)
 {
     CLEANUP(job_outcomes_freep)

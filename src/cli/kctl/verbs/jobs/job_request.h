@@ -46,16 +46,11 @@ struct job_choice {
  * "1042_[3-9]", "job/7"; a first operand that is the type is skipped. -EINVAL:
  * no job is selected, or both by options and by operands.
  */
-int job_request_choose(struct kctl *kctl,
-                       const struct job_choice *choice,
-                       struct json *body,
-                       struct arena *arena,
-                       struct error *err);
+int job_request_choose(struct kctl *kctl, const struct job_choice *choice, struct json *body,
+                       struct arena *arena, struct error *err);
 
 /* Sets the priority in an update: a number, or the name of a class. */
-int job_request_set_priority(struct json *update,
-                             const char *value,
-                             struct arena *arena,
+int job_request_set_priority(struct json *update, const char *value, struct arena *arena,
                              struct error *err);
 
 struct job_request {
@@ -66,9 +61,6 @@ struct job_request {
 
 /* Sends the body, repeatedly while there are more jobs, and prints the results.
  */
-int job_request_send(struct kctl *kctl,
-                     const struct job_request *request,
-                     const struct job_choice *choice,
-                     struct json *body,
-                     struct arena *arena,
+int job_request_send(struct kctl *kctl, const struct job_request *request,
+                     const struct job_choice *choice, struct json *body, struct arena *arena,
                      struct error *err);

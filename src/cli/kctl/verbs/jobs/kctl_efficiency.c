@@ -66,20 +66,12 @@ part_of(int64_t used, double held)
 }
 
 static void
-set_percent(struct arena *arena,
-            struct json *row,
-            const char *name,
-            int64_t hundredths)
+set_percent(struct arena *arena, struct json *row, const char *name, int64_t hundredths)
 {
     if (hundredths >= 0)
-        json_set(arena,
-                 row,
-                 name,
-                 json_number(arena,
-                             arena_printf(arena,
-                                          "%" PRId64 ".%02" PRId64,
-                                          hundredths / 100,
-                                          hundredths % 100)));
+        json_set(arena, row, name,
+                 json_number(arena, arena_printf(arena, "%" PRId64 ".%02" PRId64, hundredths / 100,
+                                                 hundredths % 100)));
 }
 
 static bool
@@ -91,15 +83,11 @@ add_attempt(const struct json *source, void *context)
     const int64_t milli = json_get_int(row, "cpuMillis", 0);
 
     if (elapsed_us > 0 && json_get(row, "cpuTimeMicros") != NULL)
-        set_percent(u->arena,
-                    row,
-                    "cpuEfficiencyPercent",
+        set_percent(u->arena, row, "cpuEfficiencyPercent",
                     part_of(json_get_int(row, "cpuTimeMicros", 0),
                             (double)elapsed_us * (double)milli / 1000));
     if (json_get(row, "peakMemoryBytes") != NULL)
-        set_percent(u->arena,
-                    row,
-                    "memoryEfficiencyPercent",
+        set_percent(u->arena, row, "memoryEfficiencyPercent",
                     part_of(json_get_int(row, "peakMemoryBytes", 0),
                             (double)json_get_int(row, "memoryBytes", 0)));
     json_append(u->arena, u->attempts, row);
@@ -143,66 +131,39 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
     const char *memory = percent(row, "memoryEfficiencyPercent", arena);
     const char *exit_code = column(row, "exit", arena);
 
-    add_line(out,
-             "Job:",
-             arena_printf(arena,
-                          "%s (%s)",
-                          column(row, "id", arena),
-                          column(row, "name", arena)));
-    add_line(out,
-             "User/account:",
-             arena_printf(arena,
-                          "%s/%s",
-                          column(row, "user", arena),
-                          column(row, "account", arena)));
-    add_line(out,
-             "State:",
-             arena_printf(arena,
-                          "%s (exit code %s)",
-                          column(row, "state", arena),
-                          exit_code));
+    add_line(out, "Job:",
+             arena_printf(arena, "%s (%s)", column(row, "id", arena), column(row, "name", arena)));
+    add_line(
+        out, "User/account:",
+        arena_printf(arena, "%s/%s", column(row, "user", arena), column(row, "account", arena)));
+    add_line(out, "State:",
+             arena_printf(arena, "%s (exit code %s)", column(row, "state", arena), exit_code));
     add_line(out, "Node:", column(row, "node", arena));
     add_line(out, "CPUs:", column(row, "cpus", arena));
     add_line(out, "Elapsed:", column(row, "elapsed", arena));
     add_line(out, "CPU time:", column(row, "cputime", arena));
-    add_line(out,
-             "CPU efficiency:",
-             cpu != NULL ? arena_printf(arena,
-                                        "%s of %s CPUs for %s",
-                                        cpu,
-                                        column(row, "cpus", arena),
-                                        column(row, "elapsed", arena))
+    add_line(out, "CPU efficiency:",
+             cpu != NULL ? arena_printf(arena, "%s of %s CPUs for %s", cpu,
+                                        column(row, "cpus", arena), column(row, "elapsed", arena))
                          : "unknown: it ran for less than a second");
     add_line(out, "Memory used:", column(row, "peak", arena));
-    add_line(out,
-             "Memory efficiency:",
-             memory != NULL ? arena_printf(arena,
-                                           "%s of %s",
-                                           memory,
-                                           column(row, "memory", arena))
+    add_line(out, "Memory efficiency:",
+             memory != NULL ? arena_printf(arena, "%s of %s", memory, column(row, "memory", arena))
                             : "unknown: it asked for no memory");
     add_line(out, "Read from storage:", column(row, "read", arena));
     add_line(out, "Written to storage:", column(row, "written", arena));
 }
 
 static void
-print_table(const struct json *attempts,
-            struct arena *arena,
-            struct strbuf *out)
+print_table(const struct json *attempts, struct arena *arena, struct strbuf *out)
 {
     static const struct grid_column columns[] = {
-        {"Job", false, 0, 0, false},
-        {"Attempt", true, 0, 0, false},
-        {"State", false, 0, 0, false},
-        {"CPUs", true, 0, 0, false},
-        {"Elapsed", true, 0, 0, false},
-        {"CPU time", true, 0, 0, false},
-        {"CPU%", true, 0, 0, false},
-        {"Memory", true, 0, 0, false},
-        {"Peak", true, 0, 0, false},
-        {"Mem%", true, 0, 0, false},
-        {"Read", true, 0, 0, false},
-        {"Written", true, 0, 0, false},
+        {"Job", false, 0, 0, false},    {"Attempt", true, 0, 0, false},
+        {"State", false, 0, 0, false},  {"CPUs", true, 0, 0, false},
+        {"Elapsed", true, 0, 0, false}, {"CPU time", true, 0, 0, false},
+        {"CPU%", true, 0, 0, false},    {"Memory", true, 0, 0, false},
+        {"Peak", true, 0, 0, false},    {"Mem%", true, 0, 0, false},
+        {"Read", true, 0, 0, false},    {"Written", true, 0, 0, false},
     };
     CLEANUP(grid_freep)
     struct grid *grid = grid_new(terminal_colour_is_wanted());
@@ -260,8 +221,7 @@ sum_attempt(const struct json *row, struct efficiency_sum *sum)
         sum->tasks[sum->n_tasks++] = json_get_int(row, "index", 0);
     if (elapsed_us > 0 && json_get(row, "cpuTimeMicros") != NULL) {
         sum->cpu_us += json_get_int(row, "cpuTimeMicros", 0);
-        sum->held_us += (double)elapsed_us
-                        * (double)json_get_int(row, "cpuMillis", 0) / 1000;
+        sum->held_us += (double)elapsed_us * (double)json_get_int(row, "cpuMillis", 0) / 1000;
     }
     if (peak > sum->peak_bytes)
         sum->peak_bytes = peak;
@@ -301,10 +261,7 @@ add_counts(struct efficiency_sum *sum, struct strbuf *out)
     strbuf_add_text(out, "Sum: ");
     if (tasks > 0)
         strbuf_printf(out, "%" PRId64 " task%s, ", tasks, tasks > 1 ? "s" : "");
-    strbuf_printf(out,
-                  "%" PRId64 " attempt%s",
-                  sum->attempts,
-                  sum->attempts > 1 ? "s" : "");
+    strbuf_printf(out, "%" PRId64 " attempt%s", sum->attempts, sum->attempts > 1 ? "s" : "");
 }
 
 /* Formatted like the column above it. */
@@ -332,29 +289,21 @@ add_sum(const struct json *attempts, struct arena *arena, struct strbuf *out)
     strbuf_add_char(out, '\n');
     add_counts(&sum, out);
     if (sum.held_us > 0)
-        strbuf_printf(out,
-                      "; CPU efficiency %.2f%% (%s of %s)",
-                      (double)sum.cpu_us * 100 / sum.held_us,
-                      cpu_time(sum.cpu_us, arena),
+        strbuf_printf(out, "; CPU efficiency %.2f%% (%s of %s)",
+                      (double)sum.cpu_us * 100 / sum.held_us, cpu_time(sum.cpu_us, arena),
                       cpu_time((int64_t)sum.held_us, arena));
     human_bytes(sum.peak_bytes, peak);
     human_bytes(sum.most_bytes, most);
     if (sum.asked_bytes > 0)
-        strbuf_printf(out,
-                      "; memory efficiency %.2f%% (at most %s, asked for %s)",
-                      sum.peaks_bytes * 100 / sum.asked_bytes,
-                      peak,
-                      most);
+        strbuf_printf(out, "; memory efficiency %.2f%% (at most %s, asked for %s)",
+                      sum.peaks_bytes * 100 / sum.asked_bytes, peak, most);
     else if (sum.peak_bytes > 0)
         strbuf_printf(out, "; memory at most %s, none was asked for", peak);
     strbuf_add_char(out, '\n');
 }
 
 static int
-efficiency_run(struct kctl *kctl,
-               const void *options,
-               int n_operands,
-               char **operands,
+efficiency_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -367,18 +316,14 @@ efficiency_run(struct kctl *kctl,
     if (n_operands != 1)
         return error_set(err, -EINVAL, "which job? (kctl efficiency 1042)");
     if (o->form != NULL && strcmp(o->form, "json") != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "-o: '%s' is not an output format; use json",
-                         o->form);
+        return error_set(err, -EINVAL, "-o: '%s' is not an output format; use json", o->form);
     r = history_query_add_job(&query, operands[0], err);
     if (r == 0)
         r = history_pages_visit(kctl, query.text, add_attempt, &u, err);
     if (r < 0)
         return r;
     if (json_count(u.attempts) == 0)
-        return error_set(err,
-                         -ENOENT,
+        return error_set(err, -ENOENT,
                          "job %s has not ended, or you may not see its "
                          "history ('kctl jobs' shows running jobs)",
                          operands[0]);

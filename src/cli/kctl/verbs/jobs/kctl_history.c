@@ -102,18 +102,17 @@ static const struct option_table table = {
     .summary = "Show each attempt of jobs that ended, also of deleted jobs: "
                "by default yours of the last day, oldest first.",
     OPTION_ROWS(rows),
-    .more =
-        "Columns: id, name, user, account, partition, state, attempt, ended, "
-        "elapsed, cpus, node, exit, reason, uid, object, pod, submitted, "
-        "eligible, started, waited, limit, memory, peak, read, written, "
-        "cputime, devices, signal, by, message, script, index, task, lost; or "
-        "all\n"
-        "\n"
-        "Examples:\n"
-        "  kctl history --since 7d --state Failed,TimedOut\n"
-        "  kctl history 1041_7 1042-1044\n"
-        "  kctl history --job 1041 -o id,attempt,started,ended,node\n"
-        "  kctl history --all --since 2026-01-01 -o csv=all",
+    .more = "Columns: id, name, user, account, partition, state, attempt, ended, "
+            "elapsed, cpus, node, exit, reason, uid, object, pod, submitted, "
+            "eligible, started, waited, limit, memory, peak, read, written, "
+            "cputime, devices, signal, by, message, script, index, task, lost; or "
+            "all\n"
+            "\n"
+            "Examples:\n"
+            "  kctl history --since 7d --state Failed,TimedOut\n"
+            "  kctl history 1041_7 1042-1044\n"
+            "  kctl history --job 1041 -o id,attempt,started,ended,node\n"
+            "  kctl history --all --since 2026-01-01 -o csv=all",
 };
 
 enum history_form { AS_TABLE, AS_JSON, AS_CSV, AS_SWF };
@@ -155,37 +154,22 @@ add_states(uint32_t states, struct strbuf *query)
         return;
     for (enum job_state s = JOB_STATE_PENDING; s < JOB_STATE_COUNT; s++)
         if ((states & JOB_STATE_BIT(s)) != 0)
-            strbuf_printf(&text,
-                          "%s%s",
-                          text.length > 0 ? "," : "",
-                          job_state_words(s)->name);
+            strbuf_printf(&text, "%s%s", text.length > 0 ? "," : "", job_state_words(s)->name);
     history_query_add(query, "state", text.text);
 }
 
 static int
-add_times(const struct history_options *o,
-          struct strbuf *query,
-          struct error *err)
+add_times(const struct history_options *o, struct strbuf *query, struct error *err)
 {
     const int64_t now_us = clock_real_us(&clock_system);
     int64_t since_us = o->job == NULL ? now_us - DAY_US : 0, until_us = 0;
     int r = 0;
 
     if (o->since != NULL
-        && (r = time_expression_parse(o->since,
-                                      TIME_BACK,
-                                      now_us,
-                                      &since_us,
-                                      err))
-               < 0)
+        && (r = time_expression_parse(o->since, TIME_BACK, now_us, &since_us, err)) < 0)
         return error_wrap(err, r, "--since");
     if (o->until != NULL
-        && (r = time_expression_parse(o->until,
-                                      TIME_END,
-                                      now_us,
-                                      &until_us,
-                                      err))
-               < 0)
+        && (r = time_expression_parse(o->until, TIME_END, now_us, &until_us, err)) < 0)
         return error_wrap(err, r, "--until");
     if (until_us > 0 && since_us >= until_us)
         return error_set(err, -EINVAL, "--until is before --since");
@@ -198,11 +182,8 @@ add_times(const struct history_options *o,
  * from before a change of name are included.
  */
 static int
-add_user(struct kctl *kctl,
-         const struct history_options *o,
-         struct arena *arena,
-         struct strbuf *query,
-         struct error *err)
+add_user(struct kctl *kctl, const struct history_options *o, struct arena *arena,
+         struct strbuf *query, struct error *err)
 {
     const char *own = NULL;
     int r;
@@ -218,15 +199,11 @@ add_user(struct kctl *kctl,
 }
 
 static int
-make_query(struct kctl *kctl,
-           const struct history_options *o,
-           struct arena *arena,
-           struct strbuf *query,
-           struct error *err)
+make_query(struct kctl *kctl, const struct history_options *o, struct arena *arena,
+           struct strbuf *query, struct error *err)
 {
     struct job_selection selection = o->selection;
-    const char *account =
-        kctl->namespace != NULL ? kctl->namespace : selection.account;
+    const char *account = kctl->namespace != NULL ? kctl->namespace : selection.account;
     char limit[24];
     int r = job_selection_check(&selection, err);
 
@@ -245,9 +222,7 @@ make_query(struct kctl *kctl,
     history_query_add(query, "node", o->node);
     history_query_add(query, "name", selection.name);
     add_states(selection.states, query);
-    (void)snprintf(limit,
-                   sizeof(limit),
-                   "%" PRId64,
+    (void)snprintf(limit, sizeof(limit), "%" PRId64,
                    o->limit > 0 && o->limit < PAGE ? o->limit : PAGE);
     history_query_add(query, "limit", limit);
     return 0;
@@ -267,8 +242,7 @@ add_fields(const struct history_columns *columns, struct strbuf *query)
 static bool
 write_out(struct printing *p)
 {
-    const bool is_written =
-        fwrite(p->out.text, 1, p->out.length, stdout) == p->out.length;
+    const bool is_written = fwrite(p->out.text, 1, p->out.length, stdout) == p->out.length;
 
     strbuf_truncate(&p->out, 0);
     return is_written;
@@ -314,9 +288,8 @@ begin(struct printing *p, const struct history_options *o)
     if (p->form == AS_CSV && !o->no_headings)
         history_columns_add_csv(&p->columns, NULL, &p->out);
     if (p->form == AS_JSON)
-        strbuf_add_text(&p->out,
-                        "{\"apiVersion\":\"kiln.hpc/v1\","
-                        "\"kind\":\"HistoryList\",\"items\":[\n");
+        strbuf_add_text(&p->out, "{\"apiVersion\":\"kiln.hpc/v1\","
+                                 "\"kind\":\"HistoryList\",\"items\":[\n");
 }
 
 static void
@@ -336,11 +309,8 @@ tell_none(const struct history_options *o)
     bool is_own = o->selection.user == NULL && !o->all && o->job == NULL;
     bool is_of_a_day = o->since == NULL && o->job == NULL;
 
-    fprintf(stderr,
-            "No attempts of jobs%s in history%s match%s%s\n",
-            is_own ? " of yours" : "",
-            is_of_a_day ? " of the last day" : "",
-            is_of_a_day ? "; --since goes further back" : "",
+    fprintf(stderr, "No attempts of jobs%s in history%s match%s%s\n", is_own ? " of yours" : "",
+            is_of_a_day ? " of the last day" : "", is_of_a_day ? "; --since goes further back" : "",
             is_own ? "; --all shows those of all users" : "");
 }
 
@@ -355,23 +325,17 @@ clean_up(struct printing *p)
 /* ---- Named jobs ---- */
 
 static int
-add_jobs(struct id_ranges *named,
-         const char *text,
-         struct arena *arena,
-         struct error *err)
+add_jobs(struct id_ranges *named, const char *text, struct arena *arena, struct error *err)
 {
     if (!id_ranges_looks_like(text))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not a job id (use --name '%s' for jobs with "
                          "that name)",
-                         text,
-                         text);
+                         text, text);
     if (id_ranges_add(named, text, arena, err) < 0)
         return -EINVAL;
     if (named->total > MOST_JOBS)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "more than %d jobs are named; select them with "
                          "--since, --name and other options instead",
                          MOST_JOBS);
@@ -379,12 +343,8 @@ add_jobs(struct id_ranges *named,
 }
 
 static int
-visit_job(struct kctl *kctl,
-          int64_t id,
-          const struct task_list *tasks,
-          const struct strbuf *query,
-          struct printing *p,
-          struct error *err)
+visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, const struct strbuf *query,
+          struct printing *p, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf of_job = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -404,36 +364,23 @@ visit_job(struct kctl *kctl,
 
 /* Sends one request, or one for each named job. */
 static int
-visit(struct kctl *kctl,
-      const struct id_ranges *named,
-      const struct strbuf *query,
-      struct printing *p,
-      struct error *err)
+visit(struct kctl *kctl, const struct id_ranges *named, const struct strbuf *query,
+      struct printing *p, struct error *err)
 {
     int r = 0;
 
     if (named->total == 0 && named->n_elements == 0)
         return history_pages_visit(kctl, query->text, add_row, p, err);
     for (size_t i = 0; i < named->count; i++)
-        for (int64_t id = named->items[i].first;
-             r == 0 && id <= named->items[i].last;
-             id++)
+        for (int64_t id = named->items[i].first; r == 0 && id <= named->items[i].last; id++)
             r = visit_job(kctl, id, NULL, query, p, err);
     for (size_t i = 0; r == 0 && i < named->n_elements; i++)
-        r = visit_job(kctl,
-                      named->elements[i].job,
-                      &named->elements[i].tasks,
-                      query,
-                      p,
-                      err);
+        r = visit_job(kctl, named->elements[i].job, &named->elements[i].tasks, query, p, err);
     return r;
 }
 
 static int
-history_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
+history_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
             struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

@@ -46,12 +46,8 @@ static const struct option_spec requeue_rows[] = {
 };
 
 static int
-change_all(struct kctl *kctl,
-           const struct hold_options *o,
-           int n_operands,
-           char **operands,
-           const struct job_request *verb,
-           struct error *err)
+change_all(struct kctl *kctl, const struct hold_options *o, int n_operands, char **operands,
+           const struct job_request *verb, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
@@ -64,8 +60,7 @@ change_all(struct kctl *kctl,
         const char **names;
         size_t count = cron_hold_take(&n_operands, operands, arena, &names);
 
-        r = count > 0 ? cron_hold_run(kctl, names, count, holds, arena, err)
-                      : 0;
+        r = count > 0 ? cron_hold_run(kctl, names, count, holds, arena, err) : 0;
         if (r < 0 || (count > 0 && n_operands == 0))
             return r;
     }
@@ -81,63 +76,49 @@ change_all(struct kctl *kctl,
 }
 
 /* These verbs have the same form. */
-#define JOB_VERB(verb, does_, asks_, words, examples)                       \
-    static const struct option_table verb##_table = {                       \
-        .name = "kctl " #verb,                                              \
-        .usage = "[OPTION]... JOB...\n"                                     \
-                 "[OPTION]... (--user NAME | --state STATE | ...)",         \
-        .summary = words,                                                   \
-        OPTION_ROWS(verb##_rows),                                           \
-        .more = examples,                                                   \
-    };                                                                      \
-    static int verb##_run(struct kctl *kctl,                                \
-                          const void *options,                              \
-                          int n_operands,                                   \
-                          char **operands,                                  \
-                          struct error *err)                                \
-    {                                                                       \
-        static const struct job_request this = {                            \
-            .action = #verb,                                                \
-            .does = does_,                                                  \
-            .asks = asks_,                                                  \
-        };                                                                  \
-        return change_all(kctl, options, n_operands, operands, &this, err); \
-    }                                                                       \
-    const struct command verb##_command = {                                 \
-        .name = #verb,                                                      \
-        .options = &verb##_table,                                           \
-        .options_size = sizeof(struct hold_options),                        \
-        .run = verb##_run,                                                  \
+#define JOB_VERB(verb, does_, asks_, words, examples)                                              \
+    static const struct option_table verb##_table = {                                              \
+        .name = "kctl " #verb,                                                                     \
+        .usage = "[OPTION]... JOB...\n"                                                            \
+                 "[OPTION]... (--user NAME | --state STATE | ...)",                                \
+        .summary = words,                                                                          \
+        OPTION_ROWS(verb##_rows),                                                                  \
+        .more = examples,                                                                          \
+    };                                                                                             \
+    static int verb##_run(struct kctl *kctl, const void *options, int n_operands, char **operands, \
+                          struct error *err)                                                       \
+    {                                                                                              \
+        static const struct job_request this = {                                                   \
+            .action = #verb,                                                                       \
+            .does = does_,                                                                         \
+            .asks = asks_,                                                                         \
+        };                                                                                         \
+        return change_all(kctl, options, n_operands, operands, &this, err);                        \
+    }                                                                                              \
+    const struct command verb##_command = {                                                        \
+        .name = #verb,                                                                             \
+        .options = &verb##_table,                                                                  \
+        .options_size = sizeof(struct hold_options),                                               \
+        .run = verb##_run,                                                                         \
     }
 
-JOB_VERB(hold,
-         "Hold",
-         false,
+JOB_VERB(hold, "Hold", false,
          "Keep jobs from starting; running ones go on. A held CronJob creates "
          "no Jobs.",
          "Examples:\n"
          "  kctl hold 1042\n"
          "  kctl hold cronjob/nightly-bxkqtz\n"
          "  kctl hold --state Pending --partition gpu");
-JOB_VERB(release,
-         "Release",
-         false,
-         "Let held jobs start, and held CronJobs create Jobs again.",
+JOB_VERB(release, "Release", false, "Let held jobs start, and held CronJobs create Jobs again.",
          "Examples:\n"
          "  kctl release 1042\n"
          "  kctl release cronjob/nightly-bxkqtz\n"
          "  kctl release --state Held");
-JOB_VERB(requeue,
-         "Requeue",
-         true,
-         "Stop jobs and start them again, from the beginning.",
+JOB_VERB(requeue, "Requeue", true, "Stop jobs and start them again, from the beginning.",
          "Examples:\n"
          "  kctl requeue 1042\n"
          "  kctl requeue --hold 1042 # stops it until it is released");
-JOB_VERB(suspend,
-         "Suspend",
-         true,
-         "Suspend running jobs; they keep their memory and cores.",
+JOB_VERB(suspend, "Suspend", true, "Suspend running jobs; they keep their memory and cores.",
          "For operators and administrators. Time that a job is suspended "
          "does not count\n"
          "against its limit; for jobs that wait, use 'kctl hold'.\n"
@@ -145,17 +126,11 @@ JOB_VERB(suspend,
          "Examples:\n"
          "  kctl suspend 1042\n"
          "  kctl suspend --partition long --state Running");
-JOB_VERB(resume,
-         "Resume",
-         false,
-         "Resume suspended jobs.",
+JOB_VERB(resume, "Resume", false, "Resume suspended jobs.",
          "Examples:\n"
          "  kctl resume 1042\n"
          "  kctl resume --state Frozen");
-JOB_VERB(cancel,
-         "Cancel",
-         true,
-         "End jobs permanently; their records are kept.",
+JOB_VERB(cancel, "Cancel", true, "End jobs permanently; their records are kept.",
          "Examples:\n"
          "  kctl cancel 1042 1043\n"
          "  kctl cancel 10-20\n"

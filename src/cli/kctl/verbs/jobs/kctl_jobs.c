@@ -52,11 +52,7 @@ struct jobs_options {
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     JOB_SELECTION_OPTIONS(struct jobs_options, selection),
-    {.name = "all",
-     .letter = 'a',
-     .help = "jobs of all users",
-     .type = OPTION_FLAG,
-     PLACE(all)},
+    {.name = "all", .letter = 'a', .help = "jobs of all users", .type = OPTION_FLAG, PLACE(all)},
     {.name = "limit",
      .argument = "N",
      .help = "only the last N rows",
@@ -122,10 +118,7 @@ struct asking {
 };
 
 static int
-prepare(struct kctl *kctl,
-        const struct jobs_options *o,
-        struct arena *arena,
-        struct asking *a,
+prepare(struct kctl *kctl, const struct jobs_options *o, struct arena *arena, struct asking *a,
         struct error *err)
 {
     const int64_t now_us = clock_real_us(&clock_system);
@@ -136,9 +129,7 @@ prepare(struct kctl *kctl,
     if (r == 0 && o->all && o->selection.user != NULL)
         r = error_set(err, -EINVAL, "--all does not go with --user");
     if (r == 0 && o->selection.account != NULL && kctl->namespace != NULL)
-        r = error_set(err,
-                      -EINVAL,
-                      "-n and --account are the same; give one of them");
+        r = error_set(err, -EINVAL, "-n and --account are the same; give one of them");
     if (r < 0)
         return r;
     if (kctl->namespace != NULL)
@@ -148,15 +139,10 @@ prepare(struct kctl *kctl,
         r = job_selection_find_own_user(kctl, arena, &a->selection.user, err);
     }
     if (r == 0 && o->since != NULL) {
-        r = time_expression_parse(o->since,
-                                  TIME_BACK,
-                                  now_us,
-                                  &a->ended_since_us,
-                                  err);
+        r = time_expression_parse(o->since, TIME_BACK, now_us, &a->ended_since_us, err);
         if (r < 0)
             error_wrap(err, r, "--since");
-    } else if ((a->selection.states & JOB_STATES_ENDED) == 0
-               || a->selection.states == 0)
+    } else if ((a->selection.states & JOB_STATES_ENDED) == 0 || a->selection.states == 0)
         a->ended_since_us = now_us - RECENT_US;
     return r;
 }
@@ -165,8 +151,7 @@ prepare(struct kctl *kctl,
 static bool
 is_of_active(const struct asking *a)
 {
-    return a->selection.states != 0
-           && (a->selection.states & JOB_STATES_ENDED) == 0;
+    return a->selection.states != 0 && (a->selection.states & JOB_STATES_ENDED) == 0;
 }
 
 static bool
@@ -174,10 +159,7 @@ is_wanted(const struct job_row *row, void *context)
 {
     const struct asking *a = context;
 
-    return job_selection_has(&a->selection,
-                             row->namespace,
-                             row->name,
-                             row->state);
+    return job_selection_has(&a->selection, row->namespace, row->name, row->state);
 }
 
 /* An array counts as running as soon as one task runs, while other tasks may
@@ -186,23 +168,17 @@ is_wanted(const struct job_row *row, void *context)
 static struct job_selection
 widen(const struct job_selection *selection)
 {
-    const uint32_t waits =
-        JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD);
+    const uint32_t waits = JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD);
     struct job_selection s = *selection;
 
     if ((s.states & waits) != 0)
-        s.states |= JOB_STATE_BIT(JOB_STATE_RUNNING)
-                    | JOB_STATE_BIT(JOB_STATE_STARTING);
+        s.states |= JOB_STATE_BIT(JOB_STATE_RUNNING) | JOB_STATE_BIT(JOB_STATE_STARTING);
     return s;
 }
 
 static int
-fetch(struct kctl *kctl,
-      const struct asking *a,
-      bool wants_objects,
-      struct arena *arena,
-      struct job_list *list,
-      struct error *err)
+fetch(struct kctl *kctl, const struct asking *a, bool wants_objects, struct arena *arena,
+      struct job_list *list, struct error *err)
 {
     const bool is_active = is_of_active(a);
     const struct job_selection asked = widen(&a->selection);
@@ -214,16 +190,12 @@ fetch(struct kctl *kctl,
         .namespace = job_selection_namespace(&a->selection),
         .label_selector = a->o->label_selector,
         .field_selector =
-            job_selection_fields(&asked,
-                                 is_active ? "status.finished=false" : NULL,
-                                 arena),
+            job_selection_fields(&asked, is_active ? "status.finished=false" : NULL, arena),
         .accept = listing_accept(&(struct listing_style){0}),
         .limit = PAGE,
     };
 
-    strbuf_printf(&query,
-                  "includeObject=%s",
-                  wants_objects ? "Object" : "Metadata");
+    strbuf_printf(&query, "includeObject=%s", wants_objects ? "Object" : "Metadata");
     if (a->ended_since_us != 0 && !is_active) {
         time_format(a->ended_since_us, false, since);
         strbuf_printf(&query, "&kiln.hpc/endedSince=%s", since);
@@ -235,19 +207,11 @@ fetch(struct kctl *kctl,
 
         if (r < 0)
             return r;
-        if (json_get(page, "rows") == NULL
-            && json_get(page, "columnDefinitions") == NULL)
-            return error_set(err,
-                             -EPROTO,
-                             "the server's answer is not a table");
-        job_list_add(list,
-                     page,
-                     wants_objects,
-                     is_wanted,
-                     (void *)(uintptr_t)a);
+        if (json_get(page, "rows") == NULL && json_get(page, "columnDefinitions") == NULL)
+            return error_set(err, -EPROTO, "the server's answer is not a table");
+        job_list_add(list, page, wants_objects, is_wanted, (void *)(uintptr_t)a);
         request.continue_token = json_path_text(page, "metadata.continue");
-    } while (request.continue_token != NULL
-             && request.continue_token[0] != '\0');
+    } while (request.continue_token != NULL && request.continue_token[0] != '\0');
     job_list_sort(list);
     if (a->o->limit > 0)
         job_list_keep_last(list, (size_t)a->o->limit);
@@ -260,22 +224,16 @@ say_nothing_found(const struct asking *a)
     char since[LOCAL_TIME_SIZE] = "";
 
     if (a->ended_since_us != 0 && !is_of_active(a))
-        local_time_format_brief(a->ended_since_us,
-                                clock_real_us(&clock_system),
-                                since);
-    if (!job_selection_is_empty(&a->o->selection)
-        || a->o->label_selector != NULL)
-        fprintf(stderr,
-                "No jobs match%s%s\n",
+        local_time_format_brief(a->ended_since_us, clock_real_us(&clock_system), since);
+    if (!job_selection_is_empty(&a->o->selection) || a->o->label_selector != NULL)
+        fprintf(stderr, "No jobs match%s%s\n",
                 since[0] != '\0' ? " among those that are active or ended "
                                    "since "
                                  : "",
                 since);
     else
-        fprintf(stderr,
-                "No jobs%s that are active or ended since %s%s\n",
-                a->is_mine ? " of yours" : "",
-                since,
+        fprintf(stderr, "No jobs%s that are active or ended since %s%s\n",
+                a->is_mine ? " of yours" : "", since,
                 a->is_mine ? "; --all shows those of all users" : "");
 }
 
@@ -292,17 +250,14 @@ style_of(const struct asking *a, const struct job_list_style *parsed)
 }
 
 static int
-show_once(struct kctl *kctl,
-          const struct asking *a,
-          const struct job_list_style *parsed,
+show_once(struct kctl *kctl, const struct asking *a, const struct job_list_style *parsed,
           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const struct job_list_style style = style_of(a, parsed);
-    const bool is_tree =
-        style.form == JOB_LIST_JSON || style.form == JOB_LIST_YAML;
+    const bool is_tree = style.form == JOB_LIST_JSON || style.form == JOB_LIST_YAML;
     int r = fetch(kctl, a, is_tree, arena, list, err);
 
     if (r < 0)
@@ -321,9 +276,8 @@ show_once(struct kctl *kctl,
 static bool
 means_away(int r)
 {
-    return r == -ECONNREFUSED || r == -ECONNRESET || r == -ENOENT
-           || r == -EHOSTUNREACH || r == -ETIMEDOUT || r == -EPIPE
-           || r == -EAGAIN || r == -EIO;
+    return r == -ECONNREFUSED || r == -ECONNRESET || r == -ENOENT || r == -EHOSTUNREACH
+           || r == -ETIMEDOUT || r == -EPIPE || r == -EAGAIN || r == -EIO;
 }
 
 static size_t
@@ -380,20 +334,14 @@ redraw(const char *text, const char *notice, size_t *drawn)
 
 /* Prints rows of jobs that changed; the heading only once. */
 static void
-print_changes(const struct job_list *list,
-              struct job_list_style *style,
-              struct map *known,
+print_changes(const struct job_list *list, struct job_list_style *style, struct map *known,
               struct arena *texts)
 {
     for (size_t i = 0; i < job_list_count(list); i++) {
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
         const struct job_row *row = job_list_row(list, i);
-        const char *key = arena_printf(texts,
-                                       "%s/%s/%lld_%lld",
-                                       row->namespace,
-                                       row->name,
-                                       (long long)row->id,
-                                       (long long)row->first_task);
+        const char *key = arena_printf(texts, "%s/%s/%lld_%lld", row->namespace, row->name,
+                                       (long long)row->id, (long long)row->first_task);
         const char *now = job_list_signature(list, i, texts);
         const char *before = map_find(known, key);
 
@@ -427,11 +375,8 @@ struct watching {
 
 /* Fetches the list once and shows the changes on the screen. */
 static int
-refresh(struct kctl *kctl,
-        struct asking *a,
-        const struct job_list_style *parsed,
-        struct watching *w,
-        struct error *err)
+refresh(struct kctl *kctl, struct asking *a, const struct job_list_style *parsed,
+        struct watching *w, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
@@ -441,9 +386,8 @@ refresh(struct kctl *kctl,
     if (r < 0 && !(w->has_begun && means_away(r)))
         return r;
     if (r < 0 && !w->is_away && !terminal_is_output())
-        fprintf(stderr,
-                "kctl: the controller does not answer; waiting until it "
-                "does\n");
+        fprintf(stderr, "kctl: the controller does not answer; waiting until it "
+                        "does\n");
     w->is_away = r < 0;
     if (!terminal_is_output()) {
         if (r == 0 && !w->has_begun) {
@@ -454,15 +398,10 @@ refresh(struct kctl *kctl,
             for (size_t i = 0; i < job_list_count(list); i++) {
                 const struct job_row *row = job_list_row(list, i);
 
-                map_put(
-                    w->known,
-                    arena_printf(w->texts,
-                                 "%s/%s/%lld_%lld",
-                                 row->namespace,
-                                 row->name,
-                                 (long long)row->id,
-                                 (long long)row->first_task),
-                    (void *)(uintptr_t)job_list_signature(list, i, w->texts));
+                map_put(w->known,
+                        arena_printf(w->texts, "%s/%s/%lld_%lld", row->namespace, row->name,
+                                     (long long)row->id, (long long)row->first_task),
+                        (void *)(uintptr_t)job_list_signature(list, i, w->texts));
             }
             fwrite(out.text, 1, out.length, stdout);
         } else if (r == 0)
@@ -483,14 +422,10 @@ refresh(struct kctl *kctl,
 }
 
 static int
-watch(struct kctl *kctl,
-      struct asking *a,
-      const struct job_list_style *style,
-      struct error *err)
+watch(struct kctl *kctl, struct asking *a, const struct job_list_style *style, struct error *err)
 {
     struct watching w = {.known = map_new(), .texts = arena_new(0)};
-    const int64_t window_us =
-        a->ended_since_us != 0 && a->o->since == NULL ? RECENT_US : 0;
+    const int64_t window_us = a->ended_since_us != 0 && a->o->since == NULL ? RECENT_US : 0;
     int r = 0;
 
     strbuf_init(&w.shown);
@@ -503,9 +438,8 @@ watch(struct kctl *kctl,
         r = refresh(kctl, a, style, &w, err);
         took_us = clock_monotonic_us(&clock_system) - began_us;
         if (r == 0)
-            pause_for(took_us * PATIENCE > REDRAW_US && !w.is_away
-                          ? took_us * PATIENCE
-                          : REDRAW_US);
+            pause_for(took_us * PATIENCE > REDRAW_US && !w.is_away ? took_us * PATIENCE
+                                                                   : REDRAW_US);
     }
     strbuf_fini(&w.shown);
     map_free(w.known);
@@ -514,11 +448,7 @@ watch(struct kctl *kctl,
 }
 
 static int
-jobs_run(struct kctl *kctl,
-         const void *options,
-         int n_operands,
-         char **operands,
-         struct error *err)
+jobs_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct jobs_options *o = options;
@@ -527,12 +457,10 @@ jobs_run(struct kctl *kctl,
     int r = 0;
 
     if (n_operands > 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not expected; 'kctl get job %s' shows one "
                          "job, and --name selects jobs by name",
-                         operands[0],
-                         operands[0]);
+                         operands[0], operands[0]);
     r = job_list_style_parse(o->form, &style, err);
     if (r == 0)
         r = prepare(kctl, o, arena, &a, err);

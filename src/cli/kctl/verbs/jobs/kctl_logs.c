@@ -127,12 +127,8 @@ has_pods_or_never(const struct json *job, void *context)
 }
 
 static int
-choose_pod(struct kctl *kctl,
-           const struct logs_options *o,
-           const struct target_object *job,
-           struct arena *arena,
-           struct target_object *ret_pod,
-           struct error *err)
+choose_pod(struct kctl *kctl, const struct logs_options *o, const struct target_object *job,
+           struct arena *arena, struct target_object *ret_pod, struct error *err)
 {
     const uint32_t back = o->previous ? 2 : 1;
     const struct json *chosen = NULL;
@@ -146,22 +142,14 @@ choose_pod(struct kctl *kctl,
     if (r < 0)
         return r;
     if (json_count(pods) < back && o->previous)
-        return error_set(err,
-                         -ENOENT,
-                         "%s has no attempt before",
-                         kctl_label(job, arena));
+        return error_set(err, -ENOENT, "%s has no attempt before", kctl_label(job, arena));
     if (json_count(pods) == 0)
-        return error_set(err,
-                         -EAGAIN,
-                         "%s has not been started; 'kctl why' says more",
+        return error_set(err, -EAGAIN, "%s has not been started; 'kctl why' says more",
                          kctl_label(job, arena));
     chosen = o->attempt > 0 ? log_pods_find_attempt(pods, o->attempt)
                             : json_at(pods, json_count(pods) - back);
     if (chosen == NULL)
-        return log_pods_refuse_attempt(job,
-                                       o->attempt,
-                                       json_at(pods, json_count(pods) - 1),
-                                       arena,
+        return log_pods_refuse_attempt(job, o->attempt, json_at(pods, json_count(pods) - 1), arena,
                                        err);
     *ret_pod = (struct target_object){
         .kind = &pod_kind,
@@ -182,17 +170,14 @@ has_started(const struct json *pod, void *context)
 }
 
 static int
-check_started(struct kctl *kctl,
-              const struct target_object *pod,
-              struct error *err)
+check_started(struct kctl *kctl, const struct target_object *pod, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *object = NULL;
     int r = kctl_get(kctl, pod, arena, &object, err);
 
     if (r == 0 && !has_started(object, NULL))
-        return error_set(err,
-                         -EAGAIN,
+        return error_set(err, -EAGAIN,
                          "%s has not started yet; 'kctl why' says more, and "
                          "-f waits for it",
                          kctl_label(pod, arena));
@@ -206,17 +191,11 @@ check_times(const struct logs_options *o, struct error *err)
     int64_t us = 0;
 
     if (o->since != NULL && o->since_time != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "give either --since or --since-time, not both");
+        return error_set(err, -EINVAL, "give either --since or --since-time, not both");
     if (o->since != NULL && (timespan_parse(o->since, &us) < 0 || us <= 0))
-        return error_set(err,
-                         -EINVAL,
-                         "--since: '%s' is not a time (90s, 2h)",
-                         o->since);
+        return error_set(err, -EINVAL, "--since: '%s' is not a time (90s, 2h)", o->since);
     if (o->since_time != NULL && time_parse(o->since_time, &us) < 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--since-time: '%s' is not a time such as "
                          "2026-01-31T08:00:00Z",
                          o->since_time);
@@ -224,9 +203,7 @@ check_times(const struct logs_options *o, struct error *err)
 }
 
 static const char *
-query_of(const struct logs_options *o,
-         const struct target_object *pod,
-         struct arena *arena)
+query_of(const struct logs_options *o, const struct target_object *pod, struct arena *arena)
 {
     int64_t since_us = 0;
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
@@ -237,9 +214,7 @@ query_of(const struct logs_options *o,
     if (o->limit_bytes > 0)
         strbuf_printf(&query, "&limitBytes=%lld", (long long)o->limit_bytes);
     if (o->since != NULL && timespan_parse(o->since, &since_us) == 0)
-        strbuf_printf(&query,
-                      "&sinceSeconds=%lld",
-                      (long long)((since_us + 999999) / 1000000));
+        strbuf_printf(&query, "&sinceSeconds=%lld", (long long)((since_us + 999999) / 1000000));
     if (o->since_time != NULL) {
         strbuf_add_text(&query, "&sinceTime=");
         target_escape(&query, o->since_time);
@@ -247,9 +222,7 @@ query_of(const struct logs_options *o,
     if (o->timestamps)
         strbuf_add_text(&query, "&timestamps=true");
     if (pod->kind == &job_kind)
-        strbuf_printf(&query,
-                      "&task=%s%s",
-                      strchr(pod->task, '_') + 1,
+        strbuf_printf(&query, "&task=%s%s", strchr(pod->task, '_') + 1,
                       o->previous ? "&previous=true" : "");
     if (pod->kind == &job_kind && o->attempt > 0)
         strbuf_printf(&query, "&attempt=%" PRId64, o->attempt);
@@ -291,8 +264,8 @@ take_piece(const void *bytes, size_t length, void *context)
 static bool
 can_resume(const struct logs_options *o)
 {
-    return o->follows && o->tail == ALL_LINES && o->since == NULL
-           && o->since_time == NULL && !o->timestamps;
+    return o->follows && o->tail == ALL_LINES && o->since == NULL && o->since_time == NULL
+           && !o->timestamps;
 }
 
 static int64_t
@@ -318,10 +291,9 @@ wait_to_resume(struct sink *sink, int r, const struct sync_call *sync_call)
         return false;
     if (!sink->is_said && now_us() - sink->lost_us >= SAY_AFTER_US) {
         sink->is_said = true;
-        fprintf(stderr,
-                "kctl: logs: the output was interrupted, because the "
-                "controller or the node's agent is away; waiting until it "
-                "continues\n");
+        fprintf(stderr, "kctl: logs: the output was interrupted, because the "
+                        "controller or the node's agent is away; waiting until it "
+                        "continues\n");
     }
     nanosleep(&(struct timespec){.tv_nsec = RESUME_MS * 1000000}, NULL);
     sink->bytes_before = sink->bytes;
@@ -330,12 +302,8 @@ wait_to_resume(struct sink *sink, int r, const struct sync_call *sync_call)
 }
 
 static int
-stream_once(struct kctl *kctl,
-            const struct logs_options *o,
-            const struct target_object *pod,
-            struct sink *sink,
-            struct sync_call *sync_call,
-            struct error *err)
+stream_once(struct kctl *kctl, const struct logs_options *o, const struct target_object *pod,
+            struct sink *sink, struct sync_call *sync_call, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct client_request request = {
@@ -354,9 +322,7 @@ stream_once(struct kctl *kctl,
 }
 
 static int
-stream(struct kctl *kctl,
-       const struct logs_options *o,
-       const struct target_object *pod,
+stream(struct kctl *kctl, const struct logs_options *o, const struct target_object *pod,
        int *ret_code, /* of an answer without output; otherwise 0 */
        struct error *err)
 {
@@ -375,8 +341,7 @@ stream(struct kctl *kctl,
         sync_call_fini(&sync_call);
     }
     if (r < 0 && r != -EKEYREJECTED && sink.has_begun)
-        return error_set(err,
-                         r,
+        return error_set(err, r,
                          "the output was interrupted before its end: the "
                          "agent of its node or the controller went away; try "
                          "again");
@@ -384,9 +349,7 @@ stream(struct kctl *kctl,
     if (r < 0)
         return sync_call.code == 0 ? connection_advise(r, err) : r;
     if (sink.result < 0)
-        return error_set(err,
-                         sink.result,
-                         "writing to standard output: %s",
+        return error_set(err, sink.result, "writing to standard output: %s",
                          strerror(-sink.result));
     return 0;
 }
@@ -395,23 +358,13 @@ stream(struct kctl *kctl,
  * gone.
  */
 static int
-find_task(struct kctl *kctl,
-          const struct logs_options *o,
-          char *operand,
-          struct arena *arena,
-          struct target_object *ret_target,
-          struct error *err)
+find_task(struct kctl *kctl, const struct logs_options *o, char *operand, struct arena *arena,
+          struct target_object *ret_target, struct error *err)
 {
     const struct json *before;
     struct json *pod = NULL, *pods = NULL;
     const char *index;
-    int r = resource_parse_one(kctl,
-                               &job_kind,
-                               1,
-                               &operand,
-                               arena,
-                               ret_target,
-                               err);
+    int r = resource_parse_one(kctl, &job_kind, 1, &operand, arena, ret_target, err);
 
     if (r < 0)
         return r;
@@ -426,12 +379,8 @@ find_task(struct kctl *kctl,
         &(struct target_object){
             .kind = &job_kind,
             .namespace = ret_target->namespace,
-            .name = json_get_text(json_get_path(pod, "metadata.labels"),
-                                  LABEL_JOB_NAME)},
-        index != NULL ? strtoll(index, NULL, 10) : 0,
-        arena,
-        &pods,
-        err);
+            .name = json_get_text(json_get_path(pod, "metadata.labels"), LABEL_JOB_NAME)},
+        index != NULL ? strtoll(index, NULL, 10) : 0, arena, &pods, err);
     if (r < 0)
         return r;
     before = o->attempt > 0         ? log_pods_find_attempt(pods, o->attempt)
@@ -439,8 +388,7 @@ find_task(struct kctl *kctl,
                                     : NULL;
     if (before == NULL) {
         ret_target->kind = &job_kind;
-        ret_target->name = json_get_text(json_get_path(pod, "metadata.labels"),
-                                         LABEL_JOB_NAME);
+        ret_target->name = json_get_text(json_get_path(pod, "metadata.labels"), LABEL_JOB_NAME);
         return 0;
     }
     ret_target->name = json_path_text(before, "metadata.name");
@@ -449,18 +397,14 @@ find_task(struct kctl *kctl,
 
 /* Shows the output of a task whose pod is gone, from the task's file. */
 static int
-stream_task(struct kctl *kctl,
-            const struct logs_options *o,
-            const struct target_object *job,
-            struct arena *arena,
-            struct error *err)
+stream_task(struct kctl *kctl, const struct logs_options *o, const struct target_object *job,
+            struct arena *arena, struct error *err)
 {
     struct error why = {0};
     int code = 0;
     int r = stream(kctl, o, job, &code, &why);
 
-    if (r < 0 && !o->previous && o->attempt == 0
-        && (code == 404 || code >= 500))
+    if (r < 0 && !o->previous && o->attempt == 0 && (code == 404 || code >= 500))
         return gone_task_explain(kctl, job, why.text, arena, err);
     if (r < 0)
         *err = why;
@@ -469,13 +413,8 @@ stream_task(struct kctl *kctl,
 
 /* A plain name may be that of a pod, as in kubectl, or of a job. */
 static int
-find_target(struct kctl *kctl,
-            const struct logs_options *o,
-            int n_operands,
-            char **operands,
-            struct arena *arena,
-            struct target_object *ret_target,
-            struct error *err)
+find_target(struct kctl *kctl, const struct logs_options *o, int n_operands, char **operands,
+            struct arena *arena, struct target_object *ret_target, struct error *err)
 {
     const bool is_plain = n_operands == 1 && strchr(operands[0], '/') == NULL;
     struct job_elements meant;
@@ -483,52 +422,26 @@ find_target(struct kctl *kctl,
     int r;
 
     if (is_plain && job_elements_looks_like(operands[0])
-        && job_elements_parse(arena, operands[0], &meant, NULL) == 0
-        && meant.tasks.total != 1)
-        return error_set(err,
-                         -EINVAL,
+        && job_elements_parse(arena, operands[0], &meant, NULL) == 0 && meant.tasks.total != 1)
+        return error_set(err, -EINVAL,
                          "'%s' names several tasks, but the output of only "
                          "one can be shown, such as 'kctl logs "
                          "%" PRId64 "_%" PRId64 "'",
-                         operands[0],
-                         meant.job,
-                         task_list_at(&meant.tasks, 0));
+                         operands[0], meant.job, task_list_at(&meant.tasks, 0));
     if (is_plain && job_elements_looks_like(operands[0]))
         return find_task(kctl, o, operands[0], arena, ret_target, err);
     if (!is_plain)
-        return resource_parse_one(kctl,
-                                  NULL,
-                                  n_operands,
-                                  operands,
-                                  arena,
-                                  ret_target,
-                                  err);
-    r = resource_parse_one(kctl,
-                           &pod_kind,
-                           n_operands,
-                           operands,
-                           arena,
-                           ret_target,
-                           err);
+        return resource_parse_one(kctl, NULL, n_operands, operands, arena, ret_target, err);
+    r = resource_parse_one(kctl, &pod_kind, n_operands, operands, arena, ret_target, err);
     if (r == 0)
         r = kctl_find(kctl, ret_target, arena, &pod, err);
     if (r < 0 || pod != NULL)
         return r;
-    return resource_parse_one(kctl,
-                              &job_kind,
-                              n_operands,
-                              operands,
-                              arena,
-                              ret_target,
-                              err);
+    return resource_parse_one(kctl, &job_kind, n_operands, operands, arena, ret_target, err);
 }
 
 static int
-logs_run(struct kctl *kctl,
-         const void *options,
-         int n_operands,
-         char **operands,
-         struct error *err)
+logs_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct logs_options *o = options;
@@ -541,9 +454,7 @@ logs_run(struct kctl *kctl,
         return error_set(err, -EINVAL, "which job?");
     r = check_times(o, err);
     if (r == 0 && o->attempt > 0 && o->previous)
-        r = error_set(err,
-                      -EINVAL,
-                      "give either --attempt or --previous, not both");
+        r = error_set(err, -EINVAL, "give either --attempt or --previous, not both");
     if (r < 0)
         return r;
     kctl->takes_tasks = true;
@@ -551,13 +462,10 @@ logs_run(struct kctl *kctl,
     if (r < 0)
         return r;
     if (target.kind != &job_kind && target.kind != &pod_kind)
-        return error_set(err,
-                         -EINVAL,
-                         "%s has no output; only jobs and pods have",
+        return error_set(err, -EINVAL, "%s has no output; only jobs and pods have",
                          kctl_label(&target, arena));
     if (target.kind == &pod_kind && target.task == NULL && o->attempt > 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--attempt is for jobs and tasks: a pod is a single "
                          "attempt, and %s has its own output",
                          kctl_label(&target, arena));
@@ -570,9 +478,8 @@ logs_run(struct kctl *kctl,
             r = choose_pod(kctl, o, &target, arena, &pod, err);
     }
     if (r == 0)
-        r = o->follows
-                ? wait_for_condition(kctl, &pod, 0, has_started, NULL, err)
-                : check_started(kctl, &pod, err);
+        r = o->follows ? wait_for_condition(kctl, &pod, 0, has_started, NULL, err)
+                       : check_started(kctl, &pod, err);
     if (r == 0)
         r = stream(kctl, o, &pod, &code, err);
     return r;

@@ -31,10 +31,7 @@ static const struct option_table priority_table = {
 };
 
 static int
-run(struct kctl *kctl,
-    UNUSED const void *options,
-    int n_operands,
-    char **operands,
+run(struct kctl *kctl, UNUSED const void *options, int n_operands, char **operands,
     struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -44,16 +41,12 @@ run(struct kctl *kctl,
     int r;
 
     if (n_operands < 2 || operands[0][0] == '\0')
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "give the priority and the jobs: kctl priority "
                          "urgent 1042");
     choice.n_operands = n_operands - 1;
     choice.operands = operands + 1;
-    r = job_request_set_priority(json_make_object(arena, body, "update"),
-                                 operands[0],
-                                 arena,
-                                 err);
+    r = job_request_set_priority(json_make_object(arena, body, "update"), operands[0], arena, err);
     if (r == 0)
         r = job_request_choose(kctl, &choice, body, arena, err);
     if (r < 0)

@@ -128,20 +128,10 @@ find_period(const struct report_options *o, struct period *p, struct error *err)
 
     *p = (struct period){.since_us = now_us - DEFAULT_S * SECOND_US};
     if (o->since != NULL
-        && (r = time_expression_parse(o->since,
-                                      TIME_BACK,
-                                      now_us,
-                                      &p->since_us,
-                                      err))
-               < 0)
+        && (r = time_expression_parse(o->since, TIME_BACK, now_us, &p->since_us, err)) < 0)
         return error_wrap(err, r, "--since");
     if (o->until != NULL
-        && (r = time_expression_parse(o->until,
-                                      TIME_END,
-                                      now_us,
-                                      &p->until_us,
-                                      err))
-               < 0)
+        && (r = time_expression_parse(o->until, TIME_END, now_us, &p->until_us, err)) < 0)
         return error_wrap(err, r, "--until");
     if (p->until_us > now_us)
         p->until_us = 0; /* no resources were used in the future */
@@ -151,12 +141,8 @@ find_period(const struct report_options *o, struct period *p, struct error *err)
 }
 
 static int
-fetch(struct kctl *kctl,
-      const struct report_options *o,
-      const struct period *period,
-      struct arena *arena,
-      struct json **ret_items,
-      struct error *err)
+fetch(struct kctl *kctl, const struct report_options *o, const struct period *period,
+      struct arena *arena, struct json **ret_items, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf target = STRBUF_INIT;
@@ -170,9 +156,7 @@ fetch(struct kctl *kctl,
     history_query_add_time(&query, "until", period->until_us);
     history_query_add(&query, "user", o->user);
     history_query_add(&query, "partition", o->partition);
-    history_query_add(&query,
-                      "account",
-                      o->account != NULL ? o->account : kctl->namespace);
+    history_query_add(&query, "account", o->account != NULL ? o->account : kctl->namespace);
     strbuf_printf(&target, "/kiln/v1/history/report%s", query.text);
     r = kctl_ask(kctl, target.text, arena, &answer, err);
     if (r == 0)
@@ -181,10 +165,7 @@ fetch(struct kctl *kctl,
 }
 
 static int
-count_cpus(struct kctl *kctl,
-           struct arena *arena,
-           int64_t *ret_cpus,
-           struct error *err)
+count_cpus(struct kctl *kctl, struct arena *arena, int64_t *ret_cpus, struct error *err)
 {
     struct json *answer = NULL;
     struct node_sum sum = {0};
@@ -213,8 +194,7 @@ number_of(const struct json *row, const char *name)
 static double
 wasted_s(const struct json *row)
 {
-    return number_of(row, "cpuMeasuredSeconds")
-           - number_of(row, "cpuUsedSeconds");
+    return number_of(row, "cpuMeasuredSeconds") - number_of(row, "cpuUsedSeconds");
 }
 
 static int
@@ -237,9 +217,7 @@ find_span(const struct json *row, const struct period *period)
     const char *month = json_get_text(row, "month");
     int64_t from = period->since_us / SECOND_US / DAY_S * DAY_S;
     int64_t until =
-        period->until_us > 0
-            ? (period->until_us / SECOND_US + DAY_S - 1) / DAY_S * DAY_S
-            : now_s;
+        period->until_us > 0 ? (period->until_us / SECOND_US + DAY_S - 1) / DAY_S * DAY_S : now_s;
     struct tm tm = {.tm_mday = 1};
     int64_t first, last;
 
@@ -267,11 +245,7 @@ find_span(const struct json *row, const struct period *period)
 
 #define GROUPS 2
 
-static const char *const group_names[] = {"account",
-                                          "user",
-                                          "partition",
-                                          "day",
-                                          "month"};
+static const char *const group_names[] = {"account", "user", "partition", "day", "month"};
 
 static size_t
 find_groups(const struct json *row, const char *groups[GROUPS])
@@ -325,44 +299,30 @@ static const struct {
 #define COLUMNS ARRAY_SIZE(columns)
 
 static void
-make_cells(const struct json *row,
-           const struct period *period,
-           int64_t cpus,
-           bool is_for_programs,
-           struct arena *arena,
-           const char *cells[COLUMNS])
+make_cells(const struct json *row, const struct period *period, int64_t cpus, bool is_for_programs,
+           struct arena *arena, const char *cells[COLUMNS])
 {
     const double started = number_of(row, "started");
-    const double mean =
-        started > 0 ? number_of(row, "waitSeconds") / started : 0;
+    const double mean = started > 0 ? number_of(row, "waitSeconds") / started : 0;
     const double most = number_of(row, "waitMostSeconds");
     const double cpu_s = number_of(row, "cpuSeconds");
     size_t n = 0;
 
     for (; n < 4; n++)
-        cells[n] = arena_printf(arena,
-                                "%" PRId64,
-                                json_get_int(row, columns[n].csv, 0));
+        cells[n] = arena_printf(arena, "%" PRId64, json_get_int(row, columns[n].csv, 0));
     cells[n++] = hours(cpu_s, arena);
-    cells[n++] = percent(number_of(row, "cpuUsedSeconds"),
-                         number_of(row, "cpuMeasuredSeconds"),
-                         arena);
+    cells[n++] =
+        percent(number_of(row, "cpuUsedSeconds"), number_of(row, "cpuMeasuredSeconds"), arena);
     cells[n++] = hours(wasted_s(row), arena);
     cells[n++] = hours(number_of(row, "memoryGiBSeconds"), arena);
     cells[n++] = hours(number_of(row, "deviceSeconds"), arena);
-    cells[n++] = is_for_programs ? arena_printf(arena, "%.1f", mean)
-                                 : length(mean, arena);
-    cells[n++] = is_for_programs ? arena_printf(arena, "%.0f", most)
-                                 : length(most, arena);
-    cells[n++] =
-        percent(cpu_s, (double)cpus * (double)find_span(row, period), arena);
+    cells[n++] = is_for_programs ? arena_printf(arena, "%.1f", mean) : length(mean, arena);
+    cells[n++] = is_for_programs ? arena_printf(arena, "%.0f", most) : length(most, arena);
+    cells[n++] = percent(cpu_s, (double)cpus * (double)find_span(row, period), arena);
 }
 
 static void
-print_csv(const struct json *items,
-          const struct period *period,
-          int64_t cpus,
-          struct arena *arena,
+print_csv(const struct json *items, const struct period *period, int64_t cpus, struct arena *arena,
           struct strbuf *out)
 {
     const char *groups[GROUPS], *cells[COLUMNS];
@@ -386,11 +346,8 @@ print_csv(const struct json *items,
 }
 
 static void
-print_table(const struct json *items,
-            const struct period *period,
-            int64_t cpus,
-            struct arena *arena,
-            struct strbuf *out)
+print_table(const struct json *items, const struct period *period, int64_t cpus,
+            struct arena *arena, struct strbuf *out)
 {
     CLEANUP(grid_freep)
     struct grid *grid = grid_new(terminal_colour_is_wanted());
@@ -404,12 +361,11 @@ print_table(const struct json *items,
     for (size_t i = 0; i < n; i++)
         grid_add_column(grid, groups[i]);
     for (size_t i = 0; i < shown; i++)
-        grid_add_styled(grid,
-                        &(struct grid_column){
-                            .name = columns[i].heading,
-                            .is_right = true,
-                            .weight = i == 0 || i == 4 ? 0 : 20 - (unsigned)i,
-                        });
+        grid_add_styled(grid, &(struct grid_column){
+                                  .name = columns[i].heading,
+                                  .is_right = true,
+                                  .weight = i == 0 || i == 4 ? 0 : 20 - (unsigned)i,
+                              });
     for (uint32_t k = 0; k < json_count(items); k++) {
         const struct json *row = json_at(items, k);
 
@@ -431,9 +387,7 @@ check_form(const struct report_options *o, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
         if (strcmp(o->form, forms[i]) == 0)
             return 0;
-    return error_set(err,
-                     -EINVAL,
-                     "-o: '%s' is not an output format; use table, json or csv",
+    return error_set(err, -EINVAL, "-o: '%s' is not an output format; use table, json or csv",
                      o->form);
 }
 
@@ -441,40 +395,26 @@ static int
 check_by(const struct report_options *o, struct error *err)
 {
     static const char *const names[] = {
-        "account",
-        "user",
-        "partition",
-        "day",
-        "month",
-        "all",
-        "account,user",
+        "account", "user", "partition", "day", "month", "all", "account,user",
     };
     const char *near;
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (o->by == NULL || strcmp(o->by, names[i]) == 0)
             return 0;
-    near = strcmp(o->by, "user,account") == 0
-               ? "account,user"
-               : spelling_nearest(o->by, names, ARRAY_SIZE(names));
+    near = strcmp(o->by, "user,account") == 0 ? "account,user"
+                                              : spelling_nearest(o->by, names, ARRAY_SIZE(names));
     if (near != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "--by: cannot sum by '%s' (did you mean '%s'?)",
-                         o->by,
+        return error_set(err, -EINVAL, "--by: cannot sum by '%s' (did you mean '%s'?)", o->by,
                          near);
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "--by: cannot sum by '%s'; use account, user, partition, "
                      "day, month, all, or account,user",
                      o->by);
 }
 
 static int
-report_run(struct kctl *kctl,
-           const void *options,
-           int n_operands,
-           char **operands,
+report_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -486,10 +426,7 @@ report_run(struct kctl *kctl,
     int r = check_form(o, err);
 
     if (n_operands > 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not expected; did you mean --by %s?",
-                         operands[0],
+        return error_set(err, -EINVAL, "'%s' is not expected; did you mean --by %s?", operands[0],
                          operands[0]);
     if (r == 0)
         r = check_by(o, err);
@@ -509,8 +446,7 @@ report_run(struct kctl *kctl,
         json_print_indented(items, &out);
         strbuf_add_char(&out, '\n');
     } else if (json_count(items) == 0)
-        fprintf(stderr,
-                "No job of yours, or of your accounts, ended in that time\n");
+        fprintf(stderr, "No job of yours, or of your accounts, ended in that time\n");
     else if (o->form != NULL && strcmp(o->form, "csv") == 0)
         print_csv(items, &period, cpus, arena, &out);
     else

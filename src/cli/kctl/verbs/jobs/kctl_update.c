@@ -39,39 +39,38 @@ static const struct option_table update_table = {
              "[OPTION]... (--user NAME | --state STATE | ...) FIELD=VALUE...",
     .summary = "Change what jobs ask for; they keep their place in the queue.",
     OPTION_ROWS(rows),
-    .more =
-        "Fields of waiting jobs, in the syntax of ksub:\n"
-        "  time=TIME          time limit: 90 (minutes), 2:00:00, 1-12, "
-        "unlimited;\n"
-        "                     of a job that runs, too: down by its owner, up "
-        "by operators\n"
-        "  ntasks=N           tasks; the CPUs are tasks times CPUs of each\n"
-        "  cpus-per-task=N    CPUs of each task\n"
-        "  mem=SIZE           memory: 512M, 4G\n"
-        "  mem-per-cpu=SIZE   memory for each CPU\n"
-        "  gpus=[MODEL:]N     GPUs; 0 for none\n"
-        "  partition=NAME     the set of nodes it may go to, or A,B\n"
-        "  reservation=NAME   the Reservation on whose nodes it runs, or "
-        "none\n"
-        "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
-        "none\n"
-        "  deadline=TIME      has ended by then, as for begin; none\n"
-        "  dependency=LIST    other jobs come first: afterok:1041; empty for "
-        "none\n"
-        "  priority=VALUE     a class, or a number; raised by operators\n"
-        "Fields of every job that has not ended:\n"
-        "  throttle=N         of an array: at most N tasks at once; 0 starts "
-        "none,\n"
-        "                     and 'none' is no limit\n"
-        "  name=TEXT          its name (JobName)\n"
-        "  comment=TEXT       a note, empty for none\n"
-        "Slurm's names of these fields are known, too: TimeLimit, NumTasks, "
-        "...\n"
-        "\n"
-        "Examples:\n"
-        "  kctl update job 1042 time=2:00:00 partition=gpu\n"
-        "  kctl update 10-20 mem=8G cpus-per-task=4\n"
-        "  kctl update --name 'sweep*' --state Pending begin=16:00",
+    .more = "Fields of waiting jobs, in the syntax of ksub:\n"
+            "  time=TIME          time limit: 90 (minutes), 2:00:00, 1-12, "
+            "unlimited;\n"
+            "                     of a job that runs, too: down by its owner, up "
+            "by operators\n"
+            "  ntasks=N           tasks; the CPUs are tasks times CPUs of each\n"
+            "  cpus-per-task=N    CPUs of each task\n"
+            "  mem=SIZE           memory: 512M, 4G\n"
+            "  mem-per-cpu=SIZE   memory for each CPU\n"
+            "  gpus=[MODEL:]N     GPUs; 0 for none\n"
+            "  partition=NAME     the set of nodes it may go to, or A,B\n"
+            "  reservation=NAME   the Reservation on whose nodes it runs, or "
+            "none\n"
+            "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
+            "none\n"
+            "  deadline=TIME      has ended by then, as for begin; none\n"
+            "  dependency=LIST    other jobs come first: afterok:1041; empty for "
+            "none\n"
+            "  priority=VALUE     a class, or a number; raised by operators\n"
+            "Fields of every job that has not ended:\n"
+            "  throttle=N         of an array: at most N tasks at once; 0 starts "
+            "none,\n"
+            "                     and 'none' is no limit\n"
+            "  name=TEXT          its name (JobName)\n"
+            "  comment=TEXT       a note, empty for none\n"
+            "Slurm's names of these fields are known, too: TimeLimit, NumTasks, "
+            "...\n"
+            "\n"
+            "Examples:\n"
+            "  kctl update job 1042 time=2:00:00 partition=gpu\n"
+            "  kctl update 10-20 mem=8G cpus-per-task=4\n"
+            "  kctl update --name 'sweep*' --state Pending begin=16:00",
 };
 
 /* ---- The fields ---- */
@@ -100,12 +99,8 @@ read_count(const struct reading *r, const char *member)
 {
     const size_t digits = strspn(r->text, "0123456789");
 
-    if (digits == 0 || digits > 7 || r->text[digits] != '\0'
-        || strtol(r->text, NULL, 10) == 0)
-        return error_set(r->err,
-                         -EINVAL,
-                         "'%s' is not a number from 1 to 1000000",
-                         r->text);
+    if (digits == 0 || digits > 7 || r->text[digits] != '\0' || strtol(r->text, NULL, 10) == 0)
+        return error_set(r->err, -EINVAL, "'%s' is not a number from 1 to 1000000", r->text);
     json_set_int(r->arena, r->update, member, strtol(r->text, NULL, 10));
     return 0;
 }
@@ -149,9 +144,7 @@ static int
 read_gpus(const struct reading *r)
 {
     struct gpu_request asked = {0};
-    int result = strcmp(r->text, "0") == 0
-                     ? 0
-                     : gpu_request_parse(r->text, &asked, r->err);
+    int result = strcmp(r->text, "0") == 0 ? 0 : gpu_request_parse(r->text, &asked, r->err);
 
     if (result < 0)
         return result;
@@ -169,10 +162,7 @@ read_moment(const struct reading *r, const char *member)
     int result = 0;
 
     if (strcmp(r->text, "none") != 0) {
-        result = time_expression_parse(r->text,
-                                       TIME_AHEAD,
-                                       clock_real_us(&clock_system),
-                                       &at_us,
+        result = time_expression_parse(r->text, TIME_AHEAD, clock_real_us(&clock_system), &at_us,
                                        r->err);
         if (result == 0)
             time_format(at_us, false, text);
@@ -210,9 +200,7 @@ read_partition(const struct reading *r)
 static int
 read_reservation(const struct reading *r)
 {
-    json_set_string(r->arena,
-                    r->update,
-                    "reservation",
+    json_set_string(r->arena, r->update, "reservation",
                     strcmp(r->text, "none") == 0 ? "" : r->text);
     return 0;
 }
@@ -244,9 +232,7 @@ read_throttle(const struct reading *r)
 
     if (strcmp(r->text, "none") != 0) {
         if (digits == 0 || digits > 9 || r->text[digits] != '\0')
-            return error_set(r->err,
-                             -EINVAL,
-                             "'%s' is neither a number of tasks nor none",
+            return error_set(r->err, -EINVAL, "'%s' is neither a number of tasks nor none",
                              r->text);
         throttle = strtol(r->text, NULL, 10);
     }
@@ -301,8 +287,7 @@ find_field(const char *name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         if (strcmp(fields[i].name, name) == 0
-            || (fields[i].slurms != NULL
-                && strcasecmp(fields[i].slurms, name) == 0))
+            || (fields[i].slurms != NULL && strcasecmp(fields[i].slurms, name) == 0))
             return &fields[i];
     return NULL;
 }
@@ -320,30 +305,21 @@ refuse_field(const char *name, struct error *err)
     }
     near = spelling_nearest(name, names, ARRAY_SIZE(names));
     if (near != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not a field of a job (did you mean '%s'?)",
-                         name,
+        return error_set(err, -EINVAL, "'%s' is not a field of a job (did you mean '%s'?)", name,
                          near);
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "'%s' is not a field of a job that can be changed; these "
                      "can: %s",
-                     name,
-                     all.text);
+                     name, all.text);
 }
 
 /* ---- The command ---- */
 
 static int
-read_field(const char *operand,
-           struct json *update,
-           struct arena *arena,
-           struct error *err)
+read_field(const char *operand, struct json *update, struct arena *arena, struct error *err)
 {
     const char *equals = strchr(operand, '=');
-    const char *name =
-        arena_strndup(arena, operand, (size_t)(equals - operand));
+    const char *name = arena_strndup(arena, operand, (size_t)(equals - operand));
     const struct update_field *f = find_field(name);
     const struct reading reading = {equals + 1, update, arena, err};
     const uint32_t had = json_count(update);
@@ -351,8 +327,8 @@ read_field(const char *operand,
 
     if (f == NULL)
         return refuse_field(name, err);
-    if (equals[1] == '\0' && f->read != read_comment
-        && f->read != read_dependency && f->read != read_reservation)
+    if (equals[1] == '\0' && f->read != read_comment && f->read != read_dependency
+        && f->read != read_reservation)
         return error_set(err, -EINVAL, "%s: a value is required", name);
     r = f->read(&reading);
     if (r < 0)
@@ -364,12 +340,8 @@ read_field(const char *operand,
 
 /* Jobs stay in their order; "JobId=7" is one, as in Slurm's scontrol. */
 static int
-read_operands(struct job_choice *choice,
-              int n_operands,
-              char **operands,
-              struct json *update,
-              struct arena *arena,
-              struct error *err)
+read_operands(struct job_choice *choice, int n_operands, char **operands, struct json *update,
+              struct arena *arena, struct error *err)
 {
     static const char id[] = "jobid=";
     int r = 0;
@@ -383,31 +355,22 @@ read_operands(struct job_choice *choice,
         else
             choice->operands[choice->n_operands++] = operands[i];
     if (r == 0 && json_count(update) == 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "nothing to change; give fields such as "
                          "time=2:00:00 or partition=gpu");
     return r;
 }
 
 static int
-run(struct kctl *kctl,
-    const void *options,
-    int n_operands,
-    char **operands,
-    struct error *err)
+run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     static const struct job_request request = {.action = "update"};
     const struct update_options *o = options;
     struct job_choice choice = o->choice;
     struct json *body = json_object(arena);
-    int r = read_operands(&choice,
-                          n_operands,
-                          operands,
-                          json_make_object(arena, body, "update"),
-                          arena,
-                          err);
+    int r = read_operands(&choice, n_operands, operands, json_make_object(arena, body, "update"),
+                          arena, err);
 
     if (r == 0)
         r = job_request_choose(kctl, &choice, body, arena, err);

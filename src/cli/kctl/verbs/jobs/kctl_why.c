@@ -58,25 +58,20 @@ static const char *
 find_cell(const struct json *answer, const char *name)
 {
     const struct json *columns = json_get(answer, "columnDefinitions");
-    const struct json *cells =
-        json_get(json_at(json_get(answer, "rows"), 0), "cells");
+    const struct json *cells = json_get(json_at(json_get(answer, "rows"), 0), "cells");
 
     for (uint32_t i = 0; i < json_count(columns); i++) {
         const char *is = json_get_text(json_at(columns, i), "name");
 
-        if (is != NULL && strcmp(is, name) == 0
-            && json_text(json_at(cells, i)) != NULL)
+        if (is != NULL && strcmp(is, name) == 0 && json_text(json_at(cells, i)) != NULL)
             return json_text(json_at(cells, i));
     }
     return "";
 }
 
 static int
-look_up(struct kctl *kctl,
-        const struct target_object *target,
-        struct arena *arena,
-        struct subject *ret_subject,
-        struct error *err)
+look_up(struct kctl *kctl, const struct target_object *target, struct arena *arena,
+        struct subject *ret_subject, struct error *err)
 {
     const struct client_request request = {
         .verb = CLIENT_GET,
@@ -137,26 +132,17 @@ add_cause(const struct subject *s, struct strbuf *out)
     CLEANUP_FREE char *clean = NULL;
     const bool is_pod = is_of_pods_alone(s);
     const char *name =
-        json_get_text(json_get_path(s->object, "metadata.annotations"),
-                      ANNOTATION_JOB_NAME);
+        json_get_text(json_get_path(s->object, "metadata.annotations"), ANNOTATION_JOB_NAME);
     const int64_t id = json_get_int(json_get(s->object, "status"), "id", 0);
 
     if (s->target->task != NULL)
-        strbuf_printf(&line,
-                      "Task %s (%s)",
-                      s->target->task,
+        strbuf_printf(&line, "Task %s (%s)", s->target->task,
                       name != NULL ? name : s->target->name);
     else if (is_pod)
         strbuf_printf(&line, "Pod %s", s->target->name);
     else
-        strbuf_printf(&line,
-                      "Job %lld (%s)",
-                      (long long)id,
-                      name != NULL ? name : s->target->name);
-    strbuf_printf(&line,
-                  ": %s%s",
-                  runs_in_part(s) ? "Running, the rest is " : "",
-                  s->state);
+        strbuf_printf(&line, "Job %lld (%s)", (long long)id, name != NULL ? name : s->target->name);
+    strbuf_printf(&line, ": %s%s", runs_in_part(s) ? "Running, the rest is " : "", s->state);
     if (s->node[0] != '\0' && (is_pod || class_of(s) != JOB_STATE_WAITS))
         strbuf_printf(&line, " on %s", s->node);
     if (s->cause[0] != '\0')
@@ -177,18 +163,14 @@ add_detail(const struct subject *s, const char *message, struct strbuf *out)
 
     if (message != NULL && length > 0 && strncmp(message, s->cause, length) == 0
         && message[length] != '\0')
-        describe_output_add(out,
-                            2,
-                            "Detail",
-                            "%s",
+        describe_output_add(out, 2, "Detail", "%s",
                             message + length + strspn(message + length, "; "));
 }
 
 static const char *
 waiting_message(const struct json *pod)
 {
-    const struct json *container =
-        json_at(json_get_path(pod, "status.containerStatuses"), 0);
+    const struct json *container = json_at(json_get_path(pod, "status.containerStatuses"), 0);
 
     return json_path_text(container, "state.waiting.message");
 }
@@ -197,9 +179,7 @@ waiting_message(const struct json *pod)
 
 /* Adds the counts of a job with several pods. */
 static void
-add_counts(const struct subject *s,
-           const struct why_answer *a,
-           struct strbuf *out)
+add_counts(const struct subject *s, const struct why_answer *a, struct strbuf *out)
 {
     static const struct {
         const char *name;
@@ -213,23 +193,16 @@ add_counts(const struct subject *s,
     };
     const struct json *status = json_get(s->object, "status");
     const struct json *pods = json_get(a->why, "pods");
-    const int64_t completions =
-        json_get_int(json_get(s->object, "spec"), "completions", 1);
+    const int64_t completions = json_get_int(json_get(s->object, "spec"), "completions", 1);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (completions < 2
-        && json_get_int(json_get(s->object, "spec"), "parallelism", 1) < 2)
+    if (completions < 2 && json_get_int(json_get(s->object, "spec"), "parallelism", 1) < 2)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-        const int64_t n = json_get_int(counts[i].is_of_job ? status : pods,
-                                       counts[i].name,
-                                       0);
+        const int64_t n = json_get_int(counts[i].is_of_job ? status : pods, counts[i].name, 0);
 
         if (n > 0)
-            strbuf_printf(&text,
-                          "%s%lld %s",
-                          text.length > 0 ? ", " : "",
-                          (long long)n,
+            strbuf_printf(&text, "%s%lld %s", text.length > 0 ? ", " : "", (long long)n,
                           counts[i].words);
     }
     if (text.length > 0)
@@ -238,9 +211,7 @@ add_counts(const struct subject *s,
 
 /* Adds, also for a running job, why its other pods do not run. */
 static void
-add_first_waiting(const struct subject *s,
-                  const struct json *pod,
-                  const struct why_answer *a,
+add_first_waiting(const struct subject *s, const struct json *pod, const struct why_answer *a,
                   struct strbuf *out)
 {
     const struct json *cause = json_get_path(pod, "status.cause");
@@ -248,32 +219,21 @@ add_first_waiting(const struct subject *s,
 
     if (class_of(s) == JOB_STATE_WAITS || a->pod == NULL || message == NULL)
         return;
-    describe_output_add(
-        out,
-        2,
-        "Waiting",
-        "%s, the first of %lld: %s (%s)",
-        a->pod,
-        (long long)json_get_int(json_get(a->why, "pods"), "waiting", 1),
-        message,
-        json_get_text(cause, "code"));
+    describe_output_add(out, 2, "Waiting", "%s, the first of %lld: %s (%s)", a->pod,
+                        (long long)json_get_int(json_get(a->why, "pods"), "waiting", 1), message,
+                        json_get_text(cause, "code"));
 }
 
 /* Finds the pod for the details: the first one that waits, or the newest. The
  * newest is needed only if the job does not run as it should.
  */
 static int
-find_pod(struct kctl *kctl,
-         const struct subject *s,
-         const struct why_answer *a,
-         struct arena *arena,
-         struct json **ret_pod,
-         struct error *err)
+find_pod(struct kctl *kctl, const struct subject *s, const struct why_answer *a,
+         struct arena *arena, struct json **ret_pod, struct error *err)
 {
     const struct target_object *job = s->target;
-    const struct target_object one = {.kind = &pod_kind,
-                                      .namespace = job->namespace,
-                                      .name = a->pod};
+    const struct target_object one = {
+        .kind = &pod_kind, .namespace = job->namespace, .name = a->pod};
     struct json *pods = NULL;
     int r;
 
@@ -312,24 +272,15 @@ is_told(const struct subject *s, const struct json *event)
         && (strcmp(reason, s->state) == 0 || strcmp(reason, s->code) == 0
             || strcasestr(s->cause, reason) != NULL))
         return true;
-    return message != NULL && s->cause[0] != '\0'
-           && strcasestr(message, s->cause) != NULL;
+    return message != NULL && s->cause[0] != '\0' && strcasestr(message, s->cause) != NULL;
 }
 
 static int
-add_events(struct kctl *kctl,
-           const struct subject *s,
-           struct arena *arena,
-           struct strbuf *out,
+add_events(struct kctl *kctl, const struct subject *s, struct arena *arena, struct strbuf *out,
            struct error *err)
 {
     struct json *events = NULL;
-    int r = object_events_collect(kctl,
-                                  s->target,
-                                  s->target->namespace,
-                                  arena,
-                                  &events,
-                                  err);
+    int r = object_events_collect(kctl, s->target, s->target->namespace, arena, &events, err);
 
     if (r < 0)
         return r;
@@ -341,9 +292,7 @@ add_events(struct kctl *kctl,
 }
 
 static int
-explain(struct kctl *kctl,
-        const struct target_object *target,
-        struct error *err)
+explain(struct kctl *kctl, const struct target_object *target, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -369,13 +318,9 @@ explain(struct kctl *kctl,
         add_first_waiting(&s, pod, &answer, &out);
     }
     add_detail(&s, waiting_message(is_pod ? s.object : pod), &out);
-    add_detail(&s,
-               json_path_text(is_pod ? s.object : pod, "status.message"),
-               &out);
+    add_detail(&s, json_path_text(is_pod ? s.object : pod, "status.message"), &out);
     if (pod == NULL)
-        add_detail(&s,
-                   json_path_text(s.object, "status.lastRun.message"),
-                   &out);
+        add_detail(&s, json_path_text(s.object, "status.lastRun.message"), &out);
     if (is_pod || pod != NULL)
         why_answer_add_wait(&answer, is_pod ? s.object : pod, &out);
     why_answer_add_dependencies(&answer, &out);
@@ -399,21 +344,16 @@ has_task(struct arena *arena, const char *list, int64_t task)
 
 /* The reason if the system holds the task; "" if a user does. */
 static char *
-find_hold(struct kctl *kctl,
-          const struct target_object *target,
-          int64_t task,
-          struct arena *arena)
+find_hold(struct kctl *kctl, const struct target_object *target, int64_t task, struct arena *arena)
 {
-    const struct target_object job = {.kind = &job_kind,
-                                      .namespace = target->namespace,
-                                      .name = target->name};
+    const struct target_object job = {
+        .kind = &job_kind, .namespace = target->namespace, .name = target->name};
     const char *begin = arena_printf(arena, "task %" PRId64 " held: ", task);
     const char *found = NULL;
     struct json *events = NULL;
     struct error err = {0};
 
-    if (object_events_collect(kctl, &job, job.namespace, arena, &events, &err)
-        < 0)
+    if (object_events_collect(kctl, &job, job.namespace, arena, &events, &err) < 0)
         return sanitize_text_dup(NULL);
     for (uint32_t i = 0; i < json_count(events); i++) {
         const char *words = json_get_text(json_at(events, i), "message");
@@ -426,9 +366,7 @@ find_hold(struct kctl *kctl,
 
 /* The task waits with its array. */
 static int
-explain_waiting_task(struct kctl *kctl,
-                     const struct target_object *target,
-                     struct error *err)
+explain_waiting_task(struct kctl *kctl, const struct target_object *target, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const int64_t task = strtoll(strchr(target->task, '_') + 1, NULL, 10);
@@ -449,9 +387,7 @@ explain_waiting_task(struct kctl *kctl,
         if (words[0] != '\0')
             printf("Task %s: Held\n%s\n", target->task, words);
         else
-            printf("Task %s: Held; 'kctl release %s' lets it start\n",
-                   target->task,
-                   target->task);
+            printf("Task %s: Held; 'kctl release %s' lets it start\n", target->task, target->task);
         return 0;
     }
     printf("Task %s waits with the rest of its array:\n", target->task);
@@ -475,9 +411,7 @@ is_to_run(struct kctl *kctl, const char *task, struct arena *arena)
 
 /* An ended task is in history; an existing pod may belong to a later run. */
 static int
-explain_task(struct kctl *kctl,
-             const struct target_object *target,
-             struct error *err)
+explain_task(struct kctl *kctl, const struct target_object *target, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *pod = NULL;
@@ -492,13 +426,10 @@ explain_task(struct kctl *kctl,
     if (r < 0)
         return r;
     if (pod != NULL
-        && (phase == NULL
-            || (strcmp(phase, "Succeeded") != 0
-                && strcmp(phase, "Failed") != 0)))
+        && (phase == NULL || (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)))
         return explain(kctl, target, err);
     is_waiting = is_to_run(kctl, target->task, arena);
-    if (!is_waiting
-        && why_history_print(kctl, target->task, WHY_HISTORY_TASK, arena))
+    if (!is_waiting && why_history_print(kctl, target->task, WHY_HISTORY_TASK, arena))
         return 0;
     if (pod != NULL && !is_waiting)
         return explain(kctl, target, err);
@@ -511,13 +442,10 @@ explain_task(struct kctl *kctl,
 static const char *
 job_of(const struct json *pod)
 {
-    const struct json *owner =
-        json_at(json_get_path(pod, "metadata.ownerReferences"), 0);
+    const struct json *owner = json_at(json_get_path(pod, "metadata.ownerReferences"), 0);
     const char *kind = json_get_text(owner, "kind");
 
-    return kind != NULL && strcmp(kind, job_kind.name) == 0
-               ? json_get_text(owner, "name")
-               : NULL;
+    return kind != NULL && strcmp(kind, job_kind.name) == 0 ? json_get_text(owner, "name") : NULL;
 }
 
 /* A pod's job is explained instead of the pod. */
@@ -533,10 +461,7 @@ explain_any(struct kctl *kctl, struct target_object *target, struct error *err)
     if (target->kind == &job_kind)
         return explain(kctl, target, err);
     if (target->kind != &pod_kind)
-        return error_set(err,
-                         -EINVAL,
-                         "%s is neither a job nor a pod",
-                         kctl_label(target, arena));
+        return error_set(err, -EINVAL, "%s is neither a job nor a pod", kctl_label(target, arena));
     r = kctl_get(kctl, target, arena, &pod, err);
     if (r < 0)
         return r;
@@ -560,11 +485,7 @@ is_kind_word(const char *word)
 }
 
 static int
-why_run(struct kctl *kctl,
-        const void *options,
-        int n_operands,
-        char **operands,
-        struct error *err)
+why_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct named_resources jobs;
@@ -573,13 +494,7 @@ why_run(struct kctl *kctl,
 
     (void)options;
     kctl->takes_tasks = true;
-    r = resource_parse(kctl,
-                       has_kind ? NULL : &job_kind,
-                       n_operands,
-                       operands,
-                       arena,
-                       &jobs,
-                       err);
+    r = resource_parse(kctl, has_kind ? NULL : &job_kind, n_operands, operands, arena, &jobs, err);
     for (size_t i = 0; r == 0 && i < jobs.count; i++) {
         if (i > 0)
             putchar('\n');

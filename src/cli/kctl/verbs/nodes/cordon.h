@@ -18,8 +18,5 @@ struct target_object;
 #define CORDON_MAINTENANCE "kiln.hpc/maintenance"
 
 /* Cordons or uncordons the node and prints the result; `reason` may be NULL. */
-int cordon_set(struct kctl *kctl,
-               const struct target_object *node,
-               bool cordoned,
-               const char *reason,
-               struct error *err);
+int cordon_set(struct kctl *kctl, const struct target_object *node, bool cordoned,
+               const char *reason, struct error *err);

@@ -29,22 +29,12 @@ static const struct option_table reset_table = {
 };
 
 static int
-post(struct kctl *kctl,
-     int n_operands,
-     char **operands,
-     const char *subresource,
-     const char *done,
+post(struct kctl *kctl, int n_operands, char **operands, const char *subresource, const char *done,
      struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct named_resources nodes;
-    int r = resource_parse(kctl,
-                           &node_kind,
-                           n_operands,
-                           operands,
-                           arena,
-                           &nodes,
-                           err);
+    int r = resource_parse(kctl, &node_kind, n_operands, operands, arena, &nodes, err);
 
     for (size_t i = 0; r == 0 && i < nodes.count; i++) {
         const struct client_request request = {
@@ -63,10 +53,7 @@ post(struct kctl *kctl,
 }
 
 static int
-approve_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
+approve_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
             struct error *err)
 {
     (void)options;
@@ -74,10 +61,7 @@ approve_run(struct kctl *kctl,
 }
 
 static int
-reset_run(struct kctl *kctl,
-          const void *options,
-          int n_operands,
-          char **operands,
+reset_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
           struct error *err)
 {
     (void)options;

@@ -27,11 +27,10 @@ struct cordon_options {
 };
 
 #define PLACE(member) .offset = offsetof(struct cordon_options, member)
-#define SELECTOR                                                    \
-    {                                                               \
-        .name = "selector", .letter = 'l', .argument = "LIST",      \
-        .help = "the nodes with these labels", .type = OPTION_TEXT, \
-        PLACE(label_selector),                                      \
+#define SELECTOR                                                                           \
+    {                                                                                      \
+        .name = "selector", .letter = 'l', .argument = "LIST",                             \
+        .help = "the nodes with these labels", .type = OPTION_TEXT, PLACE(label_selector), \
     }
 
 static const struct option_spec cordon_rows[] = {
@@ -61,10 +60,7 @@ static const struct option_table uncordon_table = {
 };
 
 int
-cordon_set(struct kctl *kctl,
-           const struct target_object *node,
-           bool cordoned,
-           const char *reason,
+cordon_set(struct kctl *kctl, const struct target_object *node, bool cordoned, const char *reason,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -77,37 +73,24 @@ cordon_set(struct kctl *kctl,
 
     if (r < 0)
         return r;
-    maintenance = json_get_text(json_get_path(current, "metadata.annotations"),
-                                CORDON_MAINTENANCE);
+    maintenance = json_get_text(json_get_path(current, "metadata.annotations"), CORDON_MAINTENANCE);
     if (!cordoned && maintenance != NULL)
-        return error_set(err,
-                         -EPERM,
+        return error_set(err, -EPERM,
                          "%s is under maintenance until reservation %s ends; "
                          "'kctl delete reservation %s' ends it now",
-                         kctl_label(node, arena),
-                         maintenance,
-                         maintenance);
+                         kctl_label(node, arena), maintenance, maintenance);
     was_cordoned = json_is_true(json_get_path(current, "spec.unschedulable"));
-    json_set(arena,
-             json_make_object(arena, patch, "spec"),
-             "unschedulable",
+    json_set(arena, json_make_object(arena, patch, "spec"), "unschedulable",
              cordoned ? json_bool(arena, true) : json_null(arena));
     if (reason != NULL || !cordoned) {
         annotations =
-            json_make_object(arena,
-                             json_make_object(arena, patch, "metadata"),
-                             "annotations");
-        json_set(arena,
-                 annotations,
-                 CORDON_REASON,
-                 reason != NULL ? json_string(arena, reason)
-                                : json_null(arena));
+            json_make_object(arena, json_make_object(arena, patch, "metadata"), "annotations");
+        json_set(arena, annotations, CORDON_REASON,
+                 reason != NULL ? json_string(arena, reason) : json_null(arena));
     }
     r = kctl_patch(kctl, node, patch, arena, NULL, err);
     if (r == 0)
-        printf("%s %s%s\n",
-               kctl_label(node, arena),
-               was_cordoned == cordoned ? "already " : "",
+        printf("%s %s%s\n", kctl_label(node, arena), was_cordoned == cordoned ? "already " : "",
                cordoned ? "cordoned" : "uncordoned");
     return r;
 }
@@ -117,8 +100,7 @@ nodes_of(const struct json *reservation)
 {
     const struct json *chosen = json_get_path(reservation, "status.nodes");
 
-    return json_count(chosen) > 0 ? chosen
-                                  : json_get_path(reservation, "spec.nodes");
+    return json_count(chosen) > 0 ? chosen : json_get_path(reservation, "spec.nodes");
 }
 
 static bool
@@ -136,9 +118,7 @@ has_node(const struct json *reservation, const char *name)
 }
 
 static void
-tell_planned(const struct json *reservation,
-             const struct target_object *node,
-             struct arena *arena)
+tell_planned(const struct json *reservation, const struct target_object *node, struct arena *arena)
 {
     const char *name = json_path_text(reservation, "metadata.name");
     const char *reason = json_path_text(reservation, "spec.reason");
@@ -155,12 +135,7 @@ tell_planned(const struct json *reservation,
     node_rows_format_names(nodes_of(reservation), arena, &nodes);
     printf("%s will be drained again from %s on by reservation %s%s%s; 'kctl "
            "delete reservation %s' cancels that for %s\n",
-           kctl_label(node, arena),
-           from,
-           name,
-           words[0] != '\0' ? ": " : "",
-           words,
-           name,
+           kctl_label(node, arena), from, name, words[0] != '\0' ? ": " : "", words, name,
            nodes.text);
 }
 
@@ -168,9 +143,7 @@ tell_planned(const struct json *reservation,
  * caller may not know of them.
  */
 static int
-tell_all_planned(struct kctl *kctl,
-                 const struct named_resources *nodes,
-                 struct arena *arena,
+tell_all_planned(struct kctl *kctl, const struct named_resources *nodes, struct arena *arena,
                  struct error *err)
 {
     const struct target_object all = {.kind = &reservation_kind};
@@ -193,24 +166,13 @@ tell_all_planned(struct kctl *kctl,
 }
 
 static int
-set_all(struct kctl *kctl,
-        const struct cordon_options *o,
-        int n_operands,
-        char **operands,
-        bool cordoned,
-        struct error *err)
+set_all(struct kctl *kctl, const struct cordon_options *o, int n_operands, char **operands,
+        bool cordoned, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct named_resources nodes;
-    int r = resource_select(kctl,
-                            &node_kind,
-                            n_operands,
-                            operands,
-                            o->label_selector,
-                            false,
-                            arena,
-                            &nodes,
-                            err);
+    int r = resource_select(kctl, &node_kind, n_operands, operands, o->label_selector, false, arena,
+                            &nodes, err);
 
     for (size_t i = 0; r == 0 && i < nodes.count; i++)
         r = cordon_set(kctl, &nodes.items[i], cordoned, o->reason, err);
@@ -220,20 +182,14 @@ set_all(struct kctl *kctl,
 }
 
 static int
-cordon_run(struct kctl *kctl,
-           const void *options,
-           int n_operands,
-           char **operands,
+cordon_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
            struct error *err)
 {
     return set_all(kctl, options, n_operands, operands, true, err);
 }
 
 static int
-uncordon_run(struct kctl *kctl,
-             const void *options,
-             int n_operands,
-             char **operands,
+uncordon_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
              struct error *err)
 {
     return set_all(kctl, options, n_operands, operands, false, err);

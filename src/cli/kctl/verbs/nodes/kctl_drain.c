@@ -113,8 +113,7 @@ has_ended(const struct json *pod)
 {
     const char *phase = json_path_text(pod, "status.phase");
 
-    return phase != NULL
-           && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+    return phase != NULL && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
 static bool
@@ -154,24 +153,17 @@ evict(struct kctl *kctl, const struct target_object *pod, struct error *err)
 }
 
 static int
-running_pods(struct kctl *kctl,
-             const struct target_object *node,
-             struct arena *arena,
-             struct json **ret_pods,
-             struct error *err)
+running_pods(struct kctl *kctl, const struct target_object *node, struct arena *arena,
+             struct json **ret_pods, struct error *err)
 {
     const struct target_object pods = {.kind = &pod_kind};
 
-    return kctl_list(kctl,
-                     &pods,
-                     NULL,
+    return kctl_list(kctl, &pods, NULL,
                      arena_printf(arena,
                                   "spec.nodeName=%s,status.phase!=Succeeded,"
                                   "status.phase!=Failed",
                                   node->name),
-                     arena,
-                     ret_pods,
-                     err);
+                     arena, ret_pods, err);
 }
 
 /* wait_for_condition takes 0 as no limit, so return at least 1. */
@@ -187,11 +179,8 @@ time_left(int64_t until_us)
 }
 
 static int
-empty(struct kctl *kctl,
-      const struct drain_options *o,
-      const struct target_object *node,
-      int64_t until_us,
-      struct error *err)
+empty(struct kctl *kctl, const struct drain_options *o, const struct target_object *node,
+      int64_t until_us, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *pods = NULL;
@@ -200,9 +189,7 @@ empty(struct kctl *kctl,
     if (r < 0)
         return r;
     if (json_count(pods) > 0 && !o->evicts && o->waits)
-        printf("%s: waiting for %u pod%s\n",
-               kctl_label(node, arena),
-               json_count(pods),
+        printf("%s: waiting for %u pod%s\n", kctl_label(node, arena), json_count(pods),
                json_count(pods) == 1 ? "" : "s");
     fflush(stdout);
     for (uint32_t i = 0; r == 0 && o->evicts && i < json_count(pods); i++) {
@@ -221,19 +208,12 @@ empty(struct kctl *kctl,
             .name = json_path_text(json_at(pods, i), "metadata.name"),
         };
 
-        r = wait_for_condition(kctl,
-                               &pod,
-                               time_left(until_us),
-                               pod_has_ended,
-                               NULL,
-                               err);
+        r = wait_for_condition(kctl, &pod, time_left(until_us), pod_has_ended, NULL, err);
     }
     if (r == 0 && (o->waits || json_count(pods) == 0))
         printf("%s drained\n", kctl_label(node, arena));
     else if (r == 0)
-        printf("%s draining: %u pod%s still running\n",
-               kctl_label(node, arena),
-               json_count(pods),
+        printf("%s draining: %u pod%s still running\n", kctl_label(node, arena), json_count(pods),
                json_count(pods) == 1 ? "" : "s");
     return r;
 }
@@ -261,11 +241,7 @@ make_name(struct arena *arena, const char *node, int64_t at_us)
 
     gmtime_r(&at, &tm);
     strftime(time, sizeof(time), "%Y%m%d-%H%M%S", &tm);
-    return arena_printf(arena,
-                        "drain-%.*s-%s",
-                        (int)strcspn(node, "[,"),
-                        node,
-                        time);
+    return arena_printf(arena, "drain-%.*s-%s", (int)strcspn(node, "[,"), node, time);
 }
 
 /* Refuses options that only apply to an immediate drain. */
@@ -273,24 +249,18 @@ static int
 check_planned(const struct drain_options *o, int n_operands, struct error *err)
 {
     if (o->evicts || o->waits || o->timeout != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--evict, --wait and --timeout do not go with --at, "
                          "--deadline and --for: a planned drain ends no job");
     if (o->at != NULL && o->deadline != NULL)
         return error_set(err, -EINVAL, "give --at or --deadline, not both");
     if (o->label_selector != NULL || n_operands == 0)
-        return error_set(err,
-                         -EINVAL,
-                         "name the nodes: kctl drain --at 18:00 n[1-4]");
+        return error_set(err, -EINVAL, "name the nodes: kctl drain --at 18:00 n[1-4]");
     return 0;
 }
 
 static int
-plan(struct kctl *kctl,
-     const struct drain_options *o,
-     int n_operands,
-     char **operands,
+plan(struct kctl *kctl, const struct drain_options *o, int n_operands, char **operands,
      struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -311,8 +281,7 @@ plan(struct kctl *kctl,
     if (r == 0 && o->at != NULL)
         r = time_expression_parse(o->at, TIME_AHEAD, now_us, &at_us, err);
     if (r == 0 && at_us < now_us - LATE_US)
-        r = error_set(err,
-                      -EINVAL,
+        r = error_set(err, -EINVAL,
                       "--at: '%s' is in the past; leave it out to drain at "
                       "once",
                       o->at);
@@ -324,10 +293,7 @@ plan(struct kctl *kctl,
 }
 
 static int
-drain_run(struct kctl *kctl,
-          const void *options,
-          int n_operands,
-          char **operands,
+drain_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -340,26 +306,13 @@ drain_run(struct kctl *kctl,
     if (o->at != NULL || o->deadline != NULL || o->duration != NULL)
         return plan(kctl, o, n_operands, operands, err);
     if (o->is_dry_run || o->may_overlap)
-        return error_set(
-            err,
-            -EINVAL,
-            "--dry-run and --overlap go with --at, --deadline or --for");
+        return error_set(err, -EINVAL, "--dry-run and --overlap go with --at, --deadline or --for");
     if (o->timeout != NULL && timespan_parse(o->timeout, &timeout_us) < 0)
-        return error_set(err,
-                         -EINVAL,
-                         "--timeout: '%s' is not a time (90s, 2h)",
-                         o->timeout);
+        return error_set(err, -EINVAL, "--timeout: '%s' is not a time (90s, 2h)", o->timeout);
     if (timeout_us > 0)
         until_us = clock_monotonic_us(&clock_system) + timeout_us;
-    r = resource_select(kctl,
-                        &node_kind,
-                        n_operands,
-                        operands,
-                        o->label_selector,
-                        false,
-                        arena,
-                        &nodes,
-                        err);
+    r = resource_select(kctl, &node_kind, n_operands, operands, o->label_selector, false, arena,
+                        &nodes, err);
     for (size_t i = 0; r == 0 && i < nodes.count; i++)
         r = cordon_set(kctl, &nodes.items[i], true, o->reason, err);
     for (size_t i = 0; r == 0 && i < nodes.count; i++)

@@ -99,15 +99,12 @@ check_states(const char *text, struct error *err)
             is_known |= strcasecmp(node_rows_states[i], word) == 0;
         near = spelling_nearest(word, node_rows_states, node_rows_n_states);
         if (!is_known && near != NULL)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "--state: '%s' is not a state of a node (did you "
                              "mean '%s'?)",
-                             word,
-                             near);
+                             word, near);
         if (!is_known)
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "--state: '%s' is not a state of a node (such as "
                              "Idle, Mixed, Drained or Down)",
                              word);
@@ -163,13 +160,8 @@ is_named(const char *name, int n_names, char **names, bool *found)
 }
 
 static int
-choose(const struct nodes_options *o,
-       const struct json *all,
-       int n_names,
-       char **names,
-       struct arena *arena,
-       struct json *chosen,
-       struct error *err)
+choose(const struct nodes_options *o, const struct json *all, int n_names, char **names,
+       struct arena *arena, struct json *chosen, struct error *err)
 {
     CLEANUP_FREE bool *found = xcalloc((size_t)n_names + 1, sizeof(*found));
 
@@ -178,10 +170,8 @@ choose(const struct nodes_options *o,
         const char *partition = json_get_text(node, "partition");
 
         if (!is_named(json_get_text(node, "name"), n_names, names, found)
-            || (o->state != NULL
-                && !is_among(o->state, json_get_text(node, "state")))
-            || (o->partition != NULL
-                && !has_partition(o->partition, partition)))
+            || (o->state != NULL && !is_among(o->state, json_get_text(node, "state")))
+            || (o->partition != NULL && !has_partition(o->partition, partition)))
             continue;
         json_append(arena, chosen, node);
     }
@@ -210,10 +200,7 @@ print_names(const struct json *nodes)
 }
 
 static int
-nodes_run(struct kctl *kctl,
-          const void *options,
-          int n_operands,
-          char **operands,
+nodes_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -229,10 +216,8 @@ nodes_run(struct kctl *kctl,
     };
     int r = 0;
 
-    if (o->form != NULL && !is_wide && strcmp(o->form, "json") != 0
-        && strcmp(o->form, "name") != 0)
-        return error_set(err,
-                         -EINVAL,
+    if (o->form != NULL && !is_wide && strcmp(o->form, "json") != 0 && strcmp(o->form, "name") != 0)
+        return error_set(err, -EINVAL,
                          "-o: '%s' is not wide, json or name ('kctl get "
                          "nodes' has more formats)",
                          o->form);
@@ -241,13 +226,7 @@ nodes_run(struct kctl *kctl,
     if (r == 0)
         r = kctl_ask(kctl, "/kiln/v1/nodes", arena, &answer, err);
     if (r == 0)
-        r = choose(o,
-                   json_get(answer, "nodes"),
-                   n_operands,
-                   operands,
-                   arena,
-                   chosen,
-                   err);
+        r = choose(o, json_get(answer, "nodes"), n_operands, operands, arena, chosen, err);
     if (r < 0)
         return r;
     if (o->form != NULL && strcmp(o->form, "json") == 0) {
@@ -262,8 +241,7 @@ nodes_run(struct kctl *kctl,
         print_names(chosen);
         return 0;
     }
-    style.groups =
-        o->groups || (!is_wide && n_operands == 0 && json_count(chosen) > FEW);
+    style.groups = o->groups || (!is_wide && n_operands == 0 && json_count(chosen) > FEW);
     node_rows_print(chosen, &style, &out);
     fwrite(out.text, 1, out.length, stdout);
     return 0;

@@ -28,18 +28,9 @@ struct orphans_options {
 
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
-    {.name = "all",
-     .help = "with --end: all orphans",
-     .type = OPTION_FLAG,
-     PLACE(all)},
-    {.name = "end",
-     .help = "tell their nodes to end them",
-     .type = OPTION_FLAG,
-     PLACE(ends)},
-    {.name = "no-headers",
-     .help = "print no headings",
-     .type = OPTION_FLAG,
-     PLACE(no_headers)},
+    {.name = "all", .help = "with --end: all orphans", .type = OPTION_FLAG, PLACE(all)},
+    {.name = "end", .help = "tell their nodes to end them", .type = OPTION_FLAG, PLACE(ends)},
+    {.name = "no-headers", .help = "print no headings", .type = OPTION_FLAG, PLACE(no_headers)},
 };
 
 static const struct option_table table = {
@@ -56,10 +47,7 @@ static const struct option_table table = {
 };
 
 static bool
-is_meant(const char *uid,
-         const struct orphans_options *o,
-         int n_operands,
-         char **operands)
+is_meant(const char *uid, const struct orphans_options *o, int n_operands, char **operands)
 {
     for (int i = 0; i < n_operands; i++)
         if (strcmp(operands[i], uid) == 0)
@@ -68,19 +56,14 @@ is_meant(const char *uid,
 }
 
 static void
-add_row(struct grid *grid,
-        struct arena *arena,
-        const char *node,
-        const struct json_member *orphan)
+add_row(struct grid *grid, struct arena *arena, const char *node, const struct json_member *orphan)
 {
     const struct json *o = orphan->value;
     const char *cells[5];
 
     cells[0] = node;
-    cells[1] = arena_printf(arena,
-                            "%s/%s",
-                            json_get_text(o, "namespace"),
-                            json_get_text(o, "name"));
+    cells[1] =
+        arena_printf(arena, "%s/%s", json_get_text(o, "namespace"), json_get_text(o, "name"));
     cells[2] = json_path_text(o, "allocation.cpus");
     cells[3] = json_get_text(o, "leftAt");
     cells[4] = orphan->name;
@@ -88,32 +71,22 @@ add_row(struct grid *grid,
 }
 
 static int
-end_on(struct kctl *kctl,
-       struct arena *arena,
-       const char *node,
-       const char *uids,
+end_on(struct kctl *kctl, struct arena *arena, const char *node, const char *uids,
        struct error *err)
 {
     const struct target_object target = {.kind = &node_kind, .name = node};
     struct json *patch = json_object(arena);
     struct json *meta = json_make_object(arena, patch, "metadata");
 
-    json_set_string(arena,
-                    json_make_object(arena, meta, "annotations"),
-                    ANNOTATION_END_ORPHANS,
+    json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_END_ORPHANS,
                     uids);
     return kctl_patch(kctl, &target, patch, arena, NULL, err);
 }
 
 /* Ends the selected processes of one node. */
 static int
-end_those(struct kctl *kctl,
-          struct arena *arena,
-          const struct json *node,
-          const struct orphans_options *o,
-          int n_operands,
-          char **operands,
-          struct error *err)
+end_those(struct kctl *kctl, struct arena *arena, const struct json *node,
+          const struct orphans_options *o, int n_operands, char **operands, struct error *err)
 {
     const char *name = json_path_text(node, "metadata.name");
     const struct json *list = json_get_path(node, "status.remnants");
@@ -123,14 +96,8 @@ end_those(struct kctl *kctl,
 
     for (uint32_t i = 0; i < json_count(list); i++)
         if (is_meant(list->members[i].name, o, n_operands, operands)) {
-            strbuf_printf(&uids,
-                          "%s%s",
-                          uids.length > 0 ? " " : "",
-                          list->members[i].name);
-            strbuf_printf(&said,
-                          "%s on %s: told to end\n",
-                          list->members[i].name,
-                          name);
+            strbuf_printf(&uids, "%s%s", uids.length > 0 ? " " : "", list->members[i].name);
+            strbuf_printf(&said, "%s on %s: told to end\n", list->members[i].name, name);
         }
     if (uids.length > 0)
         r = end_on(kctl, arena, name, uids.text, err);
@@ -141,22 +108,16 @@ end_those(struct kctl *kctl,
 
 /* Checks all names first, so that nothing is ended when one is mistyped. */
 static int
-check_uids(const struct json *items,
-           int n_operands,
-           char **operands,
-           struct error *err)
+check_uids(const struct json *items, int n_operands, char **operands, struct error *err)
 {
     for (int i = 0; i < n_operands; i++) {
         bool is_there = false;
 
         for (uint32_t k = 0; k < json_count(items) && !is_there; k++)
             is_there =
-                json_get(json_get_path(json_at(items, k), "status.remnants"),
-                         operands[i])
-                != NULL;
+                json_get(json_get_path(json_at(items, k), "status.remnants"), operands[i]) != NULL;
         if (!is_there)
-            return error_set(err,
-                             -ENOENT,
+            return error_set(err, -ENOENT,
                              "there is no orphan '%s', see kctl orphans; "
                              "nothing was ended",
                              operands[i]);
@@ -165,10 +126,7 @@ check_uids(const struct json *items,
 }
 
 static int
-orphans_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
+orphans_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
             struct error *err)
 {
     const struct orphans_options *o = options;
@@ -180,8 +138,7 @@ orphans_run(struct kctl *kctl,
     int r;
 
     if (o->ends != (o->all || n_operands > 0))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          o->ends ? "--end: give the uids of the orphans, or "
                                    "--all"
                                  : "uids and --all need --end");
@@ -201,10 +158,7 @@ orphans_run(struct kctl *kctl,
             r = end_those(kctl, arena, node, o, n_operands, operands, err);
         else
             for (uint32_t k = 0; k < json_count(list); k++)
-                add_row(grid,
-                        arena,
-                        json_path_text(node, "metadata.name"),
-                        &list->members[k]);
+                add_row(grid, arena, json_path_text(node, "metadata.name"), &list->members[k]);
     }
     if (r < 0 || o->ends)
         return r;

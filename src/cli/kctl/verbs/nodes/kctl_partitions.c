@@ -60,8 +60,7 @@ sum_nodes(const struct json *nodes, const char *name)
 
     for (uint32_t i = 0; i < json_count(nodes); i++)
         for (const char *at = text_of(json_at(nodes, i), "partition");
-             (n = partition_next_name(&at)) > 0;
-             at += n)
+             (n = partition_next_name(&at)) > 0; at += n)
             if (strlen(name) == n && strncmp(at, name, n) == 0)
                 node_sum_add(&sum, json_at(nodes, i));
     return sum;
@@ -77,9 +76,7 @@ add_time(int64_t seconds, struct strbuf *out)
 }
 
 static void
-add_row(struct grid *grid,
-        const struct json *partition,
-        const struct json *nodes)
+add_row(struct grid *grid, const struct json *partition, const struct json *nodes)
 {
     const struct json *spec = json_get(partition, "spec");
     const char *name = json_path_text(partition, "metadata.name");
@@ -91,12 +88,8 @@ add_row(struct grid *grid,
     CLEANUP_STRBUF struct strbuf cpus = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf users = STRBUF_INIT;
 
-    strbuf_printf(&shown,
-                  "%s%s",
-                  name,
-                  json_is_true(json_get(spec, "isDefault")) ? "*" : "");
-    add_time(partition_given_time_s(text_of(spec, "defaultTime"),
-                                    text_of(spec, "maximumTime")),
+    strbuf_printf(&shown, "%s%s", name, json_is_true(json_get(spec, "isDefault")) ? "*" : "");
+    add_time(partition_given_time_s(text_of(spec, "defaultTime"), text_of(spec, "maximumTime")),
              &usual);
     add_time(partition_time_s(text_of(spec, "maximumTime")), &most);
     strbuf_printf(&count, "%" PRId64, sum.nodes);
@@ -108,16 +101,9 @@ add_row(struct grid *grid,
             .accounts = json_get(spec, "allowedAccounts"),
         },
         &users);
-    grid_add_row(grid,
-                 (const char *const[]){shown.text,
-                                       text_of(spec, "state"),
-                                       usual.text,
-                                       most.text,
-                                       count.text,
-                                       cpus.text,
-                                       users.text,
-                                       text_of(spec, "exclusive"),
-                                       text_of(spec, "reason")});
+    grid_add_row(grid, (const char *const[]){shown.text, text_of(spec, "state"), usual.text,
+                                             most.text, count.text, cpus.text, users.text,
+                                             text_of(spec, "exclusive"), text_of(spec, "reason")});
 }
 
 static struct grid *
@@ -128,34 +114,20 @@ make_grid(void)
     grid_add_column(grid, "Partition");
     grid_add_column(grid, "State");
     grid_add_styled(grid,
-                    &(struct grid_column){.name = "Default time",
-                                          .is_right = true,
-                                          .weight = 2});
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "Time limit", .is_right = true});
-    grid_add_styled(grid,
-                    &(struct grid_column){.name = "Nodes", .is_right = true});
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "CPUs free", .is_right = true});
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "Users", .least = 9, .weight = 3});
+                    &(struct grid_column){.name = "Default time", .is_right = true, .weight = 2});
+    grid_add_styled(grid, &(struct grid_column){.name = "Time limit", .is_right = true});
+    grid_add_styled(grid, &(struct grid_column){.name = "Nodes", .is_right = true});
+    grid_add_styled(grid, &(struct grid_column){.name = "CPUs free", .is_right = true});
+    grid_add_styled(grid, &(struct grid_column){.name = "Users", .least = 9, .weight = 3});
     grid_add_column(grid, "Exclusive");
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});
+    grid_add_styled(grid, &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});
     grid_set_gap(grid, 2);
     grid_set_width(grid, terminal_width());
     return grid;
 }
 
 static int
-partitions_run(struct kctl *kctl,
-               const void *options,
-               int n_operands,
-               char **operands,
+partitions_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                struct error *err)
 {
     const struct partitions_options *o = options;

@@ -77,9 +77,7 @@ format_time(const char *text, char out[LOCAL_TIME_SIZE])
 
 /* Adds "maintenance, daily: new kernel". */
 static void
-add_words(const struct json *spec,
-          const struct json *status,
-          struct strbuf *out)
+add_words(const struct json *spec, const struct json *status, struct strbuf *out)
 {
     const char *message = text_of(status, "message");
     const char *reason = text_of(spec, "reason");
@@ -89,9 +87,7 @@ add_words(const struct json *spec,
     if (json_is_true(json_get(spec, "maintenance")))
         strbuf_printf(out, "%smaintenance", out->length > 0 ? "; " : "");
     if (recurrence[0] != '\0')
-        strbuf_printf(out,
-                      "%s%s",
-                      out->length > 0 ? ", " : "",
+        strbuf_printf(out, "%s%s", out->length > 0 ? ", " : "",
                       recurrence[0] == 'W' ? "weekly" : "daily");
     if (reason[0] != '\0')
         strbuf_printf(out, "%s%s", out->length > 0 ? ": " : "", reason);
@@ -111,22 +107,18 @@ add_row(struct grid *grid, const struct json *reservation, struct arena *arena)
 
     format_time(start[0] != '\0' ? start : text_of(spec, "start"), from);
     format_time(text_of(status, "end"), until);
-    node_rows_format_names(json_count(nodes) > 0 ? nodes
-                                                 : json_get(spec, "nodes"),
-                           arena,
-                           &names);
+    node_rows_format_names(json_count(nodes) > 0 ? nodes : json_get(spec, "nodes"), arena, &names);
     add_users(spec, &users);
     add_words(spec, status, &words);
-    grid_add_row(grid,
-                 (const char *const[]){
-                     json_path_text(reservation, "metadata.name"),
-                     text_of(status, "state"),
-                     from,
-                     until,
-                     names.length > 0 ? names.text : "",
-                     users.text,
-                     words.length > 0 ? words.text : "",
-                 });
+    grid_add_row(grid, (const char *const[]){
+                           json_path_text(reservation, "metadata.name"),
+                           text_of(status, "state"),
+                           from,
+                           until,
+                           names.length > 0 ? names.text : "",
+                           users.text,
+                           words.length > 0 ? words.text : "",
+                       });
 }
 
 static struct grid *
@@ -138,25 +130,16 @@ make_grid(void)
     grid_add_column(grid, "State");
     grid_add_column(grid, "Start");
     grid_add_column(grid, "End");
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "Nodes", .least = 8, .weight = 2});
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "Users", .least = 8, .weight = 3});
-    grid_add_styled(
-        grid,
-        &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});
+    grid_add_styled(grid, &(struct grid_column){.name = "Nodes", .least = 8, .weight = 2});
+    grid_add_styled(grid, &(struct grid_column){.name = "Users", .least = 8, .weight = 3});
+    grid_add_styled(grid, &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});
     grid_set_gap(grid, 2);
     grid_set_width(grid, terminal_width());
     return grid;
 }
 
 static int
-reservations_run(struct kctl *kctl,
-                 const void *options,
-                 int n_operands,
-                 char **operands,
+reservations_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                  struct error *err)
 {
     const struct reservations_options *o = options;

@@ -47,11 +47,7 @@ static const struct option_spec rows[] = {
              "is deleted)",
      .type = OPTION_TEXT,
      PLACE(duration)},
-    {.name = "end",
-     .argument = "TIME",
-     .help = "until this time",
-     .type = OPTION_TEXT,
-     PLACE(end)},
+    {.name = "end", .argument = "TIME", .help = "until this time", .type = OPTION_TEXT, PLACE(end)},
     {.name = "flexible",
      .help = "after the start, its nodes take no other jobs, and it begins "
              "once they are free",
@@ -116,20 +112,16 @@ static const struct option_table table = {
                "jobs run there only outside that time. Lists the jobs that "
                "may still run there when it begins.",
     OPTION_ROWS(rows),
-    .more =
-        "Examples:\n"
-        "  kctl reserve course --nodes n[1-4] --start 'tomorrow 09:00' "
-        "--duration 3h --groups students\n"
-        "  kctl reserve night --count 8 --start 20:00 --duration 10h --daily "
-        "--users ann\n"
-        "  kctl delete reservation course",
+    .more = "Examples:\n"
+            "  kctl reserve course --nodes n[1-4] --start 'tomorrow 09:00' "
+            "--duration 3h --groups students\n"
+            "  kctl reserve night --count 8 --start 20:00 --duration 10h --daily "
+            "--users ann\n"
+            "  kctl delete reservation course",
 };
 
 static int
-reserve_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
+reserve_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
             struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -139,17 +131,13 @@ reserve_run(struct kctl *kctl,
     if (n_operands != 1)
         return error_set(err, -EINVAL, "give one name for the reservation");
     if ((request.nodes != NULL) == (request.count > 0))
-        return error_set(err,
-                         -EINVAL,
-                         "give the nodes (--nodes), or how many (--count)");
+        return error_set(err, -EINVAL, "give the nodes (--nodes), or how many (--count)");
     if (request.labels != NULL && request.nodes != NULL)
         return error_set(err, -EINVAL, "--selector requires --count");
     if (o->is_daily && o->is_weekly)
         return error_set(err, -EINVAL, "give --daily or --weekly, not both");
     if (request.time_zone != NULL && !o->is_daily && !o->is_weekly)
-        return error_set(err,
-                         -EINVAL,
-                         "--timezone requires --daily or --weekly");
+        return error_set(err, -EINVAL, "--timezone requires --daily or --weekly");
     request.name = operands[0];
     request.recurrence = o->is_daily ? "Daily" : o->is_weekly ? "Weekly" : NULL;
     return reservation_request_send(kctl, &request, arena, err);

@@ -90,8 +90,7 @@ struct taint_change {
 static bool
 is_effect(const char *text)
 {
-    return strcmp(text, "NoSchedule") == 0
-           || strcmp(text, "PreferNoSchedule") == 0
+    return strcmp(text, "NoSchedule") == 0 || strcmp(text, "PreferNoSchedule") == 0
            || strcmp(text, "NoExecute") == 0;
 }
 
@@ -106,9 +105,7 @@ is_change(const char *text)
 
 /* Parses "KEY=VALUE:EFFECT", "KEY:EFFECT", "KEY-", "KEY:EFFECT-". */
 static int
-parse_change(struct arena *arena,
-             const char *text,
-             struct taint_change *ret_change,
+parse_change(struct arena *arena, const char *text, struct taint_change *ret_change,
              struct error *err)
 {
     char *copy = arena_strdup(arena, text);
@@ -133,8 +130,7 @@ parse_change(struct arena *arena,
     }
     if (c.key[0] == '\0' || (c.effect == NULL && !c.removes)
         || (c.effect != NULL && !is_effect(c.effect)))
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is neither KEY[=VALUE]:EFFECT with one of the "
                          "effects NoSchedule, PreferNoSchedule and NoExecute, "
                          "nor KEY[:EFFECT]-",
@@ -150,15 +146,11 @@ fits(const struct json *taint, const struct taint_change *c)
     const char *effect = json_get_text(taint, "effect");
 
     return key != NULL && strcmp(key, c->key) == 0
-           && (c->effect == NULL
-               || (effect != NULL && strcmp(effect, c->effect) == 0));
+           && (c->effect == NULL || (effect != NULL && strcmp(effect, c->effect) == 0));
 }
 
 static int
-change_list(struct arena *arena,
-            struct json *taints,
-            const struct taint_change *c,
-            bool overwrites,
+change_list(struct arena *arena, struct json *taints, const struct taint_change *c, bool overwrites,
             struct error *err)
 {
     bool found = false;
@@ -170,22 +162,15 @@ change_list(struct arena *arena,
         if (!fits(json_at(taints, i), c))
             continue;
         found = true;
-        if (!c->removes && !overwrites
-            && strcmp(value != NULL ? value : "", c->value) != 0)
-            return error_set(err,
-                             -EEXIST,
+        if (!c->removes && !overwrites && strcmp(value != NULL ? value : "", c->value) != 0)
+            return error_set(err, -EEXIST,
                              "the node already has the taint '%s:%s'; "
                              "--overwrite changes it",
-                             c->key,
-                             c->effect);
+                             c->key, c->effect);
         json_remove_at(taints, i);
     }
     if (c->removes)
-        return found ? 0
-                     : error_set(err,
-                                 -ENOENT,
-                                 "the node does not have the taint '%s'",
-                                 c->key);
+        return found ? 0 : error_set(err, -ENOENT, "the node does not have the taint '%s'", c->key);
     taint = json_object(arena);
     json_set_string(arena, taint, "key", c->key);
     if (c->value[0] != '\0')
@@ -197,12 +182,8 @@ change_list(struct arena *arena,
 
 /* A patch replaces the whole list, so it contains the version that was read. */
 static int
-try_change(struct kctl *kctl,
-           const struct target_object *node,
-           const struct taint_change *changes,
-           size_t n_changes,
-           bool overwrites,
-           struct error *err)
+try_change(struct kctl *kctl, const struct target_object *node, const struct taint_change *changes,
+           size_t n_changes, bool overwrites, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *object = NULL;
@@ -220,22 +201,15 @@ try_change(struct kctl *kctl,
         if (r < 0)
             return error_wrap(err, r, "%s", kctl_label(node, arena));
     }
-    json_set_string(arena,
-                    json_make_object(arena, patch, "metadata"),
-                    "resourceVersion",
+    json_set_string(arena, json_make_object(arena, patch, "metadata"), "resourceVersion",
                     json_path_text(object, "metadata.resourceVersion"));
     json_set(arena, json_make_object(arena, patch, "spec"), "taints", taints);
     return kctl_patch(kctl, node, patch, arena, NULL, err);
 }
 
 static int
-change_node(struct kctl *kctl,
-            const struct target_object *node,
-            const struct taint_change *changes,
-            size_t n_changes,
-            bool overwrites,
-            const char *done,
-            struct error *err)
+change_node(struct kctl *kctl, const struct target_object *node, const struct taint_change *changes,
+            size_t n_changes, bool overwrites, const char *done, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     int r = -ESTALE;
@@ -248,16 +222,12 @@ change_node(struct kctl *kctl,
 }
 
 static int
-taint_run(struct kctl *kctl,
-          const void *options,
-          int n_operands,
-          char **operands,
+taint_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct taint_options *o = options;
-    struct taint_change *changes =
-        arena_new_array(arena, struct taint_change, n_operands + 1);
+    struct taint_change *changes = arena_new_array(arena, struct taint_change, n_operands + 1);
     struct named_resources nodes;
     bool adds = false;
     int at = 0;
@@ -266,51 +236,27 @@ taint_run(struct kctl *kctl,
     while (at < n_operands && !is_change(operands[at]))
         at++;
     if (at == n_operands)
-        return error_set(err,
-                         -EINVAL,
-                         "which taint? KEY[=VALUE]:EFFECT, or KEY-");
+        return error_set(err, -EINVAL, "which taint? KEY[=VALUE]:EFFECT, or KEY-");
     for (int i = at; i < n_operands && r == 0; i++)
         r = parse_change(arena, operands[i], &changes[i - at], err);
     for (int i = 0; i < n_operands - at && r == 0; i++)
         adds = adds || !changes[i].removes;
     if (r == 0)
-        r = resource_select(kctl,
-                            &node_kind,
-                            at,
-                            operands,
-                            o->label_selector,
-                            o->all,
-                            arena,
-                            &nodes,
-                            err);
+        r = resource_select(kctl, &node_kind, at, operands, o->label_selector, o->all, arena,
+                            &nodes, err);
     for (size_t i = 0; r == 0 && i < nodes.count; i++)
-        r = change_node(kctl,
-                        &nodes.items[i],
-                        changes,
-                        (size_t)(n_operands - at),
-                        o->overwrites,
-                        adds ? "tainted" : "untainted",
-                        err);
+        r = change_node(kctl, &nodes.items[i], changes, (size_t)(n_operands - at), o->overwrites,
+                        adds ? "tainted" : "untainted", err);
     return r;
 }
 
 static int
-change_fence(struct kctl *kctl,
-             int n_operands,
-             char **operands,
-             const struct taint_change *c,
-             const char *done,
-             struct error *err)
+change_fence(struct kctl *kctl, int n_operands, char **operands, const struct taint_change *c,
+             const char *done, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct named_resources nodes;
-    int r = resource_parse(kctl,
-                           &node_kind,
-                           n_operands,
-                           operands,
-                           arena,
-                           &nodes,
-                           err);
+    int r = resource_parse(kctl, &node_kind, n_operands, operands, arena, &nodes, err);
 
     for (size_t i = 0; r == 0 && i < nodes.count; i++)
         r = change_node(kctl, &nodes.items[i], c, 1, true, done, err);
@@ -318,34 +264,25 @@ change_fence(struct kctl *kctl,
 }
 
 static int
-fence_run(struct kctl *kctl,
-          const void *options,
-          int n_operands,
-          char **operands,
+fence_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
           struct error *err)
 {
     const struct taint_options *o = options;
-    const struct taint_change c = {.key = TAINT_OUT_OF_SERVICE,
-                                   .value = "fenced",
-                                   .effect = "NoExecute"};
+    const struct taint_change c = {
+        .key = TAINT_OUT_OF_SERVICE, .value = "fenced", .effect = "NoExecute"};
 
     if (!o->is_sure)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "a job that still runs there would run twice; "
                          "switch the node off, then give --yes");
     return change_fence(kctl, n_operands, operands, &c, "fenced", err);
 }
 
 static int
-unfence_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
+unfence_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
             struct error *err)
 {
-    const struct taint_change c = {.key = TAINT_OUT_OF_SERVICE,
-                                   .removes = true};
+    const struct taint_change c = {.key = TAINT_OUT_OF_SERVICE, .removes = true};
 
     (void)options;
     return change_fence(kctl, n_operands, operands, &c, "unfenced", err);

@@ -87,11 +87,8 @@ add_names(struct strbuf *path, int count, char **names, struct error *err)
 
         if (strncmp(name, "node/", 5) == 0)
             name += 5;
-        if (name[0] == '\0'
-            || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-")]
-                   != '\0')
-            return error_set(err,
-                             -EINVAL,
+        if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-")] != '\0')
+            return error_set(err, -EINVAL,
                              "'%s' is not a valid node name; give nodes as "
                              "separate arguments",
                              names[i]);
@@ -101,13 +98,8 @@ add_names(struct strbuf *path, int count, char **names, struct error *err)
 }
 
 static int
-ask(struct kctl *kctl,
-    const struct timeline_options *o,
-    int n_names,
-    char **names,
-    struct arena *arena,
-    struct json **ret_answer,
-    struct error *err)
+ask(struct kctl *kctl, const struct timeline_options *o, int n_names, char **names,
+    struct arena *arena, struct json **ret_answer, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
     int r;
@@ -170,9 +162,8 @@ read_bar(const struct json *job, int64_t now_us, struct arena *arena)
                        : arena_printf(arena, "%s %s", name, bar.user);
     if (json_is_true(json_get(job, "isFrozen")))
         bar.label = arena_printf(arena, "%s (S)", bar.label);
-    bar.detail = id > 0
-                     ? arena_printf(arena, "job %lld (%s)", (long long)id, name)
-                     : arena_printf(arena, "pod %s", name);
+    bar.detail = id > 0 ? arena_printf(arena, "job %lld (%s)", (long long)id, name)
+                        : arena_printf(arena, "pod %s", name);
     return bar;
 }
 
@@ -185,13 +176,9 @@ describe(struct node_chart_bar *bar, struct arena *arena)
     if (bar->until_us != INT64_MAX)
         local_time_format(bar->until_us, until);
     bar->detail =
-        arena_printf(arena,
-                     "%s of %s, %g CPUs, %s %s%s%s",
-                     bar->detail,
-                     bar->user[0] != '\0' ? bar->user : "nobody",
-                     (double)bar->cpu_milli / 1000,
-                     bar->kind == CHART_PLANNED ? "planned from" : "since",
-                     from,
+        arena_printf(arena, "%s of %s, %g CPUs, %s %s%s%s", bar->detail,
+                     bar->user[0] != '\0' ? bar->user : "nobody", (double)bar->cpu_milli / 1000,
+                     bar->kind == CHART_PLANNED ? "planned from" : "since", from,
                      until[0] == '\0'            ? ""
                      : bar->kind == CHART_STANDS ? " until about "
                                                  : " until at most ",
@@ -204,8 +191,7 @@ describe(struct node_chart_bar *bar, struct arena *arena)
 static bool
 is_same(const struct node_chart_bar *a, const struct node_chart_bar *b)
 {
-    return a->kind == b->kind && a->has_lent == b->has_lent
-           && strcmp(a->detail, b->detail) == 0
+    return a->kind == b->kind && a->has_lent == b->has_lent && strcmp(a->detail, b->detail) == 0
            && llabs(a->from_us - b->from_us) < SAME_US
            && (a->until_us == b->until_us
                || (a->until_us != INT64_MAX && b->until_us != INT64_MAX
@@ -213,14 +199,10 @@ is_same(const struct node_chart_bar *a, const struct node_chart_bar *b)
 }
 
 static void
-read_jobs(struct node_chart_row *row,
-          const struct json *jobs,
-          int64_t now_us,
-          struct arena *arena)
+read_jobs(struct node_chart_row *row, const struct json *jobs, int64_t now_us, struct arena *arena)
 {
     for (uint32_t i = 0; i < json_count(jobs); i++) {
-        const struct node_chart_bar bar =
-            read_bar(json_at(jobs, i), now_us, arena);
+        const struct node_chart_bar bar = read_bar(json_at(jobs, i), now_us, arena);
         size_t at = 0;
 
         while (at < row->n_bars && !is_same(&row->bars[at], &bar))
@@ -236,9 +218,7 @@ read_jobs(struct node_chart_row *row,
 
 /* A reservation covers the whole node. */
 static void
-read_reservations(struct node_chart_row *row,
-                  const struct json *list,
-                  int64_t now_us,
+read_reservations(struct node_chart_row *row, const struct json *list, int64_t now_us,
                   struct arena *arena)
 {
     for (uint32_t i = 0; i < json_count(list); i++) {
@@ -248,12 +228,9 @@ read_reservations(struct node_chart_row *row,
         row->bars[row->n_bars++] = (struct node_chart_bar){
             .kind = CHART_RESERVED,
             .label = name,
-            .detail = arena_printf(arena,
-                                   "%s %s",
-                                   json_is_true(json_get(r, "isMaintenance"))
-                                       ? "maintenance"
-                                       : "reservation",
-                                   name),
+            .detail = arena_printf(
+                arena, "%s %s",
+                json_is_true(json_get(r, "isMaintenance")) ? "maintenance" : "reservation", name),
             .user = "",
             .from_us = time_of(r, "start", now_us),
             .until_us = time_of(r, "end", INT64_MAX),
@@ -272,18 +249,14 @@ state_of(const struct json *node, struct arena *arena)
     for (size_t i = 0; i < ARRAY_SIZE(open); i++)
         if (strcmp(state, open[i]) == 0)
             return NULL;
-    return reason[0] != '\0' ? arena_printf(arena, "%s: %s", state, reason)
-                             : state;
+    return reason[0] != '\0' ? arena_printf(arena, "%s: %s", state, reason) : state;
 }
 
 static void
-read_rows(struct node_chart *chart,
-          const struct json *nodes,
-          struct arena *arena)
+read_rows(struct node_chart *chart, const struct json *nodes, struct arena *arena)
 {
     chart->n_rows = json_count(nodes);
-    chart->rows =
-        arena_new_array(arena, struct node_chart_row, chart->n_rows + 1);
+    chart->rows = arena_new_array(arena, struct node_chart_row, chart->n_rows + 1);
     for (uint32_t i = 0; i < json_count(nodes); i++) {
         const struct json *node = json_at(nodes, i);
         struct node_chart_row *row = &chart->rows[i];
@@ -295,16 +268,11 @@ read_rows(struct node_chart *chart,
             .kept_milli = json_get_int(node, "cpusKept", 0) * 1000,
             .n_more = (size_t)json_get_int(node, "more", 0),
         };
-        row->bars = arena_new_array(
-            arena,
-            struct node_chart_bar,
-            json_count(json_get(node, "jobs"))
-                + json_count(json_get(node, "reservations")) + 1);
+        row->bars = arena_new_array(arena, struct node_chart_bar,
+                                    json_count(json_get(node, "jobs"))
+                                        + json_count(json_get(node, "reservations")) + 1);
         read_jobs(row, json_get(node, "jobs"), chart->now_us, arena);
-        read_reservations(row,
-                          json_get(node, "reservations"),
-                          chart->now_us,
-                          arena);
+        read_reservations(row, json_get(node, "reservations"), chart->now_us, arena);
     }
 }
 
@@ -331,9 +299,7 @@ choose_hours(const struct node_chart *chart, int64_t asked)
 }
 
 static void
-read_chart(struct node_chart *chart,
-           const struct json *answer,
-           int64_t asked_hours,
+read_chart(struct node_chart *chart, const struct json *answer, int64_t asked_hours,
            struct arena *arena)
 {
     int64_t span_us;
@@ -355,12 +321,8 @@ make_title(const struct node_chart *chart, struct arena *arena)
 
     local_time_format(chart->now_us, from);
     local_time_format_minute(chart->until_us, chart->now_us, until);
-    return arena_printf(arena,
-                        "%zu node%s, %.16s to %s",
-                        chart->n_rows,
-                        chart->n_rows == 1 ? "" : "s",
-                        from,
-                        until);
+    return arena_printf(arena, "%zu node%s, %.16s to %s", chart->n_rows,
+                        chart->n_rows == 1 ? "" : "s", from, until);
 }
 
 static void
@@ -372,9 +334,7 @@ say_what_is_left_out(const struct node_chart *chart, const struct json *answer)
         fprintf(stderr,
                 "Showing %zu of %lld nodes; name others, or raise --limit (%d "
                 "at most)\n",
-                chart->n_rows,
-                (long long)total,
-                NODES_MOST);
+                chart->n_rows, (long long)total, NODES_MOST);
 }
 
 static struct node_chart_style
@@ -392,10 +352,7 @@ choose_style(void)
 }
 
 static int
-timeline_run(struct kctl *kctl,
-             const void *options,
-             int n_operands,
-             char **operands,
+timeline_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
              struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

@@ -100,19 +100,14 @@ find_view(const struct named_resources *wanted, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(views); i++)
         if (views[i].kind == kind)
             return &views[i];
-    error_set(err,
-              -EINVAL,
+    error_set(err, -EINVAL,
               "give nodes, pods or jobs, one of them at a time: kctl top "
               "nodes");
     return NULL;
 }
 
 static int
-top_run(struct kctl *kctl,
-        const void *options,
-        int n_operands,
-        char **operands,
-        struct error *err)
+top_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     const struct top_options *o = options;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -132,13 +127,8 @@ top_run(struct kctl *kctl,
     kctl->takes_tasks = n_operands > 0 && strncmp(operands[0], "po", 2) == 0;
     kctl->for_tasks = "'kctl top pods' shows running tasks, and 'kctl "
                       "history' what a task has used";
-    r = resource_parse(kctl,
-                       NULL,
-                       n_operands > 0 ? n_operands : 1,
-                       n_operands > 0 ? operands : all,
-                       arena,
-                       &wanted,
-                       err);
+    r = resource_parse(kctl, NULL, n_operands > 0 ? n_operands : 1, n_operands > 0 ? operands : all,
+                       arena, &wanted, err);
 
     if (r < 0)
         return r;

@@ -88,8 +88,7 @@ memory_of(struct topology_view *v, const struct json *pod)
 
         for (unsigned n = 0; n < v->topology->n_numa; n++)
             if (json_get(part, "pageSize") == NULL
-                && json_get_int(part, "node", -1)
-                       == (int64_t)v->topology->numa[n].os_index)
+                && json_get_int(part, "node", -1) == (int64_t)v->topology->numa[n].os_index)
                 bytes[n] += quantity_text_value(json_get_text(part, "bytes"));
     }
     return bytes;
@@ -99,10 +98,8 @@ static void
 add_tenant(struct topology_view *v, struct json *pod)
 {
     struct topology_tenant *tenant = &v->tenants[v->n_tenants++];
-    const struct json *devices =
-        json_get_path(pod, "status.allocation.devices");
-    const char **names =
-        arena_new_array(v->arena, const char *, json_count(devices) + 1);
+    const struct json *devices = json_get_path(pod, "status.allocation.devices");
+    const char **names = arena_new_array(v->arena, const char *, json_count(devices) + 1);
 
     json_append(v->arena, v->pods, pod);
     for (uint32_t i = 0; i < json_count(devices); i++)
@@ -125,9 +122,7 @@ add_remnants(struct topology_view *v, const struct json *remnants)
         struct json *pod = json_object(v->arena);
 
         json_set(v->arena, pod, "metadata", remnant);
-        json_set(v->arena,
-                 json_make_object(v->arena, pod, "status"),
-                 "allocation",
+        json_set(v->arena, json_make_object(v->arena, pod, "status"), "allocation",
                  json_get(remnant, "allocation"));
         json_set_bool(v->arena, pod, "isRemnant", true);
         add_tenant(v, pod);
@@ -138,36 +133,27 @@ add_remnants(struct topology_view *v, const struct json *remnants)
 static int
 compare_pods(const void *a, const void *b)
 {
-    return strverscmp(
-        json_path_text(*(struct json *const *)a, "metadata.name"),
-        json_path_text(*(struct json *const *)b, "metadata.name"));
+    return strverscmp(json_path_text(*(struct json *const *)a, "metadata.name"),
+                      json_path_text(*(struct json *const *)b, "metadata.name"));
 }
 
 static int
-find_tenants(struct kctl *kctl,
-             const struct target_object *node,
-             const struct json *remnants,
-             struct topology_view *v,
-             struct error *err)
+find_tenants(struct kctl *kctl, const struct target_object *node, const struct json *remnants,
+             struct topology_view *v, struct error *err)
 {
     const struct target_object all = {.kind = &pod_kind};
     struct json *pods = NULL, **sorted;
-    int r = kctl_list(kctl,
-                      &all,
-                      NULL,
+    int r = kctl_list(kctl, &all, NULL,
                       arena_printf(v->arena,
                                    "spec.nodeName=%s,status.phase!=Succeeded,"
                                    "status.phase!=Failed",
                                    node->name),
-                      v->arena,
-                      &pods,
-                      err);
+                      v->arena, &pods, err);
 
     if (r < 0)
         return r;
     v->pods = json_array(v->arena);
-    v->tenants = arena_new_array(v->arena,
-                                 struct topology_tenant,
+    v->tenants = arena_new_array(v->arena, struct topology_tenant,
                                  json_count(pods) + json_count(remnants) + 1);
     sorted = arena_new_array(v->arena, struct json *, json_count(pods) + 1);
     for (uint32_t i = 0; i < json_count(pods); i++)
@@ -191,28 +177,19 @@ add_title(struct strbuf *out, const char *name, const struct topology *t)
     human_bytes((int64_t)memory, text);
     strbuf_printf(out, "node %s: ", name);
     node_summary_add(t, out);
-    strbuf_printf(out,
-                  ", %s%s",
-                  text,
-                  t->is_virtual ? " (virtual: nothing is bound)" : "");
+    strbuf_printf(out, ", %s%s", text, t->is_virtual ? " (virtual: nothing is bound)" : "");
 }
 
 /* "default/job-7-0  alice  CPUs 0-3  memory of node 0  gpu0" */
 static void
-describe_tenant(struct strbuf *out,
-                const struct json *pod,
-                const struct topology_tenant *tenant)
+describe_tenant(struct strbuf *out, const struct json *pod, const struct topology_tenant *tenant)
 {
-    const char *user = json_get_text(json_get_path(pod, "metadata.annotations"),
-                                     ANNOTATION_USER);
+    const char *user = json_get_text(json_get_path(pod, "metadata.annotations"), ANNOTATION_USER);
     const char *cpus = json_path_text(pod, "status.allocation.cpus");
     const char *nodes = json_path_text(pod, "status.allocation.memoryNodes");
 
-    strbuf_printf(out,
-                  "%s/%s  %s",
-                  json_path_text(pod, "metadata.namespace"),
-                  json_path_text(pod, "metadata.name"),
-                  user != NULL ? user : "");
+    strbuf_printf(out, "%s/%s  %s", json_path_text(pod, "metadata.namespace"),
+                  json_path_text(pod, "metadata.name"), user != NULL ? user : "");
     if (cpus != NULL)
         strbuf_printf(out, "  CPUs %s", cpus);
     else
@@ -243,30 +220,18 @@ add_line(const char *sentence, void *context)
 }
 
 static void
-print(const struct topology_view *v,
-      const char *title,
-      const struct topology *topology,
+print(const struct topology_view *v, const char *title, const struct topology *topology,
       struct strbuf *out)
 {
     strbuf_printf(out, "%s\n", title);
     node_summary_reserved_cpus(topology, add_line, out);
-    topology_text_print(topology,
-                        v->tenants,
-                        v->n_tenants,
-                        terminal_colour_is_wanted(),
-                        out);
+    topology_text_print(topology, v->tenants, v->n_tenants, terminal_colour_is_wanted(), out);
     for (size_t i = 0; i < v->n_tenants; i++)
-        strbuf_printf(out,
-                      "%c  %s\n",
-                      topology_tenant_mark(i),
-                      v->tenants[i].label);
+        strbuf_printf(out, "%c  %s\n", topology_tenant_mark(i), v->tenants[i].label);
 }
 
 static int
-draw(struct kctl *kctl,
-     const struct target_object *node,
-     const char *svg,
-     struct error *err)
+draw(struct kctl *kctl, const struct target_object *node, const char *svg, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf title = STRBUF_INIT;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -281,50 +246,30 @@ draw(struct kctl *kctl,
         return r;
     wire = json_get_path(object, "status.topology");
     if (wire == NULL || json_is(wire, JSON_NULL))
-        return error_set(err,
-                         -ENOENT,
-                         "%s has not reported its hardware",
-                         kctl_label(node, arena));
+        return error_set(err, -ENOENT, "%s has not reported its hardware", kctl_label(node, arena));
     r = topology_decode(wire, &topology, err);
     view.topology = topology;
     if (r == 0)
-        r = find_tenants(kctl,
-                         node,
-                         json_get_path(object, "status.remnants"),
-                         &view,
-                         err);
+        r = find_tenants(kctl, node, json_get_path(object, "status.remnants"), &view, err);
     if (r < 0)
         return r;
     label_tenants(&view);
     add_title(&title, node->name, topology);
     if (svg != NULL)
-        topology_svg_print(topology,
-                           title.text,
-                           view.tenants,
-                           view.n_tenants,
-                           &out);
+        topology_svg_print(topology, title.text, view.tenants, view.n_tenants, &out);
     else
         print(&view, title.text, topology, &out);
     return picture_file_write(svg != NULL ? svg : "-", &out, err);
 }
 
 static int
-topology_run(struct kctl *kctl,
-             const void *chosen,
-             int n_operands,
-             char **operands,
+topology_run(struct kctl *kctl, const void *chosen, int n_operands, char **operands,
              struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct topology_options *options = chosen;
     struct named_resources nodes;
-    int r = resource_parse(kctl,
-                           &node_kind,
-                           n_operands,
-                           operands,
-                           arena,
-                           &nodes,
-                           err);
+    int r = resource_parse(kctl, &node_kind, n_operands, operands, arena, &nodes, err);
 
     if (r == 0 && options->svg != NULL && nodes.count != 1)
         return error_set(err, -EINVAL, "--svg draws one node; give one");

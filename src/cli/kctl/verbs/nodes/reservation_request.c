@@ -21,10 +21,7 @@
 
 /* Sets a field to the list of the names in "a,b". */
 static void
-set_list(struct arena *arena,
-         struct json *spec,
-         const char *field,
-         const char *names)
+set_list(struct arena *arena, struct json *spec, const char *field, const char *names)
 {
     struct json *list;
     char *rest, *name;
@@ -40,10 +37,7 @@ set_list(struct arena *arena,
 }
 
 static int
-set_labels(struct arena *arena,
-           struct json *spec,
-           const char *labels,
-           struct error *err)
+set_labels(struct arena *arena, struct json *spec, const char *labels, struct error *err)
 {
     struct json *selector;
     char *rest, *label;
@@ -56,10 +50,7 @@ set_labels(struct arena *arena,
         char *equals = strchr(label, '=');
 
         if (equals == NULL || equals == label)
-            return error_set(err,
-                             -EINVAL,
-                             "--selector: '%s' is not KEY=VALUE",
-                             label);
+            return error_set(err, -EINVAL, "--selector: '%s' is not KEY=VALUE", label);
         *equals = '\0';
         json_set_string(arena, selector, label, equals + 1);
     }
@@ -67,9 +58,7 @@ set_labels(struct arena *arena,
 }
 
 static int
-set_nodes(struct arena *arena,
-          struct json *spec,
-          const struct reservation_request *r,
+set_nodes(struct arena *arena, struct json *spec, const struct reservation_request *r,
           struct error *err)
 {
     const char **names = NULL;
@@ -92,19 +81,12 @@ set_nodes(struct arena *arena,
 }
 
 static int
-set_time(struct arena *arena,
-         struct json *spec,
-         const char *field,
-         const char *text,
+set_time(struct arena *arena, struct json *spec, const char *field, const char *text,
          struct error *err)
 {
     char time[TIME_TEXT_SIZE];
     int64_t us;
-    int r = time_expression_parse(text,
-                                  TIME_AHEAD,
-                                  clock_real_us(&clock_system),
-                                  &us,
-                                  err);
+    int r = time_expression_parse(text, TIME_AHEAD, clock_real_us(&clock_system), &us, err);
 
     if (r < 0)
         return r;
@@ -148,19 +130,13 @@ set_flag(struct arena *arena, struct json *spec, const char *field, bool is_set)
 }
 
 static int
-make_spec(struct arena *arena,
-          struct json *spec,
-          const struct reservation_request *r,
+make_spec(struct arena *arena, struct json *spec, const struct reservation_request *r,
           struct error *err)
 {
     int e = set_nodes(arena, spec, r, err);
 
     if (e == 0)
-        e = set_time(arena,
-                     spec,
-                     "start",
-                     r->start != NULL ? r->start : "now",
-                     err);
+        e = set_time(arena, spec, "start", r->start != NULL ? r->start : "now", err);
     if (e == 0 && r->end != NULL)
         e = set_time(arena, spec, "end", r->end, err);
     if (e == 0 && r->deadline != NULL)
@@ -174,9 +150,7 @@ make_spec(struct arena *arena,
     set_list(arena, spec, "accounts", r->accounts);
     if (r->recurrence != NULL) {
         json_set_string(arena, spec, "recurrence", r->recurrence);
-        json_set_string(arena,
-                        spec,
-                        "timeZone",
+        json_set_string(arena, spec, "timeZone",
                         r->time_zone != NULL ? r->time_zone : own_zone(arena));
     }
     set_flag(arena, spec, "maintenance", r->is_maintenance);
@@ -197,17 +171,13 @@ print_made(const struct reservation_request *r, const struct json *spec)
 
     if (start != NULL && time_parse(start, &us) == 0)
         local_time_format(us, time);
-    printf("reservation/%s %s, from %s on\n",
-           r->name,
-           r->is_dry_run ? "would be created (dry run)" : "made",
-           time);
+    printf("reservation/%s %s, from %s on\n", r->name,
+           r->is_dry_run ? "would be created (dry run)" : "made", time);
 }
 
 int
-reservation_request_send(struct kctl *kctl,
-                         const struct reservation_request *r,
-                         struct arena *arena,
-                         struct error *err)
+reservation_request_send(struct kctl *kctl, const struct reservation_request *r,
+                         struct arena *arena, struct error *err)
 {
     struct json *body = json_object(arena);
     struct client_request request = {
@@ -221,10 +191,7 @@ reservation_request_send(struct kctl *kctl,
 
     json_set_string(arena, body, "apiVersion", reservation_kind.api_version);
     json_set_string(arena, body, "kind", reservation_kind.name);
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "name",
-                    r->name);
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "name", r->name);
     spec = json_make_object(arena, body, "spec");
     e = make_spec(arena, spec, r, err);
     if (e == 0)

@@ -37,7 +37,5 @@ struct reservation_request {
 /* Creates the Reservation and prints the result. Warnings of the server are
  * printed to standard error.
  */
-int reservation_request_send(struct kctl *kctl,
-                             const struct reservation_request *request,
-                             struct arena *arena,
-                             struct error *err);
+int reservation_request_send(struct kctl *kctl, const struct reservation_request *request,
+                             struct arena *arena, struct error *err);

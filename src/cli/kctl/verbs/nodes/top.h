@@ -23,11 +23,8 @@ struct top_query {
     const char *label_selector; /* or NULL */
     bool all_namespaces;
 };
-typedef int top_fn(struct kctl *kctl,
-                   const struct top_query *question,
-                   struct arena *arena,
-                   struct grid *grid,
-                   struct error *err);
+typedef int top_fn(struct kctl *kctl, const struct top_query *question, struct arena *arena,
+                   struct grid *grid, struct error *err);
 top_fn top_nodes, top_pods, top_jobs;
 
 /* Cells, in the arena: "38%", "-" if `whole` is 0; "4", "1.5" from thousandths;

@@ -53,9 +53,8 @@ requested(const struct json *pod, const char *name, bool milli)
     int64_t sum = 0;
 
     for (uint32_t i = 0; i < json_count(containers); i++) {
-        const char *text = json_get_text(
-            json_get_path(json_at(containers, i), "resources.requests"),
-            name);
+        const char *text =
+            json_get_text(json_get_path(json_at(containers, i), "resources.requests"), name);
 
         sum += milli ? quantity_text_milli(text) : quantity_text_value(text);
     }
@@ -69,8 +68,7 @@ allocated_mcpu(const struct json *pod)
     const char *cpus = json_path_text(pod, "status.allocation.cpus");
     struct bitset set = {0};
 
-    if (cpus != NULL && cpuset_parse(cpus, &set, NULL) == 0
-        && bitset_count(&set) > 0)
+    if (cpus != NULL && cpuset_parse(cpus, &set, NULL) == 0 && bitset_count(&set) > 0)
         return (int64_t)bitset_count(&set) * 1000;
     return requested(pod, "cpu", true);
 }
@@ -78,8 +76,7 @@ allocated_mcpu(const struct json *pod)
 static int64_t
 run_time(const struct json *pod)
 {
-    const struct json *container =
-        json_at(json_get_path(pod, "status.containerStatuses"), 0);
+    const struct json *container = json_at(json_get_path(pod, "status.containerStatuses"), 0);
     const char *text = json_path_text(container, "state.running.startedAt");
     int64_t since = 0;
 
@@ -100,8 +97,7 @@ add_usage(struct top_pods_line *line, const struct json *metrics)
         const struct json *usage = json_get(json_at(containers, i), "usage");
 
         line->used_mcpu += quantity_text_milli(json_get_text(usage, "cpu"));
-        line->memory_bytes +=
-            quantity_text_value(json_get_text(usage, "memory"));
+        line->memory_bytes += quantity_text_value(json_get_text(usage, "memory"));
     }
     line->cpu_us += json_get_int(total, "userCpuMicroseconds", 0)
                     + json_get_int(total, "systemCpuMicroseconds", 0);
@@ -110,9 +106,7 @@ add_usage(struct top_pods_line *line, const struct json *metrics)
 }
 
 static void
-add_pod(struct top_pods_line *line,
-        const struct json *pod,
-        const struct json *metrics)
+add_pod(struct top_pods_line *line, const struct json *pod, const struct json *metrics)
 {
     int64_t mcpu = allocated_mcpu(pod);
     int64_t run_us = run_time(pod);
@@ -145,9 +139,7 @@ new_line(struct lines *lines, const char *name, const struct json *pod)
 static const char *
 key_of(struct arena *arena, const struct json *object)
 {
-    return arena_printf(arena,
-                        "%s/%s",
-                        json_path_text(object, "metadata.namespace"),
+    return arena_printf(arena, "%s/%s", json_path_text(object, "metadata.namespace"),
                         json_path_text(object, "metadata.name"));
 }
 
@@ -180,31 +172,19 @@ find_line(struct top_pods_query *s, const struct json *pod)
 }
 
 static int
-add_collection(struct top_pods_query *s,
-               const char *namespace,
-               const char *selector,
+add_collection(struct top_pods_query *s, const char *namespace, const char *selector,
                struct error *err)
 {
-    const struct target_object pods = {.kind = &pod_kind,
-                                       .namespace = namespace};
-    const struct target_object all = {.kind = &pod_metrics_kind,
-                                      .namespace = namespace};
+    const struct target_object pods = {.kind = &pod_kind, .namespace = namespace};
+    const struct target_object all = {.kind = &pod_metrics_kind, .namespace = namespace};
     CLEANUP(map_freep) struct map *metrics = map_new();
     struct json *items = NULL;
     int r = kctl_list(s->kctl, &all, selector, NULL, s->arena, &items, err);
 
     for (uint32_t i = 0; i < json_count(items); i++)
-        map_put(metrics,
-                key_of(s->arena, json_at(items, i)),
-                json_at(items, i));
+        map_put(metrics, key_of(s->arena, json_at(items, i)), json_at(items, i));
     if (r == 0)
-        r = kctl_list(s->kctl,
-                      &pods,
-                      selector,
-                      "status.phase=Running",
-                      s->arena,
-                      &items,
-                      err);
+        r = kctl_list(s->kctl, &pods, selector, "status.phase=Running", s->arena, &items, err);
     for (uint32_t i = 0; r == 0 && i < json_count(items); i++) {
         const struct json *pod = json_at(items, i);
         struct top_pods_line *line = find_line(s, pod);
@@ -216,9 +196,7 @@ add_collection(struct top_pods_query *s,
 }
 
 static int
-add_named_pod(struct top_pods_query *s,
-              const struct target_object *wanted,
-              struct error *err)
+add_named_pod(struct top_pods_query *s, const struct target_object *wanted, struct error *err)
 {
     struct target_object metrics_of = *wanted;
     struct json *pod = NULL;
@@ -234,20 +212,15 @@ add_named_pod(struct top_pods_query *s,
 }
 
 static int
-add_named_job(struct top_pods_query *s,
-              const struct target_object *wanted,
-              struct error *err)
+add_named_job(struct top_pods_query *s, const struct target_object *wanted, struct error *err)
 {
     struct json *job = NULL;
     int r = kctl_get(s->kctl, wanted, s->arena, &job, err);
 
     if (r < 0)
         return r;
-    return add_collection(
-        s,
-        wanted->namespace,
-        arena_printf(s->arena, LABEL_JOB_NAME "=%s", wanted->name),
-        err);
+    return add_collection(s, wanted->namespace,
+                          arena_printf(s->arena, LABEL_JOB_NAME "=%s", wanted->name), err);
 }
 
 /* ---- Rows ---- */
@@ -262,9 +235,7 @@ duration(struct arena *arena, int64_t us)
 }
 
 static void
-show_line(struct top_pods_query *s,
-          struct grid *grid,
-          const struct top_pods_line *line)
+show_line(struct top_pods_query *s, struct grid *grid, const struct top_pods_line *line)
 {
     struct arena *a = s->arena;
     const char *unknown = "-";
@@ -274,8 +245,7 @@ show_line(struct top_pods_query *s,
         s->by_job ? arena_printf(a, "%u", line->pods) : line->node,
         duration(a, line->run_us),
         line->mcpu > 0 ? top_cpus(a, line->mcpu) : unknown,
-        line->is_known ? arena_printf(a, "%.2f", (double)line->used_mcpu / 1000)
-                       : unknown,
+        line->is_known ? arena_printf(a, "%.2f", (double)line->used_mcpu / 1000) : unknown,
         line->is_known ? duration(a, line->cpu_us) : unknown,
         top_percent(a, (double)line->cpu_us, line->possible_us),
         line->is_known ? top_bytes(a, line->memory_bytes) : unknown,
@@ -287,31 +257,19 @@ show_line(struct top_pods_query *s,
 }
 
 static int
-top(struct top_pods_query *s,
-    const struct top_query *q,
-    struct grid *grid,
-    struct error *err)
+top(struct top_pods_query *s, const struct top_query *q, struct grid *grid, struct error *err)
 {
-    const char *const columns[] = {"Name",
-                                   "User",
-                                   s->by_job ? "Pods" : "Node",
-                                   "Running",
-                                   "CPUs",
-                                   "Using",
-                                   "CPU time",
-                                   "Efficiency",
-                                   "Memory",
-                                   "Peak",
-                                   "of"};
+    const char *const columns[] = {"Name",     "User",       s->by_job ? "Pods" : "Node",
+                                   "Running",  "CPUs",       "Using",
+                                   "CPU time", "Efficiency", "Memory",
+                                   "Peak",     "of"};
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < q->wanted->count; i++) {
         const struct target_object *wanted = &q->wanted->items[i];
 
         if (wanted->name == NULL)
-            r = add_collection(s,
-                               q->all_namespaces ? NULL : wanted->namespace,
-                               q->label_selector,
+            r = add_collection(s, q->all_namespaces ? NULL : wanted->namespace, q->label_selector,
                                err);
         else if (s->by_job)
             r = add_named_job(s, wanted, err);
@@ -328,11 +286,8 @@ top(struct top_pods_query *s,
 }
 
 int
-top_pods(struct kctl *kctl,
-         const struct top_query *question,
-         struct arena *arena,
-         struct grid *grid,
-         struct error *err)
+top_pods(struct kctl *kctl, const struct top_query *question, struct arena *arena,
+         struct grid *grid, struct error *err)
 {
     struct top_pods_query s = {.kctl = kctl, .arena = arena};
 
@@ -340,11 +295,8 @@ top_pods(struct kctl *kctl,
 }
 
 int
-top_jobs(struct kctl *kctl,
-         const struct top_query *question,
-         struct arena *arena,
-         struct grid *grid,
-         struct error *err)
+top_jobs(struct kctl *kctl, const struct top_query *question, struct arena *arena,
+         struct grid *grid, struct error *err)
 {
     struct top_pods_query s = {.kctl = kctl, .arena = arena, .by_job = true};
 

@@ -53,17 +53,12 @@ static const struct option_table table = {
 static const char *
 query_of(const struct apply_options *o)
 {
-    return o->dry_run ? "fieldValidation=Strict&dryRun=All"
-                      : "fieldValidation=Strict";
+    return o->dry_run ? "fieldValidation=Strict&dryRun=All" : "fieldValidation=Strict";
 }
 
 static int
-create(struct kctl *kctl,
-       const struct apply_options *o,
-       const struct document *d,
-       struct arena *arena,
-       const char **ret_what,
-       struct error *err)
+create(struct kctl *kctl, const struct apply_options *o, const struct document *d,
+       struct arena *arena, const char **ret_what, struct error *err)
 {
     const struct client_request request = {
         .verb = CLIENT_CREATE,
@@ -78,13 +73,8 @@ create(struct kctl *kctl,
 }
 
 static int
-patch(struct kctl *kctl,
-      const struct apply_options *o,
-      const struct document *d,
-      const struct json *current,
-      struct arena *arena,
-      const char **ret_what,
-      struct error *err)
+patch(struct kctl *kctl, const struct apply_options *o, const struct document *d,
+      const struct json *current, struct arena *arena, const char **ret_what, struct error *err)
 {
     const struct client_request request = {
         .verb = CLIENT_MERGE_PATCH,
@@ -105,18 +95,13 @@ patch(struct kctl *kctl,
     r = kctl_call(kctl, &request, arena, &answer, err);
     after = json_path_text(answer, "metadata.resourceVersion");
     /* A dry run writes nothing, so the version does not change. */
-    if (r == 0
-        && (o->dry_run || before == NULL || after == NULL
-            || strcmp(before, after) != 0))
+    if (r == 0 && (o->dry_run || before == NULL || after == NULL || strcmp(before, after) != 0))
         *ret_what = "configured";
     return r;
 }
 
 static int
-apply(struct kctl *kctl,
-      const struct apply_options *o,
-      const struct document *d,
-      struct error *err)
+apply(struct kctl *kctl, const struct apply_options *o, const struct document *d, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *current = NULL;
@@ -124,8 +109,7 @@ apply(struct kctl *kctl,
     int r;
 
     if (d->target.name == NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "metadata.name is required; for generateName, use "
                          "kctl create");
     r = kctl_find(kctl, &d->target, arena, &current, err);
@@ -134,18 +118,12 @@ apply(struct kctl *kctl,
     r = current != NULL ? patch(kctl, o, d, current, arena, &what, err)
                         : create(kctl, o, d, arena, &what, err);
     if (r == 0)
-        printf("%s %s%s\n",
-               kctl_label(&d->target, arena),
-               what,
-               o->dry_run ? " (dry run)" : "");
+        printf("%s %s%s\n", kctl_label(&d->target, arena), what, o->dry_run ? " (dry run)" : "");
     return r;
 }
 
 static int
-apply_run(struct kctl *kctl,
-          const void *options,
-          int n_operands,
-          char **operands,
+apply_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -154,10 +132,7 @@ apply_run(struct kctl *kctl,
     int r;
 
     if (n_operands > 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not expected; give files with -f",
-                         operands[0]);
+        return error_set(err, -EINVAL, "'%s' is not expected; give files with -f", operands[0]);
     r = documents_read(kctl, &o->files, arena, &documents, err);
     free(o->files.items);
     for (size_t i = 0; r == 0 && i < documents.count; i++) {

@@ -63,18 +63,13 @@ static const struct option_table replace_table = {
 };
 
 static void
-print_done(const struct write_options *o,
-           const struct document *d,
-           const struct json *answer,
+print_done(const struct write_options *o, const struct document *d, const struct json *answer,
            const char *what)
 {
     const char *name = json_path_text(answer, "metadata.name");
     const int64_t id = json_get_int(json_get(answer, "status"), "id", 0);
 
-    printf("%s/%s %s%s",
-           d->target.kind->singular,
-           name != NULL ? name : "?",
-           what,
+    printf("%s/%s %s%s", d->target.kind->singular, name != NULL ? name : "?", what,
            o->dry_run ? " (dry run)" : "");
     if (id > 0)
         printf(" (job %lld)", (long long)id);
@@ -82,11 +77,8 @@ print_done(const struct write_options *o,
 }
 
 static int
-print_answer(const struct write_options *o,
-             const struct document *d,
-             const struct json *answer,
-             const char *what,
-             struct error *err)
+print_answer(const struct write_options *o, const struct document *d, const struct json *answer,
+             const char *what, struct error *err)
 {
     struct listing_style style = {0};
     struct listing *listing;
@@ -107,12 +99,8 @@ print_answer(const struct write_options *o,
 }
 
 static int
-write_one(struct kctl *kctl,
-          const struct write_options *o,
-          enum client_verb verb,
-          const char *what,
-          const struct document *d,
-          struct error *err)
+write_one(struct kctl *kctl, const struct write_options *o, enum client_verb verb, const char *what,
+          const struct document *d, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct client_request request = {
@@ -121,17 +109,13 @@ write_one(struct kctl *kctl,
         .namespace = d->target.namespace,
         .name = verb == CLIENT_CREATE ? NULL : d->target.name,
         .body = d->object,
-        .query = o->dry_run ? "fieldValidation=Strict&dryRun=All"
-                            : "fieldValidation=Strict",
+        .query = o->dry_run ? "fieldValidation=Strict&dryRun=All" : "fieldValidation=Strict",
     };
     struct json *answer = NULL;
     int r;
 
     if (verb == CLIENT_REPLACE && d->target.name == NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "%s: metadata.name is required",
-                         d->source);
+        return error_set(err, -EINVAL, "%s: metadata.name is required", d->source);
     r = kctl_call(kctl, &request, arena, &answer, err);
     if (r < 0)
         return d->source != NULL ? error_wrap(err, r, "%s", d->source) : r;
@@ -141,10 +125,7 @@ write_one(struct kctl *kctl,
 /* Sends the objects in the order of the files, and stops at the first failure.
  */
 static int
-write_all(struct kctl *kctl,
-          const struct write_options *o,
-          enum client_verb verb,
-          const char *what,
+write_all(struct kctl *kctl, const struct write_options *o, enum client_verb verb, const char *what,
           struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -157,9 +138,7 @@ write_all(struct kctl *kctl,
 }
 
 static int
-create_namespace(struct kctl *kctl,
-                 const struct write_options *o,
-                 const char *name,
+create_namespace(struct kctl *kctl, const struct write_options *o, const char *name,
                  struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -170,10 +149,7 @@ create_namespace(struct kctl *kctl,
 
     json_set_string(arena, d.object, "apiVersion", namespace_kind.api_version);
     json_set_string(arena, d.object, "kind", namespace_kind.name);
-    json_set_string(arena,
-                    json_make_object(arena, d.object, "metadata"),
-                    "name",
-                    name);
+    json_set_string(arena, json_make_object(arena, d.object, "metadata"), "name", name);
     return write_one(kctl, o, CLIENT_CREATE, "created", &d, err);
 }
 
@@ -184,10 +160,7 @@ is_namespace(const char *type)
 }
 
 static int
-create_run(struct kctl *kctl,
-           const void *options,
-           int n_operands,
-           char **operands,
+create_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
            struct error *err)
 {
     const struct write_options *o = options;
@@ -196,8 +169,7 @@ create_run(struct kctl *kctl,
     if (n_operands == 2 && o->files.count == 0 && is_namespace(operands[0]))
         return create_namespace(kctl, o, operands[1], err);
     if (n_operands > 0)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "'%s' is not expected; give files with -f, or create "
                          "an account with 'create namespace NAME'",
                          operands[0]);
@@ -207,20 +179,14 @@ create_run(struct kctl *kctl,
 }
 
 static int
-replace_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
+replace_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
             struct error *err)
 {
     const struct write_options *o = options;
     int r;
 
     if (n_operands > 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not expected; give files with -f",
-                         operands[0]);
+        return error_set(err, -EINVAL, "'%s' is not expected; give files with -f", operands[0]);
     r = write_all(kctl, o, CLIENT_REPLACE, "replaced", err);
     free(o->files.items);
     return r;

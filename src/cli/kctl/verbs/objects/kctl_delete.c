@@ -61,10 +61,7 @@ static const struct option_spec rows[] = {
      .help = "a name that does not exist is not an error",
      .type = OPTION_FLAG,
      PLACE(ignores_missing)},
-    {.name = "now",
-     .help = "the same as --grace-period=1",
-     .type = OPTION_FLAG,
-     PLACE(now)},
+    {.name = "now", .help = "the same as --grace-period=1", .type = OPTION_FLAG, PLACE(now)},
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
@@ -76,10 +73,7 @@ static const struct option_spec rows[] = {
      .help = "with --wait: give up after this long: 90s, 2h (never)",
      .type = OPTION_TEXT,
      PLACE(timeout)},
-    {.name = "wait",
-     .help = "wait until they are gone",
-     .type = OPTION_FLAG,
-     PLACE(waits)},
+    {.name = "wait", .help = "wait until they are gone", .type = OPTION_FLAG, PLACE(waits)},
     {.name = "yes",
      .help = "delete a node even if pods run on it; they are started again "
              "elsewhere",
@@ -108,9 +102,7 @@ struct manner {
 };
 
 static int
-timeout_of(const struct kctl_delete_options *o,
-           int64_t *ret_us,
-           struct error *err)
+timeout_of(const struct kctl_delete_options *o, int64_t *ret_us, struct error *err)
 {
     *ret_us = 0;
     if (o->timeout == NULL)
@@ -118,17 +110,12 @@ timeout_of(const struct kctl_delete_options *o,
     if (!o->waits)
         return error_set(err, -EINVAL, "--timeout requires --wait");
     if (timespan_parse(o->timeout, ret_us) < 0)
-        return error_set(err,
-                         -EINVAL,
-                         "--timeout: '%s' is not a time (90s, 2h)",
-                         o->timeout);
+        return error_set(err, -EINVAL, "--timeout: '%s' is not a time (90s, 2h)", o->timeout);
     return 0;
 }
 
 static int
-grace_of(const struct kctl_delete_options *o,
-         int64_t *ret_seconds,
-         struct error *err)
+grace_of(const struct kctl_delete_options *o, int64_t *ret_seconds, struct error *err)
 {
     char *end;
     long long seconds;
@@ -141,13 +128,9 @@ grace_of(const struct kctl_delete_options *o,
     }
     seconds = strtoll(o->grace, &end, 10);
     if (end == o->grace || *end != '\0' || seconds < -1 || seconds > INT32_MAX)
-        return error_set(err,
-                         -EINVAL,
-                         "--grace-period: '%s' is not a number of seconds",
-                         o->grace);
+        return error_set(err, -EINVAL, "--grace-period: '%s' is not a number of seconds", o->grace);
     if (seconds == 0 && !o->force)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--grace-period=0 forgets a process that may still "
                          "run; give --force too, or use --now");
     *ret_seconds = seconds;
@@ -168,11 +151,8 @@ delete_body(struct arena *arena, int64_t grace)
 }
 
 static int
-delete_one(struct kctl *kctl,
-           const struct kctl_delete_options *o,
-           const struct target_object *target,
-           const struct manner *how,
-           struct error *err)
+delete_one(struct kctl *kctl, const struct kctl_delete_options *o,
+           const struct target_object *target, const struct manner *how, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct client_request request = {
@@ -181,8 +161,7 @@ delete_one(struct kctl *kctl,
         .namespace = target->namespace,
         .name = target->name,
         .body = delete_body(arena, how->grace_s),
-        .query =
-            o->yes && target->kind == &node_kind ? "kiln.hpc/force=true" : NULL,
+        .query = o->yes && target->kind == &node_kind ? "kiln.hpc/force=true" : NULL,
     };
     int r = kctl_call(kctl, &request, arena, NULL, err);
 
@@ -196,9 +175,7 @@ delete_one(struct kctl *kctl,
 }
 
 static int
-delete_files(struct kctl *kctl,
-             const struct kctl_delete_options *o,
-             const struct manner *how,
+delete_files(struct kctl *kctl, const struct kctl_delete_options *o, const struct manner *how,
              struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -211,10 +188,7 @@ delete_files(struct kctl *kctl,
 }
 
 static int
-delete_run(struct kctl *kctl,
-           const void *options,
-           int n_operands,
-           char **operands,
+delete_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -233,15 +207,8 @@ delete_run(struct kctl *kctl,
         free(o->files.items);
         return result;
     }
-    result = resource_select(kctl,
-                             NULL,
-                             n_operands,
-                             operands,
-                             o->label_selector,
-                             o->all,
-                             arena,
-                             &resources,
-                             err);
+    result = resource_select(kctl, NULL, n_operands, operands, o->label_selector, o->all, arena,
+                             &resources, err);
     if (result < 0)
         return result;
     if (resources.count == 0)

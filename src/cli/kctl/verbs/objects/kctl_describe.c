@@ -60,18 +60,10 @@ add_map(struct strbuf *out, const char *name, const struct json *map)
         const char *value = json_text(map->members[i].value);
 
         if (i == 0)
-            describe_output_add(out,
-                                0,
-                                name,
-                                "%s=%s",
-                                map->members[i].name,
+            describe_output_add(out, 0, name, "%s=%s", map->members[i].name,
                                 value != NULL ? value : "");
         else
-            strbuf_printf(out,
-                          "%20s%s=%s\n",
-                          "",
-                          map->members[i].name,
-                          value != NULL ? value : "");
+            strbuf_printf(out, "%20s%s=%s\n", "", map->members[i].name, value != NULL ? value : "");
     }
 }
 
@@ -89,37 +81,23 @@ add_metadata(struct arena *arena, struct strbuf *out, const struct json *object)
     add_map(out, "Labels", json_get(meta, "labels"));
     add_map(out, "Annotations", json_get(meta, "annotations"));
     if (created != NULL)
-        describe_output_add(out,
-                            0,
-                            "Created",
-                            "%s (%s ago)",
-                            describe_output_local(arena, created),
+        describe_output_add(out, 0, "Created", "%s (%s ago)", describe_output_local(arena, created),
                             describe_output_age(arena, created));
     if (json_get_text(meta, "deletionTimestamp") != NULL)
-        describe_output_add(
-            out,
-            0,
-            "Being deleted",
-            "since %s",
-            describe_output_local(arena,
-                                  json_get_text(meta, "deletionTimestamp")));
+        describe_output_add(out, 0, "Being deleted", "since %s",
+                            describe_output_local(arena, json_get_text(meta, "deletionTimestamp")));
 }
 
 static void
 add_owner(struct strbuf *out, const struct json *object)
 {
-    const struct json *owners =
-        json_get_path(object, "metadata.ownerReferences");
+    const struct json *owners = json_get_path(object, "metadata.ownerReferences");
 
     for (uint32_t i = 0; i < json_count(owners); i++) {
         const struct json *owner = json_at(owners, i);
 
         if (json_is_true(json_get(owner, "controller")))
-            describe_output_add(out,
-                                0,
-                                "Controlled by",
-                                "%s/%s",
-                                json_get_text(owner, "kind"),
+            describe_output_add(out, 0, "Controlled by", "%s/%s", json_get_text(owner, "kind"),
                                 json_get_text(owner, "name"));
     }
 }
@@ -137,8 +115,7 @@ add_machine(struct strbuf *out, const struct json *wire)
     CLEANUP(topology_freep) struct topology *t = NULL;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (wire == NULL || json_is(wire, JSON_NULL)
-        || topology_decode(wire, &t, NULL) < 0)
+    if (wire == NULL || json_is(wire, JSON_NULL) || topology_decode(wire, &t, NULL) < 0)
         return;
     node_summary_add(t, &text);
     describe_output_add(out, 0, "Machine", "%s", text.text);
@@ -159,9 +136,7 @@ add_rest(struct strbuf *out, struct json *object)
             is_known = is_known || strcmp(m->name, known[k]) == 0;
         if (!is_known) {
             struct json_member copy = *m;
-            const struct json one = {.type = JSON_OBJECT,
-                                     .count = 1,
-                                     .members = &copy};
+            const struct json one = {.type = JSON_OBJECT, .count = 1, .members = &copy};
 
             describe_output_add_tree(out, 0, &one);
         }
@@ -170,26 +145,16 @@ add_rest(struct strbuf *out, struct json *object)
 
 /* Adds the pods of a job, or on a node. */
 static int
-add_pods(struct kctl *kctl,
-         const struct target_object *object,
-         struct arena *arena,
-         struct strbuf *out,
-         struct error *err)
+add_pods(struct kctl *kctl, const struct target_object *object, struct arena *arena,
+         struct strbuf *out, struct error *err)
 {
     const bool is_node = object->kind == &node_kind;
     const struct target_object pods = {.kind = &pod_kind,
-                                       .namespace =
-                                           is_node ? NULL : object->namespace};
+                                       .namespace = is_node ? NULL : object->namespace};
     struct json *items = NULL;
     int r = kctl_list(
-        kctl,
-        &pods,
-        is_node ? NULL
-                : arena_printf(arena, LABEL_JOB_NAME "=%s", object->name),
-        is_node ? arena_printf(arena, "spec.nodeName=%s", object->name) : NULL,
-        arena,
-        &items,
-        err);
+        kctl, &pods, is_node ? NULL : arena_printf(arena, LABEL_JOB_NAME "=%s", object->name),
+        is_node ? arena_printf(arena, "spec.nodeName=%s", object->name) : NULL, arena, &items, err);
 
     if (r < 0)
         return r;
@@ -200,11 +165,8 @@ add_pods(struct kctl *kctl,
         const char *cpus = json_path_text(pod, "status.allocation.cpus");
         const char *phase = json_path_text(pod, "status.phase");
 
-        strbuf_printf(out,
-                      "  %s/%s  %s",
-                      json_path_text(pod, "metadata.namespace"),
-                      json_path_text(pod, "metadata.name"),
-                      phase != NULL ? phase : "Pending");
+        strbuf_printf(out, "  %s/%s  %s", json_path_text(pod, "metadata.namespace"),
+                      json_path_text(pod, "metadata.name"), phase != NULL ? phase : "Pending");
         if (node != NULL && !is_node)
             strbuf_printf(out, " on %s", node);
         if (cpus != NULL)
@@ -228,9 +190,7 @@ add_remnants(struct strbuf *out, const struct json *remnants)
         const char *cpus = json_path_text(remnant, "allocation.cpus");
         const char *since = json_get_text(remnant, "leftAt");
 
-        strbuf_printf(out,
-                      "  %s/%s",
-                      json_get_text(remnant, "namespace"),
+        strbuf_printf(out, "  %s/%s", json_get_text(remnant, "namespace"),
                       json_get_text(remnant, "name"));
         if (since != NULL)
             strbuf_printf(out, "  since %s", since);
@@ -244,25 +204,16 @@ add_remnants(struct strbuf *out, const struct json *remnants)
  * described with the array.
  */
 static int
-describe_task(struct kctl *kctl,
-              const struct target_object *target,
-              struct strbuf *out,
+describe_task(struct kctl *kctl, const struct target_object *target, struct strbuf *out,
               struct error *err)
 {
-    describe_output_add(out,
-                        0,
-                        "Array",
-                        "job/%s ('kctl describe job/%s -n %s' shows it)",
-                        target->name,
-                        target->name,
-                        target->namespace);
+    describe_output_add(out, 0, "Array", "job/%s ('kctl describe job/%s -n %s' shows it)",
+                        target->name, target->name, target->namespace);
     return object_events_describe(kctl, target, out, err);
 }
 
 static int
-describe(struct kctl *kctl,
-         const struct target_object *target,
-         struct strbuf *out,
+describe(struct kctl *kctl, const struct target_object *target, struct strbuf *out,
          struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -301,10 +252,7 @@ describe(struct kctl *kctl,
 }
 
 static int
-describe_run(struct kctl *kctl,
-             const void *options,
-             int n_operands,
-             char **operands,
+describe_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
              struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -313,15 +261,8 @@ describe_run(struct kctl *kctl,
     int r;
 
     kctl->takes_tasks = true;
-    r = resource_select(kctl,
-                        NULL,
-                        n_operands,
-                        operands,
-                        o->label_selector,
-                        o->label_selector == NULL && n_operands == 1,
-                        arena,
-                        &resources,
-                        err);
+    r = resource_select(kctl, NULL, n_operands, operands, o->label_selector,
+                        o->label_selector == NULL && n_operands == 1, arena, &resources, err);
 
     for (size_t i = 0; r == 0 && i < resources.count; i++) {
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;

@@ -70,60 +70,37 @@ static const struct option_table table = {
 };
 
 static int
-check(const struct events_options *o,
-      int n_operands,
-      char **operands,
-      struct error *err)
+check(const struct events_options *o, int n_operands, char **operands, struct error *err)
 {
     if (n_operands > 0)
-        return error_set(err,
-                         -EINVAL,
-                         "'%s' is not expected; --for %s names an object",
-                         operands[0],
-                         operands[0]);
+        return error_set(err, -EINVAL, "'%s' is not expected; --for %s names an object",
+                         operands[0], operands[0]);
     if (o->about != NULL && o->all_namespaces)
         return error_set(err, -EINVAL, "--for does not go with -A");
-    if (o->type != NULL && strcmp(o->type, "Normal") != 0
-        && strcmp(o->type, "Warning") != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "--types '%s' is neither Normal nor Warning",
-                         o->type);
+    if (o->type != NULL && strcmp(o->type, "Normal") != 0 && strcmp(o->type, "Warning") != 0)
+        return error_set(err, -EINVAL, "--types '%s' is neither Normal nor Warning", o->type);
     return 0;
 }
 
 /* Finds the object of --for, which may be deleted and still have events. */
 static int
-find_object(struct kctl *kctl,
-            const struct events_options *o,
-            struct arena *arena,
-            struct target_object *ret_object,
-            struct error *err)
+find_object(struct kctl *kctl, const struct events_options *o, struct arena *arena,
+            struct target_object *ret_object, struct error *err)
 {
     char *operand = arena_strdup(arena, o->about);
     struct job_elements meant;
 
-    if (job_elements_looks_like(operand)
-        && job_elements_parse(arena, operand, &meant, NULL) == 0
+    if (job_elements_looks_like(operand) && job_elements_parse(arena, operand, &meant, NULL) == 0
         && meant.tasks.total != 1)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--for '%s' names several tasks, but only the events "
                          "of one can be shown, such as --for "
                          "%" PRId64 "_%" PRId64 "; --for %" PRId64 " shows "
                          "the events of all",
-                         operand,
-                         meant.job,
-                         task_list_at(&meant.tasks, 0),
-                         meant.job);
+                         operand, meant.job, task_list_at(&meant.tasks, 0), meant.job);
     kctl->takes_tasks = true;
-    return resource_parse_one(kctl,
-                              strchr(operand, '/') != NULL ? NULL : &job_kind,
-                              1,
-                              &operand,
-                              arena,
-                              ret_object,
-                              err);
+    return resource_parse_one(kctl, strchr(operand, '/') != NULL ? NULL : &job_kind, 1, &operand,
+                              arena, ret_object, err);
 }
 
 static void
@@ -145,10 +122,7 @@ print(const struct events_options *o, const struct json *events, bool of_one)
             object_events_add_row(grid, &style, json_at(events, i));
     }
     if (grid_rows(grid) == 0) {
-        fprintf(stderr,
-                "No events found%s%s%s.\n",
-                of_one ? " for " : "",
-                of_one ? o->about : "",
+        fprintf(stderr, "No events found%s%s%s.\n", of_one ? " for " : "", of_one ? o->about : "",
                 o->type != NULL ? " of that type" : "");
         return;
     }
@@ -158,11 +132,8 @@ print(const struct events_options *o, const struct json *events, bool of_one)
 
 /* Prints new events of one object, or of the namespace. */
 static int
-watch(struct kctl *kctl,
-      const struct events_options *o,
-      const struct target_object *object,
-      struct arena *arena,
-      struct error *err)
+watch(struct kctl *kctl, const struct events_options *o, const struct target_object *object,
+      struct arena *arena, struct error *err)
 {
     const struct listing_style style = {
         .no_headings = true,
@@ -172,11 +143,10 @@ watch(struct kctl *kctl,
     struct listing *listing = listing_new(&style, &event_kind);
     const struct target_object events = {
         .kind = &event_kind,
-        .namespace = o->all_namespaces ? NULL
-                     : object != NULL && object->namespace != NULL
-                         ? object->namespace
-                     : object != NULL ? "default"
-                                      : kctl_namespace(kctl),
+        .namespace = o->all_namespaces                             ? NULL
+                     : object != NULL && object->namespace != NULL ? object->namespace
+                     : object != NULL                              ? "default"
+                                                                   : kctl_namespace(kctl),
     };
     struct strbuf selector = STRBUF_INIT;
     struct json *newest = NULL;
@@ -191,34 +161,25 @@ watch(struct kctl *kctl,
     if (r < 0)
         return r;
     if (object != NULL)
-        strbuf_printf(&selector,
-                      "involvedObject.kind=%s,involvedObject.name=%s",
-                      object->kind->name,
-                      object->name);
+        strbuf_printf(&selector, "involvedObject.kind=%s,involvedObject.name=%s",
+                      object->kind->name, object->name);
     if (o->type != NULL)
-        strbuf_printf(&selector,
-                      "%stype=%s",
-                      selector.length > 0 ? "," : "",
-                      o->type);
-    r = watch_output_run(
-        kctl,
-        &(struct watch_output){
-            .object = &events,
-            .field_selector = selector.length > 0 ? selector.text : NULL,
-            .version = json_path_text(newest, "metadata.resourceVersion"),
-            .listing = listing,
-            .accept = listing_accept(&style),
-        },
-        err);
+        strbuf_printf(&selector, "%stype=%s", selector.length > 0 ? "," : "", o->type);
+    r = watch_output_run(kctl,
+                         &(struct watch_output){
+                             .object = &events,
+                             .field_selector = selector.length > 0 ? selector.text : NULL,
+                             .version = json_path_text(newest, "metadata.resourceVersion"),
+                             .listing = listing,
+                             .accept = listing_accept(&style),
+                         },
+                         err);
     strbuf_fini(&selector);
     return r;
 }
 
 static int
-events_run(struct kctl *kctl,
-           const void *options,
-           int n_operands,
-           char **operands,
+events_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -233,13 +194,8 @@ events_run(struct kctl *kctl,
         about = &object;
     }
     if (r == 0)
-        r = object_events_collect(kctl,
-                                  about,
-                                  o->all_namespaces ? NULL
-                                                    : kctl_namespace(kctl),
-                                  arena,
-                                  &events,
-                                  err);
+        r = object_events_collect(kctl, about, o->all_namespaces ? NULL : kctl_namespace(kctl),
+                                  arena, &events, err);
     if (r < 0)
         return r;
     if (json_count(events) > 0 || !o->watches)

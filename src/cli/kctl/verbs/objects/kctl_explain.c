@@ -90,44 +90,29 @@ print_field(const struct field *field)
     if (field->help != NULL)
         strbuf_printf(&out, "\n      %s", field->help);
     for (unsigned i = 0; field->values != NULL && field->values[i] != NULL; i++)
-        strbuf_printf(&out,
-                      "%s%s",
-                      i == 0 ? "\n      One of: " : ", ",
-                      field->values[i]);
+        strbuf_printf(&out, "%s%s", i == 0 ? "\n      One of: " : ", ", field->values[i]);
     printf("%s\n", out.text);
 }
 
 static int
-refuse_field(const char *path,
-             const struct record *record,
-             const char *name,
-             struct error *err)
+refuse_field(const char *path, const struct record *record, const char *name, struct error *err)
 {
     const char *near;
-    CLEANUP_FREE const char **names =
-        xnew_array(const char *, record->n_fields + 1);
+    CLEANUP_FREE const char **names = xnew_array(const char *, record->n_fields + 1);
 
     for (unsigned i = 0; i < record->n_fields; i++)
         names[i] = record->fields[i].name;
     near = spelling_nearest(name, names, record->n_fields);
     if (near != NULL)
-        return error_set(err,
-                         -ENOENT,
-                         "%s: there is no field '%s' (did you mean '%s'?)",
-                         path,
-                         name,
-                         near);
+        return error_set(err, -ENOENT, "%s: there is no field '%s' (did you mean '%s'?)", path,
+                         name, near);
     return error_set(err, -ENOENT, "%s: there is no field '%s'", path, name);
 }
 
 /* Follows "spec.template.spec" through lists and maps. */
 static int
-find(const struct kind *kind,
-     const char *path,
-     char *names,
-     const struct record **ret_record,
-     const struct field **ret_field,
-     struct error *err)
+find(const struct kind *kind, const char *path, char *names, const struct record **ret_record,
+     const struct field **ret_field, struct error *err)
 {
     const struct record *record = kind->record;
     const struct field *field = NULL;
@@ -136,11 +121,7 @@ find(const struct kind *kind,
     for (char *name = strtok_r(names, ".", &rest); name != NULL;
          name = strtok_r(NULL, ".", &rest)) {
         if (record == NULL)
-            return error_set(err,
-                             -ENOENT,
-                             "%s: there is no field '%s'",
-                             path,
-                             name);
+            return error_set(err, -ENOENT, "%s: there is no field '%s'", path, name);
         field = NULL;
         for (unsigned i = 0; i < record->n_fields; i++)
             if (strcmp(record->fields[i].name, name) == 0)
@@ -170,12 +151,7 @@ explain(const char *path, struct error *err)
     kind = resource_kind(copy, err);
     if (kind == NULL)
         return -EINVAL;
-    r = find(kind,
-             path,
-             dot != NULL ? dot : copy + strlen(copy),
-             &record,
-             &field,
-             err);
+    r = find(kind, path, dot != NULL ? dot : copy + strlen(copy), &record, &field, err);
     if (r < 0)
         return r;
     printf("KIND:     %s\nVERSION:  %s\n\n", kind->name, kind->api_version);
@@ -195,10 +171,7 @@ explain(const char *path, struct error *err)
 }
 
 static int
-explain_run(struct kctl *kctl,
-            const void *options,
-            int n_operands,
-            char **operands,
+explain_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
             struct error *err)
 {
     int r = 0;
@@ -206,26 +179,17 @@ explain_run(struct kctl *kctl,
     (void)kctl;
     (void)options;
     if (n_operands == 0)
-        return error_set(err,
-                         -EINVAL,
-                         "explain what? For example pod.spec.placement");
+        return error_set(err, -EINVAL, "explain what? For example pod.spec.placement");
     for (int i = 0; r == 0 && i < n_operands; i++)
         r = explain(operands[i], err);
     return r;
 }
 
 static int
-api_resources_run(struct kctl *kctl,
-                  const void *options,
-                  int n_operands,
-                  char **operands,
+api_resources_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                   struct error *err)
 {
-    static const char *const columns[] = {"Name",
-                                          "Shortnames",
-                                          "Apiversion",
-                                          "Namespaced",
-                                          "Kind"};
+    static const char *const columns[] = {"Name", "Shortnames", "Apiversion", "Namespaced", "Kind"};
     CLEANUP(grid_freep)
     struct grid *grid = grid_new(terminal_colour_is_wanted());
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -240,9 +204,7 @@ api_resources_run(struct kctl *kctl,
         CLEANUP_STRBUF struct strbuf shorts = STRBUF_INIT;
         const char *cells[5] = {kinds[i]->plural};
 
-        for (const char *const *s = kinds[i]->short_names;
-             s != NULL && *s != NULL;
-             s++)
+        for (const char *const *s = kinds[i]->short_names; s != NULL && *s != NULL; s++)
             strbuf_printf(&shorts, "%s%s", shorts.length > 0 ? "," : "", *s);
         cells[1] = shorts.text;
         cells[2] = kinds[i]->api_version;

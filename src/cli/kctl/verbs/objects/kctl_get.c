@@ -66,10 +66,7 @@ static const struct option_spec rows[] = {
      .min = 1,
      .max = INT32_MAX,
      PLACE(limit)},
-    {.name = "mine",
-     .help = "only your own jobs",
-     .type = OPTION_FLAG,
-     PLACE(mine)},
+    {.name = "mine", .help = "only your own jobs", .type = OPTION_FLAG, PLACE(mine)},
     NO_HEADERS_OPTION(struct get_options),
     {.name = "node",
      .argument = "NAME",
@@ -138,14 +135,11 @@ static const struct option_table table = {
 };
 
 static struct client_request
-request_of(const struct get_options *o,
-           const struct listing_style *style,
-           const struct target_object *object,
-           struct arena *arena)
+request_of(const struct get_options *o, const struct listing_style *style,
+           const struct target_object *object, struct arena *arena)
 {
-    const char *query = o->sort_by != NULL && listing_accept(style) != NULL
-                            ? "includeObject=Object"
-                            : NULL;
+    const char *query =
+        o->sort_by != NULL && listing_accept(style) != NULL ? "includeObject=Object" : NULL;
 
     return (struct client_request){
         .verb = object->name != NULL ? CLIENT_GET : CLIENT_LIST,
@@ -155,9 +149,7 @@ request_of(const struct get_options *o,
         .label_selector = object->name == NULL ? o->label_selector : NULL,
         .field_selector = object->name == NULL ? o->field_selector : NULL,
         .accept = listing_accept(style),
-        .query = object->name == NULL
-                     ? job_selection_query(&o->jobs, query, arena)
-                     : NULL,
+        .query = object->name == NULL ? job_selection_query(&o->jobs, query, arena) : NULL,
     };
 }
 
@@ -195,10 +187,7 @@ name_kinds(struct arena *arena, struct json *list, const struct kind *kind)
         json_set_string(arena, whole, "apiVersion", kind->api_version);
         json_set_string(arena, whole, "kind", kind->name);
         for (uint32_t m = 0; m < json_count(item); m++)
-            json_add(arena,
-                     whole,
-                     item->members[m].name,
-                     item->members[m].value);
+            json_add(arena, whole, item->members[m].name, item->members[m].value);
         items->items[i] = whole;
     }
 }
@@ -208,15 +197,9 @@ name_kinds(struct arena *arena, struct json *list, const struct kind *kind)
  * first page.
  */
 static int
-fetch(struct kctl *kctl,
-      const struct get_options *o,
-      struct client_request *request,
-      struct listing *listing,
-      struct arena *arena,
-      struct json **whole,
-      size_t *count,
-      const char **ret_version,
-      struct error *err)
+fetch(struct kctl *kctl, const struct get_options *o, struct client_request *request,
+      struct listing *listing, struct arena *arena, struct json **whole, size_t *count,
+      const char **ret_version, struct error *err)
 {
     int64_t left = o->limit > 0 ? o->limit : INT64_MAX;
 
@@ -239,8 +222,7 @@ fetch(struct kctl *kctl,
             join_page(arena, whole, page);
         request->continue_token = json_path_text(page, "metadata.continue");
         left -= KCTL_PAGE;
-        if (request->continue_token == NULL
-            || request->continue_token[0] == '\0' || left <= 0)
+        if (request->continue_token == NULL || request->continue_token[0] == '\0' || left <= 0)
             break;
     }
     if (*whole != NULL) {
@@ -252,26 +234,13 @@ fetch(struct kctl *kctl,
 }
 
 static int
-fill(struct kctl *kctl,
-     const struct get_options *o,
-     struct client_request *request,
-     struct listing *listing,
-     struct arena *arena,
-     size_t *ret_count,
-     const char **ret_version,
+fill(struct kctl *kctl, const struct get_options *o, struct client_request *request,
+     struct listing *listing, struct arena *arena, size_t *ret_count, const char **ret_version,
      struct error *err)
 {
     struct json *whole = NULL;
     size_t count = 0;
-    int r = fetch(kctl,
-                  o,
-                  request,
-                  listing,
-                  arena,
-                  &whole,
-                  &count,
-                  ret_version,
-                  err);
+    int r = fetch(kctl, o, request, listing, arena, &whole, &count, ret_version, err);
 
     if (r == 0 && whole != NULL && o->sort_by != NULL)
         r = sort_by_sort(whole, o->sort_by, arena, err);
@@ -286,13 +255,10 @@ fill(struct kctl *kctl,
 static void
 say_nothing_found(const struct target_object *object)
 {
-    if ((object->kind->flags & KIND_NAMESPACED) == 0
-        || object->namespace == NULL)
+    if ((object->kind->flags & KIND_NAMESPACED) == 0 || object->namespace == NULL)
         fprintf(stderr, "No resources found\n");
     else
-        fprintf(stderr,
-                "No resources found in %s namespace.\n",
-                object->namespace);
+        fprintf(stderr, "No resources found in %s namespace.\n", object->namespace);
 }
 
 /* Whether the form needs no message for an empty list, such as JSON or YAML. */
@@ -304,12 +270,8 @@ says_so_itself(const struct listing_style *style)
 }
 
 static int
-show(struct kctl *kctl,
-     const struct get_options *o,
-     const struct listing_style *style,
-     const struct target_object *object,
-     bool *has_printed,
-     struct error *err)
+show(struct kctl *kctl, const struct get_options *o, const struct listing_style *style,
+     const struct target_object *object, bool *has_printed, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(listing_freep)
@@ -345,16 +307,12 @@ show(struct kctl *kctl,
 
 /* Refuses names together with all namespaces, as kubectl does. */
 static int
-check(const struct get_options *o,
-      const struct named_resources *resources,
-      struct error *err)
+check(const struct get_options *o, const struct named_resources *resources, struct error *err)
 {
     for (size_t i = 0; i < resources->count; i++)
         if (resources->items[i].name != NULL
-            && (o->all_namespaces || o->label_selector != NULL
-                || o->field_selector != NULL))
-            return error_set(err,
-                             -EINVAL,
+            && (o->all_namespaces || o->label_selector != NULL || o->field_selector != NULL))
+            return error_set(err, -EINVAL,
                              "a name does not go with -A, -l or "
                              "--field-selector");
     if (o->sort_by != NULL && sort_by_check(o->sort_by, err) < 0)
@@ -368,27 +326,21 @@ check(const struct get_options *o,
 
 /* Adds --mine and the options that select jobs to the field selector. */
 static int
-add_job_selection(struct kctl *kctl,
-                  struct get_options *o,
-                  const struct named_resources *resources,
-                  struct arena *arena,
-                  struct error *err)
+add_job_selection(struct kctl *kctl, struct get_options *o, const struct named_resources *resources,
+                  struct arena *arena, struct error *err)
 {
     int r = 0;
 
     if (!o->mine && job_selection_is_empty(&o->jobs))
         return 0;
     for (size_t i = 0; i < resources->count; i++)
-        if (resources->items[i].kind != &job_kind
-            || resources->items[i].name != NULL)
-            return error_set(err,
-                             -EINVAL,
+        if (resources->items[i].kind != &job_kind || resources->items[i].name != NULL)
+            return error_set(err, -EINVAL,
                              "--mine, --user, --state, --partition and "
                              "--node select jobs only, as in 'kctl get jobs "
                              "--mine'");
     if (o->watches && o->jobs.node != NULL)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--node does not go with -w; 'kctl jobs --node %s "
                          "-w' shows the list again whenever it changes",
                          o->jobs.node);
@@ -399,8 +351,7 @@ add_job_selection(struct kctl *kctl,
     if (r == 0)
         r = job_selection_check(&o->jobs, err);
     if (r == 0)
-        o->field_selector =
-            job_selection_fields(&o->jobs, o->field_selector, arena);
+        o->field_selector = job_selection_fields(&o->jobs, o->field_selector, arena);
     return r;
 }
 
@@ -417,11 +368,8 @@ are_of_several_kinds(const struct named_resources *resources)
  * printed even when one does not exist.
  */
 static int
-show_together(struct kctl *kctl,
-              const struct get_options *o,
-              const struct listing_style *style,
-              const struct named_resources *resources,
-              struct error *err)
+show_together(struct kctl *kctl, const struct get_options *o, const struct listing_style *style,
+              const struct named_resources *resources, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(listing_freep)
@@ -432,10 +380,7 @@ show_together(struct kctl *kctl,
     json_set_string(arena, list, "apiVersion", "v1");
     json_set(arena, list, "items", items);
     json_set_string(arena, list, "kind", "List");
-    json_set_string(arena,
-                    json_make_object(arena, list, "metadata"),
-                    "resourceVersion",
-                    "");
+    json_set_string(arena, json_make_object(arena, list, "metadata"), "resourceVersion", "");
     for (size_t i = 0; i < resources->count; i++) {
         const struct target_object *object = &resources->items[i];
         struct client_request request = request_of(o, style, object, arena);
@@ -443,15 +388,7 @@ show_together(struct kctl *kctl,
         const char *version = NULL;
         struct error each = {0};
         size_t count = 0;
-        int r = fetch(kctl,
-                      o,
-                      &request,
-                      listing,
-                      arena,
-                      &whole,
-                      &count,
-                      &version,
-                      &each);
+        int r = fetch(kctl, o, &request, listing, arena, &whole, &count, &version, &each);
 
         if (r == 0 && object->name != NULL)
             json_append(arena, items, whole);
@@ -480,11 +417,8 @@ show_together(struct kctl *kctl,
  * one does not exist.
  */
 static int
-show_names(struct kctl *kctl,
-           const struct get_options *o,
-           const struct listing_style *style,
-           const struct named_resources *resources,
-           struct error *err)
+show_names(struct kctl *kctl, const struct get_options *o, const struct listing_style *style,
+           const struct named_resources *resources, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(listing_freep)
@@ -492,13 +426,11 @@ show_names(struct kctl *kctl,
     int result = 0;
 
     for (size_t i = 0; i < resources->count; i++) {
-        struct client_request request =
-            request_of(o, style, &resources->items[i], arena);
+        struct client_request request = request_of(o, style, &resources->items[i], arena);
         const char *version = NULL;
         struct error each = {0};
         size_t count = 0;
-        int r =
-            fill(kctl, o, &request, listing, arena, &count, &version, &each);
+        int r = fill(kctl, o, &request, listing, arena, &count, &version, &each);
 
         if (r == 0 || (r == -ENOENT && o->ignores_missing))
             continue;
@@ -512,11 +444,7 @@ show_names(struct kctl *kctl,
 }
 
 static int
-get_run(struct kctl *kctl,
-        const void *options,
-        int n_operands,
-        char **operands,
-        struct error *err)
+get_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct get_options with_jobs = *(const struct get_options *)options;
@@ -533,23 +461,11 @@ get_run(struct kctl *kctl,
     int r;
 
     kctl->takes_tasks = true;
-    if (job_tasks_are_meant(n_operands, operands) && !o->watches
-        && o->sort_by == NULL)
-        return task_table_show(kctl,
-                               n_operands,
-                               operands,
-                               o->form,
-                               !o->no_headings,
-                               err);
+    if (job_tasks_are_meant(n_operands, operands) && !o->watches && o->sort_by == NULL)
+        return task_table_show(kctl, n_operands, operands, o->form, !o->no_headings, err);
     r = listing_style_parse(o->form, &style, err);
     if (r == 0)
-        r = resource_parse(kctl,
-                           NULL,
-                           n_operands,
-                           operands,
-                           arena,
-                           &resources,
-                           err);
+        r = resource_parse(kctl, NULL, n_operands, operands, arena, &resources, err);
     if (r == 0)
         r = add_job_selection(kctl, o, &resources, arena, err);
     if (r == 0)
@@ -561,8 +477,7 @@ get_run(struct kctl *kctl,
         resources.items[i].namespace = NULL;
     if (resources.count > 1 && says_so_itself(&style))
         return show_together(kctl, o, &style, &resources, err);
-    if (resources.count > 1 && resources.items[0].name != NULL
-        && !style.prefixes_kind)
+    if (resources.count > 1 && resources.items[0].name != NULL && !style.prefixes_kind)
         return show_names(kctl, o, &style, &resources, err);
     for (size_t i = 0; i < resources.count && r == 0; i++)
         r = show(kctl, o, &style, &resources.items[i], &has_printed, err);

@@ -27,10 +27,7 @@ static const struct option_spec rows[] = {
      .help = "all objects of the type in the namespace",
      .type = OPTION_FLAG,
      PLACE(all)},
-    {.name = "list",
-     .help = "show the present ones",
-     .type = OPTION_FLAG,
-     PLACE(lists)},
+    {.name = "list", .help = "show the present ones", .type = OPTION_FLAG, PLACE(lists)},
     {.name = "overwrite",
      .help = "change it even if it has another value",
      .type = OPTION_FLAG,
@@ -65,8 +62,7 @@ is_change(const char *operand)
 {
     const size_t length = strlen(operand);
 
-    return strchr(operand, '=') != NULL
-           || (length > 1 && operand[length - 1] == '-');
+    return strchr(operand, '=') != NULL || (length > 1 && operand[length - 1] == '-');
 }
 
 /* The index of the first operand that is a change. */
@@ -78,15 +74,10 @@ split(int n_operands, char **operands, struct error *err)
     while (at < n_operands && !is_change(operands[at]))
         at++;
     if (at == n_operands)
-        return error_set(err,
-                         -EINVAL,
-                         "nothing to change: give KEY=VALUE or KEY-");
+        return error_set(err, -EINVAL, "nothing to change: give KEY=VALUE or KEY-");
     for (int i = at; i < n_operands; i++)
         if (!is_change(operands[i]) || operands[i][0] == '=')
-            return error_set(err,
-                             -EINVAL,
-                             "'%s' is neither KEY=VALUE nor KEY-",
-                             operands[i]);
+            return error_set(err, -EINVAL, "'%s' is neither KEY=VALUE nor KEY-", operands[i]);
     return at;
 }
 
@@ -99,12 +90,8 @@ struct label_change {
 
 /* Adds one change to the map of the patch. */
 static int
-add_change(struct arena *arena,
-           struct json *map,
-           const struct json *current,
-           const char *text,
-           bool overwrites,
-           struct error *err)
+add_change(struct arena *arena, struct json *map, const struct json *current, const char *text,
+           bool overwrites, struct error *err)
 {
     const char *equals = strchr(text, '=');
     const char *key;
@@ -119,12 +106,10 @@ add_change(struct arena *arena,
     key = arena_strndup(arena, text, (size_t)(equals - text));
     old = json_get_text(current, key);
     if (old != NULL && strcmp(old, equals + 1) != 0 && !overwrites)
-        return error_set(err,
-                         -EEXIST,
+        return error_set(err, -EEXIST,
                          "'%s' already has the value '%s'; --overwrite "
                          "changes it",
-                         key,
-                         old);
+                         key, old);
     if (old == NULL || strcmp(old, equals + 1) != 0)
         json_set_string(arena, map, key, equals + 1);
     return 0;
@@ -142,9 +127,7 @@ done_by(const struct label_change *c)
 }
 
 static int
-change(struct kctl *kctl,
-       const struct target_object *target,
-       const struct label_change *c,
+change(struct kctl *kctl, const struct target_object *target, const struct label_change *c,
        struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -157,9 +140,7 @@ change(struct kctl *kctl,
     if (r < 0)
         return r;
     current = json_get(json_get(object, "metadata"), c->field);
-    map = json_make_object(arena,
-                           json_make_object(arena, patch, "metadata"),
-                           c->field);
+    map = json_make_object(arena, json_make_object(arena, patch, "metadata"), c->field);
     for (int i = 0; r == 0 && i < c->n_changes; i++)
         r = add_change(arena, map, current, c->changes[i], c->overwrites, err);
     if (r < 0)
@@ -175,10 +156,7 @@ change(struct kctl *kctl,
 }
 
 static int
-list(struct kctl *kctl,
-     const struct target_object *target,
-     const char *field,
-     struct error *err)
+list(struct kctl *kctl, const struct target_object *target, const char *field, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *object = NULL;
@@ -190,19 +168,13 @@ list(struct kctl *kctl,
     map = json_get(json_get(object, "metadata"), field);
     printf("%s:\n", kctl_label(target, arena));
     for (uint32_t i = 0; i < json_count(map); i++)
-        printf("  %s=%s\n",
-               map->members[i].name,
-               json_get_text(map, map->members[i].name));
+        printf("  %s=%s\n", map->members[i].name, json_get_text(map, map->members[i].name));
     return 0;
 }
 
 static int
-change_all(struct kctl *kctl,
-           const struct label_options *o,
-           const char *field,
-           int n_operands,
-           char **operands,
-           struct error *err)
+change_all(struct kctl *kctl, const struct label_options *o, const char *field, int n_operands,
+           char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct named_resources resources;
@@ -219,14 +191,7 @@ change_all(struct kctl *kctl,
         return at;
     c.changes = operands + at;
     c.n_changes = n_operands - at;
-    r = resource_select(kctl,
-                        NULL,
-                        at,
-                        operands,
-                        o->label_selector,
-                        o->all,
-                        arena,
-                        &resources,
+    r = resource_select(kctl, NULL, at, operands, o->label_selector, o->all, arena, &resources,
                         err);
     for (size_t i = 0; r == 0 && i < resources.count; i++)
         r = o->lists ? list(kctl, &resources.items[i], field, err)
@@ -235,20 +200,14 @@ change_all(struct kctl *kctl,
 }
 
 static int
-label_run(struct kctl *kctl,
-          const void *options,
-          int n_operands,
-          char **operands,
+label_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
           struct error *err)
 {
     return change_all(kctl, options, "labels", n_operands, operands, err);
 }
 
 static int
-annotate_run(struct kctl *kctl,
-             const void *options,
-             int n_operands,
-             char **operands,
+annotate_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
              struct error *err)
 {
     return change_all(kctl, options, "annotations", n_operands, operands, err);

@@ -106,12 +106,10 @@ parse_path(const char *text, struct waited_field *w, struct error *err)
     int r;
 
     if (*end != '\0' && *end != '=')
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--for: '%s' after the path of 'jsonpath=%s' is not "
                          "expected",
-                         end,
-                         text);
+                         end, text);
     w->type = WANT_PATH;
     w->name = xstrndup(text, (size_t)(end - text));
     if (*end == '=')
@@ -126,9 +124,7 @@ parse_want(const char *text, struct waited_field *w, struct error *err)
     const char *equals;
 
     if (text == NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "--for is required, such as --for condition=Complete");
+        return error_set(err, -EINVAL, "--for is required, such as --for condition=Complete");
     if (strcmp(text, "delete") == 0) {
         w->type = WANT_DELETE;
         return 0;
@@ -140,8 +136,7 @@ parse_want(const char *text, struct waited_field *w, struct error *err)
     if (strncmp(text, "jsonpath=", 9) == 0)
         return parse_path(text + 9, w, err);
     if (strncmp(text, "condition=", 10) != 0 || text[10] == '\0')
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--for: '%s' is not one of condition=NAME, "
                          "jsonpath={.PATH}=VALUE, create and delete",
                          text);
@@ -220,11 +215,8 @@ is_met(const struct json *object, void *context)
 }
 
 static int
-wait_for(struct kctl *kctl,
-         const struct target_object *target,
-         const struct waited_field *want,
-         int64_t timeout_us,
-         struct error *err)
+wait_for(struct kctl *kctl, const struct target_object *target, const struct waited_field *want,
+         int64_t timeout_us, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct attempt attempt = {.want = want};
@@ -233,12 +225,8 @@ wait_for(struct kctl *kctl,
     if (r < 0)
         return r;
     if (attempt.is_gone)
-        return error_set(err,
-                         -ENOENT,
-                         "%s does not exist",
-                         kctl_label(target, arena));
-    printf("%s %s\n",
-           kctl_label(target, arena),
+        return error_set(err, -ENOENT, "%s does not exist", kctl_label(target, arena));
+    printf("%s %s\n", kctl_label(target, arena),
            want->type == WANT_DELETE ? "deleted" : "condition met");
     fflush(stdout);
     return 0;
@@ -262,39 +250,27 @@ look_at_tasks(const struct json *items, bool is_good, struct error *err)
         const struct json *item = json_at(items, i);
         const char *state = json_get_text(item, "state");
 
-        printf("task %" PRId64 "_%" PRId64 " %s\n",
-               json_get_int(item, "job", 0),
-               json_get_int(item, "task", 0),
-               state);
+        printf("task %" PRId64 "_%" PRId64 " %s\n", json_get_int(item, "job", 0),
+               json_get_int(item, "task", 0), state);
         if (is_good && job_state_of_name(state) != JOB_STATE_COMPLETED)
-            r = error_set(err,
-                          -ECANCELED,
-                          "task %" PRId64 "_%" PRId64 " has ended as %s",
-                          json_get_int(item, "job", 0),
-                          json_get_int(item, "task", 0),
-                          state);
+            r = error_set(err, -ECANCELED, "task %" PRId64 "_%" PRId64 " has ended as %s",
+                          json_get_int(item, "job", 0), json_get_int(item, "task", 0), state);
     }
     return r;
 }
 
 /* Tasks have no conditions: one can only wait for their end. */
 static int
-wait_for_tasks(struct kctl *kctl,
-               const struct wait_options *o,
-               int n_operands,
-               char **operands,
-               int64_t timeout_us,
-               struct error *err)
+wait_for_tasks(struct kctl *kctl, const struct wait_options *o, int n_operands, char **operands,
+               int64_t timeout_us, struct error *err)
 {
     const struct timespec moment = {.tv_sec = 1};
-    const bool is_good =
-        o->wanted != NULL && strcmp(o->wanted, "condition=Complete") == 0;
+    const bool is_good = o->wanted != NULL && strcmp(o->wanted, "condition=Complete") == 0;
     const time_t until = time(NULL) + (time_t)(timeout_us / 1000000);
     int i = n_operands > 1 && job_tasks_is_type(operands[0]) ? 1 : 0;
 
     if (o->wanted != NULL && !is_good)
-        return error_set(err,
-                         -EINVAL,
+        return error_set(err, -EINVAL,
                          "--for %s: tasks of an array can only be waited for "
                          "until they end (without --for) or until they are "
                          "Completed (--for condition=Complete)",
@@ -311,10 +287,7 @@ wait_for_tasks(struct kctl *kctl,
         else if (r != -EAGAIN)
             return r;
         else if (timeout_us > 0 && time(NULL) >= until)
-            return error_set(err,
-                             -ETIMEDOUT,
-                             "tasks '%s' have not all ended",
-                             operands[i]);
+            return error_set(err, -ETIMEDOUT, "tasks '%s' have not all ended", operands[i]);
         else
             nanosleep(&moment, NULL);
     }
@@ -322,11 +295,7 @@ wait_for_tasks(struct kctl *kctl,
 }
 
 static int
-wait_run(struct kctl *kctl,
-         const void *options,
-         int n_operands,
-         char **operands,
-         struct error *err)
+wait_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(want_fini) struct waited_field want = {0};
@@ -338,22 +307,12 @@ wait_run(struct kctl *kctl,
     int r = has_tasks ? 0 : parse_want(o->wanted, &want, err);
 
     if (r == 0 && timespan_parse(timeout, &timeout_us) < 0)
-        r = error_set(err,
-                      -EINVAL,
-                      "--timeout: '%s' is not a time (90s, 2h)",
-                      timeout);
+        r = error_set(err, -EINVAL, "--timeout: '%s' is not a time (90s, 2h)", timeout);
     if (r == 0 && has_tasks)
         return wait_for_tasks(kctl, o, n_operands, operands, timeout_us, err);
     if (r == 0)
-        r = resource_select(kctl,
-                            NULL,
-                            n_operands,
-                            operands,
-                            o->label_selector,
-                            o->all,
-                            arena,
-                            &resources,
-                            err);
+        r = resource_select(kctl, NULL, n_operands, operands, o->label_selector, o->all, arena,
+                            &resources, err);
     for (size_t i = 0; r == 0 && i < resources.count; i++)
         r = wait_for(kctl, &resources.items[i], &want, timeout_us, err);
     return r;

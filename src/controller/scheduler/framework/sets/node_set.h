@@ -39,8 +39,7 @@ node_bits_fini(struct node_bits *bits)
 static inline bool
 node_bits_has(const struct node_bits *bits, uint32_t slot)
 {
-    return slot / 64 < bits->n_words
-           && (bits->words[slot / 64] >> slot % 64 & 1) != 0;
+    return slot / 64 < bits->n_words && (bits->words[slot / 64] >> slot % 64 & 1) != 0;
 }
 
 /* Grows to at least `n_words` words; new words are 0. */
@@ -82,8 +81,7 @@ node_bits_are_equal(const struct node_bits *a, const struct node_bits *b)
     uint32_t most = a->n_words > b->n_words ? a->n_words : b->n_words;
 
     for (uint32_t i = 0; i < most; i++)
-        if ((i < a->n_words ? a->words[i] : 0)
-            != (i < b->n_words ? b->words[i] : 0))
+        if ((i < a->n_words ? a->words[i] : 0) != (i < b->n_words ? b->words[i] : 0))
             return false;
     return true;
 }

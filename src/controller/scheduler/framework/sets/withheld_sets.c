@@ -61,9 +61,7 @@ withheld_sets_begin(struct withheld_sets *s, int64_t from_us)
 }
 
 void
-withheld_sets_add(struct withheld_sets *s,
-                  int64_t from_us,
-                  int64_t until_us,
+withheld_sets_add(struct withheld_sets *s, int64_t from_us, int64_t until_us,
                   const struct node_bits *nodes)
 {
     xgrow(s->windows, s->count, s->capacity);

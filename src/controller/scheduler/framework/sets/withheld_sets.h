@@ -26,8 +26,7 @@ struct withheld_sets;
  * is borrowed and shared by all owners that share one range of ids.
  */
 void withheld_sets_free(struct withheld_sets *s);
-struct withheld_sets *withheld_sets_new(uint64_t *last_id)
-    OWNED_BY(withheld_sets_free);
+struct withheld_sets *withheld_sets_new(uint64_t *last_id) OWNED_BY(withheld_sets_free);
 DEFINE_CLEANUP(struct withheld_sets, withheld_sets_free)
 
 /* Change. Forget: the windows are outdated. Begin: starts a list of the windows
@@ -35,9 +34,7 @@ DEFINE_CLEANUP(struct withheld_sets, withheld_sets_free)
  */
 void withheld_sets_forget(struct withheld_sets *s);
 void withheld_sets_begin(struct withheld_sets *s, int64_t from_us);
-void withheld_sets_add(struct withheld_sets *s,
-                       int64_t from_us,
-                       int64_t until_us,
+void withheld_sets_add(struct withheld_sets *s, int64_t from_us, int64_t until_us,
                        const struct node_bits *nodes);
 void withheld_sets_end(struct withheld_sets *s);
 
@@ -46,5 +43,4 @@ void withheld_sets_end(struct withheld_sets *s);
  * none. Borrowed until the next change.
  */
 bool withheld_sets_hold(const struct withheld_sets *s, int64_t from_us);
-const struct node_set *withheld_sets_find(struct withheld_sets *s,
-                                          int64_t until_us);
+const struct node_set *withheld_sets_find(struct withheld_sets *s, int64_t until_us);

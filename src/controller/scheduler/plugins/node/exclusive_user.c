@@ -22,17 +22,14 @@ struct exclusive_user {
 };
 
 static int
-exclusive_user_make(struct handle *handle,
-                    const struct json *args,
-                    void **ret_self,
+exclusive_user_make(struct handle *handle, const struct json *args, void **ret_self,
                     struct error *err)
 {
     struct exclusive_user *self = xnew(struct exclusive_user);
 
     (void)args;
     (void)err;
-    self->has_others =
-        handle_reason(handle, "node(s) have pods of other users");
+    self->has_others = handle_reason(handle, "node(s) have pods of other users");
     self->of_other = handle_reason(handle, "node(s) are another user's alone");
     *ret_self = self;
     return 0;
@@ -50,9 +47,7 @@ exclusive_user_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 }
 
 static enum verdict
-exclusive_user_prefilter(void *self,
-                         struct cycle *c,
-                         struct prefilter_result *ret_result,
+exclusive_user_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                          uint32_t *ret_reason)
 {
     (void)self;
@@ -74,8 +69,7 @@ static bool
 is_kept_by_another(const struct pod_view *pod, const struct node_view *node)
 {
     for (uint32_t i = 0; i < node->pods.count; i++)
-        if (node->pods.items[i]->keeps_users_off
-            && node->pods.items[i]->owner != pod->owner)
+        if (node->pods.items[i]->keeps_users_off && node->pods.items[i]->owner != pod->owner)
             return true;
     return false;
 }
@@ -93,9 +87,7 @@ has_forgotten_pod(const struct node_view *node)
 }
 
 static enum verdict
-exclusive_user_filter(void *self,
-                      const struct cycle *c,
-                      const struct node_view *node,
+exclusive_user_filter(void *self, const struct cycle *c, const struct node_view *node,
                       uint32_t *ret_reason)
 {
     const struct exclusive_user *me = self;
@@ -106,8 +98,7 @@ exclusive_user_filter(void *self,
         *ret_reason = me->of_other;
         return VERDICT_REJECT;
     }
-    if (c->pod->keeps_users_off
-        && (has_pod_of_another(c->pod, node) || has_forgotten_pod(node))) {
+    if (c->pod->keeps_users_off && (has_pod_of_another(c->pod, node) || has_forgotten_pod(node))) {
         *ret_reason = me->has_others;
         return VERDICT_REJECT;
     }

@@ -73,8 +73,7 @@ add_container(struct image_note *note, const struct container *c)
             free(name);
             return;
         }
-    note->images[note->count++] =
-        (struct wanted_image){.name = name, .times = 1};
+    note->images[note->count++] = (struct wanted_image){.name = name, .times = 1};
 }
 
 static const struct node_image *
@@ -102,8 +101,7 @@ count_nodes(struct image_note *note, const struct snapshot *s)
         uint32_t first = UINT32_MAX;
 
         for (uint32_t n = 0; n < s->n_nodes; n++) {
-            const struct node_image *image =
-                find_image(s->nodes[n]->node, wanted->name);
+            const struct node_image *image = find_image(s->nodes[n]->node, wanted->name);
 
             if (image == NULL)
                 continue;
@@ -117,9 +115,7 @@ count_nodes(struct image_note *note, const struct snapshot *s)
 }
 
 static enum verdict
-image_locality_prescore(void *self,
-                        struct cycle *c,
-                        const struct node_view *const *nodes,
+image_locality_prescore(void *self, struct cycle *c, const struct node_view *const *nodes,
                         unsigned count)
 {
     const struct pod_spec *spec = &c->pod->pod->spec;
@@ -127,8 +123,7 @@ image_locality_prescore(void *self,
 
     (void)self, (void)nodes, (void)count;
     note->images =
-        xnew_array(struct wanted_image,
-                   spec->containers.count + spec->init_containers.count + 1);
+        xnew_array(struct wanted_image, spec->containers.count + spec->init_containers.count + 1);
     for (unsigned i = 0; i < spec->init_containers.count; i++)
         add_container(note, &spec->init_containers.items[i]);
     for (unsigned i = 0; i < spec->containers.count; i++)
@@ -151,9 +146,7 @@ scaled(const struct wanted_image *wanted, const struct image_note *note)
 }
 
 static int64_t
-image_locality_score_one(void *self,
-                         const struct cycle *c,
-                         const struct node_view *node)
+image_locality_score_one(void *self, const struct cycle *c, const struct node_view *node)
 {
     const struct image_note *note = cycle_get(c, &note_key);
     int64_t sum = 0, most;

@@ -32,14 +32,11 @@ struct node_affinity_self {
 
 /* Refuses terms that upstream's matching cannot parse. */
 static int
-check_sound(const struct node_selector *selector,
-            const char *where,
-            struct error *err)
+check_sound(const struct node_selector *selector, const char *where, struct error *err)
 {
     return node_selector_is_valid(selector)
                ? 0
-               : error_set(err,
-                           -EINVAL,
+               : error_set(err, -EINVAL,
                            "addedAffinity.%s: a term has a value that its "
                            "operator does not allow: Gt and Lt require one "
                            "integer, the others valid label values",
@@ -50,9 +47,7 @@ check_sound(const struct node_selector *selector,
  * be matched.
  */
 static int
-check_added(struct arena *arena,
-            struct json *added,
-            const struct node_affinity *read,
+check_added(struct arena *arena, struct json *added, const struct node_affinity *read,
             struct error *err)
 {
     static const char own[] = "nodeAffinity";
@@ -63,25 +58,15 @@ check_added(struct arena *arena,
     causes_init(&causes, arena);
     affinity_check(&causes, affinity);
     if (causes.count > 0)
-        return error_set(err,
-                         -EINVAL,
-                         "addedAffinity%s: %s",
-                         causes.items[0].field + strlen(own),
+        return error_set(err, -EINVAL, "addedAffinity%s: %s", causes.items[0].field + strlen(own),
                          causes.items[0].message);
     if (read->required != NULL
-        && check_sound(read->required,
-                       "requiredDuringSchedulingIgnoredDuringExecution",
-                       err)
-               < 0)
+        && check_sound(read->required, "requiredDuringSchedulingIgnoredDuringExecution", err) < 0)
         return -EINVAL;
     for (unsigned i = 0; i < read->preferred.count; i++) {
-        struct node_selector one = {
-            .terms = {&read->preferred.items[i].preference, 1}};
+        struct node_selector one = {.terms = {&read->preferred.items[i].preference, 1}};
 
-        if (check_sound(&one,
-                        "preferredDuringSchedulingIgnoredDuringExecution",
-                        err)
-            < 0)
+        if (check_sound(&one, "preferredDuringSchedulingIgnoredDuringExecution", err) < 0)
             return -EINVAL;
     }
     return 0;
@@ -98,10 +83,7 @@ read_added(struct arena *arena, struct json *added)
 
     if (added == NULL)
         return &none;
-    json_set(arena,
-             json_make_object(arena, tree, "affinity"),
-             "nodeAffinity",
-             added);
+    json_set(arena, json_make_object(arena, tree, "affinity"), "nodeAffinity", added);
     record_decode(&pod_spec_record, arena, tree, spec);
     return spec->affinity->node_affinity;
 }
@@ -121,9 +103,7 @@ node_affinity_drop(void *arg)
 }
 
 static int
-node_affinity_make(struct handle *handle,
-                   const struct json *args,
-                   void **ret_self,
+node_affinity_make(struct handle *handle, const struct json *args, void **ret_self,
                    struct error *err)
 {
     struct node_affinity_self *self = xnew(struct node_affinity_self);
@@ -133,17 +113,12 @@ node_affinity_make(struct handle *handle,
     if (json_get(args, "addedAffinity") != NULL)
         added = json_dup(self->arena, json_get(args, "addedAffinity"));
     self->added = read_added(self->arena, added);
-    if (added != NULL
-        && check_added(self->arena, added, self->added, err) < 0) {
+    if (added != NULL && check_added(self->arena, added, self->added, err) < 0) {
         node_affinity_drop(self);
         return -EINVAL;
     }
-    self->mismatch =
-        handle_reason(handle,
-                      "node(s) didn't match Pod's node affinity/selector");
-    self->enforced =
-        handle_reason(handle,
-                      "node(s) didn't match scheduler-enforced node affinity");
+    self->mismatch = handle_reason(handle, "node(s) didn't match Pod's node affinity/selector");
+    self->enforced = handle_reason(handle, "node(s) didn't match scheduler-enforced node affinity");
     self->conflict = handle_reason(handle, "pod affinity terms conflict");
     *ret_self = self;
     return 0;
@@ -181,8 +156,7 @@ node_affinity_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 
 /* The node names that a term allows by metadata.name; false: all names. */
 static bool
-names_of_term(const struct node_selector_term *term,
-              struct prefilter_result *names)
+names_of_term(const struct node_selector_term *term, struct prefilter_result *names)
 {
     bool has_names = false;
 
@@ -190,8 +164,7 @@ names_of_term(const struct node_selector_term *term,
         const struct selector_requirement *r = &term->match_fields.items[i];
         unsigned kept = 0;
 
-        if (strcmp(r->key, "metadata.name") != 0
-            || strcmp(r->operator_, "In") != 0)
+        if (strcmp(r->key, "metadata.name") != 0 || strcmp(r->operator_, "In") != 0)
             continue;
         if (!has_names) {
             has_names = true;
@@ -215,9 +188,8 @@ names_of_term(const struct node_selector_term *term,
 static void
 add_names(struct prefilter_result *all, const struct prefilter_result *more)
 {
-    all->names = xrealloc_array((void *)all->names,
-                                all->count + more->count + 1,
-                                sizeof(*all->names));
+    all->names =
+        xrealloc_array((void *)all->names, all->count + more->count + 1, sizeof(*all->names));
     for (unsigned i = 0; i < more->count; i++) {
         bool is_known = false;
 
@@ -229,8 +201,7 @@ add_names(struct prefilter_result *all, const struct prefilter_result *more)
 }
 
 static enum verdict
-narrow(const struct node_selector *required,
-       struct prefilter_result *ret_result)
+narrow(const struct node_selector *required, struct prefilter_result *ret_result)
 {
     struct prefilter_result all = {.has_names = true};
 
@@ -253,9 +224,7 @@ narrow(const struct node_selector *required,
 }
 
 static enum verdict
-node_affinity_prefilter(void *self,
-                        struct cycle *c,
-                        struct prefilter_result *ret_result,
+node_affinity_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                         uint32_t *ret_reason)
 {
     const struct node_affinity_self *me = self;
@@ -291,25 +260,19 @@ matches_required(const struct pod_view *pod, const struct meta *node)
     const struct node_selector *required = required_of(pod);
 
     return has_labels(&pod->pod->spec.node_selector, &node->labels)
-           && (required == NULL
-               || node_selector_matches(required, &node->labels, node->name));
+           && (required == NULL || node_selector_matches(required, &node->labels, node->name));
 }
 
 static bool
 matches_added(const struct node_affinity_self *me, const struct meta *node)
 {
     return me->added->required == NULL
-           || node_selector_matches(me->added->required,
-                                    &node->labels,
-                                    node->name);
+           || node_selector_matches(me->added->required, &node->labels, node->name);
 }
 
 static void
-node_affinity_filter(void *self,
-                     const struct cycle *c,
-                     const struct node_view *const *nodes,
-                     unsigned count,
-                     struct answer *answers)
+node_affinity_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                     unsigned count, struct answer *answers)
 {
     const struct node_affinity_self *me = self;
 
@@ -327,19 +290,15 @@ node_affinity_filter(void *self,
 }
 
 static enum verdict
-node_affinity_prescore(void *self,
-                       struct cycle *c,
-                       const struct node_view *const *nodes,
+node_affinity_prescore(void *self, struct cycle *c, const struct node_view *const *nodes,
                        unsigned count)
 {
     const struct node_affinity_self *me = self;
     const struct node_affinity *a = affinity_of(c->pod);
 
     (void)nodes, (void)count;
-    return (a == NULL || a->preferred.count == 0)
-                   && me->added->preferred.count == 0
-               ? VERDICT_SKIP
-               : VERDICT_OK;
+    return (a == NULL || a->preferred.count == 0) && me->added->preferred.count == 0 ? VERDICT_SKIP
+                                                                                     : VERDICT_OK;
 }
 
 static int64_t
@@ -348,17 +307,14 @@ weight_of(const struct node_affinity *a, const struct meta *node)
     int64_t sum = 0;
 
     for (unsigned i = 0; a != NULL && i < a->preferred.count; i++)
-        if (node_selector_term_matches(&a->preferred.items[i].preference,
-                                       &node->labels,
+        if (node_selector_term_matches(&a->preferred.items[i].preference, &node->labels,
                                        node->name))
             sum += a->preferred.items[i].weight;
     return sum;
 }
 
 static int64_t
-node_affinity_score_one(void *self,
-                        const struct cycle *c,
-                        const struct node_view *node)
+node_affinity_score_one(void *self, const struct cycle *c, const struct node_view *node)
 {
     const struct node_affinity_self *me = self;
 
@@ -370,9 +326,7 @@ node_affinity_score_one(void *self,
  * do.
  */
 static bool
-node_hint(void *self,
-          const struct pod_view *pod,
-          const struct object *old_object,
+node_hint(void *self, const struct pod_view *pod, const struct object *old_object,
           const struct object *new_object)
 {
     const struct node_selector *required = required_of(pod);
@@ -381,8 +335,7 @@ node_hint(void *self,
         return false;
     if (!matches_required(pod, new_object->meta))
         return required != NULL && !node_selector_is_valid(required)
-               && has_labels(&pod->pod->spec.node_selector,
-                             &new_object->meta->labels);
+               && has_labels(&pod->pod->spec.node_selector, &new_object->meta->labels);
     return old_object == NULL || !matches_required(pod, old_object->meta);
 }
 

@@ -16,16 +16,12 @@ struct node_name {
 };
 
 static int
-node_name_make(struct handle *handle,
-               const struct json *args,
-               void **ret_self,
-               struct error *err)
+node_name_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     struct node_name *self = xnew(struct node_name);
 
     (void)args, (void)err;
-    self->other_node =
-        handle_reason(handle, "node(s) didn't match the requested node name");
+    self->other_node = handle_reason(handle, "node(s) didn't match the requested node name");
     *ret_self = self;
     return 0;
 }
@@ -40,11 +36,8 @@ node_name_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 }
 
 static void
-node_name_filter(void *self,
-                 const struct cycle *c,
-                 const struct node_view *const *nodes,
-                 unsigned count,
-                 struct answer *answers)
+node_name_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                 unsigned count, struct answer *answers)
 {
     const struct node_name *me = self;
     const char *wanted = c->pod->pod->spec.node_name;

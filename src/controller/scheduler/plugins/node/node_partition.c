@@ -41,10 +41,7 @@ struct partition_choice {
 static const char choice_key[] = "partition";
 
 static int
-partition_make(struct handle *handle,
-               const struct json *args,
-               void **ret_self,
-               struct error *err)
+partition_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     struct partition_self *self = xnew(struct partition_self);
 
@@ -53,11 +50,9 @@ partition_make(struct handle *handle,
     self->handle = handle;
     self->missing = handle_reason(handle, "partition does not exist");
     self->closed = handle_reason(handle, "partition starts no jobs");
-    self->time =
-        handle_reason(handle, "pod is over its partition's time limit");
+    self->time = handle_reason(handle, "pod is over its partition's time limit");
     self->limit = handle_reason(handle, "pod is over its partition's limit");
-    self->elsewhere =
-        handle_reason(handle, "node(s) are not of the pod's partition");
+    self->elsewhere = handle_reason(handle, "node(s) are not of the pod's partition");
     *ret_self = self;
     return 0;
 }
@@ -103,9 +98,7 @@ partition_sign(void *self, const struct pod_view *pod, struct strbuf *out)
  * it may start.
  */
 static bool
-partition_sign_prefilter(void *self,
-                         const struct pod_view *pod,
-                         struct strbuf *out)
+partition_sign_prefilter(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self;
     if (names_of(pod)[0] != '\0' && strchr(names_of(pod), ',') == NULL)
@@ -172,11 +165,7 @@ check_amounts(struct cycle *c, const struct partition *p)
     }
     pod_sums_fini(&sums);
     if (limit != NULL)
-        cycle_say(c,
-                  "over partition %s's limit of %s%s",
-                  p->meta.name,
-                  limit,
-                  what);
+        cycle_say(c, "over partition %s's limit of %s%s", p->meta.name, limit, what);
     return limit == NULL;
 }
 
@@ -184,11 +173,8 @@ check_amounts(struct cycle *c, const struct partition *p)
  * it, the reason of the last one is reported.
  */
 static uint32_t
-refuse(const struct partition_self *me,
-       struct cycle *c,
-       const struct partition *p,
-       const char *name,
-       size_t length)
+refuse(const struct partition_self *me, struct cycle *c, const struct partition *p,
+       const char *name, size_t length)
 {
     CLEANUP_STRBUF struct strbuf state = STRBUF_INIT;
 
@@ -207,9 +193,7 @@ refuse(const struct partition_self *me,
 }
 
 static enum verdict
-partition_prefilter(void *self,
-                    struct cycle *c,
-                    struct prefilter_result *ret_result,
+partition_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                     uint32_t *ret_reason)
 {
     const struct partition_self *me = self;
@@ -222,9 +206,7 @@ partition_prefilter(void *self,
     (void)ret_result;
     if (names[0] == '\0')
         return VERDICT_SKIP;
-    choice =
-        xcalloc(1,
-                sizeof(*choice) + strlen(names) * sizeof(struct partition *));
+    choice = xcalloc(1, sizeof(*choice) + strlen(names) * sizeof(struct partition *));
     for (const char *at = names; (n = partition_next_name(&at)) > 0; at += n) {
         const struct partition *p = find_partition(me, at, n);
         uint32_t refusal = refuse(me, c, p, at, n);
@@ -247,11 +229,8 @@ partition_prefilter(void *self,
 }
 
 static void
-partition_filter(void *self,
-                 const struct cycle *c,
-                 const struct node_view *const *nodes,
-                 unsigned count,
-                 struct answer *answers)
+partition_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                 unsigned count, struct answer *answers)
 {
     const struct partition_self *me = self;
     const struct partition_choice *choice = cycle_get(c, choice_key);
@@ -272,27 +251,21 @@ partition_filter(void *self,
 /* ---- Hints ---- */
 
 static bool
-partition_may_help(void *self,
-                   const struct pod_view *pod,
-                   const struct object *old_object,
+partition_may_help(void *self, const struct pod_view *pod, const struct object *old_object,
                    const struct object *new_object)
 {
     const struct object *object = new_object != NULL ? new_object : old_object;
     size_t n;
 
     (void)self;
-    for (const char *at = names_of(pod); (n = partition_next_name(&at)) > 0;
-         at += n)
-        if (strlen(object->meta->name) == n
-            && strncmp(object->meta->name, at, n) == 0)
+    for (const char *at = names_of(pod); (n = partition_next_name(&at)) > 0; at += n)
+        if (strlen(object->meta->name) == n && strncmp(object->meta->name, at, n) == 0)
             return true;
     return false;
 }
 
 static bool
-node_may_help(void *self,
-              const struct pod_view *pod,
-              const struct object *old_object,
+node_may_help(void *self, const struct pod_view *pod, const struct object *old_object,
               const struct object *new_object)
 {
     const struct partition_self *me = self;
@@ -301,8 +274,7 @@ node_may_help(void *self,
     (void)old_object;
     if (new_object == NULL)
         return true;
-    for (const char *at = names_of(pod); (n = partition_next_name(&at)) > 0;
-         at += n) {
+    for (const char *at = names_of(pod); (n = partition_next_name(&at)) > 0; at += n) {
         const struct partition *p = find_partition(me, at, n);
 
         if (p != NULL && partition_has_node(p, &new_object->meta->labels))

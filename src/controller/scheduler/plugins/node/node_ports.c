@@ -20,18 +20,14 @@ struct node_ports {
 };
 
 static int
-node_ports_make(struct handle *handle,
-                const struct json *args,
-                void **ret_self,
-                struct error *err)
+node_ports_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     struct node_ports *self = xnew(struct node_ports);
 
     (void)args, (void)err;
     self->resources = handle->resources;
-    self->taken = handle_reason(
-        handle,
-        "node(s) didn't have free ports for the requested pod ports");
+    self->taken =
+        handle_reason(handle, "node(s) didn't have free ports for the requested pod ports");
     *ret_self = self;
     return 0;
 }
@@ -41,18 +37,13 @@ node_ports_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self;
     for (uint32_t i = 0; i < pod->n_ports; i++)
-        strbuf_printf(out,
-                      "%s %s %lld,",
-                      pod->ports[i].ip,
-                      pod->ports[i].protocol,
+        strbuf_printf(out, "%s %s %lld,", pod->ports[i].ip, pod->ports[i].protocol,
                       (long long)pod->ports[i].port);
     return true;
 }
 
 static enum verdict
-node_ports_prefilter(void *self,
-                     struct cycle *c,
-                     struct prefilter_result *ret_result,
+node_ports_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                      uint32_t *ret_reason)
 {
     (void)self, (void)ret_result, (void)ret_reason;
@@ -78,11 +69,8 @@ pods_collide(const struct pod_view *a, const struct pod_view *b)
 }
 
 static void
-node_ports_filter(void *self,
-                  const struct cycle *c,
-                  const struct node_view *const *nodes,
-                  unsigned count,
-                  struct answer *answers)
+node_ports_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                  unsigned count, struct answer *answers)
 {
     const struct node_ports *me = self;
 
@@ -96,9 +84,7 @@ node_ports_filter(void *self,
 }
 
 static bool
-pod_hint(void *self,
-         const struct pod_view *pod,
-         const struct object *old_object,
+pod_hint(void *self, const struct pod_view *pod, const struct object *old_object,
          const struct object *new_object)
 {
     const struct node_ports *me = self;

@@ -24,9 +24,7 @@ static const struct taint cordon = {
 };
 
 static int
-node_unschedulable_make(struct handle *handle,
-                        const struct json *args,
-                        void **ret_self,
+node_unschedulable_make(struct handle *handle, const struct json *args, void **ret_self,
                         struct error *err)
 {
     struct node_unschedulable *self = xnew(struct node_unschedulable);
@@ -38,9 +36,7 @@ node_unschedulable_make(struct handle *handle,
 }
 
 static bool
-node_unschedulable_sign(void *self,
-                        const struct pod_view *pod,
-                        struct strbuf *out)
+node_unschedulable_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self;
     tolerations_sign(&pod->pod->spec, out);
@@ -48,39 +44,30 @@ node_unschedulable_sign(void *self,
 }
 
 static void
-node_unschedulable_filter(void *self,
-                          const struct cycle *c,
-                          const struct node_view *const *nodes,
-                          unsigned count,
-                          struct answer *answers)
+node_unschedulable_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                          unsigned count, struct answer *answers)
 {
     const struct node_unschedulable *me = self;
 
     for (unsigned i = 0; i < count; i++)
-        if (nodes[i]->is_unschedulable
-            && !taint_is_tolerated(&cordon, &c->pod->pod->spec)) {
+        if (nodes[i]->is_unschedulable && !taint_is_tolerated(&cordon, &c->pod->pod->spec)) {
             answers[i].verdict = VERDICT_NEVER;
             answers[i].reason = me->cordoned;
         }
 }
 
 static bool
-node_hint(void *self,
-          const struct pod_view *pod,
-          const struct object *old_object,
+node_hint(void *self, const struct pod_view *pod, const struct object *old_object,
           const struct object *new_object)
 {
-    bool was_open =
-        old_object != NULL && !node_of(old_object)->spec.unschedulable;
+    bool was_open = old_object != NULL && !node_of(old_object)->spec.unschedulable;
 
     (void)self, (void)pod;
     return !was_open && !node_of(new_object)->spec.unschedulable;
 }
 
 static bool
-tolerations_hint(void *self,
-                 const struct pod_view *pod,
-                 const struct object *old_object,
+tolerations_hint(void *self, const struct pod_view *pod, const struct object *old_object,
                  const struct object *new_object)
 {
     (void)self, (void)old_object;

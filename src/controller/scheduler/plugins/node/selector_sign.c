@@ -9,10 +9,7 @@ void
 labels_sign(const struct string_map *labels, struct strbuf *out)
 {
     for (unsigned i = 0; i < labels->count; i++)
-        strbuf_printf(out,
-                      "%s=%s;",
-                      labels->items[i].key,
-                      labels->items[i].value);
+        strbuf_printf(out, "%s=%s;", labels->items[i].key, labels->items[i].value);
 }
 
 static void
@@ -52,8 +49,7 @@ label_selector_sign(const struct label_selector *s, struct strbuf *out)
 void
 required_nodes_sign(const struct pod_spec *spec, struct strbuf *out)
 {
-    const struct node_affinity *a =
-        spec->affinity != NULL ? spec->affinity->node_affinity : NULL;
+    const struct node_affinity *a = spec->affinity != NULL ? spec->affinity->node_affinity : NULL;
 
     labels_sign(&spec->node_selector, out);
     strbuf_add_char(out, '&');

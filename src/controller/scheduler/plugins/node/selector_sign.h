@@ -14,8 +14,7 @@ struct strbuf;
 
 void labels_sign(const struct string_map *labels, struct strbuf *out);
 void node_term_sign(const struct node_selector_term *term, struct strbuf *out);
-void label_selector_sign(const struct label_selector *selector,
-                         struct strbuf *out);
+void label_selector_sign(const struct label_selector *selector, struct strbuf *out);
 
 /* The nodes that the pod may use: nodeSelector and required node affinity. */
 void required_nodes_sign(const struct pod_spec *spec, struct strbuf *out);

@@ -15,9 +15,7 @@
 #include "lib/base/strbuf.h"
 
 static int
-taint_toleration_make(struct handle *handle,
-                      const struct json *args,
-                      void **ret_self,
+taint_toleration_make(struct handle *handle, const struct json *args, void **ret_self,
                       struct error *err)
 {
     (void)args, (void)err;
@@ -26,9 +24,7 @@ taint_toleration_make(struct handle *handle,
 }
 
 static bool
-taint_toleration_sign(void *self,
-                      const struct pod_view *pod,
-                      struct strbuf *out)
+taint_toleration_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self;
     tolerations_sign(&pod->pod->spec, out);
@@ -40,27 +36,21 @@ reason_of(struct handle *handle, const struct taint *taint)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    strbuf_printf(&text,
-                  "node(s) had untolerated taint {%s: %s}",
-                  taint->key,
+    strbuf_printf(&text, "node(s) had untolerated taint {%s: %s}", taint->key,
                   taint->value != NULL ? taint->value : "");
     return handle_reason(handle, text.text);
 }
 
 static void
-taint_toleration_filter(void *self,
-                        const struct cycle *c,
-                        const struct node_view *const *nodes,
-                        unsigned count,
-                        struct answer *answers)
+taint_toleration_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                        unsigned count, struct answer *answers)
 {
     for (unsigned i = 0; i < count; i++) {
         const struct taint *taint;
 
         if (!nodes[i]->has_taints)
             continue;
-        taint =
-            taints_find_untolerated(&nodes[i]->node->spec, &c->pod->pod->spec);
+        taint = taints_find_untolerated(&nodes[i]->node->spec, &c->pod->pod->spec);
         if (taint == NULL)
             continue;
         answers[i].verdict = VERDICT_NEVER;
@@ -75,8 +65,7 @@ is_preferably_tolerated(const struct taint *taint, const struct pod_spec *pod)
     for (unsigned i = 0; i < pod->tolerations.count; i++) {
         const struct toleration *t = &pod->tolerations.items[i];
 
-        if (t->effect != NULL && t->effect[0] != '\0'
-            && strcmp(t->effect, "PreferNoSchedule") != 0)
+        if (t->effect != NULL && t->effect[0] != '\0' && strcmp(t->effect, "PreferNoSchedule") != 0)
             continue;
         if (toleration_covers(t, taint))
             return true;
@@ -87,16 +76,12 @@ is_preferably_tolerated(const struct taint *taint, const struct pod_spec *pod)
 static bool
 is_preference(const struct taint *taint)
 {
-    return taint->effect != NULL
-           && strcmp(taint->effect, "PreferNoSchedule") == 0;
+    return taint->effect != NULL && strcmp(taint->effect, "PreferNoSchedule") == 0;
 }
 
 static void
-taint_toleration_score(void *self,
-                       const struct cycle *c,
-                       const struct node_view *const *nodes,
-                       unsigned count,
-                       int64_t *scores)
+taint_toleration_score(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                       unsigned count, int64_t *scores)
 {
     (void)self;
     for (unsigned i = 0; i < count; i++) {
@@ -107,17 +92,14 @@ taint_toleration_score(void *self,
             continue;
         for (unsigned t = 0; t < spec->taints.count; t++)
             if (is_preference(&spec->taints.items[t])
-                && !is_preferably_tolerated(&spec->taints.items[t],
-                                            &c->pod->pod->spec))
+                && !is_preferably_tolerated(&spec->taints.items[t], &c->pod->pod->spec))
                 scores[i]++;
     }
 }
 
 /* A node's score is at most the number of its PreferNoSchedule taints. */
 static int64_t
-taint_toleration_best_score(void *self,
-                            const struct cycle *c,
-                            const struct bounds *bounds)
+taint_toleration_best_score(void *self, const struct cycle *c, const struct bounds *bounds)
 {
     (void)self, (void)c;
     return bounds->most_soft_taints;
@@ -126,25 +108,19 @@ taint_toleration_best_score(void *self,
 static bool
 is_kept_away(const struct object *node, const struct pod_view *pod)
 {
-    return taints_find_untolerated(&node_of(node)->spec, &pod->pod->spec)
-           != NULL;
+    return taints_find_untolerated(&node_of(node)->spec, &pod->pod->spec) != NULL;
 }
 
 static bool
-node_hint(void *self,
-          const struct pod_view *pod,
-          const struct object *old_object,
+node_hint(void *self, const struct pod_view *pod, const struct object *old_object,
           const struct object *new_object)
 {
     (void)self;
-    return (old_object == NULL || is_kept_away(old_object, pod))
-           && !is_kept_away(new_object, pod);
+    return (old_object == NULL || is_kept_away(old_object, pod)) && !is_kept_away(new_object, pod);
 }
 
 static bool
-tolerations_hint(void *self,
-                 const struct pod_view *pod,
-                 const struct object *old_object,
+tolerations_hint(void *self, const struct pod_view *pod, const struct object *old_object,
                  const struct object *new_object)
 {
     (void)self, (void)old_object;

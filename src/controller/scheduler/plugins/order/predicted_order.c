@@ -35,21 +35,15 @@ static const struct field predicted_order_args_fields[] = {
 static OPAQUE_RECORD(predicted_order_args, "PredictedOrderArgs");
 
 static int
-predicted_order_make(struct handle *handle,
-                     const struct json *args,
-                     void **ret_self,
+predicted_order_make(struct handle *handle, const struct json *args, void **ret_self,
                      struct error *err)
 {
     const char *by = json_get_text(args, "by");
     struct predicted_order *self;
 
     (void)handle;
-    if (by != NULL && strcmp(by, BY_PREDICTION) != 0
-        && strcmp(by, BY_LIMIT) != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "by: '%s' is neither '" BY_PREDICTION
-                         "' nor '" BY_LIMIT "'",
+    if (by != NULL && strcmp(by, BY_PREDICTION) != 0 && strcmp(by, BY_LIMIT) != 0)
+        return error_set(err, -EINVAL, "by: '%s' is neither '" BY_PREDICTION "' nor '" BY_LIMIT "'",
                          by);
     self = xnew(struct predicted_order);
     self->by_limit = by != NULL && strcmp(by, BY_LIMIT) == 0;
@@ -67,9 +61,7 @@ limit_s(const struct queued_pod *queued)
 }
 
 static bool
-predicted_order_less(void *self,
-                     const struct queued_pod *a,
-                     const struct queued_pod *b)
+predicted_order_less(void *self, const struct queued_pod *a, const struct queued_pod *b)
 {
     const struct predicted_order *order = self;
     const struct queue_rank *ra = &a->rank, *rb = &b->rank;
@@ -78,14 +70,13 @@ predicted_order_less(void *self,
         return a->pod->priority > b->pod->priority;
     if (a->pod_group != NULL && a->pod_group == b->pod_group)
         return submission_order_plugin.less(NULL, a, b); /* same rank */
-    if (ra->number == rb->number) /* same rank, whenever it was computed */
+    if (ra->number == rb->number)                        /* same rank, whenever it was computed */
         return submission_order_plugin.less(NULL, a, b);
     if (ra->is_guarded != rb->is_guarded)
         return ra->is_guarded;
     if (!ra->is_guarded && order->by_limit && limit_s(a) != limit_s(b))
         return limit_s(a) < limit_s(b);
-    if (!ra->is_guarded && !order->by_limit
-        && (ra->key < rb->key || ra->key > rb->key))
+    if (!ra->is_guarded && !order->by_limit && (ra->key < rb->key || ra->key > rb->key))
         return ra->key < rb->key;
     return submission_order_plugin.less(NULL, a, b);
 }

@@ -6,9 +6,7 @@
 #include "controller/scheduler/framework/framework.h"
 
 static bool
-priority_sort_less(void *self,
-                   const struct queued_pod *a,
-                   const struct queued_pod *b)
+priority_sort_less(void *self, const struct queued_pod *a, const struct queued_pod *b)
 {
     (void)self;
     if (a->pod->priority != b->pod->priority)

@@ -11,9 +11,7 @@
 #include "lib/base/strbuf.h"
 
 static int
-scheduling_gates_make(struct handle *handle,
-                      const struct json *args,
-                      void **ret_self,
+scheduling_gates_make(struct handle *handle, const struct json *args, void **ret_self,
                       struct error *err)
 {
     (void)args, (void)err;
@@ -22,9 +20,7 @@ scheduling_gates_make(struct handle *handle,
 }
 
 static enum verdict
-scheduling_gates_pre_enqueue(void *self,
-                             const struct pod_view *pod,
-                             uint32_t *ret_reason)
+scheduling_gates_pre_enqueue(void *self, const struct pod_view *pod, uint32_t *ret_reason)
 {
     const struct pod_spec *spec = &pod->pod->spec;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -33,19 +29,14 @@ scheduling_gates_pre_enqueue(void *self,
         return VERDICT_OK;
     strbuf_add_text(&text, "waiting for scheduling gates: [");
     for (unsigned i = 0; i < spec->scheduling_gates.count; i++)
-        strbuf_printf(&text,
-                      "%s%s",
-                      i > 0 ? " " : "",
-                      spec->scheduling_gates.items[i].name);
+        strbuf_printf(&text, "%s%s", i > 0 ? " " : "", spec->scheduling_gates.items[i].name);
     strbuf_add_char(&text, ']');
     *ret_reason = handle_reason(self, text.text);
     return VERDICT_NEVER;
 }
 
 static bool
-scheduling_gates_hint(void *self,
-                      const struct pod_view *pod,
-                      const struct object *old_object,
+scheduling_gates_hint(void *self, const struct pod_view *pod, const struct object *old_object,
                       const struct object *new_object)
 {
     (void)self, (void)old_object;

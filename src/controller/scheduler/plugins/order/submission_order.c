@@ -12,9 +12,7 @@
 #include "controller/scheduler/framework/framework.h"
 
 static bool
-submission_order_less(void *self,
-                      const struct queued_pod *a,
-                      const struct queued_pod *b)
+submission_order_less(void *self, const struct queued_pod *a, const struct queued_pod *b)
 {
     const struct pod_view *pa = a->pod, *pb = b->pod;
 

@@ -18,8 +18,7 @@ is_empty(const struct label_selector *s)
 }
 
 static bool
-means_namespace(const struct affinity_term *t,
-                const char *namespace,
+means_namespace(const struct affinity_term *t, const char *namespace,
                 const struct string_map *labels)
 {
     const struct pod_affinity_term *term = t->term;
@@ -28,28 +27,22 @@ means_namespace(const struct affinity_term *t,
         if (strcmp(term->namespaces.items[i], namespace) == 0)
             return true;
     if (term->namespace_selector == NULL)
-        return term->namespaces.count == 0
-               && strcmp(t->own_namespace, namespace) == 0;
+        return term->namespaces.count == 0 && strcmp(t->own_namespace, namespace) == 0;
     return is_empty(term->namespace_selector)
-           || (labels != NULL
-               && label_selector_matches(term->namespace_selector, labels));
+           || (labels != NULL && label_selector_matches(term->namespace_selector, labels));
 }
 
 bool
-affinity_term_matches(const struct affinity_term *t,
-                      const struct pod_view *pod,
+affinity_term_matches(const struct affinity_term *t, const struct pod_view *pod,
                       const struct string_map *namespace_labels)
 {
     return means_namespace(t, pod->namespace, namespace_labels)
-           && label_selector_matches(t->term->label_selector,
-                                     &pod->pod->meta.labels);
+           && label_selector_matches(t->term->label_selector, &pod->pod->meta.labels);
 }
 
 bool
-affinity_term_matches_all(const struct affinity_term *terms,
-                          unsigned count,
-                          const struct pod_view *pod,
-                          const struct string_map *namespace_labels)
+affinity_term_matches_all(const struct affinity_term *terms, unsigned count,
+                          const struct pod_view *pod, const struct string_map *namespace_labels)
 {
     for (unsigned i = 0; i < count; i++)
         if (!affinity_term_matches(&terms[i], pod, namespace_labels))
@@ -61,16 +54,13 @@ const struct string_map *
 namespace_labels(const struct handle *handle, const struct pod_view *pod)
 {
     const struct object *namespace =
-        handle->find != NULL
-            ? handle->find(handle->owner, "Namespace", pod->namespace)
-            : NULL;
+        handle->find != NULL ? handle->find(handle->owner, "Namespace", pod->namespace) : NULL;
 
     return namespace != NULL ? &namespace->meta->labels : NULL;
 }
 
 const struct string_map *
-namespace_labels_or_none(const struct handle *handle,
-                         const struct pod_view *pod)
+namespace_labels_or_none(const struct handle *handle, const struct pod_view *pod)
 {
     static const struct string_map none;
     const struct string_map *labels = namespace_labels(handle, pod);
@@ -85,15 +75,12 @@ affinity_of(const struct pod_view *pod, enum affinity_kind kind)
 
     if (a == NULL)
         return NULL;
-    return kind == AFFINITY_REQUIRED || kind == AFFINITY_PREFERRED
-               ? a->pod_affinity
-               : a->pod_anti_affinity;
+    return kind == AFFINITY_REQUIRED || kind == AFFINITY_PREFERRED ? a->pod_affinity
+                                                                   : a->pod_anti_affinity;
 }
 
 bool
-affinity_term_at(const struct pod_view *pod,
-                 enum affinity_kind kind,
-                 unsigned index,
+affinity_term_at(const struct pod_view *pod, enum affinity_kind kind, unsigned index,
                  struct affinity_term *ret_term)
 {
     const struct pod_affinity *a = affinity_of(pod, kind);
@@ -116,9 +103,7 @@ affinity_term_at(const struct pod_view *pod,
 }
 
 struct affinity_term *
-affinity_terms(const struct pod_view *pod,
-               enum affinity_kind kind,
-               unsigned *ret_count)
+affinity_terms(const struct pod_view *pod, enum affinity_kind kind, unsigned *ret_count)
 {
     struct affinity_term *terms, term;
     unsigned n = 0;
@@ -137,10 +122,7 @@ affinity_terms(const struct pod_view *pod,
 void
 affinity_term_sign(const struct affinity_term *t, struct strbuf *out)
 {
-    strbuf_printf(out,
-                  "\n%lld %s ",
-                  (long long)t->weight,
-                  t->term->topology_key);
+    strbuf_printf(out, "\n%lld %s ", (long long)t->weight, t->term->topology_key);
     for (unsigned i = 0; i < t->term->namespaces.count; i++)
         strbuf_printf(out, "%s,", t->term->namespaces.items[i]);
     label_selector_sign(t->term->namespace_selector, out);

@@ -27,11 +27,9 @@ struct affinity_term {
 /* Whether the term matches the pod. `namespace_labels`: those of the pod's
  * namespace; NULL when the namespace is unknown.
  */
-bool affinity_term_matches(const struct affinity_term *t,
-                           const struct pod_view *pod,
+bool affinity_term_matches(const struct affinity_term *t, const struct pod_view *pod,
                            const struct string_map *namespace_labels);
-bool affinity_term_matches_all(const struct affinity_term *terms,
-                               unsigned count,
+bool affinity_term_matches_all(const struct affinity_term *terms, unsigned count,
                                const struct pod_view *pod,
                                const struct string_map *namespace_labels);
 
@@ -43,8 +41,7 @@ void affinity_term_sign(const struct affinity_term *t, struct strbuf *out);
  * terms; or, in the second function, an empty map, so that "DoesNotExist"
  * matches, as upstream for other pods' terms about this pod.
  */
-const struct string_map *namespace_labels(const struct handle *handle,
-                                          const struct pod_view *pod);
+const struct string_map *namespace_labels(const struct handle *handle, const struct pod_view *pod);
 const struct string_map *namespace_labels_or_none(const struct handle *handle,
                                                   const struct pod_view *pod);
 
@@ -56,12 +53,9 @@ enum affinity_kind {
     ANTI_AFFINITY_PREFERRED,
 };
 #define AFFINITY_KINDS 4
-struct affinity_term *affinity_terms(const struct pod_view *pod,
-                                     enum affinity_kind kind,
+struct affinity_term *affinity_terms(const struct pod_view *pod, enum affinity_kind kind,
                                      unsigned *ret_count);
 
 /* One term by its index, without allocating; false: there is no such term. */
-bool affinity_term_at(const struct pod_view *pod,
-                      enum affinity_kind kind,
-                      unsigned index,
+bool affinity_term_at(const struct pod_view *pod, enum affinity_kind kind, unsigned index,
                       struct affinity_term *ret_term);

@@ -154,8 +154,7 @@ domain_counts_column(struct domain_counts *h, int purpose, const char *label)
     struct domain_column *c;
 
     for (unsigned i = 0; i < h->n_columns; i++)
-        if (h->columns[i]->purpose == purpose
-            && strcmp(h->columns[i]->label, label) == 0)
+        if (h->columns[i]->purpose == purpose && strcmp(h->columns[i]->label, label) == 0)
             return i;
     c = xnew(struct domain_column);
     c->label = xstrdup(label);
@@ -179,9 +178,7 @@ domain_counts_at(const struct domain_counts *h, unsigned at)
 }
 
 void
-domain_counts_add(struct domain_counts *h,
-                  unsigned column,
-                  const struct node_view *node,
+domain_counts_add(struct domain_counts *h, unsigned column, const struct node_view *node,
                   int64_t by)
 {
     struct domain_column *c = h->columns[column];
@@ -194,9 +191,7 @@ domain_counts_add(struct domain_counts *h,
 }
 
 void
-domain_counts_include(struct domain_counts *h,
-                      unsigned column,
-                      const struct node_view *node)
+domain_counts_include(struct domain_counts *h, unsigned column, const struct node_view *node)
 {
     struct domain_column *c = h->columns[column];
     uint32_t id = c->ids[node->slot];
@@ -244,8 +239,7 @@ count_changed(struct domain_counts *h, domain_counts_fn *count, void *context)
 {
     list_foreach(link, h->snapshot->recent)
     {
-        const struct node_view *v =
-            container_of(link, struct node_view, recent);
+        const struct node_view *v = container_of(link, struct node_view, recent);
 
         if (v->generation <= h->generation)
             return;
@@ -257,15 +251,11 @@ count_changed(struct domain_counts *h, domain_counts_fn *count, void *context)
 }
 
 void
-domain_counts_update(struct domain_counts *h,
-                     const struct snapshot *s,
-                     uint64_t version,
-                     domain_counts_fn *count,
-                     void *context)
+domain_counts_update(struct domain_counts *h, const struct snapshot *s, uint64_t version,
+                     domain_counts_fn *count, void *context)
 {
     h->snapshot = s;
-    if (!h->is_counted || h->n_slots != s->n_slots
-        || h->removal_generation != s->removal_generation
+    if (!h->is_counted || h->n_slots != s->n_slots || h->removal_generation != s->removal_generation
         || h->version != version)
         count_all(h, count, context);
     else if (h->generation != s->generation)
@@ -334,9 +324,7 @@ domain_counts_cache_get(struct domain_counts_cache *all, const char *key)
         list_init(&s->link);
         map_put(all->by_key, key, s);
         if (map_count(all->by_key) > all->most)
-            cached_counts_free(
-                all,
-                container_of(all->recent.prev, struct cached_counts, link));
+            cached_counts_free(all, container_of(all->recent.prev, struct cached_counts, link));
     }
     list_remove(&s->link);
     list_add_first(&all->recent, &s->link);

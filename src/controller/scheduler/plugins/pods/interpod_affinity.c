@@ -38,41 +38,28 @@ static const struct field interpod_args_fields[] = {
 static OPAQUE_RECORD(interpod_args, "InterPodAffinityArgs");
 
 static int
-interpod_make(struct handle *handle,
-              const struct json *args,
-              void **ret_self,
-              struct error *err)
+interpod_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     int64_t hard_weight = json_get_int(args, "hardPodAffinityWeight", 1);
     const char *repels = json_get_text(args, "repels");
     struct interpod *self;
 
     if (hard_weight < 0 || hard_weight > 100)
-        return error_set(err,
-                         -EINVAL,
-                         "hardPodAffinityWeight: %lld is not between 0 and 100",
+        return error_set(err, -EINVAL, "hardPodAffinityWeight: %lld is not between 0 and 100",
                          (long long)hard_weight);
-    if (repels != NULL && strcmp(repels, REPELS_ALL) != 0
-        && strcmp(repels, REPELS_OWNER) != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "repels: '%s' is neither '" REPELS_ALL
-                         "' nor '" REPELS_OWNER "'",
-                         repels);
+    if (repels != NULL && strcmp(repels, REPELS_ALL) != 0 && strcmp(repels, REPELS_OWNER) != 0)
+        return error_set(err, -EINVAL,
+                         "repels: '%s' is neither '" REPELS_ALL "' nor '" REPELS_OWNER "'", repels);
     self = xnew(struct interpod);
     self->handle = handle;
     self->hard_weight = hard_weight;
     self->domain_counts = domain_counts_cache_new(MAX_DOMAIN_COUNTS);
-    self->ignores_existing =
-        json_is_true(json_get(args, "ignorePreferredTermsOfExistingPods"));
+    self->ignores_existing = json_is_true(json_get(args, "ignorePreferredTermsOfExistingPods"));
     self->repels_owner = repels != NULL && strcmp(repels, REPELS_OWNER) == 0;
-    self->no_affinity =
-        handle_reason(handle, "node(s) didn't match pod affinity rules");
-    self->anti_affinity =
-        handle_reason(handle, "node(s) didn't match pod anti-affinity rules");
-    self->existing_anti_affinity = handle_reason(
-        handle,
-        "node(s) didn't satisfy existing pods anti-affinity rules");
+    self->no_affinity = handle_reason(handle, "node(s) didn't match pod affinity rules");
+    self->anti_affinity = handle_reason(handle, "node(s) didn't match pod anti-affinity rules");
+    self->existing_anti_affinity =
+        handle_reason(handle, "node(s) didn't satisfy existing pods anti-affinity rules");
     *ret_self = self;
     return 0;
 }
@@ -87,8 +74,7 @@ interpod_drop(void *arg)
 }
 
 bool
-interpod_concerns(const struct interpod *me,
-                  const struct pod_view *there,
+interpod_concerns(const struct interpod *me, const struct pod_view *there,
                   const struct pod_view *pod)
 {
     return !me->repels_owner || there->repels_all || there->owner == pod->owner;
@@ -98,9 +84,7 @@ interpod_concerns(const struct interpod *me,
  * owner, labels and terms.
  */
 struct domain_counts *
-interpod_domain_counts(const struct interpod *me,
-                       const struct pod_view *pod,
-                       char what)
+interpod_domain_counts(const struct interpod *me, const struct pod_view *pod, char what)
 {
     CLEANUP_STRBUF struct strbuf key = STRBUF_INIT;
     struct affinity_term term;
@@ -109,8 +93,7 @@ interpod_domain_counts(const struct interpod *me,
     if (me->repels_owner)
         strbuf_printf(&key, "%" PRId64 "\n", pod->owner);
     labels_sign(&pod->pod->meta.labels, &key);
-    for (unsigned kind = 0; pod->has_affinity && kind < AFFINITY_KINDS;
-         kind++) {
+    for (unsigned kind = 0; pod->has_affinity && kind < AFFINITY_KINDS; kind++) {
         strbuf_add_char(&key, '\n');
         for (unsigned i = 0; affinity_term_at(pod, kind, i, &term); i++)
             affinity_term_sign(&term, &key);

@@ -34,13 +34,11 @@ enum interpod_purpose {
 /* The domain counts for all pods with the same labels and terms. `what`: 'F'
  * for filter, 'S' for score.
  */
-struct domain_counts *interpod_domain_counts(const struct interpod *me,
-                                             const struct pod_view *pod,
+struct domain_counts *interpod_domain_counts(const struct interpod *me, const struct pod_view *pod,
                                              char what);
 
 /* Whether terms of the existing pod `there` can apply to `pod` at all. */
-bool interpod_concerns(const struct interpod *me,
-                       const struct pod_view *there,
+bool interpod_concerns(const struct interpod *me, const struct pod_view *there,
                        const struct pod_view *pod);
 
 /* The node that is being counted, and where. */
@@ -50,40 +48,22 @@ struct counted_node {
 };
 
 /* The points */
-enum verdict interpod_prefilter(void *self,
-                                struct cycle *c,
-                                struct prefilter_result *ret_result,
+enum verdict interpod_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                                 uint32_t *ret_reason);
-void interpod_add_pod(void *self,
-                      struct cycle *c,
-                      const struct pod_view *other,
+void interpod_add_pod(void *self, struct cycle *c, const struct pod_view *other,
                       struct node_view *node);
-void interpod_remove_pod(void *self,
-                         struct cycle *c,
-                         const struct pod_view *other,
+void interpod_remove_pod(void *self, struct cycle *c, const struct pod_view *other,
                          const struct node_view *node);
-void interpod_filter(void *self,
-                     const struct cycle *c,
-                     const struct node_view *const *nodes,
-                     unsigned count,
-                     struct answer *answers);
-enum verdict interpod_prescore(void *self,
-                               struct cycle *c,
-                               const struct node_view *const *nodes,
+void interpod_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                     unsigned count, struct answer *answers);
+enum verdict interpod_prescore(void *self, struct cycle *c, const struct node_view *const *nodes,
                                unsigned count);
-void interpod_score(void *self,
-                    const struct cycle *c,
-                    const struct node_view *const *nodes,
-                    unsigned count,
-                    int64_t *scores);
-void interpod_normalize(void *self,
-                        const struct cycle *c,
-                        const struct node_view *const *nodes,
-                        unsigned count,
-                        int64_t *scores);
+void interpod_score(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                    unsigned count, int64_t *scores);
+void interpod_normalize(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                        unsigned count, int64_t *scores);
 
-bool
-interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out);
+bool interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out);
 
 #define INTERPOD_WAKES 4
 extern const struct wake interpod_wakes[INTERPOD_WAKES];

@@ -61,9 +61,7 @@ pair_of(const char *label, const char *value, char out[PAIR_SIZE])
 }
 
 void
-interpod_counts_add_pair(struct interpod_counts *t,
-                         const char *label,
-                         const char *value,
+interpod_counts_add_pair(struct interpod_counts *t, const char *label, const char *value,
                          int64_t by)
 {
     char pair[PAIR_SIZE];
@@ -81,9 +79,7 @@ interpod_counts_add_pair(struct interpod_counts *t,
 }
 
 void
-interpod_counts_add(struct interpod_counts *t,
-                    const struct string_map *labels,
-                    const char *label,
+interpod_counts_add(struct interpod_counts *t, const struct string_map *labels, const char *label,
                     int64_t by)
 {
     const char *value = string_map_find(labels, label);
@@ -93,9 +89,7 @@ interpod_counts_add(struct interpod_counts *t,
 }
 
 int64_t
-interpod_counts_get(const struct interpod_counts *t,
-                    const char *label,
-                    const char *value)
+interpod_counts_get(const struct interpod_counts *t, const char *label, const char *value)
 {
     char pair[PAIR_SIZE];
     const int64_t *count = map_find(t->counts, pair_of(label, value, pair));

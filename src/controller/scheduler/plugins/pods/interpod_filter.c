@@ -54,9 +54,7 @@ copy_domain_counts(struct interpod_note *note, const struct domain_counts *h)
 
         for (uint32_t id = 1; id <= c->n_ids; id++)
             if (c->sums[id] != 0)
-                interpod_counts_add_pair(note->counts[c->purpose],
-                                         c->label,
-                                         c->values[id],
+                interpod_counts_add_pair(note->counts[c->purpose], c->label, c->values[id],
                                          c->sums[id]);
     }
 }
@@ -82,19 +80,12 @@ filter_note_dup(const void *value)
 }
 
 /* Adds to a count of domain_counts or of interpod_counts. */
-typedef void found_fn(void *where,
-                      enum interpod_purpose purpose,
-                      const char *label,
-                      int64_t by);
+typedef void found_fn(void *where, enum interpod_purpose purpose, const char *label, int64_t by);
 
 /* Counts one pod of a node, with `by` 1, or removes it, with -1. */
 static void
-count_pod(const struct interpod *me,
-          const struct interpod_note *note,
-          const struct pod_view *other,
-          int64_t by,
-          found_fn *found,
-          void *where)
+count_pod(const struct interpod *me, const struct interpod_note *note, const struct pod_view *other,
+          int64_t by, found_fn *found, void *where)
 {
     const struct string_map *ns = namespace_labels(me->handle, other);
 
@@ -107,34 +98,24 @@ count_pod(const struct interpod *me,
 }
 
 static void
-count_unwelcoming(const struct interpod *me,
-                  const struct pod_view *pod,
-                  const struct pod_view *other,
-                  int64_t by,
-                  found_fn *found,
-                  void *where)
+count_unwelcoming(const struct interpod *me, const struct pod_view *pod,
+                  const struct pod_view *other, int64_t by, found_fn *found, void *where)
 {
     const struct string_map *ns = namespace_labels_or_none(me->handle, pod);
     struct affinity_term term;
 
     if (!interpod_concerns(me, other, pod))
         return;
-    for (unsigned i = 0;
-         affinity_term_at(other, ANTI_AFFINITY_REQUIRED, i, &term);
-         i++)
+    for (unsigned i = 0; affinity_term_at(other, ANTI_AFFINITY_REQUIRED, i, &term); i++)
         if (affinity_term_matches(&term, pod, ns))
             found(where, UNWELCOMING, term.term->topology_key, by);
 }
 
 static void
-add_to_domain_counts(void *where,
-                     enum interpod_purpose purpose,
-                     const char *label,
-                     int64_t by)
+add_to_domain_counts(void *where, enum interpod_purpose purpose, const char *label, int64_t by)
 {
     const struct counted_node *counted = where;
-    unsigned column =
-        domain_counts_column(counted->domain_counts, (int)purpose, label);
+    unsigned column = domain_counts_column(counted->domain_counts, (int)purpose, label);
 
     domain_counts_include(counted->domain_counts, column, counted->node);
     domain_counts_add(counted->domain_counts, column, counted->node, by);
@@ -145,10 +126,8 @@ may_matter(const struct filter_query *query, uint64_t bits)
 {
     const struct interpod_note *note = query->note;
 
-    return (note->n_affinity > 0
-            && (bits & query->affinity_bits) == query->affinity_bits)
-           || (note->n_anti > 0
-               && (bits & query->anti_bits) == query->anti_bits);
+    return (note->n_affinity > 0 && (bits & query->affinity_bits) == query->affinity_bits)
+           || (note->n_anti > 0 && (bits & query->anti_bits) == query->anti_bits);
 }
 
 static void
@@ -163,44 +142,29 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
      * labels even where nothing is counted.
      */
     for (unsigned i = 0; i < note->n_affinity; i++)
-        (void)domain_counts_column(h,
-                                   MATCHING,
-                                   note->affinity[i].term->topology_key);
+        (void)domain_counts_column(h, MATCHING, note->affinity[i].term->topology_key);
     for (uint32_t i = 0; i < unwelcoming->count; i++)
-        count_unwelcoming(query->me,
-                          query->pod,
-                          unwelcoming->items[i],
-                          1,
-                          add_to_domain_counts,
+        count_unwelcoming(query->me, query->pod, unwelcoming->items[i], 1, add_to_domain_counts,
                           &counted);
     if (note->n_affinity == 0 && note->n_anti == 0)
         return;
     for (uint32_t i = 0; i < node->pods.count; i++)
         if (may_matter(query, node->pods.label_bits[i]))
-            count_pod(query->me,
-                      note,
-                      node->pods.items[i],
-                      1,
-                      add_to_domain_counts,
-                      &counted);
+            count_pod(query->me, note, node->pods.items[i], 1, add_to_domain_counts, &counted);
 }
 
 /* A pod matters to affinity only if it matches all terms, and to anti-affinity
  * if it matches any, so the bits of all terms are combined by OR, or by AND.
  */
 static struct filter_query
-make_query(const struct interpod *me,
-           const struct pod_view *pod,
-           const struct interpod_note *note)
+make_query(const struct interpod *me, const struct pod_view *pod, const struct interpod_note *note)
 {
     struct filter_query query = {me, pod, note, 0, ~UINT64_C(0)};
 
     for (unsigned i = 0; i < note->n_affinity; i++)
-        query.affinity_bits |=
-            label_selector_bits(note->affinity[i].term->label_selector);
+        query.affinity_bits |= label_selector_bits(note->affinity[i].term->label_selector);
     for (unsigned i = 0; i < note->n_anti; i++)
-        query.anti_bits &=
-            label_selector_bits(note->anti[i].term->label_selector);
+        query.anti_bits &= label_selector_bits(note->anti[i].term->label_selector);
     return query;
 }
 
@@ -215,9 +179,7 @@ has_any(const struct domain_counts *h, enum interpod_purpose purpose)
 }
 
 enum verdict
-interpod_prefilter(void *self,
-                   struct cycle *c,
-                   struct prefilter_result *ret_result,
+interpod_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                    uint32_t *ret_reason)
 {
     const struct interpod *me = self;
@@ -225,31 +187,22 @@ interpod_prefilter(void *self,
     struct filter_query query;
 
     (void)ret_result, (void)ret_reason;
-    if (!c->pod->has_affinity
-        && c->snapshot->n_with_required_anti_affinity == 0)
+    if (!c->pod->has_affinity && c->snapshot->n_with_required_anti_affinity == 0)
         return VERDICT_SKIP;
     note = xnew(struct interpod_note);
-    note->affinity =
-        affinity_terms(c->pod, AFFINITY_REQUIRED, &note->n_affinity);
+    note->affinity = affinity_terms(c->pod, AFFINITY_REQUIRED, &note->n_affinity);
     note->anti = affinity_terms(c->pod, ANTI_AFFINITY_REQUIRED, &note->n_anti);
     note->domain_counts = interpod_domain_counts(me, c->pod, 'F');
     query = make_query(me, c->pod, note);
-    domain_counts_update(note->domain_counts,
-                         c->snapshot,
-                         me->handle->namespaces_version,
-                         count_into,
-                         &query);
-    if (!has_any(note->domain_counts, UNWELCOMING) && note->n_affinity == 0
-        && note->n_anti == 0) {
+    domain_counts_update(note->domain_counts, c->snapshot, me->handle->namespaces_version,
+                         count_into, &query);
+    if (!has_any(note->domain_counts, UNWELCOMING) && note->n_affinity == 0 && note->n_anti == 0) {
         filter_note_free(note);
         return VERDICT_SKIP;
     }
-    note->is_first =
-        !has_any(note->domain_counts, MATCHING)
-        && affinity_term_matches_all(note->affinity,
-                                     note->n_affinity,
-                                     c->pod,
-                                     namespace_labels(me->handle, c->pod));
+    note->is_first = !has_any(note->domain_counts, MATCHING)
+                     && affinity_term_matches_all(note->affinity, note->n_affinity, c->pod,
+                                                  namespace_labels(me->handle, c->pod));
     cycle_put(c, &filter_key, note, filter_note_free, filter_note_dup);
     return VERDICT_OK;
 }
@@ -260,10 +213,7 @@ struct tallied {
 };
 
 static void
-add_to_interpod_counts(void *where,
-                       enum interpod_purpose purpose,
-                       const char *label,
-                       int64_t by)
+add_to_interpod_counts(void *where, enum interpod_purpose purpose, const char *label, int64_t by)
 {
     const struct tallied *t = where;
 
@@ -271,11 +221,8 @@ add_to_interpod_counts(void *where,
 }
 
 static void
-change_pod(const struct interpod *me,
-           struct cycle *c,
-           const struct pod_view *other,
-           const struct node_view *node,
-           int64_t by)
+change_pod(const struct interpod *me, struct cycle *c, const struct pod_view *other,
+           const struct node_view *node, int64_t by)
 {
     struct interpod_note *note = cycle_get(c, &filter_key);
     struct tallied t = {note, &node->node->meta.labels};
@@ -285,18 +232,13 @@ change_pod(const struct interpod *me,
 }
 
 void
-interpod_add_pod(void *self,
-                 struct cycle *c,
-                 const struct pod_view *other,
-                 struct node_view *node)
+interpod_add_pod(void *self, struct cycle *c, const struct pod_view *other, struct node_view *node)
 {
     change_pod(self, c, other, node, 1);
 }
 
 void
-interpod_remove_pod(void *self,
-                    struct cycle *c,
-                    const struct pod_view *other,
+interpod_remove_pod(void *self, struct cycle *c, const struct pod_view *other,
                     const struct node_view *node)
 {
     change_pod(self, c, other, node, -1);
@@ -304,21 +246,16 @@ interpod_remove_pod(void *self,
 
 /* The first pod of a series with affinity to its own labels may go anywhere. */
 static bool
-is_first_of_its_like(const struct interpod *me,
-                     const struct interpod_note *note,
+is_first_of_its_like(const struct interpod *me, const struct interpod_note *note,
                      const struct pod_view *pod)
 {
     return interpod_counts_is_empty(note->counts[MATCHING])
-           && affinity_term_matches_all(note->affinity,
-                                        note->n_affinity,
-                                        pod,
+           && affinity_term_matches_all(note->affinity, note->n_affinity, pod,
                                         namespace_labels(me->handle, pod));
 }
 
 static bool
-has_wanted(const struct interpod *me,
-           const struct interpod_note *note,
-           const struct pod_view *pod,
+has_wanted(const struct interpod *me, const struct interpod_note *note, const struct pod_view *pod,
            const struct string_map *labels)
 {
     bool are_there = true;
@@ -360,10 +297,7 @@ is_unwelcome(const struct interpod_note *note, const struct string_map *labels)
     if (interpod_counts_is_empty(unwelcoming))
         return false;
     for (unsigned i = 0; i < labels->count; i++)
-        if (interpod_counts_get(unwelcoming,
-                                labels->items[i].key,
-                                labels->items[i].value)
-            > 0)
+        if (interpod_counts_get(unwelcoming, labels->items[i].key, labels->items[i].value) > 0)
             return true;
     return false;
 }
@@ -375,10 +309,8 @@ reject(enum verdict verdict, uint32_t reason)
 }
 
 static struct answer
-answer_by_interpod_counts(const struct interpod *me,
-                          const struct interpod_note *note,
-                          const struct pod_view *pod,
-                          const struct node_view *node)
+answer_by_interpod_counts(const struct interpod *me, const struct interpod_note *note,
+                          const struct pod_view *pod, const struct node_view *node)
 {
     const struct string_map *labels = &node->node->meta.labels;
 
@@ -393,17 +325,13 @@ answer_by_interpod_counts(const struct interpod *me,
 
 /* Filters by one column the nodes that have passed the columns before. */
 static void
-filter_by_column(const struct interpod *me,
-                 const struct interpod_note *note,
-                 const struct domain_column *column,
-                 const struct node_view *const *nodes,
-                 unsigned count,
-                 struct answer *answers)
+filter_by_column(const struct interpod *me, const struct interpod_note *note,
+                 const struct domain_column *column, const struct node_view *const *nodes,
+                 unsigned count, struct answer *answers)
 {
-    struct answer rejection =
-        column->purpose == UNWANTED
-            ? reject(VERDICT_REJECT, me->anti_affinity)
-            : reject(VERDICT_REJECT, me->existing_anti_affinity);
+    struct answer rejection = column->purpose == UNWANTED
+                                  ? reject(VERDICT_REJECT, me->anti_affinity)
+                                  : reject(VERDICT_REJECT, me->existing_anti_affinity);
 
     if (column->purpose != MATCHING && column->n_not_zero == 0)
         return;
@@ -422,11 +350,8 @@ filter_by_column(const struct interpod *me,
 }
 
 void
-interpod_filter(void *self,
-                const struct cycle *c,
-                const struct node_view *const *nodes,
-                unsigned count,
-                struct answer *answers)
+interpod_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                unsigned count, struct answer *answers)
 {
     const struct interpod *me = self;
     const struct interpod_note *note = cycle_get(c, &filter_key);
@@ -437,14 +362,8 @@ interpod_filter(void *self,
         return;
     }
     for (unsigned purpose = MATCHING; purpose < SCORE; purpose++)
-        for (unsigned i = 0; i < domain_counts_columns(note->domain_counts);
-             i++)
-            if (domain_counts_at(note->domain_counts, i)->purpose
-                == (int)purpose)
-                filter_by_column(me,
-                                 note,
-                                 domain_counts_at(note->domain_counts, i),
-                                 nodes,
-                                 count,
+        for (unsigned i = 0; i < domain_counts_columns(note->domain_counts); i++)
+            if (domain_counts_at(note->domain_counts, i)->purpose == (int)purpose)
+                filter_by_column(me, note, domain_counts_at(note->domain_counts, i), nodes, count,
                                  answers);
 }

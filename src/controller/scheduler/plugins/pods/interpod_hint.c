@@ -8,21 +8,15 @@
 #include "lib/base/strbuf.h"
 
 static bool
-matches_terms(const struct interpod *me,
-              const struct pod_view *pod,
-              enum affinity_kind kind,
+matches_terms(const struct interpod *me, const struct pod_view *pod, enum affinity_kind kind,
               const struct object *other)
 {
     CLEANUP(pod_view_unrefp)
     struct pod_view *view = pod_view_new(other, me->handle->resources);
     unsigned count;
-    CLEANUP_FREE struct affinity_term *terms =
-        affinity_terms(pod, kind, &count);
+    CLEANUP_FREE struct affinity_term *terms = affinity_terms(pod, kind, &count);
 
-    return affinity_term_matches_all(terms,
-                                     count,
-                                     view,
-                                     namespace_labels(me->handle, view));
+    return affinity_term_matches_all(terms, count, view, namespace_labels(me->handle, view));
 }
 
 static bool
@@ -43,10 +37,7 @@ has_terms(const struct pod_view *pod)
 }
 
 static bool
-pod_hint(void *self,
-         const struct pod_view *pod,
-         const struct object *a,
-         const struct object *b)
+pod_hint(void *self, const struct pod_view *pod, const struct object *a, const struct object *b)
 {
     const struct interpod *me = self;
 
@@ -64,20 +55,15 @@ pod_hint(void *self,
 
 /* As upstream, any label change of a node that has a term's topology key. */
 static bool
-node_hint(void *self,
-          const struct pod_view *pod,
-          const struct object *a,
-          const struct object *b)
+node_hint(void *self, const struct pod_view *pod, const struct object *a, const struct object *b)
 {
-    static const enum affinity_kind kinds[] = {AFFINITY_REQUIRED,
-                                               ANTI_AFFINITY_REQUIRED};
+    static const enum affinity_kind kinds[] = {AFFINITY_REQUIRED, ANTI_AFFINITY_REQUIRED};
     struct affinity_term term;
 
     (void)self, (void)a;
     for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
         for (unsigned i = 0; affinity_term_at(pod, kinds[k], i, &term); i++)
-            if (string_map_find(&b->meta->labels, term.term->topology_key)
-                != NULL)
+            if (string_map_find(&b->meta->labels, term.term->topology_key) != NULL)
                 return true;
     return false;
 }
@@ -89,10 +75,7 @@ node_hint(void *self,
  * interpod_sign_hints leaves them out.
  */
 static bool
-welcome_hint(void *self,
-             const struct pod_view *pod,
-             const struct object *a,
-             const struct object *b)
+welcome_hint(void *self, const struct pod_view *pod, const struct object *a, const struct object *b)
 {
     const struct interpod *me = self;
     const struct string_map *ns = namespace_labels_or_none(me->handle, pod);
@@ -105,9 +88,7 @@ welcome_hint(void *self,
         return true;
     if (!interpod_concerns(me, gone, pod))
         return false;
-    for (unsigned i = 0;
-         affinity_term_at(gone, ANTI_AFFINITY_REQUIRED, i, &term);
-         i++)
+    for (unsigned i = 0; affinity_term_at(gone, ANTI_AFFINITY_REQUIRED, i, &term); i++)
         if (affinity_term_matches(&term, pod, ns))
             return true;
     return false;
@@ -125,13 +106,10 @@ interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
     if (!has_terms(pod))
         return false;
     strbuf_add_text(out, pod->namespace);
-    for (unsigned i = 0; affinity_term_at(pod, AFFINITY_REQUIRED, i, &term);
-         i++)
+    for (unsigned i = 0; affinity_term_at(pod, AFFINITY_REQUIRED, i, &term); i++)
         affinity_term_sign(&term, out);
     strbuf_add_text(out, "\nnot");
-    for (unsigned i = 0;
-         affinity_term_at(pod, ANTI_AFFINITY_REQUIRED, i, &term);
-         i++)
+    for (unsigned i = 0; affinity_term_at(pod, ANTI_AFFINITY_REQUIRED, i, &term); i++)
         affinity_term_sign(&term, out);
     return true;
 }

@@ -17,8 +17,7 @@ struct score_query {
 static void
 add_score(const struct counted_node *counted, const char *label, int64_t by)
 {
-    unsigned column =
-        domain_counts_column(counted->domain_counts, SCORE, label);
+    unsigned column = domain_counts_column(counted->domain_counts, SCORE, label);
 
     domain_counts_include(counted->domain_counts, column, counted->node);
     domain_counts_add(counted->domain_counts, column, counted->node, by);
@@ -28,28 +27,20 @@ add_score(const struct counted_node *counted, const char *label, int64_t by)
  * a required term, which has no weight, just `weight`.
  */
 static void
-add_terms(const struct counted_node *counted,
-          const struct pod_view *of,
-          enum affinity_kind kind,
-          const struct pod_view *pod,
-          const struct string_map *ns,
-          int64_t weight)
+add_terms(const struct counted_node *counted, const struct pod_view *of, enum affinity_kind kind,
+          const struct pod_view *pod, const struct string_map *ns, int64_t weight)
 {
     struct affinity_term term;
 
     for (unsigned i = 0; affinity_term_at(of, kind, i, &term); i++)
         if (affinity_term_matches(&term, pod, ns))
-            add_score(counted,
-                      term.term->topology_key,
+            add_score(counted, term.term->topology_key,
                       term.weight != 0 ? term.weight * weight : weight);
 }
 
 static void
-score_pod(const struct interpod *me,
-          const struct counted_node *counted,
-          const struct pod_view *pod,
-          const struct string_map *pod_ns,
-          const struct pod_view *other)
+score_pod(const struct interpod *me, const struct counted_node *counted, const struct pod_view *pod,
+          const struct string_map *pod_ns, const struct pod_view *other)
 {
     const struct string_map *other_ns = namespace_labels(me->handle, other);
 
@@ -58,12 +49,7 @@ score_pod(const struct interpod *me,
     if (!interpod_concerns(me, other, pod))
         return;
     if (me->hard_weight > 0)
-        add_terms(counted,
-                  other,
-                  AFFINITY_REQUIRED,
-                  pod,
-                  pod_ns,
-                  me->hard_weight);
+        add_terms(counted, other, AFFINITY_REQUIRED, pod, pod_ns, me->hard_weight);
     add_terms(counted, other, AFFINITY_PREFERRED, pod, pod_ns, 1);
     add_terms(counted, other, ANTI_AFFINITY_PREFERRED, pod, pod_ns, -1);
 }
@@ -72,10 +58,8 @@ static void
 score_into(struct domain_counts *h, const struct node_view *node, void *context)
 {
     const struct score_query *query = context;
-    const struct pod_list *pods =
-        query->looks_at_all ? &node->pods : &node->with_affinity;
-    const struct string_map *ns =
-        namespace_labels_or_none(query->me->handle, query->pod);
+    const struct pod_list *pods = query->looks_at_all ? &node->pods : &node->with_affinity;
+    const struct string_map *ns = namespace_labels_or_none(query->me->handle, query->pod);
     struct counted_node counted = {h, node};
 
     for (uint32_t i = 0; i < pods->count; i++)
@@ -105,10 +89,7 @@ has_sums(const struct domain_counts *h)
  * have terms themselves.
  */
 enum verdict
-interpod_prescore(void *self,
-                  struct cycle *c,
-                  const struct node_view *const *nodes,
-                  unsigned count)
+interpod_prescore(void *self, struct cycle *c, const struct node_view *const *nodes, unsigned count)
 {
     const struct interpod *me = self;
     const struct snapshot *s = c->snapshot;
@@ -121,15 +102,10 @@ interpod_prescore(void *self,
     struct domain_counts *h;
 
     (void)nodes, (void)count;
-    if ((prefers ? s->n_nodes : s->n_with_affinity) == 0
-        || (me->ignores_existing && !prefers))
+    if ((prefers ? s->n_nodes : s->n_with_affinity) == 0 || (me->ignores_existing && !prefers))
         return VERDICT_SKIP;
     h = interpod_domain_counts(me, c->pod, 'S');
-    domain_counts_update(h,
-                         s,
-                         me->handle->namespaces_version,
-                         score_into,
-                         &query);
+    domain_counts_update(h, s, me->handle->namespaces_version, score_into, &query);
     if (!has_sums(h))
         return VERDICT_SKIP;
     cycle_put(c, &score_key, h, NULL, NULL);
@@ -137,11 +113,8 @@ interpod_prescore(void *self,
 }
 
 void
-interpod_score(void *self,
-               const struct cycle *c,
-               const struct node_view *const *nodes,
-               unsigned count,
-               int64_t *scores)
+interpod_score(void *self, const struct cycle *c, const struct node_view *const *nodes,
+               unsigned count, int64_t *scores)
 {
     const struct domain_counts *h = cycle_get(c, &score_key);
 
@@ -160,11 +133,8 @@ interpod_score(void *self,
 }
 
 void
-interpod_normalize(void *self,
-                   const struct cycle *c,
-                   const struct node_view *const *nodes,
-                   unsigned count,
-                   int64_t *scores)
+interpod_normalize(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                   unsigned count, int64_t *scores)
 {
     int64_t least = INT64_MAX, most = INT64_MIN;
 
@@ -176,8 +146,8 @@ interpod_normalize(void *self,
             most = scores[i];
     }
     for (unsigned i = 0; i < count; i++)
-        scores[i] = most > least ? (int64_t)(SCORE_MAX
-                                             * ((double)(scores[i] - least)
-                                                / (double)(most - least)))
-                                 : 0;
+        scores[i] =
+            most > least
+                ? (int64_t)(SCORE_MAX * ((double)(scores[i] - least) / (double)(most - least)))
+                : 0;
 }

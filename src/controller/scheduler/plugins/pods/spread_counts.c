@@ -23,8 +23,7 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
     bool is_covered = true;
 
     for (unsigned i = 0; i < rules->count; i++) {
-        columns[i] =
-            domain_counts_column(h, (int)i, rules->items[i].topology_key);
+        columns[i] = domain_counts_column(h, (int)i, rules->items[i].topology_key);
         is_covered &= domain_counts_at(h, columns[i])->ids[node->slot] != 0;
     }
     for (unsigned i = 0; i < rules->count; i++) {
@@ -39,25 +38,19 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
                 && !spread_rule_includes(rule, query->pod, node)))
             continue;
         domain_counts_include(h, column, node);
-        domain_counts_add(h,
-                          column,
-                          node,
-                          spread_rule_count(rule, node, query->pod->namespace));
+        domain_counts_add(h, column, node, spread_rule_count(rule, node, query->pod->namespace));
     }
 }
 
 struct domain_counts *
-spread_domain_counts(const struct spread *me,
-                     const struct cycle *c,
-                     const struct spread_rules *rules,
-                     bool is_for_score)
+spread_domain_counts(const struct spread *me, const struct cycle *c,
+                     const struct spread_rules *rules, bool is_for_score)
 {
     CLEANUP_STRBUF struct strbuf key = STRBUF_INIT;
     struct spread_query query = {rules, c->pod, is_for_score};
     struct domain_counts *h;
 
-    if (c->pod->pod->spec.topology_spread.count == 0
-        || c->snapshot->n_nodes == 0)
+    if (c->pod->pod->spec.topology_spread.count == 0 || c->snapshot->n_nodes == 0)
         return NULL;
     strbuf_add_text(&key, is_for_score ? "score " : "filter ");
     spread_rules_sign(rules, c->pod, &key);

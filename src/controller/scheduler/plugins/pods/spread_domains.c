@@ -93,7 +93,6 @@ domains_copy(struct domains *to, const struct domains *from)
     for (unsigned i = 0; i < 2; i++) {
         to->fewest[i].pods = from->fewest[i].pods;
         if (from->fewest[i].value != NULL)
-            to->fewest[i].value =
-                domains_make(to, from->fewest[i].value)->value;
+            to->fewest[i].value = domains_make(to, from->fewest[i].value)->value;
     }
 }

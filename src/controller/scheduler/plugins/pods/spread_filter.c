@@ -29,8 +29,7 @@ filter_note_free(void *value)
 {
     struct spread_note *note = value;
 
-    for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL;
-         i++)
+    for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL; i++)
         domains_fini(&note->domains[i]);
     if (note->owns_rules)
         spread_rules_fini(&note->rules);
@@ -65,17 +64,14 @@ filter_note_dup(const void *value)
     copy->domain_counts = NULL;
     for (unsigned i = 0; i < note->rules.count; i++)
         if (note->domain_counts != NULL)
-            domains_of_column(&copy->domains[i],
-                              domain_counts_at(note->domain_counts, i));
+            domains_of_column(&copy->domains[i], domain_counts_at(note->domain_counts, i));
         else
             domains_copy(&copy->domains[i], &note->domains[i]);
     return copy;
 }
 
 static void
-count_node(struct spread_note *note,
-           const struct cycle *c,
-           const struct node_view *node)
+count_node(struct spread_note *note, const struct cycle *c, const struct node_view *node)
 {
     const struct string_map *labels = &node->node->meta.labels;
 
@@ -86,9 +82,8 @@ count_node(struct spread_note *note,
 
         if (!spread_rule_includes(rule, c->pod, node))
             continue;
-        domains_make(&note->domains[i],
-                     string_map_find(labels, rule->topology_key))
-            ->pods += spread_rule_count(rule, node, c->pod->namespace);
+        domains_make(&note->domains[i], string_map_find(labels, rule->topology_key))->pods +=
+            spread_rule_count(rule, node, c->pod->namespace);
     }
 }
 
@@ -104,9 +99,7 @@ count_domains(struct spread_note *note, const struct cycle *c)
 }
 
 enum verdict
-spread_prefilter(void *self,
-                 struct cycle *c,
-                 struct prefilter_result *ret_result,
+spread_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                  uint32_t *ret_reason)
 {
     const struct spread *me = self;
@@ -129,8 +122,7 @@ spread_prefilter(void *self,
     }
     for (unsigned i = 0; i < note->rules.count; i++)
         note->selects_itself[i] =
-            spread_rule_selects(&note->rules.items[i],
-                                &c->pod->pod->meta.labels);
+            spread_rule_selects(&note->rules.items[i], &c->pod->pod->meta.labels);
     note->domain_counts = spread_domain_counts(me, c, &note->rules, false);
     if (note->domain_counts == NULL)
         count_domains(note, c);
@@ -139,10 +131,7 @@ spread_prefilter(void *self,
 }
 
 static void
-change_pod(struct cycle *c,
-           const struct pod_view *other,
-           const struct node_view *node,
-           int64_t by)
+change_pod(struct cycle *c, const struct pod_view *other, const struct node_view *node, int64_t by)
 {
     struct spread_note *note = cycle_get(c, &filter_key);
     const struct string_map *labels = &node->node->meta.labels;
@@ -157,27 +146,21 @@ change_pod(struct cycle *c,
         if (!spread_rule_selects(rule, &other->pod->meta.labels)
             || !spread_rule_includes(rule, c->pod, node))
             continue;
-        domain = domains_make(&note->domains[i],
-                              string_map_find(labels, rule->topology_key));
+        domain = domains_make(&note->domains[i], string_map_find(labels, rule->topology_key));
         domain->pods += by;
         domains_changed(&note->domains[i], domain);
     }
 }
 
 void
-spread_add_pod(void *self,
-               struct cycle *c,
-               const struct pod_view *other,
-               struct node_view *node)
+spread_add_pod(void *self, struct cycle *c, const struct pod_view *other, struct node_view *node)
 {
     (void)self;
     change_pod(c, other, node, 1);
 }
 
 void
-spread_remove_pod(void *self,
-                  struct cycle *c,
-                  const struct pod_view *other,
+spread_remove_pod(void *self, struct cycle *c, const struct pod_view *other,
                   const struct node_view *node)
 {
     (void)self;
@@ -187,48 +170,37 @@ spread_remove_pod(void *self,
 static int64_t
 fewest_pods(const struct domains *d, const struct spread_rule *rule)
 {
-    return (int64_t)map_count(d->by_value) < rule->min_domains
-               ? 0
-               : d->fewest[0].pods;
+    return (int64_t)map_count(d->by_value) < rule->min_domains ? 0 : d->fewest[0].pods;
 }
 
 static struct answer
-answer_by_domains(const struct spread *me,
-                  const struct spread_note *note,
+answer_by_domains(const struct spread *me, const struct spread_note *note,
                   const struct node_view *node)
 {
     for (unsigned i = 0; i < note->rules.count; i++) {
         const struct spread_rule *rule = &note->rules.items[i];
-        const char *value =
-            string_map_find(&node->node->meta.labels, rule->topology_key);
+        const char *value = string_map_find(&node->node->meta.labels, rule->topology_key);
         const struct domain *domain;
 
         if (value == NULL)
-            return (struct answer){.verdict = VERDICT_NEVER,
-                                   .reason = me->no_label};
+            return (struct answer){.verdict = VERDICT_NEVER, .reason = me->no_label};
         domain = map_find(note->domains[i].by_value, value);
         if ((domain != NULL ? domain->pods : 0) + note->selects_itself[i]
                 - fewest_pods(&note->domains[i], rule)
             > rule->max_skew)
-            return (struct answer){.verdict = VERDICT_REJECT,
-                                   .reason = me->uneven};
+            return (struct answer){.verdict = VERDICT_REJECT, .reason = me->uneven};
     }
     return ANSWER_OK;
 }
 
 /* Filters by one constraint the nodes that have passed those before. */
 static void
-filter_by_column(const struct spread *me,
-                 const struct spread_rule *rule,
-                 bool selects_itself,
-                 struct domain_column *column,
-                 const struct node_view *const *nodes,
-                 unsigned count,
+filter_by_column(const struct spread *me, const struct spread_rule *rule, bool selects_itself,
+                 struct domain_column *column, const struct node_view *const *nodes, unsigned count,
                  struct answer *answers)
 {
-    int64_t fewest = (int64_t)column->n_inhabited < rule->min_domains
-                         ? 0
-                         : domain_counts_least(column);
+    int64_t fewest =
+        (int64_t)column->n_inhabited < rule->min_domains ? 0 : domain_counts_least(column);
     int64_t most = rule->max_skew + fewest - selects_itself;
 
     for (unsigned n = 0; n < count; n++) {
@@ -237,20 +209,15 @@ filter_by_column(const struct spread *me,
         if (answers[n].verdict != VERDICT_OK)
             continue;
         if (id == 0)
-            answers[n] = (struct answer){.verdict = VERDICT_NEVER,
-                                         .reason = me->no_label};
+            answers[n] = (struct answer){.verdict = VERDICT_NEVER, .reason = me->no_label};
         else if (column->sums[id] > most)
-            answers[n] = (struct answer){.verdict = VERDICT_REJECT,
-                                         .reason = me->uneven};
+            answers[n] = (struct answer){.verdict = VERDICT_REJECT, .reason = me->uneven};
     }
 }
 
 void
-spread_filter(void *self,
-              const struct cycle *c,
-              const struct node_view *const *nodes,
-              unsigned count,
-              struct answer *answers)
+spread_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+              unsigned count, struct answer *answers)
 {
     const struct spread *me = self;
     const struct spread_note *note = cycle_get(c, &filter_key);
@@ -261,11 +228,6 @@ spread_filter(void *self,
         return;
     }
     for (unsigned i = 0; i < note->rules.count; i++)
-        filter_by_column(me,
-                         &note->rules.items[i],
-                         note->selects_itself[i],
-                         domain_counts_at(note->domain_counts, i),
-                         nodes,
-                         count,
-                         answers);
+        filter_by_column(me, &note->rules.items[i], note->selects_itself[i],
+                         domain_counts_at(note->domain_counts, i), nodes, count, answers);
 }

@@ -43,9 +43,7 @@ same_labels(const struct string_map *a, const struct string_map *b)
 }
 
 static bool
-relabelled(const struct spread_rules *rules,
-           const struct object *a,
-           const struct object *b)
+relabelled(const struct spread_rules *rules, const struct object *a, const struct object *b)
 {
     if (same_labels(&a->meta->labels, &b->meta->labels))
         return false;
@@ -60,17 +58,12 @@ static bool
 is_elsewhere(const struct object *other, const struct pod_view *pod)
 {
     return other != NULL
-           && strcmp(other->meta->namespace != NULL ? other->meta->namespace
-                                                    : "",
-                     pod->namespace)
+           && strcmp(other->meta->namespace != NULL ? other->meta->namespace : "", pod->namespace)
                   != 0;
 }
 
 static bool
-pod_hint(void *self,
-         const struct pod_view *pod,
-         const struct object *a,
-         const struct object *b)
+pod_hint(void *self, const struct pod_view *pod, const struct object *a, const struct object *b)
 {
     const struct spread *me = self;
     struct spread_rules rules;
@@ -88,9 +81,7 @@ pod_hint(void *self,
 }
 
 static bool
-tolerations_hint(void *self,
-                 const struct pod_view *pod,
-                 const struct object *a,
+tolerations_hint(void *self, const struct pod_view *pod, const struct object *a,
                  const struct object *b)
 {
     const struct spread *me = self;
@@ -106,15 +97,12 @@ tolerations_hint(void *self,
 }
 
 static bool
-has_other_values(const struct spread_rules *rules,
-                 const struct object *a,
-                 const struct object *b)
+has_other_values(const struct spread_rules *rules, const struct object *a, const struct object *b)
 {
     for (unsigned i = 0; i < rules->count; i++) {
         const char *key = rules->items[i].topology_key;
 
-        if (strcmp(string_map_find(&a->meta->labels, key),
-                   string_map_find(&b->meta->labels, key))
+        if (strcmp(string_map_find(&a->meta->labels, key), string_map_find(&b->meta->labels, key))
             != 0)
             return true;
     }
@@ -122,10 +110,7 @@ has_other_values(const struct spread_rules *rules,
 }
 
 static bool
-node_hint(void *self,
-          const struct pod_view *pod,
-          const struct object *a,
-          const struct object *b)
+node_hint(void *self, const struct pod_view *pod, const struct object *a, const struct object *b)
 {
     const struct spread *me = self;
     struct spread_rules rules;
@@ -137,11 +122,10 @@ node_hint(void *self,
     if (b == NULL)
         helps = before;
     else
-        helps =
-            before != after
-            || (before && after
-                && (has_other_values(&rules, a, b)
-                    || !taints_equal(&node_of(a)->spec, &node_of(b)->spec)));
+        helps = before != after
+                || (before && after
+                    && (has_other_values(&rules, a, b)
+                        || !taints_equal(&node_of(a)->spec, &node_of(b)->spec)));
     spread_rules_fini(&rules);
     return helps;
 }
@@ -166,8 +150,6 @@ spread_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
 const struct wake spread_wakes[SPREAD_WAKES] = {
     {EVENT_POD, ACTION_ADD | ACTION_DELETE | ACTION_UPDATE_POD_LABEL, pod_hint},
     {EVENT_POD, ACTION_UPDATE_POD_TOLERATIONS, tolerations_hint},
-    {EVENT_NODE,
-     ACTION_ADD | ACTION_DELETE | ACTION_UPDATE_NODE_LABEL
-         | ACTION_UPDATE_NODE_TAINT,
+    {EVENT_NODE, ACTION_ADD | ACTION_DELETE | ACTION_UPDATE_NODE_LABEL | ACTION_UPDATE_NODE_TAINT,
      node_hint},
 };

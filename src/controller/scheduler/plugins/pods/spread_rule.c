@@ -25,8 +25,7 @@ is_text(const char *text, const char *word)
 static void
 add_same(struct string_map *map, const char *key, const char *value)
 {
-    map->items =
-        xrealloc_array(map->items, map->count + 1, sizeof(struct string_entry));
+    map->items = xrealloc_array(map->items, map->count + 1, sizeof(struct string_entry));
     map->items[map->count].key = xstrdup(key);
     map->items[map->count++].value = xstrdup(value);
 }
@@ -44,9 +43,7 @@ set_same(struct string_map *map, const char *key, const char *value)
 }
 
 static void
-read_rule(struct spread_rule *rule,
-          const struct topology_spread *s,
-          const struct pod_view *pod)
+read_rule(struct spread_rule *rule, const struct topology_spread *s, const struct pod_view *pod)
 {
     *rule = (struct spread_rule){
         .topology_key = s->topology_key,
@@ -67,11 +64,8 @@ read_rule(struct spread_rule *rule,
 }
 
 static void
-read_rules(struct spread_rules *rules,
-           const struct topology_spread *items,
-           unsigned count,
-           const struct pod_view *pod,
-           const char *when_unsatisfiable)
+read_rules(struct spread_rules *rules, const struct topology_spread *items, unsigned count,
+           const struct pod_view *pod, const char *when_unsatisfiable)
 {
     for (unsigned i = 0; i < count; i++) {
         if (!is_text(items[i].when_unsatisfiable, when_unsatisfiable))
@@ -98,8 +92,7 @@ map_matches(const struct json *map, const struct string_map *labels)
     for (uint32_t i = 0; i < json_count(map); i++) {
         const char *value = string_map_find(labels, map->members[i].name);
 
-        if (value == NULL
-            || strcmp(value, json_text(map->members[i].value)) != 0)
+        if (value == NULL || strcmp(value, json_text(map->members[i].value)) != 0)
             return false;
     }
     return true;
@@ -109,9 +102,7 @@ static void
 merge_map(struct string_map *labels, const struct json *map)
 {
     for (uint32_t i = 0; i < json_count(map); i++)
-        set_same(labels,
-                 map->members[i].name,
-                 json_text(map->members[i].value));
+        set_same(labels, map->members[i].name, json_text(map->members[i].value));
 }
 
 static bool
@@ -119,11 +110,9 @@ visit_service(const struct object *object, void *context)
 {
     struct default_selector *d = context;
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct json *selector =
-        json_get_path(object_tree(object, arena), "spec.selector");
+    const struct json *selector = json_get_path(object_tree(object, arena), "spec.selector");
 
-    if (json_count(selector) > 0
-        && map_matches(selector, &d->pod->pod->meta.labels))
+    if (json_count(selector) > 0 && map_matches(selector, &d->pod->pod->meta.labels))
         merge_map(&d->labels, selector);
     return true;
 }
@@ -134,8 +123,7 @@ is_known_owner(const struct owner_reference *owner)
     if (is_text(owner->kind, "ReplicationController"))
         return is_text(owner->api_version, "v1");
     return is_text(owner->api_version, "apps/v1")
-           && (is_text(owner->kind, "ReplicaSet")
-               || is_text(owner->kind, "StatefulSet"));
+           && (is_text(owner->kind, "ReplicaSet") || is_text(owner->kind, "StatefulSet"));
 }
 
 static bool
@@ -147,9 +135,7 @@ has_known_owner(const struct pod_view *pod)
 }
 
 static const struct json *
-owner_selector(const struct handle *handle,
-               const struct pod_view *pod,
-               struct arena *arena,
+owner_selector(const struct handle *handle, const struct pod_view *pod, struct arena *arena,
                bool *ret_is_plain)
 {
     const struct owner_reference *owner = meta_controller(&pod->pod->meta);
@@ -171,22 +157,15 @@ owner_selector(const struct handle *handle,
  * allocated in the arena, which the rules keep.
  */
 static bool
-find_default_selector(const struct handle *handle,
-                      const struct pod_view *pod,
-                      struct arena *arena,
-                      struct string_map *ret_labels,
-                      const struct label_selector **ret_owner)
+find_default_selector(const struct handle *handle, const struct pod_view *pod, struct arena *arena,
+                      struct string_map *ret_labels, const struct label_selector **ret_owner)
 {
     struct default_selector d = {.pod = pod};
     const struct json *owner;
     bool is_plain;
 
     if (handle->visit != NULL)
-        handle->visit(handle->owner,
-                      "Service",
-                      pod->namespace,
-                      visit_service,
-                      &d);
+        handle->visit(handle->owner, "Service", pod->namespace, visit_service, &d);
     owner = owner_selector(handle, pod, arena, &is_plain);
     if (owner != NULL && is_plain) {
         merge_map(&d.labels, owner);
@@ -206,8 +185,7 @@ find_default_selector(const struct handle *handle,
 static const struct label_selector anything;
 
 static void
-use_default_selector(struct spread_rules *rules,
-                     const struct handle *handle,
+use_default_selector(struct spread_rules *rules, const struct handle *handle,
                      const struct pod_view *pod)
 {
     const struct label_selector *owner = NULL;
@@ -243,18 +221,14 @@ find_bits(struct spread_rules *rules)
     for (unsigned i = 0; i < rules->count; i++) {
         struct spread_rule *rule = &rules->items[i];
 
-        rule->label_bits = label_bits(&rule->same)
-                           | label_selector_bits(rule->selector)
+        rule->label_bits = label_bits(&rule->same) | label_selector_bits(rule->selector)
                            | label_selector_bits(rule->owner);
     }
 }
 
 static void
-read_all_rules(struct spread_rules *rules,
-               const struct handle *handle,
-               const struct pod_view *pod,
-               const struct spread_defaults *defaults,
-               const char *when_unsatisfiable)
+read_all_rules(struct spread_rules *rules, const struct handle *handle, const struct pod_view *pod,
+               const struct spread_defaults *defaults, const char *when_unsatisfiable)
 {
     const struct pod_spec *spec = &pod->pod->spec;
 
@@ -262,27 +236,18 @@ read_all_rules(struct spread_rules *rules,
     rules->is_cut = false;
     rules->arena = NULL;
     if (spec->topology_spread.count > 0) {
-        read_rules(rules,
-                   spec->topology_spread.items,
-                   spec->topology_spread.count,
-                   pod,
+        read_rules(rules, spec->topology_spread.items, spec->topology_spread.count, pod,
                    when_unsatisfiable);
         return;
     }
-    read_rules(rules,
-               defaults->items,
-               defaults->count,
-               pod,
-               when_unsatisfiable);
+    read_rules(rules, defaults->items, defaults->count, pod, when_unsatisfiable);
     if (rules->count > 0)
         use_default_selector(rules, handle, pod);
 }
 
 void
-spread_rules_init(struct spread_rules *rules,
-                  const struct handle *handle,
-                  const struct pod_view *pod,
-                  const struct spread_defaults *defaults,
+spread_rules_init(struct spread_rules *rules, const struct handle *handle,
+                  const struct pod_view *pod, const struct spread_defaults *defaults,
                   const char *when_unsatisfiable)
 {
     read_all_rules(rules, handle, pod, defaults, when_unsatisfiable);
@@ -314,8 +279,7 @@ is_empty(const struct label_selector *s)
 }
 
 bool
-spread_rule_selects(const struct spread_rule *rule,
-                    const struct string_map *labels)
+spread_rule_selects(const struct spread_rule *rule, const struct string_map *labels)
 {
     for (unsigned i = 0; i < rule->same.count; i++) {
         const char *value = string_map_find(labels, rule->same.items[i].key);
@@ -334,14 +298,12 @@ spread_rule_selects(const struct spread_rule *rule,
 static bool
 counts_nobody(const struct spread_rule *rule)
 {
-    return rule->same.count == 0
-           && (rule->owner == NULL || is_empty(rule->owner))
+    return rule->same.count == 0 && (rule->owner == NULL || is_empty(rule->owner))
            && (rule->selector == NULL || is_empty(rule->selector));
 }
 
 int64_t
-spread_rule_count(const struct spread_rule *rule,
-                  const struct node_view *node,
+spread_rule_count(const struct spread_rule *rule, const struct node_view *node,
                   const char *namespace)
 {
     int64_t count = 0;
@@ -353,8 +315,7 @@ spread_rule_count(const struct spread_rule *rule,
 
         if ((node->pods.label_bits[i] & rule->label_bits) != rule->label_bits)
             continue;
-        count += !pod_view_is_terminating(pod)
-                 && strcmp(pod->namespace, namespace) == 0
+        count += !pod_view_is_terminating(pod) && strcmp(pod->namespace, namespace) == 0
                  && spread_rule_selects(rule, &pod->pod->meta.labels);
     }
     return count;
@@ -370,34 +331,26 @@ may_go_to(const struct pod_view *pod, const struct node *node)
             : NULL;
 
     for (unsigned i = 0; i < spec->node_selector.count; i++) {
-        const char *value = string_map_find(&node->meta.labels,
-                                            spec->node_selector.items[i].key);
+        const char *value = string_map_find(&node->meta.labels, spec->node_selector.items[i].key);
 
-        if (value == NULL
-            || strcmp(value, spec->node_selector.items[i].value) != 0)
+        if (value == NULL || strcmp(value, spec->node_selector.items[i].value) != 0)
             return false;
     }
-    return required == NULL
-           || node_selector_matches(required,
-                                    &node->meta.labels,
-                                    node->meta.name);
+    return required == NULL || node_selector_matches(required, &node->meta.labels, node->meta.name);
 }
 
 bool
-spread_rule_includes(const struct spread_rule *rule,
-                     const struct pod_view *pod,
+spread_rule_includes(const struct spread_rule *rule, const struct pod_view *pod,
                      const struct node_view *node)
 {
     if (rule->honors_affinity && !may_go_to(pod, node->node))
         return false;
     return !rule->honors_taints
-           || taints_find_untolerated(&node->node->spec, &pod->pod->spec)
-                  == NULL;
+           || taints_find_untolerated(&node->node->spec, &pod->pod->spec) == NULL;
 }
 
 bool
-spread_rules_cover(const struct spread_rules *rules,
-                   const struct string_map *labels)
+spread_rules_cover(const struct spread_rules *rules, const struct string_map *labels)
 {
     for (unsigned i = 0; i < rules->count; i++)
         if (string_map_find(labels, rules->items[i].topology_key) == NULL)
@@ -406,9 +359,7 @@ spread_rules_cover(const struct spread_rules *rules,
 }
 
 void
-spread_rules_sign(const struct spread_rules *rules,
-                  const struct pod_view *pod,
-                  struct strbuf *out)
+spread_rules_sign(const struct spread_rules *rules, const struct pod_view *pod, struct strbuf *out)
 {
     bool honors_affinity = false, honors_taints = false;
 
@@ -416,10 +367,7 @@ spread_rules_sign(const struct spread_rules *rules,
     for (unsigned i = 0; i < rules->count; i++) {
         const struct spread_rule *rule = &rules->items[i];
 
-        strbuf_printf(out,
-                      "\n%s %d%d ",
-                      rule->topology_key,
-                      rule->honors_affinity,
+        strbuf_printf(out, "\n%s %d%d ", rule->topology_key, rule->honors_affinity,
                       rule->honors_taints);
         labels_sign(&rule->same, out);
         label_selector_sign(rule->selector, out);

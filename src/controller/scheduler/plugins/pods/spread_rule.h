@@ -55,35 +55,28 @@ struct spread_defaults {
     const struct topology_spread *items;
     unsigned count;
 };
-void spread_rules_init(struct spread_rules *rules,
-                       const struct handle *handle,
-                       const struct pod_view *pod,
-                       const struct spread_defaults *defaults,
+void spread_rules_init(struct spread_rules *rules, const struct handle *handle,
+                       const struct pod_view *pod, const struct spread_defaults *defaults,
                        const char *when_unsatisfiable);
 void spread_rules_fini(struct spread_rules *rules);
 
-bool spread_rule_selects(const struct spread_rule *rule,
-                         const struct string_map *labels);
+bool spread_rule_selects(const struct spread_rule *rule, const struct string_map *labels);
 
 /* The number of pods on the node that the rule selects, without terminating
  * ones.
  */
-int64_t spread_rule_count(const struct spread_rule *rule,
-                          const struct node_view *node,
+int64_t spread_rule_count(const struct spread_rule *rule, const struct node_view *node,
                           const char *namespace);
 
 /* Whether the node counts at all for this pod. */
-bool spread_rule_includes(const struct spread_rule *rule,
-                          const struct pod_view *pod,
+bool spread_rule_includes(const struct spread_rule *rule, const struct pod_view *pod,
                           const struct node_view *node);
 
 /* Appends text that is equal for rules that count the same pods. Only for rules
  * from the pod's own constraints.
  */
-void spread_rules_sign(const struct spread_rules *rules,
-                       const struct pod_view *pod,
+void spread_rules_sign(const struct spread_rules *rules, const struct pod_view *pod,
                        struct strbuf *out);
 
 /* Whether the labels contain the topology keys of all rules. */
-bool spread_rules_cover(const struct spread_rules *rules,
-                        const struct string_map *labels);
+bool spread_rules_cover(const struct spread_rules *rules, const struct string_map *labels);

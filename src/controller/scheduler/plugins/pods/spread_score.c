@@ -48,14 +48,11 @@ score_note_free(void *value)
 static bool
 is_ignored(const struct score_note *note, const struct node_view *node)
 {
-    return note->requires_all
-           && !spread_rules_cover(&note->rules, &node->node->meta.labels);
+    return note->requires_all && !spread_rules_cover(&note->rules, &node->node->meta.labels);
 }
 
 static void
-note_nodes(struct score_note *note,
-           const struct node_view *const *nodes,
-           unsigned count)
+note_nodes(struct score_note *note, const struct node_view *const *nodes, unsigned count)
 {
     note->ignored = xnew_array(bool, count + 1);
     for (unsigned i = 0; i < note->rules.count; i++) {
@@ -73,18 +70,15 @@ note_nodes(struct score_note *note,
 static const char *
 value_of(const struct node_view *node, const struct spread_rule *rule)
 {
-    const char *value =
-        string_map_find(&node->node->meta.labels, rule->topology_key);
+    const char *value = string_map_find(&node->node->meta.labels, rule->topology_key);
 
     return value != NULL ? value : "";
 }
 
 /* The number of domains of a column that have candidate nodes. */
 static size_t
-count_candidates(const struct score_note *note,
-                 const struct domain_column *column,
-                 const uint32_t *ids,
-                 unsigned count)
+count_candidates(const struct score_note *note, const struct domain_column *column,
+                 const uint32_t *ids, unsigned count)
 {
     CLEANUP_FREE bool *is_seen = xnew_array(bool, column->n_ids + 1);
     size_t domains = 0;
@@ -97,15 +91,12 @@ count_candidates(const struct score_note *note,
 }
 
 static size_t
-make_candidates(struct score_note *note,
-                unsigned rule,
-                const struct node_view *const *nodes,
+make_candidates(struct score_note *note, unsigned rule, const struct node_view *const *nodes,
                 unsigned count)
 {
     for (unsigned n = 0; n < count; n++)
         if (!is_ignored(note, nodes[n]))
-            domains_make(&note->domains[rule],
-                         value_of(nodes[n], &note->rules.items[rule]));
+            domains_make(&note->domains[rule], value_of(nodes[n], &note->rules.items[rule]));
     return map_count(note->domains[rule].by_value);
 }
 
@@ -114,24 +105,19 @@ make_candidates(struct score_note *note,
  * domains.
  */
 static void
-find_domains(struct score_note *note,
-             const struct node_view *const *nodes,
-             unsigned count)
+find_domains(struct score_note *note, const struct node_view *const *nodes, unsigned count)
 {
     unsigned ignored = 0;
 
     for (unsigned n = 0; n < count; n++)
-        ignored += note->domain_counts != NULL ? note->ignored[n]
-                                               : is_ignored(note, nodes[n]);
+        ignored += note->domain_counts != NULL ? note->ignored[n] : is_ignored(note, nodes[n]);
     for (unsigned i = 0; i < note->rules.count; i++) {
         size_t size;
 
         if (note->rules.items[i].is_hostname)
             size = count - ignored;
         else if (note->domain_counts != NULL)
-            size = count_candidates(note,
-                                    domain_counts_at(note->domain_counts, i),
-                                    note->ids[i],
+            size = count_candidates(note, domain_counts_at(note->domain_counts, i), note->ids[i],
                                     count);
         else
             size = make_candidates(note, i, nodes, count);
@@ -140,9 +126,7 @@ find_domains(struct score_note *note,
 }
 
 static void
-count_for_score(struct score_note *note,
-                const struct cycle *c,
-                const struct node_view *node)
+count_for_score(struct score_note *note, const struct cycle *c, const struct node_view *node)
 {
     if (is_ignored(note, node))
         return;
@@ -159,10 +143,7 @@ count_for_score(struct score_note *note,
 }
 
 enum verdict
-spread_prescore(void *self,
-                struct cycle *c,
-                const struct node_view *const *nodes,
-                unsigned count)
+spread_prescore(void *self, struct cycle *c, const struct node_view *const *nodes, unsigned count)
 {
     const struct spread *me = self;
     struct spread_rules rules;
@@ -175,18 +156,14 @@ spread_prescore(void *self,
     }
     note = xnew(struct score_note);
     note->rules = rules;
-    note->requires_all =
-        c->pod->pod->spec.topology_spread.count > 0 || !me->is_system;
+    note->requires_all = c->pod->pod->spec.topology_spread.count > 0 || !me->is_system;
     note->domain_counts = spread_domain_counts(me, c, &note->rules, true);
     if (note->domain_counts != NULL)
         note_nodes(note, nodes, count);
-    for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL;
-         i++)
+    for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL; i++)
         domains_init(&note->domains[i]);
     find_domains(note, nodes, count);
-    for (uint32_t i = 0;
-         i < c->snapshot->n_nodes && note->domain_counts == NULL;
-         i++)
+    for (uint32_t i = 0; i < c->snapshot->n_nodes && note->domain_counts == NULL; i++)
         count_for_score(note, c, c->snapshot->nodes[i]);
     cycle_put(c, &score_key, note, score_note_free, NULL);
     return VERDICT_OK;
@@ -194,9 +171,7 @@ spread_prescore(void *self,
 
 /* The number of pods in the node's domain; -1: it is in none. */
 static int64_t
-pods_beside(const struct score_note *note,
-            unsigned rule,
-            const struct cycle *c,
+pods_beside(const struct score_note *note, unsigned rule, const struct cycle *c,
             const struct node_view *node)
 {
     const struct spread_rule *r = &note->rules.items[rule];
@@ -213,9 +188,7 @@ pods_beside(const struct score_note *note,
 }
 
 static int64_t
-score_one(const struct score_note *note,
-          const struct cycle *c,
-          const struct node_view *node)
+score_one(const struct score_note *note, const struct cycle *c, const struct node_view *node)
 {
     double score = 0;
 
@@ -225,8 +198,7 @@ score_one(const struct score_note *note,
         int64_t pods = pods_beside(note, i, c, node);
 
         if (pods >= 0)
-            score += (double)pods * note->weights[i]
-                     + (double)(note->rules.items[i].max_skew - 1);
+            score += (double)pods * note->weights[i] + (double)(note->rules.items[i].max_skew - 1);
     }
     return (int64_t)round(score);
 }
@@ -234,24 +206,16 @@ score_one(const struct score_note *note,
 /* Adds the part of one constraint on hostnames to `sums`, by index of the node.
  */
 static void
-add_hosts(const struct domain_column *column,
-          double weight,
-          double more,
-          const struct node_view *const *nodes,
-          unsigned count,
-          double *sums)
+add_hosts(const struct domain_column *column, double weight, double more,
+          const struct node_view *const *nodes, unsigned count, double *sums)
 {
     for (unsigned n = 0; n < count; n++)
         sums[n] += (double)column->counts[nodes[n]->slot] * weight + more;
 }
 
 static void
-add_domains(const struct domain_column *column,
-            double weight,
-            double more,
-            const uint32_t *ids,
-            unsigned count,
-            double *sums)
+add_domains(const struct domain_column *column, double weight, double more, const uint32_t *ids,
+            unsigned count, double *sums)
 {
     CLEANUP_FREE double *by_id = xnew_array(double, column->n_ids + 1);
 
@@ -267,41 +231,31 @@ add_domains(const struct domain_column *column,
 static void
 score_by_domain(const struct score_note *note, unsigned count, int64_t *scores)
 {
-    const struct domain_column *column =
-        domain_counts_at(note->domain_counts, 0);
+    const struct domain_column *column = domain_counts_at(note->domain_counts, 0);
     double more = (double)(note->rules.items[0].max_skew - 1);
     CLEANUP_FREE int64_t *by_id = xnew_array(int64_t, column->n_ids + 1);
 
     for (uint32_t id = 1; id <= column->n_ids; id++)
-        by_id[id] =
-            (int64_t)round((double)column->sums[id] * note->weights[0] + more);
+        by_id[id] = (int64_t)round((double)column->sums[id] * note->weights[0] + more);
     for (unsigned n = 0; n < count; n++)
         scores[n] = by_id[note->ids[0][n]];
 }
 
 static void
-score_by_rules(const struct score_note *note,
-               const struct node_view *const *nodes,
-               unsigned count,
+score_by_rules(const struct score_note *note, const struct node_view *const *nodes, unsigned count,
                int64_t *scores)
 {
     CLEANUP_FREE double *sums = xnew_array(double, count + 1);
 
     for (unsigned i = 0; i < note->rules.count; i++) {
-        const struct domain_column *column =
-            domain_counts_at(note->domain_counts, i);
+        const struct domain_column *column = domain_counts_at(note->domain_counts, i);
         const struct spread_rule *rule = &note->rules.items[i];
         double more = (double)(rule->max_skew - 1);
 
         if (rule->is_hostname)
             add_hosts(column, note->weights[i], more, nodes, count, sums);
         else
-            add_domains(column,
-                        note->weights[i],
-                        more,
-                        note->ids[i],
-                        count,
-                        sums);
+            add_domains(column, note->weights[i], more, note->ids[i], count, sums);
     }
     for (unsigned n = 0; n < count; n++)
         scores[n] = note->ignored[n] ? 0 : (int64_t)round(sums[n]);
@@ -324,11 +278,8 @@ normalize_spread(int64_t score, int64_t least, int64_t most)
 }
 
 void
-spread_score(void *self,
-             const struct cycle *c,
-             const struct node_view *const *nodes,
-             unsigned count,
-             int64_t *scores)
+spread_score(void *self, const struct cycle *c, const struct node_view *const *nodes,
+             unsigned count, int64_t *scores)
 {
     const struct score_note *note = cycle_get(c, &score_key);
 
@@ -344,10 +295,7 @@ spread_score(void *self,
 
 /* Normalizes once for each domain, because many nodes share few domains. */
 static void
-normalize_by_domain(const struct score_note *note,
-                    int64_t least,
-                    int64_t most,
-                    unsigned count,
+normalize_by_domain(const struct score_note *note, int64_t least, int64_t most, unsigned count,
                     int64_t *scores)
 {
     const uint32_t *ids = note->ids[0];
@@ -364,19 +312,15 @@ normalize_by_domain(const struct score_note *note,
 }
 
 void
-spread_normalize(void *self,
-                 const struct cycle *c,
-                 const struct node_view *const *nodes,
-                 unsigned count,
-                 int64_t *scores)
+spread_normalize(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                 unsigned count, int64_t *scores)
 {
     const struct score_note *note = cycle_get(c, &score_key);
     int64_t least = INT64_MAX, most = 0;
 
     (void)self;
     for (unsigned i = 0; i < count; i++) {
-        if (note->domain_counts != NULL ? note->ignored[i]
-                                        : is_ignored(note, nodes[i])) {
+        if (note->domain_counts != NULL ? note->ignored[i] : is_ignored(note, nodes[i])) {
             scores[i] = NOT_A_SCORE;
             continue;
         }
@@ -390,7 +334,5 @@ spread_normalize(void *self,
         return;
     }
     for (unsigned i = 0; i < count; i++)
-        scores[i] = scores[i] == NOT_A_SCORE
-                        ? 0
-                        : normalize_spread(scores[i], least, most);
+        scores[i] = scores[i] == NOT_A_SCORE ? 0 : normalize_spread(scores[i], least, most);
 }

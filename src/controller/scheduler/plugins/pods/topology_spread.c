@@ -30,12 +30,8 @@
 #define MAX_DOMAIN_COUNTS 64 /* size of the cache */
 
 static const struct topology_spread system_defaults[] = {
-    {.topology_key = LABEL_HOSTNAME,
-     .when_unsatisfiable = MAY_SPREAD,
-     .max_skew = 3},
-    {.topology_key = ZONE_LABEL,
-     .when_unsatisfiable = MAY_SPREAD,
-     .max_skew = 5},
+    {.topology_key = LABEL_HOSTNAME, .when_unsatisfiable = MAY_SPREAD, .max_skew = 3},
+    {.topology_key = ZONE_LABEL, .when_unsatisfiable = MAY_SPREAD, .max_skew = 5},
 };
 
 static const struct topology_spread *
@@ -78,51 +74,32 @@ check_constraints(const struct json *args, struct error *err)
         unsigned at = causes_enter_index(&causes, name, i);
 
         if (why != NULL)
-            causes_add(&causes,
-                       CAUSE_INVALID,
-                       "topologyKey",
-                       json_get(constraint, "topologyKey"),
-                       "%s",
-                       why);
+            causes_add(&causes, CAUSE_INVALID, "topologyKey", json_get(constraint, "topologyKey"),
+                       "%s", why);
         if (json_get(constraint, "labelSelector") != NULL)
-            causes_add(&causes,
-                       CAUSE_FORBIDDEN,
-                       "labelSelector",
-                       NULL,
+            causes_add(&causes, CAUSE_FORBIDDEN, "labelSelector", NULL,
                        "constraint must not define a selector, as they deduced "
                        "for each pod");
         causes_leave(&causes, at);
     }
-    return causes.count == 0 ? 0
-                             : error_set(err,
-                                         -EINVAL,
-                                         "%s: %s",
-                                         causes.items[0].field,
-                                         causes.items[0].message);
+    return causes.count == 0
+               ? 0
+               : error_set(err, -EINVAL, "%s: %s", causes.items[0].field, causes.items[0].message);
 }
 
 static int
 check_defaults(const char *type, const struct json *args, struct error *err)
 {
-    if (type != NULL && strcmp(type, "System") != 0
-        && strcmp(type, "List") != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "defaultingType: \"%s\" is neither System nor List",
-                         type);
+    if (type != NULL && strcmp(type, "System") != 0 && strcmp(type, "List") != 0)
+        return error_set(err, -EINVAL, "defaultingType: \"%s\" is neither System nor List", type);
     if ((type == NULL || strcmp(type, "System") == 0)
         && json_count(json_get(args, "defaultConstraints")) > 0)
-        return error_set(err,
-                         -EINVAL,
-                         "defaultConstraints need defaultingType: List");
+        return error_set(err, -EINVAL, "defaultConstraints need defaultingType: List");
     return check_constraints(args, err);
 }
 
 static int
-spread_make(struct handle *handle,
-            const struct json *args,
-            void **ret_self,
-            struct error *err)
+spread_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     struct spread *self;
     const char *type = json_get_text(args, "defaultingType");
@@ -136,23 +113,17 @@ spread_make(struct handle *handle,
     self->arena = arena_new(0);
     if (type != NULL && strcmp(type, "List") == 0) {
         if (list != NULL)
-            self->defaults.items =
-                read_defaults(self->arena, list, &self->defaults.count);
+            self->defaults.items = read_defaults(self->arena, list, &self->defaults.count);
     } else {
         self->is_system = true;
         self->defaults.items = system_defaults;
         self->defaults.count = ARRAY_SIZE(system_defaults);
     }
-    self->no_label =
-        handle_reason(handle,
-                      "node(s) didn't match pod topology spread constraints "
-                      "(missing required label)");
-    self->uneven =
-        handle_reason(handle,
-                      "node(s) didn't match pod topology spread constraints");
-    self->too_many = handle_reason(
-        handle,
-        "the pod has more than 16 topology spread constraints of a kind");
+    self->no_label = handle_reason(handle, "node(s) didn't match pod topology spread constraints "
+                                           "(missing required label)");
+    self->uneven = handle_reason(handle, "node(s) didn't match pod topology spread constraints");
+    self->too_many =
+        handle_reason(handle, "the pod has more than 16 topology spread constraints of a kind");
     *ret_self = self;
     return 0;
 }

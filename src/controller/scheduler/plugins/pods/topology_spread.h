@@ -27,46 +27,26 @@ struct spread {
 /* The counts of the pods that the rules select, kept up to date between cycles.
  * NULL for rules from default constraints, which depend on services and owners.
  */
-struct domain_counts *spread_domain_counts(const struct spread *me,
-                                           const struct cycle *c,
-                                           const struct spread_rules *rules,
-                                           bool is_for_score);
+struct domain_counts *spread_domain_counts(const struct spread *me, const struct cycle *c,
+                                           const struct spread_rules *rules, bool is_for_score);
 
 /* The points */
-enum verdict spread_prefilter(void *self,
-                              struct cycle *c,
-                              struct prefilter_result *ret_result,
+enum verdict spread_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                               uint32_t *ret_reason);
-void spread_add_pod(void *self,
-                    struct cycle *c,
-                    const struct pod_view *other,
+void spread_add_pod(void *self, struct cycle *c, const struct pod_view *other,
                     struct node_view *node);
-void spread_remove_pod(void *self,
-                       struct cycle *c,
-                       const struct pod_view *other,
+void spread_remove_pod(void *self, struct cycle *c, const struct pod_view *other,
                        const struct node_view *node);
-void spread_filter(void *self,
-                   const struct cycle *c,
-                   const struct node_view *const *nodes,
-                   unsigned count,
-                   struct answer *answers);
-enum verdict spread_prescore(void *self,
-                             struct cycle *c,
-                             const struct node_view *const *nodes,
+void spread_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                   unsigned count, struct answer *answers);
+enum verdict spread_prescore(void *self, struct cycle *c, const struct node_view *const *nodes,
                              unsigned count);
-void spread_score(void *self,
-                  const struct cycle *c,
-                  const struct node_view *const *nodes,
-                  unsigned count,
-                  int64_t *scores);
-void spread_normalize(void *self,
-                      const struct cycle *c,
-                      const struct node_view *const *nodes,
-                      unsigned count,
-                      int64_t *scores);
+void spread_score(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                  unsigned count, int64_t *scores);
+void spread_normalize(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                      unsigned count, int64_t *scores);
 
-bool
-spread_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out);
+bool spread_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out);
 
 #define SPREAD_WAKES 3
 extern const struct wake spread_wakes[SPREAD_WAKES];

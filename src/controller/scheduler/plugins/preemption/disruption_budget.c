@@ -38,17 +38,12 @@ add_budget(const struct object *object, void *context)
     xgrow(b->items, b->count, b->capacity);
     budget = &b->items[b->count];
     memset(budget, 0, sizeof(*budget));
-    record_decode(&label_selector_record,
-                  b->arena,
-                  selector,
-                  &budget->selector);
+    record_decode(&label_selector_record, b->arena, selector, &budget->selector);
     /* An empty selector protects no pods. */
-    if (budget->selector.match_labels.count == 0
-        && budget->selector.match_expressions.count == 0)
+    if (budget->selector.match_labels.count == 0 && budget->selector.match_expressions.count == 0)
         return true;
     budget->namespace = arena_strdup(b->arena, object->meta->namespace);
-    budget->allowed =
-        json_get_int(json_get(tree, "status"), "disruptionsAllowed", 0);
+    budget->allowed = json_get_int(json_get(tree, "status"), "disruptionsAllowed", 0);
     budget->disrupted = json_get_path(tree, "status.disruptedPods");
     b->count++;
     return true;
@@ -61,11 +56,7 @@ budgets_new(const struct handle *handle)
 
     b->arena = arena_new(0);
     if (handle->visit != NULL)
-        handle->visit(handle->owner,
-                      "PodDisruptionBudget",
-                      NULL,
-                      add_budget,
-                      b);
+        handle->visit(handle->owner, "PodDisruptionBudget", NULL, add_budget, b);
     return b;
 }
 

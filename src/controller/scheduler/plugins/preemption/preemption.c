@@ -41,19 +41,15 @@ static const struct field preemption_args_fields[] = {
 static OPAQUE_RECORD(preemption_args, "DefaultPreemptionArgs");
 
 static int
-preemption_make(struct handle *handle,
-                const struct json *args,
-                void **ret_self,
-                struct error *err)
+preemption_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     struct preemption *self;
     int64_t percentage = json_get_int(args, "minCandidateNodesPercentage", 10);
     int64_t absolute = json_get_int(args, "minCandidateNodesAbsolute", 100);
 
-    if (percentage < 0 || percentage > 100 || absolute < 0
-        || absolute > UINT32_MAX || percentage + absolute == 0)
-        return error_set(err,
-                         -EINVAL,
+    if (percentage < 0 || percentage > 100 || absolute < 0 || absolute > UINT32_MAX
+        || percentage + absolute == 0)
+        return error_set(err, -EINVAL,
                          "minCandidateNodesPercentage must be from 0 to 100, "
                          "minCandidateNodesAbsolute must not be negative, "
                          "and one of them must not be 0");
@@ -81,8 +77,7 @@ is_leaving_by_preemption(const struct pod_view *pod)
 }
 
 const char *
-preemption_refusal(const struct cycle *c,
-                   const struct diagnosis *diagnosis,
+preemption_refusal(const struct cycle *c, const struct diagnosis *diagnosis,
                    const char *nominated_node)
 {
     const char *policy = c->pod->pod->spec.preemption_policy;
@@ -93,8 +88,7 @@ preemption_refusal(const struct cycle *c,
     if (nominated_node == NULL || nominated_node[0] == '\0')
         return NULL;
     node = snapshot_find(c->snapshot, nominated_node);
-    if (node == NULL
-        || diagnosis_answer(diagnosis, node).verdict == VERDICT_NEVER)
+    if (node == NULL || diagnosis_answer(diagnosis, node).verdict == VERDICT_NEVER)
         return NULL;
     for (uint32_t i = 0; i < node->pods.count; i++)
         if (node->pods.items[i]->priority < c->pod->priority
@@ -102,8 +96,7 @@ preemption_refusal(const struct cycle *c,
             return "not eligible due to a terminating pod on the nominated "
                    "node.";
         else if (node->pods.items[i]->priority < c->pod->priority
-                 && node->pods.items[i]->is_to_yield
-                 && !node->pods.items[i]->has_yielded)
+                 && node->pods.items[i]->is_to_yield && !node->pods.items[i]->has_yielded)
             return "a pod on the nominated node is not suspended yet.";
     return NULL;
 }
@@ -124,19 +117,14 @@ find_potential(const struct diagnosis *d, struct node_view **nodes)
     unsigned count = 0;
 
     for (uint32_t i = 0; i < d->snapshot->n_nodes; i++)
-        if (diagnosis_answer(d, d->snapshot->nodes[i]).verdict
-            == VERDICT_REJECT)
+        if (diagnosis_answer(d, d->snapshot->nodes[i]).verdict == VERDICT_REJECT)
             nodes[count++] = d->snapshot->nodes[i];
     return count;
 }
 
 static void
-try_nodes(struct candidates *found,
-          const struct profile *p,
-          const struct cycle *c,
-          struct node_view *const *nodes,
-          unsigned count,
-          uint32_t wanted)
+try_nodes(struct candidates *found, const struct profile *p, const struct cycle *c,
+          struct node_view *const *nodes, unsigned count, uint32_t wanted)
 {
     CLEANUP(budgets_freep) struct budgets *budgets = budgets_new(p->handle);
     unsigned first = (unsigned)random_below(p->handle->random, count);
@@ -161,16 +149,11 @@ try_nodes(struct candidates *found,
 }
 
 void
-candidates_find(struct candidates *ret_candidates,
-                const struct profile *p,
-                const struct cycle *c,
-                const struct diagnosis *diagnosis,
-                unsigned percentage,
-                unsigned absolute)
+candidates_find(struct candidates *ret_candidates, const struct profile *p, const struct cycle *c,
+                const struct diagnosis *diagnosis, unsigned percentage, unsigned absolute)
 {
     const struct snapshot *s = c->snapshot;
-    CLEANUP_FREE struct node_view **nodes =
-        xnew_array(struct node_view *, s->n_nodes + 1);
+    CLEANUP_FREE struct node_view **nodes = xnew_array(struct node_view *, s->n_nodes + 1);
     unsigned count = find_potential(diagnosis, nodes);
 
     ret_candidates->count = 0;
@@ -179,11 +162,7 @@ candidates_find(struct candidates *ret_candidates,
     for (uint32_t i = 0; i < s->n_slots; i++)
         ret_candidates->answers[i] = ANSWER_OK;
     if (count > 0)
-        try_nodes(ret_candidates,
-                  p,
-                  c,
-                  nodes,
-                  count,
+        try_nodes(ret_candidates, p, c, nodes, count,
                   candidates_wanted(percentage, absolute, count));
 }
 
@@ -211,9 +190,7 @@ candidates_best(const struct candidates *c)
  * look for another node.
  */
 static void
-clear_lower(const struct preemption *me,
-            const struct cycle *c,
-            const struct node_view *node)
+clear_lower(const struct preemption *me, const struct cycle *c, const struct node_view *node)
 {
     for (uint32_t i = node->ledger.n_nominated; i-- > 0;) {
         struct pod_view *pod = nominator_pod(node, i);
@@ -232,29 +209,21 @@ act(const struct preemption *me, struct cycle *c, const struct victims *best)
     for (unsigned i = 0; i < best->count; i++)
         pod_view_ref(best->pods[i]);
     for (unsigned i = 0; i < best->count; i++) {
-        me->handle->evict(me->handle->owner,
-                          best->pods[i],
-                          c->pod,
-                          best->node->name);
+        me->handle->evict(me->handle->owner, best->pods[i], c->pod, best->node->name);
         pod_view_unref(best->pods[i]);
     }
     clear_lower(me, c, best->node);
 }
 
 static void
-say_why_not(const struct preemption *me,
-            const struct cycle *c,
-            const struct answer *answers,
-            const struct diagnosis_totals *totals,
-            struct strbuf *message)
+say_why_not(const struct preemption *me, const struct cycle *c, const struct answer *answers,
+            const struct diagnosis_totals *totals, struct strbuf *message)
 {
     const struct diagnosis d = {
         .snapshot = c->snapshot,
         .answers = answers,
         .totals = totals,
-        .absent = {.verdict = VERDICT_NEVER,
-                   .plugin = PLUGIN_NONE,
-                   .reason = me->not_helpful},
+        .absent = {.verdict = VERDICT_NEVER, .plugin = PLUGIN_NONE, .reason = me->not_helpful},
         .prefilter_reason = STRING_ID_NONE,
     };
 
@@ -283,10 +252,8 @@ ranks_lowest(struct preemption *me, const struct cycle *c)
  * drawn, so that later choices stay the same.
  */
 static void
-say_nobody(const struct preemption *me,
-           const struct cycle *c,
-           const struct diagnosis_totals *refused,
-           struct strbuf *message)
+say_nobody(const struct preemption *me, const struct cycle *c,
+           const struct diagnosis_totals *refused, struct strbuf *message)
 {
     unsigned n_rejected = refused->n_rejected;
     unsigned n_others = c->snapshot->n_nodes - n_rejected;
@@ -312,9 +279,7 @@ say_nobody(const struct preemption *me,
  * current state of the nodes.
  */
 static void
-keep_proposals(struct candidates *found,
-               const struct profile *p,
-               const struct cycle *c,
+keep_proposals(struct candidates *found, const struct profile *p, const struct cycle *c,
                const struct proposals *left)
 {
     for (unsigned i = 0; i < found->count; i++)
@@ -323,8 +288,7 @@ keep_proposals(struct candidates *found,
     found->items = xnew_array(struct victims, left->count + 1);
     found->count = 0;
     for (unsigned i = 0; i < left->count; i++) {
-        struct node_view *node =
-            snapshot_find(c->snapshot, left->items[i].node_name);
+        struct node_view *node = snapshot_find(c->snapshot, left->items[i].node_name);
         struct victims v;
 
         if (node != NULL && victims_choose(p, c, node, &left->items[i], &v))
@@ -334,9 +298,7 @@ keep_proposals(struct candidates *found,
 
 /* Passes the candidates to the extenders, if there are any. */
 static enum verdict
-propose(const struct preemption *me,
-        const struct profile *p,
-        struct cycle *c,
+propose(const struct preemption *me, const struct profile *p, struct cycle *c,
         struct candidates *found)
 {
     CLEANUP(proposals_fini) struct proposals left = {0};
@@ -345,11 +307,8 @@ propose(const struct preemption *me,
     if (found->count == 0 || me->handle->propose == NULL)
         return VERDICT_SKIP;
     for (unsigned i = 0; i < found->count; i++)
-        proposals_add(&left,
-                      found->items[i].node->name,
-                      found->items[i].pods,
-                      found->items[i].count,
-                      found->items[i].violations);
+        proposals_add(&left, found->items[i].node->name, found->items[i].pods,
+                      found->items[i].count, found->items[i].violations);
     verdict = me->handle->propose(me->handle->owner, c, &left);
     if (verdict == VERDICT_OK)
         keep_proposals(found, p, c, &left);
@@ -362,16 +321,12 @@ propose(const struct preemption *me,
 static bool
 is_under_way(const struct preemption *me, const struct pod_view *pod)
 {
-    return me->handle->is_evicting != NULL
-           && me->handle->is_evicting(me->handle->owner, pod);
+    return me->handle->is_evicting != NULL && me->handle->is_evicting(me->handle->owner, pod);
 }
 
 static enum verdict
-preemption_postfilter(void *self,
-                      struct cycle *c,
-                      const struct diagnosis *diagnosis,
-                      const char **ret_nominated_node,
-                      struct strbuf *message)
+preemption_postfilter(void *self, struct cycle *c, const struct diagnosis *diagnosis,
+                      const char **ret_nominated_node, struct strbuf *message)
 {
     struct preemption *me = self;
     const char *nominated = nominator_node(me->handle->nominator, c->pod);
@@ -403,9 +358,8 @@ preemption_postfilter(void *self,
         *ret_nominated_node = best->node->name;
         act(me, c, best);
     } else if (said == VERDICT_OK) {
-        strbuf_add_text(message,
-                        "preemption: no candidate node is left by the "
-                        "extenders");
+        strbuf_add_text(message, "preemption: no candidate node is left by the "
+                                 "extenders");
     } else {
         *ret_nominated_node = "";
         say_why_not(me, c, found.answers, NULL, message);

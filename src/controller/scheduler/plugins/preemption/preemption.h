@@ -23,23 +23,18 @@ struct candidates {
 void candidates_fini(struct candidates *c);
 
 /* NULL, or the reason why the pod may not preempt at all. */
-const char *preemption_refusal(const struct cycle *c,
-                               const struct diagnosis *diagnosis,
+const char *preemption_refusal(const struct cycle *c, const struct diagnosis *diagnosis,
                                const char *nominated_node);
 
 /* Tries the nodes that failed with VERDICT_REJECT, starting at a random one,
  * until enough of them are candidates.
  */
-void candidates_find(struct candidates *ret_candidates,
-                     const struct profile *p,
-                     const struct cycle *c,
-                     const struct diagnosis *diagnosis,
-                     unsigned percentage,
+void candidates_find(struct candidates *ret_candidates, const struct profile *p,
+                     const struct cycle *c, const struct diagnosis *diagnosis, unsigned percentage,
                      unsigned absolute);
 
 /* The best candidate; the first of equal ones. */
 const struct victims *candidates_best(const struct candidates *c);
 
 /* The number of candidates that is enough. */
-uint32_t
-candidates_wanted(unsigned percentage, unsigned absolute, uint32_t n_nodes);
+uint32_t candidates_wanted(unsigned percentage, unsigned absolute, uint32_t n_nodes);

@@ -18,59 +18,46 @@ find_mode_of_class(const struct profile *p, const struct pod_view *victim)
     const char *name = victim->pod->spec.priority_class_name;
     const struct object *class;
 
-    if (name == NULL || name[0] == '\0'
-        || profile_find(p, PARTITION_PLUGIN) == p->n_entries)
+    if (name == NULL || name[0] == '\0' || profile_find(p, PARTITION_PLUGIN) == p->n_entries)
         return NULL;
     class = p->handle->find(p->handle->owner, priority_class_kind.name, name);
-    return class != NULL ? string_map_find(&class->meta->annotations,
-                                           ANNOTATION_PREEMPTION_MODE)
+    return class != NULL ? string_map_find(&class->meta->annotations, ANNOTATION_PREEMPTION_MODE)
                          : NULL;
 }
 
 static bool
-can_be_suspended(const struct profile *p,
-                 const struct node_view *node,
-                 const struct pod_view *victim,
-                 const struct pod_view *preemptor)
+can_be_suspended(const struct profile *p, const struct node_view *node,
+                 const struct pod_view *victim, const struct pod_view *preemptor)
 {
     const struct allocation *a = victim->pod->status.allocation;
 
     return a != NULL && a->cpus != NULL && preemptor->demand->is_exclusive
-           && node_has_feature(node->node, NODE_FEATURE_YIELD)
-           && !pod_cannot_freeze(victim->pod)
+           && node_has_feature(node->node, NODE_FEATURE_YIELD) && !pod_cannot_freeze(victim->pod)
            && (p->handle->refuses_to_yield == NULL
                || !p->handle->refuses_to_yield(p->handle->owner, victim));
 }
 
 static enum partition_preemption
-settle_suspension(const struct profile *p,
-                  const struct node_view *node,
-                  const struct pod_view *victim,
-                  const struct pod_view *preemptor)
+settle_suspension(const struct profile *p, const struct node_view *node,
+                  const struct pod_view *victim, const struct pod_view *preemptor)
 {
     if (pod_view_is_terminating(victim))
         return PREEMPTION_REQUEUES;
-    return can_be_suspended(p, node, victim, preemptor) ? PREEMPTION_SUSPENDS
-                                                        : PREEMPTION_IS_OFF;
+    return can_be_suspended(p, node, victim, preemptor) ? PREEMPTION_SUSPENDS : PREEMPTION_IS_OFF;
 }
 
 struct victim_terms
-victim_terms_find(const struct profile *profile,
-                  const struct node_view *node,
-                  const struct pod_view *victim,
-                  const struct pod_view *preemptor)
+victim_terms_find(const struct profile *profile, const struct node_view *node,
+                  const struct pod_view *victim, const struct pod_view *preemptor)
 {
     struct victim_terms terms = {.mode = PREEMPTION_REQUEUES};
     const struct partition *of;
     const char *mode;
 
-    if (profile == NULL || profile->handle->find == NULL || node == NULL
-        || node->node == NULL)
+    if (profile == NULL || profile->handle->find == NULL || node == NULL || node->node == NULL)
         return terms;
-    of = partition_find_of_node(pod_spec_partition(&victim->pod->spec),
-                                &node->node->meta.labels,
-                                profile->handle->find,
-                                profile->handle->owner);
+    of = partition_find_of_node(pod_spec_partition(&victim->pod->spec), &node->node->meta.labels,
+                                profile->handle->find, profile->handle->owner);
     if (of != NULL)
         terms = (struct victim_terms){
             .mode = partition_preemption(of),

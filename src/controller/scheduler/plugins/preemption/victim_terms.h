@@ -28,7 +28,6 @@ struct victim_terms {
  * preemptor has no cores of its own, or the victim cannot be frozen. A victim
  * that is already terminating need not be suspended.
  */
-struct victim_terms victim_terms_find(const struct profile *profile,
-                                      const struct node_view *node,
+struct victim_terms victim_terms_find(const struct profile *profile, const struct node_view *node,
                                       const struct pod_view *victim,
                                       const struct pod_view *preemptor);

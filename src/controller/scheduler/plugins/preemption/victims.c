@@ -22,9 +22,7 @@ struct trial_run {
 };
 
 static void
-trial_begin(struct trial_run *t,
-            const struct profile *p,
-            const struct cycle *c,
+trial_begin(struct trial_run *t, const struct profile *p, const struct cycle *c,
             struct node_view *node)
 {
     t->profile = p;
@@ -44,8 +42,7 @@ trial_end(struct trial_run *t)
 static bool
 would_stand_still(const struct trial_run *t, const struct pod_view *pod)
 {
-    return victim_terms_find(t->profile, t->node, pod, t->cycle.pod).mode
-           == PREEMPTION_SUSPENDS;
+    return victim_terms_find(t->profile, t->node, pod, t->cycle.pod).mode == PREEMPTION_SUSPENDS;
 }
 
 static void
@@ -109,9 +106,7 @@ has_potential(const struct cycle *c, const struct node_view *node)
 }
 
 static bool
-may_be_victim(const struct profile *p,
-              const struct cycle *c,
-              const struct node_view *node,
+may_be_victim(const struct profile *p, const struct cycle *c, const struct node_view *node,
               const struct pod_view *pod)
 {
     return pod->priority < c->pod->priority
@@ -119,9 +114,7 @@ may_be_victim(const struct profile *p,
 }
 
 static unsigned
-find_potential(const struct profile *p,
-               const struct cycle *c,
-               const struct node_view *node,
+find_potential(const struct profile *p, const struct cycle *c, const struct node_view *node,
                struct pod_view **pods)
 {
     unsigned count = 0;
@@ -136,12 +129,8 @@ find_potential(const struct profile *p,
  * longer fits; such a pod becomes a victim.
  */
 static void
-reprieve(struct trial_run *t,
-         struct pod_view *const *pods,
-         const bool *violates,
-         unsigned count,
-         bool kind,
-         struct victims *v)
+reprieve(struct trial_run *t, struct pod_view *const *pods, const bool *violates, unsigned count,
+         bool kind, struct victims *v)
 {
     for (unsigned i = 0; i < count; i++) {
         if (violates[i] != kind)
@@ -164,17 +153,13 @@ weigh(struct victims *v)
         const struct pod_view *pod = v->pods[i];
 
         v->sum_of_priorities += (double)pod->priority + 2147483648.0;
-        if (pod->priority == v->highest_priority
-            && pod_view_start_us(pod) < v->earliest_start_us)
+        if (pod->priority == v->highest_priority && pod_view_start_us(pod) < v->earliest_start_us)
             v->earliest_start_us = pod_view_start_us(pod);
     }
 }
 
 static struct answer
-find_on(struct trial_run *t,
-        struct pod_view **pods,
-        unsigned count,
-        struct budgets *budgets,
+find_on(struct trial_run *t, struct pod_view **pods, unsigned count, struct budgets *budgets,
         struct victims *v)
 {
     CLEANUP_FREE bool *violates = xnew_array(bool, count + 1);
@@ -199,12 +184,8 @@ find_on(struct trial_run *t,
 }
 
 struct answer
-victims_find(const struct profile *p,
-             const struct cycle *c,
-             struct node_view *node,
-             struct budgets *budgets,
-             uint32_t nobody,
-             struct victims *ret_victims)
+victims_find(const struct profile *p, const struct cycle *c, struct node_view *node,
+             struct budgets *budgets, uint32_t nobody, struct victims *ret_victims)
 {
     CLEANUP_FREE struct pod_view **pods = NULL;
     struct victims v = {.node = node};
@@ -254,11 +235,8 @@ fits_without(struct trial_run *t, const struct victims *v)
 }
 
 bool
-victims_choose(const struct profile *p,
-               const struct cycle *c,
-               struct node_view *node,
-               const struct proposal *proposal,
-               struct victims *ret_victims)
+victims_choose(const struct profile *p, const struct cycle *c, struct node_view *node,
+               const struct proposal *proposal, struct victims *ret_victims)
 {
     struct victims v = {.node = node, .violations = proposal->violations};
     struct trial_run t;

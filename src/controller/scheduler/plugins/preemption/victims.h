@@ -40,22 +40,15 @@ void victims_fini(struct victims *v);
 /* OK, or the answer that says why no set of victims helps; `nobody` is the
  * reason when no pod can be a victim.
  */
-struct answer victims_find(const struct profile *p,
-                           const struct cycle *c,
-                           struct node_view *node,
-                           struct budgets *budgets,
-                           uint32_t nobody,
-                           struct victims *ret_victims);
+struct answer victims_find(const struct profile *p, const struct cycle *c, struct node_view *node,
+                           struct budgets *budgets, uint32_t nobody, struct victims *ret_victims);
 
 /* Checks the victims that an extender chose on the node. False: one is no
  * longer there or cannot be a victim, or the preemptor does not fit without
  * them.
  */
-bool victims_choose(const struct profile *p,
-                    const struct cycle *c,
-                    struct node_view *node,
-                    const struct proposal *proposal,
-                    struct victims *ret_victims);
+bool victims_choose(const struct profile *p, const struct cycle *c, struct node_view *node,
+                    const struct proposal *proposal, struct victims *ret_victims);
 
 /* Compares by upstream's criteria, one after the other; negative: `a` is the
  * better choice.

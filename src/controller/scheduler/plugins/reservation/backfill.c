@@ -37,25 +37,17 @@ static OPAQUE_RECORD(backfill_args, "BackfillArgs");
 /* clang-format on */
 
 static int
-backfill_make(struct handle *handle,
-              const struct json *args,
-              void **ret_self,
-              struct error *err)
+backfill_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     int64_t count = json_get_int(args, "reservations", 1);
     struct backfill *self;
 
     if (count < 1 || count > MOST_RESERVATIONS)
-        return error_set(err,
-                         -EINVAL,
-                         "reservations: %lld is not between 1 and %d",
-                         (long long)count,
-                         MOST_RESERVATIONS);
+        return error_set(err, -EINVAL, "reservations: %lld is not between 1 and %d",
+                         (long long)count, MOST_RESERVATIONS);
     self = xnew(struct backfill);
     self->handle = handle;
-    self->reason =
-        handle_reason(handle,
-                      "node(s) are reserved for pods that wait before it");
+    self->reason = handle_reason(handle, "node(s) are reserved for pods that wait before it");
     if (handle->timeline != NULL)
         timeline_set_most(handle->timeline, (unsigned)count);
     *ret_self = self;
@@ -74,9 +66,7 @@ backfill_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 }
 
 static enum verdict
-backfill_prefilter(void *self,
-                   struct cycle *c,
-                   struct prefilter_result *ret_result,
+backfill_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                    uint32_t *ret_reason)
 {
     const struct backfill *me = self;
@@ -84,8 +74,7 @@ backfill_prefilter(void *self,
     (void)c;
     (void)ret_result;
     (void)ret_reason;
-    return me->handle->timeline != NULL
-                   && timeline_binding(me->handle->timeline) > 0
+    return me->handle->timeline != NULL && timeline_binding(me->handle->timeline) > 0
                ? VERDICT_OK
                : VERDICT_SKIP;
 }
@@ -94,20 +83,15 @@ backfill_prefilter(void *self,
  * ahead in the order.
  */
 static void
-backfill_filter(void *self,
-                const struct cycle *c,
-                const struct node_view *const *nodes,
-                unsigned count,
-                struct answer *answers)
+backfill_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                unsigned count, struct answer *answers)
 {
     const struct backfill *me = self;
     const struct handle *handle = me->handle;
 
     for (unsigned i = 0; i < count; i++) {
         if (nodes[i]->ledger.n_future == 0
-            || timeline_admits(handle->timeline,
-                               handle->profile(handle->owner, c->pod),
-                               c,
+            || timeline_admits(handle->timeline, handle->profile(handle->owner, c->pod), c,
                                snapshot_find(c->snapshot, nodes[i]->name)))
             continue;
         answers[i].verdict = VERDICT_NEVER;

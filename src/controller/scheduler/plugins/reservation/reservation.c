@@ -32,10 +32,7 @@ struct reservation_self {
 };
 
 static int
-reservation_make(struct handle *handle,
-                 const struct json *args,
-                 void **ret_self,
-                 struct error *err)
+reservation_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     struct reservation_self *self = xnew(struct reservation_self);
 
@@ -46,8 +43,7 @@ reservation_make(struct handle *handle,
     self->planned = handle_reason(handle, "reservation has not begun");
     self->ended = handle_reason(handle, "reservation has ended");
     self->empty = handle_reason(handle, "reservation has no nodes");
-    self->elsewhere =
-        handle_reason(handle, "node(s) didn't satisfy plugin(s) [Reservation]");
+    self->elsewhere = handle_reason(handle, "node(s) didn't satisfy plugin(s) [Reservation]");
     *ret_self = self;
     return 0;
 }
@@ -64,9 +60,7 @@ reservation_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 
 /* STRING_ID_NONE: the pod may start now. */
 static uint32_t
-refuse(const struct reservation_self *me,
-       struct cycle *c,
-       const struct object *object,
+refuse(const struct reservation_self *me, struct cycle *c, const struct object *object,
        const char *name)
 {
     int64_t now_us = clock_real_us(me->handle->clock);
@@ -86,8 +80,7 @@ refuse(const struct reservation_self *me,
         cycle_say(c, "reservation %s is for maintenance", name);
         return me->ended;
     }
-    if (window.from_us > now_us
-        || (r->spec.is_flexible && r->status.begun_us == 0)) {
+    if (window.from_us > now_us || (r->spec.is_flexible && r->status.begun_us == 0)) {
         cycle_say(c, "waits for reservation %s to begin", name);
         return me->planned;
     }
@@ -95,9 +88,7 @@ refuse(const struct reservation_self *me,
 }
 
 static enum verdict
-reservation_prefilter(void *self,
-                      struct cycle *c,
-                      struct prefilter_result *ret_result,
+reservation_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                       uint32_t *ret_reason)
 {
     const struct reservation_self *me = self;
@@ -128,16 +119,12 @@ reservation_prefilter(void *self,
 }
 
 static void
-reservation_filter(void *self,
-                   const struct cycle *c,
-                   const struct node_view *const *nodes,
-                   unsigned count,
-                   struct answer *answers)
+reservation_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                   unsigned count, struct answer *answers)
 {
     const struct reservation_self *me = self;
     const struct node_bits *own =
-        node_reservations_nodes(me->handle->node_reservations,
-                                node_reservations_name(c->pod));
+        node_reservations_nodes(me->handle->node_reservations, node_reservations_name(c->pod));
 
     for (unsigned i = 0; i < count; i++)
         if (own == NULL || !node_bits_has(own, nodes[i]->slot)) {
@@ -149,23 +136,18 @@ reservation_filter(void *self,
 /* ---- Hints ---- */
 
 static bool
-reservation_may_help(void *self,
-                     const struct pod_view *pod,
-                     const struct object *old_object,
+reservation_may_help(void *self, const struct pod_view *pod, const struct object *old_object,
                      const struct object *new_object)
 {
     const struct object *object = new_object != NULL ? new_object : old_object;
     const char *name = node_reservations_name(pod);
 
     (void)self;
-    return name != NULL
-           && (object == NULL || strcmp(object->meta->name, name) == 0);
+    return name != NULL && (object == NULL || strcmp(object->meta->name, name) == 0);
 }
 
 static bool
-names_one(UNUSED void *self,
-          const struct pod_view *pod,
-          UNUSED const struct object *old_object,
+names_one(UNUSED void *self, const struct pod_view *pod, UNUSED const struct object *old_object,
           UNUSED const struct object *new_object)
 {
     return node_reservations_name(pod) != NULL;

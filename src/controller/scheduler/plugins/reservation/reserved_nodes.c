@@ -22,9 +22,7 @@ struct reserved_self {
 };
 
 static int
-reserved_nodes_make(struct handle *handle,
-                    const struct json *args,
-                    void **ret_self,
+reserved_nodes_make(struct handle *handle, const struct json *args, void **ret_self,
                     struct error *err)
 {
     struct reserved_self *self = xnew(struct reserved_self);
@@ -32,8 +30,7 @@ reserved_nodes_make(struct handle *handle,
     (void)args;
     (void)err;
     self->handle = handle;
-    self->reason =
-        handle_reason(handle, "node(s) are withheld by reservations");
+    self->reason = handle_reason(handle, "node(s) are withheld by reservations");
     *ret_self = self;
     return 0;
 }
@@ -54,9 +51,7 @@ reserved_nodes_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 }
 
 static enum verdict
-reserved_nodes_prefilter(void *self,
-                         struct cycle *c,
-                         struct prefilter_result *ret_result,
+reserved_nodes_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                          uint32_t *ret_reason)
 {
     const struct reserved_self *me = self;
@@ -74,11 +69,8 @@ reserved_nodes_prefilter(void *self,
  * whatever runs on it.
  */
 static void
-reserved_nodes_filter(void *self,
-                      const struct cycle *c,
-                      const struct node_view *const *nodes,
-                      unsigned count,
-                      struct answer *answers)
+reserved_nodes_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                      unsigned count, struct answer *answers)
 {
     const struct reserved_self *me = self;
     int64_t now_us = clock_real_us(me->handle->clock);
@@ -96,17 +88,13 @@ reserved_nodes_filter(void *self,
  * Reservation have sets of their own.
  */
 static bool
-reserved_nodes_rejected(void *self,
-                        const struct cycle *c,
-                        const struct node_set **ret_nodes,
+reserved_nodes_rejected(void *self, const struct cycle *c, const struct node_set **ret_nodes,
                         uint32_t *ret_reason)
 {
     const struct reserved_self *me = self;
     int64_t now_us = clock_real_us(me->handle->clock);
 
-    *ret_nodes = node_reservations_withheld(me->handle->node_reservations,
-                                            c->pod,
-                                            now_us,
+    *ret_nodes = node_reservations_withheld(me->handle->node_reservations, c->pod, now_us,
                                             timeline_end_us(c->pod, now_us));
     *ret_reason = me->reason;
     return true;

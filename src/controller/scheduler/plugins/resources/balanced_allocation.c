@@ -18,8 +18,7 @@
 static const struct field balanced_allocation_args_fields[] = {
     OPAQUE_OBJECTS("resources", resource_weight, 0),
 };
-static OPAQUE_RECORD(balanced_allocation_args,
-                     "NodeResourcesBalancedAllocationArgs");
+static OPAQUE_RECORD(balanced_allocation_args, "NodeResourcesBalancedAllocationArgs");
 
 static void
 balanced_allocation_drop(void *arg)
@@ -31,18 +30,12 @@ balanced_allocation_drop(void *arg)
 }
 
 static int
-balanced_allocation_make(struct handle *handle,
-                         const struct json *args,
-                         void **ret_self,
+balanced_allocation_make(struct handle *handle, const struct json *args, void **ret_self,
                          struct error *err)
 {
     struct resource_score *self = xnew(struct resource_score);
-    int r = resource_score_init(self,
-                                handle->resources,
-                                json_get(args, "resources"),
-                                "resources",
-                                true,
-                                err);
+    int r = resource_score_init(self, handle->resources, json_get(args, "resources"), "resources",
+                                true, err);
 
     if (r < 0) {
         free(self);
@@ -50,12 +43,10 @@ balanced_allocation_make(struct handle *handle,
     }
     for (unsigned i = 0; i < self->count; i++)
         if (self->weights[i].weight != 1) {
-            r = error_set(err,
-                          -EINVAL,
+            r = error_set(err, -EINVAL,
                           "resources[%u].weight: %lld is not 1: all weights "
                           "must be equal here",
-                          i,
-                          (long long)self->weights[i].weight);
+                          i, (long long)self->weights[i].weight);
             balanced_allocation_drop(self);
             return r;
         }
@@ -64,9 +55,7 @@ balanced_allocation_make(struct handle *handle,
 }
 
 static bool
-balanced_allocation_sign(void *self,
-                         const struct pod_view *pod,
-                         struct strbuf *out)
+balanced_allocation_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self;
     requests_sign(pod, out);
@@ -92,9 +81,7 @@ deviation(const double *parts, unsigned count, double sum)
 }
 
 static int64_t
-balanced_allocation_score_one(void *self,
-                              const struct cycle *c,
-                              const struct node_view *node)
+balanced_allocation_score_one(void *self, const struct cycle *c, const struct node_view *node)
 {
     const struct resource_score *me = self;
     int64_t requested[RESOURCE_SCORE_MAX], capacity[RESOURCE_SCORE_MAX];
@@ -134,9 +121,7 @@ least_gap(const struct resource_span *a, const struct resource_span *b)
 }
 
 static int64_t
-balanced_allocation_best_score(void *self,
-                               const struct cycle *c,
-                               const struct bounds *bounds)
+balanced_allocation_best_score(void *self, const struct cycle *c, const struct bounds *bounds)
 {
     const struct resource_score *me = self;
     struct resource_span spans[2];
@@ -144,8 +129,7 @@ balanced_allocation_best_score(void *self,
     if (me->count != 2)
         return SCORE_MAX;
     for (unsigned i = 0; i < 2; i++)
-        if (!resource_score_span(me, i, c->pod, bounds, &spans[i])
-            || spans[i].least_there <= 0)
+        if (!resource_score_span(me, i, c->pod, bounds, &spans[i]) || spans[i].least_there <= 0)
             return SCORE_MAX;
     return (int64_t)((1 - least_gap(&spans[0], &spans[1]) / 2) * SCORE_MAX);
 }

@@ -21,23 +21,19 @@ turn_of(const struct kept_choices *k, const struct cycle *c)
 }
 
 const struct allocator_choice *
-kept_choices_find(const struct kept_choices *k,
-                  const struct cycle *c,
-                  const struct node_view *node)
+kept_choices_find(const struct kept_choices *k, const struct cycle *c, const struct node_view *node)
 {
     const struct kept_choice *kept = &k->items[node->slot % KEPT_CHOICES];
     const struct occupancy *o = node->ledger.occupancy;
 
-    return kept->turn != 0 && kept->turn == turn_of(k, c)
-                   && kept->occupancy == o && kept->version == o->version
+    return kept->turn != 0 && kept->turn == turn_of(k, c) && kept->occupancy == o
+                   && kept->version == o->version
                ? &kept->choice
                : NULL;
 }
 
 void
-kept_choices_keep(struct kept_choices *k,
-                  const struct cycle *c,
-                  const struct node_view *node,
+kept_choices_keep(struct kept_choices *k, const struct cycle *c, const struct node_view *node,
                   const struct allocator_choice *choice)
 {
     const struct occupancy *o = node->ledger.occupancy;

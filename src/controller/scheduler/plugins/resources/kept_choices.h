@@ -43,7 +43,5 @@ void kept_choices_begin(struct kept_choices *k, struct cycle *c);
 const struct allocator_choice *kept_choices_find(const struct kept_choices *k,
                                                  const struct cycle *c,
                                                  const struct node_view *node);
-void kept_choices_keep(struct kept_choices *k,
-                       const struct cycle *c,
-                       const struct node_view *node,
+void kept_choices_keep(struct kept_choices *k, const struct cycle *c, const struct node_view *node,
                        const struct allocator_choice *choice);

@@ -43,19 +43,14 @@ struct numa_fit {
 static const char *const reason_texts[] = {
     [ALLOCATOR_FITS] = "",
     [ALLOCATOR_NO_CORES] = "node(s) didn't have enough free whole cores",
-    [ALLOCATOR_NO_SHARED] =
-        "node(s) didn't have enough CPU left in the shared pool",
-    [ALLOCATOR_NO_MEMORY] =
-        "node(s) didn't have enough free memory in their NUMA nodes",
+    [ALLOCATOR_NO_SHARED] = "node(s) didn't have enough CPU left in the shared pool",
+    [ALLOCATOR_NO_MEMORY] = "node(s) didn't have enough free memory in their NUMA nodes",
     [ALLOCATOR_NO_DEVICES] = "node(s) didn't have enough free devices",
     [ALLOCATOR_NO_HUGEPAGES] = "node(s) didn't have enough free huge pages",
-    [ALLOCATOR_NOT_ALIGNED] =
-        "node(s) couldn't align cores, memory and devices to NUMA nodes",
+    [ALLOCATOR_NOT_ALIGNED] = "node(s) couldn't align cores, memory and devices to NUMA nodes",
     [ALLOCATOR_NOT_EMPTY] = "node(s) were not empty",
-    [ALLOCATOR_TOO_SMALL] =
-        "node(s) were too small for the requested placement",
-    [ALLOCATOR_NO_SUCH_DEVICES] =
-        "node(s) didn't have the requested devices at all",
+    [ALLOCATOR_TOO_SMALL] = "node(s) were too small for the requested placement",
+    [ALLOCATOR_NO_SUCH_DEVICES] = "node(s) didn't have the requested devices at all",
 };
 
 /* clang-format off */
@@ -77,28 +72,21 @@ read_args(struct numa_fit *self, const struct json *args, struct error *err)
     const char *strategy = json_get_text(args, "numaStrategy");
 
     self->is_kubelet = strategy != NULL && strcmp(strategy, "kubelet") == 0;
-    if (strategy != NULL && !self->is_kubelet
-        && strcmp(strategy, "default") != 0)
-        return error_set(err,
-                         -EINVAL,
-                         "numaStrategy: '%s' is neither default nor kubelet",
+    if (strategy != NULL && !self->is_kubelet && strcmp(strategy, "default") != 0)
+        return error_set(err, -EINVAL, "numaStrategy: '%s' is neither default nor kubelet",
                          strategy);
-    self->rules.prefers_closest =
-        json_is_true(json_get(args, "preferClosestNumaNodes"));
+    self->rules.prefers_closest = json_is_true(json_get(args, "preferClosestNumaNodes"));
     for (uint32_t i = 0; i < json_count(options); i++) {
         const char *name = json_text(json_at(options, i));
 
         if (name == NULL || !cpu_options_add(&self->rules.options, name))
-            return error_set(err,
-                             -EINVAL,
+            return error_set(err, -EINVAL,
                              "cpuManagerOptions: '%s' is not an option of the "
                              "kubelet's CPU manager, such as full-pcpus-only",
                              name != NULL ? name : "");
     }
-    if (!self->is_kubelet
-        && (json_count(options) > 0 || self->rules.prefers_closest))
-        return error_set(err,
-                         -EINVAL,
+    if (!self->is_kubelet && (json_count(options) > 0 || self->rules.prefers_closest))
+        return error_set(err, -EINVAL,
                          "cpuManagerOptions and preferClosestNumaNodes "
                          "require numaStrategy: kubelet");
     return 0;
@@ -116,9 +104,7 @@ demand_of(const struct numa_fit *self, const struct pod_view *pod)
 
 /* The same, without a copy where possible, because this runs for every node. */
 static const struct demand *
-look_up_demand(const struct numa_fit *self,
-               const struct cycle *c,
-               struct demand *room)
+look_up_demand(const struct numa_fit *self, const struct cycle *c, struct demand *room)
 {
     if (!self->is_kubelet)
         return c->pod->demand;
@@ -127,10 +113,7 @@ look_up_demand(const struct numa_fit *self,
 }
 
 static int
-numa_fit_make(struct handle *handle,
-              const struct json *args,
-              void **ret_self,
-              struct error *err)
+numa_fit_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     struct numa_fit *self = xnew(struct numa_fit);
     int r = read_args(self, args, err);
@@ -170,29 +153,20 @@ numa_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
         strbuf_add_int(out, numbers[i]);
     }
     for (unsigned i = 0; i < d->n_devices; i++)
-        strbuf_printf(out,
-                      " %s:%u:%s",
-                      d->devices[i].type,
-                      d->devices[i].count,
+        strbuf_printf(out, " %s:%u:%s", d->devices[i].type, d->devices[i].count,
                       d->devices[i].model != NULL ? d->devices[i].model : "");
     for (unsigned i = 0; i < d->n_hugepages; i++)
-        strbuf_printf(out,
-                      " %llu:%lld",
-                      (unsigned long long)d->hugepages[i].page_bytes,
+        strbuf_printf(out, " %llu:%lld", (unsigned long long)d->hugepages[i].page_bytes,
                       (long long)d->hugepages[i].bytes);
     return true;
 }
 
 /* Precondition: the node has a topology. */
 static enum allocator_answer
-choose(struct numa_fit *self,
-       const struct cycle *c,
-       const struct node_view *node,
-       const struct demand *d,
-       struct allocator_choice *ret_choice)
+choose(struct numa_fit *self, const struct cycle *c, const struct node_view *node,
+       const struct demand *d, struct allocator_choice *ret_choice)
 {
-    const struct allocator_choice *kept =
-        kept_choices_find(&self->kept, c, node);
+    const struct allocator_choice *kept = kept_choices_find(&self->kept, c, node);
     enum allocator_answer answer;
 
     if (kept != NULL) {
@@ -206,11 +180,8 @@ choose(struct numa_fit *self,
 }
 
 static void
-numa_fit_filter(void *self,
-                const struct cycle *c,
-                const struct node_view *const *nodes,
-                unsigned count,
-                struct answer *answers)
+numa_fit_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                unsigned count, struct answer *answers)
 {
     struct numa_fit *me = self;
     struct demand room;
@@ -225,8 +196,7 @@ numa_fit_filter(void *self,
         answer = choose(me, c, nodes[i], d, &choice);
         if (answer == ALLOCATOR_FITS)
             continue;
-        answers[i].verdict =
-            allocator_answer_lasts(answer) ? VERDICT_NEVER : VERDICT_REJECT;
+        answers[i].verdict = allocator_answer_lasts(answer) ? VERDICT_NEVER : VERDICT_REJECT;
         answers[i].reason = me->reasons[answer];
     }
 }
@@ -235,9 +205,7 @@ numa_fit_filter(void *self,
  * gone; NULL: none.
  */
 static struct holding *
-find_future_holding(const struct numa_fit *self,
-                    struct node_view *node,
-                    const struct pod_view *pod)
+find_future_holding(const struct numa_fit *self, struct node_view *node, const struct pod_view *pod)
 {
     struct ledger *ledger = &node->ledger;
     size_t mark = journal_begin(ledger->journal);
@@ -256,9 +224,8 @@ find_future_holding(const struct numa_fit *self,
     }
     answer = allocator_grant(ledger->occupancy, &d, grant);
     journal_roll_back(ledger->journal, mark);
-    return answer == ALLOCATOR_FITS
-               ? grant_holding(grant, ledger->occupancy->topology_index)
-               : NULL;
+    return answer == ALLOCATOR_FITS ? grant_holding(grant, ledger->occupancy->topology_index)
+                                    : NULL;
 }
 
 static void
@@ -272,9 +239,7 @@ close_future_holding(struct journal_note *note, bool is_kept)
  * entry.
  */
 static void
-keep_future_room(const struct numa_fit *self,
-                 struct node_view *node,
-                 const struct pod_view *pod)
+keep_future_room(const struct numa_fit *self, struct node_view *node, const struct pod_view *pod)
 {
     struct ledger *ledger = &node->ledger;
     struct holding *holding = find_future_holding(self, node, pod);
@@ -291,19 +256,16 @@ keep_future_room(const struct numa_fit *self,
     if (found != NULL)
         entry = *found;
     entry.holding = holding;
-    journal_add(ledger->journal,
-                &(struct journal_note){
-                    .close = close_future_holding,
-                    .removed = holding,
-                });
+    journal_add(ledger->journal, &(struct journal_note){
+                                     .close = close_future_holding,
+                                     .removed = holding,
+                                 });
     ledger_remove(ledger, pod, ledger->count - 1);
     ledger_add(ledger, &entry);
 }
 
 static enum verdict
-numa_fit_prefilter(void *self,
-                   struct cycle *c,
-                   struct prefilter_result *ret_result,
+numa_fit_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                    uint32_t *ret_reason)
 {
     struct numa_fit *me = self;
@@ -319,10 +281,7 @@ numa_fit_prefilter(void *self,
  * here.
  */
 static void
-numa_fit_add_pod(void *self,
-                 struct cycle *c,
-                 const struct pod_view *other,
-                 struct node_view *node)
+numa_fit_add_pod(void *self, struct cycle *c, const struct pod_view *other, struct node_view *node)
 {
     (void)c;
     if (node->ledger.occupancy != NULL && other->holding == NULL
@@ -334,9 +293,7 @@ numa_fit_add_pod(void *self,
  * Called with a journal open.
  */
 static void
-leave_room(const struct numa_fit *self,
-           const struct cycle *c,
-           struct node_view *node)
+leave_room(const struct numa_fit *self, const struct cycle *c, struct node_view *node)
 {
     for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
         if (nominator_counts(nominator_pod(node, i), c->pod))
@@ -383,9 +340,7 @@ place_part(int64_t place)
 }
 
 static int64_t
-numa_fit_score_one(void *self,
-                   const struct cycle *c,
-                   const struct node_view *node)
+numa_fit_score_one(void *self, const struct cycle *c, const struct node_view *node)
 {
     const struct occupancy *o = node->ledger.occupancy;
     struct demand room;
@@ -398,8 +353,7 @@ numa_fit_score_one(void *self,
         return SCORE_MAX / 2;
     return span_part(choice.width, choice.distance) + whole_part(choice.split)
            + full_part(d->pus, choice.left_pus)
-           + fuller_part(d->pus, o->free_pus, o->topology_index->n_pus)
-           + place_part(node->place);
+           + fuller_part(d->pus, o->free_pus, o->topology_index->n_pus) + place_part(node->place);
 }
 
 /* Whether the number of PUs that the pod can use of a NUMA node depends only on
@@ -408,8 +362,7 @@ numa_fit_score_one(void *self,
 static bool
 uses_all_threads(const struct demand *d)
 {
-    return d->threads_per_core == 0 && d->cores_per_package == 0
-           && d->rules == NULL;
+    return d->threads_per_core == 0 && d->cores_per_package == 0 && d->rules == NULL;
 }
 
 /* For one NUMA node; SCORE_NOWHERE: none has enough free PUs. */
@@ -422,9 +375,7 @@ best_on_one(const struct demand *d, const struct bounds *l)
         return SCORE_NOWHERE;
     least = bounds_step_least(step);
     return span_part(1, 10) + WHOLE_PART
-           + full_part(d->pus,
-                       uses_all_threads(d) && least > d->pus ? least - d->pus
-                                                             : 0);
+           + full_part(d->pus, uses_all_threads(d) && least > d->pus ? least - d->pus : 0);
 }
 
 /* For several NUMA nodes, whose least number follows from the bounds. */
@@ -434,15 +385,13 @@ best_on_several(const struct demand *d, const struct bounds *l)
     int64_t most = bounds_most_in_numa(l->numa_free);
     int64_t width = most > 0 ? (d->pus + most - 1) / most : 1;
 
-    return span_part(width > 2 ? width : 2, 10) + WHOLE_PART
-           + full_part(d->pus, 0);
+    return span_part(width > 2 ? width : 2, 10) + WHOLE_PART + full_part(d->pus, 0);
 }
 
 static bool
 may_fit(const struct demand *d, const struct bounds *l)
 {
-    if (d->pus > l->most_free_pus || l->most_free_pus == 0
-        || d->memory_bytes > l->most_free_memory)
+    if (d->pus > l->most_free_pus || l->most_free_pus == 0 || d->memory_bytes > l->most_free_memory)
         return false;
     for (unsigned i = 0; i < d->n_devices; i++)
         if (d->devices[i].count > l->most_free_devices)
@@ -463,17 +412,13 @@ numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *l)
     if (!d->is_exclusive)
         return SCORE_MAX / 2;
     one = best_on_one(d, l);
-    several = d->numa_policy == NUMA_SINGLE && d->rules == NULL
-                  ? SCORE_NOWHERE
-                  : best_on_several(d, l);
+    several =
+        d->numa_policy == NUMA_SINGLE && d->rules == NULL ? SCORE_NOWHERE : best_on_several(d, l);
     if (several > one)
         one = several;
     if (one == SCORE_NOWHERE)
         return l->has_bare ? 0 : SCORE_NOWHERE;
-    return one
-           + fuller_part(d->pus,
-                         free_pus > d->pus ? free_pus : d->pus,
-                         l->most_pus)
+    return one + fuller_part(d->pus, free_pus > d->pus ? free_pus : d->pus, l->most_pus)
            + place_part(l->most_place);
 }
 
@@ -487,9 +432,7 @@ drop_topology_index(void *topology_index)
  * also cores of yielded pods with lower priority.
  */
 static enum allocator_answer
-choose_cores(const struct numa_fit *self,
-             const struct cycle *c,
-             const struct node_view *node,
+choose_cores(const struct numa_fit *self, const struct cycle *c, const struct node_view *node,
              struct grant *ret_grant)
 {
     const struct demand d = demand_of(self, c->pod);
@@ -515,10 +458,7 @@ choose_cores(const struct numa_fit *self,
 }
 
 static enum verdict
-numa_fit_reserve(void *self,
-                 struct cycle *c,
-                 const struct node_view *node,
-                 uint32_t *ret_reason)
+numa_fit_reserve(void *self, struct cycle *c, const struct node_view *node, uint32_t *ret_reason)
 {
     const struct numa_fit *me = self;
     enum allocator_answer answer;
@@ -533,17 +473,11 @@ numa_fit_reserve(void *self,
         *ret_reason = me->reasons[answer];
         return VERDICT_REJECT;
     }
-    me->handle->hold(
-        me->handle->owner,
-        c->pod,
-        node,
-        grant_holding(grant, node->ledger.occupancy->topology_index));
+    me->handle->hold(me->handle->owner, c->pod, node,
+                     grant_holding(grant, node->ledger.occupancy->topology_index));
     cycle_put(c, CYCLE_GRANT, grant, free, NULL);
-    cycle_put(c,
-              CYCLE_TOPOLOGY_INDEX,
-              topology_index_ref(node->ledger.occupancy->topology_index),
-              drop_topology_index,
-              NULL);
+    cycle_put(c, CYCLE_TOPOLOGY_INDEX, topology_index_ref(node->ledger.occupancy->topology_index),
+              drop_topology_index, NULL);
     return VERDICT_OK;
 }
 
@@ -555,9 +489,7 @@ static const struct wake wakes[] = {
 };
 
 static void
-numa_fit_explain(void *self,
-                 const struct cycle *c,
-                 const struct node_view *node,
+numa_fit_explain(void *self, const struct cycle *c, const struct node_view *node,
                  struct strbuf *out)
 {
     const struct demand d = demand_of(self, c->pod);

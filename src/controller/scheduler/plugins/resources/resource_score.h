@@ -47,21 +47,16 @@ extern const struct record resource_weight_record;
  * weights. -EINVAL: a name is missing or duplicate, or a weight is not from 0
  * to 100 (0 means 1). `where` is the path of the list for error texts.
  */
-int resource_score_init(struct resource_score *s,
-                        struct string_ids *resources,
-                        const struct json *list,
-                        const char *where,
-                        bool real_requests,
+int resource_score_init(struct resource_score *s, struct string_ids *resources,
+                        const struct json *list, const char *where, bool real_requests,
                         struct error *err);
 void resource_score_fini(struct resource_score *s);
 
 /* For each resource: the requested and allocatable amounts; 0 and 0 for a
  * resource that does not count on this node.
  */
-void resource_score_read(const struct resource_score *s,
-                         const struct pod_view *pod,
-                         const struct node_view *node,
-                         int64_t *ret_requested,
+void resource_score_read(const struct resource_score *s, const struct pod_view *pod,
+                         const struct node_view *node, int64_t *ret_requested,
                          int64_t *ret_allocatable);
 
 /* The range of what would be in use, and of what is allocatable, on nodes
@@ -72,11 +67,8 @@ struct resource_span {
     int64_t least_used, most_used;
     int64_t least_there, most_there;
 };
-bool resource_score_span(const struct resource_score *s,
-                         unsigned at,
-                         const struct pod_view *pod,
-                         const struct bounds *bounds,
-                         struct resource_span *ret_span);
+bool resource_score_span(const struct resource_score *s, unsigned at, const struct pod_view *pod,
+                         const struct bounds *bounds, struct resource_span *ret_span);
 
 /* Appends all requests that filters and scores depend on to a signature. */
 struct strbuf;

@@ -90,10 +90,7 @@ names_of(const struct json *list)
  * name before the slash.
  */
 static int
-check_ignored(const struct json *list,
-              const char *where,
-              bool are_groups,
-              struct error *err)
+check_ignored(const struct json *list, const char *where, bool are_groups, struct error *err)
 {
     for (uint32_t i = 0; i < json_count(list); i++) {
         const char *name = json_text(json_at(list, i));
@@ -102,29 +99,19 @@ check_ignored(const struct json *list,
         if (are_groups && strchr(name, '/') != NULL)
             why = "resource group name can't contain '/'";
         if (why != NULL)
-            return error_set(err,
-                             -EINVAL,
-                             "%s[%u]: \"%s\": %s",
-                             where,
-                             i,
-                             name,
-                             why);
+            return error_set(err, -EINVAL, "%s[%u]: \"%s\": %s", where, i, name, why);
     }
     return 0;
 }
 
 static int
-read_shape(struct resources_fit *self,
-           const struct json *points,
-           struct error *err)
+read_shape(struct resources_fit *self, const struct json *points, struct error *err)
 {
     if (json_count(points) == 0 || json_count(points) > SHAPE_MAX)
-        return error_set(
-            err,
-            -EINVAL,
-            "scoringStrategy.requestedToCapacityRatio.shape needs 1 "
-            "to %d points",
-            SHAPE_MAX);
+        return error_set(err, -EINVAL,
+                         "scoringStrategy.requestedToCapacityRatio.shape needs 1 "
+                         "to %d points",
+                         SHAPE_MAX);
     for (uint32_t i = 0; i < json_count(points); i++) {
         const struct json *point = json_at(points, i);
 
@@ -132,37 +119,27 @@ read_shape(struct resources_fit *self,
         self->shape[i].score = json_get_int(point, "score", 0) * 10;
         if (self->shape[i].utilization < 0 || self->shape[i].utilization > 100
             || self->shape[i].score < 0 || self->shape[i].score > 100)
-            return error_set(
-                err,
-                -EINVAL,
-                "scoringStrategy.requestedToCapacityRatio.shape[%u]: "
-                "utilization must be from 0 to 100, score from 0 to 10",
-                i);
-        if (i > 0
-            && self->shape[i].utilization <= self->shape[i - 1].utilization)
-            return error_set(
-                err,
-                -EINVAL,
-                "scoringStrategy.requestedToCapacityRatio.shape[%u]: "
-                "utilization must increase",
-                i);
+            return error_set(err, -EINVAL,
+                             "scoringStrategy.requestedToCapacityRatio.shape[%u]: "
+                             "utilization must be from 0 to 100, score from 0 to 10",
+                             i);
+        if (i > 0 && self->shape[i].utilization <= self->shape[i - 1].utilization)
+            return error_set(err, -EINVAL,
+                             "scoringStrategy.requestedToCapacityRatio.shape[%u]: "
+                             "utilization must increase",
+                             i);
     }
     self->n_shape = json_count(points);
     return 0;
 }
 
 static int
-read_strategy(struct resources_fit *self,
-              const struct json *strategy,
-              struct error *err)
+read_strategy(struct resources_fit *self, const struct json *strategy, struct error *err)
 {
     const char *type = json_get_text(strategy, "type");
-    int r = resource_score_init(&self->score,
-                                self->handle->resources,
-                                json_get(strategy, "resources"),
-                                "scoringStrategy.resources",
-                                false,
-                                err);
+    int r =
+        resource_score_init(&self->score, self->handle->resources, json_get(strategy, "resources"),
+                            "scoringStrategy.resources", false, err);
 
     if (r < 0)
         return r;
@@ -174,13 +151,9 @@ read_strategy(struct resources_fit *self,
     }
     if (strcmp(type, "RequestedToCapacityRatio") == 0) {
         self->strategy = REQUESTED_TO_CAPACITY;
-        return read_shape(
-            self,
-            json_get_path(strategy, "requestedToCapacityRatio.shape"),
-            err);
+        return read_shape(self, json_get_path(strategy, "requestedToCapacityRatio.shape"), err);
     }
-    return error_set(err,
-                     -EINVAL,
+    return error_set(err, -EINVAL,
                      "scoringStrategy.type: \"%s\" is not one of "
                      "LeastAllocated, MostAllocated and "
                      "RequestedToCapacityRatio",
@@ -199,9 +172,7 @@ resources_fit_drop(void *arg)
 }
 
 static int
-resources_fit_make(struct handle *handle,
-                   const struct json *args,
-                   void **ret_self,
+resources_fit_make(struct handle *handle, const struct json *args, void **ret_self,
                    struct error *err)
 {
     struct resources_fit *self = xnew(struct resources_fit);
@@ -213,16 +184,10 @@ resources_fit_make(struct handle *handle,
     self->too_many_pods = handle_reason(handle, "Too many pods");
     self->no_cpu = handle_reason(handle, "Insufficient cpu");
     self->no_memory = handle_reason(handle, "Insufficient memory");
-    self->no_ephemeral =
-        handle_reason(handle, "Insufficient ephemeral-storage");
-    r = check_ignored(json_get(args, "ignoredResources"),
-                      "ignoredResources",
-                      false,
-                      err);
+    self->no_ephemeral = handle_reason(handle, "Insufficient ephemeral-storage");
+    r = check_ignored(json_get(args, "ignoredResources"), "ignoredResources", false, err);
     if (r == 0)
-        r = check_ignored(json_get(args, "ignoredResourceGroups"),
-                          "ignoredResourceGroups",
-                          true,
+        r = check_ignored(json_get(args, "ignoredResourceGroups"), "ignoredResourceGroups", true,
                           err);
     if (r == 0)
         r = read_strategy(self, json_get(args, "scoringStrategy"), err);
@@ -262,10 +227,8 @@ is_ignored(const struct resources_fit *me, uint32_t resource)
 }
 
 static bool
-lacks_scalar(const struct resources_fit *me,
-             const struct amount *wanted,
-             const struct amounts *allocatable,
-             const struct amounts *requested)
+lacks_scalar(const struct resources_fit *me, const struct amount *wanted,
+             const struct amounts *allocatable, const struct amounts *requested)
 {
     return wanted->value != 0 && !is_ignored(me, wanted->resource)
            && wanted->value > amounts_scalar(allocatable, wanted->resource)
@@ -276,23 +239,19 @@ lacks_scalar(const struct resources_fit *me,
 static bool
 asks_nothing(const struct amounts *wanted)
 {
-    return wanted->cpu_milli == 0 && wanted->memory_bytes == 0
-           && wanted->ephemeral_bytes == 0 && wanted->n_scalars == 0;
+    return wanted->cpu_milli == 0 && wanted->memory_bytes == 0 && wanted->ephemeral_bytes == 0
+           && wanted->n_scalars == 0;
 }
 
 static bool
-fits(const struct resources_fit *me,
-     const struct amounts *wanted,
-     const struct amounts *has,
+fits(const struct resources_fit *me, const struct amounts *wanted, const struct amounts *has,
      const struct amounts *used)
 {
-    if ((wanted->cpu_milli > 0
-         && wanted->cpu_milli > has->cpu_milli - used->cpu_milli)
+    if ((wanted->cpu_milli > 0 && wanted->cpu_milli > has->cpu_milli - used->cpu_milli)
         || (wanted->memory_bytes > 0
             && wanted->memory_bytes > has->memory_bytes - used->memory_bytes)
         || (wanted->ephemeral_bytes > 0
-            && wanted->ephemeral_bytes
-                   > has->ephemeral_bytes - used->ephemeral_bytes))
+            && wanted->ephemeral_bytes > has->ephemeral_bytes - used->ephemeral_bytes))
         return false;
     for (uint32_t i = 0; i < wanted->n_scalars; i++)
         if (lacks_scalar(me, &wanted->scalars[i], has, used))
@@ -302,32 +261,25 @@ fits(const struct resources_fit *me,
 
 /* Collects all reasons; only for a pod that does not fit. */
 static uint32_t
-find_reason(const struct resources_fit *me,
-            const struct amounts *wanted,
+find_reason(const struct resources_fit *me, const struct amounts *wanted,
             const struct node_view *node)
 {
-    const struct amounts *has = &node->allocatable,
-                         *used = &node->ledger.requested;
+    const struct amounts *has = &node->allocatable, *used = &node->ledger.requested;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     if (node->ledger.count + 1 > node->allowed_pods)
         strbuf_add_text(&text, "\nToo many pods");
-    if (wanted->cpu_milli > 0
-        && wanted->cpu_milli > has->cpu_milli - used->cpu_milli)
+    if (wanted->cpu_milli > 0 && wanted->cpu_milli > has->cpu_milli - used->cpu_milli)
         strbuf_add_text(&text, "\nInsufficient cpu");
-    if (wanted->memory_bytes > 0
-        && wanted->memory_bytes > has->memory_bytes - used->memory_bytes)
+    if (wanted->memory_bytes > 0 && wanted->memory_bytes > has->memory_bytes - used->memory_bytes)
         strbuf_add_text(&text, "\nInsufficient memory");
     if (wanted->ephemeral_bytes > 0
-        && wanted->ephemeral_bytes
-               > has->ephemeral_bytes - used->ephemeral_bytes)
+        && wanted->ephemeral_bytes > has->ephemeral_bytes - used->ephemeral_bytes)
         strbuf_add_text(&text, "\nInsufficient ephemeral-storage");
     for (uint32_t i = 0; i < wanted->n_scalars; i++)
         if (lacks_scalar(me, &wanted->scalars[i], has, used))
-            strbuf_printf(&text,
-                          "\nInsufficient %s",
-                          string_ids_text(me->handle->resources,
-                                          wanted->scalars[i].resource));
+            strbuf_printf(&text, "\nInsufficient %s",
+                          string_ids_text(me->handle->resources, wanted->scalars[i].resource));
     return handle_reason(me->handle, text.text + 1);
 }
 
@@ -335,17 +287,15 @@ find_reason(const struct resources_fit *me,
  * formatting a text.
  */
 static uint32_t
-quick_reason(const struct resources_fit *me,
-             const struct amounts *wanted,
+quick_reason(const struct resources_fit *me, const struct amounts *wanted,
              const struct node_view *node)
 {
-    bool no_cpu = wanted->cpu_milli > 0
-                  && wanted->cpu_milli > node->allocatable.cpu_milli
-                                             - node->ledger.requested.cpu_milli;
-    bool no_memory =
-        wanted->memory_bytes > 0
-        && wanted->memory_bytes > node->allocatable.memory_bytes
-                                      - node->ledger.requested.memory_bytes;
+    bool no_cpu =
+        wanted->cpu_milli > 0
+        && wanted->cpu_milli > node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
+    bool no_memory = wanted->memory_bytes > 0
+                     && wanted->memory_bytes
+                            > node->allocatable.memory_bytes - node->ledger.requested.memory_bytes;
 
     if (node->ledger.count + 1 > node->allowed_pods || no_cpu == no_memory
         || wanted->ephemeral_bytes > 0 || wanted->n_scalars > 0)
@@ -354,11 +304,8 @@ quick_reason(const struct resources_fit *me,
 }
 
 static void
-resources_fit_filter(void *self,
-                     const struct cycle *c,
-                     const struct node_view *const *nodes,
-                     unsigned count,
-                     struct answer *answers)
+resources_fit_filter(void *self, const struct cycle *c, const struct node_view *const *nodes,
+                     unsigned count, struct answer *answers)
 {
     const struct resources_fit *me = self;
     const struct amounts *wanted = &c->pod->requests;
@@ -368,23 +315,17 @@ resources_fit_filter(void *self,
         const struct node_view *node = nodes[i];
 
         if (node->ledger.count + 1 <= node->allowed_pods
-            && (!wants_any
-                || fits(me,
-                        wanted,
-                        &node->allocatable,
-                        &node->ledger.requested)))
+            && (!wants_any || fits(me, wanted, &node->allocatable, &node->ledger.requested)))
             continue;
         answers[i].verdict = VERDICT_REJECT;
-        answers[i].reason =
-            wants_any ? quick_reason(me, wanted, node) : me->too_many_pods;
+        answers[i].reason = wants_any ? quick_reason(me, wanted, node) : me->too_many_pods;
     }
 }
 
 static int64_t
 least_score(int64_t requested, int64_t capacity)
 {
-    return requested > capacity ? 0
-                                : (capacity - requested) * SCORE_MAX / capacity;
+    return requested > capacity ? 0 : (capacity - requested) * SCORE_MAX / capacity;
 }
 
 static int64_t
@@ -415,9 +356,7 @@ shape_score(const struct resources_fit *me, int64_t requested, int64_t capacity)
 }
 
 static int64_t
-resources_fit_score_one(void *self,
-                        const struct cycle *c,
-                        const struct node_view *node)
+resources_fit_score_one(void *self, const struct cycle *c, const struct node_view *node)
 {
     const struct resources_fit *me = self;
     int64_t requested[RESOURCE_SCORE_MAX], capacity[RESOURCE_SCORE_MAX];
@@ -434,9 +373,8 @@ resources_fit_score_one(void *self,
             if (score <= 0)
                 continue;
         } else {
-            score = me->strategy == LEAST_ALLOCATED
-                        ? least_score(requested[i], capacity[i])
-                        : most_score(requested[i], capacity[i]);
+            score = me->strategy == LEAST_ALLOCATED ? least_score(requested[i], capacity[i])
+                                                    : most_score(requested[i], capacity[i]);
         }
         sum += score * weight;
         weights += weight;
@@ -454,11 +392,9 @@ resources_fit_score_one(void *self,
 static bool
 may_fit(const struct amounts *wanted, const struct bounds *l)
 {
-    return (wanted->cpu_milli == 0
-            || wanted->cpu_milli <= l->cpu_milli.most - l->cpu_used.least)
+    return (wanted->cpu_milli == 0 || wanted->cpu_milli <= l->cpu_milli.most - l->cpu_used.least)
            && (wanted->memory_bytes == 0
-               || wanted->memory_bytes
-                      <= l->memory_bytes.most - l->memory_used.least);
+               || wanted->memory_bytes <= l->memory_bytes.most - l->memory_used.least);
 }
 
 /* The best score of a resource over its range. */
@@ -476,9 +412,7 @@ best_of(const struct resources_fit *me, const struct resource_span *span)
  * does not count there, or is not covered by the bounds.
  */
 static int64_t
-resources_fit_best_score(void *self,
-                         const struct cycle *c,
-                         const struct bounds *bounds)
+resources_fit_best_score(void *self, const struct cycle *c, const struct bounds *bounds)
 {
     const struct resources_fit *me = self;
     int64_t sum = 0, weights = 0;
@@ -489,8 +423,7 @@ resources_fit_best_score(void *self,
         int64_t weight = me->score.weights[i].weight;
         struct resource_span span;
 
-        if (!resource_score_span(&me->score, i, c->pod, bounds, &span)
-            || span.least_there == 0)
+        if (!resource_score_span(&me->score, i, c->pod, bounds, &span) || span.least_there == 0)
             return SCORE_MAX;
         sum += best_of(me, &span) * weight;
         weights += weight;
@@ -499,9 +432,7 @@ resources_fit_best_score(void *self,
 }
 
 static bool
-pod_hint(void *self,
-         const struct pod_view *pod,
-         const struct object *old_object,
+pod_hint(void *self, const struct pod_view *pod, const struct object *old_object,
          const struct object *new_object)
 {
     const char *node_name = pod_of(old_object)->spec.node_name;
@@ -512,31 +443,24 @@ pod_hint(void *self,
 
 /* Whether there is more of any resource that the pod requests. */
 static bool
-has_grown(const struct amounts *wanted,
-          const struct amounts *before,
-          const struct amounts *after)
+has_grown(const struct amounts *wanted, const struct amounts *before, const struct amounts *after)
 {
     if ((wanted->cpu_milli > 0 && after->cpu_milli > before->cpu_milli)
-        || (wanted->memory_bytes > 0
-            && after->memory_bytes > before->memory_bytes)
-        || (wanted->ephemeral_bytes > 0
-            && after->ephemeral_bytes > before->ephemeral_bytes))
+        || (wanted->memory_bytes > 0 && after->memory_bytes > before->memory_bytes)
+        || (wanted->ephemeral_bytes > 0 && after->ephemeral_bytes > before->ephemeral_bytes))
         return true;
     for (uint32_t i = 0; i < wanted->n_scalars; i++) {
         uint32_t resource = wanted->scalars[i].resource;
 
         if (wanted->scalars[i].value != 0
-            && amounts_scalar(after, resource)
-                   > amounts_scalar(before, resource))
+            && amounts_scalar(after, resource) > amounts_scalar(before, resource))
             return true;
     }
     return false;
 }
 
 static bool
-node_hint(void *self,
-          const struct pod_view *pod,
-          const struct object *old_object,
+node_hint(void *self, const struct pod_view *pod, const struct object *old_object,
           const struct object *new_object)
 {
     const struct resources_fit *me = self;
@@ -544,18 +468,13 @@ node_hint(void *self,
     int64_t pods_before = 0, pods_after = 0;
     bool helps;
 
-    amounts_parse(&after,
-                  me->handle->resources,
-                  &node_of(new_object)->status.allocatable,
+    amounts_parse(&after, me->handle->resources, &node_of(new_object)->status.allocatable,
                   &pods_after);
     helps = pods_after >= 1 && fits(me, &pod->requests, &after, &none);
     if (helps && old_object != NULL) {
-        amounts_parse(&before,
-                      me->handle->resources,
-                      &node_of(old_object)->status.allocatable,
+        amounts_parse(&before, me->handle->resources, &node_of(old_object)->status.allocatable,
                       &pods_before);
-        helps = pods_after > pods_before
-                || has_grown(&pod->requests, &before, &after);
+        helps = pods_after > pods_before || has_grown(&pod->requests, &before, &after);
     }
     amounts_fini(&before);
     amounts_fini(&after);

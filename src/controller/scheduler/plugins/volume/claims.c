@@ -13,16 +13,13 @@ claims_has_any(const struct pod_view *pod)
     const struct pod_spec *spec = &pod->pod->spec;
 
     for (unsigned i = 0; i < spec->volumes.count; i++)
-        if (spec->volumes.items[i].claim_name != NULL
-            || spec->volumes.items[i].ephemeral != NULL)
+        if (spec->volumes.items[i].claim_name != NULL || spec->volumes.items[i].ephemeral != NULL)
             return true;
     return false;
 }
 
 bool
-claims_include(const struct pod_view *pod,
-               const char *namespace,
-               const char *name)
+claims_include(const struct pod_view *pod, const char *namespace, const char *name)
 {
     const struct pod_spec *spec = &pod->pod->spec;
     char buffer[POD_CLAIM_NAME_SIZE];
@@ -30,8 +27,7 @@ claims_include(const struct pod_view *pod,
     if (namespace == NULL || strcmp(pod->namespace, namespace) != 0)
         return false;
     for (unsigned i = 0; i < spec->volumes.count; i++) {
-        const char *claim =
-            pod_volume_claim(pod->pod, &spec->volumes.items[i], buffer);
+        const char *claim = pod_volume_claim(pod->pod, &spec->volumes.items[i], buffer);
 
         if (claim != NULL && strcmp(claim, name) == 0)
             return true;
@@ -40,13 +36,9 @@ claims_include(const struct pod_view *pod,
 }
 
 bool
-claims_hint(void *self,
-            const struct pod_view *pod,
-            const struct object *old_claim,
+claims_hint(void *self, const struct pod_view *pod, const struct object *old_claim,
             const struct object *new_claim)
 {
     (void)self, (void)old_claim;
-    return claims_include(pod,
-                          new_claim->meta->namespace,
-                          new_claim->meta->name);
+    return claims_include(pod, new_claim->meta->namespace, new_claim->meta->name);
 }

@@ -52,18 +52,14 @@ static const struct field volume_binding_args_fields[] = {
 static OPAQUE_RECORD(volume_binding_args, "VolumeBindingArgs");
 
 static int
-volume_binding_make(struct handle *handle,
-                    const struct json *args,
-                    void **ret_self,
+volume_binding_make(struct handle *handle, const struct json *args, void **ret_self,
                     struct error *err)
 {
     int64_t timeout = json_get_int(args, "bindTimeoutSeconds", 600);
     struct volume_binding *me;
 
     if (timeout < 0 || timeout > 86400)
-        return error_set(err,
-                         -EINVAL,
-                         "bindTimeoutSeconds: %lld is not between 0 and 86400",
+        return error_set(err, -EINVAL, "bindTimeoutSeconds: %lld is not between 0 and 86400",
                          (long long)timeout);
     me = xnew(struct volume_binding);
     me->handle = handle;
@@ -73,15 +69,10 @@ volume_binding_make(struct handle *handle,
 
         for (unsigned bit = 0; bit < ARRAY_SIZE(lack_texts); bit++)
             if ((set & 1u << bit) != 0)
-                strbuf_printf(&text,
-                              "%s%s",
-                              text.length > 0 ? "\n" : "",
-                              lack_texts[bit]);
+                strbuf_printf(&text, "%s%s", text.length > 0 ? "\n" : "", lack_texts[bit]);
         me->lacks[set] = handle_reason(handle, text.text);
     }
-    me->immediate =
-        handle_reason(handle,
-                      "pod has unbound immediate PersistentVolumeClaims");
+    me->immediate = handle_reason(handle, "pod has unbound immediate PersistentVolumeClaims");
     me->claim = handle_reason(handle, "a persistentvolumeclaim of the pod");
     *ret_self = me;
     return 0;
@@ -115,19 +106,15 @@ is_of_same_user(const struct object *claim, const struct pod *pod)
 static bool
 is_made_for(const struct object *claim, const struct pod_view *pod)
 {
-    const struct owner_reference *owner =
-        meta_controller_of(claim->meta, &pod_kind);
+    const struct owner_reference *owner = meta_controller_of(claim->meta, &pod_kind);
 
     return owner != NULL && owner->uid != NULL && pod->uid != NULL
-           && strcmp(owner->uid, pod->uid) == 0
-           && is_of_same_user(claim, pod->pod);
+           && strcmp(owner->uid, pod->uid) == 0 && is_of_same_user(claim, pod->pod);
 }
 
 /* Whether the claim can be used at all. */
 static enum verdict
-check_claim(struct cycle *c,
-            const struct pod_volume *volume,
-            const char *name,
+check_claim(struct cycle *c, const struct pod_volume *volume, const char *name,
             const struct object *claim)
 {
     const struct persistent_volume_claim *p;
@@ -148,8 +135,7 @@ check_claim(struct cycle *c,
         cycle_say(c,
                   "persistentvolumeclaim \"%s\" bound to non-existent "
                   "persistentvolume \"%s\"",
-                  name,
-                  p->spec.volume_name != NULL ? p->spec.volume_name : "");
+                  name, p->spec.volume_name != NULL ? p->spec.volume_name : "");
         return VERDICT_NEVER;
     }
     if (claim->meta->deleted_at_us != 0) {
@@ -157,12 +143,8 @@ check_claim(struct cycle *c,
         return VERDICT_NEVER;
     }
     if (volume->ephemeral != NULL && !is_made_for(claim, c->pod)) {
-        cycle_say(c,
-                  "PVC %s/%s was not created for pod %s/%s (pod is not owner)",
-                  c->pod->namespace,
-                  name,
-                  c->pod->namespace,
-                  c->pod->name);
+        cycle_say(c, "PVC %s/%s was not created for pod %s/%s (pod is not owner)",
+                  c->pod->namespace, name, c->pod->namespace, c->pod->name);
         return VERDICT_NEVER;
     }
     return VERDICT_OK;
@@ -175,19 +157,16 @@ static bool
 is_immediate(const struct volume_book *book, const struct object *claim)
 {
     const struct persistent_volume_claim *c = persistent_volume_claim_of(claim);
-    const struct object *class =
-        volume_book_class(book, persistent_volume_claim_class(c));
+    const struct object *class = volume_book_class(book, persistent_volume_claim_class(c));
 
     if (persistent_volume_claim_is_bound(c))
         return false;
-    return (c->spec.volume_name != NULL && c->spec.volume_name[0] != '\0')
-           || class == NULL || !storage_class_waits(storage_class_of(class));
+    return (c->spec.volume_name != NULL && c->spec.volume_name[0] != '\0') || class == NULL
+           || !storage_class_waits(storage_class_of(class));
 }
 
 static enum verdict
-gather(const struct volume_binding *me,
-       struct cycle *c,
-       struct volume_search *search,
+gather(const struct volume_binding *me, struct cycle *c, struct volume_search *search,
        uint32_t *ret_reason)
 {
     const struct volume_book *book = me->handle->volumes;
@@ -228,8 +207,7 @@ search_free(void *search)
  * node.
  */
 static void
-narrow(const struct cycle *c,
-       const struct volume_search *search,
+narrow(const struct cycle *c, const struct volume_search *search,
        struct prefilter_result *ret_result)
 {
     unsigned count = 0;
@@ -245,9 +223,7 @@ narrow(const struct cycle *c,
 }
 
 static enum verdict
-volume_binding_prefilter(void *self,
-                         struct cycle *c,
-                         struct prefilter_result *ret_result,
+volume_binding_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                          uint32_t *ret_reason)
 {
     const struct volume_binding *me = self;
@@ -265,9 +241,7 @@ volume_binding_prefilter(void *self,
 }
 
 static enum verdict
-volume_binding_filter_one(void *self,
-                          const struct cycle *c,
-                          const struct node_view *node,
+volume_binding_filter_one(void *self, const struct cycle *c, const struct node_view *node,
                           uint32_t *ret_reason)
 {
     const struct volume_binding *me = self;
@@ -288,9 +262,7 @@ plan_free(void *plan)
 }
 
 static enum verdict
-volume_binding_reserve(void *self,
-                       struct cycle *c,
-                       const struct node_view *node,
+volume_binding_reserve(void *self, struct cycle *c, const struct node_view *node,
                        uint32_t *ret_reason)
 {
     const struct volume_binding *me = self;
@@ -317,18 +289,14 @@ volume_binding_reserve(void *self,
         return VERDICT_NEVER;
     }
     for (unsigned i = 0; i < plan->count; i++)
-        volume_book_assume(me->handle->volumes,
-                           plan->steps[i].claim,
-                           plan->steps[i].volume,
+        volume_book_assume(me->handle->volumes, plan->steps[i].claim, plan->steps[i].volume,
                            node->name);
     cycle_put(c, CYCLE_VOLUMES, plan, plan_free, NULL);
     return VERDICT_OK;
 }
 
 static void
-volume_binding_unreserve(void *self,
-                         struct cycle *c,
-                         const struct node_view *node)
+volume_binding_unreserve(void *self, struct cycle *c, const struct node_view *node)
 {
     const struct volume_binding *me = self;
     const struct volume_plan *plan = cycle_get(c, CYCLE_VOLUMES);

@@ -11,9 +11,7 @@
 
 /* A volume with a claimRef helps only pods that use that claim. */
 static bool
-volume_hint(void *self,
-            const struct pod_view *pod,
-            const struct object *old_object,
+volume_hint(void *self, const struct pod_view *pod, const struct object *old_object,
             const struct object *new_object)
 {
     const struct persistent_volume *v = persistent_volume_of(new_object);
@@ -39,8 +37,7 @@ same_topologies(const struct storage_class *a, const struct storage_class *b)
             const struct topology_requirement *r = &x->labels.items[j];
             const struct topology_requirement *s = &y->labels.items[j];
 
-            if (strcmp(r->key, s->key) != 0
-                || r->values.count != s->values.count)
+            if (strcmp(r->key, s->key) != 0 || r->values.count != s->values.count)
                 return false;
             for (unsigned k = 0; k < r->values.count; k++)
                 if (strcmp(r->values.items[k], s->values.items[k]) != 0)
@@ -51,15 +48,12 @@ same_topologies(const struct storage_class *a, const struct storage_class *b)
 }
 
 static bool
-class_hint(void *self,
-           const struct pod_view *pod,
-           const struct object *old_object,
+class_hint(void *self, const struct pod_view *pod, const struct object *old_object,
            const struct object *new_object)
 {
     (void)self, (void)pod;
     return old_object == NULL
-           || !same_topologies(storage_class_of(old_object),
-                               storage_class_of(new_object));
+           || !same_topologies(storage_class_of(old_object), storage_class_of(new_object));
 }
 
 const struct wake volume_wakes[VOLUME_WAKES] = {

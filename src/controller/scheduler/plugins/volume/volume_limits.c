@@ -13,9 +13,7 @@
 #include "controller/scheduler/framework/framework.h"
 
 static enum verdict
-volume_limits_prefilter(void *self,
-                        struct cycle *c,
-                        struct prefilter_result *ret_result,
+volume_limits_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                         uint32_t *ret_reason)
 {
     (void)self, (void)c, (void)ret_result, (void)ret_reason;
@@ -23,9 +21,7 @@ volume_limits_prefilter(void *self,
 }
 
 static enum verdict
-volume_limits_filter_one(void *self,
-                         const struct cycle *c,
-                         const struct node_view *node,
+volume_limits_filter_one(void *self, const struct cycle *c, const struct node_view *node,
                          uint32_t *ret_reason)
 {
     (void)self, (void)c, (void)node, (void)ret_reason;

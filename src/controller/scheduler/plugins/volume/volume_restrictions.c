@@ -36,19 +36,16 @@ struct usage_note {
 static const char note_key;
 
 static int
-volume_restrictions_make(struct handle *handle,
-                         const struct json *args,
-                         void **ret_self,
+volume_restrictions_make(struct handle *handle, const struct json *args, void **ret_self,
                          struct error *err)
 {
     struct volume_restrictions *me = xnew(struct volume_restrictions);
 
     (void)args, (void)err;
     me->handle = handle;
-    me->conflict = handle_reason(
-        handle,
-        "node has pod using PersistentVolumeClaim with the same name and "
-        "ReadWriteOncePod access mode");
+    me->conflict =
+        handle_reason(handle, "node has pod using PersistentVolumeClaim with the same name and "
+                              "ReadWriteOncePod access mode");
     me->claim = handle_reason(handle, "a persistentvolumeclaim of the pod");
     *ret_self = me;
     return 0;
@@ -56,9 +53,7 @@ volume_restrictions_make(struct handle *handle,
 
 /* A pod with claims shares no results: the access mode is not in the pod. */
 static bool
-volume_restrictions_sign(void *self,
-                         const struct pod_view *pod,
-                         struct strbuf *out)
+volume_restrictions_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self, (void)out;
     return !claims_has_any(pod);
@@ -80,8 +75,7 @@ note_dup(const void *value)
     struct usage_note *copy = xnew(struct usage_note);
 
     *copy = *note;
-    copy->claims =
-        xmemdup(note->claims, (note->count + 1) * sizeof(*note->claims));
+    copy->claims = xmemdup(note->claims, (note->count + 1) * sizeof(*note->claims));
     return copy;
 }
 
@@ -97,9 +91,7 @@ is_for_one_pod(const struct object *claim)
 }
 
 static enum verdict
-gather(const struct volume_restrictions *me,
-       struct cycle *c,
-       struct usage_note *note)
+gather(const struct volume_restrictions *me, struct cycle *c, struct usage_note *note)
 {
     const struct pod_spec *spec = &c->pod->pod->spec;
 
@@ -117,16 +109,13 @@ gather(const struct volume_restrictions *me,
         if (!is_for_one_pod(claim))
             continue;
         note->claims[note->count++] = name;
-        note->users +=
-            snapshot_claim_users(c->snapshot, c->pod->namespace, name);
+        note->users += snapshot_claim_users(c->snapshot, c->pod->namespace, name);
     }
     return note->users > 0 ? VERDICT_OK : VERDICT_SKIP;
 }
 
 static enum verdict
-volume_restrictions_prefilter(void *self,
-                              struct cycle *c,
-                              struct prefilter_result *ret_result,
+volume_restrictions_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                               uint32_t *ret_reason)
 {
     const struct volume_restrictions *me = self;
@@ -150,9 +139,7 @@ volume_restrictions_prefilter(void *self,
 
 /* The number of the note's claims that the other pod uses. */
 static int64_t
-count_shared(const struct usage_note *note,
-             const struct cycle *c,
-             const struct pod_view *other)
+count_shared(const struct usage_note *note, const struct cycle *c, const struct pod_view *other)
 {
     int64_t count = 0;
 
@@ -162,9 +149,7 @@ count_shared(const struct usage_note *note,
 }
 
 static void
-volume_restrictions_add_pod(void *self,
-                            struct cycle *c,
-                            const struct pod_view *other,
+volume_restrictions_add_pod(void *self, struct cycle *c, const struct pod_view *other,
                             struct node_view *node)
 {
     struct usage_note *note = cycle_get(c, &note_key);
@@ -174,9 +159,7 @@ volume_restrictions_add_pod(void *self,
 }
 
 static void
-volume_restrictions_remove_pod(void *self,
-                               struct cycle *c,
-                               const struct pod_view *other,
+volume_restrictions_remove_pod(void *self, struct cycle *c, const struct pod_view *other,
                                const struct node_view *node)
 {
     struct usage_note *note = cycle_get(c, &note_key);
@@ -186,9 +169,7 @@ volume_restrictions_remove_pod(void *self,
 }
 
 static enum verdict
-volume_restrictions_filter_one(void *self,
-                               const struct cycle *c,
-                               const struct node_view *node,
+volume_restrictions_filter_one(void *self, const struct cycle *c, const struct node_view *node,
                                uint32_t *ret_reason)
 {
     const struct volume_restrictions *me = self;
@@ -202,9 +183,7 @@ volume_restrictions_filter_one(void *self,
 }
 
 static bool
-pod_hint(void *self,
-         const struct pod_view *pod,
-         const struct object *old_object,
+pod_hint(void *self, const struct pod_view *pod, const struct object *old_object,
          const struct object *new_object)
 {
     const struct pod_spec *spec = &pod_of(old_object)->spec;
@@ -213,8 +192,7 @@ pod_hint(void *self,
     for (unsigned i = 0; i < spec->volumes.count; i++) {
         const char *name = spec->volumes.items[i].claim_name;
 
-        if (name != NULL
-            && claims_include(pod, old_object->meta->namespace, name))
+        if (name != NULL && claims_include(pod, old_object->meta->namespace, name))
             return true;
     }
     return false;

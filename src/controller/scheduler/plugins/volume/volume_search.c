@@ -95,13 +95,11 @@ only_host(const struct persistent_volume *v)
 
     if (nodes == NULL || nodes->terms.count != 1)
         return ANYWHERE;
-    for (unsigned i = 0; i < nodes->terms.items[0].match_expressions.count;
-         i++) {
-        const struct selector_requirement *r =
-            &nodes->terms.items[0].match_expressions.items[i];
+    for (unsigned i = 0; i < nodes->terms.items[0].match_expressions.count; i++) {
+        const struct selector_requirement *r = &nodes->terms.items[0].match_expressions.items[i];
 
-        if (strcmp(r->key, LABEL_HOSTNAME) == 0
-            && strcmp(r->operator_, "In") == 0 && r->values.count == 1)
+        if (strcmp(r->key, LABEL_HOSTNAME) == 0 && strcmp(r->operator_, "In") == 0
+            && r->values.count == 1)
             return r->values.items[0];
     }
     return ANYWHERE;
@@ -135,10 +133,8 @@ compare_candidates(const void *a, const void *b)
 
     if (order != 0)
         return order;
-    return volume_is_better(persistent_volume_of(x->volume),
-                            persistent_volume_of(y->volume))
-               ? -1
-               : 1;
+    return volume_is_better(persistent_volume_of(x->volume), persistent_volume_of(y->volume)) ? -1
+                                                                                              : 1;
 }
 
 static int
@@ -172,17 +168,13 @@ volume_search_add(struct volume_search *s, const struct object *claim)
         .is_bound = persistent_volume_claim_is_bound(c),
     };
     if (w->is_bound) {
-        w->volume =
-            ref_or_null(volume_book_volume(s->book, c->spec.volume_name));
+        w->volume = ref_or_null(volume_book_volume(s->book, c->spec.volume_name));
     } else {
         w->class = ref_or_null(volume_book_class(s->book, class_name));
         w->aside = ref_or_null(volume_book_assumed(s->book, claim));
         volume_book_visit_free(s->book, claim, class_name, add_candidate, w);
         if (w->n_candidates > 0)
-            qsort(w->candidates,
-                  w->n_candidates,
-                  sizeof(*w->candidates),
-                  compare_candidates);
+            qsort(w->candidates, w->n_candidates, sizeof(*w->candidates), compare_candidates);
     }
     qsort(s->wants, s->count, sizeof(*s->wants), compare_wants);
 }
@@ -195,9 +187,8 @@ volume_search_nodes(const struct volume_search *s, unsigned *ret_count)
 
     for (unsigned i = 0; i < s->count; i++) {
         const struct wanted_volume *w = &s->wants[i];
-        const char *node = w->is_bound || w->volume != NULL
-                               ? NULL
-                               : volume_book_claim_node(s->book, w->claim);
+        const char *node =
+            w->is_bound || w->volume != NULL ? NULL : volume_book_claim_node(s->book, w->claim);
 
         if (w->volume != NULL)
             node = only_host(persistent_volume_of(w->volume));
@@ -222,9 +213,7 @@ reaches(const struct object *volume, const struct node_view *node)
 {
     const struct meta *meta = &node->node->meta;
 
-    return persistent_volume_reaches(persistent_volume_of(volume),
-                                     &meta->labels,
-                                     meta->name);
+    return persistent_volume_reaches(persistent_volume_of(volume), &meta->labels, meta->name);
 }
 
 static void
@@ -247,9 +236,7 @@ is_taken(const struct trial *t, const struct object *volume)
 
 /* The best free volume among those for that host (or ANYWHERE) and `best`. */
 static const struct object *
-best_at(const struct trial *t,
-        const struct wanted_volume *w,
-        const char *host,
+best_at(const struct trial *t, const struct wanted_volume *w, const char *host,
         const struct object *best)
 {
     unsigned low = 0, high = w->n_candidates;
@@ -262,15 +249,13 @@ best_at(const struct trial *t,
         else
             high = middle;
     }
-    for (; low < w->n_candidates && strcmp(w->candidates[low].host, host) == 0;
-         low++) {
+    for (; low < w->n_candidates && strcmp(w->candidates[low].host, host) == 0; low++) {
         const struct object *volume = w->candidates[low].volume;
 
         if (is_taken(t, volume) || !reaches(volume, t->node))
             continue;
         if (best == NULL
-            || volume_is_better(persistent_volume_of(volume),
-                                persistent_volume_of(best)))
+            || volume_is_better(persistent_volume_of(volume), persistent_volume_of(best)))
             best = volume;
         break;
     }
@@ -281,8 +266,7 @@ static const struct object *
 find_volume(const struct trial *t, const struct wanted_volume *w)
 {
     const struct object *best = best_at(t, w, ANYWHERE, NULL);
-    const char *host =
-        string_map_find(&t->node->node->meta.labels, LABEL_HOSTNAME);
+    const char *host = string_map_find(&t->node->node->meta.labels, LABEL_HOSTNAME);
 
     return host != NULL && *host != '\0' ? best_at(t, w, host, best) : best;
 }
@@ -290,11 +274,9 @@ find_volume(const struct trial *t, const struct wanted_volume *w)
 static bool
 can_be_made(struct trial *t, const struct wanted_volume *w)
 {
-    const struct storage_class *class =
-        w->class != NULL ? storage_class_of(w->class) : NULL;
+    const struct storage_class *class = w->class != NULL ? storage_class_of(w->class) : NULL;
     const struct node *node = t->node->node;
-    int64_t bytes =
-        persistent_volume_claim_bytes(persistent_volume_claim_of(w->claim));
+    int64_t bytes = persistent_volume_claim_bytes(persistent_volume_claim_of(w->claim));
     int64_t room;
 
     if (class == NULL || !storage_class_provisions(class)
@@ -304,8 +286,8 @@ can_be_made(struct trial *t, const struct wanted_volume *w)
     }
     if (!storage_class_is_scratch(class))
         return true; /* the class's own provisioner decides */
-    room = node_scratch_bytes(node)
-           - volume_book_promised(t->search->book, node->meta.name) - t->space;
+    room = node_scratch_bytes(node) - volume_book_promised(t->search->book, node->meta.name)
+           - t->space;
     /* The bytes of a claim whose node is chosen are already part of the
      * promised bytes.
      */
@@ -341,12 +323,10 @@ try_unbound(struct trial *t, const struct wanted_volume *w)
 }
 
 unsigned
-volume_search_try(const struct volume_search *s,
-                  const struct node_view *node,
+volume_search_try(const struct volume_search *s, const struct node_view *node,
                   struct volume_plan *plan)
 {
-    CLEANUP_FREE const struct object **taken =
-        xnew_array(const struct object *, s->count + 1);
+    CLEANUP_FREE const struct object **taken = xnew_array(const struct object *, s->count + 1);
     struct trial t = {
         .search = s,
         .node = node,

@@ -40,12 +40,10 @@ void volume_search_add(struct volume_search *s, const struct object *claim);
 /* The only nodes where the pod can run because few nodes reach its volumes:
  * borrowed names in an array that the caller frees; NULL: no restriction.
  */
-const char **volume_search_nodes(const struct volume_search *s,
-                                 unsigned *ret_count);
+const char **volume_search_nodes(const struct volume_search *s, unsigned *ret_count);
 
 /* Returns the bits of what the node lacks; 0: nothing, and `plan`, if it is not
  * NULL, has the steps to take.
  */
-unsigned volume_search_try(const struct volume_search *s,
-                           const struct node_view *node,
+unsigned volume_search_try(const struct volume_search *s, const struct node_view *node,
                            struct volume_plan *plan);

@@ -36,8 +36,7 @@ static const struct zone_label {
     const char *now;
 } zone_labels[] = {
     {"failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"},
-    {"failure-domain.beta.kubernetes.io/region",
-     "topology.kubernetes.io/region"},
+    {"failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"},
     {"topology.kubernetes.io/zone", NULL},
     {"topology.kubernetes.io/region", NULL},
 };
@@ -57,17 +56,13 @@ struct zone_note {
 static const char note_key;
 
 static int
-volume_zone_make(struct handle *handle,
-                 const struct json *args,
-                 void **ret_self,
-                 struct error *err)
+volume_zone_make(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     struct volume_zone *me = xnew(struct volume_zone);
 
     (void)args, (void)err;
     me->handle = handle;
-    me->conflict =
-        handle_reason(handle, "node(s) had no available volume zone");
+    me->conflict = handle_reason(handle, "node(s) had no available volume zone");
     me->claim = handle_reason(handle, "a persistentvolumeclaim of the pod");
     *ret_self = me;
     return 0;
@@ -146,8 +141,7 @@ static void
 add_demands(struct zone_note *note, const struct object *volume)
 {
     for (size_t i = 0; i < ARRAY_SIZE(zone_labels); i++) {
-        const char *zones =
-            string_map_find(&volume->meta->labels, zone_labels[i].name);
+        const char *zones = string_map_find(&volume->meta->labels, zone_labels[i].name);
 
         if (zones == NULL || !is_readable(zones))
             continue;
@@ -164,16 +158,14 @@ add_demands(struct zone_note *note, const struct object *volume)
  * because its volume is then chosen for the pod's node.
  */
 static enum verdict
-look_at_unbound(const struct volume_book *book,
-                struct cycle *c,
+look_at_unbound(const struct volume_book *book, struct cycle *c,
                 const struct persistent_volume_claim *claim)
 {
     const char *name = persistent_volume_claim_class(claim);
     const struct object *class;
 
     if (name == NULL || name[0] == '\0') {
-        cycle_say(c,
-                  "PersistentVolumeClaim had no pv name and storageClass name");
+        cycle_say(c, "PersistentVolumeClaim had no pv name and storageClass name");
         return VERDICT_NEVER;
     }
     class = volume_book_class(book, name);
@@ -188,13 +180,10 @@ look_at_unbound(const struct volume_book *book,
 }
 
 static enum verdict
-look_at_claim(const struct volume_book *book,
-              struct cycle *c,
-              const char *name,
+look_at_claim(const struct volume_book *book, struct cycle *c, const char *name,
               struct zone_note *note)
 {
-    const struct object *object =
-        volume_book_claim(book, c->pod->namespace, name);
+    const struct object *object = volume_book_claim(book, c->pod->namespace, name);
     const struct persistent_volume_claim *claim;
     const struct object *volume;
 
@@ -207,9 +196,7 @@ look_at_claim(const struct volume_book *book,
         return look_at_unbound(book, c, claim);
     volume = volume_book_volume(book, claim->spec.volume_name);
     if (volume == NULL) {
-        cycle_say(c,
-                  "persistentvolume \"%s\" not found",
-                  claim->spec.volume_name);
+        cycle_say(c, "persistentvolume \"%s\" not found", claim->spec.volume_name);
         return VERDICT_NEVER;
     }
     add_demands(note, volume);
@@ -217,9 +204,7 @@ look_at_claim(const struct volume_book *book,
 }
 
 static enum verdict
-volume_zone_prefilter(void *self,
-                      struct cycle *c,
-                      struct prefilter_result *ret_result,
+volume_zone_prefilter(void *self, struct cycle *c, struct prefilter_result *ret_result,
                       uint32_t *ret_reason)
 {
     const struct volume_zone *me = self;
@@ -233,10 +218,8 @@ volume_zone_prefilter(void *self,
     note = xnew(struct zone_note);
     for (unsigned i = 0; i < spec->volumes.count && verdict == VERDICT_OK; i++)
         if (spec->volumes.items[i].claim_name != NULL)
-            verdict = look_at_claim(me->handle->volumes,
-                                    c,
-                                    spec->volumes.items[i].claim_name,
-                                    note);
+            verdict =
+                look_at_claim(me->handle->volumes, c, spec->volumes.items[i].claim_name, note);
     if (verdict == VERDICT_OK && note->count == 0)
         verdict = VERDICT_SKIP;
     if (verdict == VERDICT_OK)
@@ -259,9 +242,7 @@ has_any_zone(const struct string_map *labels)
 }
 
 static enum verdict
-volume_zone_filter_one(void *self,
-                       const struct cycle *c,
-                       const struct node_view *node,
+volume_zone_filter_one(void *self, const struct cycle *c, const struct node_view *node,
                        uint32_t *ret_reason)
 {
     const struct volume_zone *me = self;
@@ -287,9 +268,7 @@ volume_zone_filter_one(void *self,
 /* --- hints ---------------------------------------------------------------- */
 
 static bool
-class_hint(void *self,
-           const struct pod_view *pod,
-           const struct object *old_object,
+class_hint(void *self, const struct pod_view *pod, const struct object *old_object,
            const struct object *new_object)
 {
     (void)self, (void)pod, (void)old_object;
@@ -297,22 +276,17 @@ class_hint(void *self,
 }
 
 static bool
-volume_hint(void *self,
-            const struct pod_view *pod,
-            const struct object *old_object,
+volume_hint(void *self, const struct pod_view *pod, const struct object *old_object,
             const struct object *new_object)
 {
     (void)self, (void)pod;
     if (old_object == NULL)
         return true;
     for (size_t i = 0; i < ARRAY_SIZE(zone_labels); i++) {
-        const char *was =
-            string_map_find(&old_object->meta->labels, zone_labels[i].name);
-        const char *is =
-            string_map_find(&new_object->meta->labels, zone_labels[i].name);
+        const char *was = string_map_find(&old_object->meta->labels, zone_labels[i].name);
+        const char *is = string_map_find(&new_object->meta->labels, zone_labels[i].name);
 
-        if ((was == NULL) != (is == NULL)
-            || (was != NULL && strcmp(was, is) != 0))
+        if ((was == NULL) != (is == NULL) || (was != NULL && strcmp(was, is) != 0))
             return true;
     }
     return false;

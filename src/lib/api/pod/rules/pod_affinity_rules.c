@@ -24,10 +24,7 @@ check_weight(struct causes *c, const struct json *term)
     int64_t weight = json_get_int(term, "weight", 0);
 
     if (weight <= 0 || weight > 100)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "weight",
-                   json_get(term, "weight"),
+        causes_add(c, CAUSE_INVALID, "weight", json_get(term, "weight"),
                    "must be in the range 1-100");
 }
 
@@ -59,9 +56,7 @@ check_node_affinity(struct causes *c, const struct json *affinity)
 
 /* Checks keys whose values are taken from the pod's own labels. */
 static void
-check_label_keys(struct causes *c,
-                 const struct json *term,
-                 const char *name,
+check_label_keys(struct causes *c, const struct json *term, const char *name,
                  bool may_not_be_selected)
 {
     const struct json *keys = json_get(term, name);
@@ -71,16 +66,11 @@ check_label_keys(struct causes *c,
     if (json_count(keys) == 0)
         return;
     if (!json_is(selector, JSON_OBJECT)) {
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   name,
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, name, NULL,
                    "must not be specified when labelSelector is not set");
         return;
     }
-    check_texts_add_list(&selected,
-                         json_get(selector, "matchExpressions"),
-                         "key");
+    check_texts_add_list(&selected, json_get(selector, "matchExpressions"), "key");
     for (uint32_t i = 0; i < keys->count; i++) {
         const struct json *key = json_at(keys, i);
         unsigned at = causes_enter_index(c, name, i);
@@ -88,12 +78,8 @@ check_label_keys(struct causes *c,
         check_form(c, "", NAME_QUALIFIED, key->text, key);
         if (may_not_be_selected
             && (check_texts_has(&selected, key->text)
-                || json_get(json_get(selector, "matchLabels"), key->text)
-                       != NULL))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       key,
+                || json_get(json_get(selector, "matchLabels"), key->text) != NULL))
+            causes_add(c, CAUSE_INVALID, "", key,
                        "exists in both matchLabelKeys and labelSelector");
         causes_leave(c, at);
     }
@@ -123,10 +109,7 @@ check_pod_term(struct causes *c, const struct json *term)
         unsigned at = causes_enter_index(c, "matchLabelKeys", i);
 
         if (check_texts_has(&unmatched, key->text))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       key,
+            causes_add(c, CAUSE_INVALID, "", key,
                        "exists in both matchLabelKeys and mismatchLabelKeys");
         causes_leave(c, at);
     }
@@ -190,43 +173,25 @@ check_toleration(struct causes *c, const struct json *t)
     if (*check_text(t, "key") != '\0')
         check_name(c, t, "key", NAME_QUALIFIED);
     else if (!is_text(t, "operator", "Exists"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "operator",
-                   json_get(t, "operator"),
+        causes_add(c, CAUSE_INVALID, "operator", json_get(t, "operator"),
                    "operator must be Exists when `key` is empty, which means "
                    "\"match all values and all keys\"");
-    if (check_is_set(t, "tolerationSeconds")
-        && !is_text(t, "effect", "NoExecute"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "effect",
-                   json_get(t, "effect"),
+    if (check_is_set(t, "tolerationSeconds") && !is_text(t, "effect", "NoExecute"))
+        causes_add(c, CAUSE_INVALID, "effect", json_get(t, "effect"),
                    "effect must be 'NoExecute' when `tolerationSeconds` is "
                    "set");
     if (is_text(t, "operator", "") || is_text(t, "operator", "Equal")) {
         why = name_refuse_all(c->arena, NAME_LABEL_VALUE, value, ";");
         if (why != NULL)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "operator",
-                       json_get(t, "value"),
-                       "%s",
-                       why);
+            causes_add(c, CAUSE_INVALID, "operator", json_get(t, "value"), "%s", why);
     } else if (is_text(t, "operator", "Exists")) {
         if (*value != '\0')
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "operator",
-                       json_get(t, "value"),
+            causes_add(c, CAUSE_INVALID, "operator", json_get(t, "value"),
                        "value must be empty when `operator` is 'Exists'");
     } else {
         check_one_of(c, t, "operator", CHECK_VALUES("Equal", "Exists"));
     }
-    check_one_of(c,
-                 t,
-                 "effect",
-                 CHECK_VALUES("NoSchedule", "PreferNoSchedule", "NoExecute"));
+    check_one_of(c, t, "effect", CHECK_VALUES("NoSchedule", "PreferNoSchedule", "NoExecute"));
 }
 
 void
@@ -245,17 +210,11 @@ tolerations_check(struct causes *c, const struct json *spec)
 /* --- spread --------------------------------------------------------------- */
 
 static void
-check_greater_than_zero(struct causes *c,
-                        const struct json *object,
-                        const char *name,
+check_greater_than_zero(struct causes *c, const struct json *object, const char *name,
                         int64_t fallback)
 {
     if (json_get_int(object, name, fallback) <= 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(object, name),
-                   "must be greater than zero");
+        causes_add(c, CAUSE_INVALID, name, json_get(object, name), "must be greater than zero");
 }
 
 static void
@@ -265,28 +224,16 @@ check_spread(struct causes *c, const struct json *constraint)
 
     check_greater_than_zero(c, constraint, "maxSkew", 0);
     check_present(c, constraint, "topologyKey", "can not be empty");
-    check_one_of(c,
-                 constraint,
-                 "whenUnsatisfiable",
+    check_one_of(c, constraint, "whenUnsatisfiable",
                  CHECK_VALUES("DoNotSchedule", "ScheduleAnyway"));
     check_greater_than_zero(c, constraint, "minDomains", 1);
-    if (check_is_set(constraint, "minDomains")
-        && strcmp(otherwise, "DoNotSchedule") != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "minDomains",
-                   json_get(constraint, "minDomains"),
+    if (check_is_set(constraint, "minDomains") && strcmp(otherwise, "DoNotSchedule") != 0)
+        causes_add(c, CAUSE_INVALID, "minDomains", json_get(constraint, "minDomains"),
                    "can only use minDomains if whenUnsatisfiable=DoNotSchedule,"
                    " not %s",
                    otherwise);
-    check_one_of(c,
-                 constraint,
-                 "nodeAffinityPolicy",
-                 CHECK_VALUES("Honor", "Ignore"));
-    check_one_of(c,
-                 constraint,
-                 "nodeTaintsPolicy",
-                 CHECK_VALUES("Honor", "Ignore"));
+    check_one_of(c, constraint, "nodeAffinityPolicy", CHECK_VALUES("Honor", "Ignore"));
+    check_one_of(c, constraint, "nodeTaintsPolicy", CHECK_VALUES("Honor", "Ignore"));
     check_label_keys(c, constraint, "matchLabelKeys", true);
     check_label_selector(c, constraint, "labelSelector");
 }
@@ -294,16 +241,12 @@ check_spread(struct causes *c, const struct json *constraint)
 static struct json *
 spread_pair(struct causes *c, const struct json *constraint)
 {
-    return json_stringf(c->arena,
-                        "{%s, %s}",
-                        check_text(constraint, "topologyKey"),
+    return json_stringf(c->arena, "{%s, %s}", check_text(constraint, "topologyKey"),
                         check_text(constraint, "whenUnsatisfiable"));
 }
 
 void
-topology_spread_check(struct causes *c,
-                      const struct json *object,
-                      const char *name)
+topology_spread_check(struct causes *c, const struct json *object, const char *name)
 {
     const struct json *list = json_get(object, name);
     uint32_t count = json_count(list);
@@ -312,20 +255,15 @@ topology_spread_check(struct causes *c,
 
     /* Upstream reports each duplicate but the last. */
     for (uint32_t i = count; i-- > 0;)
-        comes_again[i] =
-            !check_texts_add(&pairs, spread_pair(c, json_at(list, i))->text);
+        comes_again[i] = !check_texts_add(&pairs, spread_pair(c, json_at(list, i))->text);
     for (uint32_t i = 0; i < count; i++) {
         const struct json *constraint = json_at(list, i);
         unsigned at = causes_enter_index(c, name, i);
 
         check_spread(c, constraint);
         if (comes_again[i])
-            causes_add(c,
-                       CAUSE_DUPLICATE,
-                       "{topologyKey, whenUnsatisfiable}",
-                       spread_pair(c, constraint),
-                       "%s",
-                       "");
+            causes_add(c, CAUSE_DUPLICATE, "{topologyKey, whenUnsatisfiable}",
+                       spread_pair(c, constraint), "%s", "");
         causes_leave(c, at);
     }
 }

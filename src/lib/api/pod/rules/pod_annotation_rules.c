@@ -16,10 +16,8 @@
 #include "lib/json/json.h"
 
 static const char mirror[] = "kubernetes.io/config.mirror";
-static const char of_apparmor[] =
-    "container.apparmor.security.beta.kubernetes.io/";
-static const char of_seccomp[] =
-    "container.seccomp.security.alpha.kubernetes.io/";
+static const char of_apparmor[] = "container.apparmor.security.beta.kubernetes.io/";
+static const char of_seccomp[] = "container.seccomp.security.alpha.kubernetes.io/";
 static const char of_seccomp_pod[] = "seccomp.security.alpha.kubernetes.io/pod";
 
 static bool
@@ -41,8 +39,7 @@ is_deletion_cost(const char *text)
     char *end;
     long n;
 
-    if (*digits < '0' || *digits > '9'
-        || (*digits == '0' && strcmp(text, "0") != 0))
+    if (*digits < '0' || *digits > '9' || (*digits == '0' && strcmp(text, "0") != 0))
         return false;
     errno = 0;
     n = strtol(text, &end, 10);
@@ -50,31 +47,20 @@ is_deletion_cost(const char *text)
 }
 
 static void
-check_mirror_and_cost(struct causes *c,
-                      const struct json *annotations,
-                      const struct json *spec)
+check_mirror_and_cost(struct causes *c, const struct json *annotations, const struct json *spec)
 {
     static const char cost[] = "controller.kubernetes.io/pod-deletion-cost";
     unsigned at;
 
-    if (json_get(annotations, mirror) != NULL
-        && *check_text(spec, "nodeName") == '\0') {
+    if (json_get(annotations, mirror) != NULL && *check_text(spec, "nodeName") == '\0') {
         at = causes_enter_key(c, "annotations", mirror);
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_get(annotations, mirror),
+        causes_add(c, CAUSE_INVALID, "", json_get(annotations, mirror),
                    "must set spec.nodeName if mirror pod annotation is set");
         causes_leave(c, at);
     }
-    if (json_get(annotations, cost) != NULL
-        && !is_deletion_cost(check_text(annotations, cost))) {
+    if (json_get(annotations, cost) != NULL && !is_deletion_cost(check_text(annotations, cost))) {
         at = causes_enter_key(c, "annotations", cost);
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_get(annotations, cost),
-                   "must be a 32bit integer");
+        causes_add(c, CAUSE_INVALID, "", json_get(annotations, cost), "must be a 32bit integer");
         causes_leave(c, at);
     }
 }
@@ -88,16 +74,11 @@ check_seccomp(struct causes *c, const char *name, const struct json *value)
     const char *text = json_text(value);
     struct json *holder = json_object(c->arena);
 
-    if (text == NULL || strcmp(text, "runtime/default") == 0
-        || strcmp(text, "docker/default") == 0
+    if (text == NULL || strcmp(text, "runtime/default") == 0 || strcmp(text, "docker/default") == 0
         || strcmp(text, "unconfined") == 0)
         return;
     if (!starts_with(text, local)) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   value,
-                   "must be a valid seccomp profile");
+        causes_add(c, CAUSE_INVALID, name, value, "must be a valid seccomp profile");
         return;
     }
     json_set_string(c->arena, holder, name, text + strlen(local));
@@ -118,9 +99,7 @@ has_container(const struct json *spec, const char *name)
 }
 
 static void
-check_apparmor(struct causes *c,
-               const struct json *spec,
-               const char *name,
+check_apparmor(struct causes *c, const struct json *spec, const char *name,
                const struct json *value)
 {
     const char *container = name + strlen(of_apparmor);
@@ -128,26 +107,15 @@ check_apparmor(struct causes *c,
     unsigned at = causes_enter_key(c, "annotations", name);
 
     if (!has_container(spec, container))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_string(c->arena, container),
-                   "container not found");
+        causes_add(c, CAUSE_INVALID, "", json_string(c->arena, container), "container not found");
     if (text != NULL && *text != '\0' && strcmp(text, "runtime/default") != 0
         && strcmp(text, "unconfined") != 0 && !starts_with(text, "localhost/"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   value,
-                   "invalid AppArmor profile name: \"%s\"",
-                   text);
+        causes_add(c, CAUSE_INVALID, "", value, "invalid AppArmor profile name: \"%s\"", text);
     causes_leave(c, at);
 }
 
 void
-pod_annotations_check(struct causes *c,
-                      const struct json *meta,
-                      const struct json *spec)
+pod_annotations_check(struct causes *c, const struct json *meta, const struct json *spec)
 {
     const struct json *annotations = json_get(meta, "annotations");
     unsigned at;
@@ -158,8 +126,7 @@ pod_annotations_check(struct causes *c,
 
         if (starts_with(m->name, of_apparmor)) {
             check_apparmor(c, spec, m->name, m->value);
-        } else if (strcmp(m->name, of_seccomp_pod) == 0
-                   || starts_with(m->name, of_seccomp)) {
+        } else if (strcmp(m->name, of_seccomp_pod) == 0 || starts_with(m->name, of_seccomp)) {
             at = causes_enter(c, "annotations");
             check_seccomp(c, m->name, m->value);
             causes_leave(c, at);
@@ -181,20 +148,13 @@ forbid_change(struct causes *c, const char *name, const char *verb)
     bool is_mirror = strcmp(name, mirror) == 0;
     unsigned at = causes_enter_key(c, "annotations", name);
 
-    causes_add(c,
-               CAUSE_FORBIDDEN,
-               "",
-               NULL,
-               "may not %s %s",
-               verb,
+    causes_add(c, CAUSE_FORBIDDEN, "", NULL, "may not %s %s", verb,
                is_mirror ? "mirror pod annotation" : "AppArmor annotations");
     causes_leave(c, at);
 }
 
 void
-pod_annotation_changes_check(struct causes *c,
-                             const struct json *meta,
-                             const struct json *old)
+pod_annotation_changes_check(struct causes *c, const struct json *meta, const struct json *old)
 {
     const struct json *is = json_get(meta, "annotations");
     const struct json *was = json_get(old, "annotations");
@@ -207,8 +167,7 @@ pod_annotation_changes_check(struct causes *c,
             forbid_change(c, m->name, "remove or update");
     }
     for (uint32_t i = 0; i < json_count(is); i++)
-        if (is_fixed(is->members[i].name)
-            && json_get(was, is->members[i].name) == NULL)
+        if (is_fixed(is->members[i].name) && json_get(was, is->members[i].name) == NULL)
             forbid_change(c, is->members[i].name, "add");
 }
 
@@ -225,48 +184,35 @@ struct profile_annotation {
  * profile, its file name.
  */
 static void
-check_match(struct causes *c,
-            const struct profile_annotation *claim,
-            const char *annotation)
+check_match(struct causes *c, const struct profile_annotation *claim, const char *annotation)
 {
     static const char local[] = "localhost/";
     const char *type = check_text(claim->profile, "type");
     const char *wrong = NULL;
     unsigned at;
 
-    if (strcmp(type, "Unconfined") == 0
-        && strcmp(annotation, "unconfined") != 0)
+    if (strcmp(type, "Unconfined") == 0 && strcmp(annotation, "unconfined") != 0)
         wrong = "type";
-    if (strcmp(type, "RuntimeDefault") == 0
-        && strcmp(annotation, "runtime/default") != 0
-        && (claim->words[0] == 'a'
-            || strcmp(annotation, "docker/default") != 0))
+    if (strcmp(type, "RuntimeDefault") == 0 && strcmp(annotation, "runtime/default") != 0
+        && (claim->words[0] == 'a' || strcmp(annotation, "docker/default") != 0))
         wrong = "type";
     if (strcmp(type, "Localhost") == 0) {
         if (!starts_with(annotation, local))
             wrong = "type";
-        else if (strcmp(annotation + strlen(local),
-                        check_text(claim->profile, "localhostProfile"))
+        else if (strcmp(annotation + strlen(local), check_text(claim->profile, "localhostProfile"))
                  != 0)
             wrong = "localhostProfile";
     }
     if (wrong == NULL)
         return;
     at = causes_enter(c, claim->field);
-    causes_add(c,
-               CAUSE_FORBIDDEN,
-               wrong,
-               NULL,
-               "%s %s in annotation and field must match",
-               claim->words,
-               *wrong == 't' ? "type" : "profile");
+    causes_add(c, CAUSE_FORBIDDEN, wrong, NULL, "%s %s in annotation and field must match",
+               claim->words, *wrong == 't' ? "type" : "profile");
     causes_leave(c, at);
 }
 
 static void
-match_container(struct causes *c,
-                const struct json *annotations,
-                const struct json *spec,
+match_container(struct causes *c, const struct json *annotations, const struct json *spec,
                 const struct json *container)
 {
     const char *name = check_text(container, "name");
@@ -282,16 +228,14 @@ match_container(struct causes *c,
         .field = "appArmorProfile",
         .words = "apparmor",
     };
-    const char *text =
-        json_get_text(annotations, arena_concat(c->arena, of_seccomp, name));
+    const char *text = json_get_text(annotations, arena_concat(c->arena, of_seccomp, name));
     unsigned at = causes_enter(c, "securityContext");
 
     if (text != NULL && json_is(seccomp.profile, JSON_OBJECT))
         check_match(c, &seccomp, text);
     if (!json_is(apparmor.profile, JSON_OBJECT))
         apparmor.profile = json_get(of_pod, "appArmorProfile");
-    text =
-        json_get_text(annotations, arena_concat(c->arena, of_apparmor, name));
+    text = json_get_text(annotations, arena_concat(c->arena, of_apparmor, name));
     if (text != NULL && json_is(apparmor.profile, JSON_OBJECT)
         && strcmp(check_text(json_get(spec, "os"), "name"), "windows") != 0)
         check_match(c, &apparmor, text);
@@ -338,13 +282,9 @@ profile_of(struct arena *arena, const char *annotation)
         json_set_string(arena, profile, "type", "Unconfined");
     else if (strcmp(annotation, "runtime/default") == 0)
         json_set_string(arena, profile, "type", "RuntimeDefault");
-    else if (starts_with(annotation, local)
-             && annotation[strlen(local)] != '\0') {
+    else if (starts_with(annotation, local) && annotation[strlen(local)] != '\0') {
         json_set_string(arena, profile, "type", "Localhost");
-        json_set_string(arena,
-                        profile,
-                        "localhostProfile",
-                        annotation + strlen(local));
+        json_set_string(arena, profile, "localhostProfile", annotation + strlen(local));
     } else {
         return NULL;
     }
@@ -360,42 +300,30 @@ annotation_of(struct arena *arena, const struct json *profile)
         return "unconfined";
     if (strcmp(type, "RuntimeDefault") == 0)
         return "runtime/default";
-    if (strcmp(type, "Localhost") == 0
-        && check_is_set(profile, "localhostProfile"))
-        return arena_printf(arena,
-                            "localhost/%s",
-                            check_text(profile, "localhostProfile"));
+    if (strcmp(type, "Localhost") == 0 && check_is_set(profile, "localhostProfile"))
+        return arena_printf(arena, "localhost/%s", check_text(profile, "localhostProfile"));
     return NULL;
 }
 
 static void
-join_container(struct arena *arena,
-               struct json *pod,
-               struct json *container,
+join_container(struct arena *arena, struct json *pod, struct json *container,
                const struct json *of_pod)
 {
     struct json *meta = json_make_object(arena, pod, "metadata");
-    const char *name =
-        arena_concat(arena, of_apparmor, check_text(container, "name"));
+    const char *name = arena_concat(arena, of_apparmor, check_text(container, "name"));
     const char *text = json_get_text(json_get(meta, "annotations"), name);
-    const struct json *own =
-        json_get_path(container, "securityContext.appArmorProfile");
+    const struct json *own = json_get_path(container, "securityContext.appArmorProfile");
     struct json *profile;
 
     if (text == NULL) {
         text = annotation_of(arena, own != NULL ? own : of_pod);
         if (text != NULL)
-            json_set_string(arena,
-                            json_make_object(arena, meta, "annotations"),
-                            name,
-                            text);
+            json_set_string(arena, json_make_object(arena, meta, "annotations"), name, text);
         return;
     }
     profile = own == NULL ? profile_of(arena, text) : NULL;
     if (profile != NULL && (of_pod == NULL || !json_equals(profile, of_pod)))
-        json_set(arena,
-                 json_make_object(arena, container, "securityContext"),
-                 "appArmorProfile",
+        json_set(arena, json_make_object(arena, container, "securityContext"), "appArmorProfile",
                  profile);
 }
 
@@ -403,8 +331,7 @@ void
 pod_annotations_join(struct arena *arena, struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec");
-    const struct json *of_pod =
-        json_get_path(spec, "securityContext.appArmorProfile");
+    const struct json *of_pod = json_get_path(spec, "securityContext.appArmorProfile");
 
     if (strcmp(check_text(json_get(spec, "os"), "name"), "windows") == 0)
         return;
@@ -419,10 +346,7 @@ pod_annotations_join(struct arena *arena, struct json *pod)
 /* --- warnings -------------------------------------------------------------- */
 
 static void
-warn_of(struct causes *c,
-        const struct json *meta,
-        const char *annotation,
-        const char *words)
+warn_of(struct causes *c, const struct json *meta, const char *annotation, const char *words)
 {
     unsigned at = causes_enter_key(c, "metadata.annotations", annotation);
 
@@ -432,26 +356,20 @@ warn_of(struct causes *c,
 }
 
 static void
-warn_of_container(struct causes *c,
-                  const struct json *meta,
-                  const struct json *container)
+warn_of_container(struct causes *c, const struct json *meta, const struct json *container)
 {
     const char *name = check_text(container, "name");
     const struct json *context = json_get(container, "securityContext");
 
     if (json_get(context, "seccompProfile") == NULL)
-        warn_of(c,
-                meta,
-                arena_concat(c->arena, of_seccomp, name),
+        warn_of(c, meta, arena_concat(c->arena, of_seccomp, name),
                 "non-functional in v1.27+; use the \"seccompProfile\" field "
                 "instead");
     /* Only for templates: in a pod, the field and the annotation are made from
      * each other.
      */
     if (c->path_length > 0 && json_get(context, "appArmorProfile") == NULL)
-        warn_of(c,
-                meta,
-                arena_concat(c->arena, of_apparmor, name),
+        warn_of(c, meta, arena_concat(c->arena, of_apparmor, name),
                 "deprecated since v1.30; use the \"appArmorProfile\" field "
                 "instead");
 }
@@ -463,9 +381,7 @@ pod_annotations_warn(struct causes *c, const struct json *pod)
     const struct json *spec = json_get(pod, "spec");
 
     if (json_get_path(spec, "securityContext.seccompProfile") == NULL)
-        warn_of(c,
-                meta,
-                of_seccomp_pod,
+        warn_of(c, meta, of_seccomp_pod,
                 "non-functional in v1.27+; use the \"seccompProfile\" field "
                 "instead");
     for (size_t i = 0; i < ARRAY_SIZE(container_lists); i++) {

@@ -12,19 +12,13 @@
 
 /* False: the rest of the change need not be checked. */
 static bool
-check_container_changes(struct causes *c,
-                        const struct json *spec,
-                        const struct json *old,
+check_container_changes(struct causes *c, const struct json *spec, const struct json *old,
                         const char *name)
 {
     const struct json *list = json_get(spec, name);
 
     if (json_count(list) != json_count(json_get(old, name))) {
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   name,
-                   NULL,
-                   "pod updates may not add or remove containers");
+        causes_add(c, CAUSE_FORBIDDEN, name, NULL, "pod updates may not add or remove containers");
         return false;
     }
     for (uint32_t i = 0; i < json_count(list); i++) {
@@ -39,9 +33,7 @@ check_container_changes(struct causes *c,
 }
 
 static bool
-check_deadline_change(struct causes *c,
-                      const struct json *spec,
-                      const struct json *old)
+check_deadline_change(struct causes *c, const struct json *spec, const struct json *old)
 {
     const char *name = "activeDeadlineSeconds";
     const struct json *is = json_get(spec, name);
@@ -49,21 +41,14 @@ check_deadline_change(struct causes *c,
 
     if (!check_is_set(spec, name)) {
         if (check_is_set(old, name))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       name,
-                       NULL,
+            causes_add(c, CAUSE_INVALID, name, NULL,
                        "must not update from a positive integer to nil value");
         return true;
     }
     if (!check_range(c, spec, name, 0, INT32_MAX))
         return false;
     if (check_is_set(old, name) && json_get_int(old, name, 0) < after) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   is,
-                   "must be less than or equal to previous value");
+        causes_add(c, CAUSE_INVALID, name, is, "must be less than or equal to previous value");
         return false;
     }
     return true;
@@ -80,9 +65,7 @@ without_time(struct arena *arena, const struct json *toleration)
 }
 
 static void
-check_toleration_changes(struct causes *c,
-                         const struct json *spec,
-                         const struct json *old)
+check_toleration_changes(struct causes *c, const struct json *spec, const struct json *old)
 {
     const struct json *was = json_get(old, "tolerations");
     const struct json *list = json_get(spec, "tolerations");
@@ -90,17 +73,11 @@ check_toleration_changes(struct causes *c,
     struct item_index kept;
 
     for (uint32_t i = 0; i < json_count(list); i++)
-        json_append(c->arena,
-                    timeless,
-                    without_time(c->arena, json_at(list, i)));
+        json_append(c->arena, timeless, without_time(c->arena, json_at(list, i)));
     item_index_init(&kept, c->arena, timeless, NULL, 0);
     for (uint32_t i = 0; i < json_count(was); i++)
-        if (item_index_find(&kept, without_time(c->arena, json_at(was, i)))
-            < 0) {
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "tolerations",
-                       NULL,
+        if (item_index_find(&kept, without_time(c->arena, json_at(was, i))) < 0) {
+            causes_add(c, CAUSE_FORBIDDEN, "tolerations", NULL,
                        "existing toleration can not be modified except its "
                        "tolerationSeconds");
             return;
@@ -109,9 +86,7 @@ check_toleration_changes(struct causes *c,
 }
 
 static void
-check_gate_changes(struct causes *c,
-                   const struct json *spec,
-                   const struct json *old)
+check_gate_changes(struct causes *c, const struct json *spec, const struct json *old)
 {
     const struct json *gates = json_get(spec, "schedulingGates");
     struct item_index kept;
@@ -122,10 +97,7 @@ check_gate_changes(struct causes *c,
         unsigned at = causes_enter_index(c, "schedulingGates", i);
 
         if (item_index_find(&kept, gate) < 0)
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "name",
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, "name", NULL,
                        "only deletion is allowed, but found new scheduling "
                        "gate '%s'",
                        check_text(gate, "name"));
@@ -134,10 +106,7 @@ check_gate_changes(struct causes *c,
 }
 
 static void
-take_over(struct arena *arena,
-          struct json *spec,
-          const struct json *old,
-          const char *name)
+take_over(struct arena *arena, struct json *spec, const struct json *old, const char *name)
 {
     struct json *was = json_get(old, name);
 
@@ -149,20 +118,14 @@ take_over(struct arena *arena,
 
 /* A gated pod's selector of nodes may become narrower, not wider. */
 static void
-check_gated_selector(struct causes *c,
-                     struct json *spec,
-                     const struct json *old)
+check_gated_selector(struct causes *c, struct json *spec, const struct json *old)
 {
     const struct json *was = json_get(old, "nodeSelector");
     const struct json *is = json_get(spec, "nodeSelector");
 
     for (uint32_t i = 0; i < json_count(was); i++)
-        if (!json_equals(json_get(is, was->members[i].name),
-                         was->members[i].value)) {
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "nodeSelector",
-                       is,
+        if (!json_equals(json_get(is, was->members[i].name), was->members[i].value)) {
+            causes_add(c, CAUSE_INVALID, "nodeSelector", is,
                        "only additions are allowed (no mutations or "
                        "deletions)");
             break;
@@ -198,22 +161,16 @@ narrows(const struct json *term, const struct json *old)
 }
 
 static void
-check_gated_terms(struct causes *c,
-                  const struct json *affinity,
-                  const struct json *old)
+check_gated_terms(struct causes *c, const struct json *affinity, const struct json *old)
 {
-    static const char path[] =
-        "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+    static const char path[] = "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
     const struct json *was = json_get_path(old, path);
     const struct json *is = json_get_path(affinity, path);
 
     if (json_count(was) == 0)
         return;
     if (json_count(was) != json_count(is)) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   path,
-                   is,
+        causes_add(c, CAUSE_INVALID, path, is,
                    "no additions/deletions to non-empty NodeSelectorTerms "
                    "list are allowed");
         return;
@@ -222,10 +179,7 @@ check_gated_terms(struct causes *c,
         unsigned at = causes_enter_index(c, path, i);
 
         if (!narrows(json_at(is, i), json_at(was, i)))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       json_at(is, i),
+            causes_add(c, CAUSE_INVALID, "", json_at(is, i),
                        "only additions are allowed (no mutations or "
                        "deletions)");
         causes_leave(c, at);
@@ -233,9 +187,7 @@ check_gated_terms(struct causes *c,
 }
 
 static void
-check_gated_affinity(struct causes *c,
-                     struct json *spec,
-                     const struct json *old)
+check_gated_affinity(struct causes *c, struct json *spec, const struct json *old)
 {
     struct json *affinity = json_get(spec, "affinity");
     const struct json *was = json_get_path(old, "affinity.nodeAffinity");
@@ -263,10 +215,8 @@ check_rest(struct causes *c, const struct json *spec, const struct json *old)
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         for (uint32_t j = 0; j < json_count(json_get(rest, lists[i])); j++)
-            take_over(c->arena,
-                      json_at(json_get(rest, lists[i]), j),
-                      json_at(json_get(old, lists[i]), j),
-                      "image");
+            take_over(c->arena, json_at(json_get(rest, lists[i]), j),
+                      json_at(json_get(old, lists[i]), j), "image");
     take_over(c->arena, rest, old, "activeDeadlineSeconds");
     take_over(c->arena, rest, old, "schedulingGates");
     take_over(c->arena, rest, old, "tolerations");
@@ -275,10 +225,7 @@ check_rest(struct causes *c, const struct json *spec, const struct json *old)
         check_gated_affinity(c, rest, old);
     }
     if (!json_equals(rest, old))
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "", NULL,
                    "pod updates may not change fields other than "
                    "`spec.containers[*].image`,`spec.initContainers[*].image`,"
                    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
@@ -288,9 +235,7 @@ check_rest(struct causes *c, const struct json *spec, const struct json *old)
 }
 
 void
-pod_changes_check(struct causes *c,
-                  const struct json *spec,
-                  const struct json *old)
+pod_changes_check(struct causes *c, const struct json *spec, const struct json *old)
 {
     unsigned at = causes_enter(c, "spec");
 

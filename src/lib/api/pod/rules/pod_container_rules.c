@@ -24,12 +24,7 @@ check_ports(struct causes *c, const struct json *container)
 
         if (*name != '\0' && check_name(c, port, "name", NAME_PORT)
             && !check_texts_add(&names, name))
-            causes_add(c,
-                       CAUSE_DUPLICATE,
-                       "name",
-                       json_get(port, "name"),
-                       "%s",
-                       "");
+            causes_add(c, CAUSE_DUPLICATE, "name", json_get(port, "name"), "%s", "");
         if (json_get_int(port, "containerPort", 0) == 0)
             causes_add(c, CAUSE_REQUIRED, "containerPort", NULL, "%s", "");
         else
@@ -42,33 +37,19 @@ check_ports(struct causes *c, const struct json *container)
 }
 
 static void
-check_is_free(struct causes *c,
-              struct check_texts *taken,
-              const struct json *port,
-              int64_t number)
+check_is_free(struct causes *c, struct check_texts *taken, const struct json *port, int64_t number)
 {
-    const char *text = arena_printf(c->arena,
-                                    "%s/%s/%" PRId64,
-                                    check_text(port, "protocol"),
-                                    check_text(port, "hostIP"),
-                                    number);
+    const char *text = arena_printf(c->arena, "%s/%s/%" PRId64, check_text(port, "protocol"),
+                                    check_text(port, "hostIP"), number);
 
     if (!check_texts_add(taken, text))
-        causes_add(c,
-                   CAUSE_DUPLICATE,
-                   "hostPort",
-                   json_string(c->arena, text),
-                   "%s",
-                   "");
+        causes_add(c, CAUSE_DUPLICATE, "hostPort", json_string(c->arena, text), "%s", "");
 }
 
 /* Checks that host ports are unique among the containers `first` to `last`. */
 static void
-check_host_ports(struct causes *c,
-                 const struct json *containers,
-                 const char *shown_as,
-                 uint32_t first,
-                 uint32_t last)
+check_host_ports(struct causes *c, const struct json *containers, const char *shown_as,
+                 uint32_t first, uint32_t last)
 {
     CHECK_TEXTS(taken);
 
@@ -91,32 +72,24 @@ check_host_ports(struct causes *c,
 
 /* Checks the rules for every container, init containers too. */
 static void
-check_container(struct causes *c,
-                const struct map *volumes,
-                const struct json *container)
+check_container(struct causes *c, const struct map *volumes, const struct json *container)
 {
     if (check_present(c, container, "name", ""))
         check_name(c, container, "name", NAME_DNS_LABEL);
     check_present(c, container, "image", "");
-    check_given_one_of(c,
-                       container,
-                       "terminationMessagePolicy",
+    check_given_one_of(c, container, "terminationMessagePolicy",
                        CHECK_VALUES("File", "FallbackToLogsOnError"));
     check_ports(c, container);
     container_env_check(c, container);
     container_mounts_check(c, volumes, container);
-    check_given_one_of(c,
-                       container,
-                       "imagePullPolicy",
+    check_given_one_of(c, container, "imagePullPolicy",
                        CHECK_VALUES("Always", "IfNotPresent", "Never"));
     resources_check(c, container, "resources");
     container_security_check(c, container);
 }
 
 static void
-check_main_containers(struct causes *c,
-                      const struct json *spec,
-                      const struct map *volumes,
+check_main_containers(struct causes *c, const struct json *spec, const struct map *volumes,
                       int64_t grace)
 {
     const struct json *list = json_get(spec, "containers");
@@ -130,19 +103,11 @@ check_main_containers(struct causes *c,
 
         check_container(c, volumes, container);
         if (!check_texts_add(&names, check_text(container, "name")))
-            causes_add(c,
-                       CAUSE_DUPLICATE,
-                       "name",
-                       json_get(container, "name"),
-                       "%s",
-                       "");
+            causes_add(c, CAUSE_DUPLICATE, "name", json_get(container, "name"), "%s", "");
         lifecycle_check(c, container, grace);
         probes_check(c, container, grace);
         if (check_is_set(container, "restartPolicy"))
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "restartPolicy",
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, "restartPolicy", NULL,
                        "may not be set for non-init containers");
         causes_leave(c, at);
     }
@@ -161,18 +126,13 @@ check_init_only(struct causes *c, const struct json *container)
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (check_is_set(container, names[i]))
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       names[i],
-                       NULL,
+            causes_add(c, CAUSE_FORBIDDEN, names[i], NULL,
                        "may not be set for init containers without "
                        "restartPolicy=Always");
 }
 
 static void
-check_init_containers(struct causes *c,
-                      const struct json *spec,
-                      const struct map *volumes,
+check_init_containers(struct causes *c, const struct json *spec, const struct map *volumes,
                       int64_t grace)
 {
     const struct json *list = json_get(spec, "initContainers");
@@ -190,14 +150,8 @@ check_init_containers(struct causes *c,
         check_container(c, volumes, container);
         if (check_is_set(container, "restartPolicy"))
             check_one_of(c, container, "restartPolicy", CHECK_VALUES("Always"));
-        if (check_texts_has(&main_names, name)
-            || (*name != '\0' && !check_texts_add(&names, name)))
-            causes_add(c,
-                       CAUSE_DUPLICATE,
-                       "name",
-                       json_get(container, "name"),
-                       "%s",
-                       "");
+        if (check_texts_has(&main_names, name) || (*name != '\0' && !check_texts_add(&names, name)))
+            causes_add(c, CAUSE_DUPLICATE, "name", json_get(container, "name"), "%s", "");
         if (strcmp(check_text(container, "restartPolicy"), "Always") == 0) {
             lifecycle_check(c, container, grace);
             probes_check(c, container, grace);

@@ -13,20 +13,14 @@
 #include "lib/json/json.h"
 
 static void
-default_text(struct arena *arena,
-             struct json *object,
-             const char *name,
-             const char *text)
+default_text(struct arena *arena, struct json *object, const char *name, const char *text)
 {
     if (*check_text(object, name) == '\0')
         json_set_string(arena, object, name, text);
 }
 
 static void
-default_int(struct arena *arena,
-            struct json *object,
-            const char *name,
-            int64_t value)
+default_int(struct arena *arena, struct json *object, const char *name, int64_t value)
 {
     if (!check_is_set(object, name))
         json_set_int(arena, object, name, value);
@@ -34,10 +28,7 @@ default_int(struct arena *arena,
 
 /* Zero means the default as well, because upstream has no pointer here. */
 static void
-default_count(struct arena *arena,
-              struct json *object,
-              const char *name,
-              int64_t value)
+default_count(struct arena *arena, struct json *object, const char *name, int64_t value)
 {
     if (json_get_int(object, name, 0) == 0)
         json_set_int(arena, object, name, value);
@@ -111,15 +102,9 @@ set_container_defaults(struct arena *arena, struct json *container)
     struct json *lifecycle = json_get(container, "lifecycle");
     struct json *resources = json_get(container, "resources");
 
-    default_text(arena,
-                 container,
-                 "imagePullPolicy",
-                 is_latest(check_text(container, "image")) ? "Always"
-                                                           : "IfNotPresent");
-    default_text(arena,
-                 container,
-                 "terminationMessagePath",
-                 "/dev/termination-log");
+    default_text(arena, container, "imagePullPolicy",
+                 is_latest(check_text(container, "image")) ? "Always" : "IfNotPresent");
+    default_text(arena, container, "terminationMessagePath", "/dev/termination-log");
     default_text(arena, container, "terminationMessagePolicy", "File");
     set_port_defaults(arena, container);
     for (uint32_t i = 0; i < json_count(env); i++)
@@ -134,8 +119,7 @@ set_container_defaults(struct arena *arena, struct json *container)
 }
 
 static void
-each_container(struct arena *arena,
-               struct json *spec,
+each_container(struct arena *arena, struct json *spec,
                void (*set)(struct arena *arena, struct json *container))
 {
     static const char *const lists[] = {
@@ -192,21 +176,18 @@ set_projected_defaults(struct arena *arena, const struct json *projected)
     struct json *sources = json_get(projected, "sources");
 
     for (uint32_t i = 0; i < json_count(sources); i++) {
-        struct json *token =
-            json_get(json_at(sources, i), "serviceAccountToken");
+        struct json *token = json_get(json_at(sources, i), "serviceAccountToken");
 
         if (json_is(token, JSON_OBJECT))
             default_int(arena, token, "expirationSeconds", 3600);
-        set_downward_defaults(arena,
-                              json_get(json_at(sources, i), "downwardAPI"));
+        set_downward_defaults(arena, json_get(json_at(sources, i), "downwardAPI"));
     }
 }
 
 static void
 set_volume_defaults(struct arena *arena, struct json *volume)
 {
-    struct json *template =
-        json_get_path(volume, "ephemeral.volumeClaimTemplate.spec");
+    struct json *template = json_get_path(volume, "ephemeral.volumeClaimTemplate.spec");
 
     if (volume->count == 1 && check_is_set(volume, "name"))
         json_set(arena, volume, "emptyDir", json_object(arena));
@@ -251,15 +232,9 @@ pod_spec_set_defaults(struct arena *arena, struct json *spec)
         json_set(arena, spec, "securityContext", json_object(arena));
     /* The new field and its old name have the same value. */
     if (*check_text(spec, "serviceAccountName") != '\0')
-        json_set_string(arena,
-                        spec,
-                        "serviceAccount",
-                        check_text(spec, "serviceAccountName"));
+        json_set_string(arena, spec, "serviceAccount", check_text(spec, "serviceAccountName"));
     else if (*check_text(spec, "serviceAccount") != '\0')
-        json_set_string(arena,
-                        spec,
-                        "serviceAccountName",
-                        check_text(spec, "serviceAccount"));
+        json_set_string(arena, spec, "serviceAccountName", check_text(spec, "serviceAccount"));
     each_container(arena, spec, set_container_defaults);
     pod_volumes_set_defaults(arena, spec);
     resource_list_set_defaults(arena, spec, "overhead");
@@ -278,9 +253,7 @@ set_requests(struct arena *arena, struct json *container)
     requests = json_make_object(arena, resources, "requests");
     for (uint32_t i = 0; i < limits->count; i++)
         if (json_get(requests, limits->members[i].name) == NULL)
-            json_set(arena,
-                     requests,
-                     limits->members[i].name,
+            json_set(arena, requests, limits->members[i].name,
                      json_dup(arena, limits->members[i].value));
 }
 
@@ -290,9 +263,7 @@ set_host_ports(struct arena *arena, struct json *container)
     struct json *ports = json_get(container, "ports");
 
     for (uint32_t i = 0; i < json_count(ports); i++)
-        default_count(arena,
-                      json_at(ports, i),
-                      "hostPort",
+        default_count(arena, json_at(ports, i), "hostPort",
                       json_get_int(json_at(ports, i), "containerPort", 0));
 }
 

@@ -23,41 +23,25 @@ is_among(const char *text, const char *const *list)
  * brackets.
  */
 static bool
-split_subscript(struct arena *arena,
-                const char *text,
-                char **ret_path,
-                char **ret_subscript)
+split_subscript(struct arena *arena, const char *text, char **ret_path, char **ret_subscript)
 {
     size_t length = strlen(text);
     const char *open = strstr(text, "['");
 
-    if (open == NULL || open == text || length < 5
-        || strcmp(text + length - 2, "']") != 0 || open + 2 > text + length - 2)
+    if (open == NULL || open == text || length < 5 || strcmp(text + length - 2, "']") != 0
+        || open + 2 > text + length - 2)
         return false;
     *ret_path = arena_strndup(arena, text, (size_t)(open - text));
-    *ret_subscript =
-        arena_strndup(arena, open + 2, (size_t)(text + length - 4 - open));
+    *ret_subscript = arena_strndup(arena, open + 2, (size_t)(text + length - 4 - open));
     return true;
 }
 
 /* The fields that the downward API can expose; the last one is an old name. */
 static const char *const known_fields[] = {
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.serviceAccountName",
-    "spec.schedulerName",
-    "status.phase",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-    "spec.host",
-    NULL,
+    "metadata.annotations", "metadata.labels", "metadata.name",      "metadata.namespace",
+    "metadata.uid",         "spec.nodeName",   "spec.restartPolicy", "spec.serviceAccountName",
+    "spec.schedulerName",   "status.phase",    "status.hostIP",      "status.hostIPs",
+    "status.podIP",         "status.podIPs",   "spec.host",          NULL,
 };
 
 static const char *const env_fields[] = {
@@ -74,44 +58,28 @@ static const char *const env_fields[] = {
 };
 
 static const char *const volume_fields[] = {
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    NULL,
+    "metadata.annotations", "metadata.labels", "metadata.name",
+    "metadata.namespace",   "metadata.uid",    NULL,
 };
 
 static void
-check_subscript(struct causes *c,
-                const struct json *field,
-                const char *path,
-                char *subscript)
+check_subscript(struct causes *c, const struct json *field, const char *path, char *subscript)
 {
     if (strcmp(path, "metadata.annotations") == 0) {
         for (char *p = subscript; *p != '\0'; p++)
             *p = (char)tolower((unsigned char)*p);
     } else if (strcmp(path, "metadata.labels") != 0) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "fieldPath",
-                   field,
+        causes_add(c, CAUSE_INVALID, "fieldPath", field,
                    "error converting fieldPath: field label does not support "
                    "subscript: %s",
                    field->text);
         return;
     }
-    check_form(c,
-               "",
-               NAME_QUALIFIED,
-               subscript,
-               json_string(c->arena, subscript));
+    check_form(c, "", NAME_QUALIFIED, subscript, json_string(c->arena, subscript));
 }
 
 void
-field_reference_check(struct causes *c,
-                      const struct json *reference,
-                      enum field_reference_use use)
+field_reference_check(struct causes *c, const struct json *reference, enum field_reference_use use)
 {
     const struct json *field = json_get(reference, "fieldPath");
     const char *path = check_text(reference, "fieldPath");
@@ -121,10 +89,7 @@ field_reference_check(struct causes *c,
         || !check_present(c, reference, "fieldPath", ""))
         return;
     if (strcmp(check_text(reference, "apiVersion"), "v1") != 0) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "fieldPath",
-                   field,
+        causes_add(c, CAUSE_INVALID, "fieldPath", field,
                    "error converting fieldPath: unsupported pod version: %s",
                    check_text(reference, "apiVersion"));
         return;
@@ -134,19 +99,13 @@ field_reference_check(struct causes *c,
         return;
     }
     if (!is_among(path, known_fields)) {
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "fieldPath",
-                   field,
-                   "error converting fieldPath: field label not supported: %s",
-                   path);
+        causes_add(c, CAUSE_INVALID, "fieldPath", field,
+                   "error converting fieldPath: field label not supported: %s", path);
         return;
     }
     if (use == FIELD_REFERENCE_IN_ENV && strcmp(path, "spec.host") == 0)
         return;
-    check_one_of(c,
-                 reference,
-                 "fieldPath",
+    check_one_of(c, reference, "fieldPath",
                  use == FIELD_REFERENCE_IN_ENV ? env_fields : volume_fields);
 }
 
@@ -173,64 +132,37 @@ check_divisor(struct causes *c, const struct json *reference)
         return;
     if (strcmp(resource + owner, ".cpu") == 0) {
         if (!is_among(divisor, CHECK_VALUES("1m", "1")))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "divisor",
-                       json_get(reference, "resource"),
+            causes_add(c, CAUSE_INVALID, "divisor", json_get(reference, "resource"),
                        "only divisor's values 1m and 1 are supported with the "
                        "cpu resource");
         return;
     }
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
-        if (strncmp(resource + owner, sizes[i].suffix, strlen(sizes[i].suffix))
-            == 0)
+        if (strncmp(resource + owner, sizes[i].suffix, strlen(sizes[i].suffix)) == 0)
             what = sizes[i].words;
     if (what != NULL
-        && !is_among(divisor,
-                     CHECK_VALUES("1",
-                                  "1k",
-                                  "1M",
-                                  "1G",
-                                  "1T",
-                                  "1P",
-                                  "1E",
-                                  "1Ki",
-                                  "1Mi",
-                                  "1Gi",
-                                  "1Ti",
-                                  "1Pi",
-                                  "1Ei")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "divisor",
-                   json_get(reference, "resource"),
+        && !is_among(divisor, CHECK_VALUES("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi",
+                                           "1Gi", "1Ti", "1Pi", "1Ei")))
+        causes_add(c, CAUSE_INVALID, "divisor", json_get(reference, "resource"),
                    "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, "
                    "1Gi, 1Ti, 1Pi, 1Ei are supported with the %s resource",
                    what);
 }
 
 void
-resource_reference_check(struct causes *c,
-                         const struct json *reference,
+resource_reference_check(struct causes *c, const struct json *reference,
                          enum field_reference_use use)
 {
     const char *resource = check_text(reference, "resource");
 
-    if (use == FIELD_REFERENCE_IN_VOLUME
-        && !check_is_set(reference, "containerName")) {
+    if (use == FIELD_REFERENCE_IN_VOLUME && !check_is_set(reference, "containerName")) {
         check_present(c, reference, "containerName", "");
     } else if (check_present(c, reference, "resource", "")
                && strncmp(resource, "limits.hugepages-", 17) != 0
                && strncmp(resource, "requests.hugepages-", 19) != 0) {
-        check_one_of(c,
-                     reference,
-                     "resource",
-                     CHECK_VALUES("limits.cpu",
-                                  "limits.ephemeral-storage",
-                                  "limits.memory",
-                                  "requests.cpu",
-                                  "requests.ephemeral-storage",
-                                  "requests.memory"));
+        check_one_of(c, reference, "resource",
+                     CHECK_VALUES("limits.cpu", "limits.ephemeral-storage", "limits.memory",
+                                  "requests.cpu", "requests.ephemeral-storage", "requests.memory"));
     }
     check_divisor(c, reference);
 }
@@ -241,11 +173,7 @@ check_reference_name(struct causes *c, const struct json *reference)
 {
     const char *text = check_text(reference, "name");
 
-    check_form(c,
-               "name",
-               NAME_DNS_SUBDOMAIN,
-               text,
-               json_string(c->arena, text));
+    check_form(c, "name", NAME_DNS_SUBDOMAIN, text, json_string(c->arena, text));
 }
 
 static void
@@ -290,23 +218,13 @@ check_variable(struct causes *c, const struct json *variable)
     at = causes_enter(c, "valueFrom");
     found = check_value_source(c, json_get(variable, "valueFrom"));
     if (found == 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   nothing,
+        causes_add(c, CAUSE_INVALID, "", nothing,
                    "must specify one of: `fieldRef`, `resourceFieldRef`, "
                    "`configMapKeyRef` or `secretKeyRef`");
     else if (*check_text(variable, "value") != '\0')
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   nothing,
-                   "may not be specified when `value` is not empty");
+        causes_add(c, CAUSE_INVALID, "", nothing, "may not be specified when `value` is not empty");
     else if (found > 1)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   nothing,
+        causes_add(c, CAUSE_INVALID, "", nothing,
                    "may not have more than one field specified at a time");
     causes_leave(c, at);
 }
@@ -345,16 +263,10 @@ check_env_from(struct causes *c, const struct json *container)
         of_secret = check_env_source(c, source, "secretRef");
         causes_leave(c, at);
         if (!of_map && !of_secret)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "envFrom",
-                       json_string(c->arena, ""),
+            causes_add(c, CAUSE_INVALID, "envFrom", json_string(c->arena, ""),
                        "must specify one of: `configMapRef` or `secretRef`");
         else if (of_map && of_secret)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "envFrom",
-                       json_string(c->arena, ""),
+            causes_add(c, CAUSE_INVALID, "envFrom", json_string(c->arena, ""),
                        "may not have more than one field specified at a time");
     }
 }

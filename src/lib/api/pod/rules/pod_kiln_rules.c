@@ -11,8 +11,7 @@
 
 #define MOST_COMMAND_BYTES 4096u
 #define PARTITIONS_MAX     8u
-#define GPU_WORDS \
-    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define GPU_WORDS          "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* A text without words would match any model. */
 static void
@@ -22,10 +21,7 @@ check_gpu_type(struct causes *c, const struct json *placement)
 
     if (json_get(placement, "gpuType") != NULL
         && (strpbrk(text, GPU_WORDS) == NULL || strlen(text) > 63))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "gpuType",
-                   json_get(placement, "gpuType"),
+        causes_add(c, CAUSE_INVALID, "gpuType", json_get(placement, "gpuType"),
                    "must be words of a GPU model, such as a100, of at most "
                    "63 characters");
 }
@@ -46,13 +42,9 @@ check_partition(struct causes *c, const struct json *placement)
 
         end = strchrnul(at, ',');
         name = arena_strndup(c->arena, at, (size_t)(end - at));
-        if (*name == '\0' || ++count > PARTITIONS_MAX
-            || !check_texts_add(&seen, name)
+        if (*name == '\0' || ++count > PARTITIONS_MAX || !check_texts_add(&seen, name)
             || !name_is_valid(NAME_LABEL_VALUE, name)) {
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "partition",
-                       json_get(placement, "partition"),
+            causes_add(c, CAUSE_INVALID, "partition", json_get(placement, "partition"),
                        "must be the name of a partition, or at most %u "
                        "different names separated by commas",
                        PARTITIONS_MAX);
@@ -69,39 +61,24 @@ check_reservation(struct causes *c, const struct json *placement)
     const char *text = check_text(placement, "reservation");
 
     if (*text != '\0' && !name_is_valid(NAME_LABEL_VALUE, text))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "reservation",
-                   json_get(placement, "reservation"),
+        causes_add(c, CAUSE_INVALID, "reservation", json_get(placement, "reservation"),
                    "must be the name of one reservation");
 }
 
 static void
 check_placement(struct causes *c, const struct json *placement)
 {
-    check_one_of(
-        c,
-        placement,
-        "numaPolicy",
-        CHECK_VALUES("none", "best-effort", "restricted", "single-numa-node"));
-    check_one_of(c,
-                 placement,
-                 "cpuPolicy",
-                 CHECK_VALUES("exclusive", "shared"));
+    check_one_of(c, placement, "numaPolicy",
+                 CHECK_VALUES("none", "best-effort", "restricted", "single-numa-node"));
+    check_one_of(c, placement, "cpuPolicy", CHECK_VALUES("exclusive", "shared"));
     check_not_negative(c, placement, "threadsPerCore");
     check_not_negative(c, placement, "coresPerSocket");
-    check_one_of(c,
-                 placement,
-                 "distribution",
-                 CHECK_VALUES("pack", "scatter", "cyclic"));
+    check_one_of(c, placement, "distribution", CHECK_VALUES("pack", "scatter", "cyclic"));
     check_one_of(c, placement, "gpuBinding", CHECK_VALUES("closest", "none"));
     check_gpu_type(c, placement);
     check_partition(c, placement);
     check_reservation(c, placement);
-    check_one_of(c,
-                 placement,
-                 "memoryPolicy",
-                 CHECK_VALUES("bind", "preferred", "interleave"));
+    check_one_of(c, placement, "memoryPolicy", CHECK_VALUES("bind", "preferred", "interleave"));
 }
 
 static void
@@ -115,32 +92,16 @@ check_bound(struct causes *c, const struct json *limit, const char *name)
     errno = 0;
     (void)strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   name,
-                   json_get(limit, name),
+        causes_add(c, CAUSE_INVALID, name, json_get(limit, name),
                    "must be a number or 'unlimited'");
 }
 
 static void
 check_limits(struct causes *c, const struct json *execution)
 {
-    const char *const *names = CHECK_VALUES("as",
-                                            "core",
-                                            "cpu",
-                                            "data",
-                                            "fsize",
-                                            "locks",
-                                            "memlock",
-                                            "msgqueue",
-                                            "nice",
-                                            "nofile",
-                                            "nproc",
-                                            "rss",
-                                            "rtprio",
-                                            "rttime",
-                                            "sigpending",
-                                            "stack");
+    const char *const *names =
+        CHECK_VALUES("as", "core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice",
+                     "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack");
     const struct json *list = json_get(execution, "limits");
 
     for (uint32_t i = 0; i < json_count(list); i++) {
@@ -162,10 +123,7 @@ check_umask(struct causes *c, const struct json *execution)
     size_t n = strlen(text);
 
     if (n > 4 || strspn(text, "01234567") != n)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "umask",
-                   json_get(execution, "umask"),
+        causes_add(c, CAUSE_INVALID, "umask", json_get(execution, "umask"),
                    "must be up to four octal digits, such as 0022");
 }
 
@@ -177,12 +135,8 @@ check_signal(struct causes *c, const struct json *signal)
     if (!json_is(signal, JSON_OBJECT))
         return;
     if (check_present(c, signal, "name", "")
-        && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-")
-               != strlen(name))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "name",
-                   json_get(signal, "name"),
+        && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-") != strlen(name))
+        causes_add(c, CAUSE_INVALID, "name", json_get(signal, "name"),
                    "must be the name of a signal without SIG, such as USR1");
     check_not_negative(c, signal, "secondsBefore");
 }
@@ -196,18 +150,11 @@ check_checkpoint(struct causes *c, const struct json *execution)
     if (command == NULL)
         return;
     if (text[strspn(text, " \t\n")] == '\0')
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "checkpointCommand",
-                   command,
+        causes_add(c, CAUSE_INVALID, "checkpointCommand", command,
                    "must be a command; leave it out for none");
     if (strlen(text) > MOST_COMMAND_BYTES)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "checkpointCommand",
-                   NULL,
-                   "must be at most %u bytes; put the command into a script",
-                   MOST_COMMAND_BYTES);
+        causes_add(c, CAUSE_INVALID, "checkpointCommand", NULL,
+                   "must be at most %u bytes; put the command into a script", MOST_COMMAND_BYTES);
 }
 
 static void

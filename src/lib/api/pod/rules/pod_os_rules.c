@@ -65,19 +65,11 @@ windows_options_check(struct causes *c, const struct json *options)
 
     check_name(c, options, "gmsaCredentialSpecName", NAME_DNS_SUBDOMAIN);
     if (json_is(spec, JSON_STRING) && spec->count == 0)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "gmsaCredentialSpec",
-                   spec,
+        causes_add(c, CAUSE_INVALID, "gmsaCredentialSpec", spec,
                    "gmsaCredentialSpec cannot be an empty string");
-    else if (json_is(spec, JSON_STRING)
-             && spec->count > CREDENTIAL_SPEC_KIB_MAX * 1024)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "gmsaCredentialSpec",
-                   spec,
-                   "gmsaCredentialSpec size must be under %d KiB",
-                   CREDENTIAL_SPEC_KIB_MAX);
+    else if (json_is(spec, JSON_STRING) && spec->count > CREDENTIAL_SPEC_KIB_MAX * 1024)
+        causes_add(c, CAUSE_INVALID, "gmsaCredentialSpec", spec,
+                   "gmsaCredentialSpec size must be under %d KiB", CREDENTIAL_SPEC_KIB_MAX);
     why = json_is(user, JSON_STRING) ? refuse_user_name(user->text) : NULL;
     if (why != NULL)
         causes_add(c, CAUSE_INVALID, "runAsUserName", user, "%s", why);
@@ -89,39 +81,23 @@ forbid(struct causes *c, const struct json *object, const char *const *names)
 {
     for (; *names != NULL; names++)
         if (check_is_set(object, *names))
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       *names,
-                       NULL,
-                       "cannot be set for a windows pod");
+            causes_add(c, CAUSE_FORBIDDEN, *names, NULL, "cannot be set for a windows pod");
 }
 
 static void
 forbid_true(struct causes *c, const struct json *object, const char *name)
 {
     if (json_is_true(json_get(object, name)))
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   name,
-                   NULL,
-                   "cannot be set for a windows pod");
+        causes_add(c, CAUSE_FORBIDDEN, name, NULL, "cannot be set for a windows pod");
 }
 
 static void
 check_windows_context(struct causes *c, const struct json *context)
 {
-    forbid(c,
-           context,
-           CHECK_VALUES("appArmorProfile",
-                        "seLinuxOptions",
-                        "seccompProfile",
-                        "capabilities",
-                        "readOnlyRootFilesystem",
-                        "privileged",
-                        "allowPrivilegeEscalation",
-                        "procMount",
-                        "runAsUser",
-                        "runAsGroup"));
+    forbid(c, context,
+           CHECK_VALUES("appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities",
+                        "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation",
+                        "procMount", "runAsUser", "runAsGroup"));
 }
 
 static void
@@ -130,16 +106,9 @@ check_windows(struct causes *c, const struct json *spec)
     const struct json *context = json_get(spec, "securityContext");
     unsigned at = causes_enter(c, "securityContext");
 
-    forbid(c,
-           context,
-           CHECK_VALUES("appArmorProfile",
-                        "seLinuxOptions",
-                        "seccompProfile",
-                        "fsGroup",
-                        "fsGroupChangePolicy",
-                        "runAsUser",
-                        "runAsGroup",
-                        "supplementalGroups",
+    forbid(c, context,
+           CHECK_VALUES("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup",
+                        "fsGroupChangePolicy", "runAsUser", "runAsGroup", "supplementalGroups",
                         "supplementalGroupsPolicy"));
     if (json_count(json_get(context, "sysctls")) > 0)
         forbid(c, context, CHECK_VALUES("sysctls"));
@@ -155,10 +124,7 @@ static void
 check_linux_context(struct causes *c, const struct json *context)
 {
     if (check_is_set(context, "windowsOptions"))
-        causes_add(c,
-                   CAUSE_FORBIDDEN,
-                   "windowsOptions",
-                   NULL,
+        causes_add(c, CAUSE_FORBIDDEN, "windowsOptions", NULL,
                    "windows options cannot be set for a linux pod");
 }
 
@@ -172,8 +138,7 @@ check_linux(struct causes *c, const struct json *spec)
 }
 
 static void
-each_context(struct causes *c,
-             const struct json *spec,
+each_context(struct causes *c, const struct json *spec,
              void (*check)(struct causes *c, const struct json *context))
 {
     static const char *const lists[] = {
@@ -216,10 +181,7 @@ pod_os_check(struct causes *c, const struct json *spec)
         check_windows(c, spec);
         each_context(c, spec, check_windows_context);
     } else {
-        causes_add(c,
-                   CAUSE_NOT_SUPPORTED,
-                   "os",
-                   json_get(os, "name"),
+        causes_add(c, CAUSE_NOT_SUPPORTED, "os", json_get(os, "name"),
                    "supported values: \"linux\", \"windows\"");
     }
 }

@@ -24,10 +24,7 @@ check_http(struct causes *c, const struct json *action)
         for (const char *p = name; *p != '\0'; p++)
             good = good && (isalnum((unsigned char)*p) || *p == '-');
         if (!good)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "httpHeaders",
-                       json_get(json_at(headers, i), "name"),
+            causes_add(c, CAUSE_INVALID, "httpHeaders", json_get(json_at(headers, i), "name"),
                        "a valid HTTP header must consist of alphanumeric "
                        "characters or '-' (e.g. 'X-Header-Name', regex used "
                        "for validation is '[-A-Za-z0-9]+')");
@@ -35,10 +32,7 @@ check_http(struct causes *c, const struct json *action)
 }
 
 static void
-check_action(struct causes *c,
-             const char *name,
-             const struct json *action,
-             int64_t grace_seconds)
+check_action(struct causes *c, const char *name, const struct json *action, int64_t grace_seconds)
 {
     int64_t seconds = json_get_int(action, "seconds", 0);
 
@@ -51,10 +45,7 @@ check_action(struct causes *c,
     else if (strcmp(name, "grpc") == 0)
         check_port(c, action, "port");
     else if (seconds <= 0 || seconds > grace_seconds)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "",
-                   json_get(action, "seconds"),
+        causes_add(c, CAUSE_INVALID, "", json_get(action, "seconds"),
                    "must be greater than 0 and less than "
                    "terminationGracePeriodSeconds (%" PRId64 "). Enable "
                    "AllowPodLifecycleSleepActionZeroValue feature gate for "
@@ -64,16 +55,10 @@ check_action(struct causes *c,
 
 /* A handler must have exactly one action. */
 static void
-check_handler(struct causes *c,
-              const struct json *handler,
-              int64_t grace_seconds)
+check_handler(struct causes *c, const struct json *handler, int64_t grace_seconds)
 {
     static const char *const names[] = {
-        "exec",
-        "httpGet",
-        "tcpSocket",
-        "grpc",
-        "sleep",
+        "exec", "httpGet", "tcpSocket", "grpc", "sleep",
     };
     unsigned found = 0;
 
@@ -84,16 +69,9 @@ check_handler(struct causes *c,
             continue;
         at = causes_enter(c, names[i]);
         if (++found > 1)
-            causes_add(c,
-                       CAUSE_FORBIDDEN,
-                       "",
-                       NULL,
-                       "may not specify more than 1 handler type");
+            causes_add(c, CAUSE_FORBIDDEN, "", NULL, "may not specify more than 1 handler type");
         else
-            check_action(c,
-                         names[i],
-                         json_get(handler, names[i]),
-                         grace_seconds);
+            check_action(c, names[i], json_get(handler, names[i]), grace_seconds);
         causes_leave(c, at);
     }
     if (found == 0)
@@ -101,9 +79,7 @@ check_handler(struct causes *c,
 }
 
 void
-lifecycle_check(struct causes *c,
-                const struct json *container,
-                int64_t grace_seconds)
+lifecycle_check(struct causes *c, const struct json *container, int64_t grace_seconds)
 {
     static const char *const names[] = {"postStart", "preStop"};
     const struct json *lifecycle = json_get(container, "lifecycle");
@@ -135,9 +111,7 @@ static void
 check_readiness(struct causes *c, const struct json *probe)
 {
     if (check_is_set(probe, "terminationGracePeriodSeconds"))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "terminationGracePeriodSeconds",
+        causes_add(c, CAUSE_INVALID, "terminationGracePeriodSeconds",
                    json_get(probe, "terminationGracePeriodSeconds"),
                    "must not be set for readinessProbes");
 }
@@ -146,17 +120,12 @@ static void
 check_one_success(struct causes *c, const struct json *probe)
 {
     if (json_get_int(probe, "successThreshold", 0) != 1)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "successThreshold",
-                   json_get(probe, "successThreshold"),
+        causes_add(c, CAUSE_INVALID, "successThreshold", json_get(probe, "successThreshold"),
                    "must be 1");
 }
 
 void
-probes_check(struct causes *c,
-             const struct json *container,
-             int64_t grace_seconds)
+probes_check(struct causes *c, const struct json *container, int64_t grace_seconds)
 {
     static const struct {
         const char *name;

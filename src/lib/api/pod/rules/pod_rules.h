@@ -26,14 +26,10 @@ void pod_spec_check(struct causes *c, const struct json *spec);
 void pod_only_check(struct causes *c, const struct json *spec);
 
 /* The template in the member `name`. */
-void pod_template_check(struct causes *c,
-                        const struct json *owner,
-                        const char *name);
+void pod_template_check(struct causes *c, const struct json *owner, const char *name);
 
 /* Checks the changes from an old spec to a new one. */
-void pod_changes_check(struct causes *c,
-                       const struct json *spec,
-                       const struct json *old);
+void pod_changes_check(struct causes *c, const struct json *spec, const struct json *old);
 
 /* Lists of the spec; the whole spec is given because the checks depend on it.
  */
@@ -44,20 +40,14 @@ void pod_volumes_check(struct causes *c, const struct json *spec);
 struct map *pod_volumes_map(const struct json *spec);
 
 /* The volume of that name if it is valid, otherwise NULL. */
-const struct json *pod_volumes_find(const struct map *volumes,
-                                    const char *name);
+const struct json *pod_volumes_find(const struct map *volumes, const char *name);
 
 /* Parts of one container. */
 void container_env_check(struct causes *c, const struct json *container);
-void container_mounts_check(struct causes *c,
-                            const struct map *volumes,
+void container_mounts_check(struct causes *c, const struct map *volumes,
                             const struct json *container);
-void lifecycle_check(struct causes *c,
-                     const struct json *container,
-                     int64_t grace_seconds);
-void probes_check(struct causes *c,
-                  const struct json *container,
-                  int64_t grace_seconds);
+void lifecycle_check(struct causes *c, const struct json *container, int64_t grace_seconds);
+void probes_check(struct causes *c, const struct json *container, int64_t grace_seconds);
 void container_security_check(struct causes *c, const struct json *container);
 
 /* References in volumes and in environment variables. */
@@ -65,11 +55,9 @@ enum field_reference_use {
     FIELD_REFERENCE_IN_ENV,
     FIELD_REFERENCE_IN_VOLUME,
 };
-void field_reference_check(struct causes *c,
-                           const struct json *reference,
+void field_reference_check(struct causes *c, const struct json *reference,
                            enum field_reference_use use);
-void resource_reference_check(struct causes *c,
-                              const struct json *reference,
+void resource_reference_check(struct causes *c, const struct json *reference,
                               enum field_reference_use use);
 
 void pod_security_check(struct causes *c, const struct json *spec);
@@ -79,11 +67,8 @@ void windows_options_check(struct causes *c, const struct json *options);
 /* Annotations with a meaning for pods, and the changes that an update may not
  * make to them; the causes' path must point at the metadata.
  */
-void pod_annotations_check(struct causes *c,
-                           const struct json *meta,
-                           const struct json *spec);
-void pod_annotation_changes_check(struct causes *c,
-                                  const struct json *meta,
+void pod_annotations_check(struct causes *c, const struct json *meta, const struct json *spec);
+void pod_annotation_changes_check(struct causes *c, const struct json *meta,
                                   const struct json *old);
 /* Checks that annotations and fields agree; the path must point at the spec. */
 void pod_annotations_match(struct causes *c, const struct json *pod);
@@ -94,9 +79,7 @@ void pod_annotations_warn(struct causes *c, const struct json *pod);
 void affinity_check(struct causes *c, const struct json *affinity);
 void tolerations_check(struct causes *c, const struct json *spec);
 /* The list in the member `name`. */
-void topology_spread_check(struct causes *c,
-                           const struct json *object,
-                           const char *name);
+void topology_spread_check(struct causes *c, const struct json *object, const char *name);
 void pod_kiln_check(struct causes *c, const struct json *spec);
 
 /* Warns of valid values that are probably mistakes; the causes' path must point

@@ -11,24 +11,14 @@
 #define PROFILE_LENGTH_MAX 4095 /* PATH_MAX without the NUL */
 
 static bool
-check_profile_type(struct causes *c,
-                   const struct json *profile,
-                   const char *name)
+check_profile_type(struct causes *c, const struct json *profile, const char *name)
 {
     if (*check_text(profile, "type") == '\0') {
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "type",
-                   NULL,
-                   "type is required when %s is set",
-                   name);
+        causes_add(c, CAUSE_REQUIRED, "type", NULL, "type is required when %s is set", name);
         return false;
     }
-    return check_one_of(
-        c,
-        profile,
-        "type",
-        CHECK_VALUES("Localhost", "RuntimeDefault", "Unconfined"));
+    return check_one_of(c, profile, "type",
+                        CHECK_VALUES("Localhost", "RuntimeDefault", "Unconfined"));
 }
 
 static void
@@ -39,21 +29,12 @@ check_seccomp(struct causes *c, const struct json *profile)
 
     check_profile_type(c, profile, "seccompProfile");
     if (is_local && has_file)
-        check_descending_path(c,
-                              profile,
-                              "localhostProfile",
-                              "localhostProfile");
+        check_descending_path(c, profile, "localhostProfile", "localhostProfile");
     else if (is_local)
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "localhostProfile",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "localhostProfile", NULL,
                    "must be set when seccomp type is Localhost");
     else if (has_file)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "localhostProfile",
-                   profile,
+        causes_add(c, CAUSE_INVALID, "localhostProfile", profile,
                    "can only be set when seccomp type is Localhost");
 }
 
@@ -68,31 +49,18 @@ check_apparmor(struct causes *c, const struct json *profile)
         return;
     if (!is_local) {
         if (check_is_set(profile, "localhostProfile"))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "localhostProfile",
-                       file,
+            causes_add(c, CAUSE_INVALID, "localhostProfile", file,
                        "can only be set when AppArmor type is Localhost");
         return;
     }
     if (check_has_outer_space(text))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "localhostProfile",
-                   file,
+        causes_add(c, CAUSE_INVALID, "localhostProfile", file,
                    "must not be padded with whitespace");
     else if (*text == '\0')
-        causes_add(c,
-                   CAUSE_REQUIRED,
-                   "localhostProfile",
-                   NULL,
+        causes_add(c, CAUSE_REQUIRED, "localhostProfile", NULL,
                    "must be set when AppArmor type is Localhost");
     if (strlen(text) > PROFILE_LENGTH_MAX)
-        causes_add(c,
-                   CAUSE_TOO_LONG,
-                   "localhostProfile",
-                   NULL,
-                   "may not be more than %d bytes",
+        causes_add(c, CAUSE_TOO_LONG, "localhostProfile", NULL, "may not be more than %d bytes",
                    PROFILE_LENGTH_MAX);
 }
 
@@ -130,8 +98,7 @@ void
 container_security_check(struct causes *c, const struct json *container)
 {
     const struct json *context = json_get(container, "securityContext");
-    const struct json *escalates =
-        json_get(context, "allowPrivilegeEscalation");
+    const struct json *escalates = json_get(context, "allowPrivilegeEscalation");
     unsigned at = causes_enter(c, "securityContext");
 
     check_range(c, context, "runAsUser", 0, ID_MAX);
@@ -140,17 +107,11 @@ container_security_check(struct causes *c, const struct json *container)
     check_profiles(c, context);
     if (json_is(escalates, JSON_BOOL) && !escalates->boolean) {
         if (json_is_true(json_get(context, "privileged")))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       context,
+            causes_add(c, CAUSE_INVALID, "", context,
                        "cannot set `allowPrivilegeEscalation` to false and "
                        "`privileged` to true");
         if (adds_sys_admin(context))
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       context,
+            causes_add(c, CAUSE_INVALID, "", context,
                        "cannot set `allowPrivilegeEscalation` to false and "
                        "`capabilities.Add` CAP_SYS_ADMIN");
     }
@@ -200,9 +161,7 @@ is_of_family(const char *name, const char *family)
 
 /* A pod may not set sysctls of a namespace that it shares with the host. */
 static void
-check_host_sysctl(struct causes *c,
-                  const struct json *spec,
-                  const struct json *sysctl)
+check_host_sysctl(struct causes *c, const struct json *spec, const struct json *sysctl)
 {
     static const char *const of_ipc[] = {
         "kernel.shm",
@@ -213,26 +172,18 @@ check_host_sysctl(struct causes *c,
     const char *name = check_text(sysctl, "name");
     const char *shared = NULL;
 
-    if (json_is_true(json_get(spec, "hostNetwork"))
-        && is_of_family(name, "net."))
+    if (json_is_true(json_get(spec, "hostNetwork")) && is_of_family(name, "net."))
         shared = "hostNetwork";
     for (size_t i = 0; i < ARRAY_SIZE(of_ipc); i++)
-        if (json_is_true(json_get(spec, "hostIPC"))
-            && is_of_family(name, of_ipc[i]))
+        if (json_is_true(json_get(spec, "hostIPC")) && is_of_family(name, of_ipc[i]))
             shared = "hostIPC";
     if (shared != NULL)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "name",
-                   json_get(sysctl, "name"),
-                   "may not be specified when '%s' is true",
-                   shared);
+        causes_add(c, CAUSE_INVALID, "name", json_get(sysctl, "name"),
+                   "may not be specified when '%s' is true", shared);
 }
 
 static void
-check_sysctls(struct causes *c,
-              const struct json *spec,
-              const struct json *context)
+check_sysctls(struct causes *c, const struct json *spec, const struct json *context)
 {
     const struct json *list = json_get(context, "sysctls");
     CHECK_TEXTS(names);
@@ -244,20 +195,12 @@ check_sysctls(struct causes *c,
 
         if (check_present(c, sysctl, "name", "")) {
             if (!is_sysctl_name(name))
-                causes_add(c,
-                           CAUSE_INVALID,
-                           "name",
-                           json_get(sysctl, "name"),
+                causes_add(c, CAUSE_INVALID, "name", json_get(sysctl, "name"),
                            "must have at most 253 characters and match regex "
                            "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*"
                            "[a-z0-9]([-_a-z0-9]*[a-z0-9])?$");
             else if (!check_texts_add(&names, name))
-                causes_add(c,
-                           CAUSE_DUPLICATE,
-                           "name",
-                           json_get(sysctl, "name"),
-                           "%s",
-                           "");
+                causes_add(c, CAUSE_DUPLICATE, "name", json_get(sysctl, "name"), "%s", "");
         }
         check_host_sysctl(c, spec, sysctl);
         causes_leave(c, at);
@@ -273,14 +216,9 @@ check_groups(struct causes *c, const struct json *context)
         int64_t group = -1;
         unsigned at = causes_enter_index(c, "supplementalGroups", i);
 
-        if (json_to_int(json_at(list, i), &group) < 0 || group < 0
-            || group > ID_MAX)
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "",
-                       json_at(list, i),
-                       "must be between 0 and %d, inclusive",
-                       ID_MAX);
+        if (json_to_int(json_at(list, i), &group) < 0 || group < 0 || group > ID_MAX)
+            causes_add(c, CAUSE_INVALID, "", json_at(list, i),
+                       "must be between 0 and %d, inclusive", ID_MAX);
         causes_leave(c, at);
     }
 }
@@ -298,16 +236,11 @@ pod_security_check(struct causes *c, const struct json *spec)
     check_groups(c, context);
     if (json_is_true(json_get(spec, "shareProcessNamespace"))
         && json_is_true(json_get(spec, "hostPID")))
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "shareProcessNamespace",
+        causes_add(c, CAUSE_INVALID, "shareProcessNamespace",
                    json_get(spec, "shareProcessNamespace"),
                    "ShareProcessNamespace and HostPID cannot both be enabled");
     check_sysctls(c, spec, context);
-    check_one_of(c,
-                 context,
-                 "fsGroupChangePolicy",
-                 CHECK_VALUES("Always", "OnRootMismatch"));
+    check_one_of(c, context, "fsGroupChangePolicy", CHECK_VALUES("Always", "OnRootMismatch"));
     check_profiles(c, context);
     causes_leave(c, at);
 }

@@ -19,26 +19,17 @@ check_searches(struct causes *c, const struct json *searches)
     for (uint32_t i = 0; i < json_count(searches); i++)
         length += json_at(searches, i)->count;
     if (json_count(searches) > SEARCH_PATHS_MAX)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "searches",
-                   searches,
-                   "must not have more than %d search paths",
-                   SEARCH_PATHS_MAX);
+        causes_add(c, CAUSE_INVALID, "searches", searches,
+                   "must not have more than %d search paths", SEARCH_PATHS_MAX);
     if (length > SEARCH_LENGTH_MAX)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "searches",
-                   searches,
+        causes_add(c, CAUSE_INVALID, "searches", searches,
                    "must not have more than %d characters (including spaces) "
                    "in the search list",
                    SEARCH_LENGTH_MAX);
     for (uint32_t i = 0; i < json_count(searches); i++) {
         const struct json *search = json_at(searches, i);
-        bool is_rooted =
-            search->count > 0 && search->text[search->count - 1] == '.';
-        const struct json *bare =
-            json_string_n(c->arena, search->text, search->count - is_rooted);
+        bool is_rooted = search->count > 0 && search->text[search->count - 1] == '.';
+        const struct json *bare = json_string_n(c->arena, search->text, search->count - is_rooted);
         unsigned at = causes_enter_index(c, "searches", i);
 
         check_form(c, "", NAME_DNS_SUBDOMAIN, bare->text, bare);
@@ -58,26 +49,17 @@ check_dns(struct causes *c, const struct json *spec)
 
     if (is_none && json_count(servers) == 0) {
         if (config == NULL)
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "",
-                       NULL,
+            causes_add(c, CAUSE_REQUIRED, "", NULL,
                        "must provide `dnsConfig` when `dnsPolicy` is None");
         else
-            causes_add(c,
-                       CAUSE_REQUIRED,
-                       "nameservers",
-                       NULL,
+            causes_add(c, CAUSE_REQUIRED, "nameservers", NULL,
                        "must provide at least one DNS nameserver when "
                        "`dnsPolicy` is None");
         causes_leave(c, at);
         return;
     }
     if (json_count(servers) > 3)
-        causes_add(c,
-                   CAUSE_INVALID,
-                   "nameservers",
-                   servers,
+        causes_add(c, CAUSE_INVALID, "nameservers", servers,
                    "must not have more than 3 nameservers");
     for (uint32_t i = 0; i < json_count(servers); i++) {
         struct json *holder = json_object(c->arena);
@@ -146,10 +128,7 @@ check_host_aliases(struct causes *c, const struct json *spec)
 
 /* Checks a name that is given and not empty. */
 static void
-check_given_name(struct causes *c,
-                 const struct json *spec,
-                 const char *name,
-                 enum name_form form)
+check_given_name(struct causes *c, const struct json *spec, const char *name, enum name_form form)
 {
     if (*check_text(spec, name) != '\0')
         check_name(c, spec, name, form);
@@ -198,12 +177,8 @@ check_host_network(struct causes *c, const struct json *spec, bool may_be_zero)
             int64_t of_host = json_get_int(port, "hostPort", 0);
             unsigned inside = causes_enter_index(c, "ports", j);
 
-            if ((of_host == 0) != may_be_zero
-                && of_host != json_get_int(port, "containerPort", 0))
-                causes_add(c,
-                           CAUSE_INVALID,
-                           "hostPort",
-                           json_int(c->arena, of_host),
+            if ((of_host == 0) != may_be_zero && of_host != json_get_int(port, "containerPort", 0))
+                causes_add(c, CAUSE_INVALID, "hostPort", json_int(c->arena, of_host),
                            "must match `containerPort` when `hostNetwork` is "
                            "true");
             causes_leave(c, inside);
@@ -220,18 +195,14 @@ check_tokens(struct causes *c, const struct json *spec)
     if (*check_text(spec, "serviceAccountName") != '\0')
         return;
     for (uint32_t i = 0; i < json_count(volumes); i++) {
-        const struct json *sources =
-            json_get_path(json_at(volumes, i), "projected.sources");
+        const struct json *sources = json_get_path(json_at(volumes, i), "projected.sources");
         unsigned at = causes_enter_index(c, "volumes", i);
 
         for (uint32_t j = 0; j < json_count(sources); j++) {
             unsigned inside = causes_enter_index(c, "projected.sources", j);
 
             if (check_is_set(json_at(sources, j), "serviceAccountToken"))
-                causes_add(c,
-                           CAUSE_FORBIDDEN,
-                           "serviceAccountToken",
-                           NULL,
+                causes_add(c, CAUSE_FORBIDDEN, "serviceAccountToken", NULL,
                            "must not be specified when serviceAccountName is "
                            "not set");
             causes_leave(c, inside);
@@ -255,17 +226,9 @@ pod_spec_check(struct causes *c, const struct json *spec)
     pod_volumes_check(c, spec);
     pod_containers_check(c, spec);
     check_host_network(c, spec, true);
-    check_given_one_of(c,
-                       spec,
-                       "restartPolicy",
-                       CHECK_VALUES("Always", "OnFailure", "Never"));
-    check_given_one_of(c,
-                       spec,
-                       "dnsPolicy",
-                       CHECK_VALUES("ClusterFirstWithHostNet",
-                                    "ClusterFirst",
-                                    "Default",
-                                    "None"));
+    check_given_one_of(c, spec, "restartPolicy", CHECK_VALUES("Always", "OnFailure", "Never"));
+    check_given_one_of(c, spec, "dnsPolicy",
+                       CHECK_VALUES("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"));
     check_labels(c, spec, "nodeSelector");
     pod_security_check(c, spec);
     at = causes_enter(c, "affinity");
@@ -279,10 +242,7 @@ pod_spec_check(struct causes *c, const struct json *spec)
     check_host_aliases(c, spec);
     check_given_name(c, spec, "priorityClassName", NAME_DNS_SUBDOMAIN);
     check_name(c, spec, "runtimeClassName", NAME_DNS_SUBDOMAIN);
-    check_given_one_of(c,
-                       spec,
-                       "preemptionPolicy",
-                       CHECK_VALUES("PreemptLowerPriority", "Never"));
+    check_given_one_of(c, spec, "preemptionPolicy", CHECK_VALUES("PreemptLowerPriority", "Never"));
     check_overhead(c, spec);
     pod_os_check(c, spec);
     pod_kiln_check(c, spec);

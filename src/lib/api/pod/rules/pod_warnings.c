@@ -40,9 +40,8 @@ warn_of_annotations(struct causes *c, const struct json *meta)
 
     for (size_t i = 0; i < ARRAY_SIZE(old_annotations); i++)
         if (json_get(annotations, old_annotations[i].annotation) != NULL) {
-            unsigned at = causes_enter_key(c,
-                                           "metadata.annotations",
-                                           old_annotations[i].annotation);
+            unsigned at =
+                causes_enter_key(c, "metadata.annotations", old_annotations[i].annotation);
 
             causes_warn(c, "", "%s", old_annotations[i].words);
             causes_leave(c, at);
@@ -54,8 +53,7 @@ warn_of_node_affinity(struct causes *c, const struct json *affinity)
 {
     static const char required[] =
         "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
-    static const char preferred[] =
-        "preferredDuringSchedulingIgnoredDuringExecution";
+    static const char preferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
     const struct json *list = json_get_path(affinity, required);
 
     for (uint32_t i = 0; i < json_count(list); i++) {
@@ -79,20 +77,14 @@ static void
 warn_of_selector(struct causes *c, const struct json *object)
 {
     if (!check_is_set(object, "labelSelector"))
-        causes_warn(c,
-                    "labelSelector",
-                    "a null labelSelector results in matching no pod");
+        causes_warn(c, "labelSelector", "a null labelSelector results in matching no pod");
 }
 
 static void
-warn_of_pod_affinity(struct causes *c,
-                     const struct json *affinity,
-                     const char *name)
+warn_of_pod_affinity(struct causes *c, const struct json *affinity, const char *name)
 {
-    static const char required[] =
-        "requiredDuringSchedulingIgnoredDuringExecution";
-    static const char preferred[] =
-        "preferredDuringSchedulingIgnoredDuringExecution";
+    static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution";
+    static const char preferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
     const struct json *part = json_get(affinity, name);
     const struct json *list = json_get(part, required);
     unsigned in_part = causes_enter(c, name);
@@ -163,9 +155,7 @@ warn_of_volumes(struct causes *c, const struct json *spec)
 
 /* Warns of elements whose member equals that of an earlier element. */
 static void
-warn_of_duplicates(struct causes *c,
-                   const struct json *spec,
-                   const char *list_name,
+warn_of_duplicates(struct causes *c, const struct json *spec, const char *list_name,
                    const char *name)
 {
     const struct json *list = json_get(spec, list_name);
@@ -175,13 +165,8 @@ warn_of_duplicates(struct causes *c,
         unsigned at = causes_enter_index(c, list_name, i);
 
         if (!check_texts_add(&texts, check_text(json_at(list, i), name)))
-            causes_warn(c,
-                        name,
-                        "duplicate %s \"%s\"",
-                        name,
-                        check_text(json_at(list, i), name));
-        else if (strcmp(name, "name") == 0
-                 && *check_text(json_at(list, i), name) == '\0')
+            causes_warn(c, name, "duplicate %s \"%s\"", name, check_text(json_at(list, i), name));
+        else if (strcmp(name, "name") == 0 && *check_text(json_at(list, i), name) == '\0')
             causes_warn(c, name, "invalid empty name \"\"");
         causes_leave(c, at);
     }
@@ -203,8 +188,7 @@ warn_of_env(struct causes *c, const struct json *container)
         if (!check_texts_add(&names, name)
             && (check_is_set(item, "valueFrom") || strcmp(value, ref) == 0
                 || strstr(value, ref) == NULL))
-            causes_warn(c,
-                        "",
+            causes_warn(c, "",
                         "hides previous definition of \"%s\", which may be "
                         "dropped when using apply",
                         name);
@@ -284,8 +268,7 @@ collision_of(const struct json *a, const struct json *b)
 static bool
 is_same_port(const struct json *a, const struct json *b)
 {
-    return json_get_int(a, "containerPort", 0)
-               == json_get_int(b, "containerPort", 0)
+    return json_get_int(a, "containerPort", 0) == json_get_int(b, "containerPort", 0)
            && strcmp(check_text(a, "protocol"), check_text(b, "protocol")) == 0;
 }
 
@@ -309,9 +292,7 @@ count_ports(const struct json *spec)
 /* Warns of collisions of a port, at which the path points, with earlier ports.
  */
 static void
-warn_of_collisions(struct causes *c,
-                   const struct json *spec,
-                   const char *prefix,
+warn_of_collisions(struct causes *c, const struct json *spec, const char *prefix,
                    const struct json *port)
 {
     for (size_t i = 0; i < ARRAY_SIZE(container_lists); i++) {
@@ -329,14 +310,8 @@ warn_of_collisions(struct causes *c,
                 if (is_same_port(other, port))
                     how = collision_of(port, other);
                 if (how != NULL)
-                    causes_warn(c,
-                                "",
-                                "%s port definition with %s%s[%u].ports[%u]",
-                                how,
-                                prefix,
-                                container_lists[i],
-                                j,
-                                k);
+                    causes_warn(c, "", "%s port definition with %s%s[%u].ports[%u]", how, prefix,
+                                container_lists[i], j, k);
             }
         }
     }
@@ -345,8 +320,7 @@ warn_of_collisions(struct causes *c,
 static void
 warn_of_ports(struct causes *c, const struct json *spec)
 {
-    const char *prefix =
-        arena_concat(c->arena, c->path, c->path_length > 0 ? "." : "");
+    const char *prefix = arena_concat(c->arena, c->path, c->path_length > 0 ? "." : "");
     bool compares = count_ports(spec) <= MOST_PORTS;
 
     for (size_t i = 0; i < ARRAY_SIZE(container_lists); i++) {
@@ -360,17 +334,12 @@ warn_of_ports(struct causes *c, const struct json *spec)
                 const struct json *port = json_at(ports, k);
                 unsigned inside = causes_enter_index(c, "ports", k);
 
-                if (*check_text(port, "hostIP") != '\0'
-                    && json_get_int(port, "hostPort", 0) == 0)
-                    causes_warn(c,
-                                "",
+                if (*check_text(port, "hostIP") != '\0' && json_get_int(port, "hostPort", 0) == 0)
+                    causes_warn(c, "",
                                 "hostIP set without hostPort: {Name:%s "
-                                "HostPort:0 ContainerPort:%" PRId64
-                                " Protocol:%s HostIP:%s}",
-                                check_text(port, "name"),
-                                json_get_int(port, "containerPort", 0),
-                                check_text(port, "protocol"),
-                                check_text(port, "hostIP"));
+                                "HostPort:0 ContainerPort:%" PRId64 " Protocol:%s HostIP:%s}",
+                                check_text(port, "name"), json_get_int(port, "containerPort", 0),
+                                check_text(port, "protocol"), check_text(port, "hostIP"));
                 if (compares)
                     warn_of_collisions(c, spec, prefix, port);
                 causes_leave(c, inside);
@@ -400,8 +369,7 @@ pod_warn(struct causes *c, const struct json *pod)
     warn_of_containers(c, spec, "containers");
     warn_of_ports(c, spec);
     if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
-        causes_warn(c,
-                    "terminationGracePeriodSeconds",
+        causes_warn(c, "terminationGracePeriodSeconds",
                     "must be >= 0; negative values are invalid and will be "
                     "treated as 1");
     causes_leave(c, at);

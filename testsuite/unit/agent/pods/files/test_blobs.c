@@ -23,11 +23,8 @@ static struct {
 } controller;
 
 static struct client_call *
-ask(struct client *client,
-    struct arena *arena,
-    const struct client_request *request,
-    client_done_fn *done,
-    void *context)
+ask(struct client *client, struct arena *arena, const struct client_request *request,
+    client_done_fn *done, void *context)
 {
     (void)arena;
     ck_assert_str_eq(request->name, "job-7");
@@ -50,9 +47,7 @@ cancel(struct client_call *call)
 static void
 answer(const char *text)
 {
-    controller.done(&(struct client_reply){.code = 200,
-                                           .text = text,
-                                           .length = strlen(text)},
+    controller.done(&(struct client_reply){.code = 200, .text = text, .length = strlen(text)},
                     controller.context);
 }
 
@@ -61,9 +56,8 @@ no_answer(int code)
 {
     struct error err = {.code = -ECONNRESET, .text = "connection reset"};
 
-    controller.done(
-        &(struct client_reply){.code = code, .error = code == 0 ? &err : NULL},
-        controller.context);
+    controller.done(&(struct client_reply){.code = code, .error = code == 0 ? &err : NULL},
+                    controller.context);
 }
 
 static struct {
@@ -227,11 +221,9 @@ START_TEST(who_waits_to_ask_again_when_they_are_freed_is_told_so)
 }
 END_TEST
 
-SUITE("blobs",
-      a_controller_that_does_not_answer_is_asked_until_it_does,
+SUITE("blobs", a_controller_that_does_not_answer_is_asked_until_it_does,
       what_the_controller_refuses_is_not_asked_again,
-      who_waits_to_ask_again_when_they_are_freed_is_told_so,
-      content_is_fetched_once,
+      who_waits_to_ask_again_when_they_are_freed_is_told_so, content_is_fetched_once,
       content_that_is_not_what_its_name_says_is_refused,
       who_waits_when_they_are_freed_is_told_that_nothing_comes,
       one_that_is_used_when_they_are_freed_stays_for_its_user)

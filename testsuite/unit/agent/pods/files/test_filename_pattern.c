@@ -56,6 +56,5 @@ START_TEST(a_name_with_slashes_is_no_way)
 }
 END_TEST
 
-SUITE("filename_pattern",
-      dictionary_objects_are_filled_in_and_the_rest_stays,
+SUITE("filename_pattern", dictionary_objects_are_filled_in_and_the_rest_stays,
       a_name_with_slashes_is_no_way)

@@ -164,10 +164,6 @@ START_TEST(there_is_room_for_so_many)
 }
 END_TEST
 
-SUITE("spare_dirs",
-      what_is_put_there_is_taken_again,
-      what_is_not_empty_stays,
-      one_file_comes_along_and_goes_with_the_rest,
-      nothing_is_put_over_what_is_there,
-      the_next_agent_takes_them_up,
-      there_is_room_for_so_many)
+SUITE("spare_dirs", what_is_put_there_is_taken_again, what_is_not_empty_stays,
+      one_file_comes_along_and_goes_with_the_rest, nothing_is_put_over_what_is_there,
+      the_next_agent_takes_them_up, there_is_room_for_so_many)

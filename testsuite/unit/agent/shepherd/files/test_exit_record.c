@@ -35,8 +35,7 @@ START_TEST(a_record_is_read_as_it_was_written)
     struct exit_record *e;
 
     test_pod_init(&p);
-    ck_assert_int_eq(exit_record_write(&whole, p.state_dir, p.run_dir, NULL),
-                     0);
+    ck_assert_int_eq(exit_record_write(&whole, p.state_dir, p.run_dir, NULL), 0);
 
     e = test_pod_ending(&p);
 
@@ -72,9 +71,7 @@ START_TEST(a_job_that_lost_a_process_for_memory_has_not_succeeded)
         struct test_pod p;
 
         test_pod_init(&p);
-        ck_assert_int_eq(
-            exit_record_write(&record, p.state_dir, p.run_dir, NULL),
-            0);
+        ck_assert_int_eq(exit_record_write(&record, p.state_dir, p.run_dir, NULL), 0);
         e = test_pod_ending(&p);
         ck_assert(e->was_oom);
         ck_assert_int_eq(e->oom_kills, 2);
@@ -90,9 +87,7 @@ START_TEST(a_record_that_no_place_takes_is_an_error)
 {
     struct error err = {0};
 
-    ck_assert_int_eq(
-        exit_record_write(&whole, "/nonexistent/s", "/nonexistent/r", &err),
-        -ENOENT);
+    ck_assert_int_eq(exit_record_write(&whole, "/nonexistent/s", "/nonexistent/r", &err), -ENOENT);
     ck_assert_ptr_nonnull(strstr(err.text, "/nonexistent/s/exit"));
 }
 END_TEST
@@ -108,11 +103,8 @@ START_TEST(a_torn_record_is_not_taken_for_one)
     path = xasprintf("%s/exit", p.state_dir);
     exit_record_format(&whole, &text);
     for (size_t length = 0; length < text.length; length += 7) {
-        ck_assert_int_eq(file_write_atomic(path, 0600, text.text, length, NULL),
-                         0);
-        ck_assert_int_lt(
-            exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL),
-            0);
+        ck_assert_int_eq(file_write_atomic(path, 0600, text.text, length, NULL), 0);
+        ck_assert_int_lt(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL), 0);
     }
     ck_assert_ptr_null(e);
     test_pod_fini(&p);
@@ -140,22 +132,16 @@ START_TEST(a_record_is_written_over_that_of_the_pod_before)
     ino_t inode;
 
     test_pod_init(&p);
-    ck_assert_int_eq(exit_record_write(&whole, p.state_dir, p.run_dir, NULL),
-                     0);
+    ck_assert_int_eq(exit_record_write(&whole, p.state_dir, p.run_dir, NULL), 0);
     inode = inode_of(p.state_dir);
     ck_assert_uint_ne(inode, 0);
-    ck_assert_int_eq(
-        exit_record_read(p.state_dir, p.run_dir, "uid-2", &e, NULL),
-        -ENOENT);
+    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, "uid-2", &e, NULL), -ENOENT);
 
     ck_assert_int_eq(exit_record_write(&next, p.state_dir, p.run_dir, NULL), 0);
 
     ck_assert_uint_eq(inode_of(p.state_dir), inode);
-    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL),
-                     -ENOENT);
-    ck_assert_int_eq(
-        exit_record_read(p.state_dir, p.run_dir, "uid-2", &e, NULL),
-        0);
+    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL), -ENOENT);
+    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, "uid-2", &e, NULL), 0);
     ck_assert_int_eq(e->exit_code, 3);
     ck_assert_ptr_null(e->message);
     exit_record_free(e);
@@ -170,12 +156,10 @@ START_TEST(a_blank_record_is_none)
 
     test_pod_init(&p);
     ck_assert_int_eq(exit_record_blank(p.state_dir), -ENOENT);
-    ck_assert_int_eq(exit_record_write(&whole, p.state_dir, p.run_dir, NULL),
-                     0);
+    ck_assert_int_eq(exit_record_write(&whole, p.state_dir, p.run_dir, NULL), 0);
     ck_assert_int_eq(exit_record_blank(p.state_dir), 0);
 
-    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL),
-                     -ENOENT);
+    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL), -ENOENT);
     test_pod_fini(&p);
 }
 END_TEST
@@ -193,21 +177,17 @@ START_TEST(what_a_crash_leaves_of_two_records_is_none)
     test_pod_init(&p);
     path = xasprintf("%s/" EXIT_RECORD_FILE, p.state_dir);
     second.elapsed_us = 13;
-    ck_assert_int_eq(exit_record_write(&whole, p.state_dir, p.run_dir, NULL),
-                     0);
+    ck_assert_int_eq(exit_record_write(&whole, p.state_dir, p.run_dir, NULL), 0);
     fd = open(path, O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(pread(fd, first_bytes, 1024, 0), 1024);
-    ck_assert_int_eq(exit_record_write(&second, p.state_dir, p.run_dir, NULL),
-                     0);
+    ck_assert_int_eq(exit_record_write(&second, p.state_dir, p.run_dir, NULL), 0);
     ck_assert_int_eq(pread(fd, second_bytes, 1024, 0), 1024);
     ck_assert_int_ne(memcmp(first_bytes, second_bytes, 512), 0);
 
     ck_assert_int_eq(pwrite(fd, first_bytes, 512, 0), 512);
-    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL),
-                     -ENOENT);
+    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL), -ENOENT);
     ck_assert_int_eq(pwrite(fd, first_bytes, 1024, 0), 1024);
-    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL),
-                     0);
+    ck_assert_int_eq(exit_record_read(p.state_dir, p.run_dir, uid, &e, NULL), 0);
     exit_record_free(e);
     test_pod_fini(&p);
 }
@@ -226,8 +206,7 @@ START_TEST(a_record_that_is_too_long_for_the_file_has_one_of_its_own)
     memset(long_words, 'x', sizeof(long_words) - 1);
     long_words[sizeof(long_words) - 1] = '\0';
     record.message = long_words;
-    ck_assert_int_eq(exit_record_write(&record, p.state_dir, p.run_dir, NULL),
-                     0);
+    ck_assert_int_eq(exit_record_write(&record, p.state_dir, p.run_dir, NULL), 0);
 
     e = test_pod_ending(&p);
 
@@ -238,12 +217,9 @@ START_TEST(a_record_that_is_too_long_for_the_file_has_one_of_its_own)
 }
 END_TEST
 
-SUITE("exit_record",
-      a_record_is_read_as_it_was_written,
+SUITE("exit_record", a_record_is_read_as_it_was_written,
       a_job_that_lost_a_process_for_memory_has_not_succeeded,
-      a_record_that_no_place_takes_is_an_error,
-      a_torn_record_is_not_taken_for_one,
-      a_record_is_written_over_that_of_the_pod_before,
-      a_blank_record_is_none,
+      a_record_that_no_place_takes_is_an_error, a_torn_record_is_not_taken_for_one,
+      a_record_is_written_over_that_of_the_pod_before, a_blank_record_is_none,
       what_a_crash_leaves_of_two_records_is_none,
       a_record_that_is_too_long_for_the_file_has_one_of_its_own)

@@ -82,19 +82,14 @@ START_TEST(what_is_no_sheet_is_refused)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_int_eq(open_text(cases[i].text, strlen(cases[i].text)),
-                         cases[i].code);
+        ck_assert_int_eq(open_text(cases[i].text, strlen(cases[i].text)), cases[i].code);
     ck_assert_int_eq(open_text("t 1\na=1:\0\nend=0:\n", 17), -EBADMSG);
 }
 END_TEST
 
 START_TEST(what_is_no_number_is_refused)
 {
-    static const char *const texts[] = {"",
-                                        "x",
-                                        "1x",
-                                        "99999999999999999999",
-                                        "0x10"};
+    static const char *const texts[] = {"", "x", "1x", "99999999999999999999", "0x10"};
     int64_t number;
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -102,8 +97,5 @@ START_TEST(what_is_no_number_is_refused)
 }
 END_TEST
 
-SUITE("key_values",
-      any_byte_but_nul_comes_back,
-      a_sheet_torn_anywhere_is_refused,
-      what_is_no_sheet_is_refused,
-      what_is_no_number_is_refused)
+SUITE("key_values", any_byte_but_nul_comes_back, a_sheet_torn_anywhere_is_refused,
+      what_is_no_sheet_is_refused, what_is_no_number_is_refused)

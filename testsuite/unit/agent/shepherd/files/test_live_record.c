@@ -181,9 +181,7 @@ START_TEST(a_state_that_cannot_be_read_is_refused)
 }
 END_TEST
 
-SUITE("live_record",
-      a_running_shepherd_is_recognised_and_can_be_spoken_to,
+SUITE("live_record", a_running_shepherd_is_recognised_and_can_be_spoken_to,
       a_job_stands_still_and_goes_on_and_ends_while_it_stands,
-      a_recycled_pid_is_not_taken_for_a_shepherd,
-      the_start_time_is_read_past_a_strange_name,
+      a_recycled_pid_is_not_taken_for_a_shepherd, the_start_time_is_read_past_a_strange_name,
       a_state_that_cannot_be_read_is_refused)

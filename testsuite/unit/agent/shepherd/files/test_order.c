@@ -206,9 +206,7 @@ START_TEST(an_absurd_order_is_refused_with_the_reason)
 
         cases[i].spoil(&given);
         ck_assert_int_lt(decode(&given, &o, &err), 0);
-        ck_assert_msg(strstr(err.text, cases[i].says),
-                      "'%s' does not say '%s'",
-                      err.text,
+        ck_assert_msg(strstr(err.text, cases[i].says), "'%s' does not say '%s'", err.text,
                       cases[i].says);
     }
 }
@@ -217,12 +215,8 @@ END_TEST
 START_TEST(an_entry_that_is_not_known_is_refused)
 {
     static const char *const entries[][2] = {
-        {"sandbox", "1"},
-        {"limit", "nofile 1"},
-        {"limit", "nofiles 1 1"},
-        {"limit", "nofile 2 1"},
-        {"append", "yes"},
-        {"uid", "root"},
+        {"sandbox", "1"},        {"limit", "nofile 1"}, {"limit", "nofiles 1 1"},
+        {"limit", "nofile 2 1"}, {"append", "yes"},     {"uid", "root"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
@@ -234,8 +228,7 @@ START_TEST(an_entry_that_is_not_known_is_refused)
         key_values_put_text(&text, entries[i][0], entries[i][1]);
         key_values_end(&text);
         length = text.length;
-        ck_assert_int_eq(order_decode(strbuf_take(&text), length, &o, NULL),
-                         -EINVAL);
+        ck_assert_int_eq(order_decode(strbuf_take(&text), length, &o, NULL), -EINVAL);
     }
 }
 END_TEST
@@ -249,16 +242,11 @@ START_TEST(an_order_cut_short_anywhere_is_refused)
     for (size_t length = 0; length < text.length; length++) {
         struct order o;
 
-        ck_assert_int_lt(
-            order_decode(xmemdup(text.text, length + 1), length, &o, NULL),
-            0);
+        ck_assert_int_lt(order_decode(xmemdup(text.text, length + 1), length, &o, NULL), 0);
     }
 }
 END_TEST
 
-SUITE("order",
-      an_order_arrives_as_it_was_given,
-      lists_of_any_length_arrive,
-      an_absurd_order_is_refused_with_the_reason,
-      an_entry_that_is_not_known_is_refused,
+SUITE("order", an_order_arrives_as_it_was_given, lists_of_any_length_arrive,
+      an_absurd_order_is_refused_with_the_reason, an_entry_that_is_not_known_is_refused,
       an_order_cut_short_anywhere_is_refused)

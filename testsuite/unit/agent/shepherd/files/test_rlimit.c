@@ -44,9 +44,8 @@ START_TEST(what_is_no_limit_is_refused)
         struct rlimit_setting s;
         struct error err = {0};
 
-        ck_assert_int_eq(
-            rlimit_parse(cases[i].name, cases[i].soft, cases[i].hard, &s, &err),
-            -EINVAL);
+        ck_assert_int_eq(rlimit_parse(cases[i].name, cases[i].soft, cases[i].hard, &s, &err),
+                         -EINVAL);
         ck_assert_msg(strstr(err.text, cases[i].says), "%s", err.text);
     }
 }

@@ -18,8 +18,7 @@ START_TEST(states_are_names_in_any_case_codes_and_groups)
         uint32_t states;
     } cases[] = {
         {"Running", JOB_STATE_BIT(JOB_STATE_RUNNING)},
-        {"running,FAILED",
-         JOB_STATE_BIT(JOB_STATE_RUNNING) | JOB_STATE_BIT(JOB_STATE_FAILED)},
+        {"running,FAILED", JOB_STATE_BIT(JOB_STATE_RUNNING) | JOB_STATE_BIT(JOB_STATE_FAILED)},
         {"CD", JOB_STATE_BIT(JOB_STATE_COMPLETED)},
         {"active", JOB_STATES_ACTIVE},
         {"ended", JOB_STATES_ENDED},
@@ -38,15 +37,9 @@ END_TEST
 START_TEST(mistakes_are_refused)
 {
     static const struct job_selection wrong[] = {
-        {.state = ""},
-        {.state = ","},
-        {.state = "Running,"},
-        {.state = "Runing"},
-        {.user = ""},
-        {.user = "a,b"},
-        {.partition = "a=b"},
-        {.name = ""},
-        {.account = ""},
+        {.state = ""},        {.state = ","}, {.state = "Running,"},
+        {.state = "Runing"},  {.user = ""},   {.user = "a,b"},
+        {.partition = "a=b"}, {.name = ""},   {.account = ""},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -63,9 +56,7 @@ START_TEST(the_server_is_asked_for_as_much_as_a_selector_says)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct job_selection none = {0};
-    struct job_selection one = {.user = "u1",
-                                .partition = "gpu",
-                                .state = "Running"};
+    struct job_selection one = {.user = "u1", .partition = "gpu", .state = "Running"};
     struct job_selection two = {.state = "Running,Held"};
 
     ck_assert_int_eq(job_selection_check(&one, NULL), 0);
@@ -75,10 +66,9 @@ START_TEST(the_server_is_asked_for_as_much_as_a_selector_says)
     ck_assert_str_eq(job_selection_fields(&one, "status.finished=false", arena),
                      "spec.user=u1,spec.partition=gpu,status.state=Running,"
                      "status.finished=false");
-    ck_assert_ptr_null(
-        strstr(job_selection_fields(&two, NULL, arena), "Running"));
-    ck_assert_ptr_nonnull(strstr(job_selection_fields(&two, NULL, arena),
-                                 "status.state!=Pending,"));
+    ck_assert_ptr_null(strstr(job_selection_fields(&two, NULL, arena), "Running"));
+    ck_assert_ptr_nonnull(
+        strstr(job_selection_fields(&two, NULL, arena), "status.state!=Pending,"));
     ck_assert(job_selection_is_empty(&none));
     ck_assert(!job_selection_is_empty(&two));
 }
@@ -86,9 +76,7 @@ END_TEST
 
 START_TEST(the_rest_is_asked_of_each_job)
 {
-    struct job_selection s = {.account = "chem,physics",
-                              .name = "sweep*",
-                              .state = "Running,Held"};
+    struct job_selection s = {.account = "chem,physics", .name = "sweep*", .state = "Running,Held"};
 
     ck_assert_int_eq(job_selection_check(&s, NULL), 0);
 
@@ -101,8 +89,5 @@ START_TEST(the_rest_is_asked_of_each_job)
 }
 END_TEST
 
-SUITE("job_selection",
-      states_are_names_in_any_case_codes_and_groups,
-      mistakes_are_refused,
-      the_server_is_asked_for_as_much_as_a_selector_says,
-      the_rest_is_asked_of_each_job)
+SUITE("job_selection", states_are_names_in_any_case_codes_and_groups, mistakes_are_refused,
+      the_server_is_asked_for_as_much_as_a_selector_says, the_rest_is_asked_of_each_job)

@@ -32,16 +32,12 @@ applied(struct arena *arena, const char *before, const char *spec)
 
 /* Compares the patch without the annotation, which every patch contains. */
 static void
-assert_patch(const char *before,
-             const char *current,
-             const char *now,
-             const char *patch)
+assert_patch(const char *before, const char *current, const char *now, const char *patch)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    struct json *result = three_way_patch(arena,
-                                          applied(arena, before, current),
-                                          parse(arena, now));
+    struct json *result =
+        three_way_patch(arena, applied(arena, before, current), parse(arena, now));
 
     if (result != NULL)
         json_remove(result, "metadata");
@@ -64,9 +60,7 @@ END_TEST
 
 START_TEST(a_member_that_the_file_changes_is_set)
 {
-    assert_patch("{\"spec\":{\"a\":1}}",
-                 "{\"a\":1,\"default\":7}",
-                 "{\"spec\":{\"a\":2}}",
+    assert_patch("{\"spec\":{\"a\":1}}", "{\"a\":1,\"default\":7}", "{\"spec\":{\"a\":2}}",
                  "{\"spec\":{\"a\":2}}");
 }
 END_TEST
@@ -74,48 +68,36 @@ END_TEST
 START_TEST(a_member_that_the_file_no_longer_names_is_removed)
 {
     assert_patch("{\"spec\":{\"a\":1,\"b\":{\"c\":1,\"d\":2}}}",
-                 "{\"a\":1,\"b\":{\"c\":1,\"d\":2}}",
-                 "{\"spec\":{\"a\":1,\"b\":{\"d\":2}}}",
+                 "{\"a\":1,\"b\":{\"c\":1,\"d\":2}}", "{\"spec\":{\"a\":1,\"b\":{\"d\":2}}}",
                  "{\"spec\":{\"b\":{\"c\":null}}}");
 }
 END_TEST
 
 START_TEST(what_others_have_set_stays)
 {
-    assert_patch("{\"spec\":{\"a\":1}}",
-                 "{\"a\":1,\"theirs\":{\"x\":1}}",
-                 "{\"spec\":{\"a\":1}}",
+    assert_patch("{\"spec\":{\"a\":1}}", "{\"a\":1,\"theirs\":{\"x\":1}}", "{\"spec\":{\"a\":1}}",
                  "");
 }
 END_TEST
 
 START_TEST(what_others_have_removed_needs_no_removal)
 {
-    assert_patch("{\"spec\":{\"a\":1,\"b\":2}}",
-                 "{\"a\":1}",
-                 "{\"spec\":{\"a\":1}}",
-                 "");
+    assert_patch("{\"spec\":{\"a\":1,\"b\":2}}", "{\"a\":1}", "{\"spec\":{\"a\":1}}", "");
 }
 END_TEST
 
 START_TEST(lists_are_replaced_as_a_whole)
 {
-    assert_patch("{\"spec\":{\"l\":[1,2]}}",
-                 "{\"l\":[1,2]}",
-                 "{\"spec\":{\"l\":[1]}}",
+    assert_patch("{\"spec\":{\"l\":[1,2]}}", "{\"l\":[1,2]}", "{\"spec\":{\"l\":[1]}}",
                  "{\"spec\":{\"l\":[1]}}");
 }
 END_TEST
 
 START_TEST(an_object_takes_the_place_of_a_scalar_and_back)
 {
-    assert_patch("{\"spec\":{\"a\":1}}",
-                 "{\"a\":1}",
-                 "{\"spec\":{\"a\":{\"b\":1}}}",
+    assert_patch("{\"spec\":{\"a\":1}}", "{\"a\":1}", "{\"spec\":{\"a\":{\"b\":1}}}",
                  "{\"spec\":{\"a\":{\"b\":1}}}");
-    assert_patch("{\"spec\":{\"a\":{\"b\":1}}}",
-                 "{\"a\":{\"b\":1}}",
-                 "{\"spec\":{\"a\":1}}",
+    assert_patch("{\"spec\":{\"a\":{\"b\":1}}}", "{\"a\":{\"b\":1}}", "{\"spec\":{\"a\":1}}",
                  "{\"spec\":{\"a\":1}}");
 }
 END_TEST
@@ -124,8 +106,7 @@ START_TEST(an_object_that_was_never_applied_is_only_added_to)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *current = parse(arena, "{\"spec\":{\"a\":1,\"b\":2}}");
-    struct json *patch =
-        three_way_patch(arena, current, parse(arena, "{\"spec\":{\"a\":3}}"));
+    struct json *patch = three_way_patch(arena, current, parse(arena, "{\"spec\":{\"a\":3}}"));
     const struct json *spec = json_get(patch, "spec");
 
     ck_assert_int_eq(json_get_int(spec, "a", 0), 3);
@@ -136,24 +117,17 @@ END_TEST
 START_TEST(an_annotation_that_is_no_json_is_taken_for_none)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *current =
-        parse(arena,
-              "{\"metadata\":{\"annotations\":{\"" THREE_WAY_ANNOTATION
-              "\":\"{nonsense\"}},\"spec\":{\"a\":1,\"b\":2}}");
-    struct json *patch =
-        three_way_patch(arena, current, parse(arena, "{\"spec\":{\"a\":1}}"));
+    struct json *current = parse(arena, "{\"metadata\":{\"annotations\":{\"" THREE_WAY_ANNOTATION
+                                        "\":\"{nonsense\"}},\"spec\":{\"a\":1,\"b\":2}}");
+    struct json *patch = three_way_patch(arena, current, parse(arena, "{\"spec\":{\"a\":1}}"));
 
     ck_assert_ptr_null(json_get(patch, "spec"));
 }
 END_TEST
 
-SUITE("three_way",
-      what_is_as_the_file_says_needs_no_patch,
-      a_member_that_the_file_changes_is_set,
-      a_member_that_the_file_no_longer_names_is_removed,
-      what_others_have_set_stays,
-      what_others_have_removed_needs_no_removal,
-      lists_are_replaced_as_a_whole,
+SUITE("three_way", what_is_as_the_file_says_needs_no_patch, a_member_that_the_file_changes_is_set,
+      a_member_that_the_file_no_longer_names_is_removed, what_others_have_set_stays,
+      what_others_have_removed_needs_no_removal, lists_are_replaced_as_a_whole,
       an_object_takes_the_place_of_a_scalar_and_back,
       an_object_that_was_never_applied_is_only_added_to,
       an_annotation_that_is_no_json_is_taken_for_none)

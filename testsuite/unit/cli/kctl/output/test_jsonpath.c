@@ -11,13 +11,12 @@
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
-static const char tree[] =
-    "{\"kind\":\"List\",\"items\":["
-    "{\"name\":\"a\",\"n\":1,\"labels\":{\"x.y/z\":\"one\"},\"ok\":true},"
-    "{\"name\":\"b\",\"n\":20,\"labels\":{},\"conditions\":"
-    "[{\"type\":\"Ready\",\"status\":\"True\"},"
-    "{\"type\":\"Full\",\"status\":\"False\"}]},"
-    "{\"name\":\"c\",\"n\":3}]}";
+static const char tree[] = "{\"kind\":\"List\",\"items\":["
+                           "{\"name\":\"a\",\"n\":1,\"labels\":{\"x.y/z\":\"one\"},\"ok\":true},"
+                           "{\"name\":\"b\",\"n\":20,\"labels\":{},\"conditions\":"
+                           "[{\"type\":\"Ready\",\"status\":\"True\"},"
+                           "{\"type\":\"Full\",\"status\":\"False\"}]},"
+                           "{\"name\":\"c\",\"n\":3}]}";
 
 struct example {
     const char *text;
@@ -67,15 +66,9 @@ START_TEST(paths_find_what_kubectl_finds)
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
         struct error err = {0};
 
-        ck_assert_msg(jsonpath_template_print(cases[i].text, root, &out, &err)
-                          == 0,
-                      "%s: %s",
-                      cases[i].text,
-                      err.text);
-        ck_assert_msg(strcmp(out.text, cases[i].wanted) == 0,
-                      "%s: %s",
-                      cases[i].text,
-                      out.text);
+        ck_assert_msg(jsonpath_template_print(cases[i].text, root, &out, &err) == 0, "%s: %s",
+                      cases[i].text, err.text);
+        ck_assert_msg(strcmp(out.text, cases[i].wanted) == 0, "%s: %s", cases[i].text, out.text);
     }
 }
 END_TEST
@@ -105,9 +98,7 @@ START_TEST(what_is_no_template_is_refused_with_the_place)
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
         struct error err = {0};
 
-        ck_assert_msg(jsonpath_template_print(cases[i], root, &out, &err) < 0,
-                      "%s",
-                      cases[i]);
+        ck_assert_msg(jsonpath_template_print(cases[i], root, &out, &err) < 0, "%s", cases[i]);
         ck_assert_msg(err.text[0] != '\0', "%s", cases[i]);
     }
 }
@@ -115,17 +106,14 @@ END_TEST
 
 START_TEST(one_path_needs_no_braces)
 {
-    static const char *const cases[] = {"{.items[0].name}",
-                                        ".items[0].name",
-                                        "items[0].name"};
+    static const char *const cases[] = {"{.items[0].name}", ".items[0].name", "items[0].name"};
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *root = json_parse(arena, tree, strlen(tree), NULL, NULL);
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct jsonpath_values values = {0};
 
-        ck_assert_int_eq(jsonpath_find(cases[i], root, arena, &values, NULL),
-                         0);
+        ck_assert_int_eq(jsonpath_find(cases[i], root, arena, &values, NULL), 0);
         ck_assert_uint_eq(values.count, 1);
         ck_assert_str_eq(json_text(values.items[0]), "a");
     }
@@ -136,7 +124,5 @@ START_TEST(one_path_needs_no_braces)
 }
 END_TEST
 
-SUITE("jsonpath",
-      paths_find_what_kubectl_finds,
-      what_is_no_template_is_refused_with_the_place,
+SUITE("jsonpath", paths_find_what_kubectl_finds, what_is_no_template_is_refused_with_the_place,
       one_path_needs_no_braces)

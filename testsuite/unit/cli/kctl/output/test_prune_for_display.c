@@ -22,8 +22,7 @@ START_TEST(defaults_go_and_choices_stay)
 {
     assert_pruned("{'spec':{'dnsPolicy':'ClusterFirst','nodeName':'n'}}",
                   "{'spec':{'nodeName':'n'}}");
-    assert_pruned("{'spec':{'dnsPolicy':'None'}}",
-                  "{'spec':{'dnsPolicy':'None'}}");
+    assert_pruned("{'spec':{'dnsPolicy':'None'}}", "{'spec':{'dnsPolicy':'None'}}");
     assert_pruned("{'spec':{'containers':[{'name':'a',"
                   "'imagePullPolicy':'Always'}]}}",
                   "{'spec':{'containers':[{'name':'a'}]}}");
@@ -48,7 +47,6 @@ START_TEST(the_limits_of_the_shell_go_and_those_of_resources_stay)
 }
 END_TEST
 
-SUITE("prune_for_display",
-      defaults_go_and_choices_stay,
+SUITE("prune_for_display", defaults_go_and_choices_stay,
       ties_between_objects_go_and_the_users_own_keys_stay,
       the_limits_of_the_shell_go_and_those_of_resources_stay)

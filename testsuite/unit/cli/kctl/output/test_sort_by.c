@@ -24,10 +24,8 @@ is_ordered(const char *answer, const char *path, const char *wanted)
     for (uint32_t i = 0; i < json_count(items); i++) {
         const struct json *item = json_at(items, i);
 
-        strbuf_add_text(
-            &names,
-            json_get_text(rows != NULL ? json_get(item, "object") : item,
-                          "name"));
+        strbuf_add_text(&names,
+                        json_get_text(rows != NULL ? json_get(item, "object") : item, "name"));
     }
     ck_assert_str_eq(names.text, wanted);
 }
@@ -36,25 +34,19 @@ START_TEST(values_go_by_what_they_mean)
 {
     is_ordered("{\"items\":[{\"name\":\"a\",\"v\":10},{\"name\":\"b\",\"v\":9},"
                "{\"name\":\"c\"}]}",
-               ".v",
-               "cba");
-    is_ordered(
-        "{\"items\":[{\"name\":\"a\",\"v\":\"1Gi\"},"
-        "{\"name\":\"b\",\"v\":\"900Mi\"},{\"name\":\"c\",\"v\":\"2\"}]}",
-        "{.v}",
-        "cba");
+               ".v", "cba");
+    is_ordered("{\"items\":[{\"name\":\"a\",\"v\":\"1Gi\"},"
+               "{\"name\":\"b\",\"v\":\"900Mi\"},{\"name\":\"c\",\"v\":\"2\"}]}",
+               "{.v}", "cba");
     is_ordered("{\"items\":[{\"name\":\"a\",\"v\":\"2024-01-02T00:00:00Z\"},"
                "{\"name\":\"b\",\"v\":\"2023-12-31T23:59:59Z\"}]}",
-               "v",
-               "ba");
+               "v", "ba");
     is_ordered("{\"items\":[{\"name\":\"a\",\"v\":\"n10\"},"
                "{\"name\":\"b\",\"v\":\"n9\"}]}",
-               ".v",
-               "ba");
+               ".v", "ba");
     is_ordered("{\"items\":[{\"name\":\"a\",\"v\":true},"
                "{\"name\":\"b\",\"v\":false}]}",
-               ".v",
-               "ba");
+               ".v", "ba");
 }
 END_TEST
 
@@ -62,8 +54,7 @@ START_TEST(equal_ones_stay_as_they_came)
 {
     is_ordered("{\"items\":[{\"name\":\"a\",\"v\":1},{\"name\":\"b\",\"v\":0},"
                "{\"name\":\"c\",\"v\":1},{\"name\":\"d\",\"v\":0}]}",
-               ".v",
-               "bdac");
+               ".v", "bdac");
 }
 END_TEST
 
@@ -71,8 +62,7 @@ START_TEST(rows_go_by_their_objects)
 {
     is_ordered("{\"rows\":[{\"object\":{\"name\":\"a\",\"v\":2}},"
                "{\"object\":{\"name\":\"b\",\"v\":1}}]}",
-               ".v",
-               "ba");
+               ".v", "ba");
 }
 END_TEST
 
@@ -86,8 +76,5 @@ START_TEST(what_is_no_path_is_refused)
 }
 END_TEST
 
-SUITE("sort_by",
-      values_go_by_what_they_mean,
-      equal_ones_stay_as_they_came,
-      rows_go_by_their_objects,
-      what_is_no_path_is_refused)
+SUITE("sort_by", values_go_by_what_they_mean, equal_ones_stay_as_they_came,
+      rows_go_by_their_objects, what_is_no_path_is_refused)

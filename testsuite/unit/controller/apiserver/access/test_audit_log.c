@@ -25,16 +25,12 @@ open_log(int64_t max_bytes, int64_t keep)
     struct audit_log *log = NULL;
     struct error err = {0};
 
-    ck_assert_msg(
-        audit_log_open(&(struct audit_log_settings){.path = path,
-                                                    .max_bytes = max_bytes,
-                                                    .keep = keep,
-                                                    .store = store},
-                       &log,
-                       &err)
-            == 0,
-        "%s",
-        err.text);
+    ck_assert_msg(audit_log_open(
+                      &(struct audit_log_settings){
+                          .path = path, .max_bytes = max_bytes, .keep = keep, .store = store},
+                      &log, &err)
+                      == 0,
+                  "%s", err.text);
     return log;
 }
 
@@ -214,22 +210,16 @@ START_TEST(a_place_that_is_not_there_is_refused_in_words)
 
     ck_assert_int_eq(
         audit_log_open(
-            &(struct audit_log_settings){.path = "/nowhere/audit.log",
-                                         .max_bytes = 1,
-                                         .keep = 1},
-            &log,
-            &err),
+            &(struct audit_log_settings){.path = "/nowhere/audit.log", .max_bytes = 1, .keep = 1},
+            &log, &err),
         -ENOENT);
     ck_assert_ptr_nonnull(strstr(err.text, "/nowhere/audit.log"));
     ck_assert_ptr_null(log);
 }
 END_TEST
 
-SUITE("audit_log",
-      what_was_added_is_written_before_it_ends,
-      a_later_one_goes_on_in_the_same_file,
+SUITE("audit_log", what_was_added_is_written_before_it_ends, a_later_one_goes_on_in_the_same_file,
       a_full_file_makes_room_for_the_next_and_the_oldest_goes,
       what_cannot_be_written_is_counted_and_waits_for_nobody,
-      on_the_full_disk_of_the_store_it_takes_little,
-      on_another_disk_it_takes_all,
+      on_the_full_disk_of_the_store_it_takes_little, on_another_disk_it_takes_all,
       a_place_that_is_not_there_is_refused_in_words)

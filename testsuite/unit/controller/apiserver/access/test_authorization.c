@@ -17,8 +17,7 @@ bind_to(struct world *w, const char *pod, const char *node)
     CLEANUP_FREE char *target = xasprintf(PODS "/%s/binding", pod);
     CLEANUP_FREE char *body = xasprintf("{\"target\":{\"name\":\"%s\"}}", node);
 
-    ck_assert_int_eq(world_code(w, &scheduler_room, HTTP_POST, target, body),
-                     201);
+    ck_assert_int_eq(world_code(w, &scheduler_room, HTTP_POST, target, body), 201);
 }
 
 START_TEST(a_user_changes_and_deletes_only_what_is_theirs)
@@ -57,17 +56,10 @@ START_TEST(a_user_submits_only_where_they_belong)
     const char *target = "/api/v1/namespaces/physics/pods";
 
     world_init(&w);
-    world_code(&w,
-               &admin,
-               HTTP_POST,
-               PIPE,
-               "{\"metadata\":{\"name\":\"physics\"}}");
+    world_code(&w, &admin, HTTP_POST, PIPE, "{\"metadata\":{\"name\":\"physics\"}}");
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, target, POD("a")), 403);
 
-    world_code(&w,
-               &admin,
-               HTTP_PATCH,
-               PIPE "/physics",
+    world_code(&w, &admin, HTTP_PATCH, PIPE "/physics",
                "{\"metadata\":{\"annotations\":{\"kiln.hpc/members\":\"*\"}}}");
 
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, target, POD("a")), 201);
@@ -81,12 +73,9 @@ START_TEST(others_see_shape_and_owner_but_not_what_is_run)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
     {
-        CLEANUP_ANSWER struct answer mine =
-            world_ask(&w, &alice, HTTP_GET, PODS "/a", NULL);
-        CLEANUP_ANSWER struct answer theirs =
-            world_ask(&w, &bob, HTTP_GET, PODS "/a", NULL);
-        CLEANUP_ANSWER struct answer list =
-            world_ask(&w, &bob, HTTP_GET, PODS, NULL);
+        CLEANUP_ANSWER struct answer mine = world_ask(&w, &alice, HTTP_GET, PODS "/a", NULL);
+        CLEANUP_ANSWER struct answer theirs = world_ask(&w, &bob, HTTP_GET, PODS "/a", NULL);
+        CLEANUP_ANSWER struct answer list = world_ask(&w, &bob, HTTP_GET, PODS, NULL);
 
         ck_assert_ptr_nonnull(strstr(mine.text, "secret"));
         ck_assert_ptr_null(strstr(theirs.text, "secret"));
@@ -102,22 +91,13 @@ START_TEST(a_script_is_read_by_its_owner_and_administrators_alone)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_eq(
-        world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\"")),
-        201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\"")), 201);
 
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_GET, JOBS "/j/script", NULL),
-                     200);
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, JOBS "/j/script", NULL),
-                     200);
-    ck_assert_int_eq(world_code(&w, &bob, HTTP_GET, JOBS "/j/script", NULL),
-                     403);
-    ck_assert_int_eq(
-        world_code(&w, &operator_, HTTP_GET, JOBS "/j/script", NULL),
-        403);
-    ck_assert_int_eq(
-        world_code(&w, &agent_n1, HTTP_GET, JOBS "/j/script", NULL),
-        403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_GET, JOBS "/j/script", NULL), 200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, JOBS "/j/script", NULL), 200);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_GET, JOBS "/j/script", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_GET, JOBS "/j/script", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, JOBS "/j/script", NULL), 403);
 }
 END_TEST
 
@@ -128,44 +108,29 @@ START_TEST(a_user_neither_places_nor_reports)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
 
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_POST,
-                                PODS "/a/binding",
-                                "{\"target\":{\"name\":\"n1\"}}"),
-                     403);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                PODS "/a/status",
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_POST, PODS "/a/binding", "{\"target\":{\"name\":\"n1\"}}"),
+        403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a/status",
                                 "{\"status\":{\"phase\":\"Running\"}}"),
                      403);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &alice,
-                   HTTP_POST,
-                   PODS,
-                   "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"nodeName\":"
-                   "\"n1\",\"containers\":[{\"name\":\"main\"}]}}"),
-        403);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &alice,
-                   HTTP_POST,
-                   PODS,
-                   "{\"metadata\":{\"name\":\"b\"},\"spec\":{"
-                   "\"priorityClassName\":\"system-node-critical\","
-                   "\"containers\":[{\"name\":\"main\"}]}}"),
-        403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS,
+                                "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"nodeName\":"
+                                "\"n1\",\"containers\":[{\"name\":\"main\"}]}}"),
+                     403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS,
+                                "{\"metadata\":{\"name\":\"b\"},\"spec\":{"
+                                "\"priorityClassName\":\"system-node-critical\","
+                                "\"containers\":[{\"name\":\"main\"}]}}"),
+                     403);
 }
 END_TEST
 
 START_TEST(nobody_but_an_administrator_chooses_whose_a_job_is)
 {
     CLEANUP_WORLD struct world w;
-    const char *body =
-        "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"securityContext\":{"
-        "\"runAsUser\":2002},\"containers\":[{\"name\":\"main\"}]}}";
+    const char *body = "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"securityContext\":{"
+                       "\"runAsUser\":2002},\"containers\":[{\"name\":\"main\"}]}}";
 
     world_init(&w);
 
@@ -183,37 +148,20 @@ START_TEST(an_operator_holds_and_cancels_but_does_not_rewrite)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
 
-    ck_assert_int_eq(
-        world_code(&w,
-                   &operator_,
-                   HTTP_PATCH,
-                   JOBS "/j",
-                   "{\"metadata\":{\"annotations\":{\"kiln.hpc/held-by\":"
-                   "\"olga\"}},\"spec\":{\"suspend\":true}}"),
-        200);
-    ck_assert_int_eq(world_code(&w,
-                                &operator_,
-                                HTTP_PATCH,
-                                JOBS "/j",
-                                "{\"spec\":{\"backoffLimit\":9}}"),
-                     403);
-    /* and the owner cannot release what an operator holds */
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                JOBS "/j",
-                                "{\"spec\":{\"suspend\":false}}"),
-                     403);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &operator_,
-                   HTTP_PATCH,
-                   JOBS "/j",
-                   "{\"metadata\":{\"annotations\":{\"kiln.hpc/held-by\":"
-                   "null}},\"spec\":{\"suspend\":false}}"),
-        200);
-    ck_assert_int_eq(world_code(&w, &operator_, HTTP_DELETE, JOBS "/j", NULL),
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j",
+                                "{\"metadata\":{\"annotations\":{\"kiln.hpc/held-by\":"
+                                "\"olga\"}},\"spec\":{\"suspend\":true}}"),
                      200);
+    ck_assert_int_eq(
+        world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", "{\"spec\":{\"backoffLimit\":9}}"), 403);
+    /* and the owner cannot release what an operator holds */
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_PATCH, JOBS "/j", "{\"spec\":{\"suspend\":false}}"), 403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j",
+                                "{\"metadata\":{\"annotations\":{\"kiln.hpc/held-by\":"
+                                "null}},\"spec\":{\"suspend\":false}}"),
+                     200);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_DELETE, JOBS "/j", NULL), 200);
 }
 END_TEST
 
@@ -228,22 +176,15 @@ START_TEST(an_operator_takes_over_the_hold_of_the_owner)
     world_code(&w, &alice, HTTP_PATCH, JOBS "/j", hold);
 
     /* no hold is requested: the owner's hold remains */
-    ck_assert_int_eq(world_code(&w,
-                                &operator_,
-                                HTTP_PATCH,
-                                JOBS "/j",
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j",
                                 "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"),
                      200);
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
-                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release), 200);
 
     world_code(&w, &alice, HTTP_PATCH, JOBS "/j", hold);
-    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", hold),
-                     200);
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
-                     403);
-    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", release),
-                     200);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", hold), 200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release), 403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", release), 200);
 }
 END_TEST
 
@@ -253,21 +194,12 @@ START_TEST(an_operator_cordons_nodes_and_a_user_does_not)
     const char *cordon = "{\"spec\":{\"unschedulable\":true}}";
 
     world_init(&w);
-    world_code(&w,
-               &machine_root,
-               HTTP_POST,
-               NODES,
-               "{\"metadata\":{\"name\":\"n1\"}}");
+    world_code(&w, &machine_root, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1\"}}");
 
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, NODES "/n1", cordon),
-                     403);
-    ck_assert_int_eq(
-        world_code(&w, &operator_, HTTP_PATCH, NODES "/n1", cordon),
-        200);
-    ck_assert_int_eq(world_code(&w, &operator_, HTTP_DELETE, NODES "/n1", NULL),
-                     403);
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, NODES "/n1", NULL),
-                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, NODES "/n1", cordon), 403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, NODES "/n1", cordon), 200);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_DELETE, NODES "/n1", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, NODES "/n1", NULL), 200);
 }
 END_TEST
 
@@ -277,58 +209,32 @@ START_TEST(an_agent_has_its_own_node_and_lease_and_nothing_else)
     const char *status = "{\"status\":{\"phase\":\"Running\"}}";
 
     world_init(&w);
-    world_code(&w,
-               &machine_root,
-               HTTP_POST,
-               NODES,
-               "{\"metadata\":{\"name\":\"n1\"}}");
-    world_code(&w,
-               &machine_root,
-               HTTP_POST,
-               NODES,
-               "{\"metadata\":{\"name\":\"n2\"}}");
+    world_code(&w, &machine_root, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1\"}}");
+    world_code(&w, &machine_root, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n2\"}}");
     world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
     world_code(&w, &alice, HTTP_POST, PODS, POD("b"));
     bind_to(&w, "a", "n1");
     bind_to(&w, "b", "n2");
 
-    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, NODES "/n1", NULL),
-                     200);
-    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, NODES "/n2", NULL),
-                     403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, NODES "/n1", NULL), 200);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, NODES "/n2", NULL), 403);
     ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, NODES, NULL), 403);
     ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, PODS "/a", NULL), 200);
     ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, PODS "/b", NULL), 403);
     ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, PODS, NULL), 403);
-    ck_assert_int_eq(world_code(&w,
-                                &agent_n1,
-                                HTTP_GET,
-                                "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1",
-                                NULL),
-                     200);
-    ck_assert_int_eq(world_code(&w,
-                                &agent_n1,
-                                HTTP_GET,
-                                "/api/v1/pods?fieldSelector=spec.nodeName%3Dn2",
-                                NULL),
-                     403);
     ck_assert_int_eq(
-        world_code(&w, &agent_n1, HTTP_PATCH, PODS "/a/status", status),
+        world_code(&w, &agent_n1, HTTP_GET, "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1", NULL),
         200);
     ck_assert_int_eq(
-        world_code(&w, &agent_n1, HTTP_PATCH, PODS "/b/status", status),
+        world_code(&w, &agent_n1, HTTP_GET, "/api/v1/pods?fieldSelector=spec.nodeName%3Dn2", NULL),
         403);
-    ck_assert_int_eq(world_code(&w,
-                                &agent_n1,
-                                HTTP_POST,
-                                LEASES,
-                                "{\"metadata\":{\"name\":\"n1\"}}"),
-                     201);
-    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, LEASES "/n2", NULL),
-                     403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_PATCH, PODS "/a/status", status), 200);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_PATCH, PODS "/b/status", status), 403);
+    ck_assert_int_eq(
+        world_code(&w, &agent_n1, HTTP_POST, LEASES, "{\"metadata\":{\"name\":\"n1\"}}"), 201);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_GET, LEASES "/n2", NULL), 403);
     ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_POST, PODS, POD("c")), 403);
-    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_DELETE, PODS "/b", NULL),
-                     403);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_DELETE, PODS "/b", NULL), 403);
 }
 END_TEST
 
@@ -338,12 +244,8 @@ START_TEST(an_agent_renews_only_its_own_lease)
 
     world_init(&w);
 
-    ck_assert_int_eq(world_code(&w,
-                                &agent_n1,
-                                HTTP_POST,
-                                LEASES,
-                                "{\"metadata\":{\"name\":\"n2\"}}"),
-                     403);
+    ck_assert_int_eq(
+        world_code(&w, &agent_n1, HTTP_POST, LEASES, "{\"metadata\":{\"name\":\"n2\"}}"), 403);
 }
 END_TEST
 
@@ -354,33 +256,23 @@ START_TEST(root_of_a_machine_is_not_root_of_the_cluster)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
 
-    ck_assert_int_eq(
-        world_code(&w, &machine_root, HTTP_DELETE, PODS "/a", NULL),
-        403);
-    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_GET, PODS "/a", NULL),
-                     403);
-    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, PODS, POD("b")),
-                     403);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_DELETE, PODS "/a", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_GET, PODS "/a", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, PODS, POD("b")), 403);
 }
 END_TEST
 
 START_TEST(the_scheduler_binds_and_the_lifecycle_does_not)
 {
-    ck_assert_int_eq(authorization_scope(PRINCIPAL_SCHEDULER,
-                                         VERB_CREATE,
-                                         &pod_kind,
-                                         SUBRESOURCE_BINDING),
-                     SCOPE_ALL);
-    ck_assert_int_eq(authorization_scope(PRINCIPAL_LIFECYCLE,
-                                         VERB_CREATE,
-                                         &pod_kind,
-                                         SUBRESOURCE_BINDING),
-                     SCOPE_NONE);
-    ck_assert_int_eq(authorization_scope(PRINCIPAL_SCHEDULER,
-                                         VERB_CREATE,
-                                         &job_kind,
-                                         SUBRESOURCE_NONE),
-                     SCOPE_NONE);
+    ck_assert_int_eq(
+        authorization_scope(PRINCIPAL_SCHEDULER, VERB_CREATE, &pod_kind, SUBRESOURCE_BINDING),
+        SCOPE_ALL);
+    ck_assert_int_eq(
+        authorization_scope(PRINCIPAL_LIFECYCLE, VERB_CREATE, &pod_kind, SUBRESOURCE_BINDING),
+        SCOPE_NONE);
+    ck_assert_int_eq(
+        authorization_scope(PRINCIPAL_SCHEDULER, VERB_CREATE, &job_kind, SUBRESOURCE_NONE),
+        SCOPE_NONE);
 }
 END_TEST
 
@@ -401,8 +293,7 @@ END_TEST
 static int
 annotate(struct world *w, const struct principal *who, const char *annotations)
 {
-    CLEANUP_FREE char *body =
-        xasprintf("{\"metadata\":{\"annotations\":{%s}}}", annotations);
+    CLEANUP_FREE char *body = xasprintf("{\"metadata\":{\"annotations\":{%s}}}", annotations);
 
     return world_code(w, who, HTTP_PATCH, JOBS "/j", body);
 }
@@ -410,8 +301,7 @@ annotate(struct world *w, const struct principal *who, const char *annotations)
 static void
 check_holder(struct world *w, const char *name)
 {
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &alice, HTTP_GET, JOBS "/j", NULL);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_GET, JOBS "/j", NULL);
     const struct json *all = json_get_path(a.body, "metadata.annotations");
     const char *by = json_get_text(all, "kiln.hpc/hold");
     const char *at = json_get_text(all, "kiln.hpc/hold-at");
@@ -440,8 +330,7 @@ START_TEST(a_hold_is_signed_and_released_by_its_holder_and_by_operators)
     /* the owner's hold, whatever name the request has */
     ck_assert_int_eq(annotate(&w, &alice, HOLD_AT("yesterday")), 200);
     check_holder(&w, NULL);
-    ck_assert_int_eq(annotate(&w, &alice, HOLD("olga") "," HOLD_AT("long ago")),
-                     200);
+    ck_assert_int_eq(annotate(&w, &alice, HOLD("olga") "," HOLD_AT("long ago")), 200);
     check_holder(&w, "alice");
     ck_assert_int_eq(annotate(&w, &alice, HOLD("alice") "," HOLD_AT("x")), 200);
     check_holder(&w, "alice");
@@ -475,35 +364,22 @@ START_TEST(a_hold_of_the_former_release_is_one_and_can_be_released)
 
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
-    world_code(&w,
-               &operator_,
-               HTTP_PATCH,
-               JOBS "/j",
-               "{\"spec\":{\"suspend\":true}}");
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
-                     403);
-    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", release),
-                     200);
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
-                     200);
+    world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", "{\"spec\":{\"suspend\":true}}");
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release), 403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", release), 200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release), 200);
 }
 END_TEST
 
-SUITE("authorization",
-      a_user_changes_and_deletes_only_what_is_theirs,
-      a_user_deletes_of_a_collection_only_what_is_theirs,
-      a_user_submits_only_where_they_belong,
+SUITE("authorization", a_user_changes_and_deletes_only_what_is_theirs,
+      a_user_deletes_of_a_collection_only_what_is_theirs, a_user_submits_only_where_they_belong,
       others_see_shape_and_owner_but_not_what_is_run,
-      a_script_is_read_by_its_owner_and_administrators_alone,
-      a_user_neither_places_nor_reports,
+      a_script_is_read_by_its_owner_and_administrators_alone, a_user_neither_places_nor_reports,
       nobody_but_an_administrator_chooses_whose_a_job_is,
       an_operator_holds_and_cancels_but_does_not_rewrite,
-      an_operator_takes_over_the_hold_of_the_owner,
-      an_operator_cordons_nodes_and_a_user_does_not,
-      an_agent_has_its_own_node_and_lease_and_nothing_else,
-      an_agent_renews_only_its_own_lease,
-      root_of_a_machine_is_not_root_of_the_cluster,
-      the_scheduler_binds_and_the_lifecycle_does_not,
+      an_operator_takes_over_the_hold_of_the_owner, an_operator_cordons_nodes_and_a_user_does_not,
+      an_agent_has_its_own_node_and_lease_and_nothing_else, an_agent_renews_only_its_own_lease,
+      root_of_a_machine_is_not_root_of_the_cluster, the_scheduler_binds_and_the_lifecycle_does_not,
       jobs_of_root_and_of_system_users_are_refused,
       a_hold_is_signed_and_released_by_its_holder_and_by_operators,
       a_hold_of_the_former_release_is_one_and_can_be_released)

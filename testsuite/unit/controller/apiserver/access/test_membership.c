@@ -31,9 +31,8 @@ unblocked(void *arg)
 static void
 set_members(struct world *w, const char *members)
 {
-    CLEANUP_FREE char *patch = xasprintf(
-        "{\"metadata\":{\"annotations\":{\"" ANNOTATION_MEMBERS "\":%s}}}",
-        members);
+    CLEANUP_FREE char *patch =
+        xasprintf("{\"metadata\":{\"annotations\":{\"" ANNOTATION_MEMBERS "\":%s}}}", members);
 
     ck_assert_int_eq(world_code(w, &admin, HTTP_PATCH, PHYSICS, patch), 200);
     loop_drain(w->loop);
@@ -41,9 +40,7 @@ set_members(struct world *w, const char *members)
 
 /* Waits until the result of a worker's look-up is known. */
 static bool
-will_have(struct world *w,
-          const struct membership *m,
-          const struct principal *who)
+will_have(struct world *w, const struct membership *m, const struct principal *who)
 {
     for (int i = 0; i < 5000 && !membership_has(m, "physics", who); i++) {
         loop_drain(w->loop);
@@ -56,10 +53,7 @@ static struct membership *
 begin(struct world *w)
 {
     world_init(w);
-    ck_assert_int_eq(world_code(w,
-                                &admin,
-                                HTTP_POST,
-                                "/api/v1/namespaces",
+    ck_assert_int_eq(world_code(w, &admin, HTTP_POST, "/api/v1/namespaces",
                                 "{\"metadata\":{\"name\":\"physics\"}}"),
                      201);
     return membership_new(w->loop, w->store, w->workers);
@@ -117,6 +111,5 @@ START_TEST(nobody_is_locked_out_while_names_are_looked_up)
 }
 END_TEST
 
-SUITE("membership",
-      members_are_those_that_are_named,
+SUITE("membership", members_are_those_that_are_named,
       nobody_is_locked_out_while_names_are_looked_up)

@@ -25,14 +25,12 @@ pod_of_user(uid_t uid, const char *meta, const char *phase)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct object *object = NULL;
     struct error err = {0};
-    const char *text = arena_printf(
-        arena,
-        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\","
-        "\"resourceVersion\":\"7\"%s},\"spec\":{\"containers\":[],"
-        "\"securityContext\":{\"runAsUser\":%u}},\"status\":{\"phase\":\"%s\"}}",
-        meta,
-        (unsigned)uid,
-        phase);
+    const char *text =
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\","
+                     "\"resourceVersion\":\"7\"%s},\"spec\":{\"containers\":[],"
+                     "\"securityContext\":{\"runAsUser\":%u}},\"status\":{\"phase\":\"%s\"}}",
+                     meta, (unsigned)uid, phase);
 
     if (object_parse(&pod_kind, text, strlen(text), &object, &err) < 0)
         ck_abort_msg("%s", err.text);
@@ -93,9 +91,7 @@ START_TEST(counts_never_drift)
     struct random_source random = {.state = 1};
 
     for (unsigned i = 0; i < 12; i++)
-        all[i] = pod_of_user(ALICE + i % 2,
-                             i / 2 % 2 == 0 ? "" : OWNED_BY_JOB,
-                             phases[i / 4]);
+        all[i] = pod_of_user(ALICE + i % 2, i / 2 % 2 == 0 ? "" : OWNED_BY_JOB, phases[i / 4]);
     for (unsigned i = 0; i < MOVES; i++) {
         unsigned place = (unsigned)random_below(&random, PLACES);
         unsigned which = (unsigned)random_below(&random, 13);
@@ -132,8 +128,7 @@ START_TEST(streams_are_counted_by_kind)
     user_counts_begin_stream(counts, ALICE, USER_LOG_READER);
     user_counts_end_stream(counts, ALICE, USER_WATCH);
     ck_assert_int_eq(user_counts_get(counts, ALICE).streams[USER_WATCH], 1);
-    ck_assert_int_eq(user_counts_get(counts, ALICE).streams[USER_LOG_READER],
-                     1);
+    ck_assert_int_eq(user_counts_get(counts, ALICE).streams[USER_LOG_READER], 1);
     user_counts_free(counts);
 }
 END_TEST
@@ -179,10 +174,7 @@ START_TEST(users_who_have_gone_are_forgotten)
 }
 END_TEST
 
-SUITE("user_counts",
-      an_object_counts_for_its_user_until_it_goes,
-      what_has_finished_and_what_kiln_made_are_bytes_alone,
-      counts_never_drift,
-      streams_are_counted_by_kind,
-      requests_come_at_the_rate_and_twice_that_after_a_rest,
+SUITE("user_counts", an_object_counts_for_its_user_until_it_goes,
+      what_has_finished_and_what_kiln_made_are_bytes_alone, counts_never_drift,
+      streams_are_counted_by_kind, requests_come_at_the_rate_and_twice_that_after_a_rest,
       users_who_have_gone_are_forgotten)

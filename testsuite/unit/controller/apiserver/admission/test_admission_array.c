@@ -10,26 +10,18 @@
     "\"name\":\"main\",\"image\":\"host\",\"command\":[\"/bin/true\"]}]}}}}"
 
 static void
-refused(struct world *w,
-        enum http_method method,
-        const char *path,
-        const char *body,
-        int code,
+refused(struct world *w, enum http_method method, const char *path, const char *body, int code,
         const char *words)
 {
     CLEANUP_ANSWER struct answer a = world_ask(w, &alice, method, path, body);
 
     ck_assert_msg(a.code == code, "%d: %s", a.code, answer_get(&a, "message"));
-    ck_assert_msg(strstr(answer_get(&a, "message"), words) != NULL,
-                  "%s",
+    ck_assert_msg(strstr(answer_get(&a, "message"), words) != NULL, "%s",
                   answer_get(&a, "message"));
 }
 
 static void
-taken(struct world *w,
-      enum http_method method,
-      const char *path,
-      const char *body)
+taken(struct world *w, enum http_method method, const char *path, const char *body)
 {
     CLEANUP_ANSWER struct answer a = world_ask(w, &alice, method, path, body);
 
@@ -39,8 +31,7 @@ taken(struct world *w,
 static void
 has(struct world *w, const char *path, const char *value)
 {
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &alice, HTTP_GET, JOBS "/a", NULL);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_GET, JOBS "/a", NULL);
 
     ck_assert_str_eq(answer_get(&a, path), value);
 }
@@ -53,12 +44,9 @@ START_TEST(what_follows_from_an_array_is_filled_in)
     taken(&w, HTTP_POST, JOBS, ARRAY("\"tasks\":\"9-12,5,3,1-1\"", ""));
     has(&w, "spec.array.tasks", "1-5:2,9-12");
     has(&w, "spec.completionMode", "Indexed");
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                JOBS "/a",
-                                "{\"spec\":{\"array\":{\"throttle\":2}}}"),
-                     200);
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":{\"throttle\":2}}}"),
+        200);
 }
 END_TEST
 
@@ -69,11 +57,7 @@ START_TEST(an_array_is_not_bound_by_upstreams_ceilings)
     world_init(&w);
     w.policy.limits.maximum_array_size = 1000001;
     taken(&w, HTTP_POST, JOBS, ARRAY("\"tasks\":\"0-999999\"", ""));
-    refused(&w,
-            HTTP_POST,
-            JOBS,
-            ARRAY("\"tasks\":\"5,1000001\"", ""),
-            403,
+    refused(&w, HTTP_POST, JOBS, ARRAY("\"tasks\":\"5,1000001\"", ""), 403,
             "task 1000001 is larger than the largest task id that the site "
             "allows, 1000000 (limits.maximumArraySize minus one)");
 }
@@ -90,12 +74,10 @@ START_TEST(what_contradicts_an_array_is_refused)
          "spec.parallelism: Invalid value: 9: must be 10"},
         {ARRAY("\"tasks\":\"0-9\",\"throttle\":3", ",\"parallelism\":9"),
          "must be 3, as implied by spec.array.throttle"},
-        {ARRAY("\"tasks\":\"0-9\"", ",\"completionMode\":\"NonIndexed\""),
-         "spec.completionMode"},
+        {ARRAY("\"tasks\":\"0-9\"", ",\"completionMode\":\"NonIndexed\""), "spec.completionMode"},
         {ARRAY("\"tasks\":\"9-0\"", ""), "spec.array.tasks: Invalid value"},
         {ARRAY("\"tasks\":\"\"", ""), "spec.array.tasks: Required value"},
-        {ARRAY("\"tasks\":\"0-9\",\"held\":\"7-12\"", ""),
-         "10 is not one of the array's tasks"},
+        {ARRAY("\"tasks\":\"0-9\",\"held\":\"7-12\"", ""), "10 is not one of the array's tasks"},
         {ARRAY("\"tasks\":\"0-9\",\"throttle\":-1", ""), "spec.array.throttle"},
     };
 
@@ -115,19 +97,9 @@ START_TEST(a_throttle_changes_and_takes_parallelism_along)
     world_init(&w);
     taken(&w, HTTP_POST, JOBS, ARRAY("\"tasks\":\"0-9\",\"throttle\":4", ""));
     taken(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":{\"throttle\":0}}}");
-    taken(&w,
-          HTTP_PATCH,
-          JOBS "/a",
-          "{\"spec\":{\"parallelism\":6,\"array\":{\"throttle\":6}}}");
-    taken(&w,
-          HTTP_PATCH,
-          JOBS "/a",
-          "{\"spec\":{\"array\":{\"throttle\":null}}}");
-    refused(&w,
-            HTTP_PATCH,
-            JOBS "/a",
-            "{\"spec\":{\"parallelism\":4}}",
-            422,
+    taken(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"parallelism\":6,\"array\":{\"throttle\":6}}}");
+    taken(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":{\"throttle\":null}}}");
+    refused(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"parallelism\":4}}", 422,
             "must be 10, as implied by spec.array.tasks");
 }
 END_TEST
@@ -138,31 +110,16 @@ START_TEST(an_array_stays_one_of_the_same_tasks)
 
     world_init(&w);
     taken(&w, HTTP_POST, JOBS, ARRAY("\"tasks\":\"0-9\"", ""));
-    refused(&w,
-            HTTP_PATCH,
-            JOBS "/a",
-            "{\"spec\":{\"array\":{\"tasks\":\"0-8\"}}}",
-            422,
+    refused(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":{\"tasks\":\"0-8\"}}}", 422,
             "spec.array.tasks");
-    refused(
-        &w,
-        HTTP_PATCH,
-        JOBS "/a",
-        "{\"spec\":{\"array\":null}}",
-        422,
-        "a Job is made a job array when it is created, and cannot change that");
+    refused(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":null}}", 422,
+            "a Job is made a job array when it is created, and cannot change that");
     has(&w, "spec.array.tasks", "0-9");
-    taken(&w,
-          HTTP_PATCH,
-          JOBS "/a",
+    taken(&w, HTTP_PATCH, JOBS "/a",
           "{\"spec\":{\"array\":{\"cancelled\":\"3,2\",\"held\":\"5-7\"}}}");
     has(&w, "spec.array.cancelled", "2-3");
     taken(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":{\"held\":null}}}");
-    refused(&w,
-            HTTP_PATCH,
-            JOBS "/a",
-            "{\"spec\":{\"array\":{\"cancelled\":\"2\"}}}",
-            422,
+    refused(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":{\"cancelled\":\"2\"}}}", 422,
             "task 3 was cancelled, and cannot be restored");
 }
 END_TEST
@@ -174,8 +131,7 @@ START_TEST(a_client_that_does_not_know_arrays_leaves_them)
     world_init(&w);
     taken(&w, HTTP_POST, JOBS, ARRAY("\"tasks\":\"0-9\"", ""));
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &alice, HTTP_GET, JOBS "/a", NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &alice, HTTP_GET, JOBS "/a", NULL);
         CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
 
         json_remove(json_get(a.body, "spec"), "array");
@@ -197,11 +153,7 @@ START_TEST(upstream_has_no_arrays)
 }
 END_TEST
 
-SUITE("admission_array",
-      what_follows_from_an_array_is_filled_in,
-      an_array_is_not_bound_by_upstreams_ceilings,
-      what_contradicts_an_array_is_refused,
-      a_throttle_changes_and_takes_parallelism_along,
-      an_array_stays_one_of_the_same_tasks,
-      a_client_that_does_not_know_arrays_leaves_them,
-      upstream_has_no_arrays)
+SUITE("admission_array", what_follows_from_an_array_is_filled_in,
+      an_array_is_not_bound_by_upstreams_ceilings, what_contradicts_an_array_is_refused,
+      a_throttle_changes_and_takes_parallelism_along, an_array_stays_one_of_the_same_tasks,
+      a_client_that_does_not_know_arrays_leaves_them, upstream_has_no_arrays)

@@ -9,23 +9,19 @@
 
 #define NODES "/api/v1/nodes"
 
-static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE,
-                                                .name = "lifecycle"};
+static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"};
 
 /* Alice's Job j with a time limit, and its pod. */
 static void
 make_job(struct world *w)
 {
     CLEANUP_FREE char *body = NULL;
-    CLEANUP_ANSWER struct answer a = world_ask(
-        w,
-        &alice,
-        HTTP_POST,
-        JOBS,
-        "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"script\":{\"text\":"
-        "\"#!/bin/sh\\n\"},\"backoffLimit\":0,\"template\":{\"spec\":{"
-        "\"activeDeadlineSeconds\":60,\"restartPolicy\":\"Never\","
-        "\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}}}");
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &alice, HTTP_POST, JOBS,
+                  "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"script\":{\"text\":"
+                  "\"#!/bin/sh\\n\"},\"backoffLimit\":0,\"template\":{\"spec\":{"
+                  "\"activeDeadlineSeconds\":60,\"restartPolicy\":\"Never\","
+                  "\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}}}");
 
     ck_assert_msg(a.code == 201, "%s", a.text);
     body = xasprintf("{\"metadata\":{\"name\":\"j-0\",\"ownerReferences\":[{"
@@ -34,15 +30,13 @@ make_job(struct world *w)
                      "\"activeDeadlineSeconds\":60,\"restartPolicy\":"
                      "\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
                      answer_get(&a, "metadata.uid"));
-    ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body),
-                     201);
+    ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body), 201);
 }
 
 static struct answer
 patch(struct world *w, const struct principal *who, const char *template_spec)
 {
-    CLEANUP_FREE char *body =
-        xasprintf("{\"spec\":{\"template\":{\"spec\":{%s}}}}", template_spec);
+    CLEANUP_FREE char *body = xasprintf("{\"spec\":{\"template\":{\"spec\":{%s}}}}", template_spec);
 
     return world_ask(w, who, HTTP_PATCH, JOBS "/j", body);
 }
@@ -56,17 +50,14 @@ code(struct world *w, const struct principal *who, const char *template_spec)
 }
 
 static void
-is_refused(struct world *w,
-           const struct principal *who,
-           const char *template_spec,
+is_refused(struct world *w, const struct principal *who, const char *template_spec,
            const char *words)
 {
     CLEANUP_ANSWER struct answer a = patch(w, who, template_spec);
 
     ck_assert_msg(a.code == 403 && strstr(a.text, "JobUpdate: ") != NULL
                       && strstr(a.text, words) != NULL,
-                  "%s",
-                  a.text);
+                  "%s", a.text);
 }
 
 static int
@@ -98,13 +89,9 @@ START_TEST(a_pod_gets_a_node_only_as_its_job_says)
     /* The job controller has updated the pod; the scheduler does not know that
      * yet.
      */
-    ck_assert_int_eq(
-        world_code(&w,
-                   &lifecycle_room,
-                   HTTP_PATCH,
-                   PODS "/j-0",
-                   "{\"metadata\":{" NUMBER("1") "},\"spec\":{" SELECTS "}}"),
-        200);
+    ck_assert_int_eq(world_code(&w, &lifecycle_room, HTTP_PATCH, PODS "/j-0",
+                                "{\"metadata\":{" NUMBER("1") "},\"spec\":{" SELECTS "}}"),
+                     200);
     ck_assert_int_eq(bind_pod(&w, ""), 409);
     ck_assert_int_eq(bind_pod(&w, NUMBER("1")), 201);
 }
@@ -119,34 +106,18 @@ START_TEST(the_number_and_the_pod_are_not_the_users_to_write)
     ck_assert_int_eq(code(&w, &alice, SELECTS), 200);
     {
         CLEANUP_ANSWER struct answer a =
-            world_ask(&w,
-                      &alice,
-                      HTTP_PATCH,
-                      JOBS "/j",
-                      "{\"metadata\":{" NUMBER("7") "}}");
+            world_ask(&w, &alice, HTTP_PATCH, JOBS "/j", "{\"metadata\":{" NUMBER("7") "}}");
 
         ck_assert_int_eq(a.code, 200);
         ck_assert_ptr_nonnull(strstr(a.text, "\"kiln.hpc/update\":\"1\""));
     }
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                PODS "/j-0",
-                                "{\"metadata\":{" NUMBER("1") "}}"),
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_PATCH, PODS "/j-0", "{\"metadata\":{" NUMBER("1") "}}"), 403);
+    ck_assert_int_eq(world_code(&w, &lifecycle_room, HTTP_PATCH, PODS "/j-0",
+                                "{\"metadata\":{" NUMBER("2") "},\"spec\":{" SELECTS "}}"),
                      403);
     ck_assert_int_eq(
-        world_code(&w,
-                   &lifecycle_room,
-                   HTTP_PATCH,
-                   PODS "/j-0",
-                   "{\"metadata\":{" NUMBER("2") "},\"spec\":{" SELECTS "}}"),
-        403);
-    ck_assert_int_eq(world_code(&w,
-                                &lifecycle_room,
-                                HTTP_PATCH,
-                                PODS "/j-0",
-                                "{\"spec\":{" SELECTS "}}"),
-                     422);
+        world_code(&w, &lifecycle_room, HTTP_PATCH, PODS "/j-0", "{\"spec\":{" SELECTS "}}"), 422);
 }
 END_TEST
 
@@ -181,29 +152,19 @@ START_TEST(a_running_jobs_limit_is_lowered_by_its_owner_and_raised_by_operators)
     make_job(&w);
     ck_assert_int_eq(code(&w, &alice, "\"activeDeadlineSeconds\":90"), 200);
     ck_assert_int_eq(code(&w, &alice, "\"activeDeadlineSeconds\":60"), 200);
-    ck_assert_int_eq(world_code(&w,
-                                &lifecycle_room,
-                                HTTP_PATCH,
-                                PODS "/j-0",
+    ck_assert_int_eq(world_code(&w, &lifecycle_room, HTTP_PATCH, PODS "/j-0",
                                 "{\"metadata\":{" NUMBER("2") "}}"),
                      200);
     ck_assert_int_eq(bind_pod(&w, NUMBER("2")), 201);
 
     is_refused(&w, &alice, SELECTS, "it has a node already (n1)");
     is_refused(&w, &alice, "\"activeDeadlineSeconds\":61", "you may lower it");
-    is_refused(&w,
-               &alice,
-               "\"activeDeadlineSeconds\":null",
-               "you may lower it");
+    is_refused(&w, &alice, "\"activeDeadlineSeconds\":null", "you may lower it");
     ck_assert_int_eq(code(&w, &alice, "\"activeDeadlineSeconds\":50"), 200);
     ck_assert_int_eq(code(&w, &operator_, "\"activeDeadlineSeconds\":99"), 200);
-    ck_assert_int_eq(world_code(&w,
-                                &lifecycle_room,
-                                HTTP_PATCH,
-                                PODS "/j-0",
-                                "{\"metadata\":{" NUMBER(
-                                    "4") "},\"spec\":{"
-                                         "\"activeDeadlineSeconds\":99}}"),
+    ck_assert_int_eq(world_code(&w, &lifecycle_room, HTTP_PATCH, PODS "/j-0",
+                                "{\"metadata\":{" NUMBER("4") "},\"spec\":{"
+                                                              "\"activeDeadlineSeconds\":99}}"),
                      200);
     ck_assert_int_eq(world_code(&w, &bob, HTTP_PATCH, JOBS "/j", "{}"), 403);
 }
@@ -215,21 +176,12 @@ START_TEST(an_agent_of_the_release_before_is_named)
 
     world_init(&w);
     make_job(&w);
-    ck_assert_int_eq(world_code(&w,
-                                &admin,
-                                HTTP_POST,
-                                NODES,
-                                "{\"metadata\":{\"name\":\"n1\"}}"),
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1\"}}"),
                      201);
     ck_assert_int_eq(bind_pod(&w, ""), 201);
-    is_refused(&w,
-               &alice,
-               "\"activeDeadlineSeconds\":50",
+    is_refused(&w, &alice, "\"activeDeadlineSeconds\":50",
                "the agent of node n1 is of an earlier release");
-    ck_assert_int_eq(world_code(&w,
-                                &admin,
-                                HTTP_PATCH,
-                                NODES "/n1/status",
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_PATCH, NODES "/n1/status",
                                 "{\"status\":{\"agentFeatures\":["
                                 "\"ChangedLimit\"]}}"),
                      200);
@@ -243,24 +195,19 @@ static void
 make_siblings(struct world *w, const char *uid)
 {
     for (unsigned i = 1; i <= SIBLINGS; i++) {
-        CLEANUP_FREE char *body = xasprintf(
-            "{\"metadata\":{\"name\":\"j-%u\",\"ownerReferences\":[{"
-            "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
-            "\"uid\":\"%s\",\"controller\":true}]},\"spec\":{"
-            "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
-            i,
-            uid);
+        CLEANUP_FREE char *body =
+            xasprintf("{\"metadata\":{\"name\":\"j-%u\",\"ownerReferences\":[{"
+                      "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
+                      "\"uid\":\"%s\",\"controller\":true}]},\"spec\":{"
+                      "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
+                      i, uid);
         CLEANUP_FREE char *path = xasprintf(PODS "/j-%u/binding", i);
 
-        ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body),
-                         201);
+        ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body), 201);
         if (i % 2 == 0)
-            ck_assert_int_eq(world_code(w,
-                                        &scheduler_room,
-                                        HTTP_POST,
-                                        path,
-                                        "{\"target\":{\"name\":\"n1\"}}"),
-                             201);
+            ck_assert_int_eq(
+                world_code(w, &scheduler_room, HTTP_POST, path, "{\"target\":{\"name\":\"n1\"}}"),
+                201);
     }
 }
 
@@ -281,28 +228,16 @@ count_visit(const struct object *object, void *context)
     return c->visit(object, c->context);
 }
 
-void __real_store_visit_index(const struct store *store,
-                              const struct kind *kind,
-                              unsigned index,
-                              enum store_head head,
-                              const char *value,
-                              store_visit_fn *visit,
+void __real_store_visit_index(const struct store *store, const struct kind *kind, unsigned index,
+                              enum store_head head, const char *value, store_visit_fn *visit,
                               void *context);
-void __wrap_store_visit_index(const struct store *store,
-                              const struct kind *kind,
-                              unsigned index,
-                              enum store_head head,
-                              const char *value,
-                              store_visit_fn *visit,
+void __wrap_store_visit_index(const struct store *store, const struct kind *kind, unsigned index,
+                              enum store_head head, const char *value, store_visit_fn *visit,
                               void *context);
 
 void
-__wrap_store_visit_index(const struct store *store,
-                         const struct kind *kind,
-                         unsigned index,
-                         enum store_head head,
-                         const char *value,
-                         store_visit_fn *visit,
+__wrap_store_visit_index(const struct store *store, const struct kind *kind, unsigned index,
+                         enum store_head head, const char *value, store_visit_fn *visit,
                          void *context)
 {
     struct counted_visit c = {visit, context};
@@ -317,41 +252,28 @@ START_TEST(a_large_job_is_judged_without_a_look_at_its_pods)
 
     world_init(&w);
     make_job(&w);
-    ck_assert_int_eq(world_code(&w,
-                                &admin,
-                                HTTP_POST,
-                                NODES,
-                                "{\"metadata\":{\"name\":\"n1\"}}"),
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1\"}}"),
                      201);
-    ck_assert_int_eq(world_code(&w,
-                                &admin,
-                                HTTP_PATCH,
-                                NODES "/n1/status",
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_PATCH, NODES "/n1/status",
                                 "{\"status\":{\"agentFeatures\":["
                                 "\"ChangedLimit\",\"Freeze\"]}}"),
                      200);
     job = store_find(w.store, STORE_PENDING, &job_kind, "default", "j");
     n_visited = 0;
-    ck_assert_ptr_null(
-        job_placement_find(w.server, job, NODE_FEATURE_CHANGED_LIMIT).node);
+    ck_assert_ptr_null(job_placement_find(w.server, job, NODE_FEATURE_CHANGED_LIMIT).node);
     ck_assert_uint_eq(n_visited, 0);
     make_siblings(&w, job->meta->uid);
     job = store_find(w.store, STORE_PENDING, &job_kind, "default", "j");
 
     n_visited = 0;
-    ck_assert_str_eq(
-        job_placement_find(w.server, job, NODE_FEATURE_CHANGED_LIMIT).node,
-        "n1");
+    ck_assert_str_eq(job_placement_find(w.server, job, NODE_FEATURE_CHANGED_LIMIT).node, "n1");
     ck_assert_uint_eq(n_visited, 1);
     ck_assert_int_eq(code(&w, &alice, "\"activeDeadlineSeconds\":50"), 200);
 }
 END_TEST
 
-SUITE("admission_job_update",
-      a_pod_gets_a_node_only_as_its_job_says,
-      the_number_and_the_pod_are_not_the_users_to_write,
-      what_a_job_runs_never_changes,
+SUITE("admission_job_update", a_pod_gets_a_node_only_as_its_job_says,
+      the_number_and_the_pod_are_not_the_users_to_write, what_a_job_runs_never_changes,
       without_kilns_rules_a_template_is_immutable,
       a_running_jobs_limit_is_lowered_by_its_owner_and_raised_by_operators,
-      an_agent_of_the_release_before_is_named,
-      a_large_job_is_judged_without_a_look_at_its_pods)
+      an_agent_of_the_release_before_is_named, a_large_job_is_judged_without_a_look_at_its_pods)

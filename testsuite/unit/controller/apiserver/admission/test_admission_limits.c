@@ -14,16 +14,12 @@
 static const struct principal anna = PERSON(ADMINISTRATOR, 1600, "anna");
 
 static void
-refused(struct world *w,
-        const struct principal *who,
-        const char *body,
-        const char *words)
+refused(struct world *w, const struct principal *who, const char *body, const char *words)
 {
     CLEANUP_ANSWER struct answer a = world_ask(w, who, HTTP_POST, PODS, body);
 
     ck_assert_int_eq(a.code, 403);
-    ck_assert_msg(strstr(answer_get(&a, "message"), words) != NULL,
-                  "%s",
+    ck_assert_msg(strstr(answer_get(&a, "message"), words) != NULL, "%s",
                   answer_get(&a, "message"));
 }
 
@@ -43,14 +39,8 @@ START_TEST(a_user_has_so_many_objects_and_others_as_many)
     taken(&w, &alice, POD("b"));
     refused(&w, &alice, POD("c"), "limits.perUser.objects");
     taken(&w, &bob, POD("d"));
-    ck_assert_int_eq(
-        world_code(&w, &alice, HTTP_PATCH, PODS "/a", "{\"metadata\":{}}"),
-        200);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_DELETE,
-                                PODS "/a?gracePeriodSeconds=0",
-                                NULL),
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a", "{\"metadata\":{}}"), 200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_DELETE, PODS "/a?gracePeriodSeconds=0", NULL),
                      200);
     taken(&w, &alice, POD("c"));
 }
@@ -78,11 +68,8 @@ START_TEST(what_is_refused_or_rolled_back_does_not_count)
     w.policy.limits.per_user.objects = 2;
     taken(&w, &alice, POD("a"));
     for (int i = 0; i < 10; i++)
-        ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, POD("a")),
-                         409);
-    ck_assert_int_eq(
-        world_code(&w, &alice, HTTP_POST, PODS "?dryRun=All", POD("b")),
-        201);
+        ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, POD("a")), 409);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS "?dryRun=All", POD("b")), 201);
     taken(&w, &alice, POD("b"));
 }
 END_TEST
@@ -98,31 +85,22 @@ START_TEST(who_is_full_of_bytes_may_still_shrink_and_release)
     for (int i = 0; i < 10000; i++)
         strbuf_add_char(&patch, 'x');
     strbuf_add_text(&patch, "\"}}}");
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a", patch.text),
-                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a", patch.text), 200);
     w.policy.limits.per_user.bytes = 9000;
 
     refused(&w, &alice, POD("b"), "limits.perUser.bytes");
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                PODS "/a",
-                                "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}"),
-                     200);
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_PATCH, PODS "/a", "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}"),
+        200);
     strbuf_truncate(&patch, 0);
     strbuf_add_text(&patch, "{\"metadata\":{\"annotations\":{\"more\":\"");
     for (int i = 0; i < 2000; i++)
         strbuf_add_char(&patch, 'x');
     strbuf_add_text(&patch, "\"}}}");
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a", patch.text),
-                     403);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &alice,
-                   HTTP_PATCH,
-                   PODS "/a",
-                   "{\"metadata\":{\"annotations\":{\"big\":null}}}"),
-        200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a", patch.text), 403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a",
+                                "{\"metadata\":{\"annotations\":{\"big\":null}}}"),
+                     200);
     taken(&w, &alice, POD("b"));
 }
 END_TEST
@@ -136,28 +114,17 @@ START_TEST(time_and_grace_have_the_sites_most)
     w.policy.limits.maximum_time_us = 3600 * INT64_C(1000000);
     w.policy.limits.maximum_grace_us = 60 * INT64_C(1000000);
 
-    refused(&w,
-            &alice,
-            POD_WITH("a", "\"activeDeadlineSeconds\":3601,"),
+    refused(&w, &alice, POD_WITH("a", "\"activeDeadlineSeconds\":3601,"),
             "MaximumTime: activeDeadlineSeconds of 3601 seconds is more than "
             "the 3600 that the site allows (limits.maximumTime)");
-    refused(&w,
-            &alice,
-            POD_WITH("a", "\"terminationGracePeriodSeconds\":61,"),
+    refused(&w, &alice, POD_WITH("a", "\"terminationGracePeriodSeconds\":61,"),
             "limits.maximumGrace");
     taken(&w, &alice, POD_WITH("a", "\"activeDeadlineSeconds\":3600,"));
     taken(&w, &anna, POD_WITH("b", "\"activeDeadlineSeconds\":9000,"));
-    ck_assert_int_eq(
-        world_code(&w,
-                   &alice,
-                   HTTP_PATCH,
-                   PODS "/old",
-                   "{\"metadata\":{\"labels\":{\"still\":\"good\"}}}"),
-        200);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                PODS "/a",
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/old",
+                                "{\"metadata\":{\"labels\":{\"still\":\"good\"}}}"),
+                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, PODS "/a",
                                 "{\"spec\":{\"activeDeadlineSeconds\":7000}}"),
                      403);
 }
@@ -175,49 +142,36 @@ START_TEST(who_asks_for_nothing_gets_the_sites_defaults)
         CLEANUP_ANSWER struct answer a =
             world_ask(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
         const struct json *template = json_get_path(a.body, "spec.template");
-        const struct json *main =
-            json_at(json_get_path(template, "spec.containers"), 0);
+        const struct json *main = json_at(json_get_path(template, "spec.containers"), 0);
 
         ck_assert_int_eq(a.code, 201);
-        ck_assert_int_eq(json_get_int(json_get(template, "spec"),
-                                      "activeDeadlineSeconds",
-                                      0),
+        ck_assert_int_eq(json_get_int(json_get(template, "spec"), "activeDeadlineSeconds", 0),
                          3600);
         ck_assert_str_eq(
-            json_get_text(json_get_path(template, "metadata.annotations"),
-                          "kiln.hpc/pids-limit"),
+            json_get_text(json_get_path(template, "metadata.annotations"), "kiln.hpc/pids-limit"),
             "500");
-        ck_assert_int_eq(quantity_text_value(
-                             json_path_text(main, "resources.limits.memory")),
+        ck_assert_int_eq(quantity_text_value(json_path_text(main, "resources.limits.memory")),
                          1 << 30);
     }
-    refused(&w,
-            &alice,
+    refused(&w, &alice,
             "{\"metadata\":{\"name\":\"p\",\"annotations\":{"
             "\"kiln.hpc/pids-limit\":\"501\"}},\"spec\":{\"restartPolicy\":"
             "\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
             "PidsPerPod: 501 processes");
     {
-        CLEANUP_ANSWER struct answer a = world_ask(
-            &w,
-            &alice,
-            HTTP_POST,
-            PODS,
-            "{\"metadata\":{\"name\":\"q\",\"annotations\":{"
-            "\"kiln.hpc/pids-limit\":\"20\"}},\"spec\":{\"restartPolicy\":"
-            "\"Never\",\"containers\":[{\"name\":\"main\",\"resources\":{"
-            "\"requests\":{\"memory\":\"5Mi\"}}}]}}");
-        const struct json *main =
-            json_at(json_get_path(a.body, "spec.containers"), 0);
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_POST, PODS,
+                      "{\"metadata\":{\"name\":\"q\",\"annotations\":{"
+                      "\"kiln.hpc/pids-limit\":\"20\"}},\"spec\":{\"restartPolicy\":"
+                      "\"Never\",\"containers\":[{\"name\":\"main\",\"resources\":{"
+                      "\"requests\":{\"memory\":\"5Mi\"}}}]}}");
+        const struct json *main = json_at(json_get_path(a.body, "spec.containers"), 0);
 
         ck_assert_int_eq(a.code, 201);
-        ck_assert_str_eq(json_path_text(main, "resources.requests.memory"),
-                         "5Mi");
-        ck_assert_str_eq(json_path_text(main, "resources.limits.memory"),
-                         "1073741824");
+        ck_assert_str_eq(json_path_text(main, "resources.requests.memory"), "5Mi");
+        ck_assert_str_eq(json_path_text(main, "resources.limits.memory"), "1073741824");
         ck_assert_str_eq(
-            json_get_text(json_get_path(a.body, "metadata.annotations"),
-                          "kiln.hpc/pids-limit"),
+            json_get_text(json_get_path(a.body, "metadata.annotations"), "kiln.hpc/pids-limit"),
             "20");
     }
 }
@@ -232,19 +186,13 @@ cost_of_names(struct world *w, unsigned n)
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
     clock_t began;
 
-    strbuf_add_text(&s,
-                    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"selector\":{"
-                    "\"matchLabels\":{\"a\":\"b\"}},\"allowedUsers\":[\"x\"");
+    strbuf_add_text(&s, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"selector\":{"
+                        "\"matchLabels\":{\"a\":\"b\"}},\"allowedUsers\":[\"x\"");
     for (unsigned i = 0; i < n; i++)
         strbuf_printf(&s, ",\"user%u\"", i);
     strbuf_add_text(&s, "]}}");
     began = clock();
-    ck_assert_int_eq(world_code(w,
-                                &admin,
-                                HTTP_POST,
-                                "/apis/kiln.hpc/v1/partitions",
-                                s.text),
-                     422);
+    ck_assert_int_eq(world_code(w, &admin, HTTP_POST, "/apis/kiln.hpc/v1/partitions", s.text), 422);
     return clock() - began;
 }
 
@@ -253,16 +201,12 @@ START_TEST(names_to_be_checked_cost_no_more_than_their_number)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_lt(cost_of_names(&w, 40000),
-                     8 * cost_of_names(&w, 10000) + CLOCKS_PER_SEC / 20);
+    ck_assert_int_lt(cost_of_names(&w, 40000), 8 * cost_of_names(&w, 10000) + CLOCKS_PER_SEC / 20);
 }
 END_TEST
 
-SUITE("admission_limits",
-      a_user_has_so_many_objects_and_others_as_many,
-      root_of_the_socket_has_no_limit,
-      what_is_refused_or_rolled_back_does_not_count,
-      who_is_full_of_bytes_may_still_shrink_and_release,
-      time_and_grace_have_the_sites_most,
+SUITE("admission_limits", a_user_has_so_many_objects_and_others_as_many,
+      root_of_the_socket_has_no_limit, what_is_refused_or_rolled_back_does_not_count,
+      who_is_full_of_bytes_may_still_shrink_and_release, time_and_grace_have_the_sites_most,
       who_asks_for_nothing_gets_the_sites_defaults,
       names_to_be_checked_cost_no_more_than_their_number)

@@ -12,8 +12,7 @@ is_listed(const struct kind *kind)
 {
     const struct kind *list[API_RESOURCES_MAX_KINDS];
 
-    for (const char *const *group = api_resources_groups; *group != NULL;
-         group++) {
+    for (const char *const *group = api_resources_groups; *group != NULL; group++) {
         unsigned n = api_resources_kinds(*group, false, list);
 
         for (unsigned i = 0; i < n; i++)
@@ -28,13 +27,9 @@ START_TEST(every_kind_is_in_a_group_that_is_told)
     for (unsigned i = 0; i < n_kinds; i++)
         ck_assert_msg(is_listed(kinds[i]), "%s", kinds[i]->name);
     for (unsigned i = 0; i < n_answered_kinds; i++)
-        ck_assert_msg(is_listed(answered_kinds[i]),
-                      "%s",
-                      answered_kinds[i]->name);
+        ck_assert_msg(is_listed(answered_kinds[i]), "%s", answered_kinds[i]->name);
     for (unsigned i = 0; i < n_measured_kinds; i++)
-        ck_assert_msg(is_listed(measured_kinds[i]),
-                      "%s",
-                      measured_kinds[i]->name);
+        ck_assert_msg(is_listed(measured_kinds[i]), "%s", measured_kinds[i]->name);
 }
 END_TEST
 
@@ -50,9 +45,7 @@ START_TEST(kinds_and_subresources_come_by_name)
     n = api_resources_parts(&pod_kind, false, parts);
     ck_assert_uint_gt(n, 3);
     for (unsigned i = 1; i < n; i++)
-        ck_assert_int_lt(
-            strcmp(subresource_name(parts[i - 1]), subresource_name(parts[i])),
-            0);
+        ck_assert_int_lt(strcmp(subresource_name(parts[i - 1]), subresource_name(parts[i])), 0);
 }
 END_TEST
 
@@ -70,7 +63,5 @@ START_TEST(upstream_alone_leaves_out_what_is_kilns)
 }
 END_TEST
 
-SUITE("api_resources",
-      every_kind_is_in_a_group_that_is_told,
-      kinds_and_subresources_come_by_name,
+SUITE("api_resources", every_kind_is_in_a_group_that_is_told, kinds_and_subresources_come_by_name,
       upstream_alone_leaves_out_what_is_kilns)

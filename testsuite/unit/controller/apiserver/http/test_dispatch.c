@@ -122,7 +122,5 @@ START_TEST(frames_are_joined_once_for_all)
 }
 END_TEST
 
-SUITE("dispatch",
-      what_is_planned_is_flushed_once_and_what_is_forgotten_not,
-      a_long_round_lets_others_have_their_turn,
-      frames_are_joined_once_for_all)
+SUITE("dispatch", what_is_planned_is_flushed_once_and_what_is_forgotten_not,
+      a_long_round_lets_others_have_their_turn, frames_are_joined_once_for_all)

@@ -25,8 +25,7 @@ START_TEST(a_refusal_is_a_status_with_its_code_and_reason)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
         const char *type = refusal_word(cases[i].status, "why", &text, NULL);
-        const struct json *s =
-            json_parse(arena, text.text, text.length, NULL, NULL);
+        const struct json *s = json_parse(arena, text.text, text.length, NULL, NULL);
 
         ck_assert_str_eq(type, "application/json");
         ck_assert_str_eq(json_get_text(s, "kind"), "Status");
@@ -47,12 +46,9 @@ START_TEST(one_for_lack_of_room_says_when_to_come_back)
     refusal_word(503, "why", &text, NULL);
     s = json_parse(arena, text.text, text.length, NULL, NULL);
 
-    ck_assert_int_eq(
-        json_get_int(json_get(s, "details"), "retryAfterSeconds", 0),
-        1);
+    ck_assert_int_eq(json_get_int(json_get(s, "details"), "retryAfterSeconds", 0), 1);
 }
 END_TEST
 
-SUITE("refusal",
-      a_refusal_is_a_status_with_its_code_and_reason,
+SUITE("refusal", a_refusal_is_a_status_with_its_code_and_reason,
       one_for_lack_of_room_says_when_to_come_back)

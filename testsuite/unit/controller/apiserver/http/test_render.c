@@ -35,9 +35,7 @@ make_list(struct reply *reply, struct arena *arena, unsigned n)
         json_set_string(arena, meta, "name", arena_printf(arena, "m%u", i));
         json_set_string(arena, data, "a", "[\n]\n- \"x\": y\n");
         json_set_string(arena, data, "items", "");
-        ck_assert_int_eq(
-            record_normalize(config_map_kind.record, arena, tree, NULL, NULL),
-            0);
+        ck_assert_int_eq(record_normalize(config_map_kind.record, arena, tree, NULL, NULL), 0);
         object = object_new(&config_map_kind, tree);
         reply_add(reply, object);
         object_unref(object);
@@ -59,9 +57,7 @@ START_TEST(a_list_in_slices_is_the_list_at_once)
         CLEANUP_STRBUF struct strbuf expected = STRBUF_INIT;
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
         struct view view = {
-            .accept = {.form = forms[i / 2],
-                       .is_yaml = i % 2 == 0,
-                       .is_pretty = i % 2 == 1},
+            .accept = {.form = forms[i / 2], .is_yaml = i % 2 == 0, .is_pretty = i % 2 == 1},
             .kind = &config_map_kind,
             .principal = &reader,
         };

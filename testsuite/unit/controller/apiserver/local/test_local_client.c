@@ -54,26 +54,19 @@ bind_it(struct room *room, const struct object *object)
     struct arena *arena = arena_new(0);
     struct json *body = json_object(arena);
 
-    json_set_string(arena,
-                    json_make_object(arena, body, "target"),
-                    "name",
-                    "n1");
-    client_call(room->client,
-                arena,
+    json_set_string(arena, json_make_object(arena, body, "target"), "name", "n1");
+    client_call(room->client, arena,
                 &(struct client_request){.verb = CLIENT_CREATE,
                                          .kind = &pod_kind,
                                          .namespace = "default",
                                          .name = object->meta->name,
                                          .subresource = "binding",
                                          .body = body},
-                bound,
-                room);
+                bound, room);
 }
 
 static void
-changed(const struct object *old_object,
-        const struct object *new_object,
-        void *context)
+changed(const struct object *old_object, const struct object *new_object, void *context)
 {
     struct room *room = context;
     const char *node;
@@ -104,15 +97,12 @@ work(void *arg)
     struct room *room = arg;
 
     room->loop = loop_new();
-    room->client = apiserver_client_new(room->world->server,
-                                        room->loop,
-                                        APISERVER_SCHEDULER);
-    room->informer =
-        informer_new(&(struct informer_settings){.client = room->client,
-                                                 .kind = &pod_kind,
-                                                 .changed = changed,
-                                                 .synced = synced,
-                                                 .context = room});
+    room->client = apiserver_client_new(room->world->server, room->loop, APISERVER_SCHEDULER);
+    room->informer = informer_new(&(struct informer_settings){.client = room->client,
+                                                              .kind = &pod_kind,
+                                                              .changed = changed,
+                                                              .synced = synced,
+                                                              .context = room});
     loop_run(room->loop);
     informer_free(room->informer);
     client_free(room->client);
@@ -179,23 +169,18 @@ bind_core(struct binder *b, unsigned core)
 
     snprintf(pod, sizeof(pod), "%c%u", b->name, core);
     snprintf(cpu, sizeof(cpu), "%u", core);
-    json_set_string(arena,
-                    json_make_object(arena, body, "target"),
-                    "name",
-                    "n1");
+    json_set_string(arena, json_make_object(arena, body, "target"), "name", "n1");
     allocation = json_make_object(arena, body, "allocation");
     json_set_string(arena, allocation, "cpus", cpu);
     json_set_string(arena, allocation, "memoryNodes", "0");
-    client_call(b->client,
-                arena,
+    client_call(b->client, arena,
                 &(struct client_request){.verb = CLIENT_CREATE,
                                          .kind = &pod_kind,
                                          .namespace = "default",
                                          .name = pod,
                                          .subresource = "binding",
                                          .body = body},
-                count_binding,
-                b);
+                count_binding, b);
 }
 
 static void *
@@ -204,8 +189,7 @@ bind_all(void *arg)
     struct binder *b = arg;
 
     b->loop = loop_new();
-    b->client =
-        apiserver_client_new(b->world->server, b->loop, APISERVER_SCHEDULER);
+    b->client = apiserver_client_new(b->world->server, b->loop, APISERVER_SCHEDULER);
     pthread_barrier_wait(b->start);
     for (unsigned core = 0; core < CORES; core++)
         bind_core(b, core);
@@ -220,8 +204,7 @@ static bool
 has_node(struct world *w, char name, unsigned core)
 {
     CLEANUP_FREE char *target = xasprintf(PODS "/%c%u", name, core);
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &alice, HTTP_GET, target, NULL);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_GET, target, NULL);
     const char *node = answer_get(&a, "spec.nodeName");
 
     return node != NULL && node[0] != '\0';
@@ -232,11 +215,10 @@ add_pods(struct world *w, const struct binder binders[2])
 {
     for (unsigned core = 0; core < CORES; core++)
         for (unsigned i = 0; i < 2; i++) {
-            CLEANUP_FREE char *pod = xasprintf(
-                "{\"metadata\":{\"name\":\"%c%u\"},\"spec\":{"
-                "\"containers\":[{\"name\":\"c\",\"command\":[\"true\"]}]}}",
-                binders[i].name,
-                core);
+            CLEANUP_FREE char *pod =
+                xasprintf("{\"metadata\":{\"name\":\"%c%u\"},\"spec\":{"
+                          "\"containers\":[{\"name\":\"c\",\"command\":[\"true\"]}]}}",
+                          binders[i].name, core);
 
             ck_assert_int_eq(world_code(w, &alice, HTTP_POST, PODS, pod), 201);
         }
@@ -257,9 +239,7 @@ START_TEST(of_two_binders_that_want_the_same_cores_one_has_each)
     add_pods(&w, binders);
     pthread_barrier_init(&start, NULL, 2);
     for (unsigned i = 0; i < 2; i++)
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, bind_all, &binders[i]),
-            0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, bind_all, &binders[i]), 0);
     loop_run(w.loop);
     for (unsigned i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
@@ -298,21 +278,12 @@ make_member(struct arena *arena, char name, unsigned core)
     struct json *body = json_object(arena), *allocation;
     bool is_second = name == 'b';
 
-    json_set(arena,
-             json_make_object(arena, body, "metadata"),
-             "name",
+    json_set(arena, json_make_object(arena, body, "metadata"), "name",
              json_stringf(arena, "%c%u", name, core));
-    json_set_string(arena,
-                    json_make_object(arena, body, "target"),
-                    "name",
-                    "n1");
+    json_set_string(arena, json_make_object(arena, body, "target"), "name", "n1");
     allocation = json_make_object(arena, body, "allocation");
-    json_set(arena,
-             allocation,
-             "cpus",
-             json_stringf(arena,
-                          "%u",
-                          (core + (is_second ? MEMBERS / 2 : 0)) % CORES));
+    json_set(arena, allocation, "cpus",
+             json_stringf(arena, "%u", (core + (is_second ? MEMBERS / 2 : 0)) % CORES));
     json_set_string(arena, allocation, "memoryNodes", "0");
     return body;
 }
@@ -327,15 +298,13 @@ bind_members(struct binder *b, unsigned first)
         json_append(arena, items, make_member(arena, b->name, first + i));
     json_set_string(arena, body, "kind", "BindingList");
     json_set(arena, body, "items", items);
-    client_call(b->client,
-                arena,
+    client_call(b->client, arena,
                 &(struct client_request){.verb = CLIENT_CREATE,
                                          .kind = &pod_kind,
                                          .namespace = "default",
                                          .subresource = "binding",
                                          .body = body},
-                count_group,
-                b);
+                count_group, b);
 }
 
 static void *
@@ -344,8 +313,7 @@ bind_groups(void *arg)
     struct binder *b = arg;
 
     b->loop = loop_new();
-    b->client =
-        apiserver_client_new(b->world->server, b->loop, APISERVER_SCHEDULER);
+    b->client = apiserver_client_new(b->world->server, b->loop, APISERVER_SCHEDULER);
     pthread_barrier_wait(b->start);
     for (unsigned core = 0; core < CORES; core += MEMBERS)
         bind_members(b, core);
@@ -372,18 +340,14 @@ START_TEST(of_two_binders_of_groups_none_has_half_a_group)
     add_pods(&w, binders);
     pthread_barrier_init(&start, NULL, 2);
     for (unsigned i = 0; i < 2; i++)
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, bind_groups, &binders[i]),
-            0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, bind_groups, &binders[i]), 0);
     loop_run(w.loop);
     for (unsigned i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&start);
 
-    ck_assert_uint_eq(binders[0].n_bound + binders[0].n_refused,
-                      CORES / MEMBERS);
-    ck_assert_uint_eq(binders[1].n_bound + binders[1].n_refused,
-                      CORES / MEMBERS);
+    ck_assert_uint_eq(binders[0].n_bound + binders[0].n_refused, CORES / MEMBERS);
+    ck_assert_uint_eq(binders[1].n_bound + binders[1].n_refused, CORES / MEMBERS);
     for (unsigned i = 0; i < 2 * CORES; i += MEMBERS) {
         char name = binders[i / CORES].name;
         bool is_first = has_node(&w, name, i % CORES);
@@ -428,16 +392,10 @@ START_TEST(a_client_may_go_with_calls_under_way)
 
     world_init(&w);
     client = apiserver_client_new(w.server, w.loop, APISERVER_LIFECYCLE);
-    client_call(
-        client,
-        NULL,
-        &(struct client_request){.verb = CLIENT_LIST, .kind = &namespace_kind},
-        count,
-        &leaver);
-    client_watch(client,
-                 &(struct client_watch_request){.kind = &namespace_kind},
-                 ignore,
-                 NULL);
+    client_call(client, NULL,
+                &(struct client_request){.verb = CLIENT_LIST, .kind = &namespace_kind}, count,
+                &leaver);
+    client_watch(client, &(struct client_watch_request){.kind = &namespace_kind}, ignore, NULL);
     client_free(client);
 
     loop_drain(w.loop);
@@ -454,12 +412,9 @@ START_TEST(calls_that_are_abandoned_come_back_without_an_answer)
 
     world_init(&w);
     client = apiserver_client_new(w.server, w.loop, APISERVER_LIFECYCLE);
-    client_call(
-        client,
-        NULL,
-        &(struct client_request){.verb = CLIENT_LIST, .kind = &namespace_kind},
-        count,
-        &leaver);
+    client_call(client, NULL,
+                &(struct client_request){.verb = CLIENT_LIST, .kind = &namespace_kind}, count,
+                &leaver);
     client_abandon(client);
     ck_assert_uint_eq(leaver.n_answers, 1);
     ck_assert(!leaver.was_answered);
@@ -471,9 +426,7 @@ START_TEST(calls_that_are_abandoned_come_back_without_an_answer)
 }
 END_TEST
 
-SUITE("local_client",
-      a_room_sees_what_is_there_and_what_comes_and_binds_it,
+SUITE("local_client", a_room_sees_what_is_there_and_what_comes_and_binds_it,
       of_two_binders_that_want_the_same_cores_one_has_each,
-      of_two_binders_of_groups_none_has_half_a_group,
-      a_client_may_go_with_calls_under_way,
+      of_two_binders_of_groups_none_has_half_a_group, a_client_may_go_with_calls_under_way,
       calls_that_are_abandoned_come_back_without_an_answer)

@@ -66,6 +66,5 @@ START_TEST(what_nobody_hears_any_more_is_abandoned)
 }
 END_TEST
 
-SUITE("mailbox",
-      news_come_together_at_the_end_of_the_turn_and_in_order,
+SUITE("mailbox", news_come_together_at_the_end_of_the_turn_and_in_order,
       what_nobody_hears_any_more_is_abandoned)

@@ -16,8 +16,7 @@
     "[\"/bin/true\"]}]}}}}"
 #define LATER "3:of a later release"
 
-static const struct principal controller = {.type = PRINCIPAL_LIFECYCLE,
-                                            .name = "lifecycle"};
+static const struct principal controller = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"};
 
 static void
 begin(struct world *w)
@@ -29,8 +28,7 @@ begin(struct world *w)
 static const char *
 name_record(const struct world *w, struct arena *arena, const char *end)
 {
-    const struct object *job =
-        store_find(w->store, STORE_PENDING, &job_kind, "default", "a");
+    const struct object *job = store_find(w->store, STORE_PENDING, &job_kind, "default", "a");
 
     return arena_printf(arena, "array/%s/0%s", job->meta->uid, end);
 }
@@ -56,28 +54,21 @@ settle(struct world *w, const char *items)
 {
     CLEANUP_FREE char *body = xasprintf("{\"settle\":[%s]}", items);
 
-    ck_assert_int_eq(
-        world_code(w, &controller, HTTP_POST, JOBS "/a/elements", body),
-        200);
+    ck_assert_int_eq(world_code(w, &controller, HTTP_POST, JOBS "/a/elements", body), 200);
 }
 
 /* One letter per element, as in the job controller's view. */
 static const char *
 read_states(struct world *w, struct arena *arena)
 {
-    CLEANUP_ANSWER struct answer a = world_ask(w,
-                                               &controller,
-                                               HTTP_GET,
-                                               JOBS "/a/elements?view=record",
-                                               NULL);
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &controller, HTTP_GET, JOBS "/a/elements?view=record", NULL);
     struct element_chunk chunk = {0};
     char states[11] = "";
 
     ck_assert_int_eq(a.code, 200);
-    if (!element_chunk_parse(
-            &chunk,
-            0,
-            json_get_text(json_at(json_get(a.body, "chunks"), 0), "text")))
+    if (!element_chunk_parse(&chunk, 0,
+                             json_get_text(json_at(json_get(a.body, "chunks"), 0), "text")))
         return "unreadable";
     for (size_t i = 0; i < 10; i++)
         states[i] = "wdfc"[chunk.states[i]];
@@ -91,9 +82,8 @@ START_TEST(what_elements_come_to_is_kept)
     CLEANUP_WORLD struct world w;
 
     begin(&w);
-    settle(&w,
-           "{\"index\":0,\"as\":\"Done\"},{\"index\":1,\"as\":\"Failed\"},"
-           "{\"index\":9,\"as\":\"Cancelled\"}");
+    settle(&w, "{\"index\":0,\"as\":\"Done\"},{\"index\":1,\"as\":\"Failed\"},"
+               "{\"index\":9,\"as\":\"Cancelled\"}");
 
     ck_assert_str_eq(read_states(&w, arena), "dfwwwwwwwc");
     ck_assert_ptr_null(find_record(&w, arena, "/since"));
@@ -122,9 +112,8 @@ START_TEST(and_nothing_is_lost_when_it_can_be_read_again)
     char *before;
 
     begin(&w);
-    settle(&w,
-           "{\"index\":0,\"as\":\"Done\"},"
-           "{\"index\":4,\"as\":\"Again\",\"attempt\":1,\"failures\":1}");
+    settle(&w, "{\"index\":0,\"as\":\"Done\"},"
+               "{\"index\":4,\"as\":\"Again\",\"attempt\":1,\"failures\":1}");
     before = xstrdup(find_record(&w, arena, ""));
     put_record(&w, LATER);
     settle(&w, "{\"index\":2,\"as\":\"Done\"},{\"index\":4,\"as\":\"Done\"}");
@@ -154,12 +143,8 @@ START_TEST(both_go_with_the_job)
     since = name_record(&w, arena, "/since");
     ck_assert_ptr_nonnull(store_find_secret(w.store, since));
 
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_DELETE,
-                                JOBS "/a?propagationPolicy=Background",
-                                NULL),
-                     200);
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_DELETE, JOBS "/a?propagationPolicy=Background", NULL), 200);
     ck_assert_ptr_null(store_find_secret(w.store, name));
     ck_assert_ptr_null(store_find_secret(w.store, since));
 }
@@ -169,8 +154,7 @@ static const char *
 find_held(const struct world *w)
 {
     const char *held =
-        job_of(store_find(w->store, STORE_PENDING, &job_kind, "default", "a"))
-            ->spec.array->held;
+        job_of(store_find(w->store, STORE_PENDING, &job_kind, "default", "a"))->spec.array->held;
 
     return held != NULL ? held : "";
 }
@@ -180,27 +164,22 @@ find_held(const struct world *w)
  */
 START_TEST(one_that_was_interrupted_too_often_is_held_once)
 {
-    static const char *const items =
-        "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
-        "\"interrupted\":2,\"hold\":true},"
-        "{\"index\":5,\"as\":\"Again\",\"ofAttempt\":0,\"attempt\":1,"
-        "\"interrupted\":1},"
-        "{\"index\":6,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
-        "\"interrupted\":2,\"hold\":true}";
+    static const char *const items = "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
+                                     "\"interrupted\":2,\"hold\":true},"
+                                     "{\"index\":5,\"as\":\"Again\",\"ofAttempt\":0,\"attempt\":1,"
+                                     "\"interrupted\":1},"
+                                     "{\"index\":6,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
+                                     "\"interrupted\":2,\"hold\":true}";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_WORLD struct world w;
 
     begin(&w);
     settle(&w, items);
     ck_assert_str_eq(find_held(&w), "4,6");
-    ck_assert_ptr_nonnull(
-        strstr(find_record(&w, arena, ""), " 4=2/0/0 5=1/0/0/1 6=2/0/0"));
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                JOBS "/a",
-                                "{\"spec\":{\"array\":{\"held\":\"6\"}}}"),
-                     200);
+    ck_assert_ptr_nonnull(strstr(find_record(&w, arena, ""), " 4=2/0/0 5=1/0/0/1 6=2/0/0"));
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":{\"held\":\"6\"}}}"),
+        200);
     settle(&w, items);
     ck_assert_str_eq(find_held(&w), "6");
 }
@@ -213,13 +192,11 @@ START_TEST(so_is_one_whose_count_is_in_the_record_alone)
     CLEANUP_WORLD struct world w;
 
     begin(&w);
-    settle(&w,
-           "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
-           "\"interrupted\":2}");
+    settle(&w, "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
+               "\"interrupted\":2}");
     ck_assert_str_eq(find_held(&w), "");
-    settle(&w,
-           "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
-           "\"interrupted\":2,\"hold\":true}");
+    settle(&w, "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
+               "\"interrupted\":2,\"hold\":true}");
     ck_assert_str_eq(find_held(&w), "4");
     ck_assert_ptr_nonnull(strstr(find_record(&w, arena, ""), " 4=2/0/0"));
     ck_assert_ptr_null(strstr(find_record(&w, arena, ""), " 4=2/0/0/"));
@@ -229,18 +206,15 @@ END_TEST
 static void
 run_and_remove(struct world *w, unsigned index)
 {
-    const struct object *job =
-        store_find(w->store, STORE_PENDING, &job_kind, "default", "a");
-    CLEANUP_FREE char *pod = xasprintf(
-        "{\"metadata\":{\"name\":\"a-%u\",\"annotations\":{"
-        "\"batch.kubernetes.io/job-completion-index\":\"%u\"},"
-        "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-        "\"name\":\"a\",\"uid\":\"%s\",\"controller\":true}]},"
-        "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\","
-        "\"command\":[\"/bin/true\"]}]}}",
-        index,
-        index,
-        job->meta->uid);
+    const struct object *job = store_find(w->store, STORE_PENDING, &job_kind, "default", "a");
+    CLEANUP_FREE char *pod =
+        xasprintf("{\"metadata\":{\"name\":\"a-%u\",\"annotations\":{"
+                  "\"batch.kubernetes.io/job-completion-index\":\"%u\"},"
+                  "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                  "\"name\":\"a\",\"uid\":\"%s\",\"controller\":true}]},"
+                  "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\","
+                  "\"command\":[\"/bin/true\"]}]}}",
+                  index, index, job->meta->uid);
     CLEANUP_FREE char *path = xasprintf(PODS "/a-%u", index);
     CLEANUP_FREE char *now = xasprintf("%s?gracePeriodSeconds=0", path);
 
@@ -257,24 +231,16 @@ START_TEST(one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod)
     CLEANUP_WORLD struct world w;
 
     begin(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &controller,
-                   HTTP_PATCH,
-                   JOBS "/a",
-                   "{\"spec\":{\"array\":{\"cancelled\":\"3-5\"}}}"),
-        200);
+    ck_assert_int_eq(world_code(&w, &controller, HTTP_PATCH, JOBS "/a",
+                                "{\"spec\":{\"array\":{\"cancelled\":\"3-5\"}}}"),
+                     200);
     run_and_remove(&w, 4);
     run_and_remove(&w, 6);
     ck_assert_str_eq(read_states(&w, arena), "wwwwcwwwww");
 }
 END_TEST
 
-SUITE("element_record",
-      one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod,
-      one_that_was_interrupted_too_often_is_held_once,
-      so_is_one_whose_count_is_in_the_record_alone,
-      what_elements_come_to_is_kept,
-      a_record_that_cannot_be_read_is_not_written_over,
-      and_nothing_is_lost_when_it_can_be_read_again,
-      both_go_with_the_job)
+SUITE("element_record", one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod,
+      one_that_was_interrupted_too_often_is_held_once, so_is_one_whose_count_is_in_the_record_alone,
+      what_elements_come_to_is_kept, a_record_that_cannot_be_read_is_not_written_over,
+      and_nothing_is_lost_when_it_can_be_read_again, both_go_with_the_job)

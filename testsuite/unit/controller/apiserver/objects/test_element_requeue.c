@@ -19,8 +19,7 @@
     "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"command\":" \
     "[\"/bin/true\"]}]}}}}"
 
-static const struct principal controller = {.type = PRINCIPAL_LIFECYCLE,
-                                            .name = "lifecycle"};
+static const struct principal controller = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"};
 
 static const struct object *
 find_job(const struct world *w)
@@ -33,29 +32,22 @@ settle(struct world *w, const char *items)
 {
     CLEANUP_FREE char *body = xasprintf("{\"settle\":[%s]}", items);
 
-    ck_assert_int_eq(
-        world_code(w, &controller, HTTP_POST, JOBS "/a/elements", body),
-        200);
+    ck_assert_int_eq(world_code(w, &controller, HTTP_POST, JOBS "/a/elements", body), 200);
 }
 
 static void
 make_pod(struct world *w, const char *name, int attempt, const char *node)
 {
-    CLEANUP_FREE char *body = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"annotations\":{"
-        "\"kiln.hpc/attempt\":\"%d\"},\"ownerReferences\":[{\"apiVersion\":"
-        "\"batch/v1\",\"kind\":\"Job\",\"name\":\"a\",\"uid\":\"%s\","
-        "\"controller\":true}]},\"spec\":{\"restartPolicy\":\"Never\"%s%s%s,"
-        "\"securityContext\":{\"runAsUser\":2001,\"runAsGroup\":2001},"
-        "\"containers\":[{\"name\":\"main\",\"command\":[\"/bin/true\"]}]}}",
-        name,
-        attempt,
-        find_job(w)->meta->uid,
-        node != NULL ? ",\"nodeName\":\"" : "",
-        node != NULL ? node : "",
-        node != NULL ? "\"" : "");
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &controller, HTTP_POST, PODS, body);
+    CLEANUP_FREE char *body =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"annotations\":{"
+                  "\"kiln.hpc/attempt\":\"%d\"},\"ownerReferences\":[{\"apiVersion\":"
+                  "\"batch/v1\",\"kind\":\"Job\",\"name\":\"a\",\"uid\":\"%s\","
+                  "\"controller\":true}]},\"spec\":{\"restartPolicy\":\"Never\"%s%s%s,"
+                  "\"securityContext\":{\"runAsUser\":2001,\"runAsGroup\":2001},"
+                  "\"containers\":[{\"name\":\"main\",\"command\":[\"/bin/true\"]}]}}",
+                  name, attempt, find_job(w)->meta->uid, node != NULL ? ",\"nodeName\":\"" : "",
+                  node != NULL ? node : "", node != NULL ? "\"" : "");
+    CLEANUP_ANSWER struct answer a = world_ask(w, &controller, HTTP_POST, PODS, body);
 
     ck_assert_msg(a.code == 201, "%s", answer_get(&a, "message"));
 }
@@ -69,11 +61,10 @@ begin(struct world *w)
 {
     world_init(w);
     ck_assert_int_eq(world_code(w, &alice, HTTP_POST, JOBS, ARRAY), 201);
-    settle(w,
-           "{\"index\":0,\"as\":\"Done\"},{\"index\":1,\"as\":\"Failed\"},"
-           "{\"index\":2,\"as\":\"Cancelled\"},{\"index\":4,\"as\":\"Again\","
-           "\"attempt\":2},{\"index\":7,\"as\":\"Again\",\"attempt\":2,"
-           "\"failures\":1}");
+    settle(w, "{\"index\":0,\"as\":\"Done\"},{\"index\":1,\"as\":\"Failed\"},"
+              "{\"index\":2,\"as\":\"Cancelled\"},{\"index\":4,\"as\":\"Again\","
+              "\"attempt\":2},{\"index\":7,\"as\":\"Again\",\"attempt\":2,"
+              "\"failures\":1}");
     make_pod(w, "a-5", 0, NULL);
     make_pod(w, "a-6", 0, "n1");
     make_pod(w, "a-7-r2", 2, "n1");
@@ -87,13 +78,7 @@ find(struct world *w, struct arena *arena, const char *tasks)
     struct error err = {0};
 
     ck_assert_int_eq(task_list_parse(arena, tasks, &meant, &err), 0);
-    ck_assert_int_eq(element_requeue_find(w->store,
-                                          find_job(w),
-                                          &meant,
-                                          arena,
-                                          &found,
-                                          &err),
-                     0);
+    ck_assert_int_eq(element_requeue_find(w->store, find_job(w), &meant, arena, &found, &err), 0);
     return found;
 }
 
@@ -112,16 +97,14 @@ requeue(struct world *w, struct arena *arena, const char *tasks, int times)
 {
     CLEANUP_ANSWER struct answer a = {0};
     const struct element_requeue found = find(w, arena, tasks);
-    CLEANUP_FREE char *body =
-        xasprintf("{\"spec\":{\"array\":{\"requeues\":%d}}}", times);
+    CLEANUP_FREE char *body = xasprintf("{\"spec\":{\"array\":{\"requeues\":%d}}}", times);
 
-    a = world_put(w,
-                  &(struct question){.who = &alice,
-                                     .method = HTTP_PATCH,
-                                     .target = JOBS "/a",
-                                     .format = BODY_MERGE_PATCH,
-                                     .body = body,
-                                     .requeued = &found.tasks});
+    a = world_put(w, &(struct question){.who = &alice,
+                                        .method = HTTP_PATCH,
+                                        .target = JOBS "/a",
+                                        .format = BODY_MERGE_PATCH,
+                                        .body = body,
+                                        .requeued = &found.tasks});
     return a.code;
 }
 
@@ -129,25 +112,17 @@ requeue(struct world *w, struct arena *arena, const char *tasks, int times)
 static const char *
 element(struct world *w, struct arena *arena, int64_t index)
 {
-    CLEANUP_ANSWER struct answer a = world_ask(w,
-                                               &controller,
-                                               HTTP_GET,
-                                               JOBS "/a/elements?view=record",
-                                               NULL);
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &controller, HTTP_GET, JOBS "/a/elements?view=record", NULL);
     struct element_chunk chunk = {0};
     const struct element_tries *tries;
     const char *text;
 
-    ck_assert(element_chunk_parse(
-        &chunk,
-        0,
-        json_get_text(json_at(json_get(a.body, "chunks"), 0), "text")));
+    ck_assert(element_chunk_parse(&chunk, 0,
+                                  json_get_text(json_at(json_get(a.body, "chunks"), 0), "text")));
     tries = element_chunk_tries(&chunk, index);
-    text = arena_printf(arena,
-                        "%c %" PRId64 " %" PRId64,
-                        "wdfc"[chunk.states[index]],
-                        tries != NULL ? tries->attempt : 0,
-                        tries != NULL ? tries->failures : 0);
+    text = arena_printf(arena, "%c %" PRId64 " %" PRId64, "wdfc"[chunk.states[index]],
+                        tries != NULL ? tries->attempt : 0, tries != NULL ? tries->failures : 0);
     element_chunk_fini(&chunk);
     return text;
 }
@@ -186,13 +161,9 @@ START_TEST(those_on_the_list_of_the_cancelled_stay_so)
     struct element_requeue found;
 
     begin(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &alice,
-                   HTTP_PATCH,
-                   JOBS "/a",
-                   "{\"spec\":{\"array\":{\"cancelled\":\"16\"}}}"),
-        200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/a",
+                                "{\"spec\":{\"array\":{\"cancelled\":\"16\"}}}"),
+                     200);
     found = find(&w, arena, "12,16,17");
 
     ck_assert_str_eq(text_of(arena, &found.tasks), "17");
@@ -243,9 +214,7 @@ START_TEST(the_newest_pod_is_meant)
 
     begin(&w);
 
-    ck_assert_str_eq(
-        element_requeue_pod(w.store, find_job(&w), 7, 2)->meta->name,
-        "a-7-r2");
+    ck_assert_str_eq(element_requeue_pod(w.store, find_job(&w), 7, 2)->meta->name, "a-7-r2");
     ck_assert_ptr_null(element_requeue_pod(w.store, find_job(&w), 3, 0));
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, POD("a-8")), 201);
     ck_assert_ptr_null(element_requeue_pod(w.store, find_job(&w), 8, 0));
@@ -263,27 +232,17 @@ START_TEST(the_count_is_the_servers)
     begin(&w);
     {
         CLEANUP_ANSWER struct answer a =
-            world_ask(&w,
-                      &alice,
-                      HTTP_PATCH,
-                      JOBS "/a",
-                      "{\"spec\":{\"array\":{\"requeues\":7}}}");
+            world_ask(&w, &alice, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":{\"requeues\":7}}}");
 
         ck_assert_int_eq(a.code, 403);
-        ck_assert_ptr_nonnull(
-            strstr(answer_get(&a, "message"),
-                   "spec.array.requeues, 7, is counted by the server (it is "
-                   "0); use 'kctl requeue JOB_[LIST]' to run tasks again"));
+        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"),
+                                     "spec.array.requeues, 7, is counted by the server (it is "
+                                     "0); use 'kctl requeue JOB_[LIST]' to run tasks again"));
     }
     ck_assert_int_eq(requeue(&w, arena, "11", 1), 200);
-    ck_assert_int_eq(
-        world_code(
-            &w,
-            &alice,
-            HTTP_PATCH,
-            JOBS "/a",
-            "{\"spec\":{\"array\":{\"requeues\":null,\"held\":\"13\"}}}"),
-        200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/a",
+                                "{\"spec\":{\"array\":{\"requeues\":null,\"held\":\"13\"}}}"),
+                     200);
     ck_assert_int_eq(job_of(find_job(&w))->spec.array->requeues, 1);
     ck_assert_str_eq(job_of(find_job(&w))->spec.array->held, "13");
 }
@@ -294,27 +253,18 @@ START_TEST(and_begins_at_nothing)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &alice,
-                   HTTP_POST,
-                   JOBS,
-                   "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"array\":{"
-                   "\"tasks\":\"1-3\",\"requeues\":9},\"template\":{\"spec\":{"
-                   "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":"
-                   "\"main\",\"image\":\"host\",\"command\":[\"/bin/true\"]}]"
-                   "}}}}"),
-        201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, JOBS,
+                                "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"array\":{"
+                                "\"tasks\":\"1-3\",\"requeues\":9},\"template\":{\"spec\":{"
+                                "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":"
+                                "\"main\",\"image\":\"host\",\"command\":[\"/bin/true\"]}]"
+                                "}}}}"),
+                     201);
     ck_assert_int_eq(job_of(find_job(&w))->spec.array->requeues, 0);
 }
 END_TEST
 
-SUITE("element_requeue",
-      what_has_begun_runs_again_and_nothing_else,
-      tasks_that_the_array_does_not_have_are_left_out,
-      those_on_the_list_of_the_cancelled_stay_so,
-      they_wait_for_their_next_attempt,
-      twice_is_as_once,
-      the_newest_pod_is_meant,
-      the_count_is_the_servers,
-      and_begins_at_nothing)
+SUITE("element_requeue", what_has_begun_runs_again_and_nothing_else,
+      tasks_that_the_array_does_not_have_are_left_out, those_on_the_list_of_the_cancelled_stay_so,
+      they_wait_for_their_next_attempt, twice_is_as_once, the_newest_pod_is_meant,
+      the_count_is_the_servers, and_begins_at_nothing)

@@ -10,22 +10,12 @@
 #define MAP "'kind':'ConfigMap','apiVersion':'v1','metadata':{'name':'m'}"
 
 static struct json *
-applied(struct arena *arena,
-        const struct json *live,
-        const char *configuration,
-        const char *name,
-        bool force,
-        struct manager_conflicts *conflicts)
+applied(struct arena *arena, const struct json *live, const char *configuration, const char *name,
+        bool force, struct manager_conflicts *conflicts)
 {
     const struct field_manager who = {name, "", true};
-    struct json *made = managed_fields_apply(arena,
-                                             &config_map_kind,
-                                             live,
-                                             tree(arena, configuration),
-                                             &who,
-                                             force,
-                                             0,
-                                             conflicts);
+    struct json *made = managed_fields_apply(arena, &config_map_kind, live,
+                                             tree(arena, configuration), &who, force, 0, conflicts);
 
     if (made != NULL)
         record_normalize(config_map_kind.record, arena, made, NULL, NULL);
@@ -42,13 +32,9 @@ owners(struct arena *arena, const struct json *object)
     for (uint32_t i = 0; i < json_count(list); i++) {
         const struct json *e = json_at(list, i);
 
-        text = arena_printf(arena,
-                            "%s%s%s:%s%s",
-                            text,
-                            i > 0 ? " " : "",
-                            json_get_text(e, "manager"),
-                            json_get_text(e, "operation"),
-                            printed(arena, json_get(e, "fieldsV1")));
+        text =
+            arena_printf(arena, "%s%s%s:%s%s", text, i > 0 ? " " : "", json_get_text(e, "manager"),
+                         json_get_text(e, "operation"), printed(arena, json_get(e, "fieldsV1")));
     }
     return text;
 }
@@ -57,15 +43,10 @@ START_TEST(who_applies_owns_what_is_applied)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct manager_conflicts conflicts;
-    struct json *made = applied(arena,
-                                NULL,
-                                "{" MAP ",'data':{'a':'1','b':'2'}}",
-                                "me",
-                                false,
-                                &conflicts);
+    struct json *made =
+        applied(arena, NULL, "{" MAP ",'data':{'a':'1','b':'2'}}", "me", false, &conflicts);
 
-    ck_assert_str_eq(owners(arena, made),
-                     "me:Apply{'f:data':{'f:a':{},'f:b':{}}}");
+    ck_assert_str_eq(owners(arena, made), "me:Apply{'f:data':{'f:a':{},'f:b':{}}}");
 }
 END_TEST
 
@@ -74,12 +55,8 @@ START_TEST(what_another_owns_changes_by_force_alone)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char *other = "{" MAP ",'data':{'a':'9'}}";
     struct manager_conflicts conflicts;
-    struct json *live = applied(arena,
-                                NULL,
-                                "{" MAP ",'data':{'a':'1','b':'2'}}",
-                                "me",
-                                false,
-                                &conflicts);
+    struct json *live =
+        applied(arena, NULL, "{" MAP ",'data':{'a':'1','b':'2'}}", "me", false, &conflicts);
     struct json *made;
 
     ck_assert_ptr_null(applied(arena, live, other, "you", false, &conflicts));
@@ -88,11 +65,9 @@ START_TEST(what_another_owns_changes_by_force_alone)
     ck_assert_str_eq(conflicts.items[0].path, ".data.a");
 
     made = applied(arena, live, other, "you", true, &conflicts);
-    ck_assert_str_eq(owners(arena, made),
-                     "me:Apply{'f:data':{'f:b':{}}} "
-                     "you:Apply{'f:data':{'f:a':{}}}");
-    ck_assert_str_eq(printed(arena, json_get(made, "data")),
-                     "{'a':'9','b':'2'}");
+    ck_assert_str_eq(owners(arena, made), "me:Apply{'f:data':{'f:b':{}}} "
+                                          "you:Apply{'f:data':{'f:a':{}}}");
+    ck_assert_str_eq(printed(arena, json_get(made, "data")), "{'a':'9','b':'2'}");
 }
 END_TEST
 
@@ -100,19 +75,10 @@ START_TEST(what_is_listed_no_more_goes_unless_it_is_shared)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct manager_conflicts conflicts;
-    struct json *made = applied(arena,
-                                NULL,
-                                "{" MAP ",'data':{'a':'1','b':'2'}}",
-                                "me",
-                                false,
-                                &conflicts);
+    struct json *made =
+        applied(arena, NULL, "{" MAP ",'data':{'a':'1','b':'2'}}", "me", false, &conflicts);
 
-    made = applied(arena,
-                   made,
-                   "{" MAP ",'data':{'a':'1'}}",
-                   "you",
-                   false,
-                   &conflicts);
+    made = applied(arena, made, "{" MAP ",'data':{'a':'1'}}", "you", false, &conflicts);
     made = applied(arena, made, "{" MAP "}", "me", false, &conflicts);
 
     ck_assert_str_eq(printed(arena, json_get(made, "data")), "{'a':'1'}");
@@ -127,14 +93,8 @@ START_TEST(an_object_that_nobody_followed_was_made_before)
     struct json *live = tree(arena, "{" MAP ",'data':{'a':'1'}}");
 
     record_normalize(config_map_kind.record, arena, live, NULL, NULL);
-    ck_assert_ptr_null(applied(arena,
-                               live,
-                               "{" MAP ",'data':{'a':'2'}}",
-                               "me",
-                               false,
-                               &conflicts));
-    ck_assert_str_eq(conflicts.items[0].manager,
-                     "\"before-first-apply\" using v1");
+    ck_assert_ptr_null(applied(arena, live, "{" MAP ",'data':{'a':'2'}}", "me", false, &conflicts));
+    ck_assert_str_eq(conflicts.items[0].manager, "\"before-first-apply\" using v1");
 }
 END_TEST
 
@@ -151,11 +111,9 @@ START_TEST(who_changes_a_field_owns_it)
     json_set_string(arena, json_get(is, "data"), "a", "3");
     managed_fields_note(arena, &config_map_kind, live, is, &changer, true, 0);
 
-    ck_assert_str_eq(owners(arena, live),
-                     "maker:Update{'f:data':{'.':{},'f:a':{},'f:b':{}}}");
-    ck_assert_str_eq(owners(arena, is),
-                     "changer:Update{'f:data':{'f:a':{}}} "
-                     "maker:Update{'f:data':{'.':{},'f:b':{}}}");
+    ck_assert_str_eq(owners(arena, live), "maker:Update{'f:data':{'.':{},'f:a':{},'f:b':{}}}");
+    ck_assert_str_eq(owners(arena, is), "changer:Update{'f:data':{'f:a':{}}} "
+                                        "maker:Update{'f:data':{'.':{},'f:b':{}}}");
 }
 END_TEST
 
@@ -183,27 +141,16 @@ START_TEST(writers_beyond_ten_become_one)
 
         who.name = arena_printf(arena, "w%d", i);
         json_set_string(arena, json_get(is, "data"), who.name, "x");
-        managed_fields_note(arena,
-                            &config_map_kind,
-                            live,
-                            is,
-                            &who,
-                            true,
-                            i * (int64_t)1000000);
+        managed_fields_note(arena, &config_map_kind, live, is, &who, true, i * (int64_t)1000000);
         live = is;
     }
 
-    ck_assert_uint_eq(json_count(json_get_path(live, "metadata.managedFields")),
-                      10);
+    ck_assert_uint_eq(json_count(json_get_path(live, "metadata.managedFields")), 10);
     ck_assert_ptr_nonnull(strstr(owners(arena, live), "ancient-changes"));
 }
 END_TEST
 
-SUITE("managed_fields",
-      who_applies_owns_what_is_applied,
-      what_another_owns_changes_by_force_alone,
+SUITE("managed_fields", who_applies_owns_what_is_applied, what_another_owns_changes_by_force_alone,
       what_is_listed_no_more_goes_unless_it_is_shared,
-      an_object_that_nobody_followed_was_made_before,
-      who_changes_a_field_owns_it,
-      what_kiln_makes_is_not_followed,
-      writers_beyond_ten_become_one)
+      an_object_that_nobody_followed_was_made_before, who_changes_a_field_owns_it,
+      what_kiln_makes_is_not_followed, writers_beyond_ten_become_one)

@@ -20,26 +20,16 @@ parse(struct arena *arena, const char *text)
     "Z\"},\"data\":" data "}"
 
 static const struct object *
-put_map(struct arena *arena,
-        struct store_txn *txn,
-        const char *text,
-        struct error *err)
+put_map(struct arena *arena, struct store_txn *txn, const char *text, struct error *err)
 {
-    return put_object(
-        arena,
-        txn,
-        &(struct put){.kind = &config_map_kind, .tree = parse(arena, text)},
-        err);
+    return put_object(arena, txn,
+                      &(struct put){.kind = &config_map_kind, .tree = parse(arena, text)}, err);
 }
 
 static const struct object *
 find_map(struct world *w, const char *name)
 {
-    return store_find(w->store,
-                      STORE_PENDING,
-                      &config_map_kind,
-                      "default",
-                      name);
+    return store_find(w->store, STORE_PENDING, &config_map_kind, "default", name);
 }
 
 START_TEST(several_objects_go_into_one_transaction)
@@ -114,14 +104,13 @@ ask_spoilt(struct world *w, enum http_method method, const char *target)
     spoilt.stored_as = &config_map_kind;
     spoilt.to_stored = world_spoil;
     spoilt.from_stored = json_dup;
-    a = world_put(w,
-                  &(struct question){.who = &admin,
-                                     .method = method,
-                                     .target = target,
-                                     .body = "{\"metadata\":{\"name\":\"m\"},"
-                                             "\"data\":{\"k\":\"new\"}}",
-                                     .format = BODY_JSON,
-                                     .kind = &spoilt});
+    a = world_put(w, &(struct question){.who = &admin,
+                                        .method = method,
+                                        .target = target,
+                                        .body = "{\"metadata\":{\"name\":\"m\"},"
+                                                "\"data\":{\"k\":\"new\"}}",
+                                        .format = BODY_JSON,
+                                        .kind = &spoilt});
     ck_assert_str_eq(answer_get(&a, "reason"), "InternalError");
     ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"), "metadata.labels"));
     return a.code;
@@ -130,10 +119,8 @@ ask_spoilt(struct world *w, enum http_method method, const char *target)
 static const char *
 used(struct world *w, char out[8])
 {
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &admin, HTTP_GET, QUOTAS "/q", NULL);
-    const char *text =
-        json_get_text(json_get_path(a.body, "status.used"), "count/configmaps");
+    CLEANUP_ANSWER struct answer a = world_ask(w, &admin, HTTP_GET, QUOTAS "/q", NULL);
+    const char *text = json_get_text(json_get_path(a.body, "status.used"), "count/configmaps");
 
     return strcpy(out, text);
 }
@@ -144,42 +131,29 @@ START_TEST(a_request_that_makes_such_a_tree_is_answered_500_and_stores_nothing)
     char text[8];
 
     world_init(&w);
-    world_code(&w,
-               &admin,
-               HTTP_POST,
-               QUOTAS,
+    world_code(&w, &admin, HTTP_POST, QUOTAS,
                "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{"
                "\"count/configmaps\":\"5\"}}}");
-    world_code(&w,
-               &admin,
-               HTTP_PATCH,
-               QUOTAS "/q/status",
+    world_code(&w, &admin, HTTP_PATCH, QUOTAS "/q/status",
                "{\"status\":{\"hard\":{\"count/configmaps\":\"5\"},\"used\":{"
                "\"count/configmaps\":\"0\"}}}");
     ck_assert_int_eq(ask_spoilt(&w, HTTP_POST, MAPS), 500);
     ck_assert_ptr_null(find_map(&w, "m"));
     ck_assert_str_eq(used(&w, text), "0");
 
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_POST,
-                   MAPS,
-                   "{\"metadata\":{\"name\":\"m\"},\"data\":{\"k\":\"old\"}}"),
-        201);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, MAPS,
+                                "{\"metadata\":{\"name\":\"m\"},\"data\":{\"k\":\"old\"}}"),
+                     201);
     ck_assert_str_eq(used(&w, text), "1");
     ck_assert_int_eq(ask_spoilt(&w, HTTP_PUT, MAPS "/m"), 500);
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &admin, HTTP_GET, MAPS "/m", NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &admin, HTTP_GET, MAPS "/m", NULL);
 
         ck_assert_str_eq(answer_get(&a, "data.k"), "old");
     }
 }
 END_TEST
 
-SUITE("put",
-      several_objects_go_into_one_transaction,
-      a_tree_that_does_not_fit_its_kind_is_not_put,
+SUITE("put", several_objects_go_into_one_transaction, a_tree_that_does_not_fit_its_kind_is_not_put,
       nor_is_an_object_taken_out_with_one,
       a_request_that_makes_such_a_tree_is_answered_500_and_stores_nothing)

@@ -4,34 +4,24 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/apiserver/world.h"
 
-#define BINDING \
-    "{\"target\":{\"name\":\"n1\"},\"allocation\":{\"memoryNodes\":\"0\"}}"
+#define BINDING "{\"target\":{\"name\":\"n1\"},\"allocation\":{\"memoryNodes\":\"0\"}}"
 
-static const struct principal lifecycle = {.type = PRINCIPAL_LIFECYCLE,
-                                           .name = "lifecycle"};
+static const struct principal lifecycle = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"};
 
 /* Applies the same patch twice: a redundant member makes the second take the
  * path of all patches.
  */
 static struct answer
-tell(struct world *w,
-     const struct principal *who,
-     enum body_format format,
-     const char *target,
-     const char *kind,
-     const char *rest)
+tell(struct world *w, const struct principal *who, enum body_format format, const char *target,
+     const char *kind, const char *rest)
 {
     CLEANUP_FREE char *at = xasprintf("%s/status", target);
     CLEANUP_FREE char *body =
-        kind != NULL ? xasprintf("{\"kind\":\"%s\",%s}", kind, rest)
-                     : xasprintf("{%s}", rest);
+        kind != NULL ? xasprintf("{\"kind\":\"%s\",%s}", kind, rest) : xasprintf("{%s}", rest);
 
-    return world_put(w,
-                     &(struct question){.who = who,
-                                        .method = HTTP_PATCH,
-                                        .target = at,
-                                        .format = format,
-                                        .body = body});
+    return world_put(
+        w, &(struct question){
+               .who = who, .method = HTTP_PATCH, .target = at, .format = format, .body = body});
 }
 
 /* Returns an answer without the members that differ for every object. */
@@ -51,20 +41,11 @@ comparable(const struct answer *a)
 }
 
 static void
-check_alike(const struct answer *plain,
-            const struct answer *whole,
-            const char *what)
+check_alike(const struct answer *plain, const struct answer *whole, const char *what)
 {
-    ck_assert_msg(plain->code == whole->code
-                      && plain->n_warnings == whole->n_warnings,
-                  "%s: %d (%u) %s, %d (%u) %s",
-                  what,
-                  plain->code,
-                  plain->n_warnings,
-                  plain->text,
-                  whole->code,
-                  whole->n_warnings,
-                  whole->text);
+    ck_assert_msg(plain->code == whole->code && plain->n_warnings == whole->n_warnings,
+                  "%s: %d (%u) %s, %d (%u) %s", what, plain->code, plain->n_warnings, plain->text,
+                  whole->code, whole->n_warnings, whole->text);
     if (plain->code < 300)
         ck_assert_str_eq(comparable(plain), comparable(whole));
 }
@@ -81,33 +62,28 @@ restart(struct world *w)
     loop_drain(w->loop);
     apiserver_free(w->server);
     loop_drain(w->loop);
-    ck_assert_int_eq(
-        store_open(&(struct store_settings){.loop = w->loop,
-                                            .clock = &w->time.clock,
-                                            .directory = w->directory,
-                                            .moved = world_moved,
-                                            .failed = world_failed,
-                                            .context = w},
-                   &w->store,
-                   &err),
-        0);
-    w->server =
-        apiserver_new(&(struct apiserver_settings){.loop = w->loop,
-                                                   .clock = &w->time.clock,
-                                                   .store = w->store,
-                                                   .workers = w->workers,
-                                                   .counts = w->counts,
-                                                   .policy = &w->policy});
+    ck_assert_int_eq(store_open(&(struct store_settings){.loop = w->loop,
+                                                         .clock = &w->time.clock,
+                                                         .directory = w->directory,
+                                                         .moved = world_moved,
+                                                         .failed = world_failed,
+                                                         .context = w},
+                                &w->store, &err),
+                     0);
+    w->server = apiserver_new(&(struct apiserver_settings){.loop = w->loop,
+                                                           .clock = &w->time.clock,
+                                                           .store = w->store,
+                                                           .workers = w->workers,
+                                                           .counts = w->counts,
+                                                           .policy = &w->policy});
     loop_drain(w->loop);
 }
 
 static void
 check_stored_alike(struct world *w, const char *plain, const char *whole)
 {
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &admin, HTTP_GET, plain, NULL);
-    CLEANUP_ANSWER struct answer b =
-        world_ask(w, &admin, HTTP_GET, whole, NULL);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &admin, HTTP_GET, plain, NULL);
+    CLEANUP_ANSWER struct answer b = world_ask(w, &admin, HTTP_GET, whole, NULL);
 
     ck_assert_int_eq(a.code, 200);
     check_alike(&a, &b, plain);
@@ -174,27 +150,19 @@ START_TEST(a_status_is_patched_alike_without_a_tree_and_with_one)
         const char *names[] = {plain, whole};
 
         for (unsigned k = 0; k < 2; k++) {
-            CLEANUP_FREE char *pod =
-                xasprintf(POD("%c%u"), k == 0 ? 'a' : 'b', i);
+            CLEANUP_FREE char *pod = xasprintf(POD("%c%u"), k == 0 ? 'a' : 'b', i);
             CLEANUP_FREE char *at = xasprintf("%s/binding", names[k]);
 
             ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, pod), 201);
-            ck_assert_int_eq(
-                world_code(&w, &scheduler_room, HTTP_POST, at, BINDING),
-                201);
+            ck_assert_int_eq(world_code(&w, &scheduler_room, HTTP_POST, at, BINDING), 201);
         }
         for (unsigned k = 0; k < 60; k++) {
-            const char *patch =
-                of_pods[next_number(&state) % ARRAY_SIZE(of_pods)];
-            enum body_format format = next_number(&state) % 2
-                                          ? BODY_STRATEGIC_PATCH
-                                          : BODY_MERGE_PATCH;
-            const struct principal *who =
-                next_number(&state) % 3 ? &agent_n1 : &lifecycle;
-            CLEANUP_ANSWER struct answer a =
-                tell(&w, who, format, plain, NULL, patch);
-            CLEANUP_ANSWER struct answer b =
-                tell(&w, who, format, whole, "Pod", patch);
+            const char *patch = of_pods[next_number(&state) % ARRAY_SIZE(of_pods)];
+            enum body_format format =
+                next_number(&state) % 2 ? BODY_STRATEGIC_PATCH : BODY_MERGE_PATCH;
+            const struct principal *who = next_number(&state) % 3 ? &agent_n1 : &lifecycle;
+            CLEANUP_ANSWER struct answer a = tell(&w, who, format, plain, NULL, patch);
+            CLEANUP_ANSWER struct answer b = tell(&w, who, format, whole, "Pod", patch);
 
             check_alike(&a, &b, patch);
         }
@@ -266,38 +234,28 @@ START_TEST(a_status_of_a_job_is_patched_alike)
         ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, JOBS, a), 201);
         ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, JOBS, b), 201);
         for (unsigned k = 0; k < 60; k++) {
-            const char *patch =
-                of_jobs[next_number(&state) % ARRAY_SIZE(of_jobs)];
+            const char *patch = of_jobs[next_number(&state) % ARRAY_SIZE(of_jobs)];
             CLEANUP_ANSWER struct answer one =
                 tell(&w, &lifecycle, BODY_MERGE_PATCH, plain, NULL, patch);
             CLEANUP_ANSWER struct answer other =
                 tell(&w, &lifecycle, BODY_MERGE_PATCH, whole, "Job", patch);
 
-            ck_assert_msg(one.code == other.code,
-                          "%s: %s, %s",
-                          patch,
-                          one.text,
-                          other.text);
+            ck_assert_msg(one.code == other.code, "%s: %s, %s", patch, one.text, other.text);
         }
     }
     restart(&w);
     for (unsigned i = 0; i < 3; i++) {
         CLEANUP_FREE char *plain = xasprintf(JOBS "/a%u", i);
         CLEANUP_FREE char *whole = xasprintf(JOBS "/b%u", i);
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &admin, HTTP_GET, plain, NULL);
-        CLEANUP_ANSWER struct answer b =
-            world_ask(&w, &admin, HTTP_GET, whole, NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &admin, HTTP_GET, plain, NULL);
+        CLEANUP_ANSWER struct answer b = world_ask(&w, &admin, HTTP_GET, whole, NULL);
 
         json_remove(json_get(a.body, "status"), "id");
         json_remove(json_get(b.body, "status"), "id");
-        ck_assert_msg(
-            json_equals(json_get(a.body, "status"), json_get(b.body, "status"))
-                && json_count(json_get(a.body, "spec"))
-                       == json_count(json_get(b.body, "spec")),
-            "%s\n%s",
-            a.text,
-            b.text);
+        ck_assert_msg(json_equals(json_get(a.body, "status"), json_get(b.body, "status"))
+                          && json_count(json_get(a.body, "spec"))
+                                 == json_count(json_get(b.body, "spec")),
+                      "%s\n%s", a.text, b.text);
     }
 }
 END_TEST
@@ -315,12 +273,8 @@ START_TEST(what_a_pod_came_to_is_taken_though_a_rule_has_changed_since)
     world_code(&w, &scheduler_room, HTTP_POST, PODS "/a/binding", BINDING);
     w.policy.allows_root_jobs = false;
     {
-        CLEANUP_ANSWER struct answer a = tell(&w,
-                                              &agent_n1,
-                                              BODY_STRATEGIC_PATCH,
-                                              PODS "/a",
-                                              NULL,
-                                              of_pods[0]);
+        CLEANUP_ANSWER struct answer a =
+            tell(&w, &agent_n1, BODY_STRATEGIC_PATCH, PODS "/a", NULL, of_pods[0]);
 
         ck_assert_int_eq(a.code, 200);
         ck_assert_str_eq(answer_get(&a, "status.phase"), "Running");
@@ -330,11 +284,8 @@ END_TEST
 
 START_TEST(others_are_judged_by_the_whole)
 {
-    static const struct principal agent_n2 = {.type = PRINCIPAL_AGENT,
-                                              .name = "root",
-                                              .groups = no_groups,
-                                              .n_groups = 1,
-                                              .node = "n2"};
+    static const struct principal agent_n2 = {
+        .type = PRINCIPAL_AGENT, .name = "root", .groups = no_groups, .n_groups = 1, .node = "n2"};
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
@@ -343,12 +294,8 @@ START_TEST(others_are_judged_by_the_whole)
     {
         CLEANUP_ANSWER struct answer user =
             tell(&w, &alice, BODY_STRATEGIC_PATCH, PODS "/a", NULL, of_pods[0]);
-        CLEANUP_ANSWER struct answer other = tell(&w,
-                                                  &agent_n2,
-                                                  BODY_STRATEGIC_PATCH,
-                                                  PODS "/a",
-                                                  NULL,
-                                                  of_pods[0]);
+        CLEANUP_ANSWER struct answer other =
+            tell(&w, &agent_n2, BODY_STRATEGIC_PATCH, PODS "/a", NULL, of_pods[0]);
 
         ck_assert_int_eq(user.code, 403);
         ck_assert_int_eq(other.code, 403);
@@ -356,9 +303,6 @@ START_TEST(others_are_judged_by_the_whole)
 }
 END_TEST
 
-SUITE("status_change",
-      a_status_is_patched_alike_without_a_tree_and_with_one,
-      an_end_is_said_once_and_stays,
-      a_status_of_a_job_is_patched_alike,
-      what_a_pod_came_to_is_taken_though_a_rule_has_changed_since,
-      others_are_judged_by_the_whole)
+SUITE("status_change", a_status_is_patched_alike_without_a_tree_and_with_one,
+      an_end_is_said_once_and_stays, a_status_of_a_job_is_patched_alike,
+      what_a_pod_came_to_is_taken_though_a_rule_has_changed_since, others_are_judged_by_the_whole)

@@ -24,21 +24,11 @@ static const struct {
     {TABLE, true, ACCEPT_TABLE, false, false},
     {TABLE ";profile=kiln", true, ACCEPT_TABLE, true, false},
     {TABLE ",application/json", true, ACCEPT_TABLE, false, false},
-    {"application/json;as=Table;v=v9;g=meta.k8s.io,application/json",
-     true,
-     ACCEPT_WHOLE,
-     false,
+    {"application/json;as=Table;v=v9;g=meta.k8s.io,application/json", true, ACCEPT_WHOLE, false,
      false},
-    {"application/json; as = PartialObjectMetadata; v=v1; g=meta.k8s.io",
-     true,
-     ACCEPT_METADATA,
-     false,
-     false},
-    {"application/vnd.kubernetes.protobuf,application/json",
-     true,
-     ACCEPT_WHOLE,
-     false,
-     false},
+    {"application/json; as = PartialObjectMetadata; v=v1; g=meta.k8s.io", true, ACCEPT_METADATA,
+     false, false},
+    {"application/vnd.kubernetes.protobuf,application/json", true, ACCEPT_WHOLE, false, false},
     {"application/json;as=Nonsense;v=v1;g=meta.k8s.io", false, 0, 0, 0},
     {"application/json;as=Table;v=v9;g=meta.k8s.io", false, 0, 0, 0},
     {"application/json;as=Table", false, 0, 0, 0},
@@ -55,10 +45,8 @@ START_TEST(the_first_form_that_can_be_served_is)
         struct reply reply;
 
         reply_init(&reply, arena);
-        ck_assert_msg(accept_parse(headers[i].header, &accept, &reply)
-                          == headers[i].is_fine,
-                      "'%s'",
-                      headers[i].header);
+        ck_assert_msg(accept_parse(headers[i].header, &accept, &reply) == headers[i].is_fine,
+                      "'%s'", headers[i].header);
         if (headers[i].is_fine) {
             ck_assert_int_eq(accept.form, headers[i].form);
             ck_assert_int_eq(accept.is_kiln, headers[i].is_kiln);

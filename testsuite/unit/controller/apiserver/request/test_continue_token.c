@@ -10,13 +10,10 @@
 START_TEST(a_token_comes_back_as_it_went)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct continue_token token = {.revision = 9007199254740993,
-                                   .after = "team a/x y"};
+    struct continue_token token = {.revision = 9007199254740993, .after = "team a/x y"};
     struct continue_token back;
 
-    ck_assert_int_eq(
-        continue_token_parse(continue_token_format(arena, &token), &back),
-        0);
+    ck_assert_int_eq(continue_token_parse(continue_token_format(arena, &token), &back), 0);
 
     ck_assert_int_eq(back.revision, token.revision);
     ck_assert_str_eq(back.after, token.after);
@@ -39,12 +36,8 @@ START_TEST(what_no_server_made_is_refused)
     struct continue_token back;
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        ck_assert_msg(continue_token_parse(texts[i], &back) == -EINVAL,
-                      "'%s'",
-                      texts[i]);
+        ck_assert_msg(continue_token_parse(texts[i], &back) == -EINVAL, "'%s'", texts[i]);
 }
 END_TEST
 
-SUITE("continue_token",
-      a_token_comes_back_as_it_went,
-      what_no_server_made_is_refused)
+SUITE("continue_token", a_token_comes_back_as_it_went, what_no_server_made_is_refused)

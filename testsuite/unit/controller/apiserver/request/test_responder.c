@@ -17,9 +17,7 @@ struct scholar {
 };
 
 static int
-respond(const struct client_question *question,
-        struct arena *arena,
-        struct json **ret_answer,
+respond(const struct client_question *question, struct arena *arena, struct json **ret_answer,
         void *context)
 {
     struct scholar *s = context;
@@ -36,12 +34,9 @@ static void
 ask(struct world *w, const struct principal *who, struct asked *asked)
 {
     *asked = (struct asked){0};
-    world_begin(w,
-                &(struct question){.who = who,
-                                   .method = HTTP_GET,
-                                   .target = WHY,
-                                   .format = BODY_JSON},
-                asked);
+    world_begin(
+        w, &(struct question){.who = who, .method = HTTP_GET, .target = WHY, .format = BODY_JSON},
+        asked);
 }
 
 static int
@@ -152,11 +147,8 @@ START_TEST(one_user_has_eight_that_wait_and_others_still_ask)
 
     refused = world_wait(&w, &more);
     ck_assert_int_eq(refused.code, 429);
-    ck_assert_ptr_nonnull(
-        strstr(refused.text, "user 'alice' already waits for 8 answers"));
-    ck_assert_int_eq(
-        json_get_int(json_get(refused.body, "details"), "retryAfterSeconds", 0),
-        1);
+    ck_assert_ptr_nonnull(strstr(refused.text, "user 'alice' already waits for 8 answers"));
+    ck_assert_int_eq(json_get_int(json_get(refused.body, "details"), "retryAfterSeconds", 0), 1);
     answer_fini(&refused);
     ck_assert_int_eq(code_of(&w, &other), 200);
     for (unsigned i = 0; i < 8; i++)
@@ -237,10 +229,7 @@ START_TEST(nobody_is_asked_under_conformance)
 }
 END_TEST
 
-SUITE("apiserver/responder",
-      questions_are_asked_one_by_one_and_have_a_share_of_the_time,
-      quick_answers_do_not_wait,
-      one_user_has_eight_that_wait_and_others_still_ask,
+SUITE("apiserver/responder", questions_are_asked_one_by_one_and_have_a_share_of_the_time,
+      quick_answers_do_not_wait, one_user_has_eight_that_wait_and_others_still_ask,
       those_that_wait_fail_when_nobody_answers_any_more,
-      another_answers_when_the_one_that_was_asked_is_gone,
-      nobody_is_asked_under_conformance)
+      another_answers_when_the_one_that_was_asked_is_gone, nobody_is_asked_under_conformance)

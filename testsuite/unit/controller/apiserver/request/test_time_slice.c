@@ -70,6 +70,5 @@ START_TEST(the_end_does_what_is_left_and_what_comes_later_at_once)
 }
 END_TEST
 
-SUITE("time_slice",
-      long_slices_take_turns_and_short_ones_finish_in_theirs,
+SUITE("time_slice", long_slices_take_turns_and_short_ones_finish_in_theirs,
       the_end_does_what_is_left_and_what_comes_later_at_once)

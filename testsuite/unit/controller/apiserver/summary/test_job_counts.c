@@ -16,18 +16,17 @@ static const struct object *
 job_in(const char *state)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const char *text = arena_printf(
-        arena,
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
-        "\"a\",\"namespace\":\"b\"},\"spec\":{\"template\":{\"spec\":{"
-        "\"containers\":[{\"name\":\"main\"}]}}},\"status\":{\"id\":7,"
-        "\"state\":\"%s\"}}",
-        state);
+    const char *text =
+        arena_printf(arena,
+                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
+                     "\"a\",\"namespace\":\"b\"},\"spec\":{\"template\":{\"spec\":{"
+                     "\"containers\":[{\"name\":\"main\"}]}}},\"status\":{\"id\":7,"
+                     "\"state\":\"%s\"}}",
+                     state);
     struct json *tree = json_parse(arena, text, strlen(text), NULL, NULL);
 
     ck_assert_ptr_nonnull(tree);
-    ck_assert_int_eq(record_normalize(job_kind.record, arena, tree, NULL, NULL),
-                     0);
+    ck_assert_int_eq(record_normalize(job_kind.record, arena, tree, NULL, NULL), 0);
     return object_new(&job_kind, tree);
 }
 

@@ -18,35 +18,29 @@ static const struct object *
 make_pod(const char *node, const char *phase, const char *cpus)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const char *allocation =
-        cpus != NULL
-            ? arena_printf(arena,
-                           ",\"allocation\":{\"cpus\":\"%s\",\"withheld\":"
-                           "\"9\",\"memory\":[{\"node\":0,\"bytes\":\"1Gi\"}"
-                           "],\"devices\":[\"gpu0\",\"nic0\"]}",
-                           cpus)
-            : "";
-    const char *text = arena_printf(
-        arena,
-        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-        "\"a\",\"namespace\":\"b\"},\"spec\":{\"nodeName\":\"%s\","
-        "\"containers\":[{\"name\":\"main\"}]},\"status\":{\"phase\":\"%s\"%s}"
-        "}",
-        node,
-        phase,
-        allocation);
+    const char *allocation = cpus != NULL
+                                 ? arena_printf(arena,
+                                                ",\"allocation\":{\"cpus\":\"%s\",\"withheld\":"
+                                                "\"9\",\"memory\":[{\"node\":0,\"bytes\":\"1Gi\"}"
+                                                "],\"devices\":[\"gpu0\",\"nic0\"]}",
+                                                cpus)
+                                 : "";
+    const char *text =
+        arena_printf(arena,
+                     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                     "\"a\",\"namespace\":\"b\"},\"spec\":{\"nodeName\":\"%s\","
+                     "\"containers\":[{\"name\":\"main\"}]},\"status\":{\"phase\":\"%s\"%s}"
+                     "}",
+                     node, phase, allocation);
     struct json *tree = json_parse(arena, text, strlen(text), NULL, NULL);
 
     ck_assert_ptr_nonnull(tree);
-    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL),
-                     0);
+    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL), 0);
     return object_new(&pod_kind, tree);
 }
 
 static void
-check_use(const struct node_uses *uses,
-          const char *node,
-          struct node_use wanted)
+check_use(const struct node_uses *uses, const char *node, struct node_use wanted)
 {
     struct node_use use = node_uses_get(uses, node);
 
@@ -56,10 +50,9 @@ check_use(const struct node_uses *uses,
     ck_assert_int_eq(use.gpus, wanted.gpus);
 }
 
-#define GIB (INT64_C(1) << 30)
-#define USE_OF(n) \
-    ((struct node_use){.pods = 1, .cpus = n, .memory_bytes = GIB, .gpus = 1})
-#define NOTHING ((struct node_use){0})
+#define GIB       (INT64_C(1) << 30)
+#define USE_OF(n) ((struct node_use){.pods = 1, .cpus = n, .memory_bytes = GIB, .gpus = 1})
+#define NOTHING   ((struct node_use){0})
 
 START_TEST(a_pod_counts_from_its_binding_to_its_end)
 {
@@ -120,16 +113,10 @@ START_TEST(an_allocation_that_changes_is_counted_anew)
     node_uses_moved(uses, NULL, small);
     node_uses_moved(uses, small, large);
 
-    check_use(uses,
-              "n1",
-              (struct node_use){.pods = 2,
-                                .cpus = 14,
-                                .memory_bytes = 2 * GIB,
-                                .gpus = 2});
+    check_use(uses, "n1",
+              (struct node_use){.pods = 2, .cpus = 14, .memory_bytes = 2 * GIB, .gpus = 2});
 }
 END_TEST
 
-SUITE("node_uses",
-      a_pod_counts_from_its_binding_to_its_end,
-      a_pod_that_goes_or_is_taken_back_holds_nothing,
-      an_allocation_that_changes_is_counted_anew)
+SUITE("node_uses", a_pod_counts_from_its_binding_to_its_end,
+      a_pod_that_goes_or_is_taken_back_holds_nothing, an_allocation_that_changes_is_counted_anew)

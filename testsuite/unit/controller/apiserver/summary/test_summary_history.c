@@ -64,11 +64,8 @@ scene_fini(struct scene *s)
 }
 
 static void
-begin(struct scene *s,
-      const struct principal *who,
-      const struct parameter *parameters,
-      size_t count,
-      struct asked *asked)
+begin(struct scene *s, const struct principal *who, const struct parameter *parameters,
+      size_t count, struct asked *asked)
 {
     *asked = (struct asked){
         .q = request_new(s->world.server, arena_new(0)),
@@ -135,13 +132,11 @@ START_TEST(what_cannot_be_asked_is_refused_with_its_name)
         CLEANUP_ANSWER struct answer a = world_wait(&s.world, &asked);
 
         ck_assert_int_eq(a.code, 400);
-        ck_assert_ptr_nonnull(
-            strstr(answer_get(&a, "message"), wrong[i].words));
+        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"), wrong[i].words));
     }
     scene_fini(&s);
 }
 END_TEST
 
-SUITE("summary_history",
-      one_who_asks_too_much_at_once_is_told_to_wait,
+SUITE("summary_history", one_who_asks_too_much_at_once_is_told_to_wait,
       what_cannot_be_asked_is_refused_with_its_name)

@@ -24,10 +24,8 @@ START_TEST(a_binding_sets_node_allocation_and_condition)
 
     ck_assert_int_eq(bind_pod(&w, "a", BINDING("n1", "0-3")), 201);
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &alice, HTTP_GET, PODS "/a", NULL);
-        const struct json *condition =
-            json_at(json_get_path(a.body, "status.conditions"), 0);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &alice, HTTP_GET, PODS "/a", NULL);
+        const struct json *condition = json_at(json_get_path(a.body, "status.conditions"), 0);
 
         ck_assert_str_eq(answer_get(&a, "spec.nodeName"), "n1");
         ck_assert_str_eq(answer_get(&a, "status.allocation.cpus"), "0-3");
@@ -72,34 +70,18 @@ START_TEST(a_binding_does_the_same_as_a_patch_and_as_a_tree)
         world_code(&w, &alice, HTTP_POST, PODS, body_a);
         world_code(&w, &alice, HTTP_POST, PODS, body_b);
         ck_assert_int_eq(bind_pod(&w, a, BINDING("n1", "0-3")), 201);
-        ck_assert_int_eq(
-            bind_pod(&w,
-                     b,
-                     "{\"metadata\":{\"annotations\":{}},\"target\":{\"name\":"
-                     "\"n1\"},\"allocation\":{\"cpus\":\"4-7\",\"memoryNodes\":"
-                     "\"0\"}}"),
-            201);
+        ck_assert_int_eq(bind_pod(&w, b,
+                                  "{\"metadata\":{\"annotations\":{}},\"target\":{\"name\":"
+                                  "\"n1\"},\"allocation\":{\"cpus\":\"4-7\",\"memoryNodes\":"
+                                  "\"0\"}}"),
+                         201);
         read_pod(&w, at_a, &patched);
         read_pod(&w, at_b, &whole);
-        json_set_string(whole.arena,
-                        json_get_path(whole.body, "status.allocation"),
-                        "cpus",
-                        "0-3");
-        ck_assert_msg(json_equals(patched.body, whole.body),
-                      "%s\n%s",
-                      patched.text,
-                      whole.text);
-        ck_assert_int_eq(world_code(&w,
-                                    &admin,
-                                    HTTP_DELETE,
-                                    at_a,
-                                    "{\"gracePeriodSeconds\":0}"),
+        json_set_string(whole.arena, json_get_path(whole.body, "status.allocation"), "cpus", "0-3");
+        ck_assert_msg(json_equals(patched.body, whole.body), "%s\n%s", patched.text, whole.text);
+        ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, at_a, "{\"gracePeriodSeconds\":0}"),
                          200);
-        ck_assert_int_eq(world_code(&w,
-                                    &admin,
-                                    HTTP_DELETE,
-                                    at_b,
-                                    "{\"gracePeriodSeconds\":0}"),
+        ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, at_b, "{\"gracePeriodSeconds\":0}"),
                          200);
     }
 }
@@ -119,8 +101,7 @@ START_TEST(no_core_is_given_twice)
 }
 END_TEST
 
-#define WISH(value) \
-    "{\"metadata\":{\"annotations\":{\"kiln.hpc/yield\":" value "}}}"
+#define WISH(value) "{\"metadata\":{\"annotations\":{\"kiln.hpc/yield\":" value "}}}"
 #define FROZEN(status, reason)                                               \
     "{\"status\":{\"conditions\":[{\"type\":\"Frozen\",\"status\":\"" status \
     "\",\"reason\":\"" reason "\"}]}}"
@@ -130,11 +111,7 @@ wish(struct world *w, const struct principal *who, const char *name, bool is)
 {
     CLEANUP_FREE char *target = xasprintf(PODS "/%s", name);
 
-    return world_code(w,
-                      who,
-                      HTTP_PATCH,
-                      target,
-                      is ? WISH("\"job 2 (user b)\"") : WISH("null"));
+    return world_code(w, who, HTTP_PATCH, target, is ? WISH("\"job 2 (user b)\"") : WISH("null"));
 }
 
 START_TEST(cores_of_a_pod_are_lent_by_wish_and_fact_together)
@@ -162,14 +139,9 @@ START_TEST(cores_of_a_pod_are_lent_by_wish_and_fact_together)
         if (cases[i].is_wished)
             ck_assert_int_eq(wish(&w, &scheduler_room, "a", true), 200);
         if (cases[i].said != NULL)
-            ck_assert_int_eq(world_code(&w,
-                                        &agent_n1,
-                                        HTTP_PATCH,
-                                        PODS "/a/status",
-                                        cases[i].said),
+            ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_PATCH, PODS "/a/status", cases[i].said),
                              200);
-        ck_assert_int_eq(bind_pod(&w, "b", BINDING("n1", "2-3")),
-                         cases[i].code);
+        ck_assert_int_eq(bind_pod(&w, "b", BINDING("n1", "2-3")), cases[i].code);
     }
 }
 END_TEST
@@ -184,11 +156,7 @@ START_TEST(a_pod_has_its_cores_again_when_nobody_else_has_them)
     world_code(&w, &alice, HTTP_POST, PODS, POD("c"));
     bind_pod(&w, "a", BINDING("n1", "0-3"));
     wish(&w, &scheduler_room, "a", true);
-    world_code(&w,
-               &agent_n1,
-               HTTP_PATCH,
-               PODS "/a/status",
-               FROZEN("True", "Yielded"));
+    world_code(&w, &agent_n1, HTTP_PATCH, PODS "/a/status", FROZEN("True", "Yielded"));
     ck_assert_int_eq(bind_pod(&w, "b", BINDING("n1", "2-3")), 201);
 
     /* It may be suspended for another pod as well. */
@@ -196,10 +164,7 @@ START_TEST(a_pod_has_its_cores_again_when_nobody_else_has_them)
     ck_assert_int_eq(wish(&w, &scheduler_room, "a", false), 409);
     ck_assert_int_eq(wish(&w, &admin, "a", false), 409);
     ck_assert_int_eq(wish(&w, &alice, "a", false), 403);
-    world_code(&w,
-               &agent_n1,
-               HTTP_PATCH,
-               PODS "/b/status",
+    world_code(&w, &agent_n1, HTTP_PATCH, PODS "/b/status",
                "{\"status\":{\"phase\":\"Succeeded\"}}");
     ck_assert_int_eq(wish(&w, &scheduler_room, "a", false), 200);
     ck_assert_int_eq(bind_pod(&w, "c", BINDING("n1", "0")), 409);
@@ -217,10 +182,7 @@ START_TEST(nobody_is_born_with_a_wish)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_eq(world_code(&w,
-                                &admin,
-                                HTTP_POST,
-                                PODS,
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, PODS,
                                 "{\"metadata\":{\"name\":\"a\","
                                 "\"annotations\":{\"kiln.hpc/yield\":\"x\"}},"
                                 "\"spec\":{\"containers\":[{\"name\":\"main\","
@@ -229,12 +191,10 @@ START_TEST(nobody_is_born_with_a_wish)
                                 "\"runAsGroup\":1000}}}"),
                      201);
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &admin, HTTP_GET, PODS "/a", NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &admin, HTTP_GET, PODS "/a", NULL);
 
         ck_assert_ptr_null(
-            json_get(json_get_path(a.body, "metadata.annotations"),
-                     "kiln.hpc/yield"));
+            json_get(json_get_path(a.body, "metadata.annotations"), "kiln.hpc/yield"));
     }
 }
 END_TEST
@@ -247,10 +207,7 @@ START_TEST(a_pod_that_ended_gives_its_cores_back)
     world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
     world_code(&w, &alice, HTTP_POST, PODS, POD("b"));
     bind_pod(&w, "a", BINDING("n1", "0-3"));
-    world_code(&w,
-               &agent_n1,
-               HTTP_PATCH,
-               PODS "/a/status",
+    world_code(&w, &agent_n1, HTTP_PATCH, PODS "/a/status",
                "{\"status\":{\"phase\":\"Succeeded\"}}");
 
     ck_assert_int_eq(bind_pod(&w, "b", BINDING("n1", "0-3")), 201);
@@ -289,24 +246,18 @@ START_TEST(cpus_that_the_node_does_not_have_are_refused)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    world_code(&w,
-               &admin,
-               HTTP_POST,
-               "/api/v1/nodes",
+    world_code(&w, &admin, HTTP_POST, "/api/v1/nodes",
                "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"topology\":{"
                "\"cpus\":\"0-1,3\"}}}");
     world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
 
     {
-        CLEANUP_ANSWER struct answer a = world_ask(&w,
-                                                   &scheduler_room,
-                                                   HTTP_POST,
-                                                   PODS "/a/binding",
-                                                   BINDING("n1", "1-3"));
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &scheduler_room, HTTP_POST, PODS "/a/binding", BINDING("n1", "1-3"));
 
         ck_assert_int_eq(a.code, 409);
-        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"),
-                                     "node n1 does not have the CPUs 2"));
+        ck_assert_ptr_nonnull(
+            strstr(answer_get(&a, "message"), "node n1 does not have the CPUs 2"));
     }
     ck_assert_int_eq(bind_pod(&w, "a", BINDING("n1", "1,3")), 201);
 }
@@ -325,9 +276,7 @@ START_TEST(nonsense_is_refused)
     ck_assert_int_eq(bind_pod(&w, "a", "{\"target\":{}}"), 500);
     ck_assert_int_eq(bind_pod(&w, "a", BINDING("n1", "zero")), 422);
     ck_assert_int_eq(bind_pod(&w, "a", BINDING("n2", "zero")), 422);
-    ck_assert_int_eq(
-        bind_pod(&w, "a", "{\"metadata\":{\"name\":\"x\"},\"target\":{}}"),
-        400);
+    ck_assert_int_eq(bind_pod(&w, "a", "{\"metadata\":{\"name\":\"x\"},\"target\":{}}"), 400);
 }
 END_TEST
 
@@ -360,8 +309,7 @@ static bool
 is_bound(struct world *w, const char *name)
 {
     CLEANUP_FREE char *target = xasprintf(PODS "/%s", name);
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &alice, HTTP_GET, target, NULL);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_GET, target, NULL);
 
     return answer_get(&a, "spec.nodeName") != NULL;
 }
@@ -380,19 +328,14 @@ START_TEST(a_group_is_bound_in_one_request)
 
     begin_group(&w);
     {
-        CLEANUP_ANSWER struct answer a =
-            bind_group(&w,
-                       GROUP(ITEM("a", "n1", "0-1") "," ITEM(
-                           "b",
-                           "n1",
-                           "2-3") "," ITEM("c", "n2", "0")));
+        CLEANUP_ANSWER struct answer a = bind_group(
+            &w, GROUP(ITEM("a", "n1", "0-1") "," ITEM("b", "n1", "2-3") "," ITEM("c", "n2", "0")));
 
         ck_assert_int_eq(a.code, 201);
         ck_assert_str_eq(answer_get(&a, "status"), "Success");
     }
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &alice, HTTP_GET, PODS "/b", NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &alice, HTTP_GET, PODS "/b", NULL);
 
         ck_assert_str_eq(answer_get(&a, "spec.nodeName"), "n1");
         ck_assert_str_eq(answer_get(&a, "status.allocation.cpus"), "2-3");
@@ -422,17 +365,12 @@ START_TEST(a_conflict_in_the_middle_binds_none_and_is_named)
     world_code(&w, &alice, HTTP_POST, PODS, POD("d"));
     bind_pod(&w, "d", BINDING("n1", "2"));
     {
-        CLEANUP_ANSWER struct answer a =
-            bind_group(&w,
-                       GROUP(ITEM("a", "n1", "0-1") "," ITEM(
-                           "b",
-                           "n1",
-                           "2-3") "," ITEM("c", "n2", "0")));
+        CLEANUP_ANSWER struct answer a = bind_group(
+            &w, GROUP(ITEM("a", "n1", "0-1") "," ITEM("b", "n1", "2-3") "," ITEM("c", "n2", "0")));
 
         ck_assert_int_eq(a.code, 409);
         ck_assert_str_eq(answer_get(&a, "details.name"), "b");
-        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"),
-                                     "overlaps that of pod default/d"));
+        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"), "overlaps that of pod default/d"));
     }
     check_none_bound(&w);
     /* Cores of withdrawn bindings are free again. */
@@ -446,8 +384,7 @@ START_TEST(members_of_a_group_do_not_share_a_core)
     CLEANUP_ANSWER struct answer a = {0};
 
     begin_group(&w);
-    a = bind_group(&w,
-                   GROUP(ITEM("a", "n1", "0-1") "," ITEM("b", "n1", "1-2")));
+    a = bind_group(&w, GROUP(ITEM("a", "n1", "0-1") "," ITEM("b", "n1", "1-2")));
     ck_assert_int_eq(a.code, 409);
     ck_assert_str_eq(answer_get(&a, "details.name"), "b");
     check_none_bound(&w);
@@ -461,18 +398,16 @@ START_TEST(a_member_that_is_gone_or_going_binds_none)
     begin_group(&w);
     {
         CLEANUP_ANSWER struct answer a =
-            bind_group(&w,
-                       GROUP(ITEM("a", "n1", "0") "," ITEM("x", "n1", "1")));
+            bind_group(&w, GROUP(ITEM("a", "n1", "0") "," ITEM("x", "n1", "1")));
 
         ck_assert_int_eq(a.code, 404);
         ck_assert_str_eq(answer_get(&a, "details.name"), "x");
     }
     {
-        CLEANUP_ANSWER struct answer a = bind_group(
-            &w,
-            GROUP(ITEM("a", "n1", "0") ",{\"metadata\":{\"name\":\"b\","
-                                       "\"uid\":\"another\"},\"target\":{"
-                                       "\"name\":\"n1\"}}"));
+        CLEANUP_ANSWER struct answer a =
+            bind_group(&w, GROUP(ITEM("a", "n1", "0") ",{\"metadata\":{\"name\":\"b\","
+                                                      "\"uid\":\"another\"},\"target\":{"
+                                                      "\"name\":\"n1\"}}"));
 
         ck_assert_int_eq(a.code, 409);
         ck_assert_str_eq(answer_get(&a, "details.name"), "b");
@@ -490,14 +425,13 @@ START_TEST(a_pod_that_is_in_the_list_twice_is_refused)
 
     begin_group(&w);
     {
-        CLEANUP_ANSWER struct answer a = bind_group(
-            &w,
-            GROUP("{\"metadata\":{\"name\":\"a\"},\"target\":{\"name\":"
-                  "\"n1\"}}," ITEM("b", "n1", "0") "," ITEM("a", "n1", "1")));
+        CLEANUP_ANSWER struct answer a =
+            bind_group(&w, GROUP("{\"metadata\":{\"name\":\"a\"},\"target\":{\"name\":"
+                                 "\"n1\"}}," ITEM("b", "n1", "0") "," ITEM("a", "n1", "1")));
 
         ck_assert_int_eq(a.code, 400);
-        ck_assert_ptr_nonnull(strstr(answer_get(&a, "message"),
-                                     "pod a is in the BindingList twice"));
+        ck_assert_ptr_nonnull(
+            strstr(answer_get(&a, "message"), "pod a is in the BindingList twice"));
     }
     check_none_bound(&w);
 }
@@ -531,20 +465,12 @@ START_TEST(a_dry_run_of_a_group_binds_none)
     CLEANUP_WORLD struct world w;
 
     begin_group(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &scheduler_room,
-                   HTTP_POST,
-                   BINDINGS "?dryRun=All",
-                   GROUP(ITEM("a", "n1", "0") "," ITEM("b", "n1", "1"))),
-        201);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &scheduler_room,
-                   HTTP_POST,
-                   BINDINGS "?dryRun=All",
-                   GROUP(ITEM("a", "n1", "0") "," ITEM("b", "n1", "0"))),
-        409);
+    ck_assert_int_eq(world_code(&w, &scheduler_room, HTTP_POST, BINDINGS "?dryRun=All",
+                                GROUP(ITEM("a", "n1", "0") "," ITEM("b", "n1", "1"))),
+                     201);
+    ck_assert_int_eq(world_code(&w, &scheduler_room, HTTP_POST, BINDINGS "?dryRun=All",
+                                GROUP(ITEM("a", "n1", "0") "," ITEM("b", "n1", "0"))),
+                     409);
     check_none_bound(&w);
 }
 END_TEST
@@ -554,19 +480,10 @@ START_TEST(a_group_is_the_schedulers_to_bind_and_kilns_own)
     CLEANUP_WORLD struct world w;
 
     begin_group(&w);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_POST,
-                                BINDINGS,
-                                GROUP(ITEM("a", "n1", "0"))),
-                     403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, BINDINGS, GROUP(ITEM("a", "n1", "0"))), 403);
     w.policy.is_conformance = true;
-    ck_assert_int_ne(world_code(&w,
-                                &scheduler_room,
-                                HTTP_POST,
-                                BINDINGS,
-                                GROUP(ITEM("a", "n1", "0"))),
-                     201);
+    ck_assert_int_ne(
+        world_code(&w, &scheduler_room, HTTP_POST, BINDINGS, GROUP(ITEM("a", "n1", "0"))), 201);
     w.policy.is_conformance = false;
     check_none_bound(&w);
 }
@@ -582,9 +499,7 @@ format_group(struct strbuf *out, unsigned n)
                       "%s{\"metadata\":{\"name\":\"p%u\"},\"target\":{"
                       "\"name\":\"n1\"},\"allocation\":{\"cpus\":\"%u\","
                       "\"memoryNodes\":\"0\"}}",
-                      i > 0 ? "," : "",
-                      i,
-                      i);
+                      i > 0 ? "," : "", i, i);
     strbuf_printf(out, "]}");
 }
 
@@ -596,28 +511,23 @@ START_TEST(a_hundred_are_bound_together_and_513_are_too_many)
 
     world_init(&w);
     for (unsigned i = 0; i < 100; i++) {
-        CLEANUP_FREE char *pod = xasprintf(
-            "{\"metadata\":{\"name\":\"p%u\"},\"spec\":{\"restartPolicy\":"
-            "\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
-            i);
+        CLEANUP_FREE char *pod =
+            xasprintf("{\"metadata\":{\"name\":\"p%u\"},\"spec\":{\"restartPolicy\":"
+                      "\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
+                      i);
 
         ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, pod), 201);
     }
     format_group(&many, 513);
-    ck_assert_int_eq(
-        world_code(&w, &scheduler_room, HTTP_POST, BINDINGS, many.text),
-        400);
+    ck_assert_int_eq(world_code(&w, &scheduler_room, HTTP_POST, BINDINGS, many.text), 400);
     format_group(&hundred, 100);
-    ck_assert_int_eq(
-        world_code(&w, &scheduler_room, HTTP_POST, BINDINGS, hundred.text),
-        201);
+    ck_assert_int_eq(world_code(&w, &scheduler_room, HTTP_POST, BINDINGS, hundred.text), 201);
     ck_assert(is_bound(&w, "p0"));
     ck_assert(is_bound(&w, "p99"));
 }
 END_TEST
 
-static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE,
-                                                .name = "lifecycle"};
+static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"};
 
 /* A pod that belongs to the Job with that uid. */
 static void
@@ -628,11 +538,9 @@ make_job_pod(struct world *w, const char *name, const char *uid)
                   "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
                   "\"uid\":\"%s\",\"controller\":true}]},\"spec\":{"
                   "\"containers\":[{\"name\":\"main\"}]}}",
-                  name,
-                  uid);
+                  name, uid);
 
-    ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body),
-                     201);
+    ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body), 201);
 }
 
 START_TEST(no_pod_of_a_held_job_is_given_a_node)
@@ -651,20 +559,14 @@ START_TEST(no_pod_of_a_held_job_is_given_a_node)
     make_job_pod(&w, "waits", uid);
     world_code(&w, &alice, HTTP_POST, PODS, POD("alone"));
     ck_assert_int_eq(bind_pod(&w, "early", BINDING("n1", "0")), 201);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                JOBS "/j",
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j",
                                 "{\"metadata\":{\"annotations\":{"
                                 "\"kiln.hpc/hold\":\"x\"}}}"),
                      200);
     ck_assert_int_eq(bind_pod(&w, "waits", BINDING("n1", "1")), 409);
     ck_assert_int_eq(bind_pod(&w, "alone", BINDING("n1", "2")), 201);
 
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                JOBS "/j",
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j",
                                 "{\"metadata\":{\"annotations\":{"
                                 "\"kiln.hpc/hold\":null}}}"),
                      200);
@@ -672,26 +574,16 @@ START_TEST(no_pod_of_a_held_job_is_given_a_node)
 }
 END_TEST
 
-SUITE("bind",
-      a_binding_sets_node_allocation_and_condition,
-      a_binding_does_the_same_as_a_patch_and_as_a_tree,
-      no_core_is_given_twice,
+SUITE("bind", a_binding_sets_node_allocation_and_condition,
+      a_binding_does_the_same_as_a_patch_and_as_a_tree, no_core_is_given_twice,
       cores_of_a_pod_are_lent_by_wish_and_fact_together,
-      a_pod_has_its_cores_again_when_nobody_else_has_them,
-      nobody_is_born_with_a_wish,
-      a_pod_that_ended_gives_its_cores_back,
-      a_bound_pod_is_not_bound_again,
+      a_pod_has_its_cores_again_when_nobody_else_has_them, nobody_is_born_with_a_wish,
+      a_pod_that_ended_gives_its_cores_back, a_bound_pod_is_not_bound_again,
       a_pod_bound_without_an_allocation_is_given_one_where_it_is,
-      cpus_that_the_node_does_not_have_are_refused,
-      nonsense_is_refused,
-      a_group_is_bound_in_one_request,
-      a_group_of_one_is_as_good,
-      a_conflict_in_the_middle_binds_none_and_is_named,
-      members_of_a_group_do_not_share_a_core,
-      a_member_that_is_gone_or_going_binds_none,
-      a_pod_that_is_in_the_list_twice_is_refused,
-      a_group_that_is_no_group_is_refused,
-      a_dry_run_of_a_group_binds_none,
+      cpus_that_the_node_does_not_have_are_refused, nonsense_is_refused,
+      a_group_is_bound_in_one_request, a_group_of_one_is_as_good,
+      a_conflict_in_the_middle_binds_none_and_is_named, members_of_a_group_do_not_share_a_core,
+      a_member_that_is_gone_or_going_binds_none, a_pod_that_is_in_the_list_twice_is_refused,
+      a_group_that_is_no_group_is_refused, a_dry_run_of_a_group_binds_none,
       a_group_is_the_schedulers_to_bind_and_kilns_own,
-      a_hundred_are_bound_together_and_513_are_too_many,
-      no_pod_of_a_held_job_is_given_a_node)
+      a_hundred_are_bound_together_and_513_are_too_many, no_pod_of_a_held_job_is_given_a_node)

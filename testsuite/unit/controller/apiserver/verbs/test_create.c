@@ -6,13 +6,12 @@
 static struct answer
 submit(struct world *w, const char *key, const char *body)
 {
-    return world_put(w,
-                     &(struct question){.who = &alice,
-                                        .method = HTTP_POST,
-                                        .target = JOBS,
-                                        .format = BODY_JSON,
-                                        .body = body,
-                                        .key = key});
+    return world_put(w, &(struct question){.who = &alice,
+                                           .method = HTTP_POST,
+                                           .target = JOBS,
+                                           .format = BODY_JSON,
+                                           .body = body,
+                                           .key = key});
 }
 
 START_TEST(a_job_gets_an_id_a_name_its_user_and_digests)
@@ -21,25 +20,18 @@ START_TEST(a_job_gets_an_id_a_name_its_user_and_digests)
 
     world_init(&w);
     {
-        CLEANUP_ANSWER struct answer a =
-            submit(&w, NULL, JOB("\"generateName\":\"job-\""));
-        const struct json *annotations =
-            json_get_path(a.body, "metadata.annotations");
+        CLEANUP_ANSWER struct answer a = submit(&w, NULL, JOB("\"generateName\":\"job-\""));
+        const struct json *annotations = json_get_path(a.body, "metadata.annotations");
 
         ck_assert_int_eq(a.code, 201);
         ck_assert_str_eq(answer_get(&a, "metadata.name"), "job-1");
         ck_assert_int_eq(json_get_int(json_get(a.body, "status"), "id", 0), 1);
         ck_assert_str_eq(json_get_text(annotations, "kiln.hpc/user"), "alice");
-        ck_assert_int_eq(
-            strncmp(answer_get(&a, "spec.script.digest"), "sha256:", 7),
-            0);
+        ck_assert_int_eq(strncmp(answer_get(&a, "spec.script.digest"), "sha256:", 7), 0);
         ck_assert_ptr_null(strstr(a.text, "echo secret"));
-        ck_assert_int_eq(
-            json_get_int(
-                json_get_path(a.body, "spec.template.spec.securityContext"),
-                "runAsUser",
-                0),
-            2001);
+        ck_assert_int_eq(json_get_int(json_get_path(a.body, "spec.template.spec.securityContext"),
+                                      "runAsUser", 0),
+                         2001);
     }
 }
 END_TEST
@@ -59,8 +51,7 @@ START_TEST(a_submission_repeated_is_one_job)
 
         ck_assert_int_eq(first.code, 201);
         ck_assert_int_eq(again.code, 200);
-        ck_assert_str_eq(answer_get(&again, "metadata.uid"),
-                         answer_get(&first, "metadata.uid"));
+        ck_assert_str_eq(answer_get(&again, "metadata.uid"), answer_get(&first, "metadata.uid"));
         ck_assert_int_eq(other.code, 409);
         ck_assert_int_eq(fresh.code, 201);
         ck_assert_str_eq(answer_get(&fresh, "metadata.name"), "job-2");
@@ -101,14 +92,8 @@ START_TEST(content_that_cannot_be_run_is_refused)
     world_init(&w);
 
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
-        ck_assert_msg(world_code(&w, &alice, HTTP_POST, JOBS, bodies[i]) == 403,
-                      "%s",
-                      bodies[i]);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_POST,
-                                JOBS,
-                                SCRIPT("\"data\":\"not base64!\"")),
+        ck_assert_msg(world_code(&w, &alice, HTTP_POST, JOBS, bodies[i]) == 403, "%s", bodies[i]);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, JOBS, SCRIPT("\"data\":\"not base64!\"")),
                      400);
 }
 END_TEST
@@ -118,16 +103,11 @@ START_TEST(a_script_comes_back_byte_by_byte)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &alice,
-                   HTTP_POST,
-                   JOBS,
-                   SCRIPT("\"data\":\"IyEvYmluL3NoCnBya\\nW50ZiAnXDAwMCcK\"")),
-        201); /* a line break in base64 is not part of the script */
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, JOBS,
+                                SCRIPT("\"data\":\"IyEvYmluL3NoCnBya\\nW50ZiAnXDAwMCcK\"")),
+                     201); /* a line break in base64 is not part of the script */
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &alice, HTTP_GET, JOBS "/j/script", NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &alice, HTTP_GET, JOBS "/j/script", NULL);
 
         ck_assert_str_eq(a.text, "#!/bin/sh\nprintf '\\000'\n");
     }
@@ -154,12 +134,9 @@ START_TEST(what_would_not_be_a_process_of_the_host_is_refused)
 
     for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
         CLEANUP_FREE char *body =
-            xasprintf("{\"metadata\":{\"name\":\"p\"},\"spec\":{%s}}",
-                      specs[i]);
+            xasprintf("{\"metadata\":{\"name\":\"p\"},\"spec\":{%s}}", specs[i]);
 
-        ck_assert_msg(world_code(&w, &alice, HTTP_POST, PODS, body) == 403,
-                      "%s",
-                      specs[i]);
+        ck_assert_msg(world_code(&w, &alice, HTTP_POST, PODS, body) == 403, "%s", specs[i]);
     }
 }
 END_TEST
@@ -176,24 +153,17 @@ START_TEST(what_a_cron_job_runs_is_a_process_of_the_host_as_well)
 
     world_init(&w);
 
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")),
-                     201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")), 201);
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &alice, HTTP_GET, CRON_JOBS "/c", NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &alice, HTTP_GET, CRON_JOBS "/c", NULL);
 
         ck_assert_ptr_nonnull(strstr(a.text, "\"image\":\"host\""));
     }
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_POST,
-                                CRON_JOBS,
-                                CRON(",\"image\":\"ubuntu\"")),
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON(",\"image\":\"ubuntu\"")),
                      403);
 
     w.policy.is_conformance = true;
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")),
-                     422);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")), 422);
 }
 END_TEST
 
@@ -212,42 +182,24 @@ START_TEST(a_schedule_that_never_comes_is_refused)
     world_init(&w);
 
     {
-        CLEANUP_ANSWER struct answer a = world_ask(&w,
-                                                   &alice,
-                                                   HTTP_POST,
-                                                   CRON_JOBS,
-                                                   CRON_AT("0 0 31 4,6 *"));
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_POST, CRON_JOBS, CRON_AT("0 0 31 4,6 *"));
 
         ck_assert_int_eq(a.code, 403);
-        ck_assert_ptr_nonnull(
-            strstr(a.text, "Schedule: '0 0 31 4,6 *' never occurs"));
+        ck_assert_ptr_nonnull(strstr(a.text, "Schedule: '0 0 31 4,6 *' never occurs"));
     }
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")),
-                     201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")), 201);
     w.policy.is_conformance = true;
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                CRON_JOBS "/c",
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, CRON_JOBS "/c",
                                 "{\"spec\":{\"schedule\":\"0 0 30 2 *\"}}"),
                      200);
     w.policy.is_conformance = false;
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                CRON_JOBS "/c",
-                                "{\"spec\":{\"suspend\":true}}"),
-                     200);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                CRON_JOBS "/c",
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_PATCH, CRON_JOBS "/c", "{\"spec\":{\"suspend\":true}}"), 200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, CRON_JOBS "/c",
                                 "{\"spec\":{\"schedule\":\"0 0 31 9 *\"}}"),
                      403);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_PATCH,
-                                CRON_JOBS "/c",
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, CRON_JOBS "/c",
                                 "{\"spec\":{\"schedule\":\"0 0 30 9 *\"}}"),
                      200);
 }
@@ -259,9 +211,7 @@ START_TEST(a_dry_run_leaves_nothing)
 
     world_init(&w);
 
-    ck_assert_int_eq(
-        world_code(&w, &alice, HTTP_POST, PODS "?dryRun=All", POD("a")),
-        201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS "?dryRun=All", POD("a")), 201);
 
     ck_assert_int_eq(world_code(&w, &alice, HTTP_GET, PODS "/a", NULL), 404);
 }
@@ -301,28 +251,22 @@ START_TEST(bad_bodies_are_told_what_is_wrong)
     world_init(&w);
 
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
-        ck_assert_msg(
-            world_code(&w, &alice, HTTP_POST, bodies[i].target, bodies[i].body)
-                == bodies[i].code,
-            "%s %s",
-            bodies[i].target,
-            bodies[i].body);
+        ck_assert_msg(world_code(&w, &alice, HTTP_POST, bodies[i].target, bodies[i].body)
+                          == bodies[i].code,
+                      "%s %s", bodies[i].target, bodies[i].body);
 }
 END_TEST
 
-#define HELD_JOB(annotations, spec)                                        \
-    "{\"metadata\":{\"generateName\":\"j-\",\"annotations\":{" annotations \
-    "}},\"spec\":{" spec "\"template\":{\"spec\":{\"restartPolicy\":"      \
+#define HELD_JOB(annotations, spec)                                                             \
+    "{\"metadata\":{\"generateName\":\"j-\",\"annotations\":{" annotations "}},\"spec\":{" spec \
+    "\"template\":{\"spec\":{\"restartPolicy\":"                                                \
     "\"Never\",\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}}}"
 
 #define SUSPENDED "\"suspend\":true,"
 
 /* Checks the condition Suspended and the state of a new Job; "" for none. */
 static void
-check_first_status(struct world *w,
-                   const char *body,
-                   const char *condition,
-                   const char *state)
+check_first_status(struct world *w, const char *body, const char *condition, const char *state)
 {
     CLEANUP_ANSWER struct answer a = submit(w, NULL, body);
     const struct json *status = json_get(a.body, "status");
@@ -348,16 +292,11 @@ START_TEST(a_job_that_is_held_from_the_first_says_so_at_once)
     world_init(&w);
     check_first_status(&w, HELD_JOB("", ""), "", "");
     check_first_status(&w, HELD_JOB("", SUSPENDED), "Suspended", "Held");
+    check_first_status(&w, HELD_JOB("\"kiln.hpc/hold\":\"me\"", ""), "", "Held");
     check_first_status(&w,
-                       HELD_JOB("\"kiln.hpc/hold\":\"me\"", ""),
-                       "",
-                       "Held");
-    check_first_status(&w,
-                       HELD_JOB("",
-                                SUSPENDED "\"managedBy\":"
-                                          "\"kubernetes.io/job-controller\","),
-                       "Suspended",
-                       "Held");
+                       HELD_JOB("", SUSPENDED "\"managedBy\":"
+                                              "\"kubernetes.io/job-controller\","),
+                       "Suspended", "Held");
 }
 END_TEST
 
@@ -379,17 +318,10 @@ START_TEST(nothing_is_said_of_a_job_of_which_more_is_to_be_said)
 }
 END_TEST
 
-SUITE("create",
-      a_job_gets_an_id_a_name_its_user_and_digests,
-      a_submission_repeated_is_one_job,
-      a_key_without_end_is_refused,
-      content_that_cannot_be_run_is_refused,
-      a_script_comes_back_byte_by_byte,
-      what_would_not_be_a_process_of_the_host_is_refused,
-      what_a_cron_job_runs_is_a_process_of_the_host_as_well,
-      a_schedule_that_never_comes_is_refused,
+SUITE("create", a_job_gets_an_id_a_name_its_user_and_digests, a_submission_repeated_is_one_job,
+      a_key_without_end_is_refused, content_that_cannot_be_run_is_refused,
+      a_script_comes_back_byte_by_byte, what_would_not_be_a_process_of_the_host_is_refused,
+      what_a_cron_job_runs_is_a_process_of_the_host_as_well, a_schedule_that_never_comes_is_refused,
       a_job_that_is_held_from_the_first_says_so_at_once,
-      nothing_is_said_of_a_job_of_which_more_is_to_be_said,
-      a_dry_run_leaves_nothing,
-      a_name_is_taken_once,
-      bad_bodies_are_told_what_is_wrong)
+      nothing_is_said_of_a_job_of_which_more_is_to_be_said, a_dry_run_leaves_nothing,
+      a_name_is_taken_once, bad_bodies_are_told_what_is_wrong)

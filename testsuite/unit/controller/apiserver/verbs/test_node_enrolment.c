@@ -23,9 +23,7 @@ START_TEST(a_node_gets_one_secret)
 
         ck_assert_int_eq(first.code, 201);
         ck_assert_int_eq(again.code, 409);
-        ck_assert_int_eq(
-            node_secret_parse(answer_get(&first, "secret"), &secret),
-            0);
+        ck_assert_int_eq(node_secret_parse(answer_get(&first, "secret"), &secret), 0);
     }
     node_secret_verifier(&secret, &made);
     ck_assert(apiserver_find_verifier("n1", &kept, w.store));
@@ -42,14 +40,9 @@ START_TEST(an_administrator_lets_a_node_enrol_again)
     world_code(&w, &machine_root, HTTP_POST, NODES, NODE_N1);
     world_code(&w, &machine_root, HTTP_POST, NODES "/n1/enrol", NULL);
 
-    ck_assert_int_eq(
-        world_code(&w, &machine_root, HTTP_POST, NODES "/n1/reset", NULL),
-        403);
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, NODES "/n1/reset", NULL),
-                     200);
-    ck_assert_int_eq(
-        world_code(&w, &machine_root, HTTP_POST, NODES "/n1/enrol", NULL),
-        201);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, NODES "/n1/reset", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, NODES "/n1/reset", NULL), 200);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, NODES "/n1/enrol", NULL), 201);
 }
 END_TEST
 
@@ -62,8 +55,7 @@ START_TEST(a_node_made_again_has_no_secret_of_the_old)
     world_code(&w, &machine_root, HTTP_POST, NODES, NODE_N1);
     world_code(&w, &machine_root, HTTP_POST, NODES "/n1/enrol", NULL);
 
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, NODES "/n1", NULL),
-                     200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, NODES "/n1", NULL), 200);
 
     ck_assert(!apiserver_find_verifier("n1", &digest, w.store));
 }
@@ -76,8 +68,7 @@ START_TEST(a_node_to_be_approved_takes_nothing_before)
     world_init(&w);
     w.policy.must_approve_nodes = true;
     {
-        CLEANUP_ANSWER struct answer made =
-            world_ask(&w, &machine_root, HTTP_POST, NODES, NODE_N1);
+        CLEANUP_ANSWER struct answer made = world_ask(&w, &machine_root, HTTP_POST, NODES, NODE_N1);
         CLEANUP_ANSWER struct answer refused =
             world_ask(&w, &operator_, HTTP_POST, NODES "/n1/approve", NULL);
         CLEANUP_ANSWER struct answer approved =
@@ -100,19 +91,12 @@ START_TEST(a_rootless_agent_enrols_only_where_and_what_it_may)
     w.policy.allows_rootless_agents = true;
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE_N1), 201);
 
-    ck_assert_int_eq(world_code(&w, &bob, HTTP_POST, NODES "/n1/enrol", NULL),
-                     403);
-    ck_assert_int_eq(
-        world_code(&w, &machine_root, HTTP_POST, NODES "/n1/enrol", NULL),
-        403);
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES "/n1/enrol", NULL),
-                     201);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_POST, NODES "/n1/enrol", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, NODES "/n1/enrol", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES "/n1/enrol", NULL), 201);
 }
 END_TEST
 
-SUITE("node_enrolment",
-      a_node_gets_one_secret,
-      an_administrator_lets_a_node_enrol_again,
-      a_node_made_again_has_no_secret_of_the_old,
-      a_node_to_be_approved_takes_nothing_before,
+SUITE("node_enrolment", a_node_gets_one_secret, an_administrator_lets_a_node_enrol_again,
+      a_node_made_again_has_no_secret_of_the_old, a_node_to_be_approved_takes_nothing_before,
       a_rootless_agent_enrols_only_where_and_what_it_may)

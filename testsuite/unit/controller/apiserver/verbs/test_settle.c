@@ -5,17 +5,15 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/apiserver/world.h"
 
-static const struct principal job_controller = {.type = PRINCIPAL_LIFECYCLE,
-                                                .name = "lifecycle"};
+static const struct principal job_controller = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"};
 
 #define ELEMENTS JOBS "/sweep/elements"
 #define QUOTAS   "/api/v1/namespaces/default/resourcequotas"
 
-static const char array[] =
-    "{\"metadata\":{\"name\":\"sweep\"},\"spec\":{\"array\":{\"tasks\":"
-    "\"0-999\"},\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
-    "\"containers\":[{\"name\":\"main\",\"command\":[\"/bin/true\"],"
-    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}";
+static const char array[] = "{\"metadata\":{\"name\":\"sweep\"},\"spec\":{\"array\":{\"tasks\":"
+                            "\"0-999\"},\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                            "\"containers\":[{\"name\":\"main\",\"command\":[\"/bin/true\"],"
+                            "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}";
 
 static char uid[64]; /* of the array */
 
@@ -34,27 +32,20 @@ begin(struct world *w)
 static void
 add_pod(struct strbuf *out, int index)
 {
-    strbuf_printf(
-        out,
-        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-        "\"sweep-%d\",\"labels\":{\"batch.kubernetes.io/"
-        "job-completion-index\":\"%d\"},\"annotations\":{\"batch.kubernetes."
-        "io/job-completion-index\":\"%d\",\"kiln.hpc/array-task\":\"%d\"},"
-        "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-        "\"name\":\"sweep\",\"uid\":\"%s\",\"controller\":true}]},\"spec\":{"
-        "\"restartPolicy\":\"Never\",\"securityContext\":{\"runAsUser\":2001,"
-        "\"runAsGroup\":2001},\"containers\":[{\"name\":\"main\",\"command\":["
-        "\"/bin/true\"],\"env\":[{\"name\":\"OTHER\",\"value\":\"7\"},{"
-        "\"name\":\"KILN_ARRAY_TASK_ID\",\"value\":\"%d\"}],\"resources\":{"
-        "\"requests\":{\"cpu\":\"1\"}}}],\"execution\":{\"stdoutPath\":"
-        "\"/tmp/out-%d\"}}}",
-        index,
-        index,
-        index,
-        index,
-        uid,
-        index,
-        index);
+    strbuf_printf(out,
+                  "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                  "\"sweep-%d\",\"labels\":{\"batch.kubernetes.io/"
+                  "job-completion-index\":\"%d\"},\"annotations\":{\"batch.kubernetes."
+                  "io/job-completion-index\":\"%d\",\"kiln.hpc/array-task\":\"%d\"},"
+                  "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                  "\"name\":\"sweep\",\"uid\":\"%s\",\"controller\":true}]},\"spec\":{"
+                  "\"restartPolicy\":\"Never\",\"securityContext\":{\"runAsUser\":2001,"
+                  "\"runAsGroup\":2001},\"containers\":[{\"name\":\"main\",\"command\":["
+                  "\"/bin/true\"],\"env\":[{\"name\":\"OTHER\",\"value\":\"7\"},{"
+                  "\"name\":\"KILN_ARRAY_TASK_ID\",\"value\":\"%d\"}],\"resources\":{"
+                  "\"requests\":{\"cpu\":\"1\"}}}],\"execution\":{\"stdoutPath\":"
+                  "\"/tmp/out-%d\"}}}",
+                  index, index, index, index, uid, index, index);
 }
 
 static struct answer
@@ -103,8 +94,7 @@ START_TEST(a_pod_of_many_is_as_one_that_is_made_alone)
 
     begin(&w);
     {
-        CLEANUP_ANSWER struct answer a =
-            make(&w, &job_controller, indexes, ARRAY_SIZE(indexes));
+        CLEANUP_ANSWER struct answer a = make(&w, &job_controller, indexes, ARRAY_SIZE(indexes));
 
         ck_assert_int_eq(a.code, 200);
         ck_assert_uint_eq(json_count(json_get(a.body, "refused")), 0);
@@ -114,21 +104,13 @@ START_TEST(a_pod_of_many_is_as_one_that_is_made_alone)
         CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
 
         read_pod(&w, indexes[i], &many);
-        ck_assert_int_eq(world_code(&w,
-                                    &admin,
-                                    HTTP_DELETE,
-                                    path_of(indexes[i], path),
+        ck_assert_int_eq(world_code(&w, &admin, HTTP_DELETE, path_of(indexes[i], path),
                                     "{\"gracePeriodSeconds\":0}"),
                          200);
         add_pod(&body, indexes[i]);
-        ck_assert_int_eq(
-            world_code(&w, &job_controller, HTTP_POST, PODS, body.text),
-            201);
+        ck_assert_int_eq(world_code(&w, &job_controller, HTTP_POST, PODS, body.text), 201);
         read_pod(&w, indexes[i], &alone);
-        ck_assert_msg(json_equals(many.body, alone.body),
-                      "%s\n%s",
-                      many.text,
-                      alone.text);
+        ck_assert_msg(json_equals(many.body, alone.body), "%s\n%s", many.text, alone.text);
     }
 }
 END_TEST
@@ -147,8 +129,7 @@ START_TEST(no_two_have_one_uid)
     }
     for (int i = 0; i < 3; i++) {
         char path[128];
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &admin, HTTP_GET, path_of(i, path), NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &admin, HTTP_GET, path_of(i, path), NULL);
 
         (void)snprintf(seen[i], 64, "%s", answer_get(&a, "metadata.uid"));
     }
@@ -161,10 +142,8 @@ END_TEST
 static int64_t
 used_pods(struct world *w)
 {
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &admin, HTTP_GET, QUOTAS "/few", NULL);
-    const char *used =
-        json_get_text(json_get_path(a.body, "status.used"), "pods");
+    CLEANUP_ANSWER struct answer a = world_ask(w, &admin, HTTP_GET, QUOTAS "/few", NULL);
+    const char *used = json_get_text(json_get_path(a.body, "status.used"), "pods");
 
     return used != NULL ? strtoll(used, NULL, 10) : -1;
 }
@@ -176,18 +155,11 @@ START_TEST(a_quota_lets_as_many_be_made_as_it_has)
     char path[128];
 
     begin(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_POST,
-                   QUOTAS,
-                   "{\"metadata\":{\"name\":\"few\"},\"spec\":{\"hard\":{"
-                   "\"pods\":\"2\"}}}"),
-        201);
-    ck_assert_int_eq(world_code(&w,
-                                &job_controller,
-                                HTTP_PATCH,
-                                QUOTAS "/few/status",
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, QUOTAS,
+                                "{\"metadata\":{\"name\":\"few\"},\"spec\":{\"hard\":{"
+                                "\"pods\":\"2\"}}}"),
+                     201);
+    ck_assert_int_eq(world_code(&w, &job_controller, HTTP_PATCH, QUOTAS "/few/status",
                                 "{\"status\":{\"hard\":{\"pods\":\"2\"},"
                                 "\"used\":{\"pods\":\"0\"}}}"),
                      200);
@@ -200,16 +172,13 @@ START_TEST(a_quota_lets_as_many_be_made_as_it_has)
         ck_assert_str_eq(json_get_text(json_at(refused, 0), "pod"), "sweep-2");
         ck_assert_str_eq(json_get_text(json_at(refused, 1), "pod"), "sweep-3");
         ck_assert_ptr_nonnull(
-            strstr(json_get_text(json_at(refused, 0), "message"),
-                   "exceeded quota: few"));
+            strstr(json_get_text(json_at(refused, 0), "message"), "exceeded quota: few"));
         ck_assert_str_eq(json_get_text(json_at(refused, 1), "message"),
                          json_get_text(json_at(refused, 0), "message"));
         ck_assert_int_eq(used_pods(&w), 2);
     }
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path_of(1, path), NULL),
-                     200);
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path_of(2, path), NULL),
-                     404);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path_of(1, path), NULL), 200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path_of(2, path), NULL), 404);
 }
 END_TEST
 
@@ -220,8 +189,7 @@ START_TEST(a_name_that_another_pod_has_stops_no_other)
     char path[128];
 
     begin(&w);
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, POD("sweep-1")),
-                     201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS, POD("sweep-1")), 201);
     {
         CLEANUP_ANSWER struct answer a = make(&w, &job_controller, indexes, 3);
         const struct json *refused = json_get(a.body, "refused");
@@ -230,22 +198,16 @@ START_TEST(a_name_that_another_pod_has_stops_no_other)
         ck_assert_uint_eq(json_count(refused), 1);
         ck_assert_str_eq(json_get_text(json_at(refused, 0), "pod"), "sweep-1");
         ck_assert_ptr_nonnull(
-            strstr(json_get_text(json_at(refused, 0), "message"),
-                   "already exists"));
+            strstr(json_get_text(json_at(refused, 0), "message"), "already exists"));
     }
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path_of(2, path), NULL),
-                     200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path_of(2, path), NULL), 200);
 }
 END_TEST
 
 START_TEST(only_the_job_controller_makes_them)
 {
     static const int indexes[] = {0};
-    const struct principal *const others[] = {&alice,
-                                              &bob,
-                                              &operator_,
-                                              &scheduler_room,
-                                              &agent_n1};
+    const struct principal *const others[] = {&alice, &bob, &operator_, &scheduler_room, &agent_n1};
     CLEANUP_WORLD struct world w;
     char path[128];
 
@@ -255,8 +217,7 @@ START_TEST(only_the_job_controller_makes_them)
 
         ck_assert_int_eq(a.code, 403);
     }
-    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path_of(0, path), NULL),
-                     404);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path_of(0, path), NULL), 404);
 }
 END_TEST
 
@@ -270,15 +231,10 @@ START_TEST(nothing_is_for_another_array_of_that_name)
 
     begin(&w);
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
-        ck_assert_int_eq(
-            world_code(&w, &job_controller, HTTP_POST, ELEMENTS, bodies[i]),
-            409);
+        ck_assert_int_eq(world_code(&w, &job_controller, HTTP_POST, ELEMENTS, bodies[i]), 409);
     {
-        CLEANUP_ANSWER struct answer a = world_ask(&w,
-                                                   &job_controller,
-                                                   HTTP_GET,
-                                                   ELEMENTS "?view=record",
-                                                   NULL);
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &job_controller, HTTP_GET, ELEMENTS "?view=record", NULL);
 
         ck_assert_int_eq(a.code, 200);
         ck_assert_uint_eq(json_count(json_get(a.body, "chunks")), 0);
@@ -287,11 +243,7 @@ START_TEST(nothing_is_for_another_array_of_that_name)
 END_TEST
 
 static void
-settle(struct world *w,
-       int index,
-       const char *as,
-       int of_attempt,
-       const char *want)
+settle(struct world *w, int index, const char *as, int of_attempt, const char *want)
 {
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf stale = STRBUF_INIT;
@@ -300,10 +252,7 @@ settle(struct world *w,
     strbuf_printf(&body,
                   "{\"uid\":\"%s\",\"settle\":[{\"index\":%d,\"as\":\"%s\","
                   "\"ofAttempt\":%d}]}",
-                  uid,
-                  index,
-                  as,
-                  of_attempt);
+                  uid, index, as, of_attempt);
     a = world_ask(w, &job_controller, HTTP_POST, ELEMENTS, body.text);
     ck_assert_int_eq(a.code, 200);
     if (json_get(a.body, "stale") != NULL)
@@ -345,11 +294,7 @@ START_TEST(an_end_of_before_a_requeue_counts_no_more)
 }
 END_TEST
 
-SUITE("settle",
-      an_end_of_before_a_requeue_counts_no_more,
-      a_pod_of_many_is_as_one_that_is_made_alone,
-      no_two_have_one_uid,
-      a_quota_lets_as_many_be_made_as_it_has,
-      a_name_that_another_pod_has_stops_no_other,
-      only_the_job_controller_makes_them,
-      nothing_is_for_another_array_of_that_name)
+SUITE("settle", an_end_of_before_a_requeue_counts_no_more,
+      a_pod_of_many_is_as_one_that_is_made_alone, no_two_have_one_uid,
+      a_quota_lets_as_many_be_made_as_it_has, a_name_that_another_pod_has_stops_no_other,
+      only_the_job_controller_makes_them, nothing_is_for_another_array_of_that_name)

@@ -9,8 +9,7 @@
 static int64_t
 revision_of(struct world *w, const char *target)
 {
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &admin, HTTP_GET, target, NULL);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &admin, HTTP_GET, target, NULL);
 
     return atoll(answer_get(&a, "metadata.resourceVersion"));
 }
@@ -22,13 +21,9 @@ START_TEST(a_stale_version_is_a_conflict)
     world_init(&w);
     world_code(&w, &admin, HTTP_POST, MAPS, "{\"metadata\":{\"name\":\"m\"}}");
 
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_PUT,
-                   MAPS "/m",
-                   "{\"metadata\":{\"name\":\"m\",\"resourceVersion\":\"1\"}}"),
-        409);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_PUT, MAPS "/m",
+                                "{\"metadata\":{\"name\":\"m\",\"resourceVersion\":\"1\"}}"),
+                     409);
 }
 END_TEST
 
@@ -38,10 +33,7 @@ START_TEST(a_change_of_nothing_keeps_the_version)
     int64_t before;
 
     world_init(&w);
-    world_code(&w,
-               &admin,
-               HTTP_POST,
-               MAPS,
+    world_code(&w, &admin, HTTP_POST, MAPS,
                "{\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}");
     before = revision_of(&w, MAPS "/m");
 
@@ -62,10 +54,8 @@ START_TEST(spec_and_status_change_apart)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &admin, HTTP_PATCH, PODS "/p", both);
-        CLEANUP_ANSWER struct answer b =
-            world_ask(&w, &admin, HTTP_PATCH, PODS "/p/status", both);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &admin, HTTP_PATCH, PODS "/p", both);
+        CLEANUP_ANSWER struct answer b = world_ask(&w, &admin, HTTP_PATCH, PODS "/p/status", both);
 
         ck_assert_str_eq(answer_get(&a, "status.phase"), "Pending");
         ck_assert_str_eq(answer_get(&b, "status.phase"), "Running");
@@ -78,51 +68,41 @@ START_TEST(a_client_that_does_not_know_kilns_fields_keeps_them)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &alice,
-                   HTTP_POST,
-                   PODS,
-                   "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"placement\":{"
-                   "\"numaPolicy\":\"restricted\"},\"containers\":[{\"name\":"
-                   "\"main\"}]}}"),
-        201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS,
+                                "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"placement\":{"
+                                "\"numaPolicy\":\"restricted\"},\"containers\":[{\"name\":"
+                                "\"main\"}]}}"),
+                     201);
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &alice, HTTP_GET, PODS "/p", NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &alice, HTTP_GET, PODS "/p", NULL);
         CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
 
         json_remove(json_get(a.body, "spec"), "placement");
         json_print(a.body, &body);
         {
-            CLEANUP_ANSWER struct answer b =
-                world_ask(&w, &alice, HTTP_PUT, PODS "/p", body.text);
+            CLEANUP_ANSWER struct answer b = world_ask(&w, &alice, HTTP_PUT, PODS "/p", body.text);
 
             ck_assert_int_eq(b.code, 200);
-            ck_assert_str_eq(answer_get(&b, "spec.placement.numaPolicy"),
-                             "restricted");
+            ck_assert_str_eq(answer_get(&b, "spec.placement.numaPolicy"), "restricted");
         }
     }
 }
 END_TEST
 
-#define TIMES_OF(begin, deadline)                                         \
-    "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"beginTime\":" begin       \
-    ",\"deadline\":" deadline                                             \
-    ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\"" \
+#define TIMES_OF(begin, deadline)                                                             \
+    "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"beginTime\":" begin ",\"deadline\":" deadline \
+    ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\""                     \
     ":[{\"name\":\"c\",\"image\":\"host\"}]}}}}"
 #define A_YEAR "\"2150-01-01T00:00:00Z\""
 
 static void
 assert_times(struct world *w, bool begin, bool deadline)
 {
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &alice, HTTP_GET, JOBS "/j", NULL);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_GET, JOBS "/j", NULL);
 
     ck_assert_msg((strstr(a.text, "\"beginTime\"") != NULL) == begin
                       && (strstr(a.text, "\"deadline\"") != NULL) == deadline,
-                  "%s",
-                  a.text);
+                  "%s", a.text);
 }
 
 START_TEST(a_field_of_kilns_is_cleared_by_an_explicit_null)
@@ -130,35 +110,22 @@ START_TEST(a_field_of_kilns_is_cleared_by_an_explicit_null)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_POST,
-                                JOBS,
-                                TIMES_OF("\"2149-01-01T00:00:00Z\"", A_YEAR)),
-                     201);
-    world_code(&w,
-               &alice,
-               HTTP_PATCH,
-               JOBS "/j",
-               "{\"spec\":{\"beginTime\":null}}");
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_POST, JOBS, TIMES_OF("\"2149-01-01T00:00:00Z\"", A_YEAR)), 201);
+    world_code(&w, &alice, HTTP_PATCH, JOBS "/j", "{\"spec\":{\"beginTime\":null}}");
     assert_times(&w, false, true);
 
-    world_code(&w,
-               &alice,
-               HTTP_PATCH,
-               JOBS "/j",
+    world_code(&w, &alice, HTTP_PATCH, JOBS "/j",
                "{\"spec\":{\"beginTime\":\"2149-01-01T00:00:00Z\"}}");
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w, &alice, HTTP_GET, JOBS "/j", NULL);
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &alice, HTTP_GET, JOBS "/j", NULL);
         struct json *spec = json_get(a.body, "spec");
         CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
 
         json_remove(spec, "deadline");
         json_set(a.arena, spec, "beginTime", json_null(a.arena));
         json_print(a.body, &body);
-        ck_assert_int_eq(world_code(&w, &alice, HTTP_PUT, JOBS "/j", body.text),
-                         200);
+        ck_assert_int_eq(world_code(&w, &alice, HTTP_PUT, JOBS "/j", body.text), 200);
     }
     assert_times(&w, false, true);
 }
@@ -171,18 +138,14 @@ START_TEST(whose_it_is_stays)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
     {
-        CLEANUP_ANSWER struct answer a = world_ask(
-            &w,
-            &alice,
-            HTTP_PATCH,
-            PODS "/p",
-            "{\"metadata\":{\"annotations\":{\"kiln.hpc/user\":\"bob\"},"
-            "\"labels\":{\"kiln.hpc/user\":null}}}");
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_PATCH, PODS "/p",
+                      "{\"metadata\":{\"annotations\":{\"kiln.hpc/user\":\"bob\"},"
+                      "\"labels\":{\"kiln.hpc/user\":null}}}");
 
         ck_assert_int_eq(a.code, 200);
         ck_assert_ptr_null(strstr(a.text, "\"bob\""));
-        ck_assert_ptr_nonnull(
-            strstr(a.text, "\"labels\":{\"kiln.hpc/user\":\"alice\"}"));
+        ck_assert_ptr_nonnull(strstr(a.text, "\"labels\":{\"kiln.hpc/user\":\"alice\"}"));
     }
 }
 END_TEST
@@ -193,33 +156,23 @@ START_TEST(what_admission_put_into_a_pod_need_not_be_sent_again)
     CLEANUP_WORLD struct world w;
 
     world_init(&w);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_POST,
-                   "/apis/scheduling.k8s.io/v1/priorityclasses",
-                   "{\"metadata\":{\"name\":\"high\",\"annotations\":"
-                   "{\"kiln.hpc/allowed-namespaces\":\"*\"}},"
-                   "\"value\":7,"
-                   "\"preemptionPolicy\":\"Never\"}"),
-        201);
-    ck_assert_int_eq(world_code(&w,
-                                &alice,
-                                HTTP_POST,
-                                PODS,
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, "/apis/scheduling.k8s.io/v1/priorityclasses",
+                                "{\"metadata\":{\"name\":\"high\",\"annotations\":"
+                                "{\"kiln.hpc/allowed-namespaces\":\"*\"}},"
+                                "\"value\":7,"
+                                "\"preemptionPolicy\":\"Never\"}"),
+                     201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, PODS,
                                 "{\"metadata\":{\"name\":\"p\"},\"spec\":{"
                                 "\"priorityClassName\":\"high\","
                                 "\"containers\":[{\"name\":\"c\","
                                 "\"image\":\"host\"}]}}"),
                      201);
     {
-        CLEANUP_ANSWER struct answer a = world_ask(
-            &w,
-            &alice,
-            HTTP_PATCH,
-            PODS "/p",
-            "{\"spec\":{\"priority\":null,\"preemptionPolicy\":null,"
-            "\"tolerations\":[{\"key\":\"mine\",\"operator\":\"Exists\"}]}}");
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_PATCH, PODS "/p",
+                      "{\"spec\":{\"priority\":null,\"preemptionPolicy\":null,"
+                      "\"tolerations\":[{\"key\":\"mine\",\"operator\":\"Exists\"}]}}");
 
         ck_assert_msg(a.code == 200, "%s", a.text);
         ck_assert_str_eq(answer_get(&a, "spec.preemptionPolicy"), "Never");
@@ -237,13 +190,9 @@ START_TEST(an_allocation_is_not_reported_but_bound)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
 
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_PATCH,
-                   PODS "/p/status",
-                   "{\"status\":{\"allocation\":{\"cpus\":\"0-3\"}}}"),
-        403);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_PATCH, PODS "/p/status",
+                                "{\"status\":{\"allocation\":{\"cpus\":\"0-3\"}}}"),
+                     403);
 }
 END_TEST
 
@@ -253,29 +202,19 @@ START_TEST(how_a_pod_ended_is_said_once)
 
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
-    world_code(&w,
-               &admin,
-               HTTP_PATCH,
-               PODS "/p/status",
+    world_code(&w, &admin, HTTP_PATCH, PODS "/p/status",
                "{\"status\":{\"phase\":\"Failed\",\"reason\":\"NodeLost\"}}");
 
     {
-        CLEANUP_ANSWER struct answer a =
-            world_ask(&w,
-                      &admin,
-                      HTTP_PATCH,
-                      PODS "/p/status",
-                      "{\"status\":{\"phase\":\"Succeeded\"}}");
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &admin, HTTP_PATCH, PODS "/p/status",
+                                                   "{\"status\":{\"phase\":\"Succeeded\"}}");
 
         ck_assert_int_eq(a.code, 409);
         ck_assert_ptr_nonnull(strstr(a.text, "ended as Failed: NodeLost"));
     }
-    ck_assert_int_eq(world_code(&w,
-                                &admin,
-                                HTTP_PATCH,
-                                PODS "/p/status",
-                                "{\"status\":{\"message\":\"more\"}}"),
-                     200);
+    ck_assert_int_eq(
+        world_code(&w, &admin, HTTP_PATCH, PODS "/p/status", "{\"status\":{\"message\":\"more\"}}"),
+        200);
 }
 END_TEST
 
@@ -285,11 +224,9 @@ static void
 assert_asked(struct world *w, const char *job, const char *number)
 {
     CLEANUP_ANSWER struct answer a = world_ask(w, &admin, HTTP_GET, job, NULL);
-    const struct json *annotations =
-        json_get_path(a.body, "metadata.annotations");
+    const struct json *annotations = json_get_path(a.body, "metadata.annotations");
 
-    ck_assert_pstr_eq(json_get_text(annotations, "kiln.hpc/requeue-before"),
-                      number);
+    ck_assert_pstr_eq(json_get_text(annotations, "kiln.hpc/requeue-before"), number);
 }
 
 START_TEST(a_template_that_changes_before_the_hold_is_seen_asks_for_new_pods)
@@ -298,21 +235,14 @@ START_TEST(a_template_that_changes_before_the_hold_is_seen_asks_for_new_pods)
 
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_PATCH,
-                   JOBS "/j",
-                   "{\"spec\":{\"suspend\":true,\"template\":{\"spec\":{"
-                   "\"priority\":7}}}}"),
-        200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_PATCH, JOBS "/j",
+                                "{\"spec\":{\"suspend\":true,\"template\":{\"spec\":{"
+                                "\"priority\":7}}}}"),
+                     200);
     assert_asked(&w, JOBS "/j", "1");
 
     /* A write of an older copy does not undo it. */
-    world_code(&w,
-               &alice,
-               HTTP_PATCH,
-               JOBS "/j",
+    world_code(&w, &alice, HTTP_PATCH, JOBS "/j",
                "{\"metadata\":{\"annotations\":{"
                "\"kiln.hpc/requeue-before\":null}}}");
     assert_asked(&w, JOBS "/j", "1");
@@ -325,52 +255,35 @@ START_TEST(a_job_that_is_held_for_good_is_changed_without)
 
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
-    world_code(&w,
-               &admin,
-               HTTP_PATCH,
-               JOBS "/j",
-               "{\"spec\":{\"suspend\":true}}");
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_PATCH,
-                   JOBS "/j/status",
-                   "{\"status\":{\"conditions\":[{\"type\":\"Suspended\","
-                   "\"status\":\"True\"}]}}"),
-        200);
-    ck_assert_int_eq(
-        world_code(&w,
-                   &admin,
-                   HTTP_PATCH,
-                   JOBS "/j",
-                   "{\"spec\":{\"template\":{\"spec\":{\"priority\":7}}}}"),
-        200);
+    world_code(&w, &admin, HTTP_PATCH, JOBS "/j", "{\"spec\":{\"suspend\":true}}");
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_PATCH, JOBS "/j/status",
+                                "{\"status\":{\"conditions\":[{\"type\":\"Suspended\","
+                                "\"status\":\"True\"}]}}"),
+                     200);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_PATCH, JOBS "/j",
+                                "{\"spec\":{\"template\":{\"spec\":{\"priority\":7}}}}"),
+                     200);
     assert_asked(&w, JOBS "/j", NULL);
 }
 END_TEST
 
 /* The text is not normalized again when it is stored. */
 static void
-check_is_normal(struct world *w,
-                const struct kind *kind,
-                const char *target,
-                enum body_format format,
-                const char *patch)
+check_is_normal(struct world *w, const struct kind *kind, const char *target,
+                enum body_format format, const char *patch)
 {
-    CLEANUP_ANSWER struct answer a = world_put(w,
-                                               &(struct question){
-                                                   .who = &admin,
-                                                   .method = HTTP_PATCH,
-                                                   .target = target,
-                                                   .format = format,
-                                                   .body = patch,
-                                               });
+    CLEANUP_ANSWER struct answer a = world_put(w, &(struct question){
+                                                      .who = &admin,
+                                                      .method = HTTP_PATCH,
+                                                      .target = target,
+                                                      .format = format,
+                                                      .body = patch,
+                                                  });
     CLEANUP(object_unrefp) const struct object *object = NULL;
     struct error err = {0};
 
     ck_assert_msg(a.code == 200, "%s: %s", patch, a.text);
-    ck_assert_int_eq(object_parse(kind, a.text, strlen(a.text), &object, &err),
-                     0);
+    ck_assert_int_eq(object_parse(kind, a.text, strlen(a.text), &object, &err), 0);
     ck_assert_str_eq(object_text(object, a.arena), a.text);
 }
 
@@ -392,43 +305,22 @@ START_TEST(a_status_that_was_written_is_as_its_table_wants_it)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
     for (size_t i = 0; i < ARRAY_SIZE(of_pod); i++) {
-        check_is_normal(&w,
-                        &pod_kind,
-                        PODS "/p/status",
-                        BODY_MERGE_PATCH,
-                        of_pod[i]);
-        check_is_normal(&w,
-                        &pod_kind,
-                        PODS "/p/status",
-                        BODY_STRATEGIC_PATCH,
-                        of_pod[i]);
+        check_is_normal(&w, &pod_kind, PODS "/p/status", BODY_MERGE_PATCH, of_pod[i]);
+        check_is_normal(&w, &pod_kind, PODS "/p/status", BODY_STRATEGIC_PATCH, of_pod[i]);
     }
-    world_code(&w,
-               &admin,
-               HTTP_POST,
-               "/api/v1/nodes",
-               "{\"metadata\":{\"name\":\"n\"}}");
-    check_is_normal(
-        &w,
-        &node_kind,
-        "/api/v1/nodes/n/status",
-        BODY_MERGE_PATCH,
-        "{\"status\":{\"conditions\":[{\"status\":\"True\",\"type\":"
-        "\"Ready\"}],\"capacity\":{\"memory\":\"1024Mi\",\"cpu\":"
-        "\"4000m\"}}}");
+    world_code(&w, &admin, HTTP_POST, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}");
+    check_is_normal(&w, &node_kind, "/api/v1/nodes/n/status", BODY_MERGE_PATCH,
+                    "{\"status\":{\"conditions\":[{\"status\":\"True\",\"type\":"
+                    "\"Ready\"}],\"capacity\":{\"memory\":\"1024Mi\",\"cpu\":"
+                    "\"4000m\"}}}");
 }
 END_TEST
 
-SUITE("update",
-      a_stale_version_is_a_conflict,
-      a_change_of_nothing_keeps_the_version,
-      spec_and_status_change_apart,
-      a_status_that_was_written_is_as_its_table_wants_it,
+SUITE("update", a_stale_version_is_a_conflict, a_change_of_nothing_keeps_the_version,
+      spec_and_status_change_apart, a_status_that_was_written_is_as_its_table_wants_it,
       a_client_that_does_not_know_kilns_fields_keeps_them,
-      a_field_of_kilns_is_cleared_by_an_explicit_null,
-      whose_it_is_stays,
-      what_admission_put_into_a_pod_need_not_be_sent_again,
-      an_allocation_is_not_reported_but_bound,
+      a_field_of_kilns_is_cleared_by_an_explicit_null, whose_it_is_stays,
+      what_admission_put_into_a_pod_need_not_be_sent_again, an_allocation_is_not_reported_but_bound,
       how_a_pod_ended_is_said_once,
       a_template_that_changes_before_the_hold_is_seen_asks_for_new_pods,
       a_job_that_is_held_for_good_is_changed_without)

@@ -19,13 +19,11 @@ report_of(struct world *w, const char *pod)
     CLEANUP_ANSWER struct answer a = world_ask(w, &admin, HTTP_GET, path, NULL);
     const char *uid = answer_get(&a, "metadata.uid");
 
-    return xasprintf(
-        "{\"intervalMilliseconds\":15000,\"node\":" FIGURES
-        "\"memoryBytes\":4194304},\"pods\":[{\"namespace\":\"default\","
-        "\"name\":\"%s\",\"uid\":\"%s\",\"figures\":" FIGURES
-        "\"memoryBytes\":1048576},\"total\":{\"userCpuMicroseconds\":7}}]}",
-        pod,
-        uid != NULL ? uid : "none");
+    return xasprintf("{\"intervalMilliseconds\":15000,\"node\":" FIGURES
+                     "\"memoryBytes\":4194304},\"pods\":[{\"namespace\":\"default\","
+                     "\"name\":\"%s\",\"uid\":\"%s\",\"figures\":" FIGURES
+                     "\"memoryBytes\":1048576},\"total\":{\"userCpuMicroseconds\":7}}]}",
+                     pod, uid != NULL ? uid : "none");
 }
 
 /* Pod a is on n1, pod b waits. */
@@ -33,21 +31,14 @@ static void
 begin(struct world *w)
 {
     world_init(w);
-    world_code(w,
-               &admin,
-               HTTP_POST,
-               NODES,
+    world_code(w, &admin, HTTP_POST, NODES,
                "{\"metadata\":{\"name\":\"n1\",\"labels\":{\"x\":\"y\"}}}");
     world_code(w, &alice, HTTP_POST, PODS, POD("a"));
     world_code(w, &alice, HTTP_POST, PODS, POD("b"));
-    ck_assert_int_eq(
-        world_code(w,
-                   &scheduler_room,
-                   HTTP_POST,
-                   PODS "/a/binding",
-                   "{\"target\":{\"name\":\"n1\"},\"allocation\":{\"cpus\":"
-                   "\"0\",\"memoryNodes\":\"0\"}}"),
-        201);
+    ck_assert_int_eq(world_code(w, &scheduler_room, HTTP_POST, PODS "/a/binding",
+                                "{\"target\":{\"name\":\"n1\"},\"allocation\":{\"cpus\":"
+                                "\"0\",\"memoryNodes\":\"0\"}}"),
+                     201);
 }
 
 static int
@@ -73,10 +64,8 @@ START_TEST(what_an_agent_reports_is_read_as_metrics)
 
     begin(&w);
     ck_assert_int_eq(tell(&w, &agent_n1, "a"), 201);
-    CLEANUP_ANSWER struct answer node =
-        world_ask(&w, &bob, HTTP_GET, METRICS "/nodes/n1", NULL);
-    CLEANUP_ANSWER struct answer pod =
-        world_ask(&w, &bob, HTTP_GET, OF_PODS "/a", NULL);
+    CLEANUP_ANSWER struct answer node = world_ask(&w, &bob, HTTP_GET, METRICS "/nodes/n1", NULL);
+    CLEANUP_ANSWER struct answer pod = world_ask(&w, &bob, HTTP_GET, OF_PODS "/a", NULL);
     const struct json *container = json_at(json_get(pod.body, "containers"), 0);
 
     ck_assert_str_eq(answer_get(&node, "kind"), "NodeMetrics");
@@ -86,9 +75,7 @@ START_TEST(what_an_agent_reports_is_read_as_metrics)
     ck_assert_str_eq(answer_get(&node, "metadata.labels.x"), "y");
     ck_assert_str_eq(json_path_text(container, "name"), "main");
     ck_assert_str_eq(json_path_text(container, "usage.memory"), "1Mi");
-    ck_assert_int_eq(
-        json_get_int(json_get(pod.body, "total"), "userCpuMicroseconds", 0),
-        7);
+    ck_assert_int_eq(json_get_int(json_get(pod.body, "total"), "userCpuMicroseconds", 0), 7);
 }
 END_TEST
 
@@ -124,11 +111,8 @@ END_TEST
 START_TEST(an_agent_speaks_for_its_own_pods_alone)
 {
     CLEANUP_WORLD struct world w;
-    const struct principal other = {.type = PRINCIPAL_AGENT,
-                                    .name = "root",
-                                    .groups = no_groups,
-                                    .n_groups = 1,
-                                    .node = "n2"};
+    const struct principal other = {
+        .type = PRINCIPAL_AGENT, .name = "root", .groups = no_groups, .n_groups = 1, .node = "n2"};
 
     begin(&w);
 
@@ -169,14 +153,10 @@ START_TEST(a_report_that_is_none_is_refused)
     begin(&w);
 
     for (unsigned i = 0; i < ARRAY_SIZE(bad); i++)
-        ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_POST, USAGE, bad[i]),
-                         400);
-    ck_assert_int_eq(world_code(&w,
-                                &admin,
-                                HTTP_POST,
-                                NODES "/nope/usage",
-                                "{\"intervalMilliseconds\":1}"),
-                     404);
+        ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_POST, USAGE, bad[i]), 400);
+    ck_assert_int_eq(
+        world_code(&w, &admin, HTTP_POST, NODES "/nope/usage", "{\"intervalMilliseconds\":1}"),
+        404);
 }
 END_TEST
 
@@ -201,11 +181,6 @@ START_TEST(windows_are_written_as_upstream_does)
 }
 END_TEST
 
-SUITE("usage",
-      what_an_agent_reports_is_read_as_metrics,
-      a_report_makes_no_revision,
-      lists_are_selected,
-      an_agent_speaks_for_its_own_pods_alone,
-      what_is_not_told_any_more_is_gone,
-      a_report_that_is_none_is_refused,
-      windows_are_written_as_upstream_does)
+SUITE("usage", what_an_agent_reports_is_read_as_metrics, a_report_makes_no_revision,
+      lists_are_selected, an_agent_speaks_for_its_own_pods_alone, what_is_not_told_any_more_is_gone,
+      a_report_that_is_none_is_refused, windows_are_written_as_upstream_does)

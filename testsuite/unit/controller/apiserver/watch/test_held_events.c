@@ -20,10 +20,7 @@ static void
 note(enum client_event_type type, const struct object *object, void *context)
 {
     ck_assert_ptr_eq(context, &sent);
-    strbuf_printf(&sent,
-                  "%c%s ",
-                  type == CLIENT_DELETED ? '-' : '~',
-                  object->meta->uid);
+    strbuf_printf(&sent, "%c%s ", type == CLIENT_DELETED ? '-' : '~', object->meta->uid);
     loop_stop(loop);
 }
 
@@ -45,26 +42,17 @@ finish(void)
 
 /* One event of a pod in that phase. */
 static void
-take_as(enum client_event_type type,
-        const char *uid,
-        const char *phase,
-        bool is_being_deleted)
+take_as(enum client_event_type type, const char *uid, const char *phase, bool is_being_deleted)
 {
     char text[320];
     const struct object *object = NULL;
 
-    snprintf(text,
-             sizeof(text),
+    snprintf(text, sizeof(text),
              "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
              "\"name\":\"m\",\"namespace\":\"default\",\"uid\":\"%s\","
              "%s\"resourceVersion\":\"1\"},\"status\":{\"phase\":\"%s\"}}",
-             uid,
-             is_being_deleted
-                 ? "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
-                 : "",
-             phase);
-    ck_assert_int_eq(object_parse(&pod_kind, text, strlen(text), &object, NULL),
-                     0);
+             uid, is_being_deleted ? "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"," : "", phase);
+    ck_assert_int_eq(object_parse(&pod_kind, text, strlen(text), &object, NULL), 0);
     held_events_take(held, type, object);
     object_unref(object);
 }
@@ -82,45 +70,32 @@ add(enum client_event_type type, const char *uid)
 START_TEST(what_is_urgent_is_sent_at_once_and_after_what_is_held)
 {
     const struct object *node = NULL;
-    const char *text =
-        "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
-        "\"name\":\"n\",\"uid\":\"n\",\"resourceVersion\":\"1\"}}";
+    const char *text = "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
+                       "\"name\":\"n\",\"uid\":\"n\",\"resourceVersion\":\"1\"}}";
     static const struct {
         enum client_event_type type;
         const char *phase;
         bool is_being_deleted;
     } urgent[] = {
-        {CLIENT_ADDED, "Pending", false},
-        {CLIENT_MODIFIED, "Pending", false},
-        {CLIENT_MODIFIED, "Running", false},
-        {CLIENT_DELETED, "Running", false},
-        {CLIENT_MODIFIED, "Running", true},
-        {CLIENT_ADDED, "Succeeded", false},
-        {CLIENT_MODIFIED, "Succeeded", true},
-        {CLIENT_DELETED, "Failed", true},
+        {CLIENT_ADDED, "Pending", false},     {CLIENT_MODIFIED, "Pending", false},
+        {CLIENT_MODIFIED, "Running", false},  {CLIENT_DELETED, "Running", false},
+        {CLIENT_MODIFIED, "Running", true},   {CLIENT_ADDED, "Succeeded", false},
+        {CLIENT_MODIFIED, "Succeeded", true}, {CLIENT_DELETED, "Failed", true},
     };
 
     begin();
     for (size_t i = 0; i < ARRAY_SIZE(urgent); i++) {
-        const char *expected =
-            urgent[i].type == CLIENT_DELETED ? "~b -u " : "~b ~u ";
+        const char *expected = urgent[i].type == CLIENT_DELETED ? "~b -u " : "~b ~u ";
 
         strbuf_truncate(&sent, 0);
         add(CLIENT_MODIFIED, "b");
         ck_assert_uint_eq(sent.length, 0);
-        take_as(urgent[i].type,
-                "u",
-                urgent[i].phase,
-                urgent[i].is_being_deleted);
-        ck_assert_msg(strcmp(sent.text, expected) == 0,
-                      "%zu: '%s', not '%s'",
-                      i,
-                      sent.text,
+        take_as(urgent[i].type, "u", urgent[i].phase, urgent[i].is_being_deleted);
+        ck_assert_msg(strcmp(sent.text, expected) == 0, "%zu: '%s', not '%s'", i, sent.text,
                       expected);
     }
     strbuf_truncate(&sent, 0);
-    ck_assert_int_eq(object_parse(&node_kind, text, strlen(text), &node, NULL),
-                     0);
+    ck_assert_int_eq(object_parse(&node_kind, text, strlen(text), &node, NULL), 0);
     held_events_take(held, CLIENT_MODIFIED, node);
     object_unref(node);
     ck_assert_str_eq(sent.text, "~n ");
@@ -199,10 +174,6 @@ START_TEST(what_is_still_held_is_freed)
 }
 END_TEST
 
-SUITE("held_events",
-      what_is_urgent_is_sent_at_once_and_after_what_is_held,
-      events_leave_by_themselves_in_their_order,
-      a_deletion_takes_the_place_of_the_change_before_it,
-      a_deletion_is_never_dropped,
-      many_do_not_wait,
-      what_is_still_held_is_freed)
+SUITE("held_events", what_is_urgent_is_sent_at_once_and_after_what_is_held,
+      events_leave_by_themselves_in_their_order, a_deletion_takes_the_place_of_the_change_before_it,
+      a_deletion_is_never_dropped, many_do_not_wait, what_is_still_held_is_freed)

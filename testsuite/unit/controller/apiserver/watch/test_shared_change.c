@@ -25,15 +25,11 @@ make(unsigned i)
     char text[160];
     const struct object *object = NULL;
 
-    snprintf(text,
-             sizeof(text),
+    snprintf(text, sizeof(text),
              "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
              "\"name\":\"m%u\",\"resourceVersion\":\"%u\"}}",
-             i,
-             i + 1);
-    ck_assert_int_eq(
-        object_parse(&config_map_kind, text, strlen(text), &object, NULL),
-        0);
+             i, i + 1);
+    ck_assert_int_eq(object_parse(&config_map_kind, text, strlen(text), &object, NULL), 0);
     return object;
 }
 
@@ -41,12 +37,9 @@ static struct frame *
 tell(struct shared_change *shared_change, unsigned i)
 {
     const struct object *object = make(i);
-    struct frame *frame =
-        shared_change_frame(shared_change, &view, "MODIFIED", object, false);
+    struct frame *frame = shared_change_frame(shared_change, &view, "MODIFIED", object, false);
 
-    ck_assert_ptr_eq(
-        shared_change_frame(shared_change, &view, "MODIFIED", object, false),
-        frame);
+    ck_assert_ptr_eq(shared_change_frame(shared_change, &view, "MODIFIED", object, false), frame);
     object_unref(object);
     return frame;
 }
@@ -67,8 +60,7 @@ expect(const struct frame *frame, unsigned i)
 /* Frames are reused, but never while a reference to one is held. */
 START_TEST(a_frame_that_is_held_keeps_its_text)
 {
-    struct shared_change *shared_change =
-        shared_change_new(NULL, &clock_system);
+    struct shared_change *shared_change = shared_change_new(NULL, &clock_system);
     struct frame *kept[MOST] = {0};
 
     for (unsigned round = 0; round < 3; round++)
@@ -95,8 +87,7 @@ END_TEST
 
 START_TEST(a_frame_that_nobody_holds_is_filled_again)
 {
-    struct shared_change *shared_change =
-        shared_change_new(NULL, &clock_system);
+    struct shared_change *shared_change = shared_change_new(NULL, &clock_system);
     struct frame *first = tell(shared_change, 0);
     struct frame *second = tell(shared_change, 1);
     struct frame *third = tell(shared_change, 2);
@@ -107,6 +98,5 @@ START_TEST(a_frame_that_nobody_holds_is_filled_again)
 }
 END_TEST
 
-SUITE("shared_change",
-      a_frame_that_is_held_keeps_its_text,
+SUITE("shared_change", a_frame_that_is_held_keeps_its_text,
       a_frame_that_nobody_holds_is_filled_again)

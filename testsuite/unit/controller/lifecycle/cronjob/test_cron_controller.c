@@ -56,8 +56,7 @@ static void
 start(void)
 {
     cache = object_cache_new(fake_client_client(api));
-    control =
-        cron_controller_new(loop, fake_client_client(api), cache, &now.clock);
+    control = cron_controller_new(loop, fake_client_client(api), cache, &now.clock);
     object_cache_start(cache);
 }
 
@@ -107,21 +106,17 @@ put(unsigned i, const char *spec)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(
-        api,
-        &cron_job_kind,
-        arena_printf(arena,
-                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\","
-                     "\"metadata\":{\"name\":\"c%u\",\"namespace\":\"d\","
-                     "\"uid\":\"u%u\",\"creationTimestamp\":"
-                     "\"2026-01-01T00:09:30Z\"},\"spec\":{\"schedule\":"
-                     "\"* * * * *\",\"concurrencyPolicy\":\"Forbid\",%s"
-                     "\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":"
-                     "{\"containers\":[{\"name\":\"m\"}]}}}}},"
-                     "\"status\":{}}",
-                     i,
-                     i,
-                     spec));
+    fake_client_put(api, &cron_job_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\","
+                                 "\"metadata\":{\"name\":\"c%u\",\"namespace\":\"d\","
+                                 "\"uid\":\"u%u\",\"creationTimestamp\":"
+                                 "\"2026-01-01T00:09:30Z\"},\"spec\":{\"schedule\":"
+                                 "\"* * * * *\",\"concurrencyPolicy\":\"Forbid\",%s"
+                                 "\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":"
+                                 "{\"containers\":[{\"name\":\"m\"}]}}}}},"
+                                 "\"status\":{}}",
+                                 i, i, spec));
 }
 
 static unsigned
@@ -198,14 +193,10 @@ START_TEST(a_kill_between_two_steps_neither_doubles_nor_loses_a_time)
         now.real_us += 20 * SECOND_US; /* still in the same minute */
         start();
         settle();
-        ck_assert_msg(fake_client_count(api, &job_kind) == 2,
-                      "%zu after %u steps",
-                      fake_client_count(api, &job_kind),
-                      steps);
-        ck_assert_ptr_nonnull(
-            fake_client_find(api, &job_kind, "d", "c1-29453770"));
-        ck_assert_ptr_nonnull(
-            fake_client_find(api, &job_kind, "d", "c2-29453770"));
+        ck_assert_msg(fake_client_count(api, &job_kind) == 2, "%zu after %u steps",
+                      fake_client_count(api, &job_kind), steps);
+        ck_assert_ptr_nonnull(fake_client_find(api, &job_kind, "d", "c1-29453770"));
+        ck_assert_ptr_nonnull(fake_client_find(api, &job_kind, "d", "c2-29453770"));
         end();
     }
 }
@@ -270,10 +261,8 @@ START_TEST(a_clock_that_is_set_ahead_is_noticed)
 }
 END_TEST
 
-SUITE("cron_controller",
-      thousands_that_are_due_are_made_a_few_at_a_time,
+SUITE("cron_controller", thousands_that_are_due_are_made_a_few_at_a_time,
       one_that_is_held_makes_none_until_it_is_released,
       a_kill_between_two_steps_neither_doubles_nor_loses_a_time,
       a_time_whose_job_is_gone_is_not_made_again_after_a_kill,
-      a_time_that_is_too_late_is_not_made_up_for,
-      a_clock_that_is_set_ahead_is_noticed)
+      a_time_that_is_too_late_is_not_made_up_for, a_clock_that_is_set_ahead_is_noticed)

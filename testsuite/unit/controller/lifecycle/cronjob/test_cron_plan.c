@@ -31,24 +31,21 @@ parse(const struct kind *kind, const char *text)
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s", err.text);
     return object;
 }
 
 static void
 begin(struct fixture *f, const char *spec, const char *status)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\",\"metadata\":"
-        "{\"name\":\"c\",\"namespace\":\"d\",\"uid\":\"u\","
-        "\"creationTimestamp\":\"2026-01-01T00:00:30Z\"},\"spec\":{"
-        "\"schedule\":\"*/5 * * * *\",\"concurrencyPolicy\":\"Allow\","
-        "\"jobTemplate\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":"
-        "{\"template\":{\"spec\":{\"containers\":[]}}}}%s},\"status\":{%s}}",
-        spec,
-        status);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\",\"metadata\":"
+                  "{\"name\":\"c\",\"namespace\":\"d\",\"uid\":\"u\","
+                  "\"creationTimestamp\":\"2026-01-01T00:00:30Z\"},\"spec\":{"
+                  "\"schedule\":\"*/5 * * * *\",\"concurrencyPolicy\":\"Allow\","
+                  "\"jobTemplate\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":"
+                  "{\"template\":{\"spec\":{\"containers\":[]}}}}%s},\"status\":{%s}}",
+                  spec, status);
 
     memset(f, 0, sizeof(*f));
     f->arena = arena_new(0);
@@ -61,18 +58,14 @@ begin(struct fixture *f, const char *spec, const char *status)
 static void
 add_job(struct fixture *f, const char *name, const char *condition)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
-        "\"%s\",\"namespace\":\"d\",\"uid\":\"%s\",\"creationTimestamp\":"
-        "\"2026-01-01T00:0%zu:00Z\"},\"spec\":{\"template\":{\"spec\":{"
-        "\"containers\":[]}}},\"status\":{%s%s%s}}",
-        name,
-        name,
-        f->s.n_jobs,
-        *condition != '\0' ? "\"conditions\":[{\"status\":\"True\",\"type\":\""
-                           : "",
-        condition,
-        *condition != '\0' ? "\"}]" : "");
+    CLEANUP_FREE char *text =
+        xasprintf("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
+                  "\"%s\",\"namespace\":\"d\",\"uid\":\"%s\",\"creationTimestamp\":"
+                  "\"2026-01-01T00:0%zu:00Z\"},\"spec\":{\"template\":{\"spec\":{"
+                  "\"containers\":[]}}},\"status\":{%s%s%s}}",
+                  name, name, f->s.n_jobs,
+                  *condition != '\0' ? "\"conditions\":[{\"status\":\"True\",\"type\":\"" : "",
+                  condition, *condition != '\0' ? "\"}]" : "");
 
     f->jobs[f->s.n_jobs++] = parse(&job_kind, text);
 }
@@ -118,8 +111,7 @@ START_TEST(a_time_has_one_job_whatever_is_forgotten)
     add_job(&f, "c-" MINUTES, "");
     cron_plan_make(&f.s, f.arena, &f.plan);
     ck_assert_int_eq(f.plan.due_s, 0);
-    ck_assert_str_eq(json_get_text(f.plan.status, "lastScheduleTime"),
-                     "2026-01-01T00:10:00Z");
+    ck_assert_str_eq(json_get_text(f.plan.status, "lastScheduleTime"), "2026-01-01T00:10:00Z");
     ck_assert_uint_eq(json_count(json_get(f.plan.status, "active")), 1);
     end(&f);
 }
@@ -155,8 +147,7 @@ START_TEST(a_clock_that_was_years_ahead_holds_no_schedule_up)
     f.s.last_s = f.s.not_before_s = NOW_S + 10 * INT64_C(31557600);
     cron_plan_make(&f.s, f.arena, &f.plan);
     ck_assert_int_eq(f.plan.due_s, 0);
-    ck_assert_str_eq(json_get_text(f.plan.status, "lastScheduleTime"),
-                     "2026-01-01T00:10:07Z");
+    ck_assert_str_eq(json_get_text(f.plan.status, "lastScheduleTime"), "2026-01-01T00:10:07Z");
     end(&f);
 
     /* Now the status has the time; memory is unchanged. */
@@ -176,8 +167,7 @@ START_TEST(a_clock_that_was_years_ahead_holds_no_schedule_up)
     f.s.now_s = NOW_S - 86400;
     cron_plan_make(&f.s, f.arena, &f.plan);
     ck_assert_int_eq(f.plan.due_s, 0);
-    ck_assert_str_eq(json_get_text(f.plan.status, "lastScheduleTime"),
-                     "2025-12-31T00:10:00Z");
+    ck_assert_str_eq(json_get_text(f.plan.status, "lastScheduleTime"), "2025-12-31T00:10:00Z");
     end(&f);
 }
 END_TEST
@@ -276,12 +266,8 @@ START_TEST(a_job_carries_its_minute_its_owner_and_the_templates_labels)
 }
 END_TEST
 
-SUITE("cron plan",
-      the_last_time_that_was_missed_is_due,
-      a_time_has_one_job_whatever_is_forgotten,
-      a_clock_that_leaps_makes_one_job_or_none,
-      a_clock_that_was_years_ahead_holds_no_schedule_up,
-      what_is_suspended_or_too_late_makes_nothing,
-      what_goes_on_is_left_forbids_or_is_replaced,
+SUITE("cron plan", the_last_time_that_was_missed_is_due, a_time_has_one_job_whatever_is_forgotten,
+      a_clock_that_leaps_makes_one_job_or_none, a_clock_that_was_years_ahead_holds_no_schedule_up,
+      what_is_suspended_or_too_late_makes_nothing, what_goes_on_is_left_forbids_or_is_replaced,
       the_oldest_that_ended_go_once_the_status_tells_of_all,
       a_job_carries_its_minute_its_owner_and_the_templates_labels)

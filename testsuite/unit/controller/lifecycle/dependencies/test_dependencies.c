@@ -32,9 +32,7 @@ count_woken(const char *key, void *context)
 }
 
 static void
-on_job(const struct object *old_job,
-       const struct object *new_job,
-       void *context)
+on_job(const struct object *old_job, const struct object *new_job, void *context)
 {
     (void)context;
     dependencies_see(dependencies, old_job, new_job);
@@ -46,12 +44,8 @@ begin(void)
     now = (struct fake_clock)FAKE_CLOCK;
     api = fake_client_new();
     cache = object_cache_new(fake_client_client(api));
-    dependencies = dependencies_new(
-        &(struct dependencies_settings){fake_client_client(api),
-                                        cache,
-                                        &now.clock,
-                                        count_woken,
-                                        NULL});
+    dependencies = dependencies_new(&(struct dependencies_settings){fake_client_client(api), cache,
+                                                                    &now.clock, count_woken, NULL});
     object_cache_listen(cache, &job_kind, on_job, NULL);
     object_cache_start(cache);
     fake_client_run(api);
@@ -72,22 +66,14 @@ put(unsigned id, const char *spec, const char *status)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(
-            arena,
-            "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
-            "\"name\":\"job-%u\",\"namespace\":\"default\",\"uid\":\"u%u\"},"
-            "\"spec\":{%s%s\"template\":{\"spec\":{\"containers\":["
-            "{\"name\":\"main\"}]}}},\"status\":{\"id\":%u%s%s}}",
-            id,
-            id,
-            spec,
-            spec[0] != '\0' ? "," : "",
-            id,
-            status[0] != '\0' ? "," : "",
-            status));
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
+                                 "\"name\":\"job-%u\",\"namespace\":\"default\",\"uid\":\"u%u\"},"
+                                 "\"spec\":{%s%s\"template\":{\"spec\":{\"containers\":["
+                                 "{\"name\":\"main\"}]}}},\"status\":{\"id\":%u%s%s}}",
+                                 id, id, spec, spec[0] != '\0' ? "," : "", id,
+                                 status[0] != '\0' ? "," : "", status));
 }
 
 #define ON(type, id)                                         \
@@ -109,9 +95,7 @@ judge(const char *name)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct dependency_answer answer;
 
-    dependencies_judge(dependencies,
-                       fake_client_find(api, &job_kind, "default", name),
-                       arena,
+    dependencies_judge(dependencies, fake_client_find(api, &job_kind, "default", name), arena,
                        &answer);
     message[0] = '\0';
     if (answer.message != NULL)
@@ -205,12 +189,8 @@ restart(void)
     dependencies_free(dependencies);
     object_cache_free(cache);
     cache = object_cache_new(fake_client_client(api));
-    dependencies = dependencies_new(
-        &(struct dependencies_settings){fake_client_client(api),
-                                        cache,
-                                        &now.clock,
-                                        count_woken,
-                                        NULL});
+    dependencies = dependencies_new(&(struct dependencies_settings){fake_client_client(api), cache,
+                                                                    &now.clock, count_woken, NULL});
     object_cache_listen(cache, &job_kind, on_job, NULL);
     object_cache_start(cache);
     fake_client_run(api);
@@ -236,8 +216,7 @@ START_TEST(minutes_after_a_job_that_is_gone_go_on_over_a_restart)
     ck_assert_int_eq(answer.wake_after_us, 6 * MINUTE);
     ck_assert_ptr_nonnull(answer.ended);
 
-    put(2,
-        TEN_MINUTES_AFTER_1,
+    put(2, TEN_MINUTES_AFTER_1,
         arena_printf(arena,
                      "\"dependencies\":{\"ended\":[{\"uid\":\"u1\","
                      "\"state\":\"Cancelled\",\"startTime\":\"%s\"}]}",
@@ -260,8 +239,7 @@ END_TEST
 START_TEST(minutes_after_a_job_of_which_no_time_is_noted_begin_anew)
 {
     begin();
-    put(2,
-        TEN_MINUTES_AFTER_1,
+    put(2, TEN_MINUTES_AFTER_1,
         "\"dependencies\":{\"ended\":[{\"uid\":\"u1\",\"state\":"
         "\"Cancelled\"}]}");
     fake_client_run(api);
@@ -319,9 +297,8 @@ START_TEST(one_of_two_is_enough_and_neither_is_never)
     put(1, "", RUNS);
     put(2, "", RUNS);
     put(3,
-        "\"dependencies\":{\"require\":\"Any\",\"jobs\":[" ON(
-            "afterok",
-            1) "," ON("afterok", 2) "]}",
+        "\"dependencies\":{\"require\":\"Any\",\"jobs\":[" ON("afterok", 1) "," ON("afterok",
+                                                                                   2) "]}",
         "");
     fake_client_run(api);
     put(1, "", FAILED);
@@ -353,8 +330,7 @@ START_TEST(a_job_that_was_removed_is_noted_by_those_who_wait)
     ck_assert_int_eq(answer.verdict, DEPENDENCY_WAITS);
     ck_assert_ptr_nonnull(answer.ended);
 
-    put(3,
-        AFTER(ON("afterok", 1) "," ON("afterok", 2)),
+    put(3, AFTER(ON("afterok", 1) "," ON("afterok", 2)),
         "\"dependencies\":{\"ended\":[{\"uid\":\"u1\",\"state\":"
         "\"Completed\"}]}");
     fake_client_run(api);
@@ -370,13 +346,11 @@ START_TEST(a_job_of_the_same_name_that_came_later_is_not_meant)
 {
     begin();
     put(2, AFTER(ON("afterok", 1)), "");
-    fake_client_put(
-        api,
-        &job_kind,
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
-        "\"name\":\"job-1\",\"namespace\":\"default\",\"uid\":\"another\"},"
-        "\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":"
-        "\"main\"}]}}},\"status\":{\"id\":1," COMPLETED "}}");
+    fake_client_put(api, &job_kind,
+                    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
+                    "\"name\":\"job-1\",\"namespace\":\"default\",\"uid\":\"another\"},"
+                    "\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":"
+                    "\"main\"}]}}},\"status\":{\"id\":1," COMPLETED "}}");
     fake_client_run(api);
     ck_assert_int_ne(judge("job-2").verdict, DEPENDENCY_IS_MET);
     end();
@@ -387,8 +361,7 @@ START_TEST(singletons_go_by_their_number)
 {
     begin();
     fake_client_put(
-        api,
-        &job_kind,
+        api, &job_kind,
         "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
         "\"name\":\"job-9\",\"namespace\":\"default\",\"uid\":\"u9\","
         "\"annotations\":{\"kiln.hpc/job-name\":\"job-8\"}},\"spec\":{" AFTER(
@@ -430,14 +403,11 @@ START_TEST(singletons_are_in_order_however_they_are_found)
 
     begin();
     for (unsigned id = 7; id < 27; id++)
-        fake_client_put(api,
-                        &job_kind,
-                        arena_printf(arena, NAMED_FORMAT, id, id, id));
+        fake_client_put(api, &job_kind, arena_printf(arena, NAMED_FORMAT, id, id, id));
     for (unsigned round = 0; round < 20; round++) {
         restart();
         for (unsigned id = 8; id < 27; id++)
-            ck_assert_int_eq(judge(arena_printf(arena, "job-%u", id)).verdict,
-                             DEPENDENCY_WAITS);
+            ck_assert_int_eq(judge(arena_printf(arena, "job-%u", id)).verdict, DEPENDENCY_WAITS);
         ck_assert_int_eq(judge("job-7").verdict, DEPENDENCY_IS_MET);
     }
     end();
@@ -481,19 +451,16 @@ START_TEST(an_array_that_ended_badly_before_frees_no_task)
     put(3, ARRAY "," AFTER(ON("aftercorr", 1) "," ON("aftercorr", 2)), "");
     fake_client_run(api);
     ck_assert_int_ne(judge("job-3").verdict, DEPENDENCY_IS_MET);
-    ck_assert_ptr_nonnull(
-        dependencies_gate(dependencies,
-                          fake_client_find(api, &job_kind, "default", "job-3"),
-                          &wake_after_us));
+    ck_assert_ptr_nonnull(dependencies_gate(
+        dependencies, fake_client_find(api, &job_kind, "default", "job-3"), &wake_after_us));
     fake_client_run(api);
     end();
 }
 END_TEST
 
-#define ON_TASKS(type, id, list)                                            \
-    "{\"type\":\"" type "\",\"job\":" #id ",\"tasks\":\"" list              \
-    "\",\"uid\":\"u" #id "\",\"namespace\":\"default\",\"name\":\"job-" #id \
-    "\"}"
+#define ON_TASKS(type, id, list)                                                    \
+    "{\"type\":\"" type "\",\"job\":" #id ",\"tasks\":\"" list "\",\"uid\":\"u" #id \
+    "\",\"namespace\":\"default\",\"name\":\"job-" #id "\"}"
 
 START_TEST(the_end_of_a_task_wakes_those_who_wait_for_it)
 {
@@ -512,9 +479,8 @@ START_TEST(the_end_of_a_task_wakes_those_who_wait_for_it)
     dependencies_see_element(dependencies, "u1", 3, ELEMENT_CANCELLED);
     ck_assert_uint_eq(n_woken, 3);
     ck_assert_int_eq(judge("job-3").verdict, DEPENDENCY_IS_NEVER_MET);
-    ck_assert_str_eq(judge("job-3").message,
-                     "afterok:1_3 can never be met: job 1_3 has ended as "
-                     "Cancelled");
+    ck_assert_str_eq(judge("job-3").message, "afterok:1_3 can never be met: job 1_3 has ended as "
+                                             "Cancelled");
     ck_assert_int_eq(judge("job-4").verdict, DEPENDENCY_IS_MET);
     fake_client_run(api);
     end();
@@ -535,8 +501,7 @@ START_TEST(tasks_of_an_array_that_was_removed_are_noted_by_their_list)
     answer = judge("job-2");
     ck_assert_int_eq(answer.verdict, DEPENDENCY_WAITS);
 
-    put(2,
-        AFTER(ON_TASKS("afterok", 1, "1-2")),
+    put(2, AFTER(ON_TASKS("afterok", 1, "1-2")),
         "\"dependencies\":{\"ended\":[{\"uid\":\"u1\",\"state\":\"Failed\"},"
         "{\"uid\":\"u1\",\"tasks\":\"1-2\",\"state\":\"Completed\"}]}");
     fake_client_run(api);
@@ -545,20 +510,14 @@ START_TEST(tasks_of_an_array_that_was_removed_are_noted_by_their_list)
 }
 END_TEST
 
-SUITE("dependencies",
-      the_end_of_a_task_wakes_those_who_wait_for_it,
+SUITE("dependencies", the_end_of_a_task_wakes_those_who_wait_for_it,
       tasks_of_an_array_that_was_removed_are_noted_by_their_list,
-      an_array_that_ended_badly_before_frees_no_task,
-      an_end_decides_once_for_all_that_wait,
+      an_array_that_ended_badly_before_frees_no_task, an_end_decides_once_for_all_that_wait,
       ten_thousand_are_woken_by_the_end_that_decides_and_by_no_other,
-      minutes_pass_though_the_clock_is_set,
-      minutes_after_a_job_that_is_gone_go_on_over_a_restart,
+      minutes_pass_though_the_clock_is_set, minutes_after_a_job_that_is_gone_go_on_over_a_restart,
       minutes_after_a_job_of_which_no_time_is_noted_begin_anew,
       news_that_come_late_or_twice_take_nothing_back,
       a_waiter_that_is_listed_before_its_job_waits_for_it,
-      singletons_are_in_order_however_they_are_found,
-      singletons_keep_their_order_over_a_restart,
-      one_of_two_is_enough_and_neither_is_never,
-      a_job_that_was_removed_is_noted_by_those_who_wait,
-      a_job_of_the_same_name_that_came_later_is_not_meant,
-      singletons_go_by_their_number)
+      singletons_are_in_order_however_they_are_found, singletons_keep_their_order_over_a_restart,
+      one_of_two_is_enough_and_neither_is_never, a_job_that_was_removed_is_noted_by_those_who_wait,
+      a_job_of_the_same_name_that_came_later_is_not_meant, singletons_go_by_their_number)

@@ -53,8 +53,7 @@ load(const char *text)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    return element_ends_load(ends,
-                             json_parse(arena, text, strlen(text), NULL, NULL));
+    return element_ends_load(ends, json_parse(arena, text, strlen(text), NULL, NULL));
 }
 
 START_TEST(each_end_moves_the_element_with_its_task_id_and_no_other)
@@ -158,10 +157,8 @@ START_TEST(each_of_several_arrays_is_waited_for)
 }
 END_TEST
 
-SUITE("element_gate",
-      each_end_moves_the_element_with_its_task_id_and_no_other,
+SUITE("element_gate", each_end_moves_the_element_with_its_task_id_and_no_other,
       ten_thousand_for_ten_thousand_are_one_step_each,
       what_has_not_completed_when_it_is_over_never_will,
       a_look_at_all_agrees_with_what_was_heard_one_by_one,
-      a_job_that_is_no_array_is_waited_for_as_a_whole,
-      each_of_several_arrays_is_waited_for)
+      a_job_that_is_no_array_is_waited_for_as_a_whole, each_of_several_arrays_is_waited_for)

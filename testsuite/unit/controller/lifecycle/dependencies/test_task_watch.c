@@ -158,8 +158,7 @@ START_TEST(one_that_is_to_run_again_has_begun)
     struct json *chunks = json_array(arena);
     struct task_watch *after, *first;
 
-    element_chunk_set_tries(&chunk,
-                            &(struct element_tries){.index = 3, .attempt = 2});
+    element_chunk_set_tries(&chunk, &(struct element_tries){.index = 3, .attempt = 2});
     element_chunk_format(&chunk, 0, &text);
     json_set_string(arena, item, "text", text.text);
     json_set(arena, elements, "chunks", chunks);
@@ -267,13 +266,9 @@ START_TEST(a_task_that_runs_again_is_waited_for_again)
 }
 END_TEST
 
-SUITE("task_watch",
-      a_task_is_known_by_its_id_and_heard_of_by_its_index,
-      a_range_is_judged_like_a_job_of_its_tasks,
-      after_is_met_when_each_has_begun_or_ended,
+SUITE("task_watch", a_task_is_known_by_its_id_and_heard_of_by_its_index,
+      a_range_is_judged_like_a_job_of_its_tasks, after_is_met_when_each_has_begun_or_ended,
       one_that_is_to_run_again_has_begun,
       ten_thousand_that_wait_for_a_task_each_hear_of_that_one_alone,
-      a_range_of_a_million_is_passed_in_few_steps,
-      an_array_that_is_over_decides_what_had_not_ended,
-      what_history_tells_of_an_array_that_is_lost_stays,
-      a_task_that_runs_again_is_waited_for_again)
+      a_range_of_a_million_is_passed_in_few_steps, an_array_that_is_over_decides_what_had_not_ended,
+      what_history_tells_of_an_array_that_is_lost_stays, a_task_that_runs_again_is_waited_for_again)

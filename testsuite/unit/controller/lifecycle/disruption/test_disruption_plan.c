@@ -21,22 +21,19 @@ parse(const struct kind *kind, const char *text)
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s", err.text);
     return object;
 }
 
 static const struct object *
 make_budget(const char *spec, const char *status)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\","
-        "\"metadata\":{\"name\":\"b\",\"namespace\":\"d\",\"generation\":1},"
-        "\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}}%s},"
-        "\"status\":{%s}}",
-        spec,
-        status);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\","
+                  "\"metadata\":{\"name\":\"b\",\"namespace\":\"d\",\"generation\":1},"
+                  "\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}}%s},"
+                  "\"status\":{%s}}",
+                  spec, status);
 
     return parse(&pod_disruption_budget_kind, text);
 }
@@ -44,22 +41,18 @@ make_budget(const char *spec, const char *status)
 static const struct object *
 make_pod(const char *name, bool is_ready)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
-                  "{\"name\":\"%s\",\"namespace\":\"d\",\"labels\":{\"a\":"
-                  "\"b\"}},\"spec\":{\"nodeName\":\"n\"},\"status\":{"
-                  "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\","
-                  "\"status\":\"%s\"}]}}",
-                  name,
-                  is_ready ? "True" : "False");
+    CLEANUP_FREE char *text = xasprintf("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                                        "{\"name\":\"%s\",\"namespace\":\"d\",\"labels\":{\"a\":"
+                                        "\"b\"}},\"spec\":{\"nodeName\":\"n\"},\"status\":{"
+                                        "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\","
+                                        "\"status\":\"%s\"}]}}",
+                                        name, is_ready ? "True" : "False");
 
     return parse(&pod_kind, text);
 }
 
 static void
-add_pods(struct disruption_counts *t,
-         unsigned healthy,
-         unsigned unhealthy,
+add_pods(struct disruption_counts *t, unsigned healthy, unsigned unhealthy,
          const struct object *job)
 {
     for (unsigned i = 0; i < healthy + unhealthy; i++) {
@@ -102,16 +95,11 @@ START_TEST(what_may_be_missing_follows_upstreams_arithmetic)
         add_pods(t, cases[i].healthy, cases[i].unhealthy, NULL);
         status = json_get(disruption_plan(t, arena, &wake_us), "status");
 
-        ck_assert_int_eq(json_get_int(status, "expectedPods", -1),
-                         cases[i].expected);
-        ck_assert_int_eq(json_get_int(status, "desiredHealthy", -1),
-                         cases[i].desired);
-        ck_assert_int_eq(json_get_int(status, "currentHealthy", -1),
-                         cases[i].healthy);
-        ck_assert_msg(json_get_int(status, "disruptionsAllowed", -1)
-                          == cases[i].allowed,
-                      "case %zu",
-                      i);
+        ck_assert_int_eq(json_get_int(status, "expectedPods", -1), cases[i].expected);
+        ck_assert_int_eq(json_get_int(status, "desiredHealthy", -1), cases[i].desired);
+        ck_assert_int_eq(json_get_int(status, "currentHealthy", -1), cases[i].healthy);
+        ck_assert_msg(json_get_int(status, "disruptionsAllowed", -1) == cases[i].allowed,
+                      "case %zu", i);
         ck_assert_int_eq(json_get_int(status, "observedGeneration", -1), 1);
         disruption_counts_free(t);
         object_unref(budget);
@@ -124,10 +112,9 @@ START_TEST(a_job_stands_for_what_it_runs_at_a_time)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct object *budget = make_budget(",\"maxUnavailable\":1", "");
     const struct object *job =
-        parse(&job_kind,
-              "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
-              "\"name\":\"j\",\"namespace\":\"d\"},\"spec\":{\"parallelism\":"
-              "8,\"completions\":10},\"status\":{\"succeeded\":5}}");
+        parse(&job_kind, "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
+                         "\"name\":\"j\",\"namespace\":\"d\"},\"spec\":{\"parallelism\":"
+                         "8,\"completions\":10},\"status\":{\"succeeded\":5}}");
     struct disruption_counts *t = disruption_counts_new(budget, NOW_US);
     const struct json *status;
     int64_t wake_us;
@@ -147,10 +134,9 @@ END_TEST
 START_TEST(an_eviction_that_was_granted_counts_until_it_shows_or_expires)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct object *budget =
-        make_budget(",\"minAvailable\":1",
-                    "\"disruptedPods\":{\"p0\":\"2026-01-01T00:09:00Z\",\"p1\":"
-                    "\"2026-01-01T00:07:00Z\"}");
+    const struct object *budget = make_budget(
+        ",\"minAvailable\":1", "\"disruptedPods\":{\"p0\":\"2026-01-01T00:09:00Z\",\"p1\":"
+                               "\"2026-01-01T00:07:00Z\"}");
     struct disruption_counts *t = disruption_counts_new(budget, NOW_US);
     const struct json *status, *disrupted;
     int64_t wake_us;
@@ -173,10 +159,9 @@ START_TEST(what_is_right_is_not_written_again)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct object *budget =
-        make_budget(",\"minAvailable\":1",
-                    "\"observedGeneration\":1,\"disruptionsAllowed\":2,"
-                    "\"currentHealthy\":3,\"desiredHealthy\":1,"
-                    "\"expectedPods\":3");
+        make_budget(",\"minAvailable\":1", "\"observedGeneration\":1,\"disruptionsAllowed\":2,"
+                                           "\"currentHealthy\":3,\"desiredHealthy\":1,"
+                                           "\"expectedPods\":3");
     struct disruption_counts *t = disruption_counts_new(budget, NOW_US);
     int64_t wake_us;
 
@@ -192,9 +177,8 @@ START_TEST(a_budget_selects_by_label_within_its_namespace)
     const struct object *budget = make_budget(",\"minAvailable\":1", "");
     const struct object *pod = make_pod("p", true);
     const struct object *stranger =
-        parse(&pod_kind,
-              "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-              "\"p\",\"namespace\":\"e\",\"labels\":{\"a\":\"b\"}}}");
+        parse(&pod_kind, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                         "\"p\",\"namespace\":\"e\",\"labels\":{\"a\":\"b\"}}}");
 
     ck_assert(disruption_selects(budget, pod));
     ck_assert(!disruption_selects(budget, stranger));
@@ -204,9 +188,7 @@ START_TEST(a_budget_selects_by_label_within_its_namespace)
 }
 END_TEST
 
-SUITE("disruption plan",
-      what_may_be_missing_follows_upstreams_arithmetic,
+SUITE("disruption plan", what_may_be_missing_follows_upstreams_arithmetic,
       a_job_stands_for_what_it_runs_at_a_time,
       an_eviction_that_was_granted_counts_until_it_shows_or_expires,
-      what_is_right_is_not_written_again,
-      a_budget_selects_by_label_within_its_namespace)
+      what_is_right_is_not_written_again, a_budget_selects_by_label_within_its_namespace)

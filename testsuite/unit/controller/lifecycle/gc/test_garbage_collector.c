@@ -66,35 +66,28 @@ end(void)
 static void
 put_job(const char *uid, const char *metadata)
 {
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(arena,
-                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-                     "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
-                     "\"uid\":\"%s\"%s},\"spec\":{\"template\":{\"spec\":"
-                     "{\"securityContext\":{\"runAsUser\":1000},"
-                     "\"containers\":[{\"name\":\"main\"}]}}}}",
-                     uid,
-                     metadata));
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                                 "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                                 "\"uid\":\"%s\"%s},\"spec\":{\"template\":{\"spec\":"
+                                 "{\"securityContext\":{\"runAsUser\":1000},"
+                                 "\"containers\":[{\"name\":\"main\"}]}}}}",
+                                 uid, metadata));
 }
 
 static void
 put_pod(const char *name, const char *owner_kind, const char *owner_uid)
 {
-    fake_client_put(
-        api,
-        &pod_kind,
-        arena_printf(arena,
-                     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
-                     "{\"name\":\"%s\",\"namespace\":\"default\","
-                     "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
-                     "\"kind\":\"%s\",\"name\":\"j\",\"uid\":\"%s\","
-                     "\"controller\":true}]},\"spec\":{\"containers\":"
-                     "[{\"name\":\"main\"}]}}",
-                     name,
-                     owner_kind,
-                     owner_uid));
+    fake_client_put(api, &pod_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                                 "{\"name\":\"%s\",\"namespace\":\"default\","
+                                 "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
+                                 "\"kind\":\"%s\",\"name\":\"j\",\"uid\":\"%s\","
+                                 "\"controller\":true}]},\"spec\":{\"containers\":"
+                                 "[{\"name\":\"main\"}]}}",
+                                 name, owner_kind, owner_uid));
 }
 
 /* A pod of a user that is being deleted and never ends, before a job of user
@@ -103,20 +96,17 @@ put_pod(const char *name, const char *owner_kind, const char *owner_uid)
 static void
 put_stubborn_pod(const char *name, unsigned uid)
 {
-    fake_client_put(
-        api,
-        &pod_kind,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"%s\","
-                     "\"namespace\":\"default\",\"deletionTimestamp\":"
-                     "\"2024-01-01T00:00:00Z\",\"ownerReferences\":"
-                     "[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-                     "\"name\":\"j\",\"uid\":\"u1\","
-                     "\"blockOwnerDeletion\":true}]},\"spec\":"
-                     "{\"securityContext\":{\"runAsUser\":%u},"
-                     "\"containers\":[{\"name\":\"main\"}]}}",
-                     name,
-                     uid));
+    fake_client_put(api, &pod_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"%s\","
+                                 "\"namespace\":\"default\",\"deletionTimestamp\":"
+                                 "\"2024-01-01T00:00:00Z\",\"ownerReferences\":"
+                                 "[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                                 "\"name\":\"j\",\"uid\":\"u1\","
+                                 "\"blockOwnerDeletion\":true}]},\"spec\":"
+                                 "{\"securityContext\":{\"runAsUser\":%u},"
+                                 "\"containers\":[{\"name\":\"main\"}]}}",
+                                 name, uid));
 }
 
 static const struct object *
@@ -132,11 +122,8 @@ finalizers_of_job(void)
 }
 
 static bool
-is_uid_of_set(UNUSED const struct kind *kind,
-              UNUSED const char *namespace,
-              UNUSED const char *name,
-              const char *uid,
-              UNUSED void *context)
+is_uid_of_set(UNUSED const struct kind *kind, UNUSED const char *namespace, UNUSED const char *name,
+              const char *uid, UNUSED void *context)
 {
     return strcmp(uid, "damaged") == 0;
 }
@@ -144,16 +131,13 @@ is_uid_of_set(UNUSED const struct kind *kind,
 static void
 put_dependent(const char *name, const char *owner_uid)
 {
-    fake_client_put(
-        api,
-        &config_map_kind,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
-                     "\"default\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
-                     "\"kind\":\"ConfigMap\",\"name\":\"owner\","
-                     "\"uid\":\"%s\"}]}}",
-                     name,
-                     owner_uid));
+    fake_client_put(api, &config_map_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                                 "\"default\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
+                                 "\"kind\":\"ConfigMap\",\"name\":\"owner\","
+                                 "\"uid\":\"%s\"}]}}",
+                                 name, owner_uid));
 }
 
 START_TEST(what_an_object_owns_that_cannot_be_read_stays)
@@ -174,33 +158,26 @@ END_TEST
 static void
 put_free_pod(const char *name, const char *uid)
 {
-    fake_client_put(
-        api,
-        &pod_kind,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\","
-                     "\"namespace\":\"default\"},\"spec\":{\"containers\":"
-                     "[{\"name\":\"main\"}]}}",
-                     name,
-                     uid));
+    fake_client_put(api, &pod_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\","
+                                 "\"namespace\":\"default\"},\"spec\":{\"containers\":"
+                                 "[{\"name\":\"main\"}]}}",
+                                 name, uid));
 }
 
 static void
 put_claim(const char *name, const char *pod, const char *pod_uid)
 {
-    fake_client_put(
-        api,
-        &persistent_volume_claim_kind,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
-                     "\"default\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
-                     "\"kind\":\"Pod\",\"name\":\"%s\",\"uid\":\"%s\","
-                     "\"controller\":true}]},\"spec\":{\"accessModes\":"
-                     "[\"ReadWriteOnce\"],\"resources\":{\"requests\":"
-                     "{\"storage\":\"1Mi\"}}}}",
-                     name,
-                     pod,
-                     pod_uid));
+    fake_client_put(api, &persistent_volume_claim_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                                 "\"default\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
+                                 "\"kind\":\"Pod\",\"name\":\"%s\",\"uid\":\"%s\","
+                                 "\"controller\":true}]},\"spec\":{\"accessModes\":"
+                                 "[\"ReadWriteOnce\"],\"resources\":{\"requests\":"
+                                 "{\"storage\":\"1Mi\"}}}}",
+                                 name, pod, pod_uid));
 }
 
 START_TEST(what_a_pod_owns_goes_with_it_though_nobody_saw_it_end)
@@ -230,9 +207,8 @@ START_TEST(in_the_foreground_the_job_goes_when_its_pods_have)
     put_pod("of-job", "Job", "u1");
     settle();
 
-    put_job("u1",
-            ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
-            "\"finalizers\":[\"foregroundDeletion\",\"example.net/mine\"]");
+    put_job("u1", ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
+                  "\"finalizers\":[\"foregroundDeletion\",\"example.net/mine\"]");
     for (int i = 0; i < 300 && finalizers_of_job() != 1; i++)
         settle();
 
@@ -254,9 +230,8 @@ START_TEST(another_users_dependent_holds_no_deletion)
     put_stubborn_pod("of-another", 2000);
     settle();
 
-    put_job("u1",
-            ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
-            "\"finalizers\":[\"foregroundDeletion\",\"example.net/mine\"]");
+    put_job("u1", ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
+                  "\"finalizers\":[\"foregroundDeletion\",\"example.net/mine\"]");
     for (int i = 0; i < 300 && finalizers_of_job() != 1; i++)
         settle();
 
@@ -287,11 +262,8 @@ START_TEST(pods_whose_job_is_gone_go_too)
 END_TEST
 
 static bool
-is_job_j(const struct kind *kind,
-         UNUSED const char *namespace,
-         const char *name,
-         UNUSED const char *uid,
-         UNUSED void *context)
+is_job_j(const struct kind *kind, UNUSED const char *namespace, const char *name,
+         UNUSED const char *uid, UNUSED void *context)
 {
     return kind == &job_kind && strcmp(name, "j") == 0;
 }
@@ -324,11 +296,8 @@ START_TEST(a_delete_that_fails_is_tried_again)
 }
 END_TEST
 
-SUITE("garbage collector",
-      what_an_object_owns_that_cannot_be_read_stays,
+SUITE("garbage collector", what_an_object_owns_that_cannot_be_read_stays,
       what_a_pod_owns_goes_with_it_though_nobody_saw_it_end,
-      another_users_dependent_holds_no_deletion,
-      in_the_foreground_the_job_goes_when_its_pods_have,
-      pods_whose_job_is_gone_go_too,
-      pods_of_a_job_that_cannot_be_read_stay,
+      another_users_dependent_holds_no_deletion, in_the_foreground_the_job_goes_when_its_pods_have,
+      pods_whose_job_is_gone_go_too, pods_of_a_job_that_cannot_be_read_stay,
       a_delete_that_fails_is_tried_again)

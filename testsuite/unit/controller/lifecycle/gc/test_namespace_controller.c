@@ -65,8 +65,7 @@ end(void)
 static void
 put_namespace(const char *more)
 {
-    fake_client_put(api,
-                    &namespace_kind,
+    fake_client_put(api, &namespace_kind,
                     arena_printf(arena,
                                  "{\"metadata\":{\"name\":\"lab\"%s},"
                                  "\"spec\":{\"finalizers\":"
@@ -78,29 +77,23 @@ START_TEST(a_namespace_that_terminates_is_emptied_and_then_finalized)
 {
     begin();
     put_namespace("");
-    fake_client_put(api,
-                    &pod_kind,
+    fake_client_put(api, &pod_kind,
                     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"lab\"},"
                     "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}");
     settle();
-    ck_assert_uint_eq(fake_client_calls(api, CLIENT_DELETE_COLLECTION, NULL),
-                      0);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_DELETE_COLLECTION, NULL), 0);
 
     put_namespace(",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\"");
     settle();
-    ck_assert_uint_gt(fake_client_calls(api, CLIENT_DELETE_COLLECTION, NULL),
-                      0);
+    ck_assert_uint_gt(fake_client_calls(api, CLIENT_DELETE_COLLECTION, NULL), 0);
     ck_assert_uint_eq(fake_client_calls(api, CLIENT_REPLACE, "finalize"), 0);
 
     fake_client_remove(api, &pod_kind, "lab", "p");
-    for (int i = 0;
-         i < 200 && fake_client_calls(api, CLIENT_REPLACE, "finalize") == 0;
-         i++)
+    for (int i = 0; i < 200 && fake_client_calls(api, CLIENT_REPLACE, "finalize") == 0; i++)
         settle();
     ck_assert_uint_gt(fake_client_calls(api, CLIENT_REPLACE, "finalize"), 0);
     end();
 }
 END_TEST
 
-SUITE("namespace controller",
-      a_namespace_that_terminates_is_emptied_and_then_finalized)
+SUITE("namespace controller", a_namespace_that_terminates_is_emptied_and_then_finalized)

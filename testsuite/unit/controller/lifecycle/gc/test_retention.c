@@ -87,19 +87,14 @@ put_job(const char *name, const char *spec, int64_t ended_us_ago)
                               "\"completionTime\":\"%s\",\"conditions\":"
                               "[{\"type\":\"Complete\",\"status\":\"True\","
                               "\"lastTransitionTime\":\"%s\"}]",
-                              ended,
-                              ended);
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(arena,
-                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-                     "\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
-                     "\"spec\":{%s\"template\":{\"spec\":{\"containers\":"
-                     "[{\"name\":\"main\"}]}}},\"status\":{%s}}",
-                     name,
-                     spec,
-                     status));
+                              ended, ended);
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                                 "\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
+                                 "\"spec\":{%s\"template\":{\"spec\":{\"containers\":"
+                                 "[{\"name\":\"main\"}]}}},\"status\":{%s}}",
+                                 name, spec, status));
 }
 
 static bool
@@ -239,11 +234,7 @@ START_TEST(a_removal_that_fails_is_tried_again)
 }
 END_TEST
 
-SUITE("retention",
-      jobs_go_by_their_age_once_they_have_ended,
-      those_that_say_so_go_earlier,
+SUITE("retention", jobs_go_by_their_age_once_they_have_ended, those_that_say_so_go_earlier,
       one_that_says_so_after_its_end_goes_earlier_or_later,
-      one_that_was_changed_meanwhile_is_looked_at_again,
-      of_too_many_the_oldest_go,
-      the_oldest_go_however_many_there_are,
-      a_removal_that_fails_is_tried_again)
+      one_that_was_changed_meanwhile_is_looked_at_again, of_too_many_the_oldest_go,
+      the_oldest_go_however_many_there_are, a_removal_that_fails_is_tried_again)

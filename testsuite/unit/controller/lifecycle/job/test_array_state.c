@@ -86,8 +86,7 @@ START_TEST(those_that_wait_are_told_by_their_tasks_and_shortly)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-        struct array_state *a =
-            state_of(cases[i].tasks, NULL, cases[i].cancelled);
+        struct array_state *a = state_of(cases[i].tasks, NULL, cases[i].cancelled);
         struct index_set taken = {0};
 
         index_set_add_range(&taken, cases[i].taken[0], cases[i].taken[1]);
@@ -127,9 +126,6 @@ START_TEST(a_scattered_array_is_shortened)
 }
 END_TEST
 
-SUITE("array_state",
-      lists_of_tasks_become_sets_of_indexes,
-      a_list_may_go_across_the_ranges_of_the_array,
-      the_window_follows_what_gets_a_node,
-      those_that_wait_are_told_by_their_tasks_and_shortly,
-      a_scattered_array_is_shortened)
+SUITE("array_state", lists_of_tasks_become_sets_of_indexes,
+      a_list_may_go_across_the_ranges_of_the_array, the_window_follows_what_gets_a_node,
+      those_that_wait_are_told_by_their_tasks_and_shortly, a_scattered_array_is_shortened)

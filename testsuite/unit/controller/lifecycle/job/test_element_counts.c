@@ -77,6 +77,5 @@ START_TEST(without_a_maximum_none_is)
 }
 END_TEST
 
-SUITE("element_counts",
-      what_was_interrupted_too_often_is_held_by_the_next_controller,
+SUITE("element_counts", what_was_interrupted_too_often_is_held_by_the_next_controller,
       without_a_maximum_none_is)

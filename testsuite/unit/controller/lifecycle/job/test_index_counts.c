@@ -120,10 +120,6 @@ START_TEST(settled_indexes_keep_no_slots)
 }
 END_TEST
 
-SUITE("index_counts",
-      an_index_is_taken_while_it_has_a_pod,
-      what_is_settled_stays_so,
-      what_the_status_told_is_settled,
-      a_pod_that_was_not_made_gives_its_number_back,
-      failures_are_the_most_that_any_pod_tells_of,
-      settled_indexes_keep_no_slots)
+SUITE("index_counts", an_index_is_taken_while_it_has_a_pod, what_is_settled_stays_so,
+      what_the_status_told_is_settled, a_pod_that_was_not_made_gives_its_number_back,
+      failures_are_the_most_that_any_pod_tells_of, settled_indexes_keep_no_slots)

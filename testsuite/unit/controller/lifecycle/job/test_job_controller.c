@@ -46,14 +46,13 @@ settle(void)
 static const struct object *
 put_job(void)
 {
-    const struct object *job = fake_client_put(
-        api,
-        &job_kind,
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
-        "\"j\",\"namespace\":\"default\",\"uid\":\"u\"},\"spec\":"
-        "{\"completions\":1,\"parallelism\":1,\"backoffLimit\":0,"
-        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
-        "\"status\":{\"id\":7}}");
+    const struct object *job =
+        fake_client_put(api, &job_kind,
+                        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
+                        "\"j\",\"namespace\":\"default\",\"uid\":\"u\"},\"spec\":"
+                        "{\"completions\":1,\"parallelism\":1,\"backoffLimit\":0,"
+                        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+                        "\"status\":{\"id\":7}}");
 
     settle();
     return job;
@@ -71,20 +70,15 @@ put_pod(const char *status)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(
-        api,
-        &pod_kind,
-        arena_printf(
-            arena,
-            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
-            "{\"name\":\"j-0\",\"namespace\":\"default\","
-            "\"uid\":\"%s\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
-            "\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\","
-            "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
-            "\"containers\":[{\"name\":\"main\"}]},\"status\":{%s}}",
-            uid_of(&pod_kind, "j-0"),
-            uid_of(&job_kind, "j"),
-            status));
+    fake_client_put(api, &pod_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                                 "{\"name\":\"j-0\",\"namespace\":\"default\","
+                                 "\"uid\":\"%s\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
+                                 "\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\","
+                                 "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
+                                 "\"containers\":[{\"name\":\"main\"}]},\"status\":{%s}}",
+                                 uid_of(&pod_kind, "j-0"), uid_of(&job_kind, "j"), status));
 }
 
 static const struct job *
@@ -100,8 +94,7 @@ start(void)
     loop = loop_new();
     end_of_turn = timer_new(loop, stop, NULL);
     cache = object_cache_new(fake_client_client(api));
-    control =
-        job_controller_new(loop, fake_client_client(api), cache, &now.clock);
+    control = job_controller_new(loop, fake_client_client(api), cache, &now.clock);
     object_cache_start(cache);
     settle();
 }
@@ -144,18 +137,14 @@ put_job_of_burst(int i)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"b%d\",\"namespace\":"
-                     "\"default\",\"uid\":\"u%d\"},\"spec\":{"
-                     "\"completions\":1,\"parallelism\":1,\"template\":{"
-                     "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
-                     "\"status\":{\"id\":%d}}",
-                     i,
-                     i,
-                     i + 1));
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"b%d\",\"namespace\":"
+                                 "\"default\",\"uid\":\"u%d\"},\"spec\":{"
+                                 "\"completions\":1,\"parallelism\":1,\"template\":{"
+                                 "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+                                 "\"status\":{\"id\":%d}}",
+                                 i, i, i + 1));
 }
 
 /* Makes the controller check the job; returns the number of pods in its status
@@ -168,22 +157,16 @@ count_told(int i)
     const char *job = arena_printf(arena, "b%d", i);
     const char *pod = arena_printf(arena, "b%d-0", i);
 
-    fake_client_put(
-        api,
-        &pod_kind,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
-                     "\"default\",\"uid\":\"%s\",\"ownerReferences\":[{"
-                     "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":"
-                     "\"%s\",\"uid\":\"u%d\",\"controller\":true}]},"
-                     "\"spec\":{\"nodeName\":\"n1\"}}",
-                     pod,
-                     uid_of(&pod_kind, pod),
-                     job,
-                     i));
+    fake_client_put(api, &pod_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                                 "\"default\",\"uid\":\"%s\",\"ownerReferences\":[{"
+                                 "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":"
+                                 "\"%s\",\"uid\":\"u%d\",\"controller\":true}]},"
+                                 "\"spec\":{\"nodeName\":\"n1\"}}",
+                                 pod, uid_of(&pod_kind, pod), job, i));
     settle();
-    return job_of(fake_client_find(api, &job_kind, "default", job))
-        ->status.active;
+    return job_of(fake_client_find(api, &job_kind, "default", job))->status.active;
 }
 
 /* For jobs that arrive singly, the counts are written after a second. */
@@ -214,9 +197,7 @@ START_TEST(a_create_that_fails_is_tried_again)
     fake_client_fail(api, CLIENT_CREATE, NULL, 503, "ServiceUnavailable");
 
     put_job();
-    for (int i = 0;
-         i < 100 && !fake_client_find(api, &pod_kind, "default", "j-0");
-         i++)
+    for (int i = 0; i < 100 && !fake_client_find(api, &pod_kind, "default", "j-0"); i++)
         settle();
 
     ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0"));
@@ -265,8 +246,7 @@ END_TEST
 START_TEST(a_name_that_another_pod_has_is_not_taken_for_the_jobs)
 {
     begin();
-    fake_client_put(api,
-                    &pod_kind,
+    fake_client_put(api, &pod_kind,
                     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
                     "{\"name\":\"j-0\",\"namespace\":\"default\"},\"spec\":"
                     "{\"containers\":[{\"name\":\"main\"}]},\"status\":"
@@ -287,13 +267,11 @@ put_partition(const char *name, int maximum_requeues)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(api,
-                    &partition_kind,
+    fake_client_put(api, &partition_kind,
                     arena_printf(arena,
                                  "{\"metadata\":{\"name\":\"%s\"},\"spec\":{"
                                  "\"maximumRequeues\":%d}}",
-                                 name,
-                                 maximum_requeues));
+                                 name, maximum_requeues));
     settle();
 }
 
@@ -304,21 +282,16 @@ lose_pod(int n)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char *name = n == 0 ? "j-0" : arena_printf(arena, "j-0-r%d", n);
 
-    fake_client_put(
-        api,
-        &pod_kind,
-        arena_printf(
-            arena,
-            "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-            "\"uid\":\"%s\",\"ownerReferences\":[{\"apiVersion\":"
-            "\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\","
-            "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
-            "\"containers\":[{\"name\":\"main\"}]},\"status\":{\"phase\":"
-            "\"Failed\",\"conditions\":[{\"type\":\"DisruptionTarget\","
-            "\"status\":\"True\"}]}}",
-            name,
-            uid_of(&pod_kind, name),
-            uid_of(&job_kind, "j")));
+    fake_client_put(api, &pod_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                                 "\"uid\":\"%s\",\"ownerReferences\":[{\"apiVersion\":"
+                                 "\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\","
+                                 "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
+                                 "\"containers\":[{\"name\":\"main\"}]},\"status\":{\"phase\":"
+                                 "\"Failed\",\"conditions\":[{\"type\":\"DisruptionTarget\","
+                                 "\"status\":\"True\"}]}}",
+                                 name, uid_of(&pod_kind, name), uid_of(&job_kind, "j")));
     settle();
 }
 
@@ -327,17 +300,15 @@ put_job_in(const char *partitions)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"j\",\"namespace\":"
-                     "\"default\",\"uid\":\"u\"},\"spec\":{\"requeue\":true,"
-                     "\"completions\":1,\"parallelism\":1,\"backoffLimit\":0,"
-                     "\"template\":{\"spec\":{\"placement\":{\"partition\":"
-                     "\"%s\"},\"containers\":[{\"name\":\"main\"}]}}},"
-                     "\"status\":{\"id\":7}}",
-                     partitions));
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"j\",\"namespace\":"
+                                 "\"default\",\"uid\":\"u\"},\"spec\":{\"requeue\":true,"
+                                 "\"completions\":1,\"parallelism\":1,\"backoffLimit\":0,"
+                                 "\"template\":{\"spec\":{\"placement\":{\"partition\":"
+                                 "\"%s\"},\"containers\":[{\"name\":\"main\"}]}}},"
+                                 "\"status\":{\"id\":7}}",
+                                 partitions));
     settle();
 }
 
@@ -346,8 +317,7 @@ is_held_for_requeues(void)
 {
     const struct job *job = the_job();
 
-    return job->status.cause != NULL
-           && strcmp(job->status.cause->code, "JobHoldMaxRequeue") == 0;
+    return job->status.cause != NULL && strcmp(job->status.cause->code, "JobHoldMaxRequeue") == 0;
 }
 
 START_TEST(the_least_of_site_and_partitions_says_how_often_it_starts_anew)
@@ -356,13 +326,8 @@ START_TEST(the_least_of_site_and_partitions_says_how_often_it_starts_anew)
         int site, of_a, of_b, most;
         const char *partitions;
     } cases[] = {
-        {0, 1, 0, 1, "a"},
-        {2, 1, 0, 1, "a"},
-        {1, 2, 0, 1, "a"},
-        {0, 2, 1, 1, "a,b"},
-        {0, 0, 1, 1, "a,b"},
-        {2, 0, 0, 2, "a"},
-        {2, 0, 0, 2, "nowhere"},
+        {0, 1, 0, 1, "a"},   {2, 1, 0, 1, "a"}, {1, 2, 0, 1, "a"},       {0, 2, 1, 1, "a,b"},
+        {0, 0, 1, 1, "a,b"}, {2, 0, 0, 2, "a"}, {2, 0, 0, 2, "nowhere"},
     };
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -393,8 +358,7 @@ START_TEST(a_partition_that_is_changed_lets_go_what_it_held)
     ck_assert_ptr_null(fake_client_find(api, &pod_kind, "default", "j-0-r2"));
 
     put_partition("a", 2);
-    ck_assert_ptr_nonnull(
-        fake_client_find(api, &pod_kind, "default", "j-0-r2"));
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0-r2"));
     end();
 }
 END_TEST
@@ -404,17 +368,13 @@ put_quota(const char *namespace, int pods, int used)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(api,
-                    &resource_quota_kind,
+    fake_client_put(api, &resource_quota_kind,
                     arena_printf(arena,
                                  "{\"metadata\":{\"name\":\"q\",\"namespace\":"
                                  "\"%s\",\"uid\":\"q-%s\"},\"status\":{"
                                  "\"hard\":{\"pods\":\"%d\"},\"used\":{"
                                  "\"pods\":\"%d\"}}}",
-                                 namespace,
-                                 namespace,
-                                 pods,
-                                 used));
+                                 namespace, namespace, pods, used));
     for (int i = 0; i < 3; i++) {
         fake_client_run(api);
         timer_start(end_of_turn, 1);
@@ -474,22 +434,15 @@ put_one_of_many(unsigned n, bool is_held)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(arena,
-                     "{\"metadata\":{\"name\":\"j%u\",\"namespace\":"
-                     "\"default\",\"uid\":\"u%u\",\"creationTimestamp\":"
-                     "\"2026-01-01T%02u:%02u:00Z\"},\"spec\":{\"suspend\":%s,"
-                     "\"completions\":1,\"parallelism\":1,\"template\":{"
-                     "\"spec\":{\"containers\":[{\"name\":\"m\"}]}}},"
-                     "\"status\":{\"id\":%u}}",
-                     n,
-                     n,
-                     n / 60,
-                     n % 60,
-                     is_held ? "true" : "false",
-                     n + 1));
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"j%u\",\"namespace\":"
+                                 "\"default\",\"uid\":\"u%u\",\"creationTimestamp\":"
+                                 "\"2026-01-01T%02u:%02u:00Z\"},\"spec\":{\"suspend\":%s,"
+                                 "\"completions\":1,\"parallelism\":1,\"template\":{"
+                                 "\"spec\":{\"containers\":[{\"name\":\"m\"}]}}},"
+                                 "\"status\":{\"id\":%u}}",
+                                 n, n, n / 60, n % 60, is_held ? "true" : "false", n + 1));
 }
 
 /* As many as are tried at a time are held, and are queued before the one that
@@ -529,8 +482,7 @@ END_TEST
 START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
 {
     begin();
-    fake_client_put(api,
-                    &job_kind,
+    fake_client_put(api, &job_kind,
                     "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
                     "\"uid\":\"u\"},\"spec\":{\"completions\":1,"
                     "\"parallelism\":1,\"template\":{\"spec\":{"
@@ -555,19 +507,16 @@ change_job(const char *annotations, const char *spec)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(arena,
-                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-                     "\"metadata\":{\"name\":\"j\",\"namespace\":"
-                     "\"default\",\"uid\":\"u\",\"annotations\":{%s}},"
-                     "\"spec\":{\"completions\":1,\"parallelism\":1,"
-                     "\"backoffLimit\":0,%s\"template\":{\"spec\":{"
-                     "\"containers\":[{\"name\":\"main\"}]}}},\"status\":{"
-                     "\"id\":7,\"attempts\":1,\"active\":1}}",
-                     annotations,
-                     spec));
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                                 "\"metadata\":{\"name\":\"j\",\"namespace\":"
+                                 "\"default\",\"uid\":\"u\",\"annotations\":{%s}},"
+                                 "\"spec\":{\"completions\":1,\"parallelism\":1,"
+                                 "\"backoffLimit\":0,%s\"template\":{\"spec\":{"
+                                 "\"containers\":[{\"name\":\"main\"}]}}},\"status\":{"
+                                 "\"id\":7,\"attempts\":1,\"active\":1}}",
+                                 annotations, spec));
 }
 
 START_TEST(a_hold_that_is_taken_back_at_once_costs_nothing)
@@ -609,8 +558,7 @@ END_TEST
 START_TEST(a_requeue_waits_for_the_pod_that_is_being_made)
 {
     begin();
-    fake_client_put(api,
-                    &job_kind,
+    fake_client_put(api, &job_kind,
                     "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
                     "\"uid\":\"u\"},\"spec\":{\"completions\":1,"
                     "\"parallelism\":1,\"backoffLimit\":0,\"template\":{"
@@ -622,8 +570,7 @@ START_TEST(a_requeue_waits_for_the_pod_that_is_being_made)
     ck_assert_uint_eq(fake_client_calls(api, CLIENT_CREATE, NULL), 1);
     ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
 
-    fake_client_put(api,
-                    &job_kind,
+    fake_client_put(api, &job_kind,
                     "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
                     "\"uid\":\"u\",\"annotations\":{"
                     "\"kiln.hpc/requeue-before\":\"1\"}},\"spec\":{"
@@ -666,16 +613,14 @@ put_wide_job(const char *members)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    fake_client_put(
-        api,
-        &job_kind,
-        arena_printf(arena,
-                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-                     "\"metadata\":{\"name\":\"j\",\"namespace\":"
-                     "\"default\",\"uid\":\"u\"},\"spec\":{\"completions\":"
-                     "3,%s,\"template\":{\"spec\":{\"containers\":[{\"name\":"
-                     "\"main\"}]}}},\"status\":{\"id\":7}}",
-                     members));
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                                 "\"metadata\":{\"name\":\"j\",\"namespace\":"
+                                 "\"default\",\"uid\":\"u\"},\"spec\":{\"completions\":"
+                                 "3,%s,\"template\":{\"spec\":{\"containers\":[{\"name\":"
+                                 "\"main\"}]}}},\"status\":{\"id\":7}}",
+                                 members));
     settle();
 }
 
@@ -695,11 +640,8 @@ START_TEST(pods_go_when_fewer_are_wanted)
 END_TEST
 
 static bool
-is_anything(UNUSED const struct kind *kind,
-            UNUSED const char *namespace,
-            UNUSED const char *name,
-            UNUSED const char *uid,
-            UNUSED void *context)
+is_anything(UNUSED const struct kind *kind, UNUSED const char *namespace, UNUSED const char *name,
+            UNUSED const char *uid, UNUSED void *context)
 {
     return true;
 }
@@ -734,8 +676,7 @@ END_TEST
 static void
 put_held_job(void)
 {
-    fake_client_put(api,
-                    &job_kind,
+    fake_client_put(api, &job_kind,
                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
                     "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
                     "\"uid\":\"u\"},\"spec\":{\"completions\":1,"
@@ -773,11 +714,9 @@ START_TEST(a_job_that_was_held_before_is_not_told_of_again)
 }
 END_TEST
 
-SUITE("job_control",
-      a_job_gets_one_pod_and_an_event_says_so,
+SUITE("job_control", a_job_gets_one_pod_and_an_event_says_so,
       the_counts_of_a_job_are_written_the_later_the_more_jobs_wait,
-      a_create_that_fails_is_tried_again,
-      how_a_pod_ended_is_known_though_it_went_at_once,
+      a_create_that_fails_is_tried_again, how_a_pod_ended_is_known_though_it_went_at_once,
       a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
       a_name_that_another_pod_has_is_not_taken_for_the_jobs,
       the_least_of_site_and_partitions_says_how_often_it_starts_anew,
@@ -789,8 +728,6 @@ SUITE("job_control",
       a_job_that_comes_held_is_told_of_once_and_not_written,
       a_job_that_was_held_before_is_not_told_of_again,
       a_job_that_stays_held_has_its_pod_ended_and_excused,
-      a_requeue_waits_for_the_pod_that_is_being_made,
-      a_pod_that_is_never_seen_is_made_anew,
-      pods_go_when_fewer_are_wanted,
-      a_job_that_a_damaged_row_names_is_let_alone,
+      a_requeue_waits_for_the_pod_that_is_being_made, a_pod_that_is_never_seen_is_made_anew,
+      pods_go_when_fewer_are_wanted, a_job_that_a_damaged_row_names_is_let_alone,
       a_job_of_another_controller_is_let_alone)

@@ -29,9 +29,7 @@ parse(const struct kind *kind, const char *text)
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s: %s",
-                  text,
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s: %s", text,
                   err.text);
     return object;
 }
@@ -50,11 +48,8 @@ given_job(const char *annotations, const char *spec, const char *status)
                   "\"uid\":\"u\",\"annotations\":{%s}},"
                   "\"spec\":{%s%s%s\"template\":{\"spec\":{\"containers\":"
                   "[{\"name\":\"main\"}]}}},\"status\":{%s}}",
-                  annotations,
-                  spec,
-                  *spec ? "," : "",
-                  strstr(spec, "parallelism") ? "" : "\"completions\":1,",
-                  status);
+                  annotations, spec, *spec ? "," : "",
+                  strstr(spec, "parallelism") ? "" : "\"completions\":1,", status);
     arena = arena_new(0);
     job = parse(&job_kind, text.text);
     counts = job_pod_counts_new(job_of(job));
@@ -70,9 +65,7 @@ make_pod(const char *metadata, const char *name, const char *status)
                   "{\"name\":\"%s\",\"namespace\":\"default\"%s},\"spec\":"
                   "{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
                   "\"main\"}]},\"status\":{%s}}",
-                  name,
-                  metadata,
-                  status);
+                  name, metadata, status);
     return parse(&pod_kind, text.text);
 }
 
@@ -104,9 +97,7 @@ given_pod(const char *name, const char *status)
 static void
 given_deleted_pod(const char *name, const char *status)
 {
-    given_pod_with(",\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"",
-                   name,
-                   status);
+    given_pod_with(",\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"", name, status);
 }
 
 static struct job_plan
@@ -280,9 +271,7 @@ START_TEST(a_requeued_job_ends_its_pod_and_runs_again)
     ck_assert_uint_eq(ended.n_create, 0);
     done();
 
-    given_job(asked,
-              "\"backoffLimit\":0",
-              "\"attempts\":1,\"excused\":1,\"requeued\":1");
+    given_job(asked, "\"backoffLimit\":0", "\"attempts\":1,\"excused\":1,\"requeued\":1");
 
     struct job_plan again = plan_at(NOW);
 
@@ -309,8 +298,7 @@ START_TEST(a_cancelled_job_has_failed_when_its_pods_are_gone)
     ck_assert(!has_condition(ending.status, "Failed"));
     done();
 
-    given_job(asked,
-              spec,
+    given_job(asked, spec,
               "\"attempts\":1,\"active\":1,\"conditions\":[{\"type\":"
               "\"FailureTarget\",\"status\":\"True\",\"reason\":"
               "\"Cancelled\"}]");
@@ -348,8 +336,7 @@ START_TEST(a_held_job_has_no_pods)
     ck_assert(!plan.delete_active); /* not before the condition is written */
     done();
 
-    given_job("",
-              "\"suspend\":true",
+    given_job("", "\"suspend\":true",
               "\"attempts\":1,\"active\":1,\"conditions\":[{\"type\":"
               "\"Suspended\",\"status\":\"True\"}]");
     given_pod("j-0", "\"phase\":\"Pending\"");
@@ -365,9 +352,8 @@ END_TEST
 /* The whole sequence of a pod that is ended because its job was suspended. */
 START_TEST(a_pod_that_is_held_is_not_held_against_its_job)
 {
-    static const char suspended[] =
-        "\"attempts\":1,\"active\":1,\"conditions\":[{\"type\":"
-        "\"Suspended\",\"status\":\"True\"}]";
+    static const char suspended[] = "\"attempts\":1,\"active\":1,\"conditions\":[{\"type\":"
+                                    "\"Suspended\",\"status\":\"True\"}]";
 
     /* The pod was killed, and is not gone yet. */
     given_job("", "\"suspend\":true,\"backoffLimit\":0", suspended);
@@ -408,8 +394,7 @@ START_TEST(a_pod_that_is_held_is_not_held_against_its_job)
     ck_assert_uint_eq(released.n_create, 0);
     done();
 
-    given_job("",
-              "\"backoffLimit\":0",
+    given_job("", "\"backoffLimit\":0",
               "\"attempts\":1,\"excused\":1,\"conditions\":[{\"type\":"
               "\"Suspended\",\"status\":\"False\"}]");
 
@@ -446,8 +431,7 @@ START_TEST(how_long_the_last_pod_stood_still_is_kept_with_the_job)
     ck_assert_int_eq(json_get_int(run, "frozenMicroseconds", 0), 7000000);
     done();
 
-    given_job("",
-              "\"backoffLimit\":0",
+    given_job("", "\"backoffLimit\":0",
               "\"attempts\":1,\"lastRun\":{\"podName\":\"j-0\","
               "\"frozenMicroseconds\":5}");
     given_pod("j-0", FAILED_WITH("3"));
@@ -498,8 +482,7 @@ START_TEST(parallelism_and_completions_bound_the_pods)
         {"\"parallelism\":0,\"completions\":5", 0},
         {"\"parallelism\":4", 4},
         {"\"parallelism\":50,\"completions\":50", 10},
-        {"\"completionMode\":\"Indexed\",\"parallelism\":2,\"completions\":3",
-         2},
+        {"\"completionMode\":\"Indexed\",\"parallelism\":2,\"completions\":3", 2},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -531,8 +514,7 @@ END_TEST
 #define POLICY(action, code)                                       \
     "\"podFailurePolicy\":{\"rules\":[{\"action\":\"" action "\"," \
     "\"onExitCodes\":{\"operator\":\"In\",\"values\":[" code "]}}]}"
-#define INDEXED(n) \
-    "\"completionMode\":\"Indexed\",\"completions\":" n ",\"parallelism\":" n
+#define INDEXED(n) "\"completionMode\":\"Indexed\",\"completions\":" n ",\"parallelism\":" n
 
 static const char *
 text_or_empty(const char *text)
@@ -562,91 +544,35 @@ START_TEST(failures_count_as_the_job_says)
         const char *failed_indexes;
         int failed, excused;
     } cases[] = {
-        {INDEXED("3") ",\"backoffLimit\":0",
-         "0r4",
-         "FailureTarget",
-         "BackoffLimitExceeded",
-         "",
-         1,
+        {INDEXED("3") ",\"backoffLimit\":0", "0r4", "FailureTarget", "BackoffLimitExceeded", "", 1,
          0},
         {INDEXED("3") ",\"backoffLimit\":1", "0r4", "", "", "", 1, 0},
-        {INDEXED("3") "," POLICY("FailJob", "4"),
-         "0r4",
-         "FailureTarget",
-         "PodFailurePolicy",
-         "",
-         1,
+        {INDEXED("3") "," POLICY("FailJob", "4"), "0r4", "FailureTarget", "PodFailurePolicy", "", 1,
          0},
         {INDEXED("3") "," POLICY("FailJob", "5"), "0r4", "", "", "", 1, 0},
-        {INDEXED("3") ",\"backoffLimit\":0," POLICY("Ignore", "4"),
-         "0r4",
-         "",
-         "",
-         "",
-         0,
-         1},
+        {INDEXED("3") ",\"backoffLimit\":0," POLICY("Ignore", "4"), "0r4", "", "", "", 0, 1},
         {INDEXED("3") ",\"backoffLimitPerIndex\":0", "0r4", "", "", "2", 1, 0},
         {INDEXED("3") ",\"backoffLimitPerIndex\":1", "0r4", "", "", "", 1, 0},
-        {INDEXED("3") ",\"backoffLimitPerIndex\":0,\"maxFailedIndexes\":1",
-         "r44",
-         "FailureTarget",
-         "MaxFailedIndexesExceeded",
-         "1,2",
-         2,
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0,\"maxFailedIndexes\":1", "r44", "FailureTarget",
+         "MaxFailedIndexesExceeded", "1,2", 2, 0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0,\"maxFailedIndexes\":2", "r44", "", "", "1,2", 2,
          0},
-        {INDEXED("3") ",\"backoffLimitPerIndex\":0,\"maxFailedIndexes\":2",
-         "r44",
-         "",
-         "",
-         "1,2",
-         2,
-         0},
-        {INDEXED("3") ",\"backoffLimitPerIndex\":0",
-         "004",
-         "FailureTarget",
-         "FailedIndexes",
-         "2",
-         1,
-         0},
-        {INDEXED("3") ",\"backoffLimitPerIndex\":5," POLICY("FailIndex", "4"),
-         "0r4",
-         "",
-         "",
-         "2",
-         1,
-         0},
-        {INDEXED("3") ",\"backoffLimitPerIndex\":0," POLICY("Ignore", "4"),
-         "0r4",
-         "",
-         "",
-         "",
-         0,
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0", "004", "FailureTarget", "FailedIndexes", "2",
+         1, 0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":5," POLICY("FailIndex", "4"), "0r4", "", "", "2",
+         1, 0},
+        {INDEXED("3") ",\"backoffLimitPerIndex\":0," POLICY("Ignore", "4"), "0r4", "", "", "", 0,
          1},
         {INDEXED("3") ",\"successPolicy\":{\"rules\":[{\"succeededIndexes\":"
                       "\"0\"}]}",
-         "0rr",
-         "SuccessCriteriaMet",
-         "SuccessPolicy",
-         "",
-         0,
-         0},
+         "0rr", "SuccessCriteriaMet", "SuccessPolicy", "", 0, 0},
         {INDEXED("3") ",\"successPolicy\":{\"rules\":[{\"succeededCount\":"
                       "2}]}",
-         "0rr",
-         "",
-         "",
-         "",
-         0,
-         0},
+         "0rr", "", "", "", 0, 0},
         /* Failure is checked before success. */
         {INDEXED("3") ",\"backoffLimit\":0,\"successPolicy\":{\"rules\":["
                       "{\"succeededCount\":1}]}",
-         "0r4",
-         "FailureTarget",
-         "BackoffLimitExceeded",
-         "",
-         1,
-         0},
+         "0r4", "FailureTarget", "BackoffLimitExceeded", "", 1, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -662,17 +588,12 @@ START_TEST(failures_count_as_the_job_says)
 
         const struct json *status = plan_at(NOW).status;
 
-        ck_assert_msg(has_condition(status, "FailureTarget")
-                          == (cases[i].verdict[0] == 'F'),
-                      "case %zu",
-                      i);
-        ck_assert_msg(has_condition(status, "SuccessCriteriaMet")
-                          == (cases[i].verdict[0] == 'S'),
-                      "case %zu",
-                      i);
+        ck_assert_msg(has_condition(status, "FailureTarget") == (cases[i].verdict[0] == 'F'),
+                      "case %zu", i);
+        ck_assert_msg(has_condition(status, "SuccessCriteriaMet") == (cases[i].verdict[0] == 'S'),
+                      "case %zu", i);
         if (cases[i].verdict[0] != '\0')
-            ck_assert_str_eq(reason_of(status, cases[i].verdict),
-                             cases[i].reason);
+            ck_assert_str_eq(reason_of(status, cases[i].verdict), cases[i].reason);
         ck_assert_str_eq(text_or_empty(json_get_text(status, "failedIndexes")),
                          cases[i].failed_indexes);
         ck_assert_int_eq(json_get_int(status, "failed", 0), cases[i].failed);
@@ -688,8 +609,7 @@ START_TEST(each_index_waits_after_its_own_failures)
     given_job("", INDEXED("3") ",\"backoffLimitPerIndex\":5", "");
     given_pod_with(",\"annotations\":{\"batch.kubernetes.io/"
                    "job-index-failure-count\":\"1\"}",
-                   "j-1-r1",
-                   FAILED_WITH("1"));
+                   "j-1-r1", FAILED_WITH("1"));
 
     struct job_plan soon = plan_at(NOW + 11 * INT64_C(1000000));
     struct job_plan later = plan_at(NOW + 20 * INT64_C(1000000));
@@ -721,11 +641,8 @@ given_made(const char *name, unsigned after_s, const char *status)
 {
     char metadata[64];
 
-    snprintf(metadata,
-             sizeof(metadata),
-             ",\"creationTimestamp\":\"2023-11-14T22:%02u:%02uZ\"",
-             13 + (20 + after_s) / 60,
-             (20 + after_s) % 60);
+    snprintf(metadata, sizeof(metadata), ",\"creationTimestamp\":\"2023-11-14T22:%02u:%02uZ\"",
+             13 + (20 + after_s) / 60, (20 + after_s) % 60);
     given_pod_with(metadata, name, status);
 }
 
@@ -739,8 +656,7 @@ START_TEST(what_nodes_refuse_is_tried_again_later_and_later)
         CLEANUP_FREE char *name = xasprintf(i > 0 ? "j-0-r%u" : "j-0", i);
 
         given_made(name, after, REFUSED);
-        struct job_plan early =
-            plan_at(NOW + (after + waits[i]) * SECOND - SECOND / 2);
+        struct job_plan early = plan_at(NOW + (after + waits[i]) * SECOND - SECOND / 2);
         after += waits[i];
         struct job_plan plan = plan_at(NOW + after * SECOND);
 
@@ -756,10 +672,9 @@ END_TEST
 
 START_TEST(a_node_whose_shepherds_die_at_once_is_tried_later_and_later)
 {
-    static const char lost[] =
-        "\"phase\":\"Failed\",\"reason\":\"ShepherdLost\",\"conditions\":"
-        "[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
-        "\"ShepherdLost\"}]";
+    static const char lost[] = "\"phase\":\"Failed\",\"reason\":\"ShepherdLost\",\"conditions\":"
+                               "[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+                               "\"ShepherdLost\"}]";
 
     given_job("", "\"backoffLimit\":0,\"requeue\":true", "");
     given_made("j-0", 0, lost);
@@ -777,8 +692,7 @@ START_TEST(a_pod_that_ran_ends_the_row_of_refusals)
     given_job("", "\"backoffLimit\":0,\"requeue\":true", "");
     given_made("j-0", 0, REFUSED);
     given_made("j-0-r1", 1, REFUSED);
-    given_made("j-0-r2",
-               3,
+    given_made("j-0-r2", 3,
                "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\","
                "\"status\":\"True\"}]");
     given_made("j-0-r2", 3, DISRUPTED);
@@ -811,8 +725,7 @@ END_TEST
 
 START_TEST(an_index_that_has_failed_stays_failed_without_its_pods)
 {
-    given_job("",
-              INDEXED("3") ",\"backoffLimitPerIndex\":0",
+    given_job("", INDEXED("3") ",\"backoffLimitPerIndex\":0",
               "\"startTime\":\"2023-11-14T22:13:20Z\","
               "\"attempts\":1,\"failed\":1,\"failedIndexes\":\"1\"");
 
@@ -852,10 +765,8 @@ START_TEST(a_pod_is_replaced_when_it_ends_or_when_it_is_asked_to)
         struct job_plan plan = plan_at(NOW + 60 * INT64_C(1000000));
 
         ck_assert_msg(plan.n_create == cases[i].create, "case %zu", i);
-        ck_assert_int_eq(json_get_int(plan.status, "failed", 0),
-                         cases[i].failed);
-        ck_assert_int_eq(json_get_int(plan.status, "terminating", 0),
-                         cases[i].terminating);
+        ck_assert_int_eq(json_get_int(plan.status, "failed", 0), cases[i].failed);
+        ck_assert_int_eq(json_get_int(plan.status, "terminating", 0), cases[i].terminating);
         ck_assert_int_eq(json_get_int(plan.status, "active", 0), 0);
         done();
     }
@@ -909,8 +820,7 @@ START_TEST(a_job_that_wants_fewer_pods_lets_some_go)
         /* One pod belongs to an index that no longer exists. */
         {"\"completionMode\":\"Indexed\",\"completions\":2,"
          "\"parallelism\":3",
-         0,
-         1},
+         0, 1},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -929,11 +839,9 @@ END_TEST
 
 START_TEST(a_pod_that_was_too_many_has_not_failed)
 {
-    static const char unwanted[] =
-        ",\"annotations\":{\"kiln.hpc/surplus\":\"true\"}";
-    static const char deleted[] =
-        ",\"annotations\":{\"kiln.hpc/surplus\":\"true\"},"
-        "\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"";
+    static const char unwanted[] = ",\"annotations\":{\"kiln.hpc/surplus\":\"true\"}";
+    static const char deleted[] = ",\"annotations\":{\"kiln.hpc/surplus\":\"true\"},"
+                                  "\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"";
 
     given_job("",
               LATE ",\"backoffLimit\":0,\"parallelism\":0,"
@@ -957,10 +865,9 @@ START_TEST(a_success_ends_the_row_of_failures)
     given_pod("j-1", FAILED_WITH("1"));
     ck_assert_int_eq(plan_at(NOW).wake_after_us, 20000000);
 
-    given_pod("j-2",
-              "\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":"
-              "\"main\",\"state\":{\"terminated\":{\"exitCode\":0,"
-              "\"finishedAt\":\"2023-11-14T22:13:21Z\"}}}]");
+    given_pod("j-2", "\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":"
+                     "\"main\",\"state\":{\"terminated\":{\"exitCode\":0,"
+                     "\"finishedAt\":\"2023-11-14T22:13:21Z\"}}}]");
     ck_assert_uint_eq(plan_at(NOW + 1000000).n_create, 1);
     done();
 }
@@ -968,8 +875,7 @@ END_TEST
 
 START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
 {
-    given_job("",
-              "\"activeDeadlineSeconds\":60",
+    given_job("", "\"activeDeadlineSeconds\":60",
               "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":1");
     given_pod("j-0", "\"phase\":\"Running\"");
 
@@ -989,12 +895,12 @@ END_TEST
 static void
 given_limited_job(const char *spec)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
-        "\"name\":\"j\",\"namespace\":\"default\",\"uid\":\"u\"},\"spec\":"
-        "{%s,\"completions\":1,\"template\":{\"spec\":{"
-        "\"activeDeadlineSeconds\":200,\"containers\":[{\"name\":\"main\"}]}}}}",
-        spec);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
+                  "\"name\":\"j\",\"namespace\":\"default\",\"uid\":\"u\"},\"spec\":"
+                  "{%s,\"completions\":1,\"template\":{\"spec\":{"
+                  "\"activeDeadlineSeconds\":200,\"containers\":[{\"name\":\"main\"}]}}}}",
+                  spec);
 
     arena = arena_new(0);
     job = parse(&job_kind, text);
@@ -1044,11 +950,9 @@ START_TEST(a_job_that_fails_at_once_has_started_with_its_first_pod)
     struct job_plan plan = plan_at(NOW + 900000);
 
     ck_assert_uint_eq(plan.n_create, 0);
-    ck_assert_str_eq(json_get_text(plan.status, "startTime"),
-                     "2023-11-14T22:13:20Z");
+    ck_assert_str_eq(json_get_text(plan.status, "startTime"), "2023-11-14T22:13:20Z");
     done();
-    given_job("",
-              "\"activeDeadlineSeconds\":5,\"backoffLimit\":6",
+    given_job("", "\"activeDeadlineSeconds\":5,\"backoffLimit\":6",
               "\"startTime\":\"2023-11-14T22:13:20Z\",\"attempts\":1,"
               "\"failed\":1");
     given_pod("j-0", FAILED_WITH("1"));
@@ -1068,11 +972,11 @@ state_at(int64_t now)
 static void
 given_waiting_pod(const char *name)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-        "\"%s\",\"namespace\":\"default\"},\"spec\":{\"containers\":"
-        "[{\"name\":\"main\"}]},\"status\":{}}",
-        name);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                  "\"%s\",\"namespace\":\"default\"},\"spec\":{\"containers\":"
+                  "[{\"name\":\"main\"}]},\"status\":{}}",
+                  name);
     const struct object *pod = parse(&pod_kind, text);
 
     job_pod_counts_see(counts, job_of(job), pod_of(pod));
@@ -1165,14 +1069,12 @@ START_TEST(an_ending_says_what_the_job_has_ended_of)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct json *status;
 
-        given_job(cases[i].annotations,
-                  "\"backoffLimit\":0",
+        given_job(cases[i].annotations, "\"backoffLimit\":0",
                   "\"attempts\":1,\"state\":\"Running\"");
         given_pod("j-0", cases[i].pod);
         status = plan_at(NOW).status;
         ck_assert_str_eq(json_get_text(status, "state"), cases[i].state);
-        ck_assert(has_condition(status, "Complete")
-                  || has_condition(status, "Failed"));
+        ck_assert(has_condition(status, "Complete") || has_condition(status, "Failed"));
         if (cases[i].annotations[0] != '\0')
             ck_assert_str_eq(json_get_text(status, "cancelledBy"), "alice");
         else
@@ -1195,8 +1097,7 @@ END_TEST
 /* The cause is in the Job's status when its pods are gone. */
 START_TEST(an_ending_is_told_after_the_pods_are_gone)
 {
-    given_job("",
-              "\"backoffLimit\":0",
+    given_job("", "\"backoffLimit\":0",
               "\"attempts\":1,\"failed\":1,\"lastRun\":{\"podName\":\"j-0\","
               "\"reason\":\"OOMKilled\"},\"conditions\":[{\"type\":"
               "\"FailureTarget\",\"status\":\"True\",\"reason\":"
@@ -1222,12 +1123,12 @@ END_TEST
 static void
 given_held_pod(const char *name)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-        "\"%s\",\"namespace\":\"default\",\"annotations\":{"
-        "\"kiln.hpc/hold\":\"true\"}},\"spec\":{\"containers\":"
-        "[{\"name\":\"main\"}]},\"status\":{}}",
-        name);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                  "\"%s\",\"namespace\":\"default\",\"annotations\":{"
+                  "\"kiln.hpc/hold\":\"true\"}},\"spec\":{\"containers\":"
+                  "[{\"name\":\"main\"}]},\"status\":{}}",
+                  name);
     const struct object *pod = parse(&pod_kind, text);
 
     job_pod_counts_see(counts, job_of(job), pod_of(pod));
@@ -1322,13 +1223,11 @@ START_TEST(a_job_that_is_requeued_and_held_stops_and_waits)
 {
     struct job_plan plan;
 
-    given_job("\"kiln.hpc/requeue-before\":\"1\"," HOLD,
-              "\"backoffLimit\":0",
+    given_job("\"kiln.hpc/requeue-before\":\"1\"," HOLD, "\"backoffLimit\":0",
               "\"attempts\":1,\"active\":1");
     given_pod("j-0", "\"phase\":\"Running\"");
     ck_assert(plan_at(NOW).delete_active);
-    given_pod_gone(",\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"",
-                   "j-0",
+    given_pod_gone(",\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"", "j-0",
                    "\"phase\":\"Running\"");
     plan = plan_at(NOW);
     ck_assert_int_eq(json_get_int(plan.status, "requeued", 0), 1);
@@ -1339,29 +1238,19 @@ START_TEST(a_job_that_is_requeued_and_held_stops_and_waits)
 }
 END_TEST
 
-SUITE("job_plan",
-      a_job_that_fails_at_once_has_started_with_its_first_pod,
-      a_new_job_gets_its_pod,
-      a_pod_that_was_asked_for_is_not_asked_for_again,
-      a_job_whose_pod_succeeds_is_complete,
+SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new_job_gets_its_pod,
+      a_pod_that_was_asked_for_is_not_asked_for_again, a_job_whose_pod_succeeds_is_complete,
       without_backoff_the_first_failure_is_the_last,
       with_backoff_the_next_attempt_comes_after_a_pause,
       a_pod_lost_with_its_node_is_replaced_when_the_job_says_so,
-      a_pod_lost_with_its_node_fails_the_job_otherwise,
-      a_pod_that_was_made_and_is_gone_has_failed,
-      a_requeued_job_ends_its_pod_and_runs_again,
-      a_cancelled_job_has_failed_when_its_pods_are_gone,
-      a_job_that_succeeded_before_it_was_cancelled_is_complete,
-      a_held_job_has_no_pods,
-      a_pod_that_is_held_is_not_held_against_its_job,
-      how_the_last_pod_has_run_is_kept_with_the_job,
+      a_pod_lost_with_its_node_fails_the_job_otherwise, a_pod_that_was_made_and_is_gone_has_failed,
+      a_requeued_job_ends_its_pod_and_runs_again, a_cancelled_job_has_failed_when_its_pods_are_gone,
+      a_job_that_succeeded_before_it_was_cancelled_is_complete, a_held_job_has_no_pods,
+      a_pod_that_is_held_is_not_held_against_its_job, how_the_last_pod_has_run_is_kept_with_the_job,
       how_long_the_last_pod_stood_still_is_kept_with_the_job,
-      an_index_that_is_done_stays_done_without_its_pod,
-      a_job_with_a_begin_time_waits_for_it,
-      parallelism_and_completions_bound_the_pods,
-      an_indexed_job_fills_the_indexes_that_are_missing,
-      failures_count_as_the_job_says,
-      each_index_waits_after_its_own_failures,
+      an_index_that_is_done_stays_done_without_its_pod, a_job_with_a_begin_time_waits_for_it,
+      parallelism_and_completions_bound_the_pods, an_indexed_job_fills_the_indexes_that_are_missing,
+      failures_count_as_the_job_says, each_index_waits_after_its_own_failures,
       what_nodes_refuse_is_tried_again_later_and_later,
       a_node_whose_shepherds_die_at_once_is_tried_later_and_later,
       a_pod_that_ran_ends_the_row_of_refusals,
@@ -1369,22 +1258,16 @@ SUITE("job_plan",
       an_index_that_has_failed_stays_failed_without_its_pods,
       a_pod_is_replaced_when_it_ends_or_when_it_is_asked_to,
       a_pod_that_was_replaced_is_not_counted_again_when_it_ends,
-      a_job_has_not_ended_while_one_of_its_pods_is_ending,
-      a_job_that_wants_fewer_pods_lets_some_go,
-      a_pod_that_was_too_many_has_not_failed,
-      a_success_ends_the_row_of_failures,
+      a_job_has_not_ended_while_one_of_its_pods_is_ending, a_job_that_wants_fewer_pods_lets_some_go,
+      a_pod_that_was_too_many_has_not_failed, a_success_ends_the_row_of_failures,
       a_job_past_its_deadline_fails_and_ends_its_pods,
       a_job_ends_when_its_limit_no_longer_fits_before_its_deadline,
       a_job_that_runs_goes_on_until_its_deadline,
       a_new_job_is_pending_by_the_first_write_that_is_made_anyway,
-      the_pod_that_is_furthest_says_what_the_job_does,
-      one_that_ran_and_waits_again_is_requeued,
-      an_ending_says_what_the_job_has_ended_of,
-      a_job_that_is_over_ends_while_pods_are_left,
-      an_ending_is_told_after_the_pods_are_gone,
-      the_last_run_says_who_pushed_it_out,
-      a_held_job_makes_no_pods_and_says_who_holds_it,
-      what_has_a_node_goes_on_while_its_job_is_held,
+      the_pod_that_is_furthest_says_what_the_job_does, one_that_ran_and_waits_again_is_requeued,
+      an_ending_says_what_the_job_has_ended_of, a_job_that_is_over_ends_while_pods_are_left,
+      an_ending_is_told_after_the_pods_are_gone, the_last_run_says_who_pushed_it_out,
+      a_held_job_makes_no_pods_and_says_who_holds_it, what_has_a_node_goes_on_while_its_job_is_held,
       released_the_pods_that_wait_are_as_before,
       a_failure_of_a_held_job_counts_and_is_tried_again_when_released,
       a_job_that_is_requeued_and_held_stops_and_waits)

@@ -45,13 +45,11 @@ START_TEST(a_template_signs_nothing)
     const struct job_plan_pod plan = {.attempt = 2};
     const struct json *said;
 
-    ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, NULL),
-                     0);
+    ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, NULL), 0);
 
     said = json_get_path(job_pod_make(a, job, &plan), "metadata.annotations");
 
-    ck_assert_str_eq(json_get_text(said, "kiln.hpc/eligible-at"),
-                     "2026-01-01T00:00:00.000001Z");
+    ck_assert_str_eq(json_get_text(said, "kiln.hpc/eligible-at"), "2026-01-01T00:00:00.000001Z");
     ck_assert_ptr_null(json_get(said, "kiln.hpc/repels"));
     ck_assert_ptr_null(json_get(said, "kiln.hpc/uid"));
     ck_assert_str_eq(json_get_text(said, "mine"), "kept");
@@ -83,16 +81,13 @@ START_TEST(the_pod_of_an_array_has_its_tasks_id_and_not_the_index)
     const struct job_plan_pod plan = {.index = 2};
     const struct json *pod, *variables;
 
-    ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, NULL),
-                     0);
+    ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, NULL), 0);
 
     pod = job_pod_make(a, job, &plan);
-    variables =
-        json_get(json_at(json_get_path(pod, "spec.containers"), 0), "env");
+    variables = json_get(json_at(json_get_path(pod, "spec.containers"), 0), "env");
 
-    ck_assert_str_eq(json_get_text(json_get_path(pod, "metadata.annotations"),
-                                   "kiln.hpc/array-task"),
-                     "15");
+    ck_assert_str_eq(
+        json_get_text(json_get_path(pod, "metadata.annotations"), "kiln.hpc/array-task"), "15");
     ck_assert_str_eq(json_path_text(pod, "spec.execution.stdoutPath"),
                      "%x/%%a-1042_0015-001042_15-%N");
     ck_assert_str_eq(json_path_text(pod, "spec.execution.stderrPath"), "e");
@@ -108,7 +103,5 @@ START_TEST(the_pod_of_an_array_has_its_tasks_id_and_not_the_index)
 }
 END_TEST
 
-SUITE("job_pod",
-      names_of_pods_are_read_back,
-      a_template_signs_nothing,
+SUITE("job_pod", names_of_pods_are_read_back, a_template_signs_nothing,
       the_pod_of_an_array_has_its_tasks_id_and_not_the_index)

@@ -44,9 +44,7 @@ parse(const struct kind *kind, const char *text)
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s: %s",
-                  text,
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s: %s", text,
                   err.text);
     return object;
 }
@@ -57,15 +55,14 @@ begin(const char *spec)
     static struct life life;
 
     life = (struct life){.arena = arena_new(0), .told = ""};
-    life.job = parse(
-        &job_kind,
-        arena_printf(life.arena,
-                     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-                     "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
-                     "\"uid\":\"u\"},\"spec\":{\"backoffLimit\":1000,%s,"
-                     "\"template\":{\"spec\":{\"containers\":"
-                     "[{\"name\":\"main\"}]}}},\"status\":{}}",
-                     spec));
+    life.job =
+        parse(&job_kind, arena_printf(life.arena,
+                                      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                                      "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                                      "\"uid\":\"u\"},\"spec\":{\"backoffLimit\":1000,%s,"
+                                      "\"template\":{\"spec\":{\"containers\":"
+                                      "[{\"name\":\"main\"}]}}},\"status\":{}}",
+                                      spec));
     life.counts = job_pod_counts_new(job_of(life.job));
     job_pod_counts_settle(life.counts, job_of(life.job));
     return &life;
@@ -123,9 +120,7 @@ agree(const struct job_plan *kept, const struct job_plan *anew)
 }
 
 static void
-see(struct job_pod_counts *t,
-    const struct job *job,
-    const struct object *was,
+see(struct job_pod_counts *t, const struct job *job, const struct object *was,
     const struct object *is)
 {
     if (is != NULL)
@@ -172,12 +167,8 @@ static const char *
 tell_past(struct life *l, int64_t failures, int64_t ignored)
 {
     return arena_printf(l->arena,
-                        ",\"annotations\":{\"%s\":\"%" PRId64
-                        "\",\"%s\":\"%" PRId64 "\"}",
-                        ANNOTATION_INDEX_FAILURES,
-                        failures,
-                        ANNOTATION_INDEX_IGNORED,
-                        ignored);
+                        ",\"annotations\":{\"%s\":\"%" PRId64 "\",\"%s\":\"%" PRId64 "\"}",
+                        ANNOTATION_INDEX_FAILURES, failures, ANNOTATION_INDEX_IGNORED, ignored);
 }
 
 /* The annotations with which a pod was created remain. */
@@ -190,8 +181,7 @@ annotations_of(struct life *l, const char *name)
         const char *ignored = string_map_find(map, ANNOTATION_INDEX_IGNORED);
 
         if (strcmp(l->pods[i]->meta->name, name) == 0)
-            return tell_past(l,
-                             failures != NULL ? atoi(failures) : 0,
+            return tell_past(l, failures != NULL ? atoi(failures) : 0,
                              ignored != NULL ? atoi(ignored) : 0);
     }
     return l->told;
@@ -202,30 +192,23 @@ make_pod(struct life *l, const char *name, const char *phase, bool deleting)
 {
     bool has_ended = phase[0] == 'S' || phase[0] == 'F';
     int s = has_ended ? ++l->clock_s : 0;
-    const char *end = arena_printf(
-        l->arena,
-        ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
-        "{\"exitCode\":%d,\"finishedAt\":\"2023-11-14T%02d:%02d:%02dZ\"}}}]",
-        phase[0] == 'F' ? 1 + (int)(random() % 3) : 0,
-        s / 3600,
-        s / 60 % 60,
-        s % 60);
+    const char *end =
+        arena_printf(l->arena,
+                     ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"
+                     "{\"exitCode\":%d,\"finishedAt\":\"2023-11-14T%02d:%02d:%02dZ\"}}}]",
+                     phase[0] == 'F' ? 1 + (int)(random() % 3) : 0, s / 3600, s / 60 % 60, s % 60);
 
-    return parse(
-        &pod_kind,
-        arena_printf(
-            l->arena,
-            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
-            "{\"name\":\"%s\",\"namespace\":\"default\"%s%s},"
-            "\"spec\":{\"containers\":[{\"name\":\"main\"}]},\"status\":"
-            "{\"phase\":\"%s\"%s}}",
-            name,
-            deleting ? ",\"deletionTimestamp\":"
-                       "\"2023-11-14T00:00:00Z\""
-                     : "",
-            annotations_of(l, name),
-            phase,
-            has_ended ? end : ""));
+    return parse(&pod_kind,
+                 arena_printf(l->arena,
+                              "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                              "{\"name\":\"%s\",\"namespace\":\"default\"%s%s},"
+                              "\"spec\":{\"containers\":[{\"name\":\"main\"}]},\"status\":"
+                              "{\"phase\":\"%s\"%s}}",
+                              name,
+                              deleting ? ",\"deletionTimestamp\":"
+                                         "\"2023-11-14T00:00:00Z\""
+                                       : "",
+                              annotations_of(l, name), phase, has_ended ? end : ""));
 }
 
 /* Makes one more step in the life of an existing pod. */
@@ -243,13 +226,9 @@ live_on(struct life *l, int i)
     else if (strcmp(pod->status.phase, "Pending") == 0)
         change_pod(l, i, make_pod(l, name, "Running", is_deleting));
     else
-        change_pod(
-            l,
-            i,
-            make_pod(l,
-                     name,
-                     random() % 3 == 0 || is_deleting ? "Failed" : "Succeeded",
-                     is_deleting));
+        change_pod(l, i,
+                   make_pod(l, name, random() % 3 == 0 || is_deleting ? "Failed" : "Succeeded",
+                            is_deleting));
 }
 
 static void
@@ -259,22 +238,14 @@ create_what_is_planned(struct life *l)
 
     job_plan(job_of(l->job), l->counts, LATER, 8, l->arena, &plan);
     for (unsigned i = 0; i < plan.n_create && l->n_pods < MAX_PODS; i++) {
-        const char *name = job_pod_name(l->arena,
-                                        "j",
-                                        plan.create[i].index,
-                                        plan.create[i].attempt);
+        const char *name =
+            job_pod_name(l->arena, "j", plan.create[i].index, plan.create[i].attempt);
 
         l->told = tell_past(l, plan.create[i].failures, plan.create[i].ignored);
-        job_pod_counts_expect(l->counts,
-                              plan.create[i].index,
-                              plan.create[i].attempt,
-                              LATER);
+        job_pod_counts_expect(l->counts, plan.create[i].index, plan.create[i].attempt, LATER);
         /* Some are refused, and planned again. */
         if (random() % 6 == 0) {
-            job_pod_counts_refuse(l->counts,
-                                  plan.create[i].index,
-                                  plan.create[i].attempt,
-                                  "full");
+            job_pod_counts_refuse(l->counts, plan.create[i].index, plan.create[i].attempt, "full");
             /* The message is remembered, and cannot be computed anew. */
             free(l->counts->refusal);
             l->counts->refusal = NULL;
@@ -304,9 +275,8 @@ live(struct life *l)
         int64_t expected = l->counts->n_expected;
 
         ck_assert_int_le(l->counts->live, l->counts->active);
-        ck_assert_int_eq(l->counts->made + expected,
-                         l->counts->active + l->counts->succeeded
-                             + l->counts->failed + l->counts->excused);
+        ck_assert_int_eq(l->counts->made + expected, l->counts->active + l->counts->succeeded
+                                                         + l->counts->failed + l->counts->excused);
         if (job_is_finished(job_of(l->job)))
             return true;
         if (random() % 40 == 0)
@@ -413,9 +383,7 @@ cancel(struct life *l)
 {
     struct json *meta = json_object(l->arena);
 
-    json_set_string(l->arena,
-                    json_make_object(l->arena, meta, "annotations"),
-                    ANNOTATION_CANCEL,
+    json_set_string(l->arena, json_make_object(l->arena, meta, "annotations"), ANNOTATION_CANCEL,
                     "alice");
     change_job(l, "metadata", meta);
 }
@@ -466,8 +434,7 @@ START_TEST(with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)
     ck_assert_int_eq(l->counts->failed, 1);
     ck_assert_int_eq(l->counts->excused, 2);
     ck_assert_int_eq(l->counts->succeeded, 1);
-    ck_assert_int_eq(job_verdict_count_cancelled(job_of(l->job), l->counts),
-                     98);
+    ck_assert_int_eq(job_verdict_count_cancelled(job_of(l->job), l->counts), 98);
     ck_assert_str_eq(list_ends(l), "fccd");
     end(l);
 }
@@ -479,18 +446,14 @@ make_lost(int attempt, const char *annotations)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    return parse(
-        &pod_kind,
-        arena_printf(
-            arena,
-            "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-            "\"uid\":\"p%d\",\"annotations\":{%s}},\"spec\":"
-            "{\"nodeName\":\"n\",\"containers\":[{\"name\":\"main\"}]},"
-            "\"status\":{\"phase\":\"Failed\",\"conditions\":[{\"type\":"
-            "\"DisruptionTarget\",\"status\":\"True\"}]}}",
-            job_pod_name(arena, "j", 5, attempt),
-            attempt,
-            annotations));
+    return parse(&pod_kind,
+                 arena_printf(arena,
+                              "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                              "\"uid\":\"p%d\",\"annotations\":{%s}},\"spec\":"
+                              "{\"nodeName\":\"n\",\"containers\":[{\"name\":\"main\"}]},"
+                              "\"status\":{\"phase\":\"Failed\",\"conditions\":[{\"type\":"
+                              "\"DisruptionTarget\",\"status\":\"True\"}]}}",
+                              job_pod_name(arena, "j", 5, attempt), attempt, annotations));
 }
 
 START_TEST(a_task_that_is_interrupted_too_often_is_to_be_held)
@@ -539,12 +502,11 @@ START_TEST(an_end_that_the_status_has_not_is_added_to_those_it_has)
     struct life *l = begin("\"requeue\":true,\"completions\":1");
 
     l->pods[l->n_pods++] =
-        parse(&pod_kind,
-              "{\"metadata\":{\"name\":\"j-0-r2\",\"namespace\":\"default\","
-              "\"uid\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
-              "\"status\":{\"phase\":\"Failed\",\"conditions\":[{\"type\":"
-              "\"DisruptionTarget\",\"status\":\"True\","
-              "\"reason\":\"PreemptionByScheduler\"}]}}");
+        parse(&pod_kind, "{\"metadata\":{\"name\":\"j-0-r2\",\"namespace\":\"default\","
+                         "\"uid\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
+                         "\"status\":{\"phase\":\"Failed\",\"conditions\":[{\"type\":"
+                         "\"DisruptionTarget\",\"status\":\"True\","
+                         "\"reason\":\"PreemptionByScheduler\"}]}}");
     for (unsigned i = 0; i < ARRAY_SIZE(attempts); i++) {
         struct json *status = json_object(l->arena);
         struct job_pod_counts *t;
@@ -562,15 +524,10 @@ START_TEST(an_end_that_the_status_has_not_is_added_to_those_it_has)
 }
 END_TEST
 
-SUITE("job_pod_counts",
-      an_indexed_job_is_counted_right_change_by_change,
-      so_is_one_that_only_counts,
-      and_one_of_a_single_pod,
-      and_a_work_queue,
-      and_one_whose_indexes_fail_by_themselves,
-      and_one_with_rules_on_failure_and_success,
-      and_those_that_replace_pods_early,
-      a_million_indexes_done_in_order_cost_little,
+SUITE("job_pod_counts", an_indexed_job_is_counted_right_change_by_change,
+      so_is_one_that_only_counts, and_one_of_a_single_pod, and_a_work_queue,
+      and_one_whose_indexes_fail_by_themselves, and_one_with_rules_on_failure_and_success,
+      and_those_that_replace_pods_early, a_million_indexes_done_in_order_cost_little,
       an_end_that_the_status_has_not_is_added_to_those_it_has,
       a_task_that_is_interrupted_too_often_is_to_be_held,
       with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)

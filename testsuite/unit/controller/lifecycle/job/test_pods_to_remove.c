@@ -18,9 +18,7 @@ parse(const struct kind *kind, const char *text)
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s: %s",
-                  text,
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s: %s", text,
                   err.text);
     return object;
 }
@@ -31,8 +29,7 @@ parse(const struct kind *kind, const char *text)
 #define MADE(time) ",\"creationTimestamp\":\"2024-01-01T00:00:0" time "Z\""
 #define PLACED     "\"nodeName\":\"n1\","
 #define RUNNING    "\"phase\":\"Running\""
-#define READY \
-    RUNNING ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]"
+#define READY      RUNNING ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]"
 
 START_TEST(those_that_lose_least_go_first)
 {
@@ -40,8 +37,7 @@ START_TEST(those_that_lose_least_go_first)
     static const char *const ordered[N] = {
         POD("\"name\":\"j-0\",\"annotations\":{\"kiln.hpc/surplus\":"
             "\"true\"}",
-            PLACED,
-            READY),
+            PLACED, READY),
         POD("\"name\":\"j-9\"", PLACED, READY),
         POD("\"name\":\"j-1\"" MADE("1"), "", ""),
         POD("\"name\":\"j-2\"" MADE("1"), PLACED, "\"phase\":\"Pending\""),
@@ -51,11 +47,10 @@ START_TEST(those_that_lose_least_go_first)
     };
     const struct object *wanted[N], *pods[N];
     const struct object *job =
-        parse(&job_kind,
-              "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\"},"
-              "\"spec\":{\"completionMode\":\"Indexed\",\"completions\":9,"
-              "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}"
-              "}}}");
+        parse(&job_kind, "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\"},"
+                         "\"spec\":{\"completionMode\":\"Indexed\",\"completions\":9,"
+                         "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}"
+                         "}}}");
 
     for (size_t turn = 0; turn < N; turn++) {
         for (size_t i = 0; i < N; i++) {

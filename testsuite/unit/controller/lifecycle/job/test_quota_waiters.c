@@ -53,18 +53,13 @@ refuse(const char *namespace, unsigned n, const char *words)
 
     quota_waiters_refuse(
         waiters,
-        fake_client_put(
-            api,
-            &job_kind,
-            arena_printf(arena,
-                         "{\"metadata\":{\"name\":\"j%u\",\"namespace\":"
-                         "\"%s\",\"creationTimestamp\":\"2026-01-01T"
-                         "%02u:%02u:00Z\"},\"spec\":{\"template\":{\"spec\":"
-                         "{\"containers\":[{\"name\":\"m\"}]}}}}",
-                         n,
-                         namespace,
-                         n / 60,
-                         n % 60)),
+        fake_client_put(api, &job_kind,
+                        arena_printf(arena,
+                                     "{\"metadata\":{\"name\":\"j%u\",\"namespace\":"
+                                     "\"%s\",\"creationTimestamp\":\"2026-01-01T"
+                                     "%02u:%02u:00Z\"},\"spec\":{\"template\":{\"spec\":"
+                                     "{\"containers\":[{\"name\":\"m\"}]}}}}",
+                                     n, namespace, n / 60, n % 60)),
         words);
 }
 
@@ -73,17 +68,13 @@ make_quota(const char *namespace, int pods, int used)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
 
-    return object_ref(
-        fake_client_put(api,
-                        &resource_quota_kind,
-                        arena_printf(arena,
-                                     "{\"metadata\":{\"name\":\"q\","
-                                     "\"namespace\":\"%s\"},\"status\":{"
-                                     "\"hard\":{\"pods\":\"%d\"},\"used\":"
-                                     "{\"cpu\":\"1500m\",\"pods\":\"%d\"}}}",
-                                     namespace,
-                                     pods,
-                                     used)));
+    return object_ref(fake_client_put(api, &resource_quota_kind,
+                                      arena_printf(arena,
+                                                   "{\"metadata\":{\"name\":\"q\","
+                                                   "\"namespace\":\"%s\"},\"status\":{"
+                                                   "\"hard\":{\"pods\":\"%d\"},\"used\":"
+                                                   "{\"cpu\":\"1500m\",\"pods\":\"%d\"}}}",
+                                                   namespace, pods, used)));
 }
 
 /* The jobs that are requeued when the usage changes from `was` to `is` pods. */
@@ -193,10 +184,7 @@ START_TEST(a_quota_that_goes_wakes_all)
 }
 END_TEST
 
-SUITE("quota_waiters",
-      room_wakes_in_the_order_of_submission,
-      who_is_refused_again_keeps_the_place,
+SUITE("quota_waiters", room_wakes_in_the_order_of_submission, who_is_refused_again_keeps_the_place,
       what_a_quota_has_not_refused_does_not_wait_for_one,
       room_wakes_a_few_of_many_and_one_more_for_each_that_takes_some,
-      a_quota_that_is_another_wakes_all,
-      a_quota_that_goes_wakes_all)
+      a_quota_that_is_another_wakes_all, a_quota_that_goes_wakes_all)

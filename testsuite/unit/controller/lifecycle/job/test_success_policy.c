@@ -35,16 +35,13 @@ START_TEST(the_first_rule_that_is_met_is_the_one)
         struct error err = {0};
         char text[512];
 
-        snprintf(text,
-                 sizeof(text),
+        snprintf(text, sizeof(text),
                  "{\"metadata\":{\"name\":\"j\",\"namespace\":\"default\"},"
                  "\"spec\":{\"completions\":10,\"successPolicy\":{\"rules\":"
                  "[%s]},\"template\":{\"spec\":{\"containers\":[{\"name\":"
                  "\"main\"}]}}}}",
                  cases[i].policy);
-        ck_assert_int_eq(
-            object_parse(&job_kind, text, strlen(text), &job, &err),
-            0);
+        ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, &err), 0);
         ck_assert(index_set_parse(&done, cases[i].done));
 
         int rule = success_policy_judge(job_of(job), &done);

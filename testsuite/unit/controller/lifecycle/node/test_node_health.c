@@ -60,14 +60,11 @@ renew(const char *node)
 {
     char text[256];
 
-    snprintf(text,
-             sizeof(text),
+    snprintf(text, sizeof(text),
              "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
              "\"kube-node-lease\"},\"spec\":{\"renewTime\":"
              "\"2020-01-01T00:%02d:%02d.000000Z\"}}",
-             node,
-             renewals / 60,
-             renewals % 60);
+             node, renewals / 60, renewals % 60);
     renewals++;
     fake_client_put(api, &lease_kind, text);
 }
@@ -79,11 +76,10 @@ renew(const char *node)
 static void
 put_node(const char *name, const char *spec)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s},\"status\":"
-        "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-        name,
-        spec);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s},\"status\":"
+                  "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                  name, spec);
 
     fake_client_put(api, &node_kind, text);
 }
@@ -91,13 +87,10 @@ put_node(const char *name, const char *spec)
 static void
 put_pod(const char *name, const char *node, const char *spec)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
-                  "\"spec\":{\"nodeName\":\"%s\",%s\"containers\":[{\"name\":"
-                  "\"main\"}]},\"status\":{\"phase\":\"Running\"}}",
-                  name,
-                  node,
-                  spec);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
+                                        "\"spec\":{\"nodeName\":\"%s\",%s\"containers\":[{\"name\":"
+                                        "\"main\"}]},\"status\":{\"phase\":\"Running\"}}",
+                                        name, node, spec);
 
     fake_client_put(api, &pod_kind, text);
 }
@@ -105,8 +98,7 @@ put_pod(const char *name, const char *node, const char *spec)
 static const char *
 phase(const char *pod)
 {
-    return pod_of(fake_client_find(api, &pod_kind, "default", pod))
-        ->status.phase;
+    return pod_of(fake_client_find(api, &pod_kind, "default", pod))->status.phase;
 }
 
 static const struct node *
@@ -241,9 +233,8 @@ START_TEST(pods_are_given_up_when_their_node_is_fenced)
     settle();
 
     ck_assert_str_eq(phase("p"), "Failed");
-    ck_assert_str_eq(
-        pod_of(fake_client_find(api, &pod_kind, "default", "p"))->status.reason,
-        "NodeLost");
+    ck_assert_str_eq(pod_of(fake_client_find(api, &pod_kind, "default", "p"))->status.reason,
+                     "NodeLost");
     end();
 }
 END_TEST
@@ -328,12 +319,9 @@ START_TEST(what_could_not_be_written_is_written_later)
 }
 END_TEST
 
-SUITE("node_health",
-      a_silent_nodes_pods_are_unknown_and_keep_what_they_have,
+SUITE("node_health", a_silent_nodes_pods_are_unknown_and_keep_what_they_have,
       a_node_is_heard_of_when_its_lease_is_renewed_and_only_then,
-      clocks_begin_when_this_controller_is_ready,
-      pods_are_given_up_when_their_node_is_fenced,
+      clocks_begin_when_this_controller_is_ready, pods_are_given_up_when_their_node_is_fenced,
       a_pod_that_fences_itself_is_given_up_some_time_after_that,
-      while_most_nodes_are_silent_nothing_is_given_up,
-      the_lease_of_a_node_goes_with_it,
+      while_most_nodes_are_silent_nothing_is_given_up, the_lease_of_a_node_goes_with_it,
       what_could_not_be_written_is_written_later)

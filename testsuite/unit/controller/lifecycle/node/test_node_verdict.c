@@ -14,8 +14,7 @@
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
-#define READY(status) \
-    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"" status "\"}]"
+#define READY(status) "\"conditions\":[{\"type\":\"Ready\",\"status\":\"" status "\"}]"
 #define HOOK_FAILED(status)                                     \
     "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}," \
     "{\"type\":\"HookFailed\",\"status\":\"" status "\"}]"
@@ -40,13 +39,8 @@ make(const struct kind *kind, const char *spec, const char *status)
     strbuf_printf(&text,
                   "{\"apiVersion\":\"v1\",\"kind\":\"%s\",\"metadata\":"
                   "{\"name\":\"x\"},\"spec\":{%s},\"status\":{%s}}",
-                  kind->name,
-                  spec,
-                  status);
-    ck_assert_msg(object_parse(kind, text.text, text.length, &object, &err)
-                      == 0,
-                  "%s",
-                  err.text);
+                  kind->name, spec, status);
+    ck_assert_msg(object_parse(kind, text.text, text.length, &object, &err) == 0, "%s", err.text);
     return object;
 }
 
@@ -89,17 +83,13 @@ START_TEST(taints_are_there_exactly_when_they_should_be)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        const struct object *node =
-            make(&node_kind, cases[i].spec, cases[i].status);
-        struct json *patch =
-            node_verdict_taints(arena, node_of(node), cases[i].silent, 1);
+        const struct object *node = make(&node_kind, cases[i].spec, cases[i].status);
+        struct json *patch = node_verdict_taints(arena, node_of(node), cases[i].silent, 1);
 
         if (cases[i].taints < 0)
             ck_assert_ptr_null(patch);
         else
-            ck_assert_int_eq(
-                (int)json_count(json_get_path(patch, "spec.taints")),
-                cases[i].taints);
+            ck_assert_int_eq((int)json_count(json_get_path(patch, "spec.taints")), cases[i].taints);
         object_unref(node);
     }
 }
@@ -112,38 +102,28 @@ START_TEST(pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed)
         bool silent;
         const char *wanted; /* NULL: unchanged */
     } cases[] = {
-        {"", "Running", true, "Unknown"},
-        {"", "Running", false, NULL},
-        {"", "Unknown", true, NULL},
-        {"", "Pending", true, NULL},
-        {"", "Succeeded", true, NULL},
-        {FENCED, "Running", true, "Failed"},
-        {FENCED, "Unknown", true, "Failed"},
-        {FENCED, "Pending", false, "Failed"},
-        {FENCED, "Failed", true, NULL},
-        {NULL, "Running", false, "Failed"},
+        {"", "Running", true, "Unknown"},    {"", "Running", false, NULL},
+        {"", "Unknown", true, NULL},         {"", "Pending", true, NULL},
+        {"", "Succeeded", true, NULL},       {FENCED, "Running", true, "Failed"},
+        {FENCED, "Unknown", true, "Failed"}, {FENCED, "Pending", false, "Failed"},
+        {FENCED, "Failed", true, NULL},      {NULL, "Running", false, "Failed"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         CLEANUP_STRBUF struct strbuf status = STRBUF_INIT;
-        const struct object *node =
-            cases[i].node ? make(&node_kind, cases[i].node, "") : NULL;
+        const struct object *node = cases[i].node ? make(&node_kind, cases[i].node, "") : NULL;
         const struct object *pod;
         struct json *patch;
 
         strbuf_printf(&status, "\"phase\":\"%s\"", cases[i].phase);
         pod = make(&pod_kind, "\"containers\":[]", status.text);
-        patch = node_verdict_pod(arena,
-                                 node ? node_of(node) : NULL,
-                                 pod_of(pod),
-                                 cases[i].silent ? 40000000 : 0,
-                                 1);
+        patch = node_verdict_pod(arena, node ? node_of(node) : NULL, pod_of(pod),
+                                 cases[i].silent ? 40000000 : 0, 1);
         if (cases[i].wanted == NULL)
             ck_assert_ptr_null(patch);
         else
-            ck_assert_str_eq(json_path_text(patch, "status.phase"),
-                             cases[i].wanted);
+            ck_assert_str_eq(json_path_text(patch, "status.phase"), cases[i].wanted);
         object_unref(node);
         object_unref(pod);
     }
@@ -168,20 +148,16 @@ START_TEST(a_pod_that_fences_itself_is_lost_some_time_after)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        const struct object *pod =
-            make(&pod_kind, cases[i].spec, "\"phase\":\"Running\"");
+        const struct object *pod = make(&pod_kind, cases[i].spec, "\"phase\":\"Running\"");
         int64_t silent_us = cases[i].silent_s * 1000000;
         int64_t left_us = node_verdict_fence_left_us(pod_of(pod), silent_us);
-        struct json *patch =
-            node_verdict_pod(arena, node_of(node), pod_of(pod), silent_us, 1);
+        struct json *patch = node_verdict_pod(arena, node_of(node), pod_of(pod), silent_us, 1);
 
-        ck_assert_int_eq(left_us,
-                         cases[i].left_s < 0 ? -1 : cases[i].left_s * 1000000);
+        ck_assert_int_eq(left_us, cases[i].left_s < 0 ? -1 : cases[i].left_s * 1000000);
         if (cases[i].phase == NULL)
             ck_assert_ptr_null(patch);
         else
-            ck_assert_str_eq(json_path_text(patch, "status.phase"),
-                             cases[i].phase);
+            ck_assert_str_eq(json_path_text(patch, "status.phase"), cases[i].phase);
         object_unref(pod);
     }
     object_unref(node);
@@ -204,9 +180,7 @@ START_TEST(nothing_is_left_of_pods_on_a_fenced_node)
 }
 END_TEST
 
-SUITE("node_verdict",
-      a_silent_node_becomes_unknown_once,
+SUITE("node_verdict", a_silent_node_becomes_unknown_once,
       taints_are_there_exactly_when_they_should_be,
       pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed,
-      a_pod_that_fences_itself_is_lost_some_time_after,
-      nothing_is_left_of_pods_on_a_fenced_node)
+      a_pod_that_fences_itself_is_lost_some_time_after, nothing_is_left_of_pods_on_a_fenced_node)

@@ -96,8 +96,7 @@ stage_fini(struct stage *s)
 static void
 put_node(struct stage *s, const char *spec)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"n1\"},\"spec\":{%s}}", spec);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"n1\"},\"spec\":{%s}}", spec);
 
     fake_client_put(s->api, &node_kind, text);
 }
@@ -105,14 +104,12 @@ put_node(struct stage *s, const char *spec)
 static void
 put_pod(struct stage *s, const char *name, const char *tolerations)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-        "\"uid\":\"uid-%s\"},"
-        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\","
-        "\"image\":\"host\"}],%s},\"status\":{\"phase\":\"Running\"}}",
-        name,
-        name,
-        tolerations);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                  "\"uid\":\"uid-%s\"},"
+                  "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\","
+                  "\"image\":\"host\"}],%s},\"status\":{\"phase\":\"Running\"}}",
+                  name, name, tolerations);
 
     fake_client_put(s->api, &pod_kind, text);
 }
@@ -154,24 +151,17 @@ START_TEST(a_pod_stays_as_long_as_it_tolerates_every_taint)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const int64_t seen_us = cases[i].seen_s * FAKE_SECOND;
         const int64_t due_us = cases[i].due_s * FAKE_SECOND;
-        const int64_t last_us =
-            cases[i].due_s < 0 ? INT64_C(1000000) * FAKE_SECOND : due_us - 1;
+        const int64_t last_us = cases[i].due_s < 0 ? INT64_C(1000000) * FAKE_SECOND : due_us - 1;
         struct stage s;
 
         stage_init(&s);
         put_node(&s, cases[i].node);
-        ck_assert_msg(is_there_at(&s, seen_us, cases[i].pod)
-                          == (last_us >= seen_us),
-                      "case %zu at first",
-                      i);
+        ck_assert_msg(is_there_at(&s, seen_us, cases[i].pod) == (last_us >= seen_us),
+                      "case %zu at first", i);
         if (last_us >= seen_us)
-            ck_assert_msg(is_there_at(&s, last_us, cases[i].pod),
-                          "case %zu before",
-                          i);
+            ck_assert_msg(is_there_at(&s, last_us, cases[i].pod), "case %zu before", i);
         if (cases[i].due_s >= 0 && due_us > seen_us)
-            ck_assert_msg(!is_there_at(&s, due_us, cases[i].pod),
-                          "case %zu",
-                          i);
+            ck_assert_msg(!is_there_at(&s, due_us, cases[i].pod), "case %zu", i);
         stage_fini(&s);
     }
 }
@@ -190,13 +180,10 @@ START_TEST(only_those_that_do_not_tolerate_it_are_told_and_deleted)
     put_node(&s, T(GONE));
     settle(&s);
 
-    ck_assert_uint_eq(
-        fake_client_calls(s.api, CLIENT_STRATEGIC_PATCH, "status"),
-        1);
+    ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_STRATEGIC_PATCH, "status"), 1);
     ck_assert_uint_eq(fake_client_calls(s.api, CLIENT_DELETE, NULL), 1);
     ck_assert_ptr_null(fake_client_find(s.api, &pod_kind, "default", "goes"));
-    ck_assert_ptr_nonnull(
-        fake_client_find(s.api, &pod_kind, "default", "stays"));
+    ck_assert_ptr_nonnull(fake_client_find(s.api, &pod_kind, "default", "stays"));
     stage_fini(&s);
 }
 END_TEST
@@ -225,14 +212,11 @@ START_TEST(a_silent_node_ends_nobody)
     put_pod(&s, "stays", P(""));
     settle(&s);
 
-    ck_assert_ptr_nonnull(
-        fake_client_find(s.api, &pod_kind, "default", "stays"));
+    ck_assert_ptr_nonnull(fake_client_find(s.api, &pod_kind, "default", "stays"));
     stage_fini(&s);
 }
 END_TEST
 
-SUITE("taint eviction",
-      a_pod_stays_as_long_as_it_tolerates_every_taint,
+SUITE("taint eviction", a_pod_stays_as_long_as_it_tolerates_every_taint,
       only_those_that_do_not_tolerate_it_are_told_and_deleted,
-      a_pod_that_comes_to_such_a_node_is_ended,
-      a_silent_node_ends_nobody)
+      a_pod_that_comes_to_such_a_node_is_ended, a_silent_node_ends_nobody)

@@ -68,48 +68,39 @@ end(void)
 static void
 put_quota(const char *name, const char *hard)
 {
-    fake_client_put(api,
-                    &resource_quota_kind,
+    fake_client_put(api, &resource_quota_kind,
                     arena_printf(arena,
                                  "{\"metadata\":{\"name\":\"%s\","
                                  "\"namespace\":\"a\"},\"spec\":{\"hard\":%s}}",
-                                 name,
-                                 hard));
+                                 name, hard));
 }
 
 static void
 put(const struct kind *kind, const char *namespace, const char *name)
 {
-    fake_client_put(api,
-                    kind,
+    fake_client_put(api, kind,
                     arena_printf(arena,
                                  "{\"metadata\":{\"name\":\"%s\","
                                  "\"namespace\":\"%s\"}}",
-                                 name,
-                                 namespace));
+                                 name, namespace));
 }
 
 static void
 put_claim(const char *name, const char *size)
 {
-    fake_client_put(api,
-                    &persistent_volume_claim_kind,
+    fake_client_put(api, &persistent_volume_claim_kind,
                     arena_printf(arena,
                                  "{\"metadata\":{\"name\":\"%s\","
                                  "\"namespace\":\"a\"},\"spec\":{\"resources\":"
                                  "{\"requests\":{\"storage\":\"%s\"}}}}",
-                                 name,
-                                 size));
+                                 name, size));
 }
 
 static const char *
 used(const char *quota, const char *what)
 {
-    const struct object *o =
-        fake_client_find(api, &resource_quota_kind, "a", quota);
-    const char *text =
-        json_get_text(json_get_path(object_tree(o, arena), "status.used"),
-                      what);
+    const struct object *o = fake_client_find(api, &resource_quota_kind, "a", quota);
+    const char *text = json_get_text(json_get_path(object_tree(o, arena), "status.used"), what);
 
     return text != NULL ? text : "";
 }
@@ -119,8 +110,7 @@ expect_used(const char *quota, const char *what, const char *amount)
 {
     int64_t until_us = clock_monotonic_us(&clock_system) + PATIENCE_US;
 
-    while (strcmp(used(quota, what), amount) != 0
-           && clock_monotonic_us(&clock_system) < until_us)
+    while (strcmp(used(quota, what), amount) != 0 && clock_monotonic_us(&clock_system) < until_us)
         turn();
     ck_assert_str_eq(used(quota, what), amount);
 }
@@ -130,9 +120,8 @@ START_TEST(what_goes_is_given_back_whatever_its_kind)
     begin();
     put(&config_map_kind, "a", "one");
     put(&config_map_kind, "b", "elsewhere");
-    put_quota("q",
-              "{\"configmaps\":\"9\",\"count/jobs.batch\":\"9\","
-              "\"requests.storage\":\"1Ti\"}");
+    put_quota("q", "{\"configmaps\":\"9\",\"count/jobs.batch\":\"9\","
+                   "\"requests.storage\":\"1Ti\"}");
     expect_used("q", "configmaps", "1");
     put(&config_map_kind, "a", "two");
     put(&job_kind, "a", "job");
@@ -173,6 +162,5 @@ START_TEST(a_kind_is_listed_once_however_often_it_is_counted)
 }
 END_TEST
 
-SUITE("quota count",
-      what_goes_is_given_back_whatever_its_kind,
+SUITE("quota count", what_goes_is_given_back_whatever_its_kind,
       a_kind_is_listed_once_however_often_it_is_counted)

@@ -15,19 +15,16 @@ parse(const struct kind *kind, const char *text)
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s", err.text);
     return object;
 }
 
 static const struct object *
 quota_of(const char *spec)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"q\",\"namespace\":\"a\"},"
-                  "\"spec\":%s}",
-                  spec);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"q\",\"namespace\":\"a\"},"
+                                        "\"spec\":%s}",
+                                        spec);
 
     return parse(&resource_quota_kind, text);
 }
@@ -35,13 +32,11 @@ quota_of(const char *spec)
 static const struct object *
 pod_of_phase(const char *uid, const char *phase, const char *more)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"%s\""
-        "%s,\"containers\":[{\"name\":\"m\",\"resources\":{\"requests\":{"
-        "\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"%s\"}}",
-        uid,
-        more,
-        phase);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"%s\""
+                  "%s,\"containers\":[{\"name\":\"m\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"%s\"}}",
+                  uid, more, phase);
 
     return parse(&pod_kind, text);
 }
@@ -134,7 +129,5 @@ START_TEST(a_scope_may_come_to_hold)
 }
 END_TEST
 
-SUITE("quota usage",
-      pods_count_from_their_coming_to_their_end,
-      one_that_should_have_gone_counts_until_it_has,
-      a_scope_may_come_to_hold)
+SUITE("quota usage", pods_count_from_their_coming_to_their_end,
+      one_that_should_have_gone_counts_until_it_has, a_scope_may_come_to_hold)

@@ -27,25 +27,19 @@ add_name(const struct object *object, void *context)
 
 /* When a callback runs, the object cache already contains the change. */
 static void
-on_pod(const struct object *old_object,
-       const struct object *new_object,
-       void *context)
+on_pod(const struct object *old_object, const struct object *new_object, void *context)
 {
     const struct object *any = new_object != NULL ? new_object : old_object;
 
     (void)context;
-    ck_assert_ptr_eq(object_cache_find(cache,
-                                       &pod_kind,
-                                       any->meta->namespace,
-                                       any->meta->name),
+    ck_assert_ptr_eq(object_cache_find(cache, &pod_kind, any->meta->namespace, any->meta->name),
                      new_object);
     strcat(told, old_object == NULL ? "+" : new_object == NULL ? "-" : "~");
     add_name(any, told);
 }
 
 static void
-on_config_map(UNUSED const struct object *old_object,
-              const struct object *new_object,
+on_config_map(UNUSED const struct object *old_object, const struct object *new_object,
               UNUSED void *context)
 {
     add_name(new_object, told);
@@ -63,19 +57,13 @@ put_pod(const char *name, const char *job, const char *node)
 {
     char text[512];
 
-    snprintf(
-        text,
-        sizeof(text),
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-        "\"uid\":\"of-%s\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
-        "\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":true}]},"
-        "\"spec\":{%s%s%s\"containers\":[{\"name\":\"main\"}]}}",
-        name,
-        name,
-        job,
-        node != NULL ? "\"nodeName\":\"" : "",
-        node != NULL ? node : "",
-        node != NULL ? "\"," : "");
+    snprintf(text, sizeof(text),
+             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+             "\"uid\":\"of-%s\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
+             "\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":true}]},"
+             "\"spec\":{%s%s%s\"containers\":[{\"name\":\"main\"}]}}",
+             name, name, job, node != NULL ? "\"nodeName\":\"" : "", node != NULL ? node : "",
+             node != NULL ? "\"," : "");
     fake_client_put(api, &pod_kind, text);
 }
 
@@ -123,8 +111,7 @@ START_TEST(a_pod_is_a_jobs_only_if_it_names_a_job)
     begin();
     object_cache_start(cache);
     fake_client_run(api);
-    fake_client_put(api,
-                    &pod_kind,
+    fake_client_put(api, &pod_kind,
                     "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\","
                     "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
                     "\"ReplicaSet\",\"name\":\"j\",\"uid\":\"u1\","
@@ -179,23 +166,18 @@ END_TEST
 START_TEST(a_kind_that_a_loop_listens_to_is_cached)
 {
     begin();
-    fake_client_put(
-        api,
-        &config_map_kind,
-        "{\"metadata\":{\"name\":\"m\",\"namespace\":\"default\"}}");
+    fake_client_put(api, &config_map_kind,
+                    "{\"metadata\":{\"name\":\"m\",\"namespace\":\"default\"}}");
     object_cache_start(cache);
     fake_client_run(api);
 
     ck_assert_str_eq(told, "m ");
-    ck_assert_ptr_nonnull(
-        object_cache_find_key(cache, &config_map_kind, "default/m"));
+    ck_assert_ptr_nonnull(object_cache_find_key(cache, &config_map_kind, "default/m"));
     ck_assert_ptr_null(object_cache_find_key(cache, &storage_class_kind, "m"));
     end();
 }
 END_TEST
 
-SUITE("object cache",
-      a_kind_that_a_loop_listens_to_is_cached,
-      a_pod_is_a_jobs_only_if_it_names_a_job,
-      pods_are_found_by_their_owner_and_their_node,
+SUITE("object cache", a_kind_that_a_loop_listens_to_is_cached,
+      a_pod_is_a_jobs_only_if_it_names_a_job, pods_are_found_by_their_owner_and_their_node,
       it_has_synced_when_all_kinds_are_there)

@@ -178,10 +178,7 @@ START_TEST(the_earliest_of_several_delays_counts)
 }
 END_TEST
 
-SUITE("workqueue",
-      a_key_added_twice_is_worked_on_once,
-      a_key_added_while_it_is_worked_on_comes_again,
-      no_more_keys_are_under_way_than_allowed,
-      a_key_that_failed_comes_back,
-      a_key_that_changed_while_its_work_failed_does_not_wait,
+SUITE("workqueue", a_key_added_twice_is_worked_on_once,
+      a_key_added_while_it_is_worked_on_comes_again, no_more_keys_are_under_way_than_allowed,
+      a_key_that_failed_comes_back, a_key_that_changed_while_its_work_failed_does_not_wait,
       the_earliest_of_several_delays_counts)

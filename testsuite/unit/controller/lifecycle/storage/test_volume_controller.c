@@ -68,9 +68,7 @@ put_class(const char *name, const char *provisioner, const char *mode)
     put(&storage_class_kind,
         "{\"metadata\":{\"name\":\"%s\"},\"provisioner\":\"%s\","
         "\"volumeBindingMode\":\"%s\"}",
-        name,
-        provisioner,
-        mode);
+        name, provisioner, mode);
 }
 
 static void
@@ -81,9 +79,7 @@ put_node(const char *name, const char *scratch)
         "\"kubernetes.io/hostname\":\"%s\"}},\"status\":{\"scratch\":{"
         "\"path\":\"/scratch\",\"capacity\":\"%s\"},\"conditions\":[{"
         "\"type\":\"Ready\",\"status\":\"True\"}]}}",
-        name,
-        name,
-        scratch);
+        name, name, scratch);
 }
 
 static void
@@ -128,21 +124,14 @@ end(void)
 
 /* `more` has further members of the metadata, each after a comma. */
 static void
-put_claim(const char *name,
-          const char *class,
-          const char *size,
-          const char *more)
+put_claim(const char *name, const char *class, const char *size, const char *more)
 {
     put(&persistent_volume_claim_kind,
         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":"
         "\"u-%s\"%s},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],"
         "\"storageClassName\":\"%s\",\"resources\":{\"requests\":{"
         "\"storage\":\"%s\"}}},\"status\":{\"phase\":\"Pending\"}}",
-        name,
-        name,
-        more,
-        class,
-        size);
+        name, name, more, class, size);
 }
 
 static void
@@ -153,9 +142,7 @@ put_volume(const char *name, const char *size, const char *more)
         "\"storage\":\"%s\"},\"accessModes\":[\"ReadWriteOnce\"],"
         "\"storageClassName\":\"local\",\"local\":{\"path\":\"/d\"}%s},"
         "\"status\":{\"phase\":\"Pending\"}}",
-        name,
-        size,
-        more);
+        name, size, more);
 }
 
 static const struct object *
@@ -191,8 +178,7 @@ must_find(const struct kind *kind, const char *namespace, const char *name)
 static const struct persistent_volume_claim *
 claim(const char *name)
 {
-    return persistent_volume_claim_of(
-        must_find(&persistent_volume_claim_kind, "default", name));
+    return persistent_volume_claim_of(must_find(&persistent_volume_claim_kind, "default", name));
 }
 
 static const struct persistent_volume *
@@ -208,13 +194,9 @@ agent_says(const char *name, const char *status)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct json *tree =
-        object_tree(fake_client_find(api, &persistent_volume_kind, NULL, name),
-                    arena);
+        object_tree(fake_client_find(api, &persistent_volume_kind, NULL, name), arena);
 
-    json_set(arena,
-             tree,
-             "status",
-             json_parse(arena, status, strlen(status), NULL, NULL));
+    json_set(arena, tree, "status", json_parse(arena, status, strlen(status), NULL, NULL));
     json_print(tree, &text);
     fake_client_put(api, &persistent_volume_kind, text.text);
 }
@@ -271,9 +253,7 @@ END_TEST
 START_TEST(a_volume_that_was_set_aside_is_its_claims)
 {
     begin();
-    put_volume("aside",
-               "9Gi",
-               ",\"claimRef\":{\"namespace\":\"default\",\"name\":\"data\"}");
+    put_volume("aside", "9Gi", ",\"claimRef\":{\"namespace\":\"default\",\"name\":\"data\"}");
     put_volume("better", "1Gi", "");
     settle();
     put_claim("other", "local", "5Gi", "");
@@ -347,8 +327,7 @@ START_TEST(an_agent_is_asked_and_what_it_makes_is_bound)
     v = volume("pvc-u-data");
     ck_assert_str_eq(v->spec.local_path, "/scratch/pvc-u-data");
     ck_assert_str_eq(persistent_volume_scratch_node(v), "n1");
-    ck_assert_str_eq(string_map_find(&v->meta.annotations, "kiln.hpc/uid"),
-                     "1000");
+    ck_assert_str_eq(string_map_find(&v->meta.annotations, "kiln.hpc/uid"), "1000");
     ck_assert(meta_has_finalizer(&v->meta, FINALIZER_SCRATCH));
     ck_assert(!persistent_volume_claim_is_bound(claim("data")));
 
@@ -365,13 +344,11 @@ START_TEST(an_agent_that_cannot_frees_the_claim_for_another_node)
     begin();
     put_claim("data", "scratch", "1Gi", CHOSEN);
     settle();
-    agent_says("pvc-u-data",
-               "{\"phase\":\"Failed\",\"message\":\"the disk is full\"}");
+    agent_says("pvc-u-data", "{\"phase\":\"Failed\",\"message\":\"the disk is full\"}");
     settle();
 
     ck_assert_ptr_null(persistent_volume_claim_node(claim("data")));
-    ck_assert(!has_volume("pvc-u-data")
-              || volume("pvc-u-data")->meta.deleted_at_us != 0);
+    ck_assert(!has_volume("pvc-u-data") || volume("pvc-u-data")->meta.deleted_at_us != 0);
     end();
 }
 END_TEST
@@ -385,8 +362,7 @@ START_TEST(a_claim_that_waits_for_no_pod_gets_scratch_of_the_emptiest_node)
     settle();
 
     ck_assert(has_volume("pvc-u-data"));
-    ck_assert_str_eq(persistent_volume_scratch_node(volume("pvc-u-data")),
-                     "n2");
+    ck_assert_str_eq(persistent_volume_scratch_node(volume("pvc-u-data")), "n2");
     end();
 }
 END_TEST
@@ -403,16 +379,14 @@ put_deleted(const char *node, const char *reason)
         "\"kiln.hpc/node-local\"]},\"spec\":{\"claimRef\":{\"namespace\":"
         "\"default\",\"name\":\"data\",\"uid\":\"u-data\"}},\"status\":{"
         "\"phase\":\"Released\"%s}}",
-        node,
-        reason);
+        node, reason);
 }
 
 static bool
 is_let_go(void)
 {
     return !has_volume("pvc-u-data")
-           || !meta_has_finalizer(&volume("pvc-u-data")->meta,
-                                  FINALIZER_SCRATCH);
+           || !meta_has_finalizer(&volume("pvc-u-data")->meta, FINALIZER_SCRATCH);
 }
 
 START_TEST(scratch_is_deleted_with_its_claim)
@@ -484,10 +458,8 @@ START_TEST(a_pod_with_a_template_gets_a_claim_that_is_its_users)
 
     c = claim("p-tmp");
     ck_assert_str_eq(meta_controller(&c->meta)->uid, "u-p");
-    ck_assert_str_eq(string_map_find(&c->meta.annotations, "kiln.hpc/uid"),
-                     "1000");
-    ck_assert_str_eq(string_map_find(&c->meta.annotations, "kiln.hpc/gid"),
-                     "100");
+    ck_assert_str_eq(string_map_find(&c->meta.annotations, "kiln.hpc/uid"), "1000");
+    ck_assert_str_eq(string_map_find(&c->meta.annotations, "kiln.hpc/gid"), "100");
     ck_assert_str_eq(string_map_find(&c->meta.labels, "a"), "b");
     end();
 }
@@ -511,39 +483,30 @@ START_TEST(a_claim_that_is_in_use_stays_until_it_is_not)
 {
     begin();
     put_pod("Running");
-    put_claim("p-tmp",
-              "scratch",
-              "1Gi",
+    put_claim("p-tmp", "scratch", "1Gi",
               ",\"finalizers\":[\"kubernetes.io/pvc-protection\"],"
               "\"deletionTimestamp\":\"2024-01-01T00:00:00Z\"");
     settle();
     ck_assert(has_claim("p-tmp"));
-    ck_assert(meta_has_finalizer(&claim("p-tmp")->meta,
-                                 "kubernetes.io/pvc-protection"));
+    ck_assert(meta_has_finalizer(&claim("p-tmp")->meta, "kubernetes.io/pvc-protection"));
 
     put_pod("Failed");
     settle();
     ck_assert(!has_claim("p-tmp")
-              || !meta_has_finalizer(&claim("p-tmp")->meta,
-                                     "kubernetes.io/pvc-protection"));
+              || !meta_has_finalizer(&claim("p-tmp")->meta, "kubernetes.io/pvc-protection"));
     end();
 }
 END_TEST
 
-SUITE("volume_controller",
-      a_volume_that_is_nobodys_is_available,
-      a_claim_gets_the_smallest_volume_that_suits_and_keeps_it,
-      a_claim_waits_for_a_volume_to_come,
+SUITE("volume_controller", a_volume_that_is_nobodys_is_available,
+      a_claim_gets_the_smallest_volume_that_suits_and_keeps_it, a_claim_waits_for_a_volume_to_come,
       a_volume_that_was_set_aside_is_its_claims,
-      what_a_claim_leaves_is_kept_where_the_policy_says_so,
-      a_claim_whose_volume_is_gone_is_lost,
+      what_a_claim_leaves_is_kept_where_the_policy_says_so, a_claim_whose_volume_is_gone_is_lost,
       a_claim_that_waits_for_a_pod_gets_nothing_before,
       an_agent_is_asked_and_what_it_makes_is_bound,
       an_agent_that_cannot_frees_the_claim_for_another_node,
       a_claim_that_waits_for_no_pod_gets_scratch_of_the_emptiest_node,
-      scratch_is_deleted_with_its_claim,
-      scratch_is_let_go_when_the_agent_has_removed_it,
+      scratch_is_deleted_with_its_claim, scratch_is_let_go_when_the_agent_has_removed_it,
       scratch_of_a_node_that_is_gone_is_let_go_too,
-      a_pod_with_a_template_gets_a_claim_that_is_its_users,
-      a_pod_that_has_ended_keeps_no_scratch,
+      a_pod_with_a_template_gets_a_claim_that_is_its_users, a_pod_that_has_ended_keeps_no_scratch,
       a_claim_that_is_in_use_stays_until_it_is_not)

@@ -23,23 +23,16 @@ struct fate {
 };
 
 static struct client_call *
-fate_start(struct client *client,
-           client_done_fn *done,
-           void *done_context,
-           void *context)
+fate_start(struct client *client, client_done_fn *done, void *done_context, void *context)
 {
     struct fate *f = context;
 
     if (f->is_silent)
         return NULL;
     f->started++;
-    return client_call(client,
-                       NULL,
-                       &(struct client_request){.verb = CLIENT_GET,
-                                                .kind = &node_kind,
-                                                .name = "n"},
-                       done,
-                       done_context);
+    return client_call(
+        client, NULL, &(struct client_request){.verb = CLIENT_GET, .kind = &node_kind, .name = "n"},
+        done, done_context);
 }
 
 static void
@@ -365,16 +358,11 @@ START_TEST(a_call_of_several_that_is_cancelled_makes_way)
 }
 END_TEST
 
-SUITE("dispatcher",
-      of_one_object_one_call_is_under_way_and_one_waits,
-      what_matters_more_takes_the_place_of_what_waits,
-      no_more_than_so_many_are_under_way,
-      what_has_nothing_to_say_is_no_call,
-      a_call_that_is_cancelled_makes_way,
-      nothing_starts_while_it_is_held,
-      an_answer_may_ask_for_the_next_call,
-      a_call_of_several_waits_for_all_of_them,
-      others_of_its_objects_wait_for_a_call_of_several,
+SUITE("dispatcher", of_one_object_one_call_is_under_way_and_one_waits,
+      what_matters_more_takes_the_place_of_what_waits, no_more_than_so_many_are_under_way,
+      what_has_nothing_to_say_is_no_call, a_call_that_is_cancelled_makes_way,
+      nothing_starts_while_it_is_held, an_answer_may_ask_for_the_next_call,
+      a_call_of_several_waits_for_all_of_them, others_of_its_objects_wait_for_a_call_of_several,
       a_call_of_several_takes_the_place_of_all_that_wait,
       one_of_an_object_takes_the_place_of_a_call_of_several,
       a_call_of_several_that_is_cancelled_makes_way)

@@ -73,9 +73,7 @@ START_TEST(a_victim_is_told_why_before_it_goes)
 {
     struct world *w = preempting();
 
-    ck_assert_uint_gt(
-        fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
-        0);
+    ck_assert_uint_gt(fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"), 0);
     ck_assert_uint_eq(deletions(w), 0);
     fake_client_run(w->api);
 
@@ -88,11 +86,7 @@ START_TEST(where_a_victim_cannot_be_told_another_way_is_looked_for)
 {
     struct world *w = preempting();
 
-    fake_client_fail(w->api,
-                     CLIENT_STRATEGIC_PATCH,
-                     "status",
-                     500,
-                     "InternalError");
+    fake_client_fail(w->api, CLIENT_STRATEGIC_PATCH, "status", 500, "InternalError");
     fake_client_run(w->api);
     ck_assert_uint_eq(deletions(w), 0);
     world_advance(w, 100);
@@ -116,8 +110,6 @@ START_TEST(a_preemptor_that_goes_takes_nothing_back)
 }
 END_TEST
 
-SUITE("evictions",
-      who_waits_for_victims_does_not_look_for_others,
-      a_victim_is_told_why_before_it_goes,
-      where_a_victim_cannot_be_told_another_way_is_looked_for,
+SUITE("evictions", who_waits_for_victims_does_not_look_for_others,
+      a_victim_is_told_why_before_it_goes, where_a_victim_cannot_be_told_another_way_is_looked_for,
       a_preemptor_that_goes_takes_nothing_back)

@@ -117,10 +117,7 @@ START_TEST(one_that_is_gone_is_forgotten)
 }
 END_TEST
 
-SUITE("unallocated_pods",
-      one_that_does_not_lead_gives_nothing,
+SUITE("unallocated_pods", one_that_does_not_lead_gives_nothing,
       one_that_begins_to_lead_gives_what_all_it_knows_lacks,
-      one_that_leads_no_longer_leaves_the_rest_to_the_next,
-      what_fails_is_tried_again,
-      one_whose_node_comes_later_waits_for_it,
-      one_that_is_gone_is_forgotten)
+      one_that_leads_no_longer_leaves_the_rest_to_the_next, what_fails_is_tried_again,
+      one_whose_node_comes_later_waits_for_it, one_that_is_gone_is_forgotten)

@@ -13,8 +13,7 @@ START_TEST(a_gate_is_switched_by_its_name_and_by_its_stage)
 
     feature_gates_init(&g);
     ck_assert(g.is_on[FEATURE_OPPORTUNISTIC_BATCHING]);
-    ck_assert_int_eq(feature_gates_set(&g, "OpportunisticBatching=false", NULL),
-                     0);
+    ck_assert_int_eq(feature_gates_set(&g, "OpportunisticBatching=false", NULL), 0);
     ck_assert(!g.is_on[FEATURE_OPPORTUNISTIC_BATCHING]);
     ck_assert_int_eq(feature_gates_set(&g, "AllBeta=true", NULL), 0);
 
@@ -28,14 +27,10 @@ START_TEST(a_locked_gate_takes_its_own_value_alone)
     struct error err = {0};
 
     feature_gates_init(&g);
-    ck_assert_int_eq(feature_gates_set(&g, "SchedulerQueueingHints=true", &err),
-                     0);
-    ck_assert_int_eq(
-        feature_gates_set(&g, "SchedulerQueueingHints=false", &err),
-        -EINVAL);
+    ck_assert_int_eq(feature_gates_set(&g, "SchedulerQueueingHints=true", &err), 0);
+    ck_assert_int_eq(feature_gates_set(&g, "SchedulerQueueingHints=false", &err), -EINVAL);
 
-    ck_assert_str_eq(err.text,
-                     "the feature gate 'SchedulerQueueingHints' is always on");
+    ck_assert_str_eq(err.text, "the feature gate 'SchedulerQueueingHints' is always on");
 }
 END_TEST
 
@@ -45,17 +40,13 @@ START_TEST(a_mistake_is_named_with_what_was_meant)
     struct error err = {0};
 
     feature_gates_init(&g);
-    ck_assert_int_eq(feature_gates_set(&g, "OpportunisticBatchin=true", &err),
-                     -EINVAL);
-    ck_assert_str_eq(err.text,
-                     "there is no feature gate 'OpportunisticBatchin' (did you "
-                     "mean 'OpportunisticBatching'?)");
+    ck_assert_int_eq(feature_gates_set(&g, "OpportunisticBatchin=true", &err), -EINVAL);
+    ck_assert_str_eq(err.text, "there is no feature gate 'OpportunisticBatchin' (did you "
+                               "mean 'OpportunisticBatching'?)");
     ck_assert_int_eq(feature_gates_set(&g, "AllBeta", &err), -EINVAL);
     ck_assert_int_eq(feature_gates_set(&g, "AllBeta=1", &err), -EINVAL);
 }
 END_TEST
 
-SUITE("feature_gate",
-      a_gate_is_switched_by_its_name_and_by_its_stage,
-      a_locked_gate_takes_its_own_value_alone,
-      a_mistake_is_named_with_what_was_meant)
+SUITE("feature_gate", a_gate_is_switched_by_its_name_and_by_its_stage,
+      a_locked_gate_takes_its_own_value_alone, a_mistake_is_named_with_what_was_meant)

@@ -25,9 +25,7 @@
  * mistakes.
  */
 static int
-read_text(const char *text,
-          struct kube_configuration **ret_configuration,
-          struct strbuf *mistakes)
+read_text(const char *text, struct kube_configuration **ret_configuration, struct strbuf *mistakes)
 {
     CLEANUP(scratch_freep) char *directory = scratch_new();
 
@@ -61,9 +59,7 @@ order_of(const struct profile_settings *p, enum point point)
     struct strbuf s = STRBUF_INIT;
 
     for (unsigned i = 0; i < p->orders[point].count; i++)
-        strbuf_printf(&s,
-                      "%s%s",
-                      i > 0 ? " " : "",
+        strbuf_printf(&s, "%s%s", i > 0 ? " " : "",
                       p->plugins[p->orders[point].items[i]].plugin->name);
     return strbuf_take(&s);
 }
@@ -97,15 +93,13 @@ START_TEST(without_a_file_there_is_kilns_profile_and_all_nodes_are_looked_at)
     ck_assert_int_eq(kube_configuration_read(NULL, &c, &mistakes), 0);
     n = kube_configuration_numbers(c);
 
-    ck_assert_str_eq(kube_configuration_profiles(c, &count)->scheduler_name,
-                     "default-scheduler");
+    ck_assert_str_eq(kube_configuration_profiles(c, &count)->scheduler_name, "default-scheduler");
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(first_profile(c)->percentage_of_nodes, 100);
     ck_assert_int_eq(n.initial_backoff_us, 1000000);
     ck_assert_int_eq(n.max_backoff_us, 10000000);
     ck_assert_int_eq(n.lease_us, 15000000);
-    want_order(first_profile(c),
-               POINT_SCORE,
+    want_order(first_profile(c), POINT_SCORE,
                "TaintToleration NodeAffinity NodeResourcesFit NumaFit "
                "PodTopologySpread InterPodAffinity "
                "NodeResourcesBalancedAllocation ImageLocality");
@@ -117,26 +111,24 @@ END_TEST
 START_TEST(what_is_enabled_at_a_point_goes_first_and_has_its_own_weight)
 {
     CLEANUP(kube_configuration_freep)
-    struct kube_configuration *c = read_good(
-        HEAD "profiles:\n"
-             "- plugins:\n"
-             "    multiPoint:\n"
-             "      enabled: [{name: ImageLocality, weight: 7}]\n"
-             "      disabled: [{name: NumaFit}]\n"
-             "    score:\n"
-             "      enabled: [{name: InterPodAffinity, weight: 9}]\n"
-             "      disabled: [{name: PodTopologySpread}]\n"
-             "    filter:\n"
-             "      enabled: [{name: NodePorts}, {name: NodeName}]\n");
+    struct kube_configuration *c =
+        read_good(HEAD "profiles:\n"
+                       "- plugins:\n"
+                       "    multiPoint:\n"
+                       "      enabled: [{name: ImageLocality, weight: 7}]\n"
+                       "      disabled: [{name: NumaFit}]\n"
+                       "    score:\n"
+                       "      enabled: [{name: InterPodAffinity, weight: 9}]\n"
+                       "      disabled: [{name: PodTopologySpread}]\n"
+                       "    filter:\n"
+                       "      enabled: [{name: NodePorts}, {name: NodeName}]\n");
     const struct profile_settings *p = first_profile(c);
 
-    want_order(p,
-               POINT_SCORE,
+    want_order(p, POINT_SCORE,
                "InterPodAffinity TaintToleration NodeAffinity "
                "NodeResourcesFit NodeResourcesBalancedAllocation "
                "ImageLocality");
-    want_order(p,
-               POINT_FILTER,
+    want_order(p, POINT_FILTER,
                "NodePorts NodeName Partition ExclusiveUser Reservation "
                "NodeUnschedulable TaintToleration NodeAffinity "
                "NodeResourcesFit "
@@ -151,15 +143,15 @@ END_TEST
 START_TEST(a_star_disables_all_that_is_not_enabled)
 {
     CLEANUP(kube_configuration_freep)
-    struct kube_configuration *c = read_good(
-        HEAD "profiles:\n"
-             "- schedulerName: bare\n"
-             "  plugins:\n"
-             "    multiPoint:\n"
-             "      enabled: [{name: PrioritySort}, {name: DefaultBinder}]\n"
-             "      disabled: [{name: '*'}]\n"
-             "    filter:\n"
-             "      enabled: [{name: NodeUnschedulable}]\n");
+    struct kube_configuration *c =
+        read_good(HEAD "profiles:\n"
+                       "- schedulerName: bare\n"
+                       "  plugins:\n"
+                       "    multiPoint:\n"
+                       "      enabled: [{name: PrioritySort}, {name: DefaultBinder}]\n"
+                       "      disabled: [{name: '*'}]\n"
+                       "    filter:\n"
+                       "      enabled: [{name: NodeUnschedulable}]\n");
     const struct profile_settings *p = first_profile(c);
 
     ck_assert_uint_eq(p->n_plugins, 3);
@@ -203,14 +195,12 @@ END_TEST
 START_TEST(what_has_no_effect_is_said)
 {
     CLEANUP(kube_configuration_freep)
-    struct kube_configuration *c = read_good(
-        HEAD "parallelism: 32\n"
-             "clientConnection: {kubeconfig: /etc/x, qps: 50, burst: 100}\n");
+    struct kube_configuration *c =
+        read_good(HEAD "parallelism: 32\n"
+                       "clientConnection: {kubeconfig: /etc/x, qps: 50, burst: 100}\n");
 
-    ck_assert_ptr_nonnull(
-        strstr(kube_configuration_warnings(c), "parallelism has no effect"));
-    ck_assert_ptr_nonnull(
-        strstr(kube_configuration_warnings(c), "clientConnection has no"));
+    ck_assert_ptr_nonnull(strstr(kube_configuration_warnings(c), "parallelism has no effect"));
+    ck_assert_ptr_nonnull(strstr(kube_configuration_warnings(c), "clientConnection has no"));
 }
 END_TEST
 
@@ -227,12 +217,10 @@ static const struct {
     {HEAD "paralellism: 3\n", "f: paralellism: unknown field"},
     {HEAD "parallelism: 3\nparallelism: 4\n", "parallelism"},
     {HEAD "parallelism: many\n", "parallelism"},
-    {HEAD "extenders: [{filterVerb: f}]\n",
-     "f: extenders[0].urlPrefix: \"\" is not a URL"},
+    {HEAD "extenders: [{filterVerb: f}]\n", "f: extenders[0].urlPrefix: \"\" is not a URL"},
     {HEAD "extenders: [{urlPrefix: 'ftp://x/y', filterVerb: f}]\n",
      "f: extenders[0].urlPrefix: \"ftp://x/y\" is not a URL"},
-    {HEAD "extenders: [{urlPrefix: 'http://x:99999', filterVerb: f}]\n",
-     "a port from 1 to 65535"},
+    {HEAD "extenders: [{urlPrefix: 'http://x:99999', filterVerb: f}]\n", "a port from 1 to 65535"},
     {HEAD "extenders: [{urlPrefix: 'https://x', tlsConfig: {caFile: "
           "/nonexistent}}]\n",
      "f: extenders[0].tlsConfig: caFile: "},
@@ -243,8 +231,7 @@ static const struct {
      "f: extenders[0].weight: 0: must have a positive weight"},
     {HEAD "extenders: [{urlPrefix: 'http://x', filterVerb: 'a b'}]\n",
      "f: extenders[0].filterVerb: \"a b\" is not valid at the end"},
-    {HEAD "extenders: [{urlPrefix: 'http://x', httpTimeout: 5}]\n",
-     "httpTimeout"},
+    {HEAD "extenders: [{urlPrefix: 'http://x', httpTimeout: 5}]\n", "httpTimeout"},
     {HEAD "extenders: [{urlPrefix: 'http://x', httpTimeout: 5m5}]\n",
      "f: extenders[0].httpTimeout: \"5m5\" is not a duration"},
     {HEAD "extenders: [{urlPrefix: 'http://x', bindVerb: b},\n"
@@ -263,10 +250,8 @@ static const struct {
     {HEAD "podInitialBackoffSeconds: 0\n", "podInitialBackoffSeconds: 0"},
     {HEAD "podMaxBackoffSeconds: 1\npodInitialBackoffSeconds: 2\n",
      "podMaxBackoffSeconds: must not be below"},
-    {HEAD "leaderElection: {leaseDuration: 5s}\n",
-     "leaderElection.leaseDuration: must be longer"},
-    {HEAD "leaderElection: {retryPeriod: 10s}\n",
-     "leaderElection.renewDeadline: must be longer"},
+    {HEAD "leaderElection: {leaseDuration: 5s}\n", "leaderElection.leaseDuration: must be longer"},
+    {HEAD "leaderElection: {retryPeriod: 10s}\n", "leaderElection.renewDeadline: must be longer"},
     {HEAD "leaderElection: {retryPeriod: soon}\n", "is not a duration"},
     {HEAD "profiles: [{schedulerName: a}, {schedulerName: a}]\n",
      "profiles[1].schedulerName: another profile"},
@@ -317,8 +302,7 @@ static const struct {
           "{reservations: 0}}]}]\n",
      "profiles[0].pluginConfig[Backfill].args.reservations: 0 is not between "
      "1 and 1000"},
-    {HEAD "profiles: [{schedulerName: ''}]\n",
-     "f: profiles[0].schedulerName: is empty"},
+    {HEAD "profiles: [{schedulerName: ''}]\n", "f: profiles[0].schedulerName: is empty"},
     {HEAD "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, "
           "weight: -1}]}}}]\n",
      "f: profiles[0].plugins.score.enabled[0].weight: is below 0"},
@@ -355,7 +339,9 @@ static const struct {
     {HEAD
      "profiles: [{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: cpu, weight: 2}]}}]}]\n",
      "profiles[0].pluginConfig[NodeResourcesBalancedAllocation].args.resources[0].weight: 2 is not 1"},
-    {HEAD "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}}]}]\n", "profiles[0].pluginConfig[PodTopologySpread].args.defaultConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value"},
+    {HEAD
+     "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}}]}]\n",
+     "profiles[0].pluginConfig[PodTopologySpread].args.defaultConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value"},
     {HEAD
      "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a b, whenUnsatisfiable: ScheduleAnyway}]}}]}]\n",
      "profiles[0].pluginConfig[PodTopologySpread].args.defaultConstraints[0].topologyKey: Invalid value"},
@@ -371,17 +357,12 @@ START_TEST(a_shape_may_have_a_point_for_each_utilization)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    strbuf_add_text(&text,
-                    HEAD "profiles: [{pluginConfig: [{name: NodeResourcesFit, "
-                         "args: {scoringStrategy: {type: "
-                         "RequestedToCapacityRatio, "
-                         "requestedToCapacityRatio: {shape: [");
+    strbuf_add_text(&text, HEAD "profiles: [{pluginConfig: [{name: NodeResourcesFit, "
+                                "args: {scoringStrategy: {type: "
+                                "RequestedToCapacityRatio, "
+                                "requestedToCapacityRatio: {shape: [");
     for (int i = 0; i <= 100; i++)
-        strbuf_printf(&text,
-                      "%s{utilization: %d, score: %d}",
-                      i > 0 ? ", " : "",
-                      i,
-                      i / 10);
+        strbuf_printf(&text, "%s{utilization: %d, score: %d}", i > 0 ? ", " : "", i, i / 10);
     strbuf_add_text(&text, "]}}}}]}]\n");
 
     kube_configuration_free(read_good(text.text));
@@ -394,13 +375,9 @@ START_TEST(a_mistake_is_refused_with_its_place_and_what_is_wrong)
         CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
         struct kube_configuration *c = NULL;
 
-        ck_assert_msg(read_text(bad[i].text, &c, &mistakes) < 0,
-                      "%s is taken",
-                      bad[i].text);
+        ck_assert_msg(read_text(bad[i].text, &c, &mistakes) < 0, "%s is taken", bad[i].text);
         ck_assert_ptr_null(c);
-        ck_assert_msg(strstr(mistakes.text, bad[i].says) != NULL,
-                      "%s says %s",
-                      bad[i].text,
+        ck_assert_msg(strstr(mistakes.text, bad[i].says) != NULL, "%s says %s", bad[i].text,
                       mistakes.text);
     }
 }
@@ -413,14 +390,11 @@ static const struct {
 } secure[] = {
     {"{urlPrefix: 'https://x', filterVerb: f}", NULL, false},
     {"{urlPrefix: 'https://x', filterVerb: f, enableHTTPS: true}",
-     "extenders[0]: the identity of the extender is not verified",
-     true},
+     "extenders[0]: the identity of the extender is not verified", true},
     {"{urlPrefix: 'https://x', filterVerb: f, tlsConfig: {insecure: true}}",
-     "identity of the extender",
-     true},
+     "identity of the extender", true},
     {"{urlPrefix: 'http://x', filterVerb: f, enableHTTPS: true}",
-     "extenders[0]: enableHTTPS and tlsConfig have no effect",
-     true},
+     "extenders[0]: enableHTTPS and tlsConfig have no effect", true},
 };
 
 START_TEST(a_zero_is_not_taken_for_what_is_left_out)
@@ -433,17 +407,14 @@ START_TEST(a_zero_is_not_taken_for_what_is_left_out)
     kube_configuration_print(c, &text);
     kube_configuration_free(c);
 
-    ck_assert_msg(strstr(text.text, "bindTimeoutSeconds: 0\n") != NULL,
-                  "%s",
-                  text.text);
+    ck_assert_msg(strstr(text.text, "bindTimeoutSeconds: 0\n") != NULL, "%s", text.text);
 }
 END_TEST
 
 START_TEST(an_extender_that_anybody_could_be_is_warned_of)
 {
     for (size_t i = 0; i < ARRAY_SIZE(secure); i++) {
-        CLEANUP_FREE char *text =
-            xasprintf(HEAD "extenders: [%s]\n", secure[i].extender);
+        CLEANUP_FREE char *text = xasprintf(HEAD "extenders: [%s]\n", secure[i].extender);
         CLEANUP(kube_configuration_freep)
         struct kube_configuration *c = read_good(text);
         const char *says = kube_configuration_warnings(c);
@@ -460,9 +431,8 @@ END_TEST
 
 START_TEST(keys_are_not_for_everybody_to_see)
 {
-    static const char text[] =
-        "[{\"urlPrefix\":\"https://x\",\"tlsConfig\":{\"certData\":\"YQ==\","
-        "\"keyData\":\"c2VjcmV0\"}},{\"urlPrefix\":\"http://y\"}]";
+    static const char text[] = "[{\"urlPrefix\":\"https://x\",\"tlsConfig\":{\"certData\":\"YQ==\","
+                               "\"keyData\":\"c2VjcmV0\"}},{\"urlPrefix\":\"http://y\"}]";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct json *list = json_parse(arena, text, sizeof(text) - 1, NULL, NULL);
@@ -470,9 +440,8 @@ START_TEST(keys_are_not_for_everybody_to_see)
     kube_extenders_hide(list);
     json_print(list, &out);
 
-    ck_assert_str_eq(out.text,
-                     "[{\"urlPrefix\":\"https://x\",\"tlsConfig\":{"
-                     "\"certData\":\"YQ==\"}},{\"urlPrefix\":\"http://y\"}]");
+    ck_assert_str_eq(out.text, "[{\"urlPrefix\":\"https://x\",\"tlsConfig\":{"
+                               "\"certData\":\"YQ==\"}},{\"urlPrefix\":\"http://y\"}]");
 }
 END_TEST
 
@@ -514,15 +483,11 @@ START_TEST(extenders_are_read_and_completed)
 }
 END_TEST
 
-SUITE("kube_configuration",
-      an_extender_that_anybody_could_be_is_warned_of,
-      keys_are_not_for_everybody_to_see,
-      extenders_are_read_and_completed,
+SUITE("kube_configuration", an_extender_that_anybody_could_be_is_warned_of,
+      keys_are_not_for_everybody_to_see, extenders_are_read_and_completed,
       without_a_file_there_is_kilns_profile_and_all_nodes_are_looked_at,
       what_is_enabled_at_a_point_goes_first_and_has_its_own_weight,
-      a_star_disables_all_that_is_not_enabled,
-      what_is_written_reads_back_as_the_same,
-      what_has_no_effect_is_said,
-      a_shape_may_have_a_point_for_each_utilization,
+      a_star_disables_all_that_is_not_enabled, what_is_written_reads_back_as_the_same,
+      what_has_no_effect_is_said, a_shape_may_have_a_point_for_each_utilization,
       a_mistake_is_refused_with_its_place_and_what_is_wrong,
       a_zero_is_not_taken_for_what_is_left_out)

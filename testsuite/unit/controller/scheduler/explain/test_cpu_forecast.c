@@ -35,8 +35,7 @@ START_TEST(a_cell_begins_where_the_one_before_it_ends)
         ck_assert_int_lt(begin_us, end_us);
         ck_assert_uint_eq(cpu_forecast_cell(begin_us), i);
         ck_assert_uint_eq(cpu_forecast_cell(end_us - 1), i);
-        ck_assert_int_le(end_us - begin_us,
-                         begin_us < 64 * SECOND ? SECOND : begin_us / 32);
+        ck_assert_int_le(end_us - begin_us, begin_us < 64 * SECOND ? SECOND : begin_us / 32);
     }
     ck_assert_int_gt(cpu_forecast_begin_us(CPU_FORECAST_CELLS), 365 * DAY);
     ck_assert_uint_eq(cpu_forecast_cell(-SECOND), 0);
@@ -104,8 +103,7 @@ START_TEST(a_run_beyond_the_last_cell_takes_what_there_is)
 }
 END_TEST
 
-SUITE("scheduler/cpu_forecast",
-      a_cell_begins_where_the_one_before_it_ends,
+SUITE("scheduler/cpu_forecast", a_cell_begins_where_the_one_before_it_ends,
       who_waits_gets_cpus_when_enough_have_come_free,
       cpus_that_never_come_free_are_waited_for_by_nobody,
       short_jobs_that_take_turns_take_their_time_together,

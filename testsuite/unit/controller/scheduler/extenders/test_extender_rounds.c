@@ -85,21 +85,15 @@ START_TEST(an_extender_filters_and_prioritizes)
     world_add_node(t->w, "n3", 8);
     world_add_pod(t->w, "a", "1", "1Gi", "");
     world_settle(t->w);
-    ck_assert_ptr_nonnull(
-        strstr(fake_extender_transport_body(&t->mail, "filter"),
-               "\"Nodes\":null,\"NodeNames\":[\"n1\","
-               "\"n2\",\"n3\"]"));
+    ck_assert_ptr_nonnull(strstr(fake_extender_transport_body(&t->mail, "filter"),
+                                 "\"Nodes\":null,\"NodeNames\":[\"n1\","
+                                 "\"n2\",\"n3\"]"));
     ck_assert_str_eq(world_node_of(t->w, "a"), "");
 
-    answer(t,
-           "filter",
-           "{\"NodeNames\":[\"n1\",\"n3\"],\"FailedNodes\":{\"n2\":\"no\"}}");
-    ck_assert_ptr_nonnull(
-        strstr(fake_extender_transport_body(&t->mail, "prioritize"),
-               "\"NodeNames\":[\"n1\",\"n3\"]"));
-    answer(t,
-           "prioritize",
-           "[{\"Host\":\"n1\",\"Score\":1},{\"Host\":\"n3\",\"Score\":9}]");
+    answer(t, "filter", "{\"NodeNames\":[\"n1\",\"n3\"],\"FailedNodes\":{\"n2\":\"no\"}}");
+    ck_assert_ptr_nonnull(strstr(fake_extender_transport_body(&t->mail, "prioritize"),
+                                 "\"NodeNames\":[\"n1\",\"n3\"]"));
+    answer(t, "prioritize", "[{\"Host\":\"n1\",\"Score\":1},{\"Host\":\"n3\",\"Score\":9}]");
 
     ck_assert_str_eq(world_node_of(t->w, "a"), "n3");
     town_free(t);
@@ -114,13 +108,11 @@ START_TEST(others_are_scheduled_while_one_waits)
     picky.resources = (const char *[]){"example.com/x"};
     picky.n_resources = 1;
     t = town_new(&picky, NULL);
-    fake_client_put(t->w->api,
-                    &node_kind,
+    fake_client_put(t->w->api, &node_kind,
                     "{\"metadata\":{\"name\":\"n1\"},\"status\":{"
                     "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\","
                     "\"pods\":\"10\",\"example.com/x\":\"2\"}}}");
-    fake_client_put(t->w->api,
-                    &pod_kind,
+    fake_client_put(t->w->api, &pod_kind,
                     "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},"
                     "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":"
                     "\"host\",\"resources\":{\"requests\":{\"example.com/x\":"
@@ -147,19 +139,16 @@ START_TEST(nodes_are_looked_at_again_when_the_answer_comes)
     world_add_pod(t->w, "a", "1", "1Gi", "");
     world_settle(t->w);
     world_add_node(t->w, "n2", 1);
-    fake_client_put(
-        t->w->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"b\",\"namespace\":\"default\"},"
-        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
-        "\"main\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
+    fake_client_put(t->w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"b\",\"namespace\":\"default\"},"
+                    "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+                    "\"main\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
     world_settle(t->w);
 
     answer(t, "filter", "{\"NodeNames\":[\"n1\"]}");
     ck_assert_str_eq(world_node_of(t->w, "a"), "");
     ck_assert_ptr_nonnull(
-        strstr(fake_extender_transport_body(&t->mail, "filter"),
-               "\"NodeNames\":[\"n2\"]"));
+        strstr(fake_extender_transport_body(&t->mail, "filter"), "\"NodeNames\":[\"n2\"]"));
     answer(t, "filter", "{\"NodeNames\":[\"n2\"]}");
     ck_assert_str_eq(world_node_of(t->w, "a"), "n2");
     town_free(t);
@@ -174,16 +163,13 @@ START_TEST(what_extenders_refuse_is_told_and_any_event_wakes_it)
     world_add_node(t->w, "n2", 8);
     world_add_pod(t->w, "a", "1", "1Gi", "");
     world_settle(t->w);
-    answer(t,
-           "filter",
-           "{\"NodeNames\":[],\"FailedNodes\":{\"n1\":\"no licence\"}}");
+    answer(t, "filter", "{\"NodeNames\":[],\"FailedNodes\":{\"n1\":\"no licence\"}}");
 
-    ck_assert_str_eq(said_of(t->w, "a"),
-                     "0/2 nodes are available: 1 no licence, 1 node(s) were "
-                     "filtered out by extender \"http://x\". preemption: 0/2 "
-                     "nodes are available: 1 No preemption victims found for "
-                     "incoming pod, 1 Preemption is not helpful for "
-                     "scheduling.");
+    ck_assert_str_eq(said_of(t->w, "a"), "0/2 nodes are available: 1 no licence, 1 node(s) were "
+                                         "filtered out by extender \"http://x\". preemption: 0/2 "
+                                         "nodes are available: 1 No preemption victims found for "
+                                         "incoming pod, 1 Preemption is not helpful for "
+                                         "scheduling.");
     ck_assert_uint_eq(scheduler_count(t->w->scheduler).unschedulable_pods, 1);
     world_add_node(t->w, "n3", 1);
     world_advance(t->w, 1100);
@@ -255,14 +241,9 @@ START_TEST(each_filters_what_the_one_before_left)
     world_add_pod(t->w, "a", "1", "1Gi", "");
     world_settle(t->w);
     answer(t, "filter", "{\"NodeNames\":[\"n2\",\"n3\"]}");
-    ck_assert_ptr_nonnull(
-        strstr(fake_extender_transport_body(&t->mail, "sieve"),
-               "\"items\":[{"));
-    ck_assert_ptr_null(
-        strstr(fake_extender_transport_body(&t->mail, "sieve"), "\"n1\""));
-    answer(t,
-           "sieve",
-           "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"n2\"}}]}}");
+    ck_assert_ptr_nonnull(strstr(fake_extender_transport_body(&t->mail, "sieve"), "\"items\":[{"));
+    ck_assert_ptr_null(strstr(fake_extender_transport_body(&t->mail, "sieve"), "\"n1\""));
+    answer(t, "sieve", "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"n2\"}}]}}");
     ck_assert_str_eq(world_node_of(t->w, "a"), "n2");
     town_free(t);
 }
@@ -328,9 +309,7 @@ crowded(const struct extender *e)
                       "\"default\",\"uid\":\"u%u\"},\"spec\":{\"nodeName\":"
                       "\"n%u\",\"containers\":[{\"name\":\"main\","
                       "\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}",
-                      i,
-                      i,
-                      i);
+                      i, i, i);
         fake_client_put(t->w->api, &pod_kind, pod.text);
     }
     world_add_pod(t->w, "high", "2", "1Gi", ",\"priority\":100");
@@ -351,20 +330,14 @@ START_TEST(an_extender_has_a_say_in_preemption)
     const char *asked = fake_extender_transport_body(&t->mail, "preempt");
 
     ck_assert_ptr_nonnull(strstr(asked, "\"NodeNameToVictims\":null"));
-    ck_assert_ptr_nonnull(strstr(asked,
-                                 "\"n1\":{\"Pods\":[{\"UID\":\"u1\"}],"
-                                 "\"NumPDBViolations\":0}"));
+    ck_assert_ptr_nonnull(strstr(asked, "\"n1\":{\"Pods\":[{\"UID\":\"u1\"}],"
+                                        "\"NumPDBViolations\":0}"));
     ck_assert_str_eq(world_node_of(t->w, "low2"), "n2");
-    answer(
-        t,
-        "preempt",
-        "{\"NodeNameToMetaVictims\":{\"n2\":{\"Pods\":[{\"UID\":\"u2\"}]}}}");
+    answer(t, "preempt", "{\"NodeNameToMetaVictims\":{\"n2\":{\"Pods\":[{\"UID\":\"u2\"}]}}}");
     world_advance(t->w, 2000);
 
-    ck_assert_ptr_null(
-        fake_client_find(t->w->api, &pod_kind, "default", "low2"));
-    ck_assert_ptr_nonnull(
-        fake_client_find(t->w->api, &pod_kind, "default", "low1"));
+    ck_assert_ptr_null(fake_client_find(t->w->api, &pod_kind, "default", "low2"));
+    ck_assert_ptr_nonnull(fake_client_find(t->w->api, &pod_kind, "default", "low1"));
     ck_assert_str_eq(world_node_of(t->w, "high"), "n2");
     town_free(t);
 }
@@ -375,12 +348,9 @@ START_TEST(nobody_is_evicted_where_the_extender_leaves_no_node)
     struct town *t = crowded(&preempts);
 
     answer(t, "preempt", "{\"NodeNameToMetaVictims\":{}}");
-    ck_assert_ptr_nonnull(
-        fake_client_find(t->w->api, &pod_kind, "default", "low1"));
-    ck_assert_ptr_nonnull(
-        fake_client_find(t->w->api, &pod_kind, "default", "low2"));
-    ck_assert_ptr_nonnull(
-        strstr(said_of(t->w, "high"), "left by the extender"));
+    ck_assert_ptr_nonnull(fake_client_find(t->w->api, &pod_kind, "default", "low1"));
+    ck_assert_ptr_nonnull(fake_client_find(t->w->api, &pod_kind, "default", "low2"));
+    ck_assert_ptr_nonnull(strstr(said_of(t->w, "high"), "left by the extender"));
     town_free(t);
 }
 END_TEST
@@ -389,14 +359,9 @@ START_TEST(victims_that_are_not_there_are_a_mistake)
 {
     struct town *t = crowded(&preempts);
 
-    answer(
-        t,
-        "preempt",
-        "{\"NodeNameToMetaVictims\":{\"n2\":{\"Pods\":[{\"UID\":\"u9\"}]}}}");
-    ck_assert_ptr_nonnull(
-        strstr(said_of(t->w, "high"), "not found on that node"));
-    ck_assert_ptr_nonnull(
-        fake_client_find(t->w->api, &pod_kind, "default", "low2"));
+    answer(t, "preempt", "{\"NodeNameToMetaVictims\":{\"n2\":{\"Pods\":[{\"UID\":\"u9\"}]}}}");
+    ck_assert_ptr_nonnull(strstr(said_of(t->w, "high"), "not found on that node"));
+    ck_assert_ptr_nonnull(fake_client_find(t->w->api, &pod_kind, "default", "low2"));
     town_free(t);
 }
 END_TEST
@@ -414,8 +379,8 @@ START_TEST(an_extender_binds_and_the_allocation_is_added)
     world_add_numa_node(t->w, "n1", 1, 2);
     world_add_pod(t->w, "a", "2", "1Gi", EXCLUSIVE);
     world_settle(t->w);
-    ck_assert_ptr_nonnull(strstr(fake_extender_transport_body(&t->mail, "bind"),
-                                 "\"Node\":\"n1\"}"));
+    ck_assert_ptr_nonnull(
+        strstr(fake_extender_transport_body(&t->mail, "bind"), "\"Node\":\"n1\"}"));
     ck_assert_str_eq(world_node_of(t->w, "a"), "");
     answer(t, "bind", "{}");
     ck_assert_str_eq(world_node_of(t->w, "a"), "n1");
@@ -441,18 +406,12 @@ START_TEST(a_binding_that_an_extender_refuses_is_tried_again)
 }
 END_TEST
 
-SUITE("extender_rounds",
-      an_extender_filters_and_prioritizes,
-      others_are_scheduled_while_one_waits,
+SUITE("extender_rounds", an_extender_filters_and_prioritizes, others_are_scheduled_while_one_waits,
       nodes_are_looked_at_again_when_the_answer_comes,
-      what_extenders_refuse_is_told_and_any_event_wakes_it,
-      a_dead_extender_loses_no_pod,
-      one_that_is_ignorable_is_done_without,
-      each_filters_what_the_one_before_left,
+      what_extenders_refuse_is_told_and_any_event_wakes_it, a_dead_extender_loses_no_pod,
+      one_that_is_ignorable_is_done_without, each_filters_what_the_one_before_left,
       those_in_line_do_not_wait_for_ever,
       a_pod_that_goes_while_it_is_asked_about_does_not_come_back,
-      an_extender_has_a_say_in_preemption,
-      nobody_is_evicted_where_the_extender_leaves_no_node,
-      victims_that_are_not_there_are_a_mistake,
-      an_extender_binds_and_the_allocation_is_added,
+      an_extender_has_a_say_in_preemption, nobody_is_evicted_where_the_extender_leaves_no_node,
+      victims_that_are_not_there_are_a_mistake, an_extender_binds_and_the_allocation_is_added,
       a_binding_that_an_extender_refuses_is_tried_again)

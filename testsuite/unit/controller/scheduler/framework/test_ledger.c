@@ -151,8 +151,7 @@ take_picture(const struct cluster *c, struct picture *p)
         amounts_add(&p->nodes[i].requested, &l->requested);
         p->nodes[i].occupancy = copy_of(l->occupancy);
         p->nodes[i].entries =
-            l->count > 0 ? xmemdup(l->entries, l->count * sizeof(*l->entries))
-                         : NULL;
+            l->count > 0 ? xmemdup(l->entries, l->count * sizeof(*l->entries)) : NULL;
     }
     for (unsigned i = 0; i < OWNERS; i++)
         p->at[i] = c->owners[i].at;
@@ -173,8 +172,7 @@ check_sums(const struct ledger *a, const struct ledger *b)
 
     ck_assert_int_eq(a->requested.cpu_milli, b->requested.cpu_milli);
     ck_assert_int_eq(a->requested.memory_bytes, b->requested.memory_bytes);
-    ck_assert_int_eq(amounts_scalar(&a->requested, SCALAR),
-                     amounts_scalar(&b->requested, SCALAR));
+    ck_assert_int_eq(amounts_scalar(&a->requested, SCALAR), amounts_scalar(&b->requested, SCALAR));
     ck_assert_int_eq(a->nonzero_cpu_milli, b->nonzero_cpu_milli);
     ck_assert_int_eq(a->nonzero_memory_bytes, b->nonzero_memory_bytes);
     ck_assert_uint_eq(x->free_cores, y->free_cores);
@@ -202,8 +200,7 @@ check_same(const struct cluster *c, const struct picture *p)
 
         check_sums(l, was);
         for (unsigned n = 0; n < c->topology->n_numa; n++)
-            ck_assert_uint_eq(l->occupancy->numa[n].group,
-                              was->occupancy->numa[n].group);
+            ck_assert_uint_eq(l->occupancy->numa[n].group, was->occupancy->numa[n].group);
         ck_assert_uint_eq(l->count, was->count);
         for (uint32_t e = 0; e < l->count; e++) {
             ck_assert_ptr_eq(l->entries[e].owner, was->entries[e].owner);
@@ -302,8 +299,7 @@ START_TEST(an_entry_is_found_replaced_and_held_by_its_owner)
     holding = random_holding(&c);
     ledger_hold(l, b, holding);
     ck_assert_int_eq(l->requested.cpu_milli,
-                     holding->charged_milli > 3000 ? holding->charged_milli
-                                                   : 3000);
+                     holding->charged_milli > 3000 ? holding->charged_milli : 3000);
     ck_assert_uint_lt(l->occupancy->free_cores, c.topology->n_cores);
     ledger_hold(l, b, NULL);
     ck_assert_int_eq(l->requested.cpu_milli, 3000);
@@ -321,16 +317,12 @@ hold_cores(unsigned first, unsigned count, int64_t bytes)
     for (unsigned i = 0; i < count; i++)
         h->cores[i] = (uint16_t)(first + i);
     h->charged_milli = 2000 * count;
-    h->memory[0] =
-        (struct holding_memory){.page = HOLDING_PLAIN, .bytes = bytes};
+    h->memory[0] = (struct holding_memory){.page = HOLDING_PLAIN, .bytes = bytes};
     return h;
 }
 
 static void
-place(struct ledger *l,
-      struct owner *o,
-      int64_t cpu_milli,
-      struct holding *holding TAKES)
+place(struct ledger *l, struct owner *o, int64_t cpu_milli, struct holding *holding TAKES)
 {
     holding_free(o->holding);
     o->holding = holding;
@@ -452,8 +444,6 @@ START_TEST(what_was_lent_at_random_is_as_it_was)
 }
 END_TEST
 
-SUITE("ledger",
-      changes_and_roll_backs_equal_a_rebuild,
+SUITE("ledger", changes_and_roll_backs_equal_a_rebuild,
       lent_cores_are_free_their_memory_is_not_and_all_can_be_taken_back,
-      what_was_lent_at_random_is_as_it_was,
-      an_entry_is_found_replaced_and_held_by_its_owner)
+      what_was_lent_at_random_is_as_it_was, an_entry_is_found_replaced_and_held_by_its_owner)

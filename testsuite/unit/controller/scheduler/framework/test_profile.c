@@ -15,18 +15,11 @@ note(const char *what, const void *self)
 {
     size_t length = strlen(diary);
 
-    snprintf(diary + length,
-             sizeof(diary) - length,
-             "%s%s ",
-             what,
-             (const char *)self);
+    snprintf(diary + length, sizeof(diary) - length, "%s%s ", what, (const char *)self);
 }
 
 static int
-make_one(struct handle *handle,
-         const struct json *args,
-         void **ret_self,
-         struct error *err)
+make_one(struct handle *handle, const struct json *args, void **ret_self, struct error *err)
 {
     static unsigned n;
     static char names[][2] = {"a", "b", "c"};
@@ -43,10 +36,7 @@ drop_one(void *self)
 }
 
 static enum verdict
-reserve_one(void *self,
-            struct cycle *c,
-            const struct node_view *node,
-            uint32_t *ret_reason)
+reserve_one(void *self, struct cycle *c, const struct node_view *node, uint32_t *ret_reason)
 {
     (void)c, (void)node, (void)ret_reason;
     note("+", self);
@@ -60,10 +50,10 @@ unreserve_one(void *self, struct cycle *c, const struct node_view *node)
     note("-", self);
 }
 
-#define DIARIST(title)                                     \
-    {                                                      \
-        .name = title, .make = make_one, .drop = drop_one, \
-        .reserve = reserve_one, .unreserve = unreserve_one \
+#define DIARIST(title)                                                             \
+    {                                                                              \
+        .name = title, .make = make_one, .drop = drop_one, .reserve = reserve_one, \
+        .unreserve = unreserve_one                                                 \
     }
 static const struct plugin diarists[] = {
     DIARIST("A"),
@@ -84,11 +74,9 @@ world_with_diarists(void)
 
     memcpy(plugins, default_profile, n_default_profile * sizeof(*plugins));
     for (unsigned i = 0; i < 3; i++)
-        plugins[n_default_profile + i] =
-            (struct profile_plugin){.plugin = &diarists[i]};
+        plugins[n_default_profile + i] = (struct profile_plugin){.plugin = &diarists[i]};
     diary[0] = '\0';
-    return world_new(
-        &(struct scheduler_settings){.profiles = &profile, .n_profiles = 1});
+    return world_new(&(struct scheduler_settings){.profiles = &profile, .n_profiles = 1});
 }
 
 START_TEST(what_was_reserved_is_given_back_in_reverse_order)
@@ -126,6 +114,5 @@ START_TEST(who_is_bound_keeps_what_was_reserved_and_plugins_are_closed)
 }
 END_TEST
 
-SUITE("profile",
-      what_was_reserved_is_given_back_in_reverse_order,
+SUITE("profile", what_was_reserved_is_given_back_in_reverse_order,
       who_is_bound_keeps_what_was_reserved_and_plugins_are_closed)

@@ -11,11 +11,7 @@
 
 /* A pod of one CPU of that user, submitted now. */
 static void
-put_urgent_pod(struct world *w,
-               const char *name,
-               int user,
-               int limit_s,
-               int priority,
+put_urgent_pod(struct world *w, const char *name, int user, int limit_s, int priority,
                const char *more)
 {
     char now[TIME_TEXT_SIZE];
@@ -28,22 +24,13 @@ put_urgent_pod(struct world *w,
         "\"activeDeadlineSeconds\":%d,\"priority\":%d,"
         "\"securityContext\":{\"runAsUser\":%d},\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
         "\"cpu\":\"1\"}}}]}%s}",
-        name,
-        now,
-        limit_s,
-        priority,
-        user,
-        more);
+        name, now, limit_s, priority, user, more);
 
     fake_client_put(w->api, &pod_kind, text);
 }
 
 static void
-put_pod(struct world *w,
-        const char *name,
-        int user,
-        int limit_s,
-        const char *more)
+put_pod(struct world *w, const char *name, int user, int limit_s, const char *more)
 {
     put_urgent_pod(w, name, user, limit_s, 0, more);
 }
@@ -160,18 +147,12 @@ START_TEST(a_restart_learns_from_what_has_ended)
 {
     struct world *w = world_new(NULL);
 
-    put_pod(w,
-            "past-long",
-            1,
-            300,
+    put_pod(w, "past-long", 1, 300,
             ",\"status\":{\"phase\":\"Succeeded\",\"containerStatuses\":[{"
             "\"name\":\"c\",\"state\":{\"terminated\":{\"exitCode\":0,"
             "\"startedAt\":\"2023-12-31T00:00:00Z\",\"finishedAt\":"
             "\"2023-12-31T00:05:00Z\"}}}]}");
-    put_pod(w,
-            "past-short",
-            2,
-            300,
+    put_pod(w, "past-short", 2, 300,
             ",\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{"
             "\"name\":\"c\",\"state\":{\"terminated\":{\"exitCode\":1,"
             "\"startedAt\":\"2023-12-31T00:00:00Z\",\"finishedAt\":"
@@ -194,19 +175,13 @@ START_TEST(a_restart_does_not_count_what_stood_still)
 {
     struct world *w = world_new(NULL);
 
-    put_pod(w,
-            "past-still",
-            1,
-            300,
+    put_pod(w, "past-still", 1, 300,
             ",\"status\":{\"phase\":\"Succeeded\",\"frozenMicroseconds\":"
             "298000000,\"containerStatuses\":[{"
             "\"name\":\"c\",\"state\":{\"terminated\":{\"exitCode\":0,"
             "\"startedAt\":\"2023-12-31T00:00:00Z\",\"finishedAt\":"
             "\"2023-12-31T00:05:00Z\"}}}]}");
-    put_pod(w,
-            "past-longer",
-            2,
-            300,
+    put_pod(w, "past-longer", 2, 300,
             ",\"status\":{\"phase\":\"Succeeded\",\"containerStatuses\":[{"
             "\"name\":\"c\",\"state\":{\"terminated\":{\"exitCode\":0,"
             "\"startedAt\":\"2023-12-31T00:00:00Z\",\"finishedAt\":"
@@ -220,8 +195,7 @@ START_TEST(a_restart_does_not_count_what_stood_still)
     put_pod(w, "of-still", 1, 300, "");
     world_settle(w);
 
-    ck_assert_str_eq(first_of(w, "blocker", "of-longer", "of-still"),
-                     "of-still");
+    ck_assert_str_eq(first_of(w, "blocker", "of-longer", "of-still"), "of-still");
     world_free(w);
 }
 END_TEST
@@ -238,14 +212,13 @@ START_TEST(what_stood_still_is_not_taken_for_time_it_ran)
     world_settle(w);
     ck_assert(is_placed(w, "still"));
     world_advance(w, 100000);
-    text = xasprintf(
-        "{\"metadata\":{\"namespace\":\"default\",\"name\":\"still\","
-        "\"uid\":\"%s\"},\"spec\":{\"nodeName\":\"n1\","
-        "\"activeDeadlineSeconds\":300,\"securityContext\":{\"runAsUser\":2},"
-        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
-        "\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Succeeded\","
-        "\"frozenMicroseconds\":80000000}}",
-        fake_client_find(w->api, &pod_kind, "default", "still")->meta->uid);
+    text = xasprintf("{\"metadata\":{\"namespace\":\"default\",\"name\":\"still\","
+                     "\"uid\":\"%s\"},\"spec\":{\"nodeName\":\"n1\","
+                     "\"activeDeadlineSeconds\":300,\"securityContext\":{\"runAsUser\":2},"
+                     "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+                     "\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Succeeded\","
+                     "\"frozenMicroseconds\":80000000}}",
+                     fake_client_find(w->api, &pod_kind, "default", "still")->meta->uid);
     fake_client_put(w->api, &pod_kind, text);
     world_settle(w);
     put_pod(w, "blocker", 3, 400, "");
@@ -254,14 +227,9 @@ START_TEST(what_stood_still_is_not_taken_for_time_it_ran)
     world_settle(w);
 
     answer = scheduler_explain(
-        w->scheduler,
-        fake_client_find(w->api, &pod_kind, "default", "waits"),
-        false,
-        arena);
+        w->scheduler, fake_client_find(w->api, &pod_kind, "default", "waits"), false, arena);
 
-    ck_assert_int_eq(
-        json_get_int(json_get(answer, "order"), "predictedSeconds", -1),
-        20);
+    ck_assert_int_eq(json_get_int(json_get(answer, "order"), "predictedSeconds", -1), 20);
     world_free(w);
 }
 END_TEST
@@ -280,14 +248,9 @@ START_TEST(why_says_what_the_order_goes_by)
     world_settle(w);
 
     answer = scheduler_explain(
-        w->scheduler,
-        fake_client_find(w->api, &pod_kind, "default", "waits"),
-        false,
-        arena);
+        w->scheduler, fake_client_find(w->api, &pod_kind, "default", "waits"), false, arena);
 
-    ck_assert_int_eq(
-        json_get_int(json_get(answer, "order"), "predictedSeconds", -1),
-        20);
+    ck_assert_int_eq(json_get_int(json_get(answer, "order"), "predictedSeconds", -1), 20);
     ck_assert(!json_is_true(json_get_path(answer, "order.waitedTooLong")));
     world_free(w);
 }
@@ -305,8 +268,7 @@ world_by(const char *args)
     };
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct error err = {0};
-    struct json *tree =
-        args != NULL ? json_parse(arena, args, strlen(args), NULL, &err) : NULL;
+    struct json *tree = args != NULL ? json_parse(arena, args, strlen(args), NULL, &err) : NULL;
 
     for (unsigned i = 0; i < n_default_profile; i++) {
         plugins[i] = default_profile[i];
@@ -359,14 +321,9 @@ START_TEST(by_submission_nothing_else_matters)
 }
 END_TEST
 
-SUITE("pod_ranks",
-      the_job_of_whom_the_jobs_were_short_goes_first,
-      of_equal_jobs_the_first_submitted_goes_first,
-      a_job_that_has_waited_too_long_goes_first,
-      of_equal_jobs_the_first_is_guarded_with_the_later_one,
-      a_restart_learns_from_what_has_ended,
-      a_restart_does_not_count_what_stood_still,
-      what_stood_still_is_not_taken_for_time_it_ran,
-      why_says_what_the_order_goes_by,
-      by_limits_history_does_not_matter,
+SUITE("pod_ranks", the_job_of_whom_the_jobs_were_short_goes_first,
+      of_equal_jobs_the_first_submitted_goes_first, a_job_that_has_waited_too_long_goes_first,
+      of_equal_jobs_the_first_is_guarded_with_the_later_one, a_restart_learns_from_what_has_ended,
+      a_restart_does_not_count_what_stood_still, what_stood_still_is_not_taken_for_time_it_ran,
+      why_says_what_the_order_goes_by, by_limits_history_does_not_matter,
       by_submission_nothing_else_matters)

@@ -68,8 +68,6 @@ START_TEST(what_is_removed_comes_back_no_more)
 }
 END_TEST
 
-SUITE("release_list",
-      cores_come_back_in_the_order_of_time,
-      all_that_comes_in_one_second_counts,
+SUITE("release_list", cores_come_back_in_the_order_of_time, all_that_comes_in_one_second_counts,
       more_than_there_is_never_comes_and_nothing_is_there_at_once,
       what_is_removed_comes_back_no_more)

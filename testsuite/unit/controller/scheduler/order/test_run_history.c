@@ -51,9 +51,7 @@ START_TEST(each_level_weighs_what_it_saw_against_those_before)
     /* two of three levels have one observation */
     share = (0.1 + share) / 2;
     share = (0.1 + share) / 2;
-    ck_assert_double_eq_tol(run_history_predict(h, &wider).run_s,
-                            share * 3600,
-                            1e-6);
+    ck_assert_double_eq_tol(run_history_predict(h, &wider).run_s, share * 3600, 1e-6);
 }
 END_TEST
 
@@ -82,9 +80,7 @@ START_TEST(a_user_whose_jobs_crash_now_and_then_has_a_short_harmonic_mean)
     ck_assert_double_gt(p.run_s, 1000);
     ck_assert_double_lt(p.short_s, 100);
     ck_assert_double_ge(p.short_s, 10);
-    ck_assert_double_eq_tol(run_prediction_key(&p),
-                            log(p.run_s) + log(p.short_s),
-                            1e-9);
+    ck_assert_double_eq_tol(run_prediction_key(&p), log(p.run_s) + log(p.short_s), 1e-9);
 }
 END_TEST
 
@@ -112,10 +108,7 @@ START_TEST(a_user_of_many_limits_forgets_the_oldest)
     for (unsigned i = 0; i < 20; i++)
         run_history_add(h, &other, 100);
     for (unsigned i = 0; i < 20; i++)
-        run_history_add(
-            h,
-            &(struct run_kind){.user = 1, .limit_s = 1000, .width = 1},
-            100);
+        run_history_add(h, &(struct run_kind){.user = 1, .limit_s = 1000, .width = 1}, 100);
     for (int64_t i = 0; i < 2 * RUN_HISTORY_LEVELS; i++) {
         kind.limit_s = 2000 + i;
         run_history_add(h, &kind, kind.limit_s);
@@ -127,11 +120,7 @@ START_TEST(a_user_of_many_limits_forgets_the_oldest)
 }
 END_TEST
 
-SUITE("run_history",
-      without_history_a_job_takes_its_limit,
-      a_user_who_repeats_a_job_is_known_soon,
-      each_level_weighs_what_it_saw_against_those_before,
-      the_newest_runs_count_most,
+SUITE("run_history", without_history_a_job_takes_its_limit, a_user_who_repeats_a_job_is_known_soon,
+      each_level_weighs_what_it_saw_against_those_before, the_newest_runs_count_most,
       a_user_whose_jobs_crash_now_and_then_has_a_short_harmonic_mean,
-      what_cannot_be_learned_from_is_left_out,
-      a_user_of_many_limits_forgets_the_oldest)
+      what_cannot_be_learned_from_is_left_out, a_user_of_many_limits_forgets_the_oldest)

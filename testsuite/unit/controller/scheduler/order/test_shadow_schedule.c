@@ -6,14 +6,12 @@
 static struct shadow_job *
 submit(struct shadow_schedule *s, int64_t at_s, int64_t cpus, int64_t limit_s)
 {
-    struct shadow_job *j =
-        shadow_schedule_submit(s,
-                               &(struct shadow_facts){
-                                   .mcpu = cpus * 1000,
-                                   .limit_s = limit_s,
-                                   .predicted_s = (double)limit_s,
-                                   .submit_s = at_s,
-                               });
+    struct shadow_job *j = shadow_schedule_submit(s, &(struct shadow_facts){
+                                                         .mcpu = cpus * 1000,
+                                                         .limit_s = limit_s,
+                                                         .predicted_s = (double)limit_s,
+                                                         .submit_s = at_s,
+                                                     });
 
     shadow_schedule_settle(s, at_s);
     return j;
@@ -65,12 +63,11 @@ END_TEST
 START_TEST(a_job_that_runs_still_runs_here_too)
 {
     CLEANUP(shadow_schedule_freep) struct shadow_schedule *s = machine_of(1);
-    struct shadow_job *first = shadow_schedule_submit(s,
-                                                      &(struct shadow_facts){
-                                                          .mcpu = 1000,
-                                                          .limit_s = 1000,
-                                                          .predicted_s = 10,
-                                                      });
+    struct shadow_job *first = shadow_schedule_submit(s, &(struct shadow_facts){
+                                                             .mcpu = 1000,
+                                                             .limit_s = 1000,
+                                                             .predicted_s = 10,
+                                                         });
 
     shadow_schedule_settle(s, 0);
     shadow_schedule_begin(first, 0);
@@ -158,13 +155,12 @@ START_TEST(after_a_restart_they_come_in_any_order)
                           },
                           900);
     for (int64_t i = 0; i < 3; i++)
-        shadow_schedule_submit(s,
-                               &(struct shadow_facts){
-                                   .mcpu = 1000,
-                                   .limit_s = 100,
-                                   .predicted_s = 100,
-                                   .submit_s = 930 - 10 * i,
-                               });
+        shadow_schedule_submit(s, &(struct shadow_facts){
+                                      .mcpu = 1000,
+                                      .limit_s = 100,
+                                      .predicted_s = 100,
+                                      .submit_s = 930 - 10 * i,
+                                  });
     shadow_schedule_settle(s, 950);
     shadow_schedule_settle(s, 1000);
     ck_assert_int_eq(shadow_schedule_longest_s(s), 90); /* from 910 */
@@ -175,12 +171,8 @@ START_TEST(after_a_restart_they_come_in_any_order)
 }
 END_TEST
 
-SUITE("shadow_schedule",
-      jobs_pass_the_first_only_where_they_do_not_delay_it,
-      a_job_that_ended_early_ends_early_here,
-      a_job_that_runs_still_runs_here_too,
-      predictions_are_scaled_by_what_came_to_be,
-      a_job_that_goes_before_it_began_makes_room,
-      a_job_wider_than_the_machine_holds_nobody_up,
-      nodes_that_leave_and_come_change_the_machine,
+SUITE("shadow_schedule", jobs_pass_the_first_only_where_they_do_not_delay_it,
+      a_job_that_ended_early_ends_early_here, a_job_that_runs_still_runs_here_too,
+      predictions_are_scaled_by_what_came_to_be, a_job_that_goes_before_it_began_makes_room,
+      a_job_wider_than_the_machine_holds_nobody_up, nodes_that_leave_and_come_change_the_machine,
       after_a_restart_they_come_in_any_order)

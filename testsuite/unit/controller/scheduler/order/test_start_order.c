@@ -4,19 +4,14 @@
 #include "testsuite/lib/suite.h"
 
 static struct order_job *
-submit(struct start_order *o,
-       int64_t user,
-       int64_t cpus,
-       int64_t limit_s,
-       int64_t at_s)
+submit(struct start_order *o, int64_t user, int64_t cpus, int64_t limit_s, int64_t at_s)
 {
-    return start_order_submit(o,
-                              &(struct order_facts){
-                                  .user = user,
-                                  .limit_s = limit_s,
-                                  .mcpu = cpus * 1000,
-                                  .submit_s = at_s,
-                              });
+    return start_order_submit(o, &(struct order_facts){
+                                     .user = user,
+                                     .limit_s = limit_s,
+                                     .mcpu = cpus * 1000,
+                                     .submit_s = at_s,
+                                 });
 }
 
 static struct start_order *
@@ -38,8 +33,7 @@ learn(struct start_order *o, int64_t user, int64_t limit_s, int64_t run_s)
                               .limit_s = limit_s,
                               .mcpu = 1000,
                           },
-                          0,
-                          run_s);
+                          0, run_s);
 }
 
 static double
@@ -60,8 +54,7 @@ START_TEST(whose_jobs_were_short_goes_first)
     of_long = submit(o, 1, 1, 3600, 0);
     of_short = submit(o, 2, 1, 3600, 0);
 
-    ck_assert_double_lt(start_order_rank(o, of_short, 1).key,
-                        start_order_rank(o, of_long, 1).key);
+    ck_assert_double_lt(start_order_rank(o, of_short, 1).key, start_order_rank(o, of_long, 1).key);
     ck_assert_double_lt(predict(o, of_short), 600);
 }
 END_TEST
@@ -73,10 +66,8 @@ START_TEST(without_history_the_shorter_limit_goes_first)
     struct order_job *hour = submit(o, 2, 1, 3600, 0);
     struct order_job *endless = submit(o, 3, 1, 0, 0);
 
-    ck_assert_double_lt(start_order_rank(o, hour, 1).key,
-                        start_order_rank(o, hours, 1).key);
-    ck_assert_double_lt(start_order_rank(o, hours, 1).key,
-                        start_order_rank(o, endless, 1).key);
+    ck_assert_double_lt(start_order_rank(o, hour, 1).key, start_order_rank(o, hours, 1).key);
+    ck_assert_double_lt(start_order_rank(o, hours, 1).key, start_order_rank(o, endless, 1).key);
 }
 END_TEST
 
@@ -177,12 +168,8 @@ START_TEST(jobs_come_and_go_in_any_state)
 }
 END_TEST
 
-SUITE("start_order",
-      whose_jobs_were_short_goes_first,
-      without_history_the_shorter_limit_goes_first,
-      the_end_of_a_job_teaches,
-      a_job_that_waits_too_long_is_guarded_until_it_starts,
+SUITE("start_order", whose_jobs_were_short_goes_first, without_history_the_shorter_limit_goes_first,
+      the_end_of_a_job_teaches, a_job_that_waits_too_long_is_guarded_until_it_starts,
       the_time_until_there_is_room_counts_as_waited,
       nobody_is_guarded_sooner_than_easy_would_start_others,
-      a_restart_does_not_guard_all_that_waits,
-      jobs_come_and_go_in_any_state)
+      a_restart_does_not_guard_all_that_waits, jobs_come_and_go_in_any_state)

@@ -52,7 +52,7 @@ static const char *const reservation_texts[] = {
 /* One plugin with its arguments, and its answers. */
 struct subject {
     struct profile *profile;
-    struct map *answers; /* by signature: the pod's change, then the answers */
+    struct map *answers;    /* by signature: the pod's change, then the answers */
     struct map *prefilters; /* by signature of unschedulable pods: likewise */
     struct map *hints;      /* by signature for hints: likewise */
     unsigned n_shared;      /* pods whose signature had been seen */
@@ -93,8 +93,7 @@ struct trial {
     "\"allocatable\":{\"cpu\":\"8\",\"memory\":\"16Gi\"," \
     "\"ephemeral-storage\":\"10Gi\",\"pods\":\"20\","     \
     "\"hugepages-2Mi\":\"1Gi\",\"kiln.hpc/gpu\":\"1\"}"
-#define LITTLE_ROOM \
-    "\"allocatable\":{\"cpu\":\"2\",\"memory\":\"3Gi\",\"pods\":\"2\"}"
+#define LITTLE_ROOM "\"allocatable\":{\"cpu\":\"2\",\"memory\":\"3Gi\",\"pods\":\"2\"}"
 
 static const char *const node_texts[] = {
     "{\"metadata\":{\"name\":\"a\"},\"status\":{" ROOM "}}",
@@ -229,26 +228,17 @@ static const char *const words[] = {
     "a,b",
     "b,k",
 };
-static const char *const amounts[] =
-    {"0", "100m", "250m", "1", "2", "3", "6", "2Mi", "8Mi", "200Mi", "3Gi"};
+static const char *const amounts[] = {"0", "100m", "250m", "1",     "2",  "3",
+                                      "6", "2Mi",  "8Mi",  "200Mi", "3Gi"};
 static const int64_t numbers[] = {0, 1, 2, 5, 80, 100};
 static const char *const keys[] = {
-    "k",
-    "n",
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "hugepages-2Mi",
-    "kiln.hpc/gpu",
+    "k", "n", "cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "kiln.hpc/gpu",
 };
 
 /* --- a plugin's answers --------------------------------------------------- */
 
 static void
-add_filter(struct trial *t,
-           const struct subject *s,
-           struct cycle *c,
-           struct strbuf *out)
+add_filter(struct trial *t, const struct subject *s, struct cycle *c, struct strbuf *out)
 {
     const struct node_view *feasible[MAX_NODES];
     unsigned n = 0;
@@ -258,19 +248,14 @@ add_filter(struct trial *t,
         struct answer answer;
 
         profile_filter(s->profile, PLUGIN_BIT(0), c, &node, 1, &answer);
-        strbuf_printf(out,
-                      " %s:%d/%u",
-                      node->name,
-                      answer.verdict,
-                      answer.reason);
+        strbuf_printf(out, " %s:%d/%u", node->name, answer.verdict, answer.reason);
         if (answer.verdict == VERDICT_OK)
             feasible[n++] = node;
     }
     if ((s->profile->scores & PLUGIN_BIT(0)) == 0 || n == 0)
         return;
     profile_prescore(s->profile, PLUGIN_BIT(0), c, feasible, n);
-    for (unsigned i = 0; i < n && (c->skipped_scores & PLUGIN_BIT(0)) == 0;
-         i++) {
+    for (unsigned i = 0; i < n && (c->skipped_scores & PLUGIN_BIT(0)) == 0; i++) {
         int64_t score;
 
         profile_score(s->profile, 0, c, &feasible[i], 1, &score);
@@ -280,11 +265,8 @@ add_filter(struct trial *t,
 
 /* False: prefilter has refused the pod, and filter is not called. */
 static bool
-add_answers(struct trial *t,
-            const struct subject *s,
-            struct pod_view *pod,
-            struct strbuf *prefilter,
-            struct strbuf *out)
+add_answers(struct trial *t, const struct subject *s, struct pod_view *pod,
+            struct strbuf *prefilter, struct strbuf *out)
 {
     struct prefilter_result result = {0};
     plugin_set narrowers = 0;
@@ -304,17 +286,10 @@ add_answers(struct trial *t,
 }
 
 static void
-add_hint(const struct subject *s,
-         const struct wake *wake,
-         const struct pod_view *pod,
-         const struct object *old_object,
-         const struct object *new_object,
-         struct strbuf *out)
+add_hint(const struct subject *s, const struct wake *wake, const struct pod_view *pod,
+         const struct object *old_object, const struct object *new_object, struct strbuf *out)
 {
-    strbuf_printf(
-        out,
-        " %d",
-        wake->hint(s->profile->entries[0].self, pod, old_object, new_object));
+    strbuf_printf(out, " %d", wake->hint(s->profile->entries[0].self, pod, old_object, new_object));
 }
 
 /* Calls hints for added, changed and deleted objects of the cluster. An update
@@ -322,10 +297,7 @@ add_hint(const struct subject *s,
  * for it.
  */
 static void
-add_hints(struct trial *t,
-          const struct subject *s,
-          const struct pod_view *pod,
-          struct strbuf *out)
+add_hints(struct trial *t, const struct subject *s, const struct pod_view *pod, struct strbuf *out)
 {
     const struct plugin *plugin = s->profile->entries[0].plugin;
 
@@ -334,15 +306,9 @@ add_hints(struct trial *t,
 
         if (wake->hint == NULL)
             continue;
-        for (unsigned i = 0; wake->resource == EVENT_NODE && i < t->n_nodes;
-             i++) {
+        for (unsigned i = 0; wake->resource == EVENT_NODE && i < t->n_nodes; i++) {
             add_hint(s, wake, pod, NULL, t->nodes[i], out);
-            add_hint(s,
-                     wake,
-                     pod,
-                     t->nodes[i],
-                     t->nodes[(i + 1) % t->n_nodes],
-                     out);
+            add_hint(s, wake, pod, t->nodes[i], t->nodes[(i + 1) % t->n_nodes], out);
         }
         for (unsigned i = 0; i < ARRAY_SIZE(partition_texts); i++)
             if (wake->resource == EVENT_PARTITION)
@@ -363,12 +329,8 @@ add_hints(struct trial *t,
 
 /* Checks whether that signature had the same answers before, if it occurred. */
 static void
-compare(struct trial *t,
-        const struct subject *s,
-        struct map *seen,
-        const char *what,
-        const char *signature,
-        const char *answers)
+compare(struct trial *t, const struct subject *s, struct map *seen, const char *what,
+        const char *signature, const char *answers)
 {
     const char *before = map_find(seen, signature);
     const char *said = before != NULL ? strchr(before, '\n') + 1 : NULL;
@@ -378,16 +340,9 @@ compare(struct trial *t,
     } else if (strcmp(said, answers) != 0) {
         t->n_faults++;
         if (t->faults.length < 2000)
-            strbuf_printf(
-                &t->faults,
-                "\n%s: %s of %s are shared with %.*s\n  %.300s\n  %.300s",
-                s->profile->entries[0].plugin->name,
-                what,
-                t->path,
-                (int)(said - before - 1),
-                before,
-                answers,
-                said);
+            strbuf_printf(&t->faults, "\n%s: %s of %s are shared with %.*s\n  %.300s\n  %.300s",
+                          s->profile->entries[0].plugin->name, what, t->path,
+                          (int)(said - before - 1), before, answers, said);
     }
 }
 
@@ -395,10 +350,7 @@ compare(struct trial *t,
  * the results of prefilter, too.
  */
 static void
-ask_about_nodes(struct trial *t,
-                struct subject *s,
-                struct pod_view *pod,
-                struct strbuf *signature)
+ask_about_nodes(struct trial *t, struct subject *s, struct pod_view *pod, struct strbuf *signature)
 {
     CLEANUP_STRBUF struct strbuf prefilter = STRBUF_INIT, answers = STRBUF_INIT;
     uint32_t asleep;
@@ -410,19 +362,11 @@ ask_about_nodes(struct trial *t,
         compare(t, s, s->answers, "answers", signature->text, answers.text);
     }
     pod->has_signature = false; /* of another profile */
-    asleep = profile_sign_timed(s->profile,
-                                pod,
-                                profile_sign(s->profile, pod, t->signatures),
-                                0,
+    asleep = profile_sign_timed(s->profile, pod, profile_sign(s->profile, pod, t->signatures), 0,
                                 t->signatures);
     strbuf_truncate(signature, 0);
     strbuf_add_int(signature, asleep);
-    compare(t,
-            s,
-            s->prefilters,
-            "answers of prefilter",
-            signature->text,
-            prefilter.text);
+    compare(t, s, s->prefilters, "answers of prefilter", signature->text, prefilter.text);
 }
 
 static void
@@ -430,12 +374,10 @@ ask(struct trial *t, struct subject *s, struct pod_view *pod)
 {
     const struct profile_entry *e = &s->profile->entries[0];
     CLEANUP_STRBUF struct strbuf signature = STRBUF_INIT, answers = STRBUF_INIT;
-    uint32_t hints =
-        profile_sign_hints(s->profile, pod, PLUGIN_BIT(0), t->signatures);
+    uint32_t hints = profile_sign_hints(s->profile, pod, PLUGIN_BIT(0), t->signatures);
 
     if (!e->plugin->depends_on_others
-        && (e->plugin->sign == NULL
-            || e->plugin->sign(e->self, pod, &signature)))
+        && (e->plugin->sign == NULL || e->plugin->sign(e->self, pod, &signature)))
         ask_about_nodes(t, s, pod, &signature);
     if (hints != SIGNATURE_NONE) {
         strbuf_truncate(&signature, 0);
@@ -488,10 +430,7 @@ try(struct trial *t)
 }
 
 static void
-try_value(struct trial *t,
-          struct json *object,
-          const char *name,
-          struct json *value)
+try_value(struct trial *t, struct json *object, const char *name, struct json *value)
 {
     struct json *before = json_get(object, name);
 
@@ -506,9 +445,7 @@ try_value(struct trial *t,
         json_remove(object, name);
 }
 
-static void change_fields(struct trial *t,
-                          const struct record *record,
-                          struct json *object,
+static void change_fields(struct trial *t, const struct record *record, struct json *object,
                           unsigned depth);
 
 static void
@@ -554,10 +491,7 @@ change_map(struct trial *t, const struct field *f, struct json *object)
 
 /* Changes each item, removes one, and repeats the last. */
 static void
-change_list(struct trial *t,
-            const struct field *f,
-            struct json *object,
-            unsigned depth)
+change_list(struct trial *t, const struct field *f, struct json *object, unsigned depth)
 {
     struct json *before = json_get(object, f->name);
     struct json *list = before != NULL ? before : json_array(t->arena);
@@ -565,19 +499,16 @@ change_list(struct trial *t,
 
     if (before == NULL)
         json_set(t->arena, object, f->name, list);
-    for (uint32_t i = 0; f->element == FIELD_OBJECT && i < json_count(list);
-         i++)
+    for (uint32_t i = 0; f->element == FIELD_OBJECT && i < json_count(list); i++)
         change_fields(t, f->of, json_at(list, i), depth);
-    for (unsigned i = 0; f->element == FIELD_STRING && i < ARRAY_SIZE(words);
-         i++) {
+    for (unsigned i = 0; f->element == FIELD_STRING && i < ARRAY_SIZE(words); i++) {
         json_append(t->arena, list, json_string(t->arena, words[i]));
         try(t);
         json_keep_first(list, json_count(list) - 1);
     }
     if (f->element == FIELD_OBJECT) {
-        item = json_count(list) > 0
-                   ? json_dup(t->arena, json_at(list, json_count(list) - 1))
-                   : json_object(t->arena);
+        item = json_count(list) > 0 ? json_dup(t->arena, json_at(list, json_count(list) - 1))
+                                    : json_object(t->arena);
         json_append(t->arena, list, item);
         try(t);
         change_fields(t, f->of, item, depth);
@@ -588,10 +519,7 @@ change_list(struct trial *t,
 }
 
 static void
-change_object(struct trial *t,
-              const struct field *f,
-              struct json *object,
-              unsigned depth)
+change_object(struct trial *t, const struct field *f, struct json *object, unsigned depth)
 {
     struct json *before = json_get(object, f->name);
 
@@ -601,10 +529,7 @@ change_object(struct trial *t,
 }
 
 static void
-change_field(struct trial *t,
-             const struct field *f,
-             struct json *object,
-             unsigned depth)
+change_field(struct trial *t, const struct field *f, struct json *object, unsigned depth)
 {
     switch (f->type) {
     case FIELD_BOOL:
@@ -640,18 +565,12 @@ change_field(struct trial *t,
 }
 
 static void
-change_fields(struct trial *t,
-              const struct record *record,
-              struct json *object,
-              unsigned depth)
+change_fields(struct trial *t, const struct record *record, struct json *object, unsigned depth)
 {
     size_t length = strlen(t->path);
 
     for (unsigned i = 0; i < record->n_fields && depth < MAX_DEPTH; i++) {
-        snprintf(t->path + length,
-                 sizeof(t->path) - length,
-                 ".%s",
-                 record->fields[i].name);
+        snprintf(t->path + length, sizeof(t->path) - length, ".%s", record->fields[i].name);
         change_field(t, &record->fields[i], object, depth + 1);
         t->path[length] = '\0';
     }
@@ -698,10 +617,7 @@ find_node(void *context, const char *name)
 }
 
 static void
-visit_nothing(void *owner,
-              const char *kind,
-              const char *namespace,
-              handle_visit_fn *visit,
+visit_nothing(void *owner, const char *kind, const char *namespace, handle_visit_fn *visit,
               void *context)
 {
     (void)owner, (void)kind, (void)namespace, (void)visit, (void)context;
@@ -715,9 +631,7 @@ add_subject(struct trial *t, const struct plugin *plugin, const char *args)
     struct error err = {0};
     const struct profile_plugin one = {
         .plugin = plugin,
-        .args = args != NULL
-                    ? json_parse(t->arena, args, strlen(args), NULL, NULL)
-                    : NULL,
+        .args = args != NULL ? json_parse(t->arena, args, strlen(args), NULL, NULL) : NULL,
     };
     int r = profile_new(
         &(struct profile_settings){
@@ -727,8 +641,7 @@ add_subject(struct trial *t, const struct plugin *plugin, const char *args)
             .percentage_of_nodes = 100,
             .handle = &t->handle,
         },
-        &s->profile,
-        &err);
+        &s->profile, &err);
 
     ck_assert_msg(r == 0, "%s: %s", plugin->name, err.text);
     s->answers = map_new();
@@ -755,20 +668,14 @@ put_machine(struct trial *t, unsigned number)
                   "\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"%uGi\","
                   "\"pods\":\"9\",\"hugepages-2Mi\":\"1Gi\","
                   "\"kiln.hpc/gpu\":\"%u\"},\"topology\":%s}}",
-                  number,
-                  m.n_pus,
-                  m.memory_gib,
-                  m.n_devices,
-                  topology.text);
+                  number, m.n_pus, m.memory_gib, m.n_devices, topology.text);
     put_node(t, s.text);
 }
 
 static void
 put_storage(struct trial *t, const struct kind *kind, const char *text)
 {
-    (void)volume_book_set(t->handle.volumes,
-                          NULL,
-                          fake_client_put(t->api, kind, text));
+    (void)volume_book_set(t->handle.volumes, NULL, fake_client_put(t->api, kind, text));
 }
 
 static void
@@ -805,19 +712,16 @@ trial_init(struct trial *t)
     for (unsigned i = 0; i < MACHINES; i++)
         put_machine(t, i);
     for (unsigned i = 0; i < ARRAY_SIZE(partition_texts); i++)
-        t->partitions[i] =
-            fake_client_put(t->api, &partition_kind, partition_texts[i]);
+        t->partitions[i] = fake_client_put(t->api, &partition_kind, partition_texts[i]);
     for (unsigned i = 0; i < ARRAY_SIZE(reservation_texts); i++) {
-        t->reservations[i] =
-            fake_client_put(t->api, &reservation_kind, reservation_texts[i]);
+        t->reservations[i] = fake_client_put(t->api, &reservation_kind, reservation_texts[i]);
         node_reservations_set(t->handle.node_reservations, t->reservations[i]);
     }
     put_storage(t, &persistent_volume_claim_kind, claim_text);
     put_storage(t, &persistent_volume_kind, volume_text);
     for (unsigned i = 0; i < ARRAY_SIZE(bound_texts); i++) {
         t->bound[i] =
-            pod_view_new(fake_client_put(t->api, &pod_kind, bound_texts[i]),
-                         t->handle.resources);
+            pod_view_new(fake_client_put(t->api, &pod_kind, bound_texts[i]), t->handle.resources);
         tell_owners(t->bound[i]);
         cache_set_pod(t->cache, t->bound[i], t->bound[i]->pod->spec.node_name);
         t->n_bound++;
@@ -875,10 +779,8 @@ START_TEST(pods_that_are_signed_alike_get_the_same_answers)
     for (unsigned i = 0; !IS_SANITIZED && i < t.n_subjects; i++) {
         const struct profile_entry *e = &t.subjects[i].profile->entries[0];
 
-        ck_assert_msg(e->plugin->depends_on_others
-                          || t.subjects[i].n_shared > 1000,
-                      "%s shares nothing",
-                      e->plugin->name);
+        ck_assert_msg(e->plugin->depends_on_others || t.subjects[i].n_shared > 1000,
+                      "%s shares nothing", e->plugin->name);
     }
     trial_fini(&t);
 }

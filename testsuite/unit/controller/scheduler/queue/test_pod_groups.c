@@ -95,8 +95,7 @@ model_new(bool is_sharing)
                              .n_plugins = ARRAY_SIZE(upstream_profile),
                              .handle = &m->handle,
                          },
-                         &m->profile,
-                         NULL),
+                         &m->profile, NULL),
                      0);
     m->queue = queue_new(&(struct queue_settings){
         .clock = &m->time.clock,
@@ -122,20 +121,12 @@ put_pod(struct model *m, const char *name)
     CLEANUP_FREE char *json = NULL;
 
     if (group > 0)
-        snprintf(label,
-                 sizeof(label),
-                 "\"group\":\"g%u.%u\"",
-                 group,
-                 group + roll(m, 12) / 11);
+        snprintf(label, sizeof(label), "\"group\":\"g%u.%u\"", group, group + roll(m, 12) / 11);
     json = xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\","
                      "\"labels\":{%s}},\"spec\":{\"priority\":%u,"
                      "\"containers\":[{\"name\":\"c\",\"resources\":{"
                      "\"requests\":{\"cpu\":\"%u\"}}}]%s}}",
-                     name,
-                     label,
-                     roll(m, 3),
-                     1 + roll(m, 2),
-                     gates[roll(m, 10) == 0]);
+                     name, label, roll(m, 3), 1 + roll(m, 2), gates[roll(m, 10) == 0]);
     return fake_client_put(m->api, &pod_kind, json);
 }
 
@@ -257,8 +248,7 @@ check_group(const struct pod_group *g)
         ck_assert_ptr_eq(g->members[i]->pod_group, g);
         ck_assert_uint_eq(g->members[i]->member_place, i);
         n_flying += g->members[i]->state == QUEUE_IN_FLIGHT;
-        n_ready += g->members[i]->state == QUEUE_IN_GROUP
-                   || g->members[i] == g->leader;
+        n_ready += g->members[i]->state == QUEUE_IN_GROUP || g->members[i] == g->leader;
     }
     ck_assert_uint_eq(g->n_ready, n_ready);
     ck_assert_uint_eq(g->n_flying, n_flying);
@@ -267,8 +257,7 @@ check_group(const struct pod_group *g)
     else
         ck_assert_ptr_null(g->leader);
     if (g->leader != NULL)
-        ck_assert(g->leader->state == QUEUE_ACTIVE
-                  || g->leader->state == QUEUE_BACKOFF
+        ck_assert(g->leader->state == QUEUE_ACTIVE || g->leader->state == QUEUE_BACKOFF
                   || g->leader->state == QUEUE_UNSCHEDULABLE);
 }
 
@@ -345,16 +334,7 @@ static void
 run(bool is_sharing)
 {
     static void (*const steps[])(struct model * m) = {
-        add_or_update,
-        add_or_update,
-        remove_one,
-        pop,
-        pop,
-        pop,
-        land,
-        land,
-        let_time_pass,
-        happen,
+        add_or_update, add_or_update, remove_one, pop, pop, pop, land, land, let_time_pass, happen,
     };
     struct model *m = model_new(is_sharing);
 
@@ -386,14 +366,11 @@ START_TEST(a_large_group_that_is_refused_costs_each_member_the_same)
     unsigned count = 20000;
 
     for (unsigned i = 0; i < count; i++) {
-        CLEANUP_FREE char *json =
-            xasprintf("{\"metadata\":{\"name\":\"q%u\",\"namespace\":\"d\","
-                      "\"labels\":{\"group\":\"g1.%u\"}},\"spec\":{}}",
-                      i,
-                      count);
+        CLEANUP_FREE char *json = xasprintf("{\"metadata\":{\"name\":\"q%u\",\"namespace\":\"d\","
+                                            "\"labels\":{\"group\":\"g1.%u\"}},\"spec\":{}}",
+                                            i, count);
         struct pod_view *pod =
-            pod_view_new(fake_client_put(m->api, &pod_kind, json),
-                         m->handle.resources);
+            pod_view_new(fake_client_put(m->api, &pod_kind, json), m->handle.resources);
 
         queue_add(m->queue, pod, m->profile);
         pod_view_unref(pod);
@@ -411,7 +388,6 @@ START_TEST(a_large_group_that_is_refused_costs_each_member_the_same)
 }
 END_TEST
 
-SUITE("pod groups",
-      a_group_is_one_decision_whatever_happens,
+SUITE("pod groups", a_group_is_one_decision_whatever_happens,
       a_group_is_one_decision_without_sharing_too,
       a_large_group_that_is_refused_costs_each_member_the_same)

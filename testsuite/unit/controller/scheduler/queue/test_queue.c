@@ -56,8 +56,7 @@ bench_new(bool is_sharing)
                              .n_plugins = ARRAY_SIZE(upstream_profile),
                              .handle = &b->handle,
                          },
-                         &b->profile,
-                         NULL),
+                         &b->profile, NULL),
                      0);
     b->queue = queue_new(&(struct queue_settings){
         .clock = &b->time.clock,
@@ -89,16 +88,12 @@ add_cpu(struct bench *b, const char *name, int priority, const char *cpu)
     char json[512];
     struct pod_view *pod;
 
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\"},\"spec\":{"
              "\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{"
              "\"requests\":{\"cpu\":\"%s\"}}}]}}",
-             name,
-             priority,
-             cpu);
-    pod = pod_view_new(fake_client_put(b->api, &pod_kind, json),
-                       b->handle.resources);
+             name, priority, cpu);
+    pod = pod_view_new(fake_client_put(b->api, &pod_kind, json), b->handle.resources);
     queue_add(b->queue, pod, b->profile);
     pod_view_unref(pod);
     fake_clock_advance(&b->time, 1000);
@@ -190,13 +185,12 @@ END_TEST
 START_TEST(gated_pods_are_before_nobody)
 {
     struct bench *b = bench_new(true);
-    struct pod_view *gated = pod_view_new(
-        fake_client_put(b->api,
-                        &pod_kind,
-                        "{\"metadata\":{\"name\":\"g\",\"namespace\":\"d\"},"
-                        "\"spec\":{\"schedulingGates\":[{\"name\":\"a/b\"}],"
-                        "\"containers\":[{\"name\":\"c\"}]}}"),
-        b->handle.resources);
+    struct pod_view *gated =
+        pod_view_new(fake_client_put(b->api, &pod_kind,
+                                     "{\"metadata\":{\"name\":\"g\",\"namespace\":\"d\"},"
+                                     "\"spec\":{\"schedulingGates\":[{\"name\":\"a/b\"}],"
+                                     "\"containers\":[{\"name\":\"c\"}]}}"),
+                     b->handle.resources);
 
     queue_add(b->queue, gated, b->profile);
     fake_clock_advance(&b->time, 1000);
@@ -217,21 +211,15 @@ add_of_job(struct bench *b, const char *name, const char *uid)
     char json[512];
     struct pod_view *pod;
 
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\","
              "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
              "\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":true}]},"
              "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}",
-             name,
-             uid);
-    pod = pod_view_new(fake_client_put(b->api, &pod_kind, json),
-                       b->handle.resources);
+             name, uid);
+    pod = pod_view_new(fake_client_put(b->api, &pod_kind, json), b->handle.resources);
     if (queue_find(b->queue, "d", name) != NULL)
-        queue_update(b->queue,
-                     queue_find(b->queue, "d", name)->pod->object,
-                     pod,
-                     b->profile);
+        queue_update(b->queue, queue_find(b->queue, "d", name)->pod->object, pod, b->profile);
     else
         queue_add(b->queue, pod, b->profile);
     pod_view_unref(pod);
@@ -385,8 +373,7 @@ END_TEST
 START_TEST(an_irrelevant_event_wakes_nobody)
 {
     struct bench *b = bench_new(true);
-    const struct cluster_event heartbeat = {EVENT_NODE,
-                                            ACTION_UPDATE_NODE_CONDITION,
+    const struct cluster_event heartbeat = {EVENT_NODE, ACTION_UPDATE_NODE_CONDITION,
                                             "NodeUpdateNodeCondition"};
 
     add(b, "a", 0);
@@ -412,8 +399,7 @@ START_TEST(an_error_backs_off_longer_each_time)
         fake_clock_advance(&b->time, seconds[i] * FAKE_SECOND - 1);
         queue_flush_backoff(b->queue);
         ck_assert_uint_eq(queue_count(b->queue).active, 0);
-        ck_assert_int_eq(queue_next_backoff_us(b->queue),
-                         clock_monotonic_us(&b->time.clock) + 1);
+        ck_assert_int_eq(queue_next_backoff_us(b->queue), clock_monotonic_us(&b->time.clock) + 1);
         fake_clock_advance(&b->time, 1);
         queue_flush_backoff(b->queue);
         ck_assert_uint_eq(queue_count(b->queue).active, 1);
@@ -536,8 +522,7 @@ static bool
 is_overtaker(const struct queued_pod *pod, void *context)
 {
     (void)context;
-    return ranks.overtaker != NULL
-           && strcmp(pod->pod->name, ranks.overtaker) == 0;
+    return ranks.overtaker != NULL && strcmp(pod->pod->name, ranks.overtaker) == 0;
 }
 
 static struct bench *
@@ -559,8 +544,7 @@ bench_new_ranked(void)
                              .n_plugins = ARRAY_SIZE(upstream_profile),
                              .handle = &b->handle,
                          },
-                         &b->profile,
-                         NULL),
+                         &b->profile, NULL),
                      0);
     queue_free(b->queue);
     b->queue = queue_new(&(struct queue_settings){
@@ -628,22 +612,14 @@ START_TEST(those_that_sleep_are_ranked_anew_in_turn)
 }
 END_TEST
 
-SUITE("queue",
-      a_pod_knows_how_many_are_before_it,
-      without_sharing_a_pod_that_failed_is_behind,
-      gated_pods_are_before_nobody,
-      pods_are_found_by_their_job,
+SUITE("queue", a_pod_knows_how_many_are_before_it, without_sharing_a_pod_that_failed_is_behind,
+      gated_pods_are_before_nobody, pods_are_found_by_their_job,
       a_pod_that_goes_in_flight_is_of_no_job_and_before_nobody,
       the_highest_priority_comes_first_then_the_oldest,
       an_event_wakes_one_of_equal_pods_and_success_the_next,
-      a_woken_pod_that_is_deleted_hands_its_chance_on,
-      upstreams_way_wakes_all,
-      an_event_during_the_attempt_is_not_lost,
-      an_irrelevant_event_wakes_nobody,
-      an_error_backs_off_longer_each_time,
-      a_pod_that_slept_too_long_is_tried_again,
-      a_deleted_pod_leaves_every_queue,
-      a_returned_pod_that_is_there_again_is_dropped,
-      activate_skips_backoff,
-      equal_pods_that_wait_cost_an_event_what_one_costs,
+      a_woken_pod_that_is_deleted_hands_its_chance_on, upstreams_way_wakes_all,
+      an_event_during_the_attempt_is_not_lost, an_irrelevant_event_wakes_nobody,
+      an_error_backs_off_longer_each_time, a_pod_that_slept_too_long_is_tried_again,
+      a_deleted_pod_leaves_every_queue, a_returned_pod_that_is_there_again_is_dropped,
+      activate_skips_backoff, equal_pods_that_wait_cost_an_event_what_one_costs,
       those_that_sleep_are_ranked_anew_in_turn)

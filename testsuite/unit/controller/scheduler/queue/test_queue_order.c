@@ -108,7 +108,6 @@ START_TEST(a_pod_whose_key_has_changed_is_found_all_the_same)
 }
 END_TEST
 
-SUITE("scheduler/queue_order",
-      a_pod_has_as_many_before_it_as_are_less,
+SUITE("scheduler/queue_order", a_pod_has_as_many_before_it_as_are_less,
       coming_last_and_going_first_costs_few_comparisons,
       a_pod_whose_key_has_changed_is_found_all_the_same)

@@ -35,11 +35,7 @@ struct bench {
 };
 
 static void
-count_hint(void *context,
-           const char *plugin,
-           const char *event,
-           bool is_helping,
-           int64_t took_us)
+count_hint(void *context, const char *plugin, const char *event, bool is_helping, int64_t took_us)
 {
     (void)plugin, (void)event, (void)is_helping, (void)took_us;
     ((struct bench *)context)->asked++;
@@ -69,8 +65,7 @@ bench_init(struct bench *b, uint64_t seed)
                              .n_plugins = ARRAY_SIZE(upstream_profile),
                              .handle = &b->handle,
                          },
-                         &b->profile,
-                         NULL),
+                         &b->profile, NULL),
                      0);
     b->queue = queue_new(&(struct queue_settings){
         .clock = &b->time.clock,
@@ -100,10 +95,7 @@ bit_of(const struct bench *b, const char *plugin)
 
 /* The pod fails because of those plugins. */
 static void
-fall_asleep(struct bench *b,
-            const char *name,
-            const char *namespace,
-            const char *spec,
+fall_asleep(struct bench *b, const char *name, const char *namespace, const char *spec,
             plugin_set rejectors)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
@@ -114,12 +106,8 @@ fall_asleep(struct bench *b,
                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
                   "\"labels\":{\"color\":\"%s\"}},\"spec\":{\"containers\":[{"
                   "\"name\":\"c\"}]%s}}",
-                  name,
-                  namespace,
-                  random_below(&b->dice, 2) == 0 ? "red" : "green",
-                  spec);
-    pod = pod_view_new(fake_client_put(b->api, &pod_kind, s.text),
-                       b->handle.resources);
+                  name, namespace, random_below(&b->dice, 2) == 0 ? "red" : "green", spec);
+    pod = pod_view_new(fake_client_put(b->api, &pod_kind, s.text), b->handle.resources);
     queue_add(b->queue, pod, b->profile);
     pod_view_unref(pod);
     p = queue_pop(b->queue);
@@ -127,15 +115,12 @@ fall_asleep(struct bench *b,
     queue_fail(b->queue, p);
 }
 
-#define LIKE(color) \
-    "\"labelSelector\":{\"matchLabels\":{\"color\":\"" color "\"}}"
-#define SPREAD(color, key)                                           \
-    ",\"topologySpreadConstraints\":[{\"maxSkew\":1,"                \
-    "\"whenUnsatisfiable\":\"DoNotSchedule\",\"topologyKey\":\"" key \
-    "\"," LIKE(color) "}]"
-#define TERM(kind, color, key, more)                                  \
-    ",\"affinity\":{\"" kind                                          \
-    "\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{" LIKE( \
+#define LIKE(color) "\"labelSelector\":{\"matchLabels\":{\"color\":\"" color "\"}}"
+#define SPREAD(color, key)                            \
+    ",\"topologySpreadConstraints\":[{\"maxSkew\":1," \
+    "\"whenUnsatisfiable\":\"DoNotSchedule\",\"topologyKey\":\"" key "\"," LIKE(color) "}]"
+#define TERM(kind, color, key, more)                                                           \
+    ",\"affinity\":{\"" kind "\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{" LIKE( \
         color) ",\"topologyKey\":\"" key "\"" more "}]}}"
 
 static const struct object *
@@ -143,14 +128,11 @@ other_pod(struct bench *b, const char *namespace, const char *color)
 {
     char json[512];
 
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"other\",\"namespace\":\"%s\","
              "\"labels\":{\"color\":\"%s\"}},\"spec\":{\"nodeName\":\"n\","
              "\"containers\":[{\"name\":\"c\"}]%s}}",
-             namespace,
-             color,
-             TERM("podAntiAffinity", "red", "zone", ""));
+             namespace, color, TERM("podAntiAffinity", "red", "zone", ""));
     return object_ref(fake_client_put(b->api, &pod_kind, json));
 }
 
@@ -163,11 +145,7 @@ START_TEST(equal_pods_that_others_hold_back_are_asked_once)
     bench_init(&b, 1);
     for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof(name), "p%d", i);
-        fall_asleep(&b,
-                    name,
-                    "d",
-                    SPREAD("red", "zone"),
-                    bit_of(&b, "PodTopologySpread"));
+        fall_asleep(&b, name, "d", SPREAD("red", "zone"), bit_of(&b, "PodTopologySpread"));
     }
     blue = other_pod(&b, "d", "blue");
     red = other_pod(&b, "d", "red");
@@ -214,18 +192,12 @@ random_sleeper(struct bench *b, unsigned number)
         if (random_below(&b->dice, 2) == 0)
             rejectors |= bit_of(b, plugins[i]);
     snprintf(name, sizeof(name), "p%u", number);
-    snprintf(spec,
-             sizeof(spec),
-             "%s%s%s",
-             spreads[random_below(&b->dice, ARRAY_SIZE(spreads))],
+    snprintf(spec, sizeof(spec), "%s%s%s", spreads[random_below(&b->dice, ARRAY_SIZE(spreads))],
              terms[random_below(&b->dice, ARRAY_SIZE(terms))],
              random_below(&b->dice, 3) == 0
                  ? ",\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\"}]"
                  : "");
-    fall_asleep(b,
-                name,
-                random_below(&b->dice, 2) == 0 ? "d" : "e",
-                spec,
+    fall_asleep(b, name, random_below(&b->dice, 2) == 0 ? "d" : "e", spec,
                 rejectors != 0 ? rejectors : bit_of(b, plugins[0]));
 }
 
@@ -240,8 +212,7 @@ random_node(struct bench *b)
     };
     char json[512];
 
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"n\",\"labels\":{%s}},\"spec\":{%s},"
              "\"status\":{\"allocatable\":{\"pods\":\"9\"}}}",
              labels[random_below(&b->dice, ARRAY_SIZE(labels))],
@@ -253,9 +224,7 @@ random_node(struct bench *b)
 
 /* Compares the answer that each pod would get separately with its new state. */
 static void
-compare(struct bench *b,
-        const struct cluster_event *event,
-        const struct object *old_object,
+compare(struct bench *b, const struct cluster_event *event, const struct object *old_object,
         const struct object *new_object)
 {
     enum wake_strategy wanted[PODS];
@@ -279,12 +248,9 @@ compare(struct bench *b,
         if (p == NULL)
             p = queue_find(b->queue, "e", name);
         if (p->group != NULL && p->unschedulable != 0
-            && (p->unschedulable
-                & (bit_of(b, "PodTopologySpread")
-                   | bit_of(b, "InterPodAffinity")))
+            && (p->unschedulable & (bit_of(b, "PodTopologySpread") | bit_of(b, "InterPodAffinity")))
                    != 0)
-            ck_assert_int_eq(p->state == QUEUE_UNSCHEDULABLE,
-                             wanted[i] == WAKE_SKIP);
+            ck_assert_int_eq(p->state == QUEUE_UNSCHEDULABLE, wanted[i] == WAKE_SKIP);
     }
 }
 
@@ -310,26 +276,21 @@ START_TEST(each_is_woken_as_if_it_were_asked_by_itself)
         }
         switch (random_below(&b.dice, 3)) {
         case 0:
-            compare(&b,
-                    before->kind == &node_kind ? &event_node_add
-                                               : &event_assigned_pod_add,
-                    NULL,
-                    after);
+            compare(&b, before->kind == &node_kind ? &event_node_add : &event_assigned_pod_add,
+                    NULL, after);
             break;
         case 1:
             compare(&b,
                     before->kind == &node_kind ? &event_node_delete
                     : seed % 2 == 0            ? &event_anti_affinity_gone
                                                : &event_assigned_pod_delete,
-                    before,
-                    NULL);
+                    before, NULL);
             break;
         default: {
             struct cluster_event events[EVENTS_OF_UPDATE];
-            unsigned n =
-                before->kind == &node_kind
-                    ? events_of_node_update(before, after, events)
-                    : events_of_pod_update(before, after, true, events);
+            unsigned n = before->kind == &node_kind
+                             ? events_of_node_update(before, after, events)
+                             : events_of_pod_update(before, after, true, events);
 
             if (n > 0)
                 compare(&b, &events[0], before, after);
@@ -351,8 +312,7 @@ static bool
 is_earlier(const void *a, const void *b, void *context)
 {
     (void)context;
-    return ((const struct queued_pod *)a)->order
-           < ((const struct queued_pod *)b)->order;
+    return ((const struct queued_pod *)a)->order < ((const struct queued_pod *)b)->order;
 }
 
 static bool
@@ -368,24 +328,20 @@ find_earliest(const struct queued_pod *pods)
     const struct queued_pod *first = NULL;
 
     for (unsigned i = 0; i < POD_COUNT; i++)
-        if (pods[i].group != NULL
-            && (first == NULL || pods[i].order < first->order))
+        if (pods[i].group != NULL && (first == NULL || pods[i].order < first->order))
             first = &pods[i];
     return first;
 }
 
 /* Sometimes a pod fails for another reason, and changes its group. */
 static void
-put_to_sleep(struct bench *b,
-             struct unschedulable_pods *all,
-             struct queued_pod *pod,
+put_to_sleep(struct bench *b, struct unschedulable_pods *all, struct queued_pod *pod,
              unsigned number)
 {
     unsigned signature = number % (3 * SHAPES);
     struct sleep_signs signs = {
         .signature = signature,
-        .shape =
-            100 + (random_below(&b->dice, 9) > 0 ? signature % SHAPES : SHAPES),
+        .shape = 100 + (random_below(&b->dice, 9) > 0 ? signature % SHAPES : SHAPES),
         .hints = SIGNATURE_NONE,
     };
 
@@ -393,9 +349,7 @@ put_to_sleep(struct bench *b,
         .profile = b->profile,
         .order = random_below(&b->dice, 1000) * POD_COUNT + number,
         .unschedulable =
-            bit_of(b,
-                   random_below(&b->dice, 9) > 0 ? "NodeResourcesFit"
-                                                 : "NodeAffinity"),
+            bit_of(b, random_below(&b->dice, 9) > 0 ? "NodeResourcesFit" : "NodeAffinity"),
     };
     unschedulable_pods_add(all, pod, &signs);
 }
@@ -424,8 +378,7 @@ START_TEST(the_first_in_order_is_known_whoever_comes_and_goes)
             put_to_sleep(&b, all, &pods[at], at);
         else
             take_away(all, &pods[at]);
-        ck_assert_ptr_eq(unschedulable_pods_first(all, is_any, NULL),
-                         find_earliest(pods));
+        ck_assert_ptr_eq(unschedulable_pods_first(all, is_any, NULL), find_earliest(pods));
     }
     for (unsigned i = 0; i < POD_COUNT; i++)
         if (pods[i].group != NULL)
@@ -436,7 +389,5 @@ START_TEST(the_first_in_order_is_known_whoever_comes_and_goes)
 }
 END_TEST
 
-SUITE("unschedulable_pods",
-      the_first_in_order_is_known_whoever_comes_and_goes,
-      equal_pods_that_others_hold_back_are_asked_once,
-      each_is_woken_as_if_it_were_asked_by_itself)
+SUITE("unschedulable_pods", the_first_in_order_is_known_whoever_comes_and_goes,
+      equal_pods_that_others_hold_back_are_asked_once, each_is_woken_as_if_it_were_asked_by_itself)

@@ -63,10 +63,7 @@ END_TEST
 static struct fake_clock *slow_clock;
 
 static void
-slow_filter(void *self,
-            const struct cycle *c,
-            const struct node_view *const *nodes,
-            unsigned count,
+slow_filter(void *self, const struct cycle *c, const struct node_view *const *nodes, unsigned count,
             struct answer *answers)
 {
     (void)self, (void)c, (void)nodes, (void)count, (void)answers;
@@ -104,27 +101,21 @@ START_TEST(a_slow_cycle_tells_the_log_where_its_time_went)
 
     memcpy(plugins, default_profile, n_default_profile * sizeof(*plugins));
     plugins[n_default_profile] = (struct profile_plugin){.plugin = &slow};
-    w = world_new(
-        &(struct scheduler_settings){.profiles = &profile, .n_profiles = 1});
+    w = world_new(&(struct scheduler_settings){.profiles = &profile, .n_profiles = 1});
     slow_clock = &w->time;
     world_add_node(w, "n1", 4);
     world_add_pod(w, "a", "1", "1Gi", "");
     text = log_of_cycle(w);
 
-    ck_assert_msg(
-        strstr(text,
-               "pod 'default/a' took 150 ms to place among 1 nodes: Snapshot "
-               "0 ms, PreFilter 0 ms, Filter 150 ms")
-            != NULL,
-        "%s",
-        text);
+    ck_assert_msg(strstr(text, "pod 'default/a' took 150 ms to place among 1 nodes: Snapshot "
+                               "0 ms, PreFilter 0 ms, Filter 150 ms")
+                      != NULL,
+                  "%s", text);
     free(text);
     world_free(w);
 }
 END_TEST
 
-SUITE("steps",
-      each_step_takes_what_passed_since_the_one_before,
-      a_step_that_runs_twice_took_both_times,
-      a_step_that_did_not_run_is_not_told,
+SUITE("steps", each_step_takes_what_passed_since_the_one_before,
+      a_step_that_runs_twice_took_both_times, a_step_that_did_not_run_is_not_told,
       a_slow_cycle_tells_the_log_where_its_time_went)

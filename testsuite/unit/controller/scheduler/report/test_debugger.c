@@ -26,8 +26,7 @@ struct bench {
 static const struct object *
 put_node(struct bench *b, const char *name)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\"}}", name);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\"}}", name);
 
     return fake_client_put(b->api, &node_kind, text);
 }
@@ -35,13 +34,11 @@ put_node(struct bench *b, const char *name)
 static const struct object *
 put_pod(struct bench *b, const char *name, const char *node, const char *phase)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
-        "\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"main\","
-        "\"image\":\"host\"}]},\"status\":{\"phase\":\"%s\"}}",
-        name,
-        node,
-        phase);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
+                  "\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"main\","
+                  "\"image\":\"host\"}]},\"status\":{\"phase\":\"%s\"}}",
+                  name, node, phase);
 
     return fake_client_put(b->api, &pod_kind, text);
 }
@@ -135,10 +132,8 @@ START_TEST(what_is_known_and_there_is_no_difference)
     text = logged(&b, &run);
 
     ck_assert_uint_eq(count_lines(text, "comparison: "), 2);
-    ck_assert_ptr_nonnull(
-        strstr(text, "comparison: the cache has the same 1 nodes as the API"));
-    ck_assert_ptr_nonnull(
-        strstr(text, "comparison: the cache has the same 2 pods as the API"));
+    ck_assert_ptr_nonnull(strstr(text, "comparison: the cache has the same 1 nodes as the API"));
+    ck_assert_ptr_nonnull(strstr(text, "comparison: the cache has the same 2 pods as the API"));
     bench_fini(&b);
 }
 END_TEST
@@ -176,8 +171,7 @@ START_TEST(what_the_cache_has_and_the_api_does_not_is_redundant)
 
     ck_assert_uint_eq(count_lines(text, "comparison: "), 2);
     ck_assert_ptr_nonnull(strstr(text, "comparison: redundant node n1\n"));
-    ck_assert_ptr_nonnull(
-        strstr(text, "comparison: redundant pod default/a\n"));
+    ck_assert_ptr_nonnull(strstr(text, "comparison: redundant pod default/a\n"));
     bench_fini(&b);
 }
 END_TEST
@@ -198,14 +192,12 @@ START_TEST(the_dump_has_every_node_its_pods_and_its_nominations)
 
     ck_assert_ptr_nonnull(strstr(text, "node n1: 1 pods"));
     ck_assert_ptr_nonnull(strstr(text, "node n1: pod default/a\n"));
-    ck_assert_ptr_nonnull(
-        strstr(text, "node n1: pod default/w is nominated\n"));
+    ck_assert_ptr_nonnull(strstr(text, "node n1: pod default/w is nominated\n"));
     bench_fini(&b);
 }
 END_TEST
 
-SUITE("debugger",
-      what_is_known_and_there_is_no_difference,
+SUITE("debugger", what_is_known_and_there_is_no_difference,
       what_the_api_has_and_the_cache_does_not_was_missed,
       what_the_cache_has_and_the_api_does_not_is_redundant,
       the_dump_has_every_node_its_pods_and_its_nominations)

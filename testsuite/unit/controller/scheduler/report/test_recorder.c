@@ -60,10 +60,9 @@ desk_free(struct desk *d)
 static struct pod_view *
 add_pod(struct desk *d, const char *name)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
-                  "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}",
-                  name);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
+                                        "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}",
+                                        name);
 
     return pod_view_new(fake_client_put(d->api, &pod_kind, text), d->resources);
 }
@@ -90,8 +89,7 @@ pending(const struct desk *d)
 static const struct pod_condition *
 condition(const struct desk *d, const char *name)
 {
-    const struct object *pod =
-        fake_client_find(d->api, &pod_kind, "default", name);
+    const struct object *pod = fake_client_find(d->api, &pod_kind, "default", name);
 
     return pod_find_condition(pod_of(pod), "PodScheduled");
 }
@@ -131,9 +129,7 @@ START_TEST(one_that_fails_a_thousand_times_has_one_event_and_few_writes)
     pass(d, 5);
 
     ck_assert_uint_eq(events(d), 1);
-    ck_assert_uint_le(
-        fake_client_calls(d->api, CLIENT_STRATEGIC_PATCH, "status"),
-        2);
+    ck_assert_uint_le(fake_client_calls(d->api, CLIENT_STRATEGIC_PATCH, "status"), 2);
     desk_free(d);
 }
 END_TEST
@@ -164,9 +160,7 @@ START_TEST(a_pod_that_is_placed_before_its_turn_costs_nothing)
     pass(d, 2);
 
     ck_assert_ptr_null(condition(d, "a"));
-    ck_assert_uint_eq(
-        fake_client_calls(d->api, CLIENT_STRATEGIC_PATCH, "status"),
-        0);
+    ck_assert_uint_eq(fake_client_calls(d->api, CLIENT_STRATEGIC_PATCH, "status"), 0);
     desk_free(d);
 }
 END_TEST
@@ -216,10 +210,7 @@ START_TEST(so_many_writes_a_second_and_none_is_lost)
 }
 END_TEST
 
-SUITE("recorder",
-      a_pod_that_fails_has_an_event_and_a_condition,
+SUITE("recorder", a_pod_that_fails_has_an_event_and_a_condition,
       one_that_fails_a_thousand_times_has_one_event_and_few_writes,
-      a_gated_pod_has_a_condition_and_no_event,
-      a_pod_that_is_placed_before_its_turn_costs_nothing,
-      a_nomination_is_written_and_taken_back,
-      so_many_writes_a_second_and_none_is_lost)
+      a_gated_pod_has_a_condition_and_no_event, a_pod_that_is_placed_before_its_turn_costs_nothing,
+      a_nomination_is_written_and_taken_back, so_many_writes_a_second_and_none_is_lost)

@@ -103,10 +103,7 @@ START_TEST(upstreams_metrics_are_there_with_their_labels_and_bounds)
         CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
 
         strbuf_printf(&line, "%s\n", lines[i]);
-        ck_assert_msg(strstr(text.text, line.text) != NULL,
-                      "%s\n%s",
-                      lines[i],
-                      text.text);
+        ck_assert_msg(strstr(text.text, line.text) != NULL, "%s\n%s", lines[i], text.text);
     }
 }
 END_TEST
@@ -135,13 +132,10 @@ START_TEST(another_scheduler_goes_on_counting)
     }
     metric_format(registry, &text);
 
-    ck_assert_ptr_nonnull(strstr(text.text,
-                                 "scheduler_schedule_attempts_total{result="
-                                 "\"error\",profile=\"p\"} 2\n"));
+    ck_assert_ptr_nonnull(strstr(text.text, "scheduler_schedule_attempts_total{result="
+                                            "\"error\",profile=\"p\"} 2\n"));
 }
 END_TEST
 
-SUITE("metrics",
-      upstreams_metrics_are_there_with_their_labels_and_bounds,
-      without_a_registry_nothing_is_kept,
-      another_scheduler_goes_on_counting)
+SUITE("metrics", upstreams_metrics_are_there_with_their_labels_and_bounds,
+      without_a_registry_nothing_is_kept, another_scheduler_goes_on_counting)

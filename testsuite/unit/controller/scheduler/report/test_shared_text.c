@@ -48,6 +48,5 @@ START_TEST(what_was_dropped_by_all_can_be_said_again)
 }
 END_TEST
 
-SUITE("shared_text",
-      what_many_say_is_held_once_and_as_long_as_one_says_it,
+SUITE("shared_text", what_many_say_is_held_once_and_as_long_as_one_says_it,
       what_was_dropped_by_all_can_be_said_again)

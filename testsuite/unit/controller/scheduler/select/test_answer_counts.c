@@ -97,9 +97,8 @@ START_TEST(reasons_and_their_nodes_are_told)
 
     yard_init(&y);
     for (unsigned i = 0; i < NODES; i++)
-        y.answers[y.views[i].slot] = (struct answer){.verdict = VERDICT_REJECT,
-                                                     .plugin = i < 5 ? 2 : 6,
-                                                     .reason = i < 5 ? 8 : 1};
+        y.answers[y.views[i].slot] = (struct answer){
+            .verdict = VERDICT_REJECT, .plugin = i < 5 ? 2 : 6, .reason = i < 5 ? 8 : 1};
     answer_counts_make(&t, &y.snapshot, y.answers);
     ck_assert_uint_eq(t.totals.n_rejected, NODES);
     ck_assert_uint_eq(t.totals.unschedulable, PLUGIN_BIT(2) | PLUGIN_BIT(6));
@@ -112,6 +111,4 @@ START_TEST(reasons_and_their_nodes_are_told)
 }
 END_TEST
 
-SUITE("answer_counts",
-      changes_are_counted_as_all_anew,
-      reasons_and_their_nodes_are_told)
+SUITE("answer_counts", changes_are_counted_as_all_anew, reasons_and_their_nodes_are_told)

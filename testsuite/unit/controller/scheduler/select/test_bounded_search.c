@@ -44,10 +44,7 @@ struct arena_of_nodes {
 };
 
 static void
-hold(void *owner,
-     struct pod_view *pod,
-     const struct node_view *node,
-     struct holding *holding)
+hold(void *owner, struct pod_view *pod, const struct node_view *node, struct holding *holding)
 {
     struct arena_of_nodes *a = owner;
 
@@ -68,25 +65,19 @@ static void
 put_node(struct arena_of_nodes *a, unsigned number)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT, t = STRBUF_INIT;
-    struct random_source own = {below(a, 3) > 0 ? below(a, 2)
-                                                : random_next(&a->dice)};
+    struct random_source own = {below(a, 3) > 0 ? below(a, 2) : random_next(&a->dice)};
     struct odd_machine m = odd_machine(&own, &t);
 
     strbuf_printf(&s, "{\"metadata\":{\"name\":\"n%u\"},\"spec\":{", number);
     if (below(a, 6) == 0)
-        strbuf_printf(&s,
-                      "\"taints\":[{\"key\":\"k\",\"effect\":\"%s\"}],",
-                      a->has_soft_taints && below(a, 2) ? "PreferNoSchedule"
-                                                        : "NoSchedule");
+        strbuf_printf(&s, "\"taints\":[{\"key\":\"k\",\"effect\":\"%s\"}],",
+                      a->has_soft_taints && below(a, 2) ? "PreferNoSchedule" : "NoSchedule");
     strbuf_printf(&s,
                   "\"unschedulable\":%s},\"status\":{\"allocatable\":{"
                   "\"cpu\":\"%u\",\"memory\":\"%uMi\",\"pods\":\"%u\","
                   "\"hugepages-2Mi\":\"1Gi\",\"kiln.hpc/gpu\":\"%u\"}",
-                  below(a, 12) ? "false" : "true",
-                  m.n_pus,
-                  m.memory_gib * 1024 + below(a, 64),
-                  2 + below(a, 10),
-                  m.n_devices);
+                  below(a, 12) ? "false" : "true", m.n_pus, m.memory_gib * 1024 + below(a, 64),
+                  2 + below(a, 10), m.n_devices);
     if (below(a, 8) > 0)
         strbuf_printf(&s, ",\"topology\":%s", t.text);
     strbuf_add_text(&s, "}}");
@@ -108,8 +99,7 @@ make_profile(struct arena_of_nodes *a, const char *numa, const char *fit)
 
         plugins[i] = default_profile[i];
         if (args != NULL)
-            plugins[i].args =
-                json_parse(a->args, args, strlen(args), NULL, NULL);
+            plugins[i].args = json_parse(a->args, args, strlen(args), NULL, NULL);
     }
     ck_assert_int_eq(profile_new(
                          &(struct profile_settings){
@@ -119,16 +109,12 @@ make_profile(struct arena_of_nodes *a, const char *numa, const char *fit)
                              .percentage_of_nodes = 100,
                              .handle = &a->handle,
                          },
-                         &a->profile,
-                         NULL),
+                         &a->profile, NULL),
                      0);
 }
 
 static void
-arena_init(struct arena_of_nodes *a,
-           uint64_t seed,
-           const char *numa,
-           const char *fit)
+arena_init(struct arena_of_nodes *a, uint64_t seed, const char *numa, const char *fit)
 {
     static const struct fake_clock clock = FAKE_CLOCK;
 
@@ -150,9 +136,8 @@ arena_init(struct arena_of_nodes *a,
         .hold = hold,
     };
     make_profile(a, numa, fit);
-    a->cache =
-        cache_new(&(struct cache_settings){.clock = &a->time.clock,
-                                           .resources = a->handle.resources});
+    a->cache = cache_new(
+        &(struct cache_settings){.clock = &a->time.clock, .resources = a->handle.resources});
     a->by_cache = node_finder_new(&(struct node_finder_settings){
         .handle = &a->handle,
         .signatures = a->signatures,
@@ -197,8 +182,7 @@ add_placement(struct arena_of_nodes *a, struct strbuf *s)
     };
     static const char *const distributions[] = {"pack", "scatter", "cyclic"};
 
-    strbuf_printf(s,
-                  "\"placement\":{\"cpuPolicy\":\"%s\",\"numaPolicy\":\"%s\"",
+    strbuf_printf(s, "\"placement\":{\"cpuPolicy\":\"%s\",\"numaPolicy\":\"%s\"",
                   below(a, 5) > 0 ? "exclusive" : "shared",
                   policies[below(a, ARRAY_SIZE(policies))]);
     if (below(a, 4) == 0)
@@ -206,8 +190,7 @@ add_placement(struct arena_of_nodes *a, struct strbuf *s)
     if (below(a, 8) == 0)
         strbuf_printf(s, ",\"coresPerSocket\":%u", 1 + below(a, 4));
     if (below(a, 6) == 0)
-        strbuf_printf(s,
-                      ",\"distribution\":\"%s\"",
+        strbuf_printf(s, ",\"distribution\":\"%s\"",
                       distributions[below(a, ARRAY_SIZE(distributions))]);
     if (below(a, 12) == 0)
         strbuf_add_text(s, ",\"wholeNode\":true");
@@ -229,22 +212,19 @@ random_pod(struct arena_of_nodes *a, unsigned number)
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\",\"uid\":"
                   "\"p%u\"},\"spec\":{",
-                  number,
-                  number);
+                  number, number);
     if (below(a, 8) > 0)
         add_placement(a, &s);
     strbuf_printf(&s,
                   "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":"
                   "{\"cpu\":\"%u\",\"memory\":\"%uMi\"",
-                  1 + below(a, below(a, 3) > 0 ? 4 : 12),
-                  below(a, 4) * 700);
+                  1 + below(a, below(a, 3) > 0 ? 4 : 12), below(a, 4) * 700);
     if (below(a, 5) == 0)
         strbuf_printf(&s, ",\"kiln.hpc/gpu\":\"%u\"", 1 + below(a, 2));
     if (below(a, 8) == 0)
         strbuf_printf(&s, ",\"hugepages-2Mi\":\"%uMi\"", 2 + below(a, 12));
     strbuf_printf(&s, "}}}]%s}}", extras[below(a, ARRAY_SIZE(extras))]);
-    return pod_view_new(fake_client_put(a->api, &pod_kind, s.text),
-                        a->handle.resources);
+    return pod_view_new(fake_client_put(a->api, &pod_kind, s.text), a->handle.resources);
 }
 
 /* No node may score more than its bounds allow. */
@@ -265,9 +245,7 @@ check_bounds(struct arena_of_nodes *a, struct cycle *c)
     for (unsigned p = 0; p < a->profile->n_entries; p++) {
         const struct profile_entry *e = &a->profile->entries[p];
 
-        for (uint32_t i = 0;
-             e->plugin->best_score != NULL && i < a->snapshot.n_nodes;
-             i++) {
+        for (uint32_t i = 0; e->plugin->best_score != NULL && i < a->snapshot.n_nodes; i++) {
             const struct node_view *node = a->snapshot.nodes[i];
             struct bounds own;
             struct answer answer;
@@ -336,8 +314,7 @@ place(struct arena_of_nodes *a, unsigned number)
     if (node != NULL) {
         cycle_init(&c, pod, &a->snapshot);
         ck_assert_int_eq(cache_assume(a->cache, pod, node->name), 0);
-        ck_assert_int_eq(profile_reserve(a->profile, &c, node).verdict,
-                         VERDICT_OK);
+        ck_assert_int_eq(profile_reserve(a->profile, &c, node).verdict, VERDICT_OK);
         cycle_fini(&c);
         a->bound[a->n_bound++] = pod_view_ref(pod);
     }
@@ -387,13 +364,11 @@ END_TEST
 START_TEST(so_it_does_whichever_way_resources_are_scored)
 {
     run(31, NULL, "{\"scoringStrategy\":{\"type\":\"MostAllocated\"}}");
-    run(33,
-        NULL,
+    run(33, NULL,
         "{\"scoringStrategy\":{\"type\":\"MostAllocated\",\"resources\":["
         "{\"name\":\"cpu\",\"weight\":3},{\"name\":\"kiln.hpc/gpu\","
         "\"weight\":2}]}}");
-    run(34,
-        NULL,
+    run(34, NULL,
         "{\"scoringStrategy\":{\"type\":\"RequestedToCapacityRatio\","
         "\"requestedToCapacityRatio\":{\"shape\":[{\"utilization\":0,"
         "\"score\":0},{\"utilization\":70,\"score\":10},{\"utilization\":100,"
@@ -417,12 +392,10 @@ START_TEST(a_shape_that_comes_often_gets_a_board)
                       "{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\"},"
                       "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}",
                       i);
-        pod = pod_view_new(fake_client_put(a.api, &pod_kind, s.text),
-                           a.handle.resources);
+        pod = pod_view_new(fake_client_put(a.api, &pod_kind, s.text), a.handle.resources);
         cache_update_snapshot(a.cache, &a.snapshot);
         cycle_init(&c, pod, &a.snapshot);
-        ck_assert_ptr_nonnull(
-            node_finder_find(a.by_bounds, a.profile, &c, NULL));
+        ck_assert_ptr_nonnull(node_finder_find(a.by_bounds, a.profile, &c, NULL));
         cycle_fini(&c);
         if (node_finder_facts(a.by_bounds).by_cache)
             first_board = i;
@@ -434,8 +407,6 @@ START_TEST(a_shape_that_comes_often_gets_a_board)
 }
 END_TEST
 
-SUITE("bounded_search",
-      a_bounded_search_finds_the_node_that_looking_at_all_finds,
-      so_it_does_by_the_rules_of_the_kubelet,
-      so_it_does_whichever_way_resources_are_scored,
+SUITE("bounded_search", a_bounded_search_finds_the_node_that_looking_at_all_finds,
+      so_it_does_by_the_rules_of_the_kubelet, so_it_does_whichever_way_resources_are_scored,
       a_shape_that_comes_often_gets_a_board)

@@ -49,22 +49,17 @@ put_node(struct bench *b, unsigned i)
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"disk\":"
                   "\"%s\",\"kubernetes.io/hostname\":\"n%u\"%s}},\"spec\":{",
-                  i,
-                  random_below(&b->dice, 2) ? "ssd" : "hdd",
-                  i,
+                  i, random_below(&b->dice, 2) ? "ssd" : "hdd", i,
                   zones[random_below(&b->dice, ARRAY_SIZE(zones))]);
     if (random_below(&b->dice, 4) == 0)
-        strbuf_printf(&s,
-                      "\"taints\":[{\"key\":\"k\",\"effect\":\"%s\"}],",
-                      random_below(&b->dice, 3) ? "PreferNoSchedule"
-                                                : "NoSchedule");
-    strbuf_printf(
-        &s,
-        "\"unschedulable\":%s},\"status\":{\"allocatable\":{\"cpu\":\"%u\","
-        "\"memory\":\"%uGi\",\"pods\":\"20\"}}}",
-        random_below(&b->dice, 10) ? "false" : "true",
-        (unsigned)(2 + random_below(&b->dice, 14)),
-        (unsigned)(4 + random_below(&b->dice, 28)));
+        strbuf_printf(&s, "\"taints\":[{\"key\":\"k\",\"effect\":\"%s\"}],",
+                      random_below(&b->dice, 3) ? "PreferNoSchedule" : "NoSchedule");
+    strbuf_printf(&s,
+                  "\"unschedulable\":%s},\"status\":{\"allocatable\":{\"cpu\":\"%u\","
+                  "\"memory\":\"%uGi\",\"pods\":\"20\"}}}",
+                  random_below(&b->dice, 10) ? "false" : "true",
+                  (unsigned)(2 + random_below(&b->dice, 14)),
+                  (unsigned)(4 + random_below(&b->dice, 28)));
     cache_set_node(b->cache, fake_client_put(b->api, &node_kind, s.text));
 }
 
@@ -91,14 +86,11 @@ bench_init(struct bench *b, uint64_t seed)
             .percentage_of_nodes = 100,
             .handle = &b->handle,
         },
-        &b->profile,
-        NULL);
-    b->cache =
-        cache_new(&(struct cache_settings){.clock = &b->time.clock,
-                                           .resources = b->handle.resources});
+        &b->profile, NULL);
+    b->cache = cache_new(
+        &(struct cache_settings){.clock = &b->time.clock, .resources = b->handle.resources});
     b->alone = node_finder_new(
-        &(struct node_finder_settings){.handle = &b->handle,
-                                       .signatures = b->signatures});
+        &(struct node_finder_settings){.handle = &b->handle, .signatures = b->signatures});
     b->sharing = node_finder_new(&(struct node_finder_settings){
         .handle = &b->handle,
         .signatures = b->signatures,
@@ -128,9 +120,8 @@ bench_fini(struct bench *b)
 #define SPREAD(when, key, more)                                             \
     ",\"topologySpreadConstraints\":[{\"maxSkew\":2,\"topologyKey\":\"" key \
     "\",\"whenUnsatisfiable\":\"" when "\"," RED more "}]"
-#define NEAR(kind, key)                                             \
-    ",\"affinity\":{\"" kind                                        \
-    "\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{" RED \
+#define NEAR(kind, key)                                                                      \
+    ",\"affinity\":{\"" kind "\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{" RED \
     ",\"topologyKey\":\"" key "\"}]}}"
 #define PREFER(kind, key)                                                   \
     ",\"affinity\":{\"" kind                                                \
@@ -158,12 +149,9 @@ random_pod(struct bench *b, unsigned number)
         PREFER("podAntiAffinity", "zone"),
         SPREAD("DoNotSchedule", "zone", ",\"minDomains\":4"),
         SPREAD("DoNotSchedule", "zone", ",\"matchLabelKeys\":[\"color\"]"),
-        SPREAD(
-            "DoNotSchedule",
-            "zone",
-            ",\"nodeAffinityPolicy\":\"Ignore\"") ",\"nodeSelector\":{\"disk\":\"hdd\"}",
-        SPREAD("DoNotSchedule", "zone", "")
-            NEAR("podAntiAffinity", "kubernetes.io/hostname"),
+        SPREAD("DoNotSchedule", "zone",
+               ",\"nodeAffinityPolicy\":\"Ignore\"") ",\"nodeSelector\":{\"disk\":\"hdd\"}",
+        SPREAD("DoNotSchedule", "zone", "") NEAR("podAntiAffinity", "kubernetes.io/hostname"),
         ",\"affinity\":{\"podAntiAffinity\":{"
         "\"requiredDuringSchedulingIgnoredDuringExecution\":[{" RED
         ",\"topologyKey\":\"zone\",\"namespaceSelector\":{}}]}}",
@@ -191,13 +179,10 @@ random_pod(struct bench *b, unsigned number)
         "{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\",\"uid\":\"p%u\","
         "\"labels\":{\"color\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
         "\"requests\":{\"cpu\":\"%u\",\"memory\":\"1Gi\"}}}]%s}}",
-        number,
-        number,
-        random_below(&b->dice, 2) ? "red" : "blue",
+        number, number, random_below(&b->dice, 2) ? "red" : "blue",
         (unsigned)(1 + random_below(&b->dice, 3)),
         extras[random_below(&b->dice, ARRAY_SIZE(extras))]);
-    return pod_view_new(fake_client_put(b->api, &pod_kind, s.text),
-                        b->handle.resources);
+    return pod_view_new(fake_client_put(b->api, &pod_kind, s.text), b->handle.resources);
 }
 
 /* Upstream's search, with plugins that have kept nothing. */
@@ -216,8 +201,7 @@ choose_alone(struct bench *b, struct pod_view *pod)
             .percentage_of_nodes = 100,
             .handle = &b->handle,
         },
-        &fresh,
-        NULL);
+        &fresh, NULL);
     cycle_init(&c, pod, &b->snapshot);
     node = node_finder_find(b->alone, fresh, &c, NULL);
     cycle_fini(&c);
@@ -248,12 +232,8 @@ compare(struct bench *b, struct pod_view *pod)
         CLEANUP_STRBUF struct strbuf x = STRBUF_INIT, y = STRBUF_INIT;
 
         ck_assert_ptr_null(node);
-        diagnosis_format(node_finder_diagnosis(b->alone),
-                         b->handle.reasons,
-                         &x);
-        diagnosis_format(node_finder_diagnosis(b->sharing),
-                         b->handle.reasons,
-                         &y);
+        diagnosis_format(node_finder_diagnosis(b->alone), b->handle.reasons, &x);
+        diagnosis_format(node_finder_diagnosis(b->sharing), b->handle.reasons, &y);
         ck_assert_str_eq(x.text, y.text);
         return NULL;
     }
@@ -263,8 +243,7 @@ compare(struct bench *b, struct pod_view *pod)
     }
     ck_assert_int_eq(shared.total, alone.total);
     for (unsigned i = 0; i < alone.n_totals; i++)
-        is_among_best |=
-            alone.nodes[i] == node && alone.totals[i] == alone.total;
+        is_among_best |= alone.nodes[i] == node && alone.totals[i] == alone.total;
     ck_assert(is_among_best);
     return node;
 }
@@ -332,14 +311,9 @@ nominate_some(struct bench *b, struct pod_view **nominated, unsigned step)
         nominator_remove(b->handle.nominator, *nominated);
         pod_view_unref(*nominated);
     }
-    snprintf(name,
-             sizeof(name),
-             "n%u",
-             (unsigned)random_below(&b->dice, NODES));
+    snprintf(name, sizeof(name), "n%u", (unsigned)random_below(&b->dice, NODES));
     *nominated = random_pod(b, STEPS + step);
-    nominator_add(b->handle.nominator,
-                  *nominated,
-                  cache_make_node(b->cache, name));
+    nominator_add(b->handle.nominator, *nominated, cache_make_node(b->cache, name));
 }
 
 START_TEST(nominated_pods_count_with_sharing_as_without)
@@ -384,15 +358,13 @@ START_TEST(a_change_of_one_node_costs_one_evaluation)
                       "{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\"},"
                       "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}",
                       step);
-        pod = pod_view_new(fake_client_put(b.api, &pod_kind, s.text),
-                           b.handle.resources);
+        pod = pod_view_new(fake_client_put(b.api, &pod_kind, s.text), b.handle.resources);
         cache_update_snapshot(b.cache, &b.snapshot);
         cycle_init(&c, pod, &b.snapshot);
         node = node_finder_find(b.sharing, b.profile, &c, NULL);
         ck_assert_ptr_nonnull(node);
         cycle_fini(&c);
-        ck_assert_uint_eq(node_finder_facts(b.sharing).evaluated,
-                          step == 0 ? NODES : 1);
+        ck_assert_uint_eq(node_finder_facts(b.sharing).evaluated, step == 0 ? NODES : 1);
         cache_assume(b.cache, pod, node->name);
         pod_view_unref(pod);
     }
@@ -410,13 +382,11 @@ count_until_board(struct bench *b, struct node_finder *ch, unsigned *number)
         struct node_view *node;
         struct cycle c;
 
-        snprintf(json,
-                 sizeof(json),
+        snprintf(json, sizeof(json),
                  "{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\"},"
                  "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}",
                  (*number)++);
-        pod = pod_view_new(fake_client_put(b->api, &pod_kind, json),
-                           b->handle.resources);
+        pod = pod_view_new(fake_client_put(b->api, &pod_kind, json), b->handle.resources);
         cache_update_snapshot(b->cache, &b->snapshot);
         cycle_init(&c, pod, &b->snapshot);
         node = node_finder_find(ch, b->profile, &c, NULL);
@@ -474,8 +444,7 @@ START_TEST(ties_are_broken_evenly)
     for (unsigned i = 0; i < 4; i++) {
         char json[256];
 
-        snprintf(json,
-                 sizeof(json),
+        snprintf(json, sizeof(json),
                  "{\"metadata\":{\"name\":\"t%u\"},\"status\":{"
                  "\"allocatable\":{\"cpu\":\"8\",\"pods\":\"9\"}}}",
                  i);
@@ -483,12 +452,10 @@ START_TEST(ties_are_broken_evenly)
     }
     pod = random_pod(&b, 0);
     pod_view_unref(pod);
-    pod = pod_view_new(
-        fake_client_put(b.api,
-                        &pod_kind,
-                        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\"},"
-                        "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}"),
-        b.handle.resources);
+    pod = pod_view_new(fake_client_put(b.api, &pod_kind,
+                                       "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\"},"
+                                       "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}"),
+                       b.handle.resources);
     for (unsigned i = 0; i < 4000; i++) {
         struct cycle c;
 
@@ -504,9 +471,6 @@ START_TEST(ties_are_broken_evenly)
 }
 END_TEST
 
-SUITE("node_finder",
-      a_decision_with_sharing_is_one_of_the_best_without,
-      nominated_pods_count_with_sharing_as_without,
-      a_change_of_one_node_costs_one_evaluation,
-      a_board_is_made_anew_when_nodes_came_or_went,
-      ties_are_broken_evenly)
+SUITE("node_finder", a_decision_with_sharing_is_one_of_the_best_without,
+      nominated_pods_count_with_sharing_as_without, a_change_of_one_node_costs_one_evaluation,
+      a_board_is_made_anew_when_nodes_came_or_went, ties_are_broken_evenly)

@@ -57,19 +57,14 @@ put_node(struct yard *y, unsigned i)
 
     snprintf(name, sizeof(name), "n%u", i);
     is_new = cache_find_node(y->cache, name) == NULL;
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"unschedulable\":%s},"
              "\"status\":{\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"%uGi\","
              "\"pods\":\"20\"}}}",
-             name,
-             roll(y, 10) ? "false" : "true",
-             2 + roll(y, 6),
-             4 + roll(y, 28));
+             name, roll(y, 10) ? "false" : "true", 2 + roll(y, 6), 4 + roll(y, 28));
     cache_set_node(y->cache, fake_client_put(y->api, &node_kind, json));
     if (is_new)
-        node_reservations_node_comes(y->handle.node_reservations,
-                                     cache_find_node(y->cache, name));
+        node_reservations_node_comes(y->handle.node_reservations, cache_find_node(y->cache, name));
 }
 
 static void
@@ -104,9 +99,7 @@ put_reservation(struct yard *y)
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"r%u\",\"uid\":\"u\"},\"spec\":{"
                   "\"start\":\"2024-01-0%uT%02u:00:00Z\"%s,\"nodes\":[",
-                  roll(y, RESERVATIONS),
-                  1 + roll(y, 2),
-                  roll(y, 24),
+                  roll(y, RESERVATIONS), 1 + roll(y, 2), roll(y, 24),
                   more[roll(y, ARRAY_SIZE(more))]);
     for (unsigned i = 0; i < NODES; i++)
         if (roll(y, share * share) == 0) {
@@ -114,9 +107,8 @@ put_reservation(struct yard *y)
             comma = ",";
         }
     strbuf_add_text(&s, "]}}");
-    if (node_reservations_set(
-            y->handle.node_reservations,
-            fake_client_put(y->api, &reservation_kind, s.text)))
+    if (node_reservations_set(y->handle.node_reservations,
+                              fake_client_put(y->api, &reservation_kind, s.text)))
         node_finder_forget(y->sharing);
 }
 
@@ -133,8 +125,7 @@ make_profile(struct yard *y)
             .percentage_of_nodes = 100,
             .handle = &y->handle,
         },
-        &p,
-        NULL);
+        &p, NULL);
     return p;
 }
 
@@ -167,9 +158,8 @@ yard_init(struct yard *y, uint64_t seed)
         .node_reservations = node_reservations_new(find_node, y),
     };
     y->profile = make_profile(y);
-    y->cache =
-        cache_new(&(struct cache_settings){.clock = &y->time.clock,
-                                           .resources = y->handle.resources});
+    y->cache = cache_new(
+        &(struct cache_settings){.clock = &y->time.clock, .resources = y->handle.resources});
     y->alone = make_finder(y, false, 0);
     y->sharing = make_finder(y, true, seed % 2 == 0 ? 1 : 0);
     for (unsigned i = 0; i < NODES; i++)
@@ -205,35 +195,23 @@ make_pod(struct yard *y, unsigned number)
                   "\"p%u\"},\"spec\":{\"containers\":[{\"name\":\"c\","
                   "\"resources\":{\"requests\":{\"cpu\":\"%u\",\"memory\":"
                   "\"1Gi\"}}}]",
-                  number,
-                  number,
-                  1 + 2 * roll(y, 3));
+                  number, number, 1 + 2 * roll(y, 3));
     if (roll(y, 8) > 0)
-        strbuf_printf(&s,
-                      ",\"activeDeadlineSeconds\":%u",
-                      1800 * (1 + roll(y, 80)));
+        strbuf_printf(&s, ",\"activeDeadlineSeconds\":%u", 1800 * (1 + roll(y, 80)));
     if (roll(y, 3) == 0)
-        strbuf_printf(&s,
-                      ",\"placement\":{\"reservation\":\"r%u\"}",
-                      roll(y, RESERVATIONS));
+        strbuf_printf(&s, ",\"placement\":{\"reservation\":\"r%u\"}", roll(y, RESERVATIONS));
     strbuf_add_text(&s, "}}");
-    return pod_view_new(fake_client_put(y->api, &pod_kind, s.text),
-                        y->handle.resources);
+    return pod_view_new(fake_client_put(y->api, &pod_kind, s.text), y->handle.resources);
 }
 
 static bool
 has_begun(const struct yard *y, const char *name, int64_t now_us)
 {
-    const struct object *object =
-        node_reservations_find(y->handle.node_reservations, name);
+    const struct object *object = node_reservations_find(y->handle.node_reservations, name);
     struct reserved_window window;
 
-    return object != NULL
-           && node_reservation_window(node_reservation_of(object),
-                                      now_us,
-                                      &window)
-           && window.from_us <= now_us
-           && !node_reservation_of(object)->spec.is_flexible;
+    return object != NULL && node_reservation_window(node_reservation_of(object), now_us, &window)
+           && window.from_us <= now_us && !node_reservation_of(object)->spec.is_flexible;
 }
 
 /* For a pod that names a Reservation, only the nodes of that Reservation are
@@ -246,10 +224,7 @@ check_sets(struct yard *y, const struct pod_view *pod)
     int64_t now_us = clock_real_us(&y->time.clock);
     int64_t end_us = timeline_end_us(pod, now_us);
     const struct node_set *set =
-        node_reservations_withheld(y->handle.node_reservations,
-                                   pod,
-                                   now_us,
-                                   end_us);
+        node_reservations_withheld(y->handle.node_reservations, pod, now_us, end_us);
 
     if (name != NULL && !has_begun(y, name, now_us))
         return;
@@ -257,9 +232,8 @@ check_sets(struct yard *y, const struct pod_view *pod)
         const struct node_view *node = y->snapshot.nodes[i];
 
         if (name != NULL
-            && !node_bits_has(
-                node_reservations_nodes(y->handle.node_reservations, name),
-                node->slot))
+            && !node_bits_has(node_reservations_nodes(y->handle.node_reservations, name),
+                              node->slot))
             continue;
         ck_assert_int_eq(set != NULL && node_bits_has(&set->bits, node->slot),
                          !node_reservations_admit(node, pod, now_us, end_us));
@@ -285,17 +259,13 @@ compare(struct yard *y, struct pod_view *pod)
     other = node_finder_find(y->alone, fresh, &c, NULL);
     alone = node_finder_facts(y->alone);
     if (other == NULL)
-        diagnosis_format(node_finder_diagnosis(y->alone),
-                         y->handle.reasons,
-                         &x);
+        diagnosis_format(node_finder_diagnosis(y->alone), y->handle.reasons, &x);
     cycle_fini(&c);
     cycle_init(&c, pod, &y->snapshot);
     node = node_finder_find(y->sharing, y->profile, &c, NULL);
     shared = node_finder_facts(y->sharing);
     if (node == NULL)
-        diagnosis_format(node_finder_diagnosis(y->sharing),
-                         y->handle.reasons,
-                         &z);
+        diagnosis_format(node_finder_diagnosis(y->sharing), y->handle.reasons, &z);
     cycle_fini(&c);
 
     ck_assert_int_eq(node == NULL, other == NULL);
@@ -312,8 +282,7 @@ compare(struct yard *y, struct pod_view *pod)
     if (node_reservations_name(pod) == NULL)
         ck_assert_int_eq(shared.total, alone.total);
     for (unsigned i = 0; i < alone.n_totals; i++)
-        is_among_best |=
-            alone.nodes[i] == node && alone.totals[i] == alone.total;
+        is_among_best |= alone.nodes[i] == node && alone.totals[i] == alone.total;
     ck_assert(is_among_best);
     return node;
 }
@@ -393,26 +362,21 @@ START_TEST(a_pod_that_waits_for_withheld_nodes_asks_none_again)
     unsigned asked = 0;
 
     yard_init(&y, 1);
-    strbuf_add_text(
-        &s,
-        "{\"metadata\":{\"name\":\"night\",\"uid\":\"u\"},\"spec\":{"
-        "\"start\":\"2024-01-01T02:00:00Z\",\"duration\":\"1h\","
-        "\"recurrence\":\"Daily\",\"maintenance\":true,\"nodes\":[");
+    strbuf_add_text(&s, "{\"metadata\":{\"name\":\"night\",\"uid\":\"u\"},\"spec\":{"
+                        "\"start\":\"2024-01-01T02:00:00Z\",\"duration\":\"1h\","
+                        "\"recurrence\":\"Daily\",\"maintenance\":true,\"nodes\":[");
     for (unsigned i = 0; i < NODES; i++)
         strbuf_printf(&s, "%s\"n%u\"", i > 0 ? "," : "", i);
     strbuf_add_text(&s, "]}}");
     node_reservations_set(y.handle.node_reservations,
                           fake_client_put(y.api, &reservation_kind, s.text));
     for (unsigned step = 0; step < 40; step++) {
-        CLEANUP_FREE char *json =
-            xasprintf("{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\"},"
-                      "\"spec\":{\"activeDeadlineSeconds\":%u,\"containers\":"
-                      "[{\"name\":\"c\"}]}}",
-                      step,
-                      step % 2 == 0 ? 3600u : 36000u);
+        CLEANUP_FREE char *json = xasprintf("{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\"},"
+                                            "\"spec\":{\"activeDeadlineSeconds\":%u,\"containers\":"
+                                            "[{\"name\":\"c\"}]}}",
+                                            step, step % 2 == 0 ? 3600u : 36000u);
         struct pod_view *pod =
-            pod_view_new(fake_client_put(y.api, &pod_kind, json),
-                         y.handle.resources);
+            pod_view_new(fake_client_put(y.api, &pod_kind, json), y.handle.resources);
         struct node_view *node;
         struct cycle c;
 
@@ -429,6 +393,5 @@ START_TEST(a_pod_that_waits_for_withheld_nodes_asks_none_again)
 }
 END_TEST
 
-SUITE("withheld_nodes",
-      the_set_says_what_each_node_says,
+SUITE("withheld_nodes", the_set_says_what_each_node_says,
       a_pod_that_waits_for_withheld_nodes_asks_none_again)

@@ -49,15 +49,13 @@ add_node(struct bench *b, const char *name, const char *cpu)
 {
     char json[512];
 
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":{"
              "\"cpu\":\"%s\",\"pods\":\"10\"},\"topology\":{\"cpus\":\"0-3\","
              "\"packages\":[\"0-3\"],\"cores\":[\"0,2\",\"1,3\"],"
              "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-3\",\"memory\":"
              "\"4Gi\"}]}}}",
-             name,
-             cpu);
+             name, cpu);
     cache_set_node(b->cache, fake_client_put(b->api, &node_kind, json));
     cache_update_snapshot(b->cache, &b->snapshot);
 }
@@ -67,8 +65,7 @@ put_topology(struct bench *b, const char *topology)
 {
     char json[1024];
 
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{"
              "\"cpu\":\"8\",\"pods\":\"10\"},\"topology\":{%s}}}",
              topology);
@@ -80,14 +77,11 @@ make_pod(struct bench *b, const char *name, const char *more)
 {
     char json[512];
 
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":"
              "\"%s\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":"
              "{\"requests\":{\"cpu\":\"1\"}}}]}%s}",
-             name,
-             name,
-             more);
+             name, name, more);
     return pod_view_new(fake_client_put(b->api, &pod_kind, json), b->resources);
 }
 
@@ -215,8 +209,7 @@ START_TEST(a_bound_pods_allocation_is_taken_from_its_status)
 
     bench_init(&b, 0);
     add_node(&b, "n1", "4");
-    p = make_pod(&b,
-                 "p",
+    p = make_pod(&b, "p",
                  ",\"status\":{\"allocation\":{\"cpus\":\"1\",\"withheld\":"
                  "\"3\",\"memory\":[{\"node\":0,\"bytes\":\"1Gi\"}]}}");
     cache_set_pod(b.cache, p, "n1");
@@ -240,16 +233,13 @@ make_picky_pod(struct bench *b, const char *name, const char *affinity)
 {
     char json[512];
 
-    snprintf(json,
-             sizeof(json),
+    snprintf(json, sizeof(json),
              "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":"
              "\"%s\"},\"spec\":{\"affinity\":{\"%s\":{"
              "\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
              "\"topologyKey\":\"k\"}]}},\"containers\":[{\"name\":\"c\","
              "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
-             name,
-             name,
-             affinity);
+             name, name, affinity);
     return pod_view_new(fake_client_put(b->api, &pod_kind, json), b->resources);
 }
 
@@ -257,12 +247,7 @@ make_picky_pod(struct bench *b, const char *name, const char *affinity)
 START_TEST(what_was_tried_on_a_node_leaves_no_trace)
 {
     static const char *const affinity[] = {
-        NULL,
-        "podAffinity",
-        NULL,
-        "podAntiAffinity",
-        "podAntiAffinity",
-        NULL,
+        NULL, "podAffinity", NULL, "podAntiAffinity", "podAntiAffinity", NULL,
     };
     struct pod_view *pods[ARRAY_SIZE(affinity)], *extra;
     struct node_view *v, before;
@@ -275,8 +260,8 @@ START_TEST(what_was_tried_on_a_node_leaves_no_trace)
     add_node(&b, "n1", "8");
     for (unsigned i = 0; i < ARRAY_SIZE(affinity); i++) {
         name[0] = (char)('a' + i);
-        pods[i] = affinity[i] != NULL ? make_picky_pod(&b, name, affinity[i])
-                                      : make_pod(&b, name, "");
+        pods[i] =
+            affinity[i] != NULL ? make_picky_pod(&b, name, affinity[i]) : make_pod(&b, name, "");
         cache_set_pod(b.cache, pods[i], "n1");
     }
     extra = make_picky_pod(&b, "x", "podAntiAffinity");
@@ -362,32 +347,28 @@ START_TEST(an_assumed_pod_keeps_its_cores_when_the_topology_changes)
     struct bench b;
 
     bench_init(&b, 0);
-    put_topology(&b,
-                 "\"cpus\":\"0-5\",\"packages\":[\"0-5\"],\"numaNodes\":["
-                 "{\"node\":0,\"cpus\":\"0-2\",\"memory\":\"4Gi\"},"
-                 "{\"node\":1,\"cpus\":\"3-5\",\"memory\":\"4Gi\"}],"
-                 "\"devices\":[{\"name\":\"a\",\"type\":\"gpu\"},"
-                 "{\"name\":\"b\",\"type\":\"gpu\"}]");
+    put_topology(&b, "\"cpus\":\"0-5\",\"packages\":[\"0-5\"],\"numaNodes\":["
+                     "{\"node\":0,\"cpus\":\"0-2\",\"memory\":\"4Gi\"},"
+                     "{\"node\":1,\"cpus\":\"3-5\",\"memory\":\"4Gi\"}],"
+                     "\"devices\":[{\"name\":\"a\",\"type\":\"gpu\"},"
+                     "{\"name\":\"b\",\"type\":\"gpu\"}]");
     p = make_pod(&b, "p", "");
     cache_assume(b.cache, p, "n1");
     h = holding_new(2, 1, 1);
     h->cores[0] = 4;
     h->cores[1] = 5;
     h->devices[0] = 1;
-    h->memory[0] =
-        (struct holding_memory){.numa = 1, .page = HOLDING_PLAIN, .bytes = 1};
+    h->memory[0] = (struct holding_memory){.numa = 1, .page = HOLDING_PLAIN, .bytes = 1};
     cache_hold(b.cache, p, h);
     ck_assert_uint_eq(occupancy_of(&b, "n1")->free_cores, 4);
 
-    put_topology(&b,
-                 "\"cpus\":\"4,6\",\"packages\":[\"4,6\"],\"numaNodes\":["
-                 "{\"node\":1,\"cpus\":\"4,6\",\"memory\":\"4Gi\"}],"
-                 "\"devices\":[{\"name\":\"b\",\"type\":\"gpu\"}]");
+    put_topology(&b, "\"cpus\":\"4,6\",\"packages\":[\"4,6\"],\"numaNodes\":["
+                     "{\"node\":1,\"cpus\":\"4,6\",\"memory\":\"4Gi\"}],"
+                     "\"devices\":[{\"name\":\"b\",\"type\":\"gpu\"}]");
     ck_assert_uint_eq(occupancy_of(&b, "n1")->free_cores, 1);
     ck_assert(!bitset_has(&occupancy_of(&b, "n1")->core_set, 0));
     ck_assert_uint_eq(occupancy_of(&b, "n1")->device_holders[0], 1);
-    ck_assert_int_eq(occupancy_of(&b, "n1")->free_memory,
-                     (INT64_C(4) << 30) - 1);
+    ck_assert_int_eq(occupancy_of(&b, "n1")->free_memory, (INT64_C(4) << 30) - 1);
 
     ck_assert(cache_forget(b.cache, p));
     ck_assert_uint_eq(occupancy_of(&b, "n1")->free_cores, 2);
@@ -465,14 +446,10 @@ START_TEST(a_nomination_is_an_entry_of_its_node_while_it_lasts)
 }
 END_TEST
 
-SUITE("cache",
-      an_assumed_pod_takes_room_until_it_is_forgotten,
-      a_confirmed_pod_is_not_forgotten_and_changes_nothing,
-      a_pod_that_turns_up_elsewhere_is_moved,
-      assumed_pods_expire_only_after_their_binding,
-      a_removed_node_with_pods_comes_back_with_them,
-      what_was_tried_on_a_node_leaves_no_trace,
-      a_bound_pods_allocation_is_taken_from_its_status,
+SUITE("cache", an_assumed_pod_takes_room_until_it_is_forgotten,
+      a_confirmed_pod_is_not_forgotten_and_changes_nothing, a_pod_that_turns_up_elsewhere_is_moved,
+      assumed_pods_expire_only_after_their_binding, a_removed_node_with_pods_comes_back_with_them,
+      what_was_tried_on_a_node_leaves_no_trace, a_bound_pods_allocation_is_taken_from_its_status,
       an_allocation_in_the_same_words_is_not_read_again,
       an_assumed_pod_keeps_its_cores_when_the_topology_changes,
       a_snapshot_after_one_change_has_one_new_node_in_front,

@@ -49,9 +49,8 @@ START_TEST(a_pod_and_what_is_left_of_it_are_counted_once)
         put_node(w, NODE(""));
         world_add_pod(w, "a", "2", "1Gi", EXCLUSIVE);
         world_settle(w);
-        left = xasprintf(
-            NODE(REMNANT("%s")),
-            fake_client_find(w->api, &pod_kind, "default", "a")->meta->uid);
+        left = xasprintf(NODE(REMNANT("%s")),
+                         fake_client_find(w->api, &pod_kind, "default", "a")->meta->uid);
         world_add_pod(w, "b", "2", "1Gi", EXCLUSIVE);
         if (node_first) {
             put_node(w, left);
@@ -96,14 +95,12 @@ START_TEST(what_a_node_does_not_say_of_a_pod_is_not_needed)
 
     for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
         struct world *w = world_new(NULL);
-        CLEANUP_FREE char *node =
-            xasprintf(NODE("\"gone\":%s"), cases[i].remnant);
+        CLEANUP_FREE char *node = xasprintf(NODE("\"gone\":%s"), cases[i].remnant);
 
         put_node(w, node);
         world_settle(w);
         ck_assert_uint_eq(scheduler_count(w->scheduler).pods, cases[i].pods);
-        ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"),
-                          0);
+        ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_CREATE, "binding"), 0);
 
         put_node(w, NODE(""));
         world_settle(w);
@@ -160,9 +157,7 @@ START_TEST(it_follows_the_nodes_topology)
 }
 END_TEST
 
-SUITE("retained_allocations",
-      what_is_left_of_a_pod_takes_its_cores,
+SUITE("retained_allocations", what_is_left_of_a_pod_takes_its_cores,
       a_pod_and_what_is_left_of_it_are_counted_once,
-      what_a_node_does_not_say_of_a_pod_is_not_needed,
-      it_follows_the_nodes_topology,
+      what_a_node_does_not_say_of_a_pod_is_not_needed, it_follows_the_nodes_topology,
       it_goes_with_its_node)

@@ -23,9 +23,7 @@ write_file(const char *directory, const char *name, const char *text)
     CLEANUP_FREE char *path = xasprintf("%s/%s", directory, name);
     struct error err = {0};
 
-    ck_assert_msg(file_write_atomic(path, 0600, text, strlen(text), &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(file_write_atomic(path, 0600, text, strlen(text), &err) == 0, "%s", err.text);
 }
 
 /* Opens the store like a controller, and closes it. */
@@ -41,8 +39,7 @@ try_to_start(const char *directory, struct error *err)
             .directory = directory,
             .must_exist = true,
         },
-        &store,
-        err);
+        &store, err);
 
     store_close(store);
     loop_free(loop);
@@ -129,9 +126,6 @@ START_TEST(no_store_is_made_beside_the_rest_of_another)
 }
 END_TEST
 
-SUITE("initialize",
-      a_directory_without_a_store_is_refused_and_left_alone,
-      an_initialized_directory_is_started,
-      a_store_that_is_there_stays,
-      a_store_without_tables_is_none,
-      no_store_is_made_beside_the_rest_of_another)
+SUITE("initialize", a_directory_without_a_store_is_refused_and_left_alone,
+      an_initialized_directory_is_started, a_store_that_is_there_stays,
+      a_store_without_tables_is_none, no_store_is_made_beside_the_rest_of_another)

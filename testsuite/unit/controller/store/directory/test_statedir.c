@@ -86,8 +86,6 @@ START_TEST(network_file_systems_are_refused_and_local_ones_are_not)
 }
 END_TEST
 
-SUITE("statedir",
-      the_second_owner_is_told_who_the_first_is,
-      the_lock_of_a_process_that_died_is_no_lock,
-      a_missing_directory_is_made_for_its_owner_alone,
+SUITE("statedir", the_second_owner_is_told_who_the_first_is,
+      the_lock_of_a_process_that_died_is_no_lock, a_missing_directory_is_made_for_its_owner_alone,
       network_file_systems_are_refused_and_local_ones_are_not)

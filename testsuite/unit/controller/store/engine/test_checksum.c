@@ -15,9 +15,7 @@ sum_of(const unsigned char bytes[32])
 
     memcpy(numbers, bytes, sizeof(numbers));
     return checksum_of((int64_t)le64toh((uint64_t)numbers[0]),
-                       (int64_t)le64toh((uint64_t)numbers[1]),
-                       (const char *)bytes + 16,
-                       16);
+                       (int64_t)le64toh((uint64_t)numbers[1]), (const char *)bytes + 16, 16);
 }
 
 /* The values are from RFC 3720, B.4. */
@@ -58,8 +56,7 @@ START_TEST(a_text_of_any_length_at_any_address_is_summed_whole)
 
     for (size_t i = 0; i < sizeof(text); i++)
         for (size_t length = 0; length <= sizeof(text) - i; length++)
-            ck_assert_uint_eq(checksum_of(0, 0, text + i, length),
-                              slow_sum(text + i, length));
+            ck_assert_uint_eq(checksum_of(0, 0, text + i, length), slow_sum(text + i, length));
 }
 END_TEST
 
@@ -73,7 +70,5 @@ START_TEST(another_row_or_revision_has_another)
 }
 END_TEST
 
-SUITE("checksum",
-      it_is_crc_32c,
-      a_text_of_any_length_at_any_address_is_summed_whole,
+SUITE("checksum", it_is_crc_32c, a_text_of_any_length_at_any_address_is_summed_whole,
       another_row_or_revision_has_another)

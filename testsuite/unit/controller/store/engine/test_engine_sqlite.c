@@ -47,11 +47,7 @@ fini(struct bed *b)
 }
 
 static enum engine_outcome
-apply(struct bed *b,
-      int64_t revision,
-      const struct engine_op *ops,
-      size_t n,
-      struct error *err)
+apply(struct bed *b, int64_t revision, const struct engine_op *ops, size_t n, struct error *err)
 {
     struct engine_batch batch = {
         .expected_revision = b->counters.revision,
@@ -88,11 +84,9 @@ count_rows(const struct bed *b)
 {
     int64_t rows = -1;
 
-    ck_assert_int_eq(sql_number(engine_sqlite_of(b->engine)->db,
-                                "SELECT count(*) FROM objects",
-                                &rows,
-                                NULL),
-                     0);
+    ck_assert_int_eq(
+        sql_number(engine_sqlite_of(b->engine)->db, "SELECT count(*) FROM objects", &rows, NULL),
+        0);
     return rows;
 }
 
@@ -102,13 +96,11 @@ START_TEST(a_batch_is_applied_whole_or_not_at_all)
     struct error err = {0};
 
     init(&b);
-    ck_assert_int_eq(
-        apply(&b, 2, (struct engine_op[]){insert(1), insert(2)}, 2, NULL),
-        ENGINE_COMMITTED);
+    ck_assert_int_eq(apply(&b, 2, (struct engine_op[]){insert(1), insert(2)}, 2, NULL),
+                     ENGINE_COMMITTED);
 
-    ck_assert_int_eq(
-        apply(&b, 4, (struct engine_op[]){insert(3), insert(2)}, 2, &err),
-        ENGINE_UNKNOWN);
+    ck_assert_int_eq(apply(&b, 4, (struct engine_op[]){insert(3), insert(2)}, 2, &err),
+                     ENGINE_UNKNOWN);
 
     ck_assert_int_eq(count_rows(&b), 2);
     ck_assert_ptr_nonnull(strstr(err.text, b.path));
@@ -144,14 +136,11 @@ START_TEST(who_was_taken_over_can_commit_nothing_more)
     second = first;
     ck_assert_int_eq(try_open(&second, NULL), 0);
 
-    ck_assert_int_eq(apply(&first, 1, (struct engine_op[]){insert(1)}, 1, &err),
-                     ENGINE_FENCED);
+    ck_assert_int_eq(apply(&first, 1, (struct engine_op[]){insert(1)}, 1, &err), ENGINE_FENCED);
 
     ck_assert_ptr_nonnull(strstr(err.text, "taken over"));
     ck_assert_int_eq(count_rows(&second), 0);
-    ck_assert_int_eq(
-        apply(&second, 1, (struct engine_op[]){insert(1)}, 1, NULL),
-        ENGINE_COMMITTED);
+    ck_assert_int_eq(apply(&second, 1, (struct engine_op[]){insert(1)}, 1, NULL), ENGINE_COMMITTED);
     second.engine->ops->close(second.engine);
     fini(&first);
 }
@@ -238,9 +227,7 @@ look_for_lock(const char *path)
 
     lock.l_start = 0x40000000; /* the position of SQLite's locks */
     lock.l_len = 512;
-    _exit(fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK
-              ? 0
-              : 1);
+    _exit(fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? 0 : 1);
 }
 
 static int
@@ -275,8 +262,7 @@ START_TEST(what_changes_a_row_that_was_left_out_is_forgotten)
     b.engine->ops->close(b.engine);
 
     ck_assert_int_eq(open_relaxed(&b, NULL), 0);
-    ck_assert_int_eq(apply(&b, 4, (struct engine_op[]){insert(2)}, 1, NULL),
-                     ENGINE_COMMITTED);
+    ck_assert_int_eq(apply(&b, 4, (struct engine_op[]){insert(2)}, 1, NULL), ENGINE_COMMITTED);
     ck_assert_int_eq(b.engine->ops->scan_open(b.engine, &scan, NULL), 0);
     for (int64_t i = 1; i <= 3; i++) {
         ck_assert_int_eq(b.engine->ops->scan_next(scan, &row, NULL), 1);
@@ -326,8 +312,7 @@ END_TEST
 static bool
 mount_small_disk(const char *where)
 {
-    return unshare(CLONE_NEWNS) == 0
-           && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
            && mount("kiln-test", where, "tmpfs", 0, "size=48m") == 0;
 }
 
@@ -403,13 +388,8 @@ START_TEST(a_log_that_is_written_over_needs_no_space)
 }
 END_TEST
 
-SUITE("engine_sqlite",
-      a_log_that_is_written_over_needs_no_space,
-      a_batch_is_applied_whole_or_not_at_all,
-      a_change_of_what_is_not_there_is_refused,
-      who_was_taken_over_can_commit_nothing_more,
-      the_log_is_copied_back_and_begun_anew,
-      a_damaged_file_is_refused_with_a_remedy,
-      what_changes_a_row_that_was_left_out_is_forgotten,
-      the_file_stays_locked_with_all_its_connections,
-      a_file_that_may_not_be_opened_is_named)
+SUITE("engine_sqlite", a_log_that_is_written_over_needs_no_space,
+      a_batch_is_applied_whole_or_not_at_all, a_change_of_what_is_not_there_is_refused,
+      who_was_taken_over_can_commit_nothing_more, the_log_is_copied_back_and_begun_anew,
+      a_damaged_file_is_refused_with_a_remedy, what_changes_a_row_that_was_left_out_is_forgotten,
+      the_file_stays_locked_with_all_its_connections, a_file_that_may_not_be_opened_is_named)

@@ -10,27 +10,26 @@
 #include "testsuite/unit/controller/store/place.h"
 
 /* The tables as earlier releases made them; never to be changed. */
-static const char *const first_tables =
-    "PRAGMA application_id = 0x4b696c6e;"
-    "PRAGMA user_version = 1;"
-    "CREATE TABLE counters ("
-    " id INTEGER PRIMARY KEY CHECK (id = 1),"
-    " epoch INTEGER NOT NULL,"
-    " revision INTEGER NOT NULL,"
-    " reserved INTEGER NOT NULL,"
-    " job_id INTEGER NOT NULL);"
-    "INSERT INTO counters VALUES (1, 0, 0, 0, 0);"
-    "CREATE TABLE objects ("
-    " id INTEGER PRIMARY KEY,"
-    " kind TEXT NOT NULL,"
-    " namespace TEXT NOT NULL,"
-    " name TEXT NOT NULL,"
-    " revision INTEGER NOT NULL,"
-    " body TEXT NOT NULL);"
-    "CREATE TABLE deltas ("
-    " revision INTEGER PRIMARY KEY,"
-    " object INTEGER NOT NULL,"
-    " patch TEXT NOT NULL);";
+static const char *const first_tables = "PRAGMA application_id = 0x4b696c6e;"
+                                        "PRAGMA user_version = 1;"
+                                        "CREATE TABLE counters ("
+                                        " id INTEGER PRIMARY KEY CHECK (id = 1),"
+                                        " epoch INTEGER NOT NULL,"
+                                        " revision INTEGER NOT NULL,"
+                                        " reserved INTEGER NOT NULL,"
+                                        " job_id INTEGER NOT NULL);"
+                                        "INSERT INTO counters VALUES (1, 0, 0, 0, 0);"
+                                        "CREATE TABLE objects ("
+                                        " id INTEGER PRIMARY KEY,"
+                                        " kind TEXT NOT NULL,"
+                                        " namespace TEXT NOT NULL,"
+                                        " name TEXT NOT NULL,"
+                                        " revision INTEGER NOT NULL,"
+                                        " body TEXT NOT NULL);"
+                                        "CREATE TABLE deltas ("
+                                        " revision INTEGER PRIMARY KEY,"
+                                        " object INTEGER NOT NULL,"
+                                        " patch TEXT NOT NULL);";
 static const char *const second_tables = "PRAGMA user_version = 2;"
                                          "CREATE TABLE blobs ("
                                          " id INTEGER PRIMARY KEY,"
@@ -87,15 +86,14 @@ START_TEST(a_store_of_the_first_version_is_brought_up_with_all_it_holds)
     path = path_in(p.directory);
     ck_assert_int_eq(sql_open(path, &db, NULL), 0);
     ck_assert_int_eq(sql_exec(db, first_tables, NULL), 0);
-    ck_assert_int_eq(
-        sql_exec(db,
-                 "INSERT INTO objects VALUES (7, 'pods', 'a', 'x', 7, "
-                 "'{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-                 "\"name\":\"x\",\"namespace\":\"a\",\"resourceVersion\":"
-                 "\"7\"},\"spec\":{\"nodeName\":\"n1\"}}');"
-                 "UPDATE counters SET revision = 9, job_id = 41",
-                 NULL),
-        0);
+    ck_assert_int_eq(sql_exec(db,
+                              "INSERT INTO objects VALUES (7, 'pods', 'a', 'x', 7, "
+                              "'{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+                              "\"name\":\"x\",\"namespace\":\"a\",\"resourceVersion\":"
+                              "\"7\"},\"spec\":{\"nodeName\":\"n1\"}}');"
+                              "UPDATE counters SET revision = 9, job_id = 41",
+                              NULL),
+                     0);
     sql_close(db);
 
     place_open(&p);
@@ -126,17 +124,16 @@ START_TEST(rows_of_the_second_version_have_no_checksum_until_they_are_written)
     ck_assert_int_eq(sql_open(path, &db, NULL), 0);
     ck_assert_int_eq(sql_exec(db, first_tables, NULL), 0);
     ck_assert_int_eq(sql_exec(db, second_tables, NULL), 0);
-    ck_assert_int_eq(
-        sql_exec(db,
-                 "INSERT INTO objects VALUES (7, 'pods', 'a', 'x', 7, "
-                 "'{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-                 "\"name\":\"x\",\"namespace\":\"a\",\"resourceVersion\":"
-                 "\"7\"},\"spec\":{\"nodeName\":\"n1\"}}');"
-                 "INSERT INTO deltas VALUES (8, 7, "
-                 "'{\"spec\":{\"nodeName\":\"n2\"}}');"
-                 "UPDATE counters SET revision = 9, job_id = 41",
-                 NULL),
-        0);
+    ck_assert_int_eq(sql_exec(db,
+                              "INSERT INTO objects VALUES (7, 'pods', 'a', 'x', 7, "
+                              "'{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+                              "\"name\":\"x\",\"namespace\":\"a\",\"resourceVersion\":"
+                              "\"7\"},\"spec\":{\"nodeName\":\"n1\"}}');"
+                              "INSERT INTO deltas VALUES (8, 7, "
+                              "'{\"spec\":{\"nodeName\":\"n2\"}}');"
+                              "UPDATE counters SET revision = 9, job_id = 41",
+                              NULL),
+                     0);
     sql_close(db);
 
     place_open(&p);
@@ -191,8 +188,7 @@ START_TEST(a_database_of_another_is_refused_and_left_alone)
 }
 END_TEST
 
-SUITE("schema",
-      a_new_file_gets_the_present_schema_and_keeps_it,
+SUITE("schema", a_new_file_gets_the_present_schema_and_keeps_it,
       a_store_of_the_first_version_is_brought_up_with_all_it_holds,
       rows_of_the_second_version_have_no_checksum_until_they_are_written,
       a_database_of_another_is_refused_and_left_alone)

@@ -40,6 +40,4 @@ START_TEST(a_row_is_never_given_out_twice)
 }
 END_TEST
 
-SUITE("blob_counts",
-      what_is_set_is_got_until_nobody_names_it,
-      a_row_is_never_given_out_twice)
+SUITE("blob_counts", what_is_set_is_got_until_nobody_names_it, a_row_is_never_given_out_twice)

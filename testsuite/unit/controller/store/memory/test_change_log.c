@@ -27,8 +27,7 @@ begin(void)
 static void
 end(void)
 {
-    for (struct entry *e = object_index_first(objects); e != NULL;
-         e = e->next[0]) {
+    for (struct entry *e = object_index_first(objects); e != NULL; e = e->next[0]) {
         object_unref(e->heads[STORE_PENDING]);
         object_unref(e->heads[STORE_PUBLISHED]);
         e->heads[STORE_PENDING] = e->heads[STORE_PUBLISHED] = NULL;
@@ -43,15 +42,11 @@ make(const char *name)
     const struct object *object = NULL;
     char text[128];
 
-    snprintf(text,
-             sizeof(text),
+    snprintf(text, sizeof(text),
              "{\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\","
              "\"resourceVersion\":\"%lld\"}}",
-             name,
-             (long long)revision);
-    ck_assert_int_eq(
-        object_parse(&namespace_kind, text, strlen(text), &object, NULL),
-        0);
+             name, (long long)revision);
+    ck_assert_int_eq(object_parse(&namespace_kind, text, strlen(text), &object, NULL), 0);
     return object;
 }
 
@@ -65,16 +60,15 @@ change(const char *name, bool is_removal)
 
     revision++;
     is = make(name);
-    change_log_add(change_log,
-                   (struct change){
-                       .revision = revision,
-                       .at_us = revision * 10,
-                       .objects = objects,
-                       .entry = e,
-                       .old_object = was,
-                       .new_object = is,
-                       .is_removal = is_removal,
-                   });
+    change_log_add(change_log, (struct change){
+                                   .revision = revision,
+                                   .at_us = revision * 10,
+                                   .objects = objects,
+                                   .entry = e,
+                                   .old_object = was,
+                                   .new_object = is,
+                                   .is_removal = is_removal,
+                               });
     e->heads[STORE_PENDING] = is_removal ? NULL : object_ref(is);
     object_unref(is);
     object_unref(was);
@@ -87,8 +81,7 @@ publish_all(void)
         const struct change *c = change_log_publish(change_log);
         const struct object *was = c->entry->heads[STORE_PUBLISHED];
 
-        c->entry->heads[STORE_PUBLISHED] =
-            c->is_removal ? NULL : object_ref(c->new_object);
+        c->entry->heads[STORE_PUBLISHED] = c->is_removal ? NULL : object_ref(c->new_object);
         object_unref(was);
     }
 }
@@ -98,8 +91,7 @@ static int64_t
 at(const char *name, int64_t then)
 {
     const struct entry *e = object_index_find(objects, NULL, name);
-    const struct object *object =
-        e != NULL ? change_log_at(change_log, e, then) : NULL;
+    const struct object *object = e != NULL ? change_log_at(change_log, e, then) : NULL;
 
     return object != NULL ? object->revision : 0;
 }
@@ -134,15 +126,10 @@ START_TEST(a_watch_begins_behind_the_revision_it_names)
     publish_all();
     change("a", false); /* not published */
 
-    ck_assert_int_eq(
-        change_log_get(change_log, change_log_seek(change_log, 102))->revision,
-        103);
-    ck_assert_uint_eq(change_log_seek(change_log, 100),
-                      change_log_end(change_log) - 6);
-    ck_assert_uint_eq(change_log_seek(change_log, 105),
-                      change_log_published(change_log));
-    ck_assert_uint_eq(change_log_seek(change_log, 999),
-                      change_log_published(change_log));
+    ck_assert_int_eq(change_log_get(change_log, change_log_seek(change_log, 102))->revision, 103);
+    ck_assert_uint_eq(change_log_seek(change_log, 100), change_log_end(change_log) - 6);
+    ck_assert_uint_eq(change_log_seek(change_log, 105), change_log_published(change_log));
+    ck_assert_uint_eq(change_log_seek(change_log, 999), change_log_published(change_log));
     ck_assert_int_eq(change_log_revision(change_log), 105);
     end();
 }
@@ -180,9 +167,7 @@ START_TEST(what_is_forgotten_is_told_by_the_oldest_revision)
 
     change_log_forget_to(change_log, 104);
     ck_assert_int_eq(change_log_oldest_revision(change_log), 104);
-    ck_assert_int_eq(
-        change_log_get(change_log, change_log_seek(change_log, 104))->revision,
-        105);
+    ck_assert_int_eq(change_log_get(change_log, change_log_seek(change_log, 104))->revision, 105);
     change_log_trim(change_log, SIZE_MAX, 1075); /* older than that */
     ck_assert_int_eq(change_log_oldest_revision(change_log), 107);
     change_log_trim(change_log, 0, 0);
@@ -203,8 +188,7 @@ START_TEST(what_is_not_published_is_never_forgotten)
     change_log_trim(change_log, 0, INT64_MAX);
     change_log_forget_to(change_log, INT64_MAX);
     ck_assert_int_eq(change_log_oldest_revision(change_log), 101);
-    ck_assert_uint_eq(change_log_seek(change_log, 100),
-                      change_log_end(change_log) - 1);
+    ck_assert_uint_eq(change_log_seek(change_log, 100), change_log_end(change_log) - 1);
     end();
 }
 END_TEST
@@ -253,11 +237,7 @@ START_TEST(the_ring_grows_and_shrinks_and_loses_nothing)
 }
 END_TEST
 
-SUITE("change log",
-      an_object_is_seen_as_it_was_at_a_revision,
-      a_watch_begins_behind_the_revision_it_names,
-      what_was_undone_leaves_no_trace,
-      what_is_forgotten_is_told_by_the_oldest_revision,
-      what_is_not_published_is_never_forgotten,
-      an_entry_goes_with_the_last_that_remembers_it,
-      the_ring_grows_and_shrinks_and_loses_nothing)
+SUITE("change log", an_object_is_seen_as_it_was_at_a_revision,
+      a_watch_begins_behind_the_revision_it_names, what_was_undone_leaves_no_trace,
+      what_is_forgotten_is_told_by_the_oldest_revision, what_is_not_published_is_never_forgotten,
+      an_entry_goes_with_the_last_that_remembers_it, the_ring_grows_and_shrinks_and_loses_nothing)

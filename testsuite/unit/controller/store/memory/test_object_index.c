@@ -25,11 +25,7 @@ print_all(const struct object_index *s, char *out, size_t size)
     for (struct entry *e = object_index_first(s); e != NULL; e = e->next[0]) {
         size_t used = strlen(out);
 
-        snprintf(out + used,
-                 size - used,
-                 "%s%s/%s",
-                 used > 0 ? " " : "",
-                 entry_namespace(e),
+        snprintf(out + used, size - used, "%s%s/%s", used > 0 ? " " : "", entry_namespace(e),
                  name_of(e));
     }
 }
@@ -118,13 +114,11 @@ START_TEST(whatever_is_added_and_removed_both_ways_of_finding_agree)
         }
     }
 
-    for (struct entry *e = object_index_first(s); e != NULL;
-         e = e->next[0], n++) {
+    for (struct entry *e = object_index_first(s); e != NULL; e = e->next[0], n++) {
         unsigned k = (unsigned)atoi(name_of(e));
 
         ck_assert_ptr_eq(entries[k], e);
-        ck_assert(e->next[0] == NULL
-                  || strcmp(name_of(e), name_of(e->next[0])) < 0);
+        ck_assert(e->next[0] == NULL || strcmp(name_of(e), name_of(e->next[0])) < 0);
         entries[k] = NULL;
     }
     for (unsigned k = 0; k < KEYS; k++)
@@ -134,9 +128,6 @@ START_TEST(whatever_is_added_and_removed_both_ways_of_finding_agree)
 }
 END_TEST
 
-SUITE("object index",
-      entries_stand_in_the_order_of_namespace_then_name,
-      adding_twice_is_one_entry,
-      a_name_is_not_found_under_another_namespace,
-      seeking_finds_what_is_there_or_comes_next,
+SUITE("object index", entries_stand_in_the_order_of_namespace_then_name, adding_twice_is_one_entry,
+      a_name_is_not_found_under_another_namespace, seeking_finds_what_is_there_or_comes_next,
       whatever_is_added_and_removed_both_ways_of_finding_agree)

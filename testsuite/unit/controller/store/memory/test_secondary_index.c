@@ -55,9 +55,7 @@ count(const struct secondary_index *l, enum store_head head, unsigned value)
 }
 
 static void
-set(struct secondary_index *l,
-    struct entry *entry,
-    enum store_head head,
+set(struct secondary_index *l, struct entry *entry, enum store_head head,
     const struct object *object)
 {
     secondary_index_set(l, entry, head, object);
@@ -92,10 +90,8 @@ START_TEST(each_value_has_exactly_the_entries_whose_head_has_it)
     }
 
     for (unsigned value = 1; value < VALUES; value++) {
-        ck_assert_uint_eq(count(l, STORE_PENDING, value),
-                          expected[STORE_PENDING][value]);
-        ck_assert_uint_eq(count(l, STORE_PUBLISHED, value),
-                          expected[STORE_PUBLISHED][value]);
+        ck_assert_uint_eq(count(l, STORE_PENDING, value), expected[STORE_PENDING][value]);
+        ck_assert_uint_eq(count(l, STORE_PUBLISHED, value), expected[STORE_PUBLISHED][value]);
     }
     ck_assert_uint_eq(count(l, STORE_PENDING, 0), 0);
     secondary_index_free(l);
@@ -128,6 +124,4 @@ START_TEST(a_visitor_can_stop)
 }
 END_TEST
 
-SUITE("secondary index",
-      each_value_has_exactly_the_entries_whose_head_has_it,
-      a_visitor_can_stop)
+SUITE("secondary index", each_value_has_exactly_the_entries_whose_head_has_it, a_visitor_can_stop)

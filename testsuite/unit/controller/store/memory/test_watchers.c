@@ -30,10 +30,7 @@ hear(const struct store_change *change, void *context)
     ck_assert_int_gt(change->revision, ear->revision);
     ear->revision = change->revision;
     ck_assert_int_eq(object->revision, change->revision);
-    snprintf(ear->heard + used,
-             sizeof(ear->heard) - used,
-             "%s%c%s",
-             used > 0 ? " " : "",
+    snprintf(ear->heard + used, sizeof(ear->heard) - used, "%s%c%s", used > 0 ? " " : "",
              change->new_object == NULL   ? '-'
              : change->old_object == NULL ? '+'
                                           : '~',
@@ -53,14 +50,8 @@ hear(const struct store_change *change, void *context)
 static void
 open_ear(struct ear *ear, int64_t revision, const char *node)
 {
-    ck_assert_int_eq(store_watch(ear->place->store,
-                                 &pod_kind,
-                                 revision,
-                                 node != NULL ? POD_BY_NODE : -1,
-                                 node,
-                                 hear,
-                                 ear,
-                                 &ear->watch),
+    ck_assert_int_eq(store_watch(ear->place->store, &pod_kind, revision,
+                                 node != NULL ? POD_BY_NODE : -1, node, hear, ear, &ear->watch),
                      0);
 }
 
@@ -147,10 +138,7 @@ START_TEST(a_watch_hears_nothing_of_other_kinds)
     place_init(&p);
     open_ear(&ear, 0, NULL);
     txn = store_begin(p.store);
-    store_txn_put(
-        txn,
-        place_object(&namespace_kind, store_txn_revision(txn), "", "lab", ""),
-        NULL);
+    store_txn_put(txn, place_object(&namespace_kind, store_txn_revision(txn), "", "lab", ""), NULL);
     store_commit(txn, NULL, NULL);
     place_settle(&p);
 
@@ -211,9 +199,8 @@ look_for_both(const struct store_change *change, void *context)
     struct reader *r = context;
 
     (void)change;
-    r->found +=
-        store_find(r->store, STORE_PUBLISHED, &pod_kind, "a", "x") != NULL
-        && store_find(r->store, STORE_PUBLISHED, &pod_kind, "a", "y") != NULL;
+    r->found += store_find(r->store, STORE_PUBLISHED, &pod_kind, "a", "x") != NULL
+                && store_find(r->store, STORE_PUBLISHED, &pod_kind, "a", "y") != NULL;
 }
 
 START_TEST(changes_of_a_transaction_are_published_together)
@@ -225,14 +212,7 @@ START_TEST(changes_of_a_transaction_are_published_together)
 
     place_init(&p);
     reader.store = p.store;
-    store_watch(p.store,
-                &pod_kind,
-                0,
-                -1,
-                NULL,
-                look_for_both,
-                &reader,
-                &watch);
+    store_watch(p.store, &pod_kind, 0, -1, NULL, look_for_both, &reader, &watch);
     txn = store_begin(p.store);
     place_txn_put(txn, "x", "n1");
     place_txn_put(txn, "y", "n1");
@@ -244,11 +224,8 @@ START_TEST(changes_of_a_transaction_are_published_together)
 }
 END_TEST
 
-SUITE("watchers",
-      a_watch_hears_every_change_once_and_in_order,
+SUITE("watchers", a_watch_hears_every_change_once_and_in_order,
       a_watch_from_an_older_revision_hears_what_came_behind_it,
-      a_watch_of_a_value_hears_what_has_it_and_what_loses_it,
-      a_watch_hears_nothing_of_other_kinds,
-      a_watch_may_end_itself_while_it_is_told,
-      a_watch_begun_while_changes_are_told_hears_each_once,
+      a_watch_of_a_value_hears_what_has_it_and_what_loses_it, a_watch_hears_nothing_of_other_kinds,
+      a_watch_may_end_itself_while_it_is_told, a_watch_begun_while_changes_are_told_hears_each_once,
       changes_of_a_transaction_are_published_together)

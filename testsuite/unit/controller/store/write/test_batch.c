@@ -73,9 +73,7 @@ START_TEST(a_batch_keeps_the_objects_that_it_points_into)
     const struct engine_op *ops;
     size_t n;
 
-    ck_assert_int_eq(
-        object_parse(&namespace_kind, text, strlen(text), &object, NULL),
-        0);
+    ck_assert_int_eq(object_parse(&namespace_kind, text, strlen(text), &object, NULL), 0);
     op.bytes = batch_text(other, object);
     batch_add(other, &op, object);
     batch_append(b, other);
@@ -97,7 +95,5 @@ START_TEST(a_batch_that_somebody_waits_for_is_not_empty)
 }
 END_TEST
 
-SUITE("batch",
-      what_is_poured_comes_behind_in_its_order,
-      a_batch_keeps_the_objects_that_it_points_into,
-      a_batch_that_somebody_waits_for_is_not_empty)
+SUITE("batch", what_is_poured_comes_behind_in_its_order,
+      a_batch_keeps_the_objects_that_it_points_into, a_batch_that_somebody_waits_for_is_not_empty)

@@ -92,6 +92,5 @@ START_TEST(a_lane_that_ends_answers_everything_first)
 }
 END_TEST
 
-SUITE("serial worker",
-      tasks_are_worked_off_in_order_and_answered_on_the_loop,
+SUITE("serial worker", tasks_are_worked_off_in_order_and_answered_on_the_loop,
       a_lane_that_ends_answers_everything_first)

@@ -26,9 +26,7 @@ static struct writer *writer;
 static unsigned committed, failed;
 
 static enum engine_outcome
-fake_apply(struct engine *engine,
-           const struct engine_batch *batch,
-           struct error *err)
+fake_apply(struct engine *engine, const struct engine_batch *batch, struct error *err)
 {
     (void)engine;
     fake.applied++;
@@ -82,10 +80,7 @@ static const struct engine_ops fake_ops = {
 };
 
 static void
-on_done(struct batch *batch,
-        enum engine_outcome outcome,
-        const struct error *err,
-        void *context)
+on_done(struct batch *batch, enum engine_outcome outcome, const struct error *err, void *context)
 {
     (void)context;
     ck_assert_int_eq(outcome, fake.outcome);
@@ -130,9 +125,7 @@ write_at(int64_t revision)
     struct engine_op op = {.verb = ENGINE_PUT_SECRET};
 
     batch_add(batch, &op, NULL);
-    writer_submit(writer,
-                  batch,
-                  &(struct engine_counters){.revision = revision});
+    writer_submit(writer, batch, &(struct engine_counters){.revision = revision});
     ck_assert(writer_is_busy(writer));
     writer_drain(writer);
 }
@@ -155,8 +148,7 @@ END_TEST
 
 START_TEST(after_a_failure_nothing_is_written_any_more)
 {
-    static const enum engine_outcome outcomes[] = {ENGINE_FENCED,
-                                                   ENGINE_UNKNOWN};
+    static const enum engine_outcome outcomes[] = {ENGINE_FENCED, ENGINE_UNKNOWN};
 
     for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++) {
         begin();
@@ -243,10 +235,7 @@ START_TEST(a_copying_that_failed_is_tried_again_when_as_much_has_come)
 }
 END_TEST
 
-SUITE("writer",
-      a_batch_goes_from_what_is_durable_to_what_is_behind_it,
-      after_a_failure_nothing_is_written_any_more,
-      what_was_refused_is_told_and_the_next_is_written,
-      where_space_is_short_the_log_is_copied_back_early,
-      a_long_log_is_copied_back_and_settled,
+SUITE("writer", a_batch_goes_from_what_is_durable_to_what_is_behind_it,
+      after_a_failure_nothing_is_written_any_more, what_was_refused_is_told_and_the_next_is_written,
+      where_space_is_short_the_log_is_copied_back_early, a_long_log_is_copied_back_and_settled,
       a_copying_that_failed_is_tried_again_when_as_much_has_come)

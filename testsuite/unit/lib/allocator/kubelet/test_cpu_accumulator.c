@@ -12,8 +12,7 @@ some_of(const struct cpu_layout *l, struct random_source *r, unsigned percent)
 {
     struct bitset s = {0};
 
-    bitset_foreach(cpu, &l->cpus) if (random_below(r, 100) < percent)
-        bitset_add(&s, cpu);
+    bitset_foreach(cpu, &l->cpus) if (random_below(r, 100) < percent) bitset_add(&s, cpu);
     return s;
 }
 
@@ -46,15 +45,11 @@ START_TEST(what_is_taken_is_free_and_as_many_as_asked_for)
         {.distributes = true, .group = 1},
         {.distributes = true, .group = 2},
     };
-    static const unsigned shapes[][4] = {{1, 1, 8, 2},
-                                         {2, 4, 4, 2},
-                                         {4, 2, 8, 1},
-                                         {2, 8, 8, 4}};
+    static const unsigned shapes[][4] = {{1, 1, 8, 2}, {2, 4, 4, 2}, {4, 2, 8, 1}, {2, 8, 8, 4}};
 
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         CLEANUP(cpu_layout_freep)
-        struct cpu_layout *l =
-            rack_layout(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3]);
+        struct cpu_layout *l = rack_layout(shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3]);
 
         for (size_t k = 0; k < ARRAY_SIZE(styles); k++)
             check_style(l, &styles[k]);
@@ -70,8 +65,7 @@ START_TEST(sharing_ends_on_the_largest_machine)
     struct random_source r = {3};
     struct bitset available = some_of(l, &r, 60), taken;
 
-    ck_assert_int_eq(cpu_accumulator_take(l, &available, 400, &style, &taken),
-                     0);
+    ck_assert_int_eq(cpu_accumulator_take(l, &available, 400, &style, &taken), 0);
     ck_assert_uint_eq(bitset_count(&taken), 400);
     ck_assert(bitset_contains(&available, &taken));
 }
@@ -88,8 +82,7 @@ START_TEST(sharing_ends_when_cores_are_half_taken)
     bitset_remove(&available, 10);
     bitset_remove(&available, 12);
     bitset_remove(&available, 30);
-    ck_assert_int_eq(cpu_accumulator_take(l, &available, 22, &style, &taken),
-                     0);
+    ck_assert_int_eq(cpu_accumulator_take(l, &available, 22, &style, &taken), 0);
     ck_assert_uint_eq(bitset_count(&taken), 22);
     ck_assert(bitset_contains(&available, &taken));
 }
@@ -103,13 +96,10 @@ START_TEST(an_even_share_comes_from_each_numa_node)
     struct bitset taken;
 
     ck_assert_int_eq(cpu_accumulator_take(l, &l->cpus, 10, &style, &taken), 0);
-    ck_assert_uint_eq(bitset_count_and(&taken, &l->levels[LEVEL_NUMA].cpus[0]),
-                      5);
+    ck_assert_uint_eq(bitset_count_and(&taken, &l->levels[LEVEL_NUMA].cpus[0]), 5);
 }
 END_TEST
 
-SUITE("cpu_accumulator",
-      what_is_taken_is_free_and_as_many_as_asked_for,
-      sharing_ends_on_the_largest_machine,
-      sharing_ends_when_cores_are_half_taken,
+SUITE("cpu_accumulator", what_is_taken_is_free_and_as_many_as_asked_for,
+      sharing_ends_on_the_largest_machine, sharing_ends_when_cores_are_half_taken,
       an_even_share_comes_from_each_numa_node)

@@ -22,8 +22,7 @@ node_of(const struct cpu_layout *l, enum hint_policy policy)
     n.devices.n_numa = 2;
     for (uint16_t i = 0; i < 2; i++) {
         memory_manager_add_node(&n.memory, i);
-        n.memory.nodes[i].cells[0] =
-            (struct memory_cell){.allocatable = 8 * GIB, .free = 8 * GIB};
+        n.memory.nodes[i].cells[0] = (struct memory_cell){.allocatable = 8 * GIB, .free = 8 * GIB};
     }
     return n;
 }
@@ -44,9 +43,7 @@ asking_for(unsigned cpus, uint64_t bytes, unsigned devices)
 static enum kubelet_reason
 admit(struct kubelet_node *n, struct kubelet_container *c)
 {
-    struct kubelet_pod pod = {.is_guaranteed = true,
-                              .containers = c,
-                              .count = 1};
+    struct kubelet_pod pod = {.is_guaranteed = true, .containers = c, .count = 1};
     const char *detail;
 
     return kubelet_node_admit(n, &pod, &detail);
@@ -71,11 +68,8 @@ START_TEST(a_refused_pod_leaves_nothing_behind)
 {
     CLEANUP(cpu_layout_freep) struct cpu_layout *l = rack_layout(2, 2, 4, 1);
     struct kubelet_node n = node_of(l, HINT_NONE);
-    struct kubelet_container c[2] = {asking_for(2, GIB, 1),
-                                     asking_for(2, 40 * GIB, 1)};
-    struct kubelet_pod pod = {.is_guaranteed = true,
-                              .containers = c,
-                              .count = 2};
+    struct kubelet_container c[2] = {asking_for(2, GIB, 1), asking_for(2, 40 * GIB, 1)};
+    struct kubelet_pod pod = {.is_guaranteed = true, .containers = c, .count = 2};
     const char *detail;
 
     ck_assert_int_eq(kubelet_node_admit(&n, &pod, &detail), KUBELET_UNEXPECTED);
@@ -104,23 +98,16 @@ START_TEST(pod_scope_adds_the_containers_up)
 {
     CLEANUP(cpu_layout_freep) struct cpu_layout *l = rack_layout(2, 2, 4, 1);
     struct kubelet_node n = node_of(l, HINT_SINGLE);
-    struct kubelet_container c[2] = {asking_for(3, GIB, 0),
-                                     asking_for(3, GIB, 0)};
-    struct kubelet_pod pod = {.is_guaranteed = true,
-                              .containers = c,
-                              .count = 2};
+    struct kubelet_container c[2] = {asking_for(3, GIB, 0), asking_for(3, GIB, 0)};
+    struct kubelet_pod pod = {.is_guaranteed = true, .containers = c, .count = 2};
     const char *detail;
 
     n.scope = SCOPE_POD;
-    ck_assert_int_eq(kubelet_node_admit(&n, &pod, &detail),
-                     KUBELET_TOPOLOGY_AFFINITY);
+    ck_assert_int_eq(kubelet_node_admit(&n, &pod, &detail), KUBELET_TOPOLOGY_AFFINITY);
     n.scope = SCOPE_CONTAINER;
     ck_assert_int_eq(kubelet_node_admit(&n, &pod, &detail), KUBELET_ADMITTED);
 }
 END_TEST
 
-SUITE("kubelet_node",
-      cores_memory_and_devices_are_on_one_node,
-      a_refused_pod_leaves_nothing_behind,
-      what_does_not_align_is_refused_by_restricted,
-      pod_scope_adds_the_containers_up)
+SUITE("kubelet_node", cores_memory_and_devices_are_on_one_node, a_refused_pod_leaves_nothing_behind,
+      what_does_not_align_is_refused_by_restricted, pod_scope_adds_the_containers_up)

@@ -12,8 +12,7 @@ two_nodes(uint64_t each)
 
     for (uint16_t i = 0; i < 2; i++) {
         memory_manager_add_node(&l, i);
-        l.nodes[i].cells[0] =
-            (struct memory_cell){.allocatable = each, .free = each};
+        l.nodes[i].cells[0] = (struct memory_cell){.allocatable = each, .free = each};
     }
     return l;
 }
@@ -32,11 +31,9 @@ START_TEST(what_one_node_holds_goes_to_one)
     struct memory_request q = asking(60);
     uint64_t nodes;
 
-    ck_assert_int_eq(memory_manager_allocate(&l, &q, NULL, &anywhere, &nodes),
-                     MEMORY_OK);
+    ck_assert_int_eq(memory_manager_allocate(&l, &q, NULL, &anywhere, &nodes), MEMORY_OK);
     ck_assert_uint_eq(nodes, 1);
-    ck_assert_int_eq(memory_manager_allocate(&l, &q, NULL, &anywhere, &nodes),
-                     MEMORY_OK);
+    ck_assert_int_eq(memory_manager_allocate(&l, &q, NULL, &anywhere, &nodes), MEMORY_OK);
     ck_assert_uint_eq(nodes, 2);
 }
 END_TEST
@@ -49,8 +46,7 @@ START_TEST(a_node_used_alone_joins_no_group)
     uint64_t nodes;
 
     memory_manager_allocate(&l, &small, NULL, &anywhere, &nodes);
-    ck_assert_int_eq(memory_manager_allocate(&l, &large, NULL, &both, &nodes),
-                     MEMORY_GROUP_RULE);
+    ck_assert_int_eq(memory_manager_allocate(&l, &large, NULL, &both, &nodes), MEMORY_GROUP_RULE);
 }
 END_TEST
 
@@ -60,9 +56,7 @@ START_TEST(what_is_released_is_free_again)
     struct memory_request large = asking(150);
     struct memory_block b = {.bytes = 150};
 
-    ck_assert_int_eq(
-        memory_manager_allocate(&l, &large, NULL, &anywhere, &b.nodes),
-        MEMORY_OK);
+    ck_assert_int_eq(memory_manager_allocate(&l, &large, NULL, &anywhere, &b.nodes), MEMORY_OK);
     ck_assert_uint_eq(l.nodes[1].cells[0].free, 50);
     memory_manager_release(&l, &b);
     ck_assert_uint_eq(l.nodes[0].cells[0].free, 100);
@@ -81,15 +75,11 @@ START_TEST(an_init_containers_memory_is_used_again)
 
     memory_manager_allocate(&l, &q, &reuse, &anywhere, &b.nodes);
     memory_reuse_leave(&reuse, &b);
-    ck_assert_int_eq(memory_manager_allocate(&l, &q, &reuse, &anywhere, &nodes),
-                     MEMORY_OK);
+    ck_assert_int_eq(memory_manager_allocate(&l, &q, &reuse, &anywhere, &nodes), MEMORY_OK);
     ck_assert_uint_eq(nodes, 1);
     ck_assert_uint_eq(l.nodes[0].cells[0].free, 20);
 }
 END_TEST
 
-SUITE("memory_manager",
-      what_one_node_holds_goes_to_one,
-      a_node_used_alone_joins_no_group,
-      what_is_released_is_free_again,
-      an_init_containers_memory_is_used_again)
+SUITE("memory_manager", what_one_node_holds_goes_to_one, a_node_used_alone_joins_no_group,
+      what_is_released_is_free_again, an_init_containers_memory_is_used_again)

@@ -39,16 +39,11 @@ is_better(const struct all_ways *w, uint64_t nodes, bool is_preferred)
 }
 
 static void
-try_way(struct all_ways *w,
-        unsigned at,
-        uint64_t common,
-        uint64_t first,
-        bool is_preferred)
+try_way(struct all_ways *w, unsigned at, uint64_t common, uint64_t first, bool is_preferred)
 {
     if (at == w->count) {
         if (common != 0 && is_better(w, common, is_preferred)) {
-            w->best = (struct numa_hint){.nodes = common,
-                                         .is_preferred = is_preferred};
+            w->best = (struct numa_hint){.nodes = common, .is_preferred = is_preferred};
             w->has_best = true;
         }
         return;
@@ -56,12 +51,8 @@ try_way(struct all_ways *w,
     for (unsigned i = 0; i < w->resources[at].count; i++) {
         const struct numa_hint *h = &w->resources[at].items[i];
 
-        try_way(w,
-                at + 1,
-                common & h->nodes,
-                first == 0 ? h->nodes : first,
-                is_preferred && h->is_preferred
-                    && (first == 0 || first == h->nodes));
+        try_way(w, at + 1, common & h->nodes, first == 0 ? h->nodes : first,
+                is_preferred && h->is_preferred && (first == 0 || first == h->nodes));
     }
 }
 
@@ -150,7 +141,5 @@ START_TEST(a_dozen_resources_cost_no_product)
 }
 END_TEST
 
-SUITE("numa_hint",
-      the_merge_is_the_best_of_all_ways,
-      what_cannot_be_satisfied_is_refused_by_the_strict_policies,
-      a_dozen_resources_cost_no_product)
+SUITE("numa_hint", the_merge_is_the_best_of_all_ways,
+      what_cannot_be_satisfied_is_refused_by_the_strict_policies, a_dozen_resources_cost_no_product)

@@ -24,10 +24,7 @@ schedule_of(const char *text)
     struct cron_schedule schedule;
     struct error err = {0};
 
-    ck_assert_msg(cron_schedule_parse(text, &schedule, &err) == 0,
-                  "'%s': %s",
-                  text,
-                  err.text);
+    ck_assert_msg(cron_schedule_parse(text, &schedule, &err) == 0, "'%s': %s", text, err.text);
     return schedule;
 }
 
@@ -63,9 +60,7 @@ START_TEST(the_next_time_is_the_first_that_all_fields_match)
 
         ck_assert_msg(cron_schedule_next_s(&s, NULL, seconds_of(cases[i].after))
                           == seconds_of(cases[i].next),
-                      "'%s' after %s",
-                      cases[i].schedule,
-                      cases[i].after);
+                      "'%s' after %s", cases[i].schedule, cases[i].after);
     }
 }
 END_TEST
@@ -89,38 +84,21 @@ START_TEST(what_can_come_is_what_has_a_next_time)
         const char *schedule;
         bool comes;
     } cases[] = {
-        {"0 0 30 2 *", false},
-        {"0 0 31 4,6 *", false},
-        {"0 0 31 4,6,7 *", true},
-        {"0 0 29 2 *", true},
-        {"0 0 30,31 2 *", false},
-        {"0 0 30 2 1", true},
-        {"0 0 30 2 */2", true},
-        {"0 0 * 2 *", true},
-        {"0 0 31 2,4,6,9,11 *", false},
-        {"0 0 28-31 2 *", true},
-        {", * * * *", false},
-        {"* , * * *", false},
-        {"* * , * *", false},
-        {"* * * , *", false},
-        {"* * * * ,", false},
-        {"* * , * 1", true},
-        {"* * 1 * ,", true},
-        {"* * , * ,", false},
-        {"@yearly", true},
-        {"@every 90s", true},
+        {"0 0 30 2 *", false},   {"0 0 31 4,6 *", false},  {"0 0 31 4,6,7 *", true},
+        {"0 0 29 2 *", true},    {"0 0 30,31 2 *", false}, {"0 0 30 2 1", true},
+        {"0 0 30 2 */2", true},  {"0 0 * 2 *", true},      {"0 0 31 2,4,6,9,11 *", false},
+        {"0 0 28-31 2 *", true}, {", * * * *", false},     {"* , * * *", false},
+        {"* * , * *", false},    {"* * * , *", false},     {"* * * * ,", false},
+        {"* * , * 1", true},     {"* * 1 * ,", true},      {"* * , * ,", false},
+        {"@yearly", true},       {"@every 90s", true},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct cron_schedule s = schedule_of(cases[i].schedule);
 
-        ck_assert_msg(cron_schedule_can_come(&s) == cases[i].comes,
-                      "%s",
-                      cases[i].schedule);
-        ck_assert_msg((cron_schedule_next_s(&s, NULL, 1700000000) != 0)
-                          == cases[i].comes,
-                      "next of %s",
-                      cases[i].schedule);
+        ck_assert_msg(cron_schedule_can_come(&s) == cases[i].comes, "%s", cases[i].schedule);
+        ck_assert_msg((cron_schedule_next_s(&s, NULL, 1700000000) != 0) == cases[i].comes,
+                      "next of %s", cases[i].schedule);
     }
 }
 END_TEST
@@ -147,9 +125,7 @@ START_TEST(summer_time_leaves_times_out_and_repeats_others)
 
         ck_assert_msg(cron_schedule_next_s(&s, zone, seconds_of(cases[i].after))
                           == seconds_of(cases[i].next),
-                      "'%s' after %s",
-                      cases[i].schedule,
-                      cases[i].after);
+                      "'%s' after %s", cases[i].schedule, cases[i].after);
     }
 }
 END_TEST
@@ -163,21 +139,16 @@ START_TEST(the_last_time_is_found_over_any_number_of_years)
     ck_assert_int_eq(cron_schedule_last_s(&s, NULL, 0, now_s, 101, &count),
                      seconds_of("2026-11-23 16:40"));
     ck_assert_uint_eq(count, 101);
-    ck_assert_int_eq(
-        cron_schedule_last_s(&s, NULL, now_s - 600, now_s, 101, &count),
-        seconds_of("2026-11-23 16:40"));
+    ck_assert_int_eq(cron_schedule_last_s(&s, NULL, now_s - 600, now_s, 101, &count),
+                     seconds_of("2026-11-23 16:40"));
     ck_assert_uint_eq(count, 2);
-    ck_assert_int_eq(
-        cron_schedule_last_s(&s, NULL, now_s - 60, now_s, 101, &count),
-        0);
+    ck_assert_int_eq(cron_schedule_last_s(&s, NULL, now_s - 60, now_s, 101, &count), 0);
     ck_assert_uint_eq(count, 0);
     s = schedule_of("0 0 1 1 *");
     ck_assert_int_eq(cron_schedule_last_s(&s, NULL, 0, now_s, 101, &count),
                      seconds_of("2026-01-01 00:00"));
     s = schedule_of("@every 90s");
-    ck_assert_int_eq(
-        cron_schedule_last_s(&s, NULL, now_s - 200, now_s, 101, &count),
-        now_s - 20);
+    ck_assert_int_eq(cron_schedule_last_s(&s, NULL, now_s - 200, now_s, 101, &count), now_s - 20);
 }
 END_TEST
 
@@ -196,12 +167,10 @@ START_TEST(what_is_no_schedule_is_told_in_upstreams_words)
         {"1-2-3 * * * *", "too many hyphens: 1-2-3"},
         {"1/2/3 * * * *", "too many slashes: 1/2/3"},
         {"*/0 * * * *", "step of range should be a positive number: */0"},
-        {"x * * * *",
-         "failed to parse int from x: strconv.Atoi: parsing \"x\": invalid "
-         "syntax"},
+        {"x * * * *", "failed to parse int from x: strconv.Atoi: parsing \"x\": invalid "
+                      "syntax"},
         {"@reboot", "unrecognized descriptor: @reboot"},
-        {"@every x",
-         "failed to parse duration @every x: time: invalid duration \"x\""},
+        {"@every x", "failed to parse duration @every x: time: invalid duration \"x\""},
         {"99999999999999999999 * * * *", "failed to parse int"},
     };
 
@@ -210,19 +179,14 @@ START_TEST(what_is_no_schedule_is_told_in_upstreams_words)
         struct error err = {0};
 
         ck_assert_int_lt(cron_schedule_parse(cases[i].schedule, &s, &err), 0);
-        ck_assert_msg(strncmp(err.text, cases[i].words, strlen(cases[i].words))
-                          == 0,
-                      "'%s': %s",
-                      cases[i].schedule,
-                      err.text);
+        ck_assert_msg(strncmp(err.text, cases[i].words, strlen(cases[i].words)) == 0, "'%s': %s",
+                      cases[i].schedule, err.text);
     }
 }
 END_TEST
 
-SUITE("cron schedule",
-      the_next_time_is_the_first_that_all_fields_match,
-      a_day_that_never_comes_is_no_time,
-      what_can_come_is_what_has_a_next_time,
+SUITE("cron schedule", the_next_time_is_the_first_that_all_fields_match,
+      a_day_that_never_comes_is_no_time, what_can_come_is_what_has_a_next_time,
       summer_time_leaves_times_out_and_repeats_others,
       the_last_time_is_found_over_any_number_of_years,
       what_is_no_schedule_is_told_in_upstreams_words)

@@ -77,7 +77,5 @@ START_TEST(how_often_one_was_interrupted_is_in_the_second_form_alone)
 }
 END_TEST
 
-SUITE("element_states",
-      a_chunk_comes_back_as_it_was,
-      how_often_one_was_interrupted_is_in_the_second_form_alone,
-      what_is_no_such_text_is_refused)
+SUITE("element_states", a_chunk_comes_back_as_it_was,
+      how_often_one_was_interrupted_is_in_the_second_form_alone, what_is_no_such_text_is_refused)

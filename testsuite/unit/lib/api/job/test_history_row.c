@@ -20,9 +20,7 @@ parse(const struct kind *kind, const char *text)
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s: %s",
-                  err.text,
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s: %s", err.text,
                   text);
     return object;
 }
@@ -31,15 +29,14 @@ parse(const struct kind *kind, const char *text)
 static const struct object *
 pod(const char *meta, const char *status)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-        "\"name\":\"j-0\",\"namespace\":\"a\",\"uid\":\"p\","
-        "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
-        "\"name\":\"j\",\"uid\":\"u\",\"controller\":true}]%s},"
-        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}]},"
-        "\"status\":{%s}}",
-        meta,
-        status);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+                  "\"name\":\"j-0\",\"namespace\":\"a\",\"uid\":\"p\","
+                  "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                  "\"name\":\"j\",\"uid\":\"u\",\"controller\":true}]%s},"
+                  "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}]},"
+                  "\"status\":{%s}}",
+                  meta, status);
 
     return parse(&pod_kind, text);
 }
@@ -77,71 +74,32 @@ static const struct ending {
 } endings[] = {
     {"", "\"phase\":\"Succeeded\"", "", NULL, "Completed", NULL},
     {"", FAILED, "", NULL, "Failed", NULL},
-    {DELETED,
-     "\"phase\":\"Running\"",
-     "\"kiln.hpc/cancel\":\"alice\"",
-     NULL,
-     "Cancelled",
+    {DELETED, "\"phase\":\"Running\"", "\"kiln.hpc/cancel\":\"alice\"", NULL, "Cancelled", "alice"},
+    {DELETED, EXIT_3_AT("2026-11-23T07:59:31Z"), "\"kiln.hpc/cancel\":\"alice\"", NULL, "Cancelled",
      "alice"},
-    {DELETED,
-     EXIT_3_AT("2026-11-23T07:59:31Z"),
-     "\"kiln.hpc/cancel\":\"alice\"",
-     NULL,
-     "Cancelled",
-     "alice"},
-    {DELETED,
-     EXIT_3_AT("2026-11-23T07:59:31Z"),
-     "\"kiln.hpc/requeue-before\":\"1\",\"kiln.hpc/requeued-by\":\"olga\"",
-     NULL,
-     "Requeued",
+    {DELETED, EXIT_3_AT("2026-11-23T07:59:31Z"),
+     "\"kiln.hpc/requeue-before\":\"1\",\"kiln.hpc/requeued-by\":\"olga\"", NULL, "Requeued",
      "olga"},
-    {DELETED,
-     EXIT_3_AT("2026-11-23T07:59:29Z"),
-     "\"kiln.hpc/cancel\":\"alice\"",
-     NULL,
-     "Failed",
+    {DELETED, EXIT_3_AT("2026-11-23T07:59:29Z"), "\"kiln.hpc/cancel\":\"alice\"", NULL, "Failed",
      NULL},
     {DELETED, "\"phase\":\"Running\"", NULL, "bob", "Cancelled", "bob"},
     {DELETED, "\"phase\":\"Running\"", NULL, NULL, "Cancelled", NULL},
-    {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}",
-     FAILED,
-     "",
-     NULL,
-     "Cancelled",
+    {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}", FAILED, "", NULL, "Cancelled",
      "olga"},
-    {DELETED,
-     FAILED,
-     "\"kiln.hpc/requeue-before\":\"1\",\"kiln.hpc/requeued-by\":\"olga\"",
-     NULL,
-     "Requeued",
-     "olga"},
+    {DELETED, FAILED, "\"kiln.hpc/requeue-before\":\"1\",\"kiln.hpc/requeued-by\":\"olga\"", NULL,
+     "Requeued", "olga"},
     {DELETED, FAILED, "\"kiln.hpc/hold\":\"alice\"", NULL, "Requeued", "alice"},
     {DELETED,
      FAILED TARGET("PreemptionByScheduler") ",\"cause\":{\"code\":"
                                             "\"Preempted\",\"message\":"
                                             "\"preempted by job 51 (user u)\"}",
-     "",
-     NULL,
-     "Preempted",
-     "job 51"},
+     "", NULL, "Preempted", "job 51"},
     {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}",
      FAILED TARGET("EvictionByEvictionAPI") ",\"cause\":{\"code\":\"Evicted\","
                                             "\"message\":\"evicted by olga\"}",
-     "",
-     NULL,
-     "Preempted",
-     "olga"},
-    {"",
-     FAILED ",\"reason\":\"DeadlineExceeded\"",
-     "",
-     NULL,
-     "TimedOut",
-     "time limit"},
-    {"",
-     FAILED ",\"reason\":\"NodeLost\"" TARGET("DeletionByTaintManager"),
-     "",
-     NULL,
-     "NodeFailed",
+     "", NULL, "Preempted", "olga"},
+    {"", FAILED ",\"reason\":\"DeadlineExceeded\"", "", NULL, "TimedOut", "time limit"},
+    {"", FAILED ",\"reason\":\"NodeLost\"" TARGET("DeletionByTaintManager"), "", NULL, "NodeFailed",
      "node n1"},
 };
 
@@ -157,17 +115,11 @@ START_TEST(a_row_says_who_or_what_ended_it)
 
         history_row_of_pod(&row, arena, p, j, e->deleted_by, NOW_US);
 
-        ck_assert_msg(strcmp(row.state, e->state) == 0,
-                      "%zu: is %s",
-                      i,
-                      row.state);
+        ck_assert_msg(strcmp(row.state, e->state) == 0, "%zu: is %s", i, row.state);
         if (e->by == NULL)
             ck_assert_msg(row.ended_by == NULL, "%zu: %s", i, row.ended_by);
         else
-            ck_assert_msg(row.ended_by != NULL
-                              && strcmp(row.ended_by, e->by) == 0,
-                          "%zu: %s",
-                          i,
+            ck_assert_msg(row.ended_by != NULL && strcmp(row.ended_by, e->by) == 0, "%zu: %s", i,
                           row.ended_by != NULL ? row.ended_by : "nobody");
         object_unref(p);
         object_unref(j);
@@ -175,15 +127,11 @@ START_TEST(a_row_says_who_or_what_ended_it)
 }
 END_TEST
 
-#define FROZEN(at)                                                          \
-    "{\"type\":\"Frozen\",\"status\":\"True\",\"lastTransitionTime\":\"" at \
-    "\"}"
-#define TOLD(at)                                                                       \
-    ",{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"lastTransitionTime\":\"" at \
-    "\"}"
-#define MAIN(state) \
-    ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{" state "}}]"
-#define BEGAN "\"startedAt\":\"2026-11-23T07:00:00Z\""
+#define FROZEN(at) "{\"type\":\"Frozen\",\"status\":\"True\",\"lastTransitionTime\":\"" at "\"}"
+#define TOLD(at) \
+    ",{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"lastTransitionTime\":\"" at "\"}"
+#define MAIN(state) ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{" state "}}]"
+#define BEGAN       "\"startedAt\":\"2026-11-23T07:00:00Z\""
 
 START_TEST(what_stood_still_until_others_ended_it_did_not_run)
 {
@@ -195,16 +143,12 @@ START_TEST(what_stood_still_until_others_ended_it_did_not_run)
         {"\"phase\":\"Failed\",\"frozenMicroseconds\":5000000,"
          "\"conditions\":[" FROZEN("2026-11-23T07:01:00Z")
              TOLD("2026-11-23T07:11:00Z") "]" MAIN("\"running\":{" BEGAN "}"),
-         605,
-         660},
+         605, 660},
         /* its node has reported the duration of the freeze */
         {"\"phase\":\"Failed\",\"frozenMicroseconds\":5000000,"
-         "\"conditions\":[" FROZEN("2026-11-23T07:01:00Z")
-             TOLD("2026-11-23T07:11:00Z") "]" MAIN(
-                 "\"terminated\":{\"exitCode\":1," BEGAN
-                 ",\"finishedAt\":\"2026-11-23T07:05:00Z\"}"),
-         5,
-         300},
+         "\"conditions\":[" FROZEN("2026-11-23T07:01:00Z") TOLD("2026-11-23T07:11:00Z") "]" MAIN(
+             "\"terminated\":{\"exitCode\":1," BEGAN ",\"finishedAt\":\"2026-11-23T07:05:00Z\"}"),
+         5, 300},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -216,8 +160,7 @@ START_TEST(what_stood_still_until_others_ended_it_did_not_run)
         history_row_of_pod(&row, arena, p, j, NULL, NOW_US);
 
         ck_assert_int_eq(row.frozen_us, rows[i].frozen_s * 1000000);
-        ck_assert_int_eq(row.end_at_us - row.start_at_us,
-                         rows[i].lasted_s * 1000000);
+        ck_assert_int_eq(row.end_at_us - row.start_at_us, rows[i].lasted_s * 1000000);
     }
 }
 END_TEST
@@ -244,8 +187,7 @@ START_TEST(tasks_that_never_ran_did_not_end_as_the_last_one_did)
 
     ck_assert_str_eq(row.state, "Cancelled");
     ck_assert_str_eq(row.reason, "Cancelled");
-    ck_assert_str_eq(row.message,
-                     "a task failed, and fail-fast ends the others");
+    ck_assert_str_eq(row.message, "a task failed, and fail-fast ends the others");
     ck_assert_str_eq(row.ended_by, "fail-fast");
 
     history_row_of_pod(&row, arena, p, fast, NULL, NOW_US);
@@ -255,7 +197,6 @@ START_TEST(tasks_that_never_ran_did_not_end_as_the_last_one_did)
 }
 END_TEST
 
-SUITE("history_row",
-      a_row_says_who_or_what_ended_it,
+SUITE("history_row", a_row_says_who_or_what_ended_it,
       tasks_that_never_ran_did_not_end_as_the_last_one_did,
       what_stood_still_until_others_ended_it_did_not_run)

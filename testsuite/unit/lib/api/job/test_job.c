@@ -16,16 +16,11 @@ parse(const char *meta, const char *spec, const char *status)
 {
     const struct object *job = NULL;
     struct error err = {0};
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"j\"%s},"
-                  "\"spec\":{\"template\":{}%s},\"status\":{%s}}",
-                  meta,
-                  spec,
-                  status);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"j\"%s},"
+                                        "\"spec\":{\"template\":{}%s},\"status\":{%s}}",
+                                        meta, spec, status);
 
-    ck_assert_msg(object_parse(&job_kind, text, strlen(text), &job, &err) == 0,
-                  "%s: %s",
-                  text,
+    ck_assert_msg(object_parse(&job_kind, text, strlen(text), &job, &err) == 0, "%s: %s", text,
                   err.text);
     return job;
 }
@@ -56,83 +51,42 @@ START_TEST(every_reader_sees_the_same_state)
         {"", "", "\"terminating\":1", JOB_STATE_ENDING, 0},
         {"", ",\"suspend\":true", "", JOB_STATE_HELD, 0},
         {"", ",\"suspend\":true", "\"state\":\"Pending\"", JOB_STATE_HELD, 0},
-        {"",
-         ",\"suspend\":true",
-         "\"state\":\"Running\"",
-         JOB_STATE_RUNNING,
-         0},
+        {"", ",\"suspend\":true", "\"state\":\"Running\"", JOB_STATE_RUNNING, 0},
         {"", "", "\"state\":\"Held\"", JOB_STATE_PENDING, 0},
         {HOLD, "", "", JOB_STATE_HELD, 0},
         {HOLD, "", "\"state\":\"Requeued\"", JOB_STATE_HELD, 0},
         {HOLD, "", "\"state\":\"Starting\"", JOB_STATE_STARTING, 0},
         {HOLD, "", CONDITION("Complete", ""), JOB_STATE_COMPLETED, 0},
-        {"",
-         "",
-         "\"state\":\"Running\"," CONDITION("FailureTarget", "Cancelled"),
-         JOB_STATE_ENDING,
+        {"", "", "\"state\":\"Running\"," CONDITION("FailureTarget", "Cancelled"), JOB_STATE_ENDING,
          0},
-        {",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"",
-         "",
-         "\"state\":\"Running\"",
-         JOB_STATE_ENDING,
-         0},
+        {",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"", "", "\"state\":\"Running\"",
+         JOB_STATE_ENDING, 0},
         {"", "", CONDITION("Complete", ""), JOB_STATE_COMPLETED, 0},
-        {"",
-         "",
-         "\"exitCode\":3," CONDITION("Complete", ""),
-         JOB_STATE_COMPLETED,
-         0},
+        {"", "", "\"exitCode\":3," CONDITION("Complete", ""), JOB_STATE_COMPLETED, 0},
         {"", "", "\"exitCode\":3," BACKOFF, JOB_STATE_FAILED, 3},
         {"", "", "\"exitCode\":256," BACKOFF, JOB_STATE_FAILED, 1},
         {"", "", BACKOFF, JOB_STATE_FAILED, 1},
-        {"",
-         "",
-         "\"exitCode\":0," BACKOFF LAST_RUN("OOMKilled"),
-         JOB_STATE_OUT_OF_MEMORY,
-         137},
-        {"",
-         "",
-         "\"exitCode\":143," BACKOFF LAST_RUN("DeadlineExceeded"),
-         JOB_STATE_TIMED_OUT,
+        {"", "", "\"exitCode\":0," BACKOFF LAST_RUN("OOMKilled"), JOB_STATE_OUT_OF_MEMORY, 137},
+        {"", "", "\"exitCode\":143," BACKOFF LAST_RUN("DeadlineExceeded"), JOB_STATE_TIMED_OUT,
          143},
         {"", "", BACKOFF LAST_RUN("NodeLost"), JOB_STATE_NODE_FAILED, 137},
         {"", "", BACKOFF LAST_RUN("Preempted"), JOB_STATE_PREEMPTED, 137},
-        {"",
-         "",
-         CONDITION("Failed", "Cancelled") LAST_RUN("OOMKilled"),
-         JOB_STATE_CANCELLED,
+        {"", "", CONDITION("Failed", "Cancelled") LAST_RUN("OOMKilled"), JOB_STATE_CANCELLED, 137},
+        {"", "", CONDITION("Failed", "DeadlineExceeded"), JOB_STATE_DEADLINE, 137},
+        {"", "", "\"state\":\"OutOfMemory\"," BACKOFF LAST_RUN("Error"), JOB_STATE_OUT_OF_MEMORY,
          137},
-        {"",
-         "",
-         CONDITION("Failed", "DeadlineExceeded"),
-         JOB_STATE_DEADLINE,
-         137},
-        {"",
-         "",
-         "\"state\":\"OutOfMemory\"," BACKOFF LAST_RUN("Error"),
-         JOB_STATE_OUT_OF_MEMORY,
-         137},
-        {"",
-         "",
-         "\"state\":\"Running\"," BACKOFF LAST_RUN("Error"),
-         JOB_STATE_FAILED,
-         1},
+        {"", "", "\"state\":\"Running\"," BACKOFF LAST_RUN("Error"), JOB_STATE_FAILED, 1},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(object_unrefp)
-        const struct object *object =
-            parse(cases[i].meta, cases[i].spec, cases[i].status);
+        const struct object *object = parse(cases[i].meta, cases[i].spec, cases[i].status);
         const struct job *job = job_of(object);
 
-        ck_assert_msg(job_find_state(job) == cases[i].state,
-                      "%zu: %s",
-                      i,
+        ck_assert_msg(job_find_state(job) == cases[i].state, "%zu: %s", i,
                       job_state_words(job_find_state(job))->name);
         if (job_is_finished(job))
-            ck_assert_msg(job_exit_code(job) == cases[i].exit_code,
-                          "%zu: %d",
-                          i,
+            ck_assert_msg(job_exit_code(job) == cases[i].exit_code, "%zu: %d", i,
                           job_exit_code(job));
     }
 }

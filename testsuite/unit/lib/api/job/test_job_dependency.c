@@ -22,8 +22,7 @@ START_TEST(a_list_is_read_as_slurms_users_write_it)
         {"afterok:1:2,singleton",
          "{\"jobs\":[{\"type\":\"afterok\",\"job\":1},{\"type\":\"afterok\","
          "\"job\":2},{\"type\":\"singleton\"}]}"},
-        {"after:7+10",
-         "{\"jobs\":[{\"type\":\"after\",\"job\":7,\"delaySeconds\":600}]}"},
+        {"after:7+10", "{\"jobs\":[{\"type\":\"after\",\"job\":7,\"delaySeconds\":600}]}"},
         {"afterok:1042_3:7,after:1042_[9-12,3,4-5]+1",
          "{\"jobs\":[{\"type\":\"afterok\",\"job\":1042,\"tasks\":\"3\"},"
          "{\"type\":\"afterok\",\"job\":7},{\"type\":\"after\",\"job\":1042,"
@@ -42,9 +41,7 @@ START_TEST(a_list_is_read_as_slurms_users_write_it)
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
         struct json *parsed = NULL;
 
-        ck_assert_int_eq(
-            job_dependency_parse(cases[i].text, arena, &parsed, NULL),
-            0);
+        ck_assert_int_eq(job_dependency_parse(cases[i].text, arena, &parsed, NULL), 0);
         json_print(parsed, &text);
         ck_assert_str_eq(text.text, cases[i].json);
     }
@@ -69,9 +66,7 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         {"after:1+", "expected minutes", -EINVAL},
         {"after:1+99999999999", "expected minutes", -EINVAL},
         {"singleton:3", "singleton takes no job id", -EINVAL},
-        {"afterok:1,afterok:2?afterok:3",
-         "for all (,) or for any (?)",
-         -EINVAL},
+        {"afterok:1,afterok:2?afterok:3", "for all (,) or for any (?)", -EINVAL},
         {"afterok:1_", "such as afterok:1_3 or afterok:1_[3-9]", -EINVAL},
         {"afterok:1_[]", "such as afterok:1_3", -EINVAL},
         {"afterok:1_[", "such as afterok:1_3", -EINVAL},
@@ -89,13 +84,8 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         struct json *parsed;
         struct error err = {0};
 
-        ck_assert_int_eq(
-            job_dependency_parse(cases[i].text, arena, &parsed, &err),
-            cases[i].code);
-        ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
-                      "%s: %s",
-                      cases[i].text,
-                      err.text);
+        ck_assert_int_eq(job_dependency_parse(cases[i].text, arena, &parsed, &err), cases[i].code);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "%s: %s", cases[i].text, err.text);
     }
 }
 END_TEST
@@ -108,8 +98,7 @@ START_TEST(tasks_are_written_as_they_are_read)
     } cases[] = {
         {{.type = "afterok", .job = 7}, "afterok:7"},
         {{.type = "afterok", .job = 7, .tasks = "3"}, "afterok:7_3"},
-        {{.type = "after", .job = 7, .tasks = "3-9", .delay_s = 60},
-         "after:7_[3-9]+1"},
+        {{.type = "after", .job = 7, .tasks = "3-9", .delay_s = 60}, "after:7_[3-9]+1"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -133,8 +122,7 @@ START_TEST(more_than_a_job_can_wait_for_are_refused)
         strbuf_printf(&text, ":%u", i);
     ck_assert_int_eq(job_dependency_parse(text.text, arena, &parsed, &err), 0);
     strbuf_add_text(&text, ",singleton");
-    ck_assert_int_eq(job_dependency_parse(text.text, arena, &parsed, &err),
-                     -E2BIG);
+    ck_assert_int_eq(job_dependency_parse(text.text, arena, &parsed, &err), -E2BIG);
 }
 END_TEST
 
@@ -155,15 +143,10 @@ START_TEST(an_end_decides)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_int_eq(
-            job_dependency_judge_end(cases[i].type, cases[i].state),
-            cases[i].verdict);
+        ck_assert_int_eq(job_dependency_judge_end(cases[i].type, cases[i].state), cases[i].verdict);
 }
 END_TEST
 
-SUITE("job_dependency",
-      a_list_is_read_as_slurms_users_write_it,
-      a_mistake_is_told_with_what_to_write,
-      tasks_are_written_as_they_are_read,
-      more_than_a_job_can_wait_for_are_refused,
-      an_end_decides)
+SUITE("job_dependency", a_list_is_read_as_slurms_users_write_it,
+      a_mistake_is_told_with_what_to_write, tasks_are_written_as_they_are_read,
+      more_than_a_job_can_wait_for_are_refused, an_end_decides)

@@ -61,10 +61,8 @@ static void
 remember_run(struct scene *s, const char *reason, const char *message)
 {
     s->has_no_pod = true;
-    s->run = (struct job_run){.pod_name = "job-1-0",
-                              .node_name = "real",
-                              .reason = reason,
-                              .message = message};
+    s->run = (struct job_run){
+        .pod_name = "job-1-0", .node_name = "real", .reason = reason, .message = message};
     s->job.status.last_run = &s->run;
 }
 
@@ -123,33 +121,15 @@ START_TEST(ends_are_told_by_what_was_too_much)
         {"OOMKilled", NULL, 0, 0, "OutOfMemory", "over 50 MiB"},
         {"DeadlineExceeded", NULL, 0, 15, "TimeLimit", "over 0:03"},
         {"Error", NULL, 3, 0, "NonZeroExitCode", "exit code 3"},
-        {"Error",
-         NULL,
-         137,
-         0,
-         "NonZeroExitCode",
-         "exit code 137 (128 and SIGKILL)"},
+        {"Error", NULL, 137, 0, "NonZeroExitCode", "exit code 137 (128 and SIGKILL)"},
         {"Error", NULL, 0, 9, "RaisedSignal", "killed by signal 9 (SIGKILL)"},
         {"Error", NULL, 0, 0, "Other", "it failed"},
         {"NodeLost", "Its node ...", 0, 0, "NodeDown", "node real was lost"},
         {"NodeRebooted", NULL, 0, 0, "NodeDown", "node real was restarted"},
-        {"PrologFailed",
-         "prolog: exit 1",
-         0,
-         0,
-         "Prolog",
-         "the prolog of node real failed"},
-        {"StartError",
-         "no directory /home/u1; make it",
-         0,
-         0,
-         "JobLaunchFailure",
+        {"PrologFailed", "prolog: exit 1", 0, 0, "Prolog", "the prolog of node real failed"},
+        {"StartError", "no directory /home/u1; make it", 0, 0, "JobLaunchFailure",
          "no directory /home/u1"},
-        {"Preempted",
-         "preempted by job 51 (user u2)",
-         0,
-         0,
-         "Preempted",
+        {"Preempted", "preempted by job 51 (user u2)", 0, 0, "Preempted",
          "preempted by job 51 (user u2)"},
         {"PodDeleted", NULL, 0, 0, "PodDeleted", "its pod was deleted"},
     };
@@ -218,12 +198,8 @@ START_TEST(the_pod_that_is_furthest_stands_for_its_job)
         const char *phase, *node;
         int64_t deleted_at_us;
     } rising[] = {
-        {"Succeeded", "n1", 0},
-        {"Failed", "n1", 0},
-        {"Running", "n1", 1},
-        {"Pending", NULL, 0},
-        {"Pending", "n1", 0},
-        {"Running", "n1", 0},
+        {"Succeeded", "n1", 0}, {"Failed", "n1", 0},  {"Running", "n1", 1},
+        {"Pending", NULL, 0},   {"Pending", "n1", 0}, {"Running", "n1", 0},
     };
     struct pod pods[ARRAY_SIZE(rising)] = {0};
     struct pod newer;
@@ -252,15 +228,12 @@ START_TEST(a_pod_that_waits_says_what_its_scheduler_wrote)
     struct scene s;
 
     scene_init(&s);
-    s.cause = (struct pod_cause){.code = "Resources",
-                                 .message = "waits for 2 CPUs on real",
-                                 .from_us = NOW_US + 3 * MINUTE};
+    s.cause = (struct pod_cause){
+        .code = "Resources", .message = "waits for 2 CPUs on real", .from_us = NOW_US + 3 * MINUTE};
     s.pod.status.cause = &s.cause;
     assert_says(&s, "Resources", "waits for 2 CPUs on real, from about 08:06");
     s.cause.from_us = NOW_US + 24 * 60 * MINUTE;
-    assert_says(&s,
-                "Resources",
-                "waits for 2 CPUs on real, from about Nov 24 08:03");
+    assert_says(&s, "Resources", "waits for 2 CPUs on real, from about Nov 24 08:03");
     s.cause.from_us = NOW_US - MINUTE;
     assert_says(&s, "Resources", "waits for 2 CPUs on real");
 }
@@ -271,8 +244,8 @@ START_TEST(a_reason_ends_with_its_cause)
     struct scene s;
 
     scene_init(&s);
-    s.cause = (struct pod_cause){.code = "AssocGrpCpuLimit",
-                                 .message = "quota chem: 4 CPUs used of 4"};
+    s.cause =
+        (struct pod_cause){.code = "AssocGrpCpuLimit", .message = "quota chem: 4 CPUs used of 4"};
     s.job.status.cause = &s.cause;
     s.has_no_pod = true;
     assert_says(&s, "AssocGrpCpuLimit", "quota chem: 4 CPUs used of 4");
@@ -297,12 +270,9 @@ START_TEST(a_job_that_was_preempted_and_waits_says_both)
     remember_run(&s, "Preempted", "preempted by job 51 (user u2)");
     assert_says(&s, "Preempted", "preempted by job 51 (user u2)");
     s.has_no_pod = false;
-    s.cause = (struct pod_cause){.code = "Resources",
-                                 .message = "waits for 2 CPUs on real"};
+    s.cause = (struct pod_cause){.code = "Resources", .message = "waits for 2 CPUs on real"};
     s.pod.status.cause = &s.cause;
-    assert_says(&s,
-                "Resources",
-                "preempted by job 51 (user u2); waits for 2 CPUs on real");
+    assert_says(&s, "Resources", "preempted by job 51 (user u2); waits for 2 CPUs on real");
     /* The job's own failure is no reason to wait. */
     s.run.reason = "Error";
     assert_says(&s, "Resources", "waits for 2 CPUs on real");
@@ -328,8 +298,7 @@ END_TEST
 
 START_TEST(a_hold_names_its_holder_to_its_owner)
 {
-    struct string_entry notes[] = {{"kiln.hpc/hold", "u1"},
-                                   {"kiln.hpc/user", "u1"}};
+    struct string_entry notes[] = {{"kiln.hpc/hold", "u1"}, {"kiln.hpc/user", "u1"}};
     struct scene s;
 
     scene_init(&s);
@@ -387,17 +356,9 @@ START_TEST(amounts_are_short)
 }
 END_TEST
 
-SUITE("api/job_reason",
-      codes_have_names_that_are_read_back,
-      a_code_of_a_later_release_is_another,
-      ends_are_told_by_what_was_too_much,
-      other_users_do_not_read_paths,
-      the_jobs_own_end_goes_before_its_pods,
-      indexes_that_failed_say_how_one_of_them_has,
-      the_pod_that_is_furthest_stands_for_its_job,
-      a_pod_that_waits_says_what_its_scheduler_wrote,
-      a_reason_ends_with_its_cause,
-      a_job_that_was_preempted_and_waits_says_both,
-      holds_and_begin_times_are_told,
-      a_hold_names_its_holder_to_its_owner,
-      amounts_are_short)
+SUITE("api/job_reason", codes_have_names_that_are_read_back, a_code_of_a_later_release_is_another,
+      ends_are_told_by_what_was_too_much, other_users_do_not_read_paths,
+      the_jobs_own_end_goes_before_its_pods, indexes_that_failed_say_how_one_of_them_has,
+      the_pod_that_is_furthest_stands_for_its_job, a_pod_that_waits_says_what_its_scheduler_wrote,
+      a_reason_ends_with_its_cause, a_job_that_was_preempted_and_waits_says_both,
+      holds_and_begin_times_are_told, a_hold_names_its_holder_to_its_owner, amounts_are_short)

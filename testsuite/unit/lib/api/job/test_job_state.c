@@ -41,20 +41,15 @@ END_TEST
 /* The wire form has one spelling; users write many. */
 START_TEST(people_write_states_in_many_ways)
 {
-    uint32_t waiting = JOB_STATE_BIT(JOB_STATE_PENDING)
-                       | JOB_STATE_BIT(JOB_STATE_HELD)
+    uint32_t waiting = JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD)
                        | JOB_STATE_BIT(JOB_STATE_REQUEUED);
 
     ck_assert_int_eq(job_state_of_name("timedout"), JOB_STATE_NONE);
-    ck_assert_uint_eq(job_states_of_word("timedout"),
-                      JOB_STATE_BIT(JOB_STATE_TIMED_OUT));
-    ck_assert_uint_eq(job_states_of_word("TIMEOUT"),
-                      JOB_STATE_BIT(JOB_STATE_TIMED_OUT));
-    ck_assert_uint_eq(job_states_of_word("oom"),
-                      JOB_STATE_BIT(JOB_STATE_OUT_OF_MEMORY));
+    ck_assert_uint_eq(job_states_of_word("timedout"), JOB_STATE_BIT(JOB_STATE_TIMED_OUT));
+    ck_assert_uint_eq(job_states_of_word("TIMEOUT"), JOB_STATE_BIT(JOB_STATE_TIMED_OUT));
+    ck_assert_uint_eq(job_states_of_word("oom"), JOB_STATE_BIT(JOB_STATE_OUT_OF_MEMORY));
     ck_assert_uint_eq(job_states_of_word("pd"), waiting);
-    ck_assert_uint_eq(job_states_of_word("pending"),
-                      JOB_STATE_BIT(JOB_STATE_PENDING));
+    ck_assert_uint_eq(job_states_of_word("pending"), JOB_STATE_BIT(JOB_STATE_PENDING));
 }
 END_TEST
 
@@ -67,14 +62,10 @@ START_TEST(a_state_is_active_or_ended)
 
         ck_assert(is_ended != ((JOB_STATES_ACTIVE & JOB_STATE_BIT(i)) != 0));
         ck_assert(is_ended == job_state_is_ended((enum job_state)i));
-        ck_assert(is_ended
-                  == (class != JOB_STATE_WAITS && class != JOB_STATE_RUNS));
+        ck_assert(is_ended == (class != JOB_STATE_WAITS && class != JOB_STATE_RUNS));
     }
 }
 END_TEST
 
-SUITE("job_state",
-      every_state_has_its_words,
-      what_is_no_state_has_no_words,
-      people_write_states_in_many_ways,
-      a_state_is_active_or_ended)
+SUITE("job_state", every_state_has_its_words, what_is_no_state_has_no_words,
+      people_write_states_in_many_ways, a_state_is_active_or_ended)

@@ -8,16 +8,13 @@
 static struct json *
 job(struct arena *arena, const char *meta, const char *spec)
 {
-    return object_tree_of(
-        arena,
-        &job_kind,
-        arena_printf(arena,
-                     "{'metadata':{'name':'j','namespace':'a','uid':'u',"
-                     "'resourceVersion':'1'%s},'spec':{'template':{'metadata':"
-                     "{'labels':{'app':'x'}},'spec':{'restartPolicy':'Never',"
-                     "'containers':[{'name':'c','image':'host'}]}}%s}}",
-                     meta,
-                     spec));
+    return object_tree_of(arena, &job_kind,
+                          arena_printf(arena,
+                                       "{'metadata':{'name':'j','namespace':'a','uid':'u',"
+                                       "'resourceVersion':'1'%s},'spec':{'template':{'metadata':"
+                                       "{'labels':{'app':'x'}},'spec':{'restartPolicy':'Never',"
+                                       "'containers':[{'name':'c','image':'host'}]}}%s}}",
+                                       meta, spec));
 }
 
 START_TEST(a_job_gets_its_selector_and_its_pods_the_labels)
@@ -30,11 +27,10 @@ START_TEST(a_job_gets_its_selector_and_its_pods_the_labels)
     ck_assert_str_eq(printed(arena, json_get_path(v, "spec.selector")),
                      "{'matchLabels':{'batch.kubernetes.io/controller-uid':"
                      "'u'}}");
-    ck_assert_str_eq(
-        printed(arena, json_get_path(v, "spec.template.metadata.labels")),
-        "{'app':'x','batch.kubernetes.io/controller-uid':'u',"
-        "'batch.kubernetes.io/job-name':'j','controller-uid':'u',"
-        "'job-name':'j'}");
+    ck_assert_str_eq(printed(arena, json_get_path(v, "spec.template.metadata.labels")),
+                     "{'app':'x','batch.kubernetes.io/controller-uid':'u',"
+                     "'batch.kubernetes.io/job-name':'j','controller-uid':'u',"
+                     "'job-name':'j'}");
     ck_assert_ptr_eq(json_get_path(v, "metadata.labels"),
                      json_get_path(v, "spec.template.metadata.labels"));
     ck_assert_str_eq(complaints(arena, job_validate, v, NULL), "");
@@ -65,12 +61,10 @@ START_TEST(a_selector_of_labels_matches_as_its_expressions_do)
         const struct json *labels = tree(arena, cases[i].labels);
         struct json *expressions = json_array(arena);
 
-        ck_assert(job_selector_matches(arena, selector, labels)
-                  == cases[i].matches);
+        ck_assert(job_selector_matches(arena, selector, labels) == cases[i].matches);
         json_append(arena, expressions, none);
         json_set(arena, selector, "matchExpressions", expressions);
-        ck_assert(job_selector_matches(arena, selector, labels)
-                  == cases[i].matches);
+        ck_assert(job_selector_matches(arena, selector, labels) == cases[i].matches);
     }
 }
 END_TEST
@@ -82,8 +76,7 @@ START_TEST(a_job_with_a_generated_name_keeps_its_own_labels)
 
     job_prepare(arena, v, NULL);
 
-    ck_assert_str_eq(printed(arena, json_get_path(v, "metadata.labels")),
-                     "{'app':'x'}");
+    ck_assert_str_eq(printed(arena, json_get_path(v, "metadata.labels")), "{'app':'x'}");
 }
 END_TEST
 
@@ -92,20 +85,15 @@ START_TEST(what_a_job_runs_cannot_be_changed)
     static const struct {
         const char *before, *after, *complaint;
     } cases[] = {
-        {",'script':{'digest':'a'}",
-         ",'script':{'digest':'b'}",
-         "spec.script FieldValueInvalid"},
+        {",'script':{'digest':'a'}", ",'script':{'digest':'b'}", "spec.script FieldValueInvalid"},
         {",'script':{'digest':'a'}", "", "spec.script FieldValueInvalid"},
         {",'suspend':true", ",'suspend':false", ""},
         {",'completionMode':'Indexed','completions':3,'parallelism':3",
-         ",'completionMode':'Indexed','completions':5,'parallelism':5",
-         ""},
+         ",'completionMode':'Indexed','completions':5,'parallelism':5", ""},
         {",'completionMode':'Indexed','completions':3,'parallelism':3",
          ",'completionMode':'Indexed','completions':5,'parallelism':3",
          "spec.completions FieldValueInvalid"},
-        {",'completions':3",
-         ",'completions':4",
-         "spec.completions FieldValueInvalid"},
+        {",'completions':3", ",'completions':4", "spec.completions FieldValueInvalid"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -116,8 +104,7 @@ START_TEST(what_a_job_runs_cannot_be_changed)
         job_prepare(arena, old, NULL);
         job_prepare(arena, v, NULL);
         job_prepare(arena, v, old);
-        ck_assert_str_eq(complaints(arena, job_validate, v, old),
-                         cases[i].complaint);
+        ck_assert_str_eq(complaints(arena, job_validate, v, old), cases[i].complaint);
     }
 }
 END_TEST
@@ -130,18 +117,12 @@ START_TEST(a_held_job_may_still_be_sent_elsewhere)
 
     job_prepare(arena, old, NULL);
     job_prepare(arena, v, NULL);
-    json_set(arena,
-             json_get_path(v, "spec.template.spec"),
-             "nodeSelector",
+    json_set(arena, json_get_path(v, "spec.template.spec"), "nodeSelector",
              tree(arena, "{'rack':'r1'}"));
 
     ck_assert_str_eq(complaints(arena, job_validate, v, old), "");
-    json_set(arena,
-             old,
-             "status",
-             tree(arena, "{'startTime':'2024-01-01T00:00:00Z'}"));
-    ck_assert_str_eq(complaints(arena, job_validate, v, old),
-                     "spec.template FieldValueInvalid");
+    json_set(arena, old, "status", tree(arena, "{'startTime':'2024-01-01T00:00:00Z'}"));
+    ck_assert_str_eq(complaints(arena, job_validate, v, old), "spec.template FieldValueInvalid");
 }
 END_TEST
 
@@ -154,10 +135,7 @@ START_TEST(a_held_job_may_become_more_important_also_when_it_has_run)
 
     job_prepare(arena, old, NULL);
     job_prepare(arena, v, NULL);
-    json_set(arena,
-             old,
-             "status",
-             tree(arena, "{'startTime':'2024-01-01T00:00:00Z'}"));
+    json_set(arena, old, "status", tree(arena, "{'startTime':'2024-01-01T00:00:00Z'}"));
     spec = json_get_path(v, "spec.template.spec");
     json_set_int(arena, spec, "priority", 100);
     json_set_string(arena, spec, "priorityClassName", "urgent");
@@ -166,8 +144,7 @@ START_TEST(a_held_job_may_become_more_important_also_when_it_has_run)
     json_set_bool(arena, json_get(old, "spec"), "suspend", false);
     ck_assert_str_eq(complaints(arena, job_validate, v, old), "");
     json_set_bool(arena, json_get(v, "spec"), "suspend", false);
-    ck_assert_str_eq(complaints(arena, job_validate, v, old),
-                     "spec.template FieldValueInvalid");
+    ck_assert_str_eq(complaints(arena, job_validate, v, old), "spec.template FieldValueInvalid");
 }
 END_TEST
 
@@ -186,11 +163,8 @@ START_TEST(the_number_of_a_job_is_for_good)
 }
 END_TEST
 
-SUITE("job_strategy",
-      a_job_gets_its_selector_and_its_pods_the_labels,
+SUITE("job_strategy", a_job_gets_its_selector_and_its_pods_the_labels,
       a_selector_of_labels_matches_as_its_expressions_do,
-      a_job_with_a_generated_name_keeps_its_own_labels,
-      what_a_job_runs_cannot_be_changed,
+      a_job_with_a_generated_name_keeps_its_own_labels, what_a_job_runs_cannot_be_changed,
       a_held_job_may_still_be_sent_elsewhere,
-      a_held_job_may_become_more_important_also_when_it_has_run,
-      the_number_of_a_job_is_for_good)
+      a_held_job_may_become_more_important_also_when_it_has_run, the_number_of_a_job_is_for_good)

@@ -26,10 +26,7 @@ is_json(struct arena *arena, const struct json *tree, const char *expected)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     json_print(tree, &text);
-    ck_assert_msg(json_equals(tree, parse(arena, expected)),
-                  "%s is not %s",
-                  text.text,
-                  expected);
+    ck_assert_msg(json_equals(tree, parse(arena, expected)), "%s is not %s", text.text, expected);
 }
 
 #define TEMPLATE(meta, more, resources)                                     \
@@ -45,14 +42,10 @@ START_TEST(what_differs_says_who_may_change_it)
         const char *is;
         enum job_update what;
     } rows[] = {
-        {TEMPLATE(LABELS, "\"activeDeadlineSeconds\":60,", ""),
+        {TEMPLATE(LABELS, "\"activeDeadlineSeconds\":60,", ""), JOB_UPDATE_NONE},
+        {TEMPLATE(LABELS ",\"annotations\":{}", "\"activeDeadlineSeconds\":60,", ""),
          JOB_UPDATE_NONE},
-        {TEMPLATE(LABELS ",\"annotations\":{}",
-                  "\"activeDeadlineSeconds\":60,",
-                  ""),
-         JOB_UPDATE_NONE},
-        {TEMPLATE(LABELS, "\"activeDeadlineSeconds\":61,", ""),
-         JOB_UPDATE_LIMIT},
+        {TEMPLATE(LABELS, "\"activeDeadlineSeconds\":61,", ""), JOB_UPDATE_LIMIT},
         {TEMPLATE(LABELS, "", ""), JOB_UPDATE_LIMIT},
         {TEMPLATE(LABELS,
                   "\"activeDeadlineSeconds\":61,"
@@ -65,12 +58,9 @@ START_TEST(what_differs_says_who_may_change_it)
                   "\"requests\":{\"cpu\":\"2\"}"),
          JOB_UPDATE_WAITING},
         {TEMPLATE(LABELS ",\"annotations\":{\"kiln.hpc/tasks\":\"2\"}",
-                  "\"activeDeadlineSeconds\":60,",
-                  ""),
+                  "\"activeDeadlineSeconds\":60,", ""),
          JOB_UPDATE_WAITING},
-        {TEMPLATE(LABELS ",\"annotations\":{\"mine\":\"2\"}",
-                  "\"activeDeadlineSeconds\":60,",
-                  ""),
+        {TEMPLATE(LABELS ",\"annotations\":{\"mine\":\"2\"}", "\"activeDeadlineSeconds\":60,", ""),
          JOB_UPDATE_OTHER},
         {TEMPLATE("", "\"activeDeadlineSeconds\":60,", ""), JOB_UPDATE_OTHER},
         {TEMPLATE(LABELS,
@@ -83,8 +73,7 @@ START_TEST(what_differs_says_who_may_change_it)
          "\"main\",\"image\":\"other\",\"resources\":{}}],"
          "\"restartPolicy\":\"Never\"}}",
          JOB_UPDATE_OTHER},
-        {"{\"metadata\":{" LABELS
-         "},\"spec\":{\"activeDeadlineSeconds\":60,\"containers\":[],"
+        {"{\"metadata\":{" LABELS "},\"spec\":{\"activeDeadlineSeconds\":60,\"containers\":[],"
          "\"restartPolicy\":\"Never\"}}",
          JOB_UPDATE_OTHER},
         {"{}", JOB_UPDATE_OTHER},
@@ -95,10 +84,8 @@ START_TEST(what_differs_says_who_may_change_it)
         const struct json *old =
             parse(arena, TEMPLATE(LABELS, "\"activeDeadlineSeconds\":60,", ""));
 
-        ck_assert_msg(job_update_compare(arena, parse(arena, rows[i].is), old)
-                          == rows[i].what,
-                      "row %zu",
-                      i);
+        ck_assert_msg(job_update_compare(arena, parse(arena, rows[i].is), old) == rows[i].what,
+                      "row %zu", i);
     }
 }
 END_TEST
@@ -107,53 +94,39 @@ START_TEST(updates_are_numbered_whatever_a_request_says)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *old = parse(arena, "{\"metadata\":{\"name\":\"j\"}}");
-    struct json *job =
-        parse(arena,
-              "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"9\"}}}");
+    struct json *job = parse(arena, "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"9\"}}}");
 
     job_update_keep_number(arena, job, old);
     is_json(arena, job, "{\"metadata\":{}}");
     job_update_count(arena, job, old);
-    is_json(arena,
-            job,
-            "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"1\"}}}");
+    is_json(arena, job, "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"1\"}}}");
     old = json_dup(arena, job);
     json_remove(json_get(job, "metadata"), "annotations");
     job_update_keep_number(arena, job, old);
-    is_json(arena,
-            job,
-            "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"1\"}}}");
+    is_json(arena, job, "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"1\"}}}");
     job_update_count(arena, job, old);
-    is_json(arena,
-            job,
-            "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"2\"}}}");
+    is_json(arena, job, "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"2\"}}}");
 }
 END_TEST
 
 /* Fields that admission and others have set remain. */
 START_TEST(a_pod_becomes_what_its_job_says)
 {
-    static const char job[] =
-        "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"3\","
-        "\"kiln.hpc/job-name\":\"new\"}},\"spec\":{\"template\":" TEMPLATE(
-            "\"annotations\":{\"kiln.hpc/tasks\":\"2\"}",
-            "\"activeDeadlineSeconds\":60,\"placement\":{\"gpuType\":\"a\"},",
-            "\"requests\":{\"cpu\":\"4\"}") "}}";
+    static const char job[] = "{\"metadata\":{\"annotations\":{\"kiln.hpc/update\":\"3\","
+                              "\"kiln.hpc/job-name\":\"new\"}},\"spec\":{\"template\":" TEMPLATE(
+                                  "\"annotations\":{\"kiln.hpc/tasks\":\"2\"}",
+                                  "\"activeDeadlineSeconds\":60,\"placement\":{\"gpuType\":\"a\"},",
+                                  "\"requests\":{\"cpu\":\"4\"}") "}}";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *waits =
-        parse(arena,
-              "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"priority\":7,"
-              "\"nodeSelector\":{\"a\":\"b\"},\"tolerations\":[{\"key\":"
-              "\"k\"}],\"containers\":[{\"name\":\"main\",\"resources\":{"
-              "\"requests\":{\"cpu\":\"1\",\"memory\":\"1\"}}}]}}");
-    struct json *runs =
-        parse(arena,
-              "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n\","
-              "\"priority\":7,\"containers\":[{\"name\":\"main\"}]}}");
+    struct json *waits = parse(arena, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"priority\":7,"
+                                      "\"nodeSelector\":{\"a\":\"b\"},\"tolerations\":[{\"key\":"
+                                      "\"k\"}],\"containers\":[{\"name\":\"main\",\"resources\":{"
+                                      "\"requests\":{\"cpu\":\"1\",\"memory\":\"1\"}}}]}}");
+    struct json *runs = parse(arena, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n\","
+                                     "\"priority\":7,\"containers\":[{\"name\":\"main\"}]}}");
 
     job_update_pod(arena, waits, parse(arena, job));
-    is_json(arena,
-            waits,
+    is_json(arena, waits,
             "{\"metadata\":{\"name\":\"p\",\"annotations\":{"
             "\"kiln.hpc/update\":\"3\",\"kiln.hpc/tasks\":\"2\","
             "\"kiln.hpc/job-name\":\"new\"}},\"spec\":{"
@@ -161,8 +134,7 @@ START_TEST(a_pod_becomes_what_its_job_says)
             "\"tolerations\":[{\"key\":\"k\"}],\"containers\":[{\"name\":"
             "\"main\",\"resources\":{\"requests\":{\"cpu\":\"4\"}}}]}}");
     job_update_pod(arena, runs, parse(arena, job));
-    is_json(arena,
-            runs,
+    is_json(arena, runs,
             "{\"metadata\":{\"name\":\"p\",\"annotations\":{"
             "\"kiln.hpc/update\":\"3\"}},\"spec\":{\"nodeName\":\"n\","
             "\"priority\":7,\"activeDeadlineSeconds\":60,"
@@ -194,8 +166,7 @@ START_TEST(a_partition_takes_the_place_of_the_one_before)
          "\"placement\":{\"partition\":\"new\"}}"},
         {"{" AFFINITY("{\"matchExpressions\":[" OF_PARTITION "]}") "}",
          "{\"placement\":{\"partition\":\"new\"}}"},
-        {"{" AFFINITY("{\"matchExpressions\":[" OF_FEATURE "," OF_PARTITION
-                      "]}") "}",
+        {"{" AFFINITY("{\"matchExpressions\":[" OF_FEATURE "," OF_PARTITION "]}") "}",
          "{" AFFINITY("{\"matchExpressions\":[" OF_FEATURE
                       "]}") ","
                             "\"placement\":{\"partition\":\"new\"}}"},
@@ -211,8 +182,6 @@ START_TEST(a_partition_takes_the_place_of_the_one_before)
 }
 END_TEST
 
-SUITE("job_update",
-      what_differs_says_who_may_change_it,
-      updates_are_numbered_whatever_a_request_says,
-      a_pod_becomes_what_its_job_says,
+SUITE("job_update", what_differs_says_who_may_change_it,
+      updates_are_numbered_whatever_a_request_says, a_pod_becomes_what_its_job_says,
       a_partition_takes_the_place_of_the_one_before)

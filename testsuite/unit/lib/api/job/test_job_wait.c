@@ -15,49 +15,38 @@ START_TEST(quotas_are_told_with_what_is_used_of_them)
     } refusals[] = {
         {"pods \"job-1-0\" is forbidden: exceeded quota: chem, requested: "
          "requests.cpu=2, used: requests.cpu=4, limited: requests.cpu=4",
-         "AssocGrpCpuLimit",
-         "quota chem: 4 CPUs used of 4"},
+         "AssocGrpCpuLimit", "quota chem: 4 CPUs used of 4"},
         {"exceeded quota: chem, requested: memory=1Gi,pods=1, used: "
          "memory=63Gi,pods=2, limited: memory=64Gi,pods=2",
-         "AssocGrpMemLimit",
-         "quota chem: 63Gi of memory used of 64Gi"},
+         "AssocGrpMemLimit", "quota chem: 63Gi of memory used of 64Gi"},
         {"exceeded quota: chem, requested: pods=1, used: pods=10, limited: "
          "pods=10",
-         "AssocGrpJobsLimit",
-         "quota chem: 10 pods used of 10"},
+         "AssocGrpJobsLimit", "quota chem: 10 pods used of 10"},
         {"exceeded quota: chem, requested: requests.kiln.hpc/gpu=1, used: "
          "requests.kiln.hpc/gpu=2, limited: requests.kiln.hpc/gpu=2",
-         "AssocGrpGRES",
-         "quota chem: 2 requests.kiln.hpc/gpu used of 2"},
+         "AssocGrpGRES", "quota chem: 2 requests.kiln.hpc/gpu used of 2"},
         {"exceeded quota: small, requested: requests.cpu=2, used: "
          "requests.cpu=0, limited: requests.cpu=1500m",
-         "AssocGrpCpuLimit",
-         "quota small: 2 CPUs wanted, it has 1500m in all"},
+         "AssocGrpCpuLimit", "quota small: 2 CPUs wanted, it has 1500m in all"},
         {"exceeded quota: small, requested: memory=2Gi,pods=1, used: "
          "memory=512Mi,pods=2, limited: memory=1Gi,pods=2",
-         "AssocGrpMemLimit",
-         "quota small: 2Gi of memory wanted, it has 1Gi in all"},
+         "AssocGrpMemLimit", "quota small: 2Gi of memory wanted, it has 1Gi in all"},
         {"exceeded quota: small, requested: pods=1,requests.cpu=2, used: "
          "pods=3,requests.cpu=0, limited: pods=3,requests.cpu=1",
-         "AssocGrpCpuLimit",
-         "quota small: 2 CPUs wanted, it has 1 in all"},
+         "AssocGrpCpuLimit", "quota small: 2 CPUs wanted, it has 1 in all"},
         {"exceeded quota: none, requested: pods=1, used: pods=0, limited: "
          "pods=0",
-         "AssocGrpJobsLimit",
-         "quota none: 1 pods wanted, it has 0 in all"},
-        {"exceeded quota: odd, requested: pods, used: pods=0, limited: pods=0",
-         "Other",
+         "AssocGrpJobsLimit", "quota none: 1 pods wanted, it has 0 in all"},
+        {"exceeded quota: odd, requested: pods, used: pods=0, limited: pods=0", "Other",
          "exceeded quota: odd, requested: pods, used: pods=0, limited: pods=0"},
-        {"exceeded quota: something of another form",
-         "Other",
+        {"exceeded quota: something of another form", "Other",
          "exceeded quota: something of another form"},
         {"admission is down\nsecond line", "Other", "admission is down"},
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(refusals); i++) {
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-        enum job_reason reason =
-            job_wait_format_refusal(refusals[i].refusal, &out);
+        enum job_reason reason = job_wait_format_refusal(refusals[i].refusal, &out);
 
         ck_assert_str_eq(out.text, refusals[i].words);
         ck_assert_str_eq(job_reason_name(reason), refusals[i].code);
@@ -100,7 +89,5 @@ START_TEST(a_refusal_is_told_as_a_whole_or_cut_behind_a_word)
 }
 END_TEST
 
-SUITE("api/job_wait",
-      quotas_are_told_with_what_is_used_of_them,
-      words_are_cut_at_a_character,
+SUITE("api/job_wait", quotas_are_told_with_what_is_used_of_them, words_are_cut_at_a_character,
       a_refusal_is_told_as_a_whole_or_cut_behind_a_word)

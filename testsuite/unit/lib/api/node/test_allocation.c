@@ -25,10 +25,8 @@ START_TEST(overlaps_are_found_in_used_and_withheld_cpus)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct allocation a = {.cpus = cases[i].cpus,
-                               .withheld = cases[i].withheld};
-        struct allocation b = {.cpus = cases[i].other_cpus,
-                               .withheld = cases[i].other_withheld};
+        struct allocation a = {.cpus = cases[i].cpus, .withheld = cases[i].withheld};
+        struct allocation b = {.cpus = cases[i].other_cpus, .withheld = cases[i].other_withheld};
         struct error err = {0};
         int r = allocation_check_disjoint(&a, &b, &err);
 
@@ -117,8 +115,7 @@ START_TEST(memory_that_is_not_there_any_more_is_named)
     int64_t all = (int64_t)(8 * gib);
     CLEANUP_STRBUF struct strbuf missing = STRBUF_INIT;
 
-    ck_assert_int_eq(allocation_memory_of(&a, 2, ALLOCATION_PLAIN),
-                     (int64_t)(3 * gib));
+    ck_assert_int_eq(allocation_memory_of(&a, 2, ALLOCATION_PLAIN), (int64_t)(3 * gib));
     ck_assert_int_eq(allocation_memory_of(&a, 2, 2 << 20), (int64_t)gib);
     ck_assert_int_eq(allocation_memory_of(&a, 1, ALLOCATION_PLAIN), 0);
     ck_assert(allocation_is_backed(&a, &node, NULL, NULL, &missing));
@@ -127,16 +124,14 @@ START_TEST(memory_that_is_not_there_any_more_is_named)
     numa[0].memory_bytes = 7 * gib;
     numa[1].hugepages[0].count = 256;
     ck_assert(!allocation_is_backed(&a, &node, NULL, NULL, &missing));
-    ck_assert_str_eq(missing.text,
-                     "memory of NUMA node 0 (8Gi given, 7Gi there), huge "
-                     "pages of 2Mi of NUMA node 2 (1Gi given, 512Mi there)");
+    ck_assert_str_eq(missing.text, "memory of NUMA node 0 (8Gi given, 7Gi there), huge "
+                                   "pages of 2Mi of NUMA node 2 (1Gi given, 512Mi there)");
 
     /* The memory suffices for this pod, but not for all pods together. */
     strbuf_truncate(&missing, 0);
     numa[0].memory_bytes = 8 * gib;
     ck_assert(!allocation_is_backed(&a, &node, given_in_all, &all, &missing));
-    ck_assert_str_eq(missing.text,
-                     "memory of NUMA node 2 (8Gi given, 4Gi there)");
+    ck_assert_str_eq(missing.text, "memory of NUMA node 2 (8Gi given, 4Gi there)");
 }
 END_TEST
 
@@ -151,9 +146,6 @@ START_TEST(a_list_that_cannot_be_read_is_an_error)
 }
 END_TEST
 
-SUITE("allocation",
-      overlaps_are_found_in_used_and_withheld_cpus,
-      a_device_belongs_to_one,
-      what_a_node_does_not_have_is_named,
-      memory_that_is_not_there_any_more_is_named,
+SUITE("allocation", overlaps_are_found_in_used_and_withheld_cpus, a_device_belongs_to_one,
+      what_a_node_does_not_have_is_named, memory_that_is_not_there_any_more_is_named,
       a_list_that_cannot_be_read_is_an_error)

@@ -15,24 +15,18 @@
 static const struct object *
 make(const char *expected, const char *capacity)
 {
-    CLEANUP_FREE char *note =
-        expected == NULL ? xstrdup("")
-                         : xasprintf(",\"annotations\":{\"%s\":\"%s\"}",
-                                     ANNOTATION_EXPECTED_HARDWARE,
-                                     expected);
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"n1\"%s},\"status\":{\"capacity\":{%s},"
-        "\"topology\":{},\"conditions\":[{\"type\":\"Ready\",\"status\":"
-        "\"True\"}]}}",
-        note,
-        capacity);
+    CLEANUP_FREE char *note = expected == NULL ? xstrdup("")
+                                               : xasprintf(",\"annotations\":{\"%s\":\"%s\"}",
+                                                           ANNOTATION_EXPECTED_HARDWARE, expected);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"n1\"%s},\"status\":{\"capacity\":{%s},"
+                  "\"topology\":{},\"conditions\":[{\"type\":\"Ready\",\"status\":"
+                  "\"True\"}]}}",
+                  note, capacity);
     const struct object *node = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(&node_kind, text, strlen(text), &node, &err)
-                      == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(object_parse(&node_kind, text, strlen(text), &node, &err) == 0, "%s", err.text);
     return node;
 }
 
@@ -46,14 +40,10 @@ START_TEST(what_is_said_first_is_learnt_and_more_later)
          "\"hugepages-2Mi\":\"0\",\"kiln.hpc/gpu\":\"2\"",
          "cpu=8 memory=64Gi kiln.hpc/gpu=2"},
         {"cpu=8 memory=64Gi", "\"cpu\":\"8\",\"memory\":\"64Gi\"", NULL},
-        {"cpu=8 memory=64Gi",
-         "\"cpu\":\"16\",\"memory\":\"64Gi\"",
-         "cpu=16 memory=64Gi"},
+        {"cpu=8 memory=64Gi", "\"cpu\":\"16\",\"memory\":\"64Gi\"", "cpu=16 memory=64Gi"},
         {"cpu=8 memory=64Gi", "\"cpu\":\"8\",\"memory\":\"64.1Gi\"", NULL},
         {"cpu=8", "\"cpu\":\"4\"", NULL},
-        {"cpu=8",
-         "\"cpu\":\"4\",\"kiln.hpc/gpu\":\"1\"",
-         "cpu=8 kiln.hpc/gpu=1"},
+        {"cpu=8", "\"cpu\":\"4\",\"kiln.hpc/gpu\":\"1\"", "cpu=8 kiln.hpc/gpu=1"},
         {"any", "\"cpu\":\"4\"", NULL},
     };
 
@@ -75,8 +65,7 @@ START_TEST(what_is_missing_is_named)
         {NULL, "\"cpu\":\"4\"", ""},
         {"any", "\"cpu\":\"4\"", ""},
         {"cpu=8 memory=64Gi", "\"cpu\":\"8\",\"memory\":\"63.5Gi\"", ""},
-        {"cpu=8 memory=64Gi",
-         "\"cpu\":\"6\",\"memory\":\"32Gi\"",
+        {"cpu=8 memory=64Gi", "\"cpu\":\"6\",\"memory\":\"32Gi\"",
          "cpu 6 of 8, memory 32Gi of 64Gi"},
         {"cpu=8 kiln.hpc/gpu=2", "\"cpu\":\"8\"", "kiln.hpc/gpu 0 of 2"},
         {"=4 cpu= nonsense cpu=8", "\"cpu\":\"4\"", "cpu 4 of 8"},
@@ -94,6 +83,4 @@ START_TEST(what_is_missing_is_named)
 }
 END_TEST
 
-SUITE("node_hardware",
-      what_is_said_first_is_learnt_and_more_later,
-      what_is_missing_is_named)
+SUITE("node_hardware", what_is_said_first_is_learnt_and_more_later, what_is_missing_is_named)

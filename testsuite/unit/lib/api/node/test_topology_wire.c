@@ -21,30 +21,27 @@ parse(struct arena *arena, const char *text)
 
 START_TEST(a_topology_goes_to_json_and_back)
 {
-    static const char text[] =
-        "{\"version\":1,\"cpus\":\"0-7\",\"reserved\":\"8\","
-        "\"isolated\":\"9\",\"offline\":\"10-11\",\"virtual\":true,"
-        "\"packages\":[\"0-1,4-5\",\"2-3,6-7\"],"
-        "\"dies\":[\"0,4\",\"1,5\",\"2-3,6-7\"],\"clusters\":[\"2-3,6-7\"],"
-        "\"l3\":[\"0-1,4-5\"],\"l2\":[\"0-1,4-5\",\"2-3,6-7\"],"
-        "\"cores\":[\"0,4\",\"1,5\",\"2,6\",\"3,7\"],"
-        "\"kinds\":[{\"cpus\":\"3,7\",\"kind\":1}],"
-        "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-1,4-5\",\"memory\":\"4Gi\","
-        "\"distances\":[10,21,30],\"hugepages\":{\"2Mi\":\"512\"}},"
-        "{\"node\":1,\"cpus\":\"2-3,6-7\",\"memory\":\"1000\","
-        "\"distances\":[21,10,30]},"
-        "{\"node\":4,\"kind\":\"HBM\",\"package\":1,\"memory\":\"16Ti\","
-        "\"distances\":[30,30,10]}],"
-        "\"devices\":[{\"name\":\"gpu0\",\"type\":\"gpu\","
-        "\"path\":\"/dev/x\",\"node\":1}]}";
+    static const char text[] = "{\"version\":1,\"cpus\":\"0-7\",\"reserved\":\"8\","
+                               "\"isolated\":\"9\",\"offline\":\"10-11\",\"virtual\":true,"
+                               "\"packages\":[\"0-1,4-5\",\"2-3,6-7\"],"
+                               "\"dies\":[\"0,4\",\"1,5\",\"2-3,6-7\"],\"clusters\":[\"2-3,6-7\"],"
+                               "\"l3\":[\"0-1,4-5\"],\"l2\":[\"0-1,4-5\",\"2-3,6-7\"],"
+                               "\"cores\":[\"0,4\",\"1,5\",\"2,6\",\"3,7\"],"
+                               "\"kinds\":[{\"cpus\":\"3,7\",\"kind\":1}],"
+                               "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-1,4-5\",\"memory\":\"4Gi\","
+                               "\"distances\":[10,21,30],\"hugepages\":{\"2Mi\":\"512\"}},"
+                               "{\"node\":1,\"cpus\":\"2-3,6-7\",\"memory\":\"1000\","
+                               "\"distances\":[21,10,30]},"
+                               "{\"node\":4,\"kind\":\"HBM\",\"package\":1,\"memory\":\"16Ti\","
+                               "\"distances\":[30,30,10]}],"
+                               "\"devices\":[{\"name\":\"gpu0\",\"type\":\"gpu\","
+                               "\"path\":\"/dev/x\",\"node\":1}]}";
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(topology_freep) struct topology *t = NULL;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct error err = {0};
 
-    ck_assert_msg(topology_decode(parse(arena, text), &t, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(topology_decode(parse(arena, text), &t, &err) == 0, "%s", err.text);
     json_print(topology_encode(t, arena), &out);
 
     ck_assert_str_eq(out.text, text);
@@ -67,14 +64,11 @@ START_TEST(without_cores_every_pu_is_one)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(topology_freep) struct topology *t = NULL;
 
-    ck_assert_int_eq(
-        topology_decode(parse(arena,
-                              "{\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
-                              "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-3\","
-                              "\"memory\":\"1Gi\"}]}"),
-                        &t,
-                        NULL),
-        0);
+    ck_assert_int_eq(topology_decode(parse(arena, "{\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
+                                                  "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-3\","
+                                                  "\"memory\":\"1Gi\"}]}"),
+                                     &t, NULL),
+                     0);
 
     ck_assert_uint_eq(t->n_cores, 4);
     ck_assert_uint_eq(t->pu[3].core, 3);
@@ -87,15 +81,12 @@ START_TEST(a_topology_of_before_is_read)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(topology_freep) struct topology *t = NULL;
 
-    ck_assert_int_eq(
-        topology_decode(parse(arena,
-                              "{\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
-                              "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-3\","
-                              "\"memory\":\"1Gi\"},{\"node\":1,"
-                              "\"memory\":\"1Gi\"}]}"),
-                        &t,
-                        NULL),
-        0);
+    ck_assert_int_eq(topology_decode(parse(arena, "{\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
+                                                  "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-3\","
+                                                  "\"memory\":\"1Gi\"},{\"node\":1,"
+                                                  "\"memory\":\"1Gi\"}]}"),
+                                     &t, NULL),
+                     0);
 
     ck_assert_uint_eq(t->n_dies + t->n_clusters + t->n_l2, 0);
     ck_assert_uint_eq(t->pu[0].l2, TOPOLOGY_NONE);
@@ -109,10 +100,9 @@ START_TEST(an_l2_cache_of_each_core_is_one_word)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(topology_freep) struct topology *t = NULL;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    static const char text[] =
-        "{\"version\":1,\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
-        "\"l2\":\"cores\",\"cores\":[\"0,2\",\"1,3\"],"
-        "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"1Gi\"}]}";
+    static const char text[] = "{\"version\":1,\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
+                               "\"l2\":\"cores\",\"cores\":[\"0,2\",\"1,3\"],"
+                               "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"1Gi\"}]}";
 
     ck_assert_int_eq(topology_decode(parse(arena, text), &t, NULL), 0);
     json_print(topology_encode(t, arena), &out);
@@ -130,16 +120,10 @@ START_TEST(a_node_of_256_pus_stays_under_4_kib)
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     CLEANUP(topology_freep) struct topology *t = NULL;
 
-    strbuf_add_text(&text,
-                    "{\"cpus\":\"0-255\",\"packages\":[\"0-63,128-191\","
-                    "\"64-127,192-255\"],\"l3\":[");
+    strbuf_add_text(&text, "{\"cpus\":\"0-255\",\"packages\":[\"0-63,128-191\","
+                           "\"64-127,192-255\"],\"l3\":[");
     for (unsigned i = 0; i < 16; i++)
-        strbuf_printf(&text,
-                      "%s\"%u-%u,%u-%u\"",
-                      i ? "," : "",
-                      i * 8,
-                      i * 8 + 7,
-                      i * 8 + 128,
+        strbuf_printf(&text, "%s\"%u-%u,%u-%u\"", i ? "," : "", i * 8, i * 8 + 7, i * 8 + 128,
                       i * 8 + 135);
     strbuf_add_text(&text, "],\"l2\":\"cores\",\"cores\":[");
     for (unsigned i = 0; i < 128; i++)
@@ -150,12 +134,7 @@ START_TEST(a_node_of_256_pus_stays_under_4_kib)
                       "%s{\"node\":%u,\"cpus\":\"%u-%u,%u-%u\","
                       "\"memory\":\"97844723712\",\"distances\":"
                       "[10,12,12,12,32,32,32,32]}",
-                      i ? "," : "",
-                      i,
-                      i * 16,
-                      i * 16 + 15,
-                      i * 16 + 128,
-                      i * 16 + 143);
+                      i ? "," : "", i, i * 16, i * 16 + 15, i * 16 + 128, i * 16 + 143);
     strbuf_add_text(&text, "]}");
 
     ck_assert_int_eq(topology_decode(parse(arena, text.text), &t, NULL), 0);
@@ -184,8 +163,7 @@ START_TEST(a_topology_that_contradicts_itself_is_refused)
          "\"numaNodes\":[{\"cpus\":\"0-1\"}]}",
          "CPU 1 is in two cores"},
         {"{\"version\":2,\"cpus\":\"0\"}", "unknown version 2"},
-        {"{\"cpus\":\"0\",\"packages\":[\"0\"],\"l2\":\"packages\"}",
-         "neither a list nor 'cores'"},
+        {"{\"cpus\":\"0\",\"packages\":[\"0\"],\"l2\":\"packages\"}", "neither a list nor 'cores'"},
         {"{\"cpus\":\"0\",\"packages\":[\"0\"],\"numaNodes\":[{\"cpus\":"
          "\"0\"}],\"devices\":[{\"name\":\"x\"}]}",
          "devices[0]"},
@@ -196,21 +174,13 @@ START_TEST(a_topology_that_contradicts_itself_is_refused)
         CLEANUP(topology_freep) struct topology *t = NULL;
         struct error err = {0};
 
-        ck_assert_int_lt(topology_decode(parse(arena, cases[i].text), &t, &err),
-                         0);
+        ck_assert_int_lt(topology_decode(parse(arena, cases[i].text), &t, &err), 0);
         ck_assert_ptr_null(t);
-        ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
-                      "%s: %s",
-                      cases[i].text,
-                      err.text);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "%s: %s", cases[i].text, err.text);
     }
 }
 END_TEST
 
-SUITE("topology_wire",
-      a_topology_goes_to_json_and_back,
-      without_cores_every_pu_is_one,
-      a_topology_of_before_is_read,
-      an_l2_cache_of_each_core_is_one_word,
-      a_node_of_256_pus_stays_under_4_kib,
-      a_topology_that_contradicts_itself_is_refused)
+SUITE("topology_wire", a_topology_goes_to_json_and_back, without_cores_every_pu_is_one,
+      a_topology_of_before_is_read, an_l2_cache_of_each_core_is_one_word,
+      a_node_of_256_pus_stays_under_4_kib, a_topology_that_contradicts_itself_is_refused)

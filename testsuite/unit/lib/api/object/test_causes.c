@@ -31,8 +31,7 @@ START_TEST(paths_follow_the_walk)
     ck_assert_str_eq(c.items[1].field, "spec.containers[3].name");
     ck_assert_str_eq(c.items[1].message, "Required value");
     ck_assert_str_eq(c.items[2].field, "<nil>");
-    ck_assert_str_eq(cause_reason_name(c.items[2].reason),
-                     "FieldValueDuplicate");
+    ck_assert_str_eq(cause_reason_name(c.items[2].reason), "FieldValueDuplicate");
 }
 END_TEST
 

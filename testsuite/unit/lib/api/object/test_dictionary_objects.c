@@ -26,34 +26,27 @@
 static struct json *
 pod_tree(struct arena *arena, unsigned i, const char *spec)
 {
-    const char *text = arena_printf(
-        arena,
-        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
-        "\"job-%u-0\",\"namespace\":\"a\",\"uid\":\"uid-of-%u\","
-        "\"resourceVersion\":\"%u\",\"creationTimestamp\":"
-        "\"2024-06-01T00:00:00Z\",\"labels\":{\"kiln.hpc/user\":\"alice\"},"
-        "\"annotations\":{\"kiln.hpc/user\":\"alice\","
-        "\"kiln.hpc/job-id\":\"%u\"},\"ownerReferences\":[{\"apiVersion\":"
-        "\"batch/v1\",\"kind\":\"Job\",\"name\":\"job-%u\",\"uid\":\"u%u\","
-        "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"main\","
-        "\"image\":\"host\",\"resources\":{\"limits\":{\"memory\":\"16Gi\"},"
-        "\"requests\":{\"cpu\":\"8\",\"memory\":\"16Gi\"}},\"workingDir\":"
-        "\"/home/alice/project\"}],\"restartPolicy\":\"Never\","
-        "\"tolerations\":[{\"key\":\"a\",\"operator\":\"Exists\"}],"
-        "\"execution\":{\"stdoutPath\":\"/home/alice/project/out\"}%s},"
-        "\"status\":{\"phase\":\"Pending\"}}",
-        i,
-        i,
-        i + 1,
-        i,
-        i,
-        i,
-        spec);
+    const char *text =
+        arena_printf(arena,
+                     "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+                     "\"job-%u-0\",\"namespace\":\"a\",\"uid\":\"uid-of-%u\","
+                     "\"resourceVersion\":\"%u\",\"creationTimestamp\":"
+                     "\"2024-06-01T00:00:00Z\",\"labels\":{\"kiln.hpc/user\":\"alice\"},"
+                     "\"annotations\":{\"kiln.hpc/user\":\"alice\","
+                     "\"kiln.hpc/job-id\":\"%u\"},\"ownerReferences\":[{\"apiVersion\":"
+                     "\"batch/v1\",\"kind\":\"Job\",\"name\":\"job-%u\",\"uid\":\"u%u\","
+                     "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"main\","
+                     "\"image\":\"host\",\"resources\":{\"limits\":{\"memory\":\"16Gi\"},"
+                     "\"requests\":{\"cpu\":\"8\",\"memory\":\"16Gi\"}},\"workingDir\":"
+                     "\"/home/alice/project\"}],\"restartPolicy\":\"Never\","
+                     "\"tolerations\":[{\"key\":\"a\",\"operator\":\"Exists\"}],"
+                     "\"execution\":{\"stdoutPath\":\"/home/alice/project/out\"}%s},"
+                     "\"status\":{\"phase\":\"Pending\"}}",
+                     i, i, i + 1, i, i, i, spec);
     struct json *tree = json_parse(arena, text, strlen(text), NULL, NULL);
 
     ck_assert_ptr_nonnull(tree);
-    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL),
-                     0);
+    ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL), 0);
     return tree;
 }
 
@@ -114,22 +107,14 @@ START_TEST(an_object_at_another_revision_differs_in_the_number_alone)
         struct json *meta = json_get(tree, "metadata");
         const struct object *object;
 
-        json_set_string(arena,
-                        json_get(meta, "annotations"),
-                        "resourceVersion",
-                        "1");
-        json_set_string(arena,
-                        json_get(meta, "labels"),
-                        "resourceVersion",
-                        "1");
+        json_set_string(arena, json_get(meta, "annotations"), "resourceVersion", "1");
+        json_set_string(arena, json_get(meta, "labels"), "resourceVersion", "1");
         object = object_new_packed(&pod_kind, tree, p);
         ck_assert_int_eq(object_is_whole(object), i == 0);
         again = object_renumbered(object, revisions[i]);
         object_unref(object);
         twice = object_renumbered(again, 77);
-        json_set_string(arena,
-                        meta,
-                        "resourceVersion",
+        json_set_string(arena, meta, "resourceVersion",
                         arena_printf(arena, "%" PRId64, revisions[i]));
         alone = object_new(&pod_kind, tree);
 
@@ -154,8 +139,7 @@ START_TEST(a_patched_object_is_as_one_that_is_made_of_the_merged_tree)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(dictionary_objects_freep)
     struct dictionary_objects *p = dictionary_objects_new();
-    struct json *patch =
-        json_parse(arena, patch_text, strlen(patch_text), NULL, NULL);
+    struct json *patch = json_parse(arena, patch_text, strlen(patch_text), NULL, NULL);
 
     for (unsigned i = 0; i < 3; i++) {
         CLEANUP(object_unrefp) const struct object *patched = NULL;
@@ -168,9 +152,7 @@ START_TEST(a_patched_object_is_as_one_that_is_made_of_the_merged_tree)
         object_unref(object);
         ck_assert_ptr_nonnull(patched);
         tree = json_merge(arena, tree, patch);
-        ck_assert_int_eq(
-            record_normalize(pod_kind.record, arena, tree, NULL, NULL),
-            0);
+        ck_assert_int_eq(record_normalize(pod_kind.record, arena, tree, NULL, NULL), 0);
         alone = object_new(&pod_kind, tree);
 
         assert_same(patched, alone);
@@ -213,21 +195,15 @@ random_status(struct arena *arena, uint32_t *state)
 
     for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
         if (next_number(state) % 2)
-            status = json_merge(
-                arena,
-                status,
-                json_parse(arena, parts[i], strlen(parts[i]), NULL, NULL));
-    ck_assert_int_eq(
-        record_normalize(&pod_status_record, arena, status, NULL, NULL),
-        0);
+            status = json_merge(arena, status,
+                                json_parse(arena, parts[i], strlen(parts[i]), NULL, NULL));
+    ck_assert_int_eq(record_normalize(&pod_status_record, arena, status, NULL, NULL), 0);
     return status;
 }
 
 /* Converts the object to one of its possible forms; takes it. */
 static const struct object *
-in_some_form(struct arena *arena,
-             const struct object *object TAKES,
-             struct dictionary_objects *p,
+in_some_form(struct arena *arena, const struct object *object TAKES, struct dictionary_objects *p,
              uint32_t form)
 {
     const struct object *other = NULL;
@@ -236,14 +212,8 @@ in_some_form(struct arena *arena,
     if (form % 3 == 1)
         other = object_renumbered(object, 1234);
     if (form % 3 == 2) {
-        json_set_string(arena,
-                        json_make_object(arena, patch, "metadata"),
-                        "resourceVersion",
-                        "77");
-        json_set_string(arena,
-                        json_make_object(arena, patch, "spec"),
-                        "nodeName",
-                        "n1");
+        json_set_string(arena, json_make_object(arena, patch, "metadata"), "resourceVersion", "77");
+        json_set_string(arena, json_make_object(arena, patch, "spec"), "nodeName", "n1");
         other = object_patched(object, patch, arena, p);
     }
     if (other == NULL)
@@ -254,9 +224,7 @@ in_some_form(struct arena *arena,
 
 /* Makes the object again from its tree, as callers do after NULL. */
 static void
-make_whole(struct arena *arena,
-           const struct object *object,
-           struct json *status,
+make_whole(struct arena *arena, const struct object *object, struct json *status,
            struct dictionary_objects *p)
 {
     struct json *tree = object_tree(object, arena);
@@ -304,8 +272,7 @@ START_TEST(an_object_with_another_status_is_as_one_that_is_made_of_its_tree)
             CLEANUP(object_unrefp) const struct object *alone = NULL;
             struct json *status = random_status(arena, &state);
             const int64_t revision = 1000000 + i * 10 + k;
-            const struct object *with =
-                object_with_status(object, status, revision, arena, p);
+            const struct object *with = object_with_status(object, status, revision, arena, p);
 
             if (with == NULL) { /* there is nothing to pack it beside */
                 make_whole(arena, object, status, p);
@@ -315,9 +282,7 @@ START_TEST(an_object_with_another_status_is_as_one_that_is_made_of_its_tree)
             object_unref(object);
             object = with;
             json_set(arena, tree, "status", status);
-            json_set_string(arena,
-                            json_get(tree, "metadata"),
-                            "resourceVersion",
+            json_set_string(arena, json_get(tree, "metadata"), "resourceVersion",
                             arena_printf(arena, "%" PRId64, revision));
             alone = object_new(&pod_kind, tree);
             assert_same(object, alone);
@@ -334,16 +299,14 @@ START_TEST(an_object_does_not_grow_with_its_statuses)
     CLEANUP(dictionary_objects_freep)
     struct dictionary_objects *p = dictionary_objects_new();
     CLEANUP(object_unrefp)
-    const struct object *object =
-        object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+    const struct object *object = object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
     size_t first = 0;
     unsigned made = 0;
 
     for (unsigned i = 0; i < 50; i++) {
         uint32_t state = 5;
         struct json *status = random_status(arena, &state);
-        const struct object *with =
-            object_with_status(object, status, 1000 + i, arena, p);
+        const struct object *with = object_with_status(object, status, 1000 + i, arena, p);
 
         if (with == NULL) { /* it is kept as a whole */
             make_whole(arena, object, status, p);
@@ -370,11 +333,9 @@ START_TEST(a_status_keeps_the_dictionary_of_its_object)
     CLEANUP(dictionary_objects_freep)
     struct dictionary_objects *p = dictionary_objects_new();
     CLEANUP(object_unrefp)
-    const struct object *first =
-        object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+    const struct object *first = object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
     CLEANUP(object_unrefp)
-    const struct object *pod =
-        object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
+    const struct object *pod = object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
     const char *text = "{\"phase\":\"Running\"}";
     struct json *status = json_parse(arena, text, strlen(text), NULL, NULL);
     struct json *tree = pod_tree(arena, 2, "");
@@ -392,8 +353,7 @@ START_TEST(a_status_keeps_the_dictionary_of_its_object)
     /* So it is when its own dictionary is forgotten, but with copies. */
     for (unsigned i = 3; i < 7; i++) {
         CLEANUP(object_unrefp)
-        const struct object *next =
-            object_new(&pod_kind, pod_tree(arena, i, ""));
+        const struct object *next = object_new(&pod_kind, pod_tree(arena, i, ""));
 
         dictionary_objects_add(p, pod_tree(arena, i, ""), next);
     }
@@ -427,8 +387,7 @@ START_TEST(a_status_among_the_other_members_is_put_into_no_object)
 
     ck_assert(object_is_whole(first));
     ck_assert(!object_is_whole(second));
-    ck_assert_ptr_null(
-        object_with_status(second, json_get(tree, "status"), 7, arena, p));
+    ck_assert_ptr_null(object_with_status(second, json_get(tree, "status"), 7, arena, p));
 }
 END_TEST
 
@@ -438,15 +397,12 @@ START_TEST(an_object_beside_a_pattern_is_small)
     CLEANUP(dictionary_objects_freep)
     struct dictionary_objects *p = dictionary_objects_new();
     CLEANUP(object_unrefp)
-    const struct object *first =
-        object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+    const struct object *first = object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
     CLEANUP(object_unrefp)
-    const struct object *second =
-        object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
+    const struct object *second = object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
 
     ck_assert_uint_lt(object_bytes(second), object_bytes(first) / 2);
-    ck_assert_ptr_eq(pod_of(second)->spec.containers.items,
-                     pod_of(first)->spec.containers.items);
+    ck_assert_ptr_eq(pod_of(second)->spec.containers.items, pod_of(first)->spec.containers.items);
 }
 END_TEST
 
@@ -471,10 +427,7 @@ START_TEST(objects_are_small_though_the_first_of_them_lacked_their_words)
         const struct object *object = object_new_packed(&pod_kind, tree, p);
         CLEANUP(object_unrefp) const struct object *waiting = NULL;
 
-        json_set(arena,
-                 tree,
-                 "status",
-                 json_parse(arena, status, strlen(status), NULL, NULL));
+        json_set(arena, tree, "status", json_parse(arena, status, strlen(status), NULL, NULL));
         waiting = object_new_packed(&pod_kind, tree, p);
         n_whole += object_is_whole(object) + object_is_whole(waiting);
         fresh = object_bytes(object);
@@ -493,10 +446,8 @@ START_TEST(a_pattern_lives_as_long_as_what_is_held_beside_it)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct dictionary_objects *p = dictionary_objects_new();
-    const struct object *first =
-        object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
-    const struct object *second =
-        object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
+    const struct object *first = object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+    const struct object *second = object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
     CLEANUP(object_unrefp)
     const struct object *alone = object_new(&pod_kind, pod_tree(arena, 1, ""));
 
@@ -525,14 +476,9 @@ START_TEST(what_nothing_is_like_is_whole_and_a_pattern_from_then_on)
     for (unsigned i = 1; i < 4; i++) {
         CLEANUP(object_unrefp)
         const struct object *o = object_new_packed(
-            &pod_kind,
-            pod_tree(arena,
-                     i,
-                     arena_printf(arena, ",\"hostname\":\"%s\"", other)),
-            p);
+            &pod_kind, pod_tree(arena, i, arena_printf(arena, ",\"hostname\":\"%s\"", other)), p);
         CLEANUP(object_unrefp)
-        const struct object *as_before =
-            object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+        const struct object *as_before = object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
 
         ck_assert_int_eq(object_is_whole(o), i == 1);
         ck_assert(!object_is_whole(as_before));
@@ -550,8 +496,7 @@ START_TEST(kinds_are_no_patterns_of_each_other)
     const struct object *pod = object_new_packed(&pod_kind, tree, p);
 
     json_set_string(arena, tree, "kind", "Job");
-    ck_assert_int_eq(record_normalize(job_kind.record, arena, tree, NULL, NULL),
-                     0);
+    ck_assert_int_eq(record_normalize(job_kind.record, arena, tree, NULL, NULL), 0);
     CLEANUP(object_unrefp)
     const struct object *job = object_new_packed(&job_kind, tree, p);
 
@@ -573,17 +518,10 @@ START_TEST(long_and_short_objects_are_whole)
         CLEANUP(object_unrefp) const struct object *brief = NULL;
         CLEANUP(object_unrefp) const struct object *lengthy = NULL;
 
-        json_set_string(arena,
-                        json_make_object(arena, tree, "metadata"),
-                        "name",
-                        "p");
+        json_set_string(arena, json_make_object(arena, tree, "metadata"), "name", "p");
         brief = object_new_packed(&pod_kind, tree, p);
         lengthy = object_new_packed(
-            &pod_kind,
-            pod_tree(arena,
-                     i,
-                     arena_printf(arena, ",\"hostname\":\"%s\"", text)),
-            p);
+            &pod_kind, pod_tree(arena, i, arena_printf(arena, ",\"hostname\":\"%s\"", text)), p);
         ck_assert(object_is_whole(brief));
         ck_assert(object_is_whole(lengthy));
     }
@@ -601,11 +539,8 @@ START_TEST(what_is_restored_beside_a_pattern_keeps_its_text)
         CLEANUP(object_unrefp)
         const struct object *alone = object_new(&pod_kind, tree);
         CLEANUP(object_unrefp)
-        const struct object *again = object_restore(&pod_kind,
-                                                    tree,
-                                                    object_text(alone, arena),
-                                                    alone->length,
-                                                    p);
+        const struct object *again =
+            object_restore(&pod_kind, tree, object_text(alone, arena), alone->length, p);
 
         assert_same(again, alone);
         ck_assert_int_eq(object_is_whole(again), i == 0);
@@ -644,11 +579,8 @@ START_TEST(many_threads_read_what_one_made)
     object_unref(object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p));
     o = object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
     for (unsigned i = 0; i < READERS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i],
-                                        NULL,
-                                        read_often,
-                                        (void *)(uintptr_t)object_ref(o)),
-                         0);
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, read_often, (void *)(uintptr_t)object_ref(o)), 0);
     dictionary_objects_free(p);
     object_unref(o);
     for (unsigned i = 0; i < READERS; i++) {
@@ -658,19 +590,14 @@ START_TEST(many_threads_read_what_one_made)
 }
 END_TEST
 
-SUITE("dictionaries",
-      an_object_beside_a_pattern_reads_as_it_does_alone,
+SUITE("dictionaries", an_object_beside_a_pattern_reads_as_it_does_alone,
       an_object_at_another_revision_differs_in_the_number_alone,
       a_patched_object_is_as_one_that_is_made_of_the_merged_tree,
       an_object_with_another_status_is_as_one_that_is_made_of_its_tree,
-      an_object_does_not_grow_with_its_statuses,
-      a_status_keeps_the_dictionary_of_its_object,
-      a_status_among_the_other_members_is_put_into_no_object,
-      an_object_beside_a_pattern_is_small,
+      an_object_does_not_grow_with_its_statuses, a_status_keeps_the_dictionary_of_its_object,
+      a_status_among_the_other_members_is_put_into_no_object, an_object_beside_a_pattern_is_small,
       objects_are_small_though_the_first_of_them_lacked_their_words,
       a_pattern_lives_as_long_as_what_is_held_beside_it,
-      what_nothing_is_like_is_whole_and_a_pattern_from_then_on,
-      kinds_are_no_patterns_of_each_other,
-      long_and_short_objects_are_whole,
-      what_is_restored_beside_a_pattern_keeps_its_text,
+      what_nothing_is_like_is_whole_and_a_pattern_from_then_on, kinds_are_no_patterns_of_each_other,
+      long_and_short_objects_are_whole, what_is_restored_beside_a_pattern_keeps_its_text,
       many_threads_read_what_one_made)

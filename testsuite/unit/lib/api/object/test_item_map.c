@@ -42,8 +42,7 @@ START_TEST(a_removed_item_is_gone_and_the_others_stay)
 
     ck_assert_uint_eq(item_map_count(m), ITEMS / 2);
     for (unsigned i = 0; i < ITEMS; i++)
-        ck_assert_ptr_eq(item_map_find(m, items[i].key),
-                         i % 2 == 0 ? NULL : &items[i]);
+        ck_assert_ptr_eq(item_map_find(m, items[i].key), i % 2 == 0 ? NULL : &items[i]);
     ck_assert_ptr_null(item_map_remove(m, "k0"));
     ck_assert_ptr_null(item_map_find(m, "another"));
 }
@@ -71,8 +70,7 @@ START_TEST(a_map_that_churns_finds_what_is_there)
     for (unsigned i = 0; i < 50 * ITEMS; i++) {
         ck_assert_ptr_null(item_map_put(m, &items[i % ITEMS]));
         if (i >= 10)
-            ck_assert_ptr_nonnull(
-                item_map_remove(m, items[(i - 10) % ITEMS].key));
+            ck_assert_ptr_nonnull(item_map_remove(m, items[(i - 10) % ITEMS].key));
     }
 
     ck_assert_uint_eq(item_map_count(m), 10);
@@ -105,8 +103,6 @@ START_TEST(a_walk_meets_each_item_once_though_they_are_removed)
 }
 END_TEST
 
-SUITE("item_map",
-      a_removed_item_is_gone_and_the_others_stay,
-      an_item_takes_the_place_of_another_with_its_key,
-      a_map_that_churns_finds_what_is_there,
+SUITE("item_map", a_removed_item_is_gone_and_the_others_stay,
+      an_item_takes_the_place_of_another_with_its_key, a_map_that_churns_finds_what_is_there,
       a_walk_meets_each_item_once_though_they_are_removed)

@@ -10,13 +10,11 @@ START_TEST(the_controller_is_the_owner_that_says_so)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(object_unrefp)
-    const struct object *o = object_new(
-        &pod_kind,
-        object_tree_of(arena,
-                       &pod_kind,
-                       "{'metadata':{'name':'p','ownerReferences':["
-                       "{'name':'a','uid':'1'},"
-                       "{'name':'b','uid':'2','controller':true}]}}"));
+    const struct object *o =
+        object_new(&pod_kind, object_tree_of(arena, &pod_kind,
+                                             "{'metadata':{'name':'p','ownerReferences':["
+                                             "{'name':'a','uid':'1'},"
+                                             "{'name':'b','uid':'2','controller':true}]}}"));
     struct meta none = {0};
 
     ck_assert_str_eq(meta_controller(o->meta)->name, "b");
@@ -40,26 +38,20 @@ START_TEST(a_reference_is_matched_by_version_kind_and_uid)
         {"'kind':'Job','uid':'u'", false},
     };
     CLEANUP(object_unrefp)
-    const struct object *job =
-        object_new(&job_kind,
-                   object_tree_of(arena,
-                                  &job_kind,
-                                  "{'metadata':{'name':'j','uid':'u'}}"));
+    const struct object *job = object_new(
+        &job_kind, object_tree_of(arena, &job_kind, "{'metadata':{'name':'j','uid':'u'}}"));
 
     for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(object_unrefp)
-        const struct object *o = object_new(
-            &pod_kind,
-            object_tree_of(arena,
-                           &pod_kind,
-                           arena_printf(arena,
-                                        "{'metadata':{'name':'p',"
-                                        "'ownerReferences':[{'name':'j',%s,"
-                                        "'controller':true}]}}",
-                                        cases[i].reference)));
+        const struct object *o =
+            object_new(&pod_kind, object_tree_of(arena, &pod_kind,
+                                                 arena_printf(arena,
+                                                              "{'metadata':{'name':'p',"
+                                                              "'ownerReferences':[{'name':'j',%s,"
+                                                              "'controller':true}]}}",
+                                                              cases[i].reference)));
 
-        ck_assert_int_eq(meta_is_controlled_by(o->meta, job),
-                         cases[i].is_the_job);
+        ck_assert_int_eq(meta_is_controlled_by(o->meta, job), cases[i].is_the_job);
     }
 }
 END_TEST
@@ -67,14 +59,12 @@ END_TEST
 START_TEST(what_no_client_may_change_is_put_back)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *old = tree(arena,
-                            "{'metadata':{'name':'n','uid':'u','generation':3,"
-                            "'creationTimestamp':'2024-01-01T00:00:00Z',"
-                            "'deletionTimestamp':'2024-01-02T00:00:00Z',"
-                            "'deletionGracePeriodSeconds':30}}");
-    struct json *v = tree(arena,
-                          "{'metadata':{'name':'n','generation':9,"
-                          "'creationTimestamp':'2025-01-01T00:00:00Z'}}");
+    struct json *old = tree(arena, "{'metadata':{'name':'n','uid':'u','generation':3,"
+                                   "'creationTimestamp':'2024-01-01T00:00:00Z',"
+                                   "'deletionTimestamp':'2024-01-02T00:00:00Z',"
+                                   "'deletionGracePeriodSeconds':30}}");
+    struct json *v = tree(arena, "{'metadata':{'name':'n','generation':9,"
+                                 "'creationTimestamp':'2025-01-01T00:00:00Z'}}");
 
     meta_prepare(arena, v, old);
 
@@ -86,8 +76,7 @@ START_TEST(metadata_is_checked_in_every_kind)
 {
     for (unsigned i = 0; i < n_kinds; i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        struct json *v = object_tree_of(arena,
-                                        kinds[i],
+        struct json *v = object_tree_of(arena, kinds[i],
                                         "{'metadata':{'name':'x','namespace':"
                                         "'a','labels':{'a b':'c'}}}");
         struct json *involved = json_object(arena);
@@ -105,11 +94,8 @@ START_TEST(metadata_is_checked_in_every_kind)
         if (kinds[i]->prepare != NULL)
             kinds[i]->prepare(arena, v, NULL);
         words = complaints(arena, kinds[i]->validate, v, NULL);
-        ck_assert_msg(strncmp(words, "metadata.labels FieldValueInvalid", 33)
-                          == 0,
-                      "%s: %s",
-                      kinds[i]->name,
-                      words);
+        ck_assert_msg(strncmp(words, "metadata.labels FieldValueInvalid", 33) == 0, "%s: %s",
+                      kinds[i]->name, words);
     }
 }
 END_TEST
@@ -137,20 +123,14 @@ START_TEST(owners_finalizers_and_names_have_rules)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        struct json *v = object_tree_of(
-            arena,
-            &config_map_kind,
-            arena_printf(arena, "{'metadata':{%s}}", cases[i].meta));
+        struct json *v = object_tree_of(arena, &config_map_kind,
+                                        arena_printf(arena, "{'metadata':{%s}}", cases[i].meta));
 
-        ck_assert_str_eq(complaints(arena, config_map_kind.validate, v, NULL),
-                         cases[i].complaint);
+        ck_assert_str_eq(complaints(arena, config_map_kind.validate, v, NULL), cases[i].complaint);
     }
 }
 END_TEST
 
-SUITE("meta",
-      the_controller_is_the_owner_that_says_so,
-      a_reference_is_matched_by_version_kind_and_uid,
-      what_no_client_may_change_is_put_back,
-      metadata_is_checked_in_every_kind,
-      owners_finalizers_and_names_have_rules)
+SUITE("meta", the_controller_is_the_owner_that_says_so,
+      a_reference_is_matched_by_version_kind_and_uid, what_no_client_may_change_is_put_back,
+      metadata_is_checked_in_every_kind, owners_finalizers_and_names_have_rules)

@@ -19,9 +19,7 @@ parse(const struct kind *kind, const char *text)
     const struct object *object = NULL;
     struct error err = {0};
 
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0, "%s", err.text);
     return object;
 }
 
@@ -59,10 +57,8 @@ START_TEST(a_pod_keeps_its_text_and_shows_its_fields)
     ck_assert_str_eq(pod->meta.name, "p");
     ck_assert_str_eq(meta_controller(&pod->meta)->name, "j");
     ck_assert_str_eq(pod->spec.volumes.items[0].claim_name, "c");
-    ck_assert_str_eq(
-        string_map_find(&pod->spec.containers.items[0].resources.requests,
-                        "cpu"),
-        "2");
+    ck_assert_str_eq(string_map_find(&pod->spec.containers.items[0].resources.requests, "cpu"),
+                     "2");
     ck_assert_int_eq(*pod->spec.termination_grace_seconds, 0);
     ck_assert_ptr_null(pod->spec.active_deadline_seconds);
     ck_assert_str_eq(pod->spec.affinity->node_affinity->required->terms.items[0]
@@ -83,33 +79,28 @@ START_TEST(what_upstream_always_writes_is_written)
 {
     CLEANUP(object_unrefp)
     const struct object *job =
-        parse(&job_kind,
-              "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{"
-              "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}}}");
+        parse(&job_kind, "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{"
+                         "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}}}");
 
     ck_assert_str_eq(object_text(job, NULL),
                      "{\"metadata\":{\"name\":\"j\",\"creationTimestamp\":null}"
                      ",\"spec\":{\"template\":{\"metadata\":{"
                      "\"creationTimestamp\":null},\"spec\":{\"containers\":[{"
                      "\"name\":\"c\",\"resources\":{}}]}}},\"status\":{}}");
-    ck_assert_str_eq(job_of(job)->spec.template_.spec->containers.items[0].name,
-                     "c");
+    ck_assert_str_eq(job_of(job)->spec.template_.spec->containers.items[0].name, "c");
 }
 END_TEST
 
 START_TEST(the_last_reference_frees)
 {
-    const struct object *o = parse(&node_kind,
-                                   "{\"metadata\":{\"name\":\"n\"},"
-                                   "\"status\":{\"topology\":{\"cpus\":[1,{"
-                                   "\"a\":\"b\"}]}}}");
+    const struct object *o = parse(&node_kind, "{\"metadata\":{\"name\":\"n\"},"
+                                               "\"status\":{\"topology\":{\"cpus\":[1,{"
+                                               "\"a\":\"b\"}]}}}");
 
     ck_assert_ptr_eq(object_ref(o), o);
     object_unref(o);
-    ck_assert_str_eq(
-        json_get_text(json_at(json_get(node_of(o)->status.topology, "cpus"), 1),
-                      "a"),
-        "b");
+    ck_assert_str_eq(json_get_text(json_at(json_get(node_of(o)->status.topology, "cpus"), 1), "a"),
+                     "b");
     object_unref(o);
     object_unref(NULL);
 }
@@ -134,8 +125,7 @@ END_TEST
 START_TEST(keys_name_the_namespace_where_there_is_one)
 {
     CLEANUP(object_unrefp)
-    const struct object *node =
-        parse(&node_kind, "{\"metadata\":{\"name\":\"n\"}}");
+    const struct object *node = parse(&node_kind, "{\"metadata\":{\"name\":\"n\"}}");
     CLEANUP(object_unrefp)
     const struct object *pod = parse(&pod_kind, pod_text);
     char key[OBJECT_KEY_SIZE];
@@ -166,19 +156,13 @@ START_TEST(text_that_is_no_object_is_refused)
         const struct object *o = NULL;
         struct error err = {0};
 
-        ck_assert_int_lt(
-            object_parse(&pod_kind, cases[i], strlen(cases[i]), &o, &err),
-            0);
+        ck_assert_int_lt(object_parse(&pod_kind, cases[i], strlen(cases[i]), &o, &err), 0);
         ck_assert_ptr_null(o);
         ck_assert_str_ne(err.text, "");
     }
 }
 END_TEST
 
-SUITE("object",
-      a_pod_keeps_its_text_and_shows_its_fields,
-      what_upstream_always_writes_is_written,
-      the_last_reference_frees,
-      a_tree_of_an_object_is_free_to_edit,
-      keys_name_the_namespace_where_there_is_one,
-      text_that_is_no_object_is_refused)
+SUITE("object", a_pod_keeps_its_text_and_shows_its_fields, what_upstream_always_writes_is_written,
+      the_last_reference_frees, a_tree_of_an_object_is_free_to_edit,
+      keys_name_the_namespace_where_there_is_one, text_that_is_no_object_is_refused)

@@ -98,9 +98,7 @@ START_TEST(many_come_and_go)
         if (i >= 10) {
             const struct object *o = find_number(r, i - 10);
 
-            ck_assert_ptr_eq(
-                object_map_remove(r, o->meta->namespace, o->meta->name),
-                o);
+            ck_assert_ptr_eq(object_map_remove(r, o->meta->namespace, o->meta->name), o);
             ck_assert_ptr_null(find_number(r, i - 10));
             object_unref(o);
         }
@@ -124,9 +122,7 @@ START_TEST(a_walk_comes_to_each_once_also_while_they_are_removed)
         ck_assert_ptr_null(object_map_put(r, make_number(i)));
     while (object_map_next(r, &at, &o)) {
         seen++;
-        ck_assert_ptr_eq(
-            object_map_remove(r, o->meta->namespace, o->meta->name),
-            o);
+        ck_assert_ptr_eq(object_map_remove(r, o->meta->namespace, o->meta->name), o);
         object_unref(o);
     }
 
@@ -135,8 +131,6 @@ START_TEST(a_walk_comes_to_each_once_also_while_they_are_removed)
 }
 END_TEST
 
-SUITE("object_map",
-      a_name_is_found_in_its_namespace_alone,
-      who_comes_under_the_same_name_takes_the_place,
-      many_come_and_go,
+SUITE("object_map", a_name_is_found_in_its_namespace_alone,
+      who_comes_under_the_same_name_takes_the_place, many_come_and_go,
       a_walk_comes_to_each_once_also_while_they_are_removed)

@@ -16,21 +16,18 @@ START_TEST(a_status_is_written_as_clients_expect_it)
         .code = 422,
     };
 
-    ck_assert_str_eq(
-        printed(arena, record_encode(&status_record, arena, &status)),
-        "{'status':'Failure','message':'no','reason':'Invalid','details':"
-        "{'name':'x','kind':'pods','causes':[{'reason':'FieldValueRequired',"
-        "'message':'Required value','field':'a'}]},'code':422}");
+    ck_assert_str_eq(printed(arena, record_encode(&status_record, arena, &status)),
+                     "{'status':'Failure','message':'no','reason':'Invalid','details':"
+                     "{'name':'x','kind':'pods','causes':[{'reason':'FieldValueRequired',"
+                     "'message':'Required value','field':'a'}]},'code':422}");
 }
 END_TEST
 
 START_TEST(a_status_is_read)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *v =
-        tree(arena,
-             "{'kind':'Status','metadata':{},'status':'Failure','code':429,"
-             "'details':{'retryAfterSeconds':10}}");
+    struct json *v = tree(arena, "{'kind':'Status','metadata':{},'status':'Failure','code':429,"
+                                 "'details':{'retryAfterSeconds':10}}");
     struct status status = {0};
 
     record_decode(&status_record, arena, v, &status);

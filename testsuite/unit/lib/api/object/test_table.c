@@ -26,8 +26,7 @@ make(const struct kind *kind)
     struct json *tree = json_parse(arena, text, strlen(text), NULL, NULL);
     const struct object *object = NULL;
 
-    ck_assert_int_eq(record_normalize(kind->record, arena, tree, NULL, NULL),
-                     0);
+    ck_assert_int_eq(record_normalize(kind->record, arena, tree, NULL, NULL), 0);
     object = object_new(kind, tree);
     ck_assert_ptr_nonnull(object);
     return object;
@@ -50,11 +49,8 @@ check_table(const struct kind *kind, const struct table *table)
         row.summary = table->summarize(&row);
     for (unsigned i = 0; i < table->n_columns; i++) {
         table->columns[i].cell(&row);
-        ck_assert_msg(row.count == i + 1,
-                      "%s: the column %s has written %u cells",
-                      kind->name,
-                      table->columns[i].name,
-                      row.count - i);
+        ck_assert_msg(row.count == i + 1, "%s: the column %s has written %u cells", kind->name,
+                      table->columns[i].name, row.count - i);
     }
 }
 
@@ -82,15 +78,11 @@ check_columns(const struct kind *kind, const struct table *table)
     for (unsigned i = 0; i < table->n_columns; i++) {
         const struct table_column *c = &table->columns[i];
 
-        ck_assert_msg(c->help != NULL && c->help[0] != '\0',
-                      "%s: the column %s is not described",
-                      kind->name,
-                      c->name);
+        ck_assert_msg(c->help != NULL && c->help[0] != '\0', "%s: the column %s is not described",
+                      kind->name, c->name);
         for (unsigned j = 0; j < i; j++)
             ck_assert_msg(strcmp(c->name, table->columns[j].name) != 0,
-                          "%s: two columns are called %s",
-                          kind->name,
-                          c->name);
+                          "%s: two columns are called %s", kind->name, c->name);
     }
 }
 
@@ -121,9 +113,8 @@ START_TEST(a_row_is_a_list_of_json)
     table_add_cells(job_kind.table, &row);
     strbuf_add_char(&text, ']');
 
-    ck_assert_str_eq(text.text,
-                     "[\"a\",\"Running\",\"0/1\",\"\",\"<unknown>\",\"c\",\"\","
-                     "\"<none>\"]");
+    ck_assert_str_eq(text.text, "[\"a\",\"Running\",\"0/1\",\"\",\"<unknown>\",\"c\",\"\","
+                                "\"<none>\"]");
 }
 END_TEST
 
@@ -159,8 +150,6 @@ START_TEST(durations_have_two_units_while_the_first_is_small)
 }
 END_TEST
 
-SUITE("table",
-      each_column_of_each_kind_writes_one_cell,
-      columns_have_a_name_of_their_own_and_a_description,
-      a_row_is_a_list_of_json,
+SUITE("table", each_column_of_each_kind_writes_one_cell,
+      columns_have_a_name_of_their_own_and_a_description, a_row_is_a_list_of_json,
       durations_have_two_units_while_the_first_is_small)

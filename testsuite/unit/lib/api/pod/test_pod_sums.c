@@ -22,35 +22,23 @@ static const struct {
     {"\"containers\":[" CONTAINER("") "]", 0, 0},
     {"\"containers\":[" CONTAINER(ASKS("requests", "1")) "," CONTAINER(
          ASKS("requests", "250m")) "]",
-     1250,
-     0},
+     1250, 0},
     {"\"containers\":[" CONTAINER(ASKS("limits", "2")) "]", 0, 2000},
     /* Init containers run one after another, before the rest. */
     {"\"initContainers\":[" CONTAINER(ASKS("requests", "3")) "," CONTAINER(
-         ASKS("requests", "2")) "],\"containers\":[" CONTAINER(ASKS("requests",
-                                                                    "1")) "]",
-     3000,
-     0},
+         ASKS("requests", "2")) "],\"containers\":[" CONTAINER(ASKS("requests", "1")) "]",
+     3000, 0},
     /* A sidecar keeps running beside the containers after it. */
     {"\"initContainers\":[" CONTAINER(SIDECAR ASKS("requests", "1")) "," CONTAINER(
-         ASKS("requests", "3")) "],\"containers\":[" CONTAINER(ASKS("requests",
-                                                                    "2")) "]",
-     4000,
-     0},
+         ASKS("requests", "3")) "],\"containers\":[" CONTAINER(ASKS("requests", "2")) "]",
+     4000, 0},
     {"\"initContainers\":[" CONTAINER(ASKS("requests", "3")) "," CONTAINER(
-         SIDECAR ASKS("requests",
-                      "1")) "],\"containers\":[" CONTAINER(ASKS("requests",
-                                                                "2")) "]",
-     3000,
-     0},
+         SIDECAR ASKS("requests", "1")) "],\"containers\":[" CONTAINER(ASKS("requests", "2")) "]",
+     3000, 0},
     /* The overhead is always requested, and limited where the rest is. */
-    {"\"overhead\":{\"cpu\":\"100m\"},\"containers\":[" CONTAINER(
-         ASKS("requests", "1")) "]",
-     1100,
+    {"\"overhead\":{\"cpu\":\"100m\"},\"containers\":[" CONTAINER(ASKS("requests", "1")) "]", 1100,
      0},
-    {"\"overhead\":{\"cpu\":\"100m\"},\"containers\":[" CONTAINER(
-         ASKS("limits", "1")) "]",
-     100,
+    {"\"overhead\":{\"cpu\":\"100m\"},\"containers\":[" CONTAINER(ASKS("limits", "1")) "]", 100,
      1100},
 };
 
@@ -63,8 +51,7 @@ make_pod(const char *spec)
                            spec);
     const struct object *pod;
 
-    pod = object_new(&pod_kind,
-                     json_parse(arena, text, strlen(text), NULL, NULL));
+    pod = object_new(&pod_kind, json_parse(arena, text, strlen(text), NULL, NULL));
     arena_free(arena);
     free(text);
     return pod;
@@ -79,14 +66,10 @@ START_TEST(a_pod_asks_for_the_most_that_any_moment_needs)
         pod_sums_add_requests(&requests, &pod_of(pod)->spec, NULL);
         pod_sums_add_limits(&limits, &pod_of(pod)->spec);
 
-        ck_assert_msg(pod_sum_milli(pod_sums_find(&requests, "cpu"))
-                          == rows[i].requests,
-                      "requests of row %zu",
-                      i);
-        ck_assert_msg(pod_sum_milli(pod_sums_find(&limits, "cpu"))
-                          == rows[i].limits,
-                      "limits of row %zu",
-                      i);
+        ck_assert_msg(pod_sum_milli(pod_sums_find(&requests, "cpu")) == rows[i].requests,
+                      "requests of row %zu", i);
+        ck_assert_msg(pod_sum_milli(pod_sums_find(&limits, "cpu")) == rows[i].limits,
+                      "limits of row %zu", i);
         pod_sums_fini(&requests);
         pod_sums_fini(&limits);
         object_unref(pod);
@@ -97,8 +80,8 @@ END_TEST
 START_TEST(what_is_not_said_is_as_the_defaults_have_it)
 {
     const struct pod_sums_defaults defaults = {100, 200};
-    const struct object *pod = make_pod("\"containers\":[" CONTAINER(
-        ASKS("requests", "1")) "," CONTAINER("") "]");
+    const struct object *pod =
+        make_pod("\"containers\":[" CONTAINER(ASKS("requests", "1")) "," CONTAINER("") "]");
     struct pod_sums sums = {0};
 
     pod_sums_add_requests(&sums, &pod_of(pod)->spec, &defaults);
@@ -111,6 +94,5 @@ START_TEST(what_is_not_said_is_as_the_defaults_have_it)
 }
 END_TEST
 
-SUITE("pod_sums",
-      a_pod_asks_for_the_most_that_any_moment_needs,
+SUITE("pod_sums", a_pod_asks_for_the_most_that_any_moment_needs,
       what_is_not_said_is_as_the_defaults_have_it)

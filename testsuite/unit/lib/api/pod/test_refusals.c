@@ -24,10 +24,8 @@ assert_brief(const char *message, const char *brief)
 
 START_TEST(one_reason_stands_alone)
 {
-    assert_brief("0/5 nodes are available: 5 Insufficient cpu." NOBODY,
-                 "Insufficient cpu");
-    assert_brief("0/1 nodes are available: 1 node(s) were unschedulable.",
-                 "were unschedulable");
+    assert_brief("0/5 nodes are available: 5 Insufficient cpu." NOBODY, "Insufficient cpu");
+    assert_brief("0/1 nodes are available: 1 node(s) were unschedulable.", "were unschedulable");
 }
 END_TEST
 
@@ -53,10 +51,7 @@ START_TEST(a_reason_may_have_commas_and_numbers)
     ck_assert_uint_eq(r.total, 4);
     ck_assert_uint_eq(r.count, 3);
     ck_assert_uint_eq(r.items[0].nodes, 3);
-    ck_assert(strncmp(r.items[0].text,
-                      "Insufficient example.com/a",
-                      r.items[0].length)
-              == 0);
+    ck_assert(strncmp(r.items[0].text, "Insufficient example.com/a", r.items[0].length) == 0);
     ck_assert_uint_eq(r.items[2].nodes, 1);
     ck_assert(!r.items[2].may_pass);
 }
@@ -71,8 +66,7 @@ START_TEST(a_reason_of_all_nodes_has_no_count)
                              &r));
     ck_assert_uint_eq(r.count, 1);
     ck_assert_uint_eq(r.items[0].nodes, 0);
-    assert_brief("0/4 nodes are available: pod has unbound claims.",
-                 "pod has unbound claims");
+    assert_brief("0/4 nodes are available: pod has unbound claims.", "pod has unbound claims");
 }
 END_TEST
 
@@ -120,18 +114,15 @@ START_TEST(each_reason_has_a_code_that_stays)
         {"node(s) were unschedulable", "NodeUnschedulable"},
         {"node(s) didn't match Pod's node affinity/selector", "NodeAffinity"},
         {"node(s) didn't match the requested node name", "NodeName"},
-        {"node(s) didn't have free ports for the requested pod ports",
-         "NodePorts"},
+        {"node(s) didn't have free ports for the requested pod ports", "NodePorts"},
         {"node(s) didn't match pod topology spread constraints (missing "
          "required label)",
          "TopologySpread"},
         {"node(s) didn't match pod affinity rules", "PodAffinity"},
         {"node(s) didn't match pod anti-affinity rules", "PodAntiAffinity"},
-        {"node(s) didn't satisfy existing pods anti-affinity rules",
-         "ExistingPodsAntiAffinity"},
+        {"node(s) didn't satisfy existing pods anti-affinity rules", "ExistingPodsAntiAffinity"},
         {"node(s) didn't have enough free whole cores", "NoFreeCores"},
-        {"node(s) couldn't align cores, memory and devices to NUMA nodes",
-         "NotAligned"},
+        {"node(s) couldn't align cores, memory and devices to NUMA nodes", "NotAligned"},
         {"node(s) were too small for the requested placement", "NodeTooSmall"},
         {"node(s) didn't have the requested devices at all", "NoSuchDevices"},
         {"node(s) didn't satisfy plugin(s) [NodeAffinity]", "NodeAffinity"},
@@ -144,8 +135,7 @@ START_TEST(each_reason_has_a_code_that_stays)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CLEANUP_FREE char *message =
-            xasprintf("0/2 nodes are available: 2 %s.", cases[i].reason);
+        CLEANUP_FREE char *message = xasprintf("0/2 nodes are available: 2 %s.", cases[i].reason);
         struct refusals r;
 
         ck_assert(refusals_parse(message, &r));
@@ -155,11 +145,7 @@ START_TEST(each_reason_has_a_code_that_stays)
 }
 END_TEST
 
-SUITE("refusals",
-      each_reason_has_a_code_that_stays,
-      one_reason_stands_alone,
-      what_time_can_change_comes_first_then_the_commonest,
-      a_reason_may_have_commas_and_numbers,
-      a_reason_of_all_nodes_has_no_count,
-      other_messages_stay_as_they_are,
+SUITE("refusals", each_reason_has_a_code_that_stays, one_reason_stands_alone,
+      what_time_can_change_comes_first_then_the_commonest, a_reason_may_have_commas_and_numbers,
+      a_reason_of_all_nodes_has_no_count, other_messages_stay_as_they_are,
       more_reasons_than_there_is_room_for_are_left_out)

@@ -22,16 +22,12 @@ at(const char *text)
 static struct node_reservation
 make(const char *start, const char *duration, const char *recurrence)
 {
-    return (struct node_reservation){.spec = {.start_us = at(start),
-                                              .duration = duration,
-                                              .recurrence = recurrence}};
+    return (struct node_reservation){
+        .spec = {.start_us = at(start), .duration = duration, .recurrence = recurrence}};
 }
 
 static void
-want_window(const struct node_reservation *r,
-            const char *now,
-            const char *from,
-            const char *until)
+want_window(const struct node_reservation *r, const char *now, const char *from, const char *until)
 {
     struct reserved_window window;
     char text[TIME_TEXT_SIZE];
@@ -48,16 +44,9 @@ START_TEST(one_that_comes_once_has_one_window)
     struct node_reservation r = make("2026-01-10T08:00:00Z", "4h", "");
     struct reserved_window window;
 
-    want_window(&r,
-                "2026-01-01T00:00:00Z",
-                "2026-01-10T08:00:00Z",
-                "2026-01-10T12:00:00Z");
-    want_window(&r,
-                "2026-01-10T11:59:59Z",
-                "2026-01-10T08:00:00Z",
-                "2026-01-10T12:00:00Z");
-    ck_assert(
-        !node_reservation_window(&r, at("2026-01-10T12:00:00Z"), &window));
+    want_window(&r, "2026-01-01T00:00:00Z", "2026-01-10T08:00:00Z", "2026-01-10T12:00:00Z");
+    want_window(&r, "2026-01-10T11:59:59Z", "2026-01-10T08:00:00Z", "2026-01-10T12:00:00Z");
+    ck_assert(!node_reservation_window(&r, at("2026-01-10T12:00:00Z"), &window));
 }
 END_TEST
 
@@ -76,26 +65,11 @@ START_TEST(a_daily_one_keeps_its_local_hour_when_summer_time_changes)
     struct node_reservation r = make("2026-03-27T19:00:00Z", "10h", "Daily");
 
     r.spec.time_zone = "Europe/Berlin"; /* 20:00 local time */
-    want_window(&r,
-                "2026-03-28T12:00:00Z",
-                "2026-03-28T19:00:00Z",
-                "2026-03-29T05:00:00Z");
-    want_window(&r,
-                "2026-03-29T12:00:00Z",
-                "2026-03-29T18:00:00Z",
-                "2026-03-30T04:00:00Z");
-    want_window(&r,
-                "2026-10-24T12:00:00Z",
-                "2026-10-24T18:00:00Z",
-                "2026-10-25T04:00:00Z");
-    want_window(&r,
-                "2026-10-25T12:00:00Z",
-                "2026-10-25T19:00:00Z",
-                "2026-10-26T05:00:00Z");
-    want_window(&r,
-                "2063-07-01T12:00:00Z",
-                "2063-07-01T18:00:00Z",
-                "2063-07-02T04:00:00Z");
+    want_window(&r, "2026-03-28T12:00:00Z", "2026-03-28T19:00:00Z", "2026-03-29T05:00:00Z");
+    want_window(&r, "2026-03-29T12:00:00Z", "2026-03-29T18:00:00Z", "2026-03-30T04:00:00Z");
+    want_window(&r, "2026-10-24T12:00:00Z", "2026-10-24T18:00:00Z", "2026-10-25T04:00:00Z");
+    want_window(&r, "2026-10-25T12:00:00Z", "2026-10-25T19:00:00Z", "2026-10-26T05:00:00Z");
+    want_window(&r, "2063-07-01T12:00:00Z", "2063-07-01T18:00:00Z", "2063-07-02T04:00:00Z");
 }
 END_TEST
 
@@ -110,8 +84,7 @@ START_TEST(each_of_two_years_begins_at_the_same_hour_there)
     ck_assert_int_eq(setenv("TZ", "Europe/Berlin", 1), 0);
     tzset();
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct node_reservation r =
-            make("2026-01-04T19:00:00Z", "10h", rows[i].recurrence);
+        struct node_reservation r = make("2026-01-04T19:00:00Z", "10h", rows[i].recurrence);
         struct reserved_window window = {.until_us = r.spec.start_us};
 
         r.spec.time_zone = "Europe/Berlin";
@@ -123,10 +96,7 @@ START_TEST(each_of_two_years_begins_at_the_same_hour_there)
             int64_t wanted_us = (int64_t)mktime(&there) * 1000000;
 
             ck_assert(node_reservation_window(&r, window.until_us, &window));
-            ck_assert_msg(window.from_us == wanted_us,
-                          "%s, window %d",
-                          rows[i].recurrence,
-                          n);
+            ck_assert_msg(window.from_us == wanted_us, "%s, window %d", rows[i].recurrence, n);
             ck_assert_int_eq(window.until_us - window.from_us, 10 * HOUR_US);
         }
     }
@@ -159,23 +129,13 @@ START_TEST(an_hour_that_is_left_out_comes_later_and_one_that_comes_twice_once)
 {
     struct node_reservation r = make("2026-03-28T01:30:00Z", "1h", "Daily");
 
-    r.spec.time_zone = "Europe/Berlin"; /* 02:30 local time */
-    want_window(&r,
-                "2026-03-29T00:00:00Z",
-                "2026-03-29T01:30:00Z", /* 03:30 */
+    r.spec.time_zone = "Europe/Berlin";                             /* 02:30 local time */
+    want_window(&r, "2026-03-29T00:00:00Z", "2026-03-29T01:30:00Z", /* 03:30 */
                 "2026-03-29T02:30:00Z");
-    want_window(&r,
-                "2026-03-29T12:00:00Z",
-                "2026-03-30T00:30:00Z",
-                "2026-03-30T01:30:00Z");
-    want_window(&r,
-                "2026-10-24T12:00:00Z",
-                "2026-10-25T00:30:00Z", /* the first 02:30 */
+    want_window(&r, "2026-03-29T12:00:00Z", "2026-03-30T00:30:00Z", "2026-03-30T01:30:00Z");
+    want_window(&r, "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z", /* the first 02:30 */
                 "2026-10-25T01:30:00Z");
-    want_window(&r,
-                "2026-10-25T01:30:00Z",
-                "2026-10-26T01:30:00Z",
-                "2026-10-26T02:30:00Z");
+    want_window(&r, "2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z", "2026-10-26T02:30:00Z");
 }
 END_TEST
 
@@ -183,18 +143,9 @@ START_TEST(a_weekly_one_comes_on_its_day)
 {
     struct node_reservation r = make("2026-01-05T08:00:00Z", "2h", "Weekly");
 
-    want_window(&r,
-                "2020-01-01T00:00:00Z",
-                "2026-01-05T08:00:00Z",
-                "2026-01-05T10:00:00Z");
-    want_window(&r,
-                "2026-01-05T10:00:00Z",
-                "2026-01-12T08:00:00Z",
-                "2026-01-12T10:00:00Z");
-    want_window(&r,
-                "2026-06-17T00:00:00Z",
-                "2026-06-22T08:00:00Z",
-                "2026-06-22T10:00:00Z");
+    want_window(&r, "2020-01-01T00:00:00Z", "2026-01-05T08:00:00Z", "2026-01-05T10:00:00Z");
+    want_window(&r, "2026-01-05T10:00:00Z", "2026-01-12T08:00:00Z", "2026-01-12T10:00:00Z");
+    want_window(&r, "2026-06-17T00:00:00Z", "2026-06-22T08:00:00Z", "2026-06-22T10:00:00Z");
 }
 END_TEST
 
@@ -228,10 +179,7 @@ START_TEST(a_flexible_one_has_its_duration_from_when_it_began)
     ck_assert_int_eq(window.from_us, r.spec.start_us);
     ck_assert_int_eq(window.until_us, INT64_MAX);
     r.status.begun_us = at("2026-01-11T01:00:00Z");
-    want_window(&r,
-                "2026-01-11T02:00:00Z",
-                "2026-01-11T01:00:00Z",
-                "2026-01-11T05:00:00Z");
+    want_window(&r, "2026-01-11T02:00:00Z", "2026-01-11T01:00:00Z", "2026-01-11T05:00:00Z");
 }
 END_TEST
 
@@ -255,17 +203,11 @@ START_TEST(two_meet_where_they_have_a_moment_in_common)
     int64_t now_us = at("2026-01-01T00:00:00Z");
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct node_reservation b =
-            make(rows[i].start, rows[i].duration, rows[i].recurrence);
+        struct node_reservation b = make(rows[i].start, rows[i].duration, rows[i].recurrence);
 
-        ck_assert_msg(node_reservation_meets_other(&a, &b, now_us)
-                          == rows[i].meets,
-                      "row %zu",
-                      i);
-        ck_assert_msg(node_reservation_meets_other(&b, &a, now_us)
-                          == rows[i].meets,
-                      "row %zu, turned round",
-                      i);
+        ck_assert_msg(node_reservation_meets_other(&a, &b, now_us) == rows[i].meets, "row %zu", i);
+        ck_assert_msg(node_reservation_meets_other(&b, &a, now_us) == rows[i].meets,
+                      "row %zu, turned round", i);
     }
 }
 END_TEST
@@ -282,15 +224,11 @@ START_TEST(two_of_other_zones_meet_in_one_season_alone)
 }
 END_TEST
 
-SUITE("node_reservation",
-      one_that_comes_once_has_one_window,
-      one_without_a_duration_has_no_end,
+SUITE("node_reservation", one_that_comes_once_has_one_window, one_without_a_duration_has_no_end,
       a_daily_one_keeps_its_local_hour_when_summer_time_changes,
       each_of_two_years_begins_at_the_same_hour_there,
       a_weekly_one_keeps_its_local_hour_when_summer_time_changes,
       an_hour_that_is_left_out_comes_later_and_one_that_comes_twice_once,
-      a_weekly_one_comes_on_its_day,
-      the_windows_of_years_follow_each_other,
+      a_weekly_one_comes_on_its_day, the_windows_of_years_follow_each_other,
       a_flexible_one_has_its_duration_from_when_it_began,
-      two_meet_where_they_have_a_moment_in_common,
-      two_of_other_zones_meet_in_one_season_alone)
+      two_meet_where_they_have_a_moment_in_common, two_of_other_zones_meet_in_one_season_alone)

@@ -10,8 +10,7 @@
 #define CONTAINER(name, requests)                                \
     "{'name':'" name "','resources':{'requests':{" requests "}," \
     "'limits':{'cpu':'2'}}}"
-#define POD(containers, more) \
-    "{'metadata':{},'spec':{'containers':[" containers "]" more "}}"
+#define POD(containers, more) "{'metadata':{},'spec':{'containers':[" containers "]" more "}}"
 
 static const struct {
     const char *quota;
@@ -19,36 +18,23 @@ static const struct {
     const char *used; /* NULL: refused */
     const char *why;
 } charges[] = {
-    {QUOTA("'pods':'2'", "'pods':'1'"),
-     POD(CONTAINER("c", ""), ""),
-     "{'pods':'2'}",
-     NULL},
-    {QUOTA("'pods':'1'", "'pods':'1'"),
-     POD(CONTAINER("c", ""), ""),
-     NULL,
+    {QUOTA("'pods':'2'", "'pods':'1'"), POD(CONTAINER("c", ""), ""), "{'pods':'2'}", NULL},
+    {QUOTA("'pods':'1'", "'pods':'1'"), POD(CONTAINER("c", ""), ""), NULL,
      "exceeded quota: cap, requested: pods=1, used: pods=1, limited: pods=1"},
-    {QUOTA("'requests.cpu':'2','memory':'1Gi'",
-           "'requests.cpu':'500m','memory':'0'"),
-     POD(CONTAINER("c", "'cpu':'1','memory':'1Gi'"), ""),
-     "{'requests.cpu':'1500m','memory':'1Gi'}",
+    {QUOTA("'requests.cpu':'2','memory':'1Gi'", "'requests.cpu':'500m','memory':'0'"),
+     POD(CONTAINER("c", "'cpu':'1','memory':'1Gi'"), ""), "{'requests.cpu':'1500m','memory':'1Gi'}",
      NULL},
     {QUOTA("'requests.cpu':'2','limits.memory':'1Gi'", ""),
-     POD(CONTAINER("a", "") "," CONTAINER("b", "'cpu':'1'"), ""),
-     NULL,
+     POD(CONTAINER("a", "") "," CONTAINER("b", "'cpu':'1'"), ""), NULL,
      "failed quota: cap: must specify limits.memory for: a,b; requests.cpu "
      "for: a"},
-    {QUOTA("'pods':'5'", ""),
-     POD(CONTAINER("c", ""), ""),
-     NULL,
+    {QUOTA("'pods':'5'", ""), POD(CONTAINER("c", ""), ""), NULL,
      "status unknown for quota: cap, resources: pods"},
     /* Init containers count as the largest of them. */
     {QUOTA("'cpu':'9'", "'cpu':'0'"),
      POD(CONTAINER("c", "'cpu':'1'"),
-         ",'initContainers':[" CONTAINER("i", "'cpu':'3'") "," CONTAINER(
-             "j",
-             "'cpu':'2'") "]"),
-     "{'cpu':'3'}",
-     NULL},
+         ",'initContainers':[" CONTAINER("i", "'cpu':'3'") "," CONTAINER("j", "'cpu':'2'") "]"),
+     "{'cpu':'3'}", NULL},
     /* The overhead is limited where the rest is. */
     {QUOTA("'limits.cpu':'9','limits.ephemeral-storage':'1Gi',"
            "'requests.ephemeral-storage':'1Gi'",
@@ -61,13 +47,10 @@ static const struct {
      NULL},
     {"{'metadata':{'name':'cap'},'spec':{'scopes':['Terminating']},'status':{"
      "'hard':{'pods':'0'},'used':{'pods':'0'}}}",
-     POD(CONTAINER("c", ""), ""),
-     "{'pods':'0'}",
-     NULL},
+     POD(CONTAINER("c", ""), ""), "{'pods':'0'}", NULL},
     {"{'metadata':{'name':'cap'},'spec':{'scopes':['Terminating']},'status':{"
      "'hard':{'pods':'0'},'used':{'pods':'0'}}}",
-     POD(CONTAINER("c", ""), ",'activeDeadlineSeconds':60"),
-     NULL,
+     POD(CONTAINER("c", ""), ",'activeDeadlineSeconds':60"), NULL,
      "exceeded quota: cap, requested: pods=1, used: pods=0, limited: pods=0"},
 };
 
@@ -76,13 +59,8 @@ START_TEST(a_pod_is_charged_or_told_why_not)
     for (size_t i = 0; i < ARRAY_SIZE(charges); i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         const char *why = NULL;
-        const struct json *used = quota_charge(arena,
-                                               tree(arena, charges[i].quota),
-                                               &pod_kind,
-                                               tree(arena, charges[i].pod),
-                                               NULL,
-                                               0,
-                                               &why);
+        const struct json *used = quota_charge(arena, tree(arena, charges[i].quota), &pod_kind,
+                                               tree(arena, charges[i].pod), NULL, 0, &why);
 
         if (charges[i].why != NULL)
             ck_assert_str_eq(why != NULL ? why : "charged", charges[i].why);
@@ -115,27 +93,20 @@ START_TEST(a_claim_counts_by_its_class_too)
     struct quota_amounts amounts;
 
     quota_amounts_init(&amounts, arena);
-    quota_add_usage(&amounts,
-                    &persistent_volume_claim_kind,
-                    tree(arena,
-                         "{'spec':{'storageClassName':'fast','resources':{"
-                         "'requests':{'storage':'5Gi'}}}}"),
+    quota_add_usage(&amounts, &persistent_volume_claim_kind,
+                    tree(arena, "{'spec':{'storageClassName':'fast','resources':{"
+                                "'requests':{'storage':'5Gi'}}}}"),
                     0);
 
-    ck_assert_str_eq(
-        printed(arena,
-                quota_used(arena,
-                           tree(arena,
-                                "{'requests.storage':'1',"
-                                "'fast.storageclass.storage.k8s.io/"
-                                "persistentvolumeclaims':'1'}"),
-                           &amounts)),
-        "{'requests.storage':'5Gi',"
-        "'fast.storageclass.storage.k8s.io/persistentvolumeclaims':'1'}");
+    ck_assert_str_eq(printed(arena, quota_used(arena,
+                                               tree(arena, "{'requests.storage':'1',"
+                                                           "'fast.storageclass.storage.k8s.io/"
+                                                           "persistentvolumeclaims':'1'}"),
+                                               &amounts)),
+                     "{'requests.storage':'5Gi',"
+                     "'fast.storageclass.storage.k8s.io/persistentvolumeclaims':'1'}");
 }
 END_TEST
 
-SUITE("quota",
-      a_pod_is_charged_or_told_why_not,
-      a_pod_that_has_ended_takes_no_room,
+SUITE("quota", a_pod_is_charged_or_told_why_not, a_pod_that_has_ended_takes_no_room,
       a_claim_counts_by_its_class_too)

@@ -46,26 +46,17 @@ START_TEST(what_is_not_a_list_is_refused_and_changes_nothing)
         const char *text;
         int code;
     } cases[] = {
-        {",", -EINVAL},
-        {"1,", -EINVAL},
-        {",1", -EINVAL},
-        {"1,,2", -EINVAL},
-        {"3-1", -EINVAL},
-        {"1-", -EINVAL},
-        {"-1", -EINVAL},
-        {"a", -EINVAL},
-        {"1 2", -EINVAL},
-        {"0-8:2/4", -EINVAL},
-        {"1024", -ERANGE},
-        {"0-99999999999999999999", -ERANGE},
+        {",", -EINVAL},       {"1,", -EINVAL},   {",1", -EINVAL},
+        {"1,,2", -EINVAL},    {"3-1", -EINVAL},  {"1-", -EINVAL},
+        {"-1", -EINVAL},      {"a", -EINVAL},    {"1 2", -EINVAL},
+        {"0-8:2/4", -EINVAL}, {"1024", -ERANGE}, {"0-99999999999999999999", -ERANGE},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct bitset set = {{7}};
         struct error err = {0};
 
-        ck_assert_int_eq(cpuset_parse(cases[i].text, &set, &err),
-                         cases[i].code);
+        ck_assert_int_eq(cpuset_parse(cases[i].text, &set, &err), cases[i].code);
 
         ck_assert_uint_eq(set.words[0], 7);
         ck_assert_ptr_nonnull(strstr(err.text, cases[i].text));
@@ -73,6 +64,5 @@ START_TEST(what_is_not_a_list_is_refused_and_changes_nothing)
 }
 END_TEST
 
-SUITE("cpuset",
-      a_list_is_written_back_in_its_shortest_form,
+SUITE("cpuset", a_list_is_written_back_in_its_shortest_form,
       what_is_not_a_list_is_refused_and_changes_nothing)

@@ -66,8 +66,7 @@ START_TEST(what_is_no_range_is_refused_in_words)
         struct id_ranges ranges = {0};
         struct error err = {0};
 
-        ck_assert_int_eq(id_ranges_add(&ranges, texts[i], arena, &err),
-                         -EINVAL);
+        ck_assert_int_eq(id_ranges_add(&ranges, texts[i], arena, &err), -EINVAL);
         ck_assert_str_ne(err.text, "");
         ck_assert_uint_eq(ranges.count, 0);
         ck_assert_uint_eq(ranges.n_elements, 0);
@@ -86,9 +85,7 @@ START_TEST(a_million_ids_are_refused_and_the_set_stays)
     ck_assert_ptr_nonnull(strstr(err.text, "1-1000000 are 1000000 jobs"));
     ck_assert_int_eq(id_ranges_add(&ranges, "10000", arena, NULL), 0);
     ck_assert_int_eq(id_ranges_add(&ranges, "10001", arena, &err), -EINVAL);
-    ck_assert_int_eq(
-        id_ranges_add(&ranges, "1-999999999999999999", arena, &err),
-        -EINVAL);
+    ck_assert_int_eq(id_ranges_add(&ranges, "1-999999999999999999", arena, &err), -EINVAL);
 
     ck_assert_int_eq(ranges.total, 10000);
 }
@@ -141,10 +138,6 @@ START_TEST(ids_are_told_from_names)
 }
 END_TEST
 
-SUITE("id_ranges",
-      ids_and_ranges_become_one_sorted_set,
-      what_is_no_range_is_refused_in_words,
-      a_million_ids_are_refused_and_the_set_stays,
-      many_elements_one_by_one_are_one_list,
-      elements_of_too_many_arrays_are_refused,
-      ids_are_told_from_names)
+SUITE("id_ranges", ids_and_ranges_become_one_sorted_set, what_is_no_range_is_refused_in_words,
+      a_million_ids_are_refused_and_the_set_stays, many_elements_one_by_one_are_one_list,
+      elements_of_too_many_arrays_are_refused, ids_are_told_from_names)

@@ -42,12 +42,8 @@ START_TEST(what_lies_beyond_the_end_is_not_written)
     static const struct {
         int64_t end;
         const char *wanted;
-    } cases[] = {{100, "0-2,5-9"},
-                 {8, "0-2,5-7"},
-                 {7, "0-2,5,6"},
-                 {6, "0-2,5"},
-                 {5, "0-2"},
-                 {0, ""}};
+    } cases[] = {{100, "0-2,5-9"}, {8, "0-2,5-7"}, {7, "0-2,5,6"},
+                 {6, "0-2,5"},     {5, "0-2"},     {0, ""}};
     struct index_set set = {0};
 
     index_set_add_range(&set, 0, 2);
@@ -157,10 +153,6 @@ START_TEST(a_random_walk_agrees_with_a_plain_set)
 }
 END_TEST
 
-SUITE("index_set",
-      neighbours_become_one_range,
-      what_lies_beyond_the_end_is_not_written,
-      what_is_taken_out_of_a_range_divides_it,
-      lists_are_read_as_they_are_written,
-      what_two_sets_have_in_common_is_counted,
-      a_random_walk_agrees_with_a_plain_set)
+SUITE("index_set", neighbours_become_one_range, what_lies_beyond_the_end_is_not_written,
+      what_is_taken_out_of_a_range_divides_it, lists_are_read_as_they_are_written,
+      what_two_sets_have_in_common_is_counted, a_random_walk_agrees_with_a_plain_set)

@@ -40,10 +40,8 @@ START_TEST(a_query_selects_by_labels)
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
         struct label_query *query;
 
-        ck_assert_int_eq(label_query_parse(arena, cases[i].query, &query, NULL),
-                         0);
-        ck_assert_msg(label_query_matches(query, &labels) == cases[i].matches,
-                      "%s",
+        ck_assert_int_eq(label_query_parse(arena, cases[i].query, &query, NULL), 0);
+        ck_assert_msg(label_query_matches(query, &labels) == cases[i].matches, "%s",
                       cases[i].query);
     }
 }
@@ -52,10 +50,9 @@ END_TEST
 START_TEST(a_query_that_makes_no_sense_is_refused_with_words)
 {
     static const char *const cases[] = {
-        ",",       "a,",      "a=b=c", "a in",    "a in (", "a in b",
-        "a>x",     "a in (b", "=",     "a b",     "!",      "!a=b",
-        "a/b/c=",  "a=\xff",  "a=>1",  "a&b=1",   "(a)",    "a==,==",
-        "a in ((", "a)(",     "!!a",   "a notin", "><",     "a>",
+        ",",   "a,",     "a=b=c",   "a in", "a in (", "a in b",  "a>x",  "a in (b",
+        "=",   "a b",    "!",       "!a=b", "a/b/c=", "a=\xff",  "a=>1", "a&b=1",
+        "(a)", "a==,==", "a in ((", "a)(",  "!!a",    "a notin", "><",   "a>",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -63,10 +60,7 @@ START_TEST(a_query_that_makes_no_sense_is_refused_with_words)
         struct label_query *query;
         struct error err = {0};
 
-        ck_assert_msg(label_query_parse(arena, cases[i], &query, &err)
-                          == -EINVAL,
-                      "%s",
-                      cases[i]);
+        ck_assert_msg(label_query_parse(arena, cases[i], &query, &err) == -EINVAL, "%s", cases[i]);
         ck_assert_str_ne(err.text, "");
     }
 }
@@ -87,28 +81,14 @@ START_TEST(labels_that_match_have_the_bits_of_the_selector)
         {"{'matchLabels':{'tier':'web','job':'1'}}", true, true},
         {"{'matchLabels':{'tier':'web','job':'2'}}", false, false},
         {"{'matchLabels':{'zone':'a'}}", false, false},
-        {"{'matchExpressions':[{'key':'n','operator':'In','values':['7']}]}",
-         true,
-         true},
-        {"{'matchExpressions':[{'key':'n','operator':'In','values':['8']}]}",
-         false,
-         false},
-        {"{'matchExpressions':[{'key':'n','operator':'In','values':['8','7']}]}",
-         true,
-         true},
-        {"{'matchExpressions':[{'key':'n','operator':'NotIn','values':['8']}]}",
-         true,
-         true},
-        {"{'matchExpressions':[{'key':'n','operator':'NotIn','values':['7']}]}",
-         false,
-         true},
+        {"{'matchExpressions':[{'key':'n','operator':'In','values':['7']}]}", true, true},
+        {"{'matchExpressions':[{'key':'n','operator':'In','values':['8']}]}", false, false},
+        {"{'matchExpressions':[{'key':'n','operator':'In','values':['8','7']}]}", true, true},
+        {"{'matchExpressions':[{'key':'n','operator':'NotIn','values':['8']}]}", true, true},
+        {"{'matchExpressions':[{'key':'n','operator':'NotIn','values':['7']}]}", false, true},
         {"{'matchExpressions':[{'key':'n','operator':'Exists'}]}", true, true},
-        {"{'matchExpressions':[{'key':'zone','operator':'DoesNotExist'}]}",
-         true,
-         true},
-        {"{'matchExpressions':[{'operator':'In','values':['7']}]}",
-         false,
-         true},
+        {"{'matchExpressions':[{'key':'zone','operator':'DoesNotExist'}]}", true, true},
+        {"{'matchExpressions':[{'operator':'In','values':['7']}]}", false, true},
     };
 
     ck_assert(label_selector_bits(NULL) == 0);
@@ -126,19 +106,11 @@ START_TEST(labels_that_match_have_the_bits_of_the_selector)
         ck_assert_ptr_nonnull(tree);
         record_decode(&label_selector_record, arena, tree, &selector);
         bits = label_selector_bits(&selector);
-        ck_assert_msg(label_selector_matches(&selector, &labels)
-                          == cases[i].matches,
-                      "%s",
-                      text);
-        ck_assert_msg(((label_bits(&labels) & bits) == bits)
-                          == cases[i].may_match,
-                      "%s",
-                      text);
+        ck_assert_msg(label_selector_matches(&selector, &labels) == cases[i].matches, "%s", text);
+        ck_assert_msg(((label_bits(&labels) & bits) == bits) == cases[i].may_match, "%s", text);
     }
 }
 END_TEST
 
-SUITE("label_query",
-      a_query_selects_by_labels,
-      a_query_that_makes_no_sense_is_refused_with_words,
+SUITE("label_query", a_query_selects_by_labels, a_query_that_makes_no_sense_is_refused_with_words,
       labels_that_match_have_the_bits_of_the_selector)

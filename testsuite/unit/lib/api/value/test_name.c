@@ -35,12 +35,8 @@ START_TEST(each_form_takes_its_own)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        ck_assert_msg(name_is_valid(cases[i].form, cases[i].good),
-                      "%s",
-                      cases[i].good);
-        ck_assert_msg(!name_is_valid(cases[i].form, cases[i].bad),
-                      "%s",
-                      cases[i].bad);
+        ck_assert_msg(name_is_valid(cases[i].form, cases[i].good), "%s", cases[i].good);
+        ck_assert_msg(!name_is_valid(cases[i].form, cases[i].bad), "%s", cases[i].bad);
     }
 }
 END_TEST
@@ -51,8 +47,7 @@ START_TEST(names_have_a_longest_length)
 
     memset(name, 'a', sizeof(name));
     name[64] = '\0';
-    ck_assert_str_eq(name_refuse(NAME_DNS_LABEL, name),
-                     "must be no more than 63 characters");
+    ck_assert_str_eq(name_refuse(NAME_DNS_LABEL, name), "must be no more than 63 characters");
     ck_assert(!name_is_valid(NAME_LABEL_VALUE, name));
     ck_assert(name_is_valid(NAME_DNS_SUBDOMAIN, name));
     name[64] = 'a';
@@ -88,10 +83,7 @@ START_TEST(all_that_is_wrong_is_said)
         struct name_faults faults;
 
         name_find_faults(cases[i].form, cases[i].name, &faults);
-        ck_assert_msg(faults.count == cases[i].n_faults,
-                      "%s: %u",
-                      cases[i].name,
-                      faults.count);
+        ck_assert_msg(faults.count == cases[i].n_faults, "%s: %u", cases[i].name, faults.count);
     }
     ck_assert_str_eq(name_refuse_all(arena, NAME_PORT, "0", "; "),
                      "must contain at least one letter (a-z)");
@@ -102,7 +94,4 @@ START_TEST(all_that_is_wrong_is_said)
 }
 END_TEST
 
-SUITE("name",
-      each_form_takes_its_own,
-      names_have_a_longest_length,
-      all_that_is_wrong_is_said)
+SUITE("name", each_form_takes_its_own, names_have_a_longest_length, all_that_is_wrong_is_said)

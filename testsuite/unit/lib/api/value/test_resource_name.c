@@ -27,15 +27,13 @@ START_TEST(a_name_tells_what_its_resource_is)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const char *n = cases[i].name;
 
-        ck_assert_msg(
-            resource_name_is_native(n) == cases[i].native
-                && resource_name_is_extended(n) == cases[i].extended
-                && resource_name_is_for_containers(n) == cases[i].container
-                && resource_name_is_for_quotas(n) == cases[i].quota
-                && resource_name_is_counted(n) == cases[i].counted
-                && resource_name_may_overcommit(n) == cases[i].overcommit,
-            "%s",
-            n);
+        ck_assert_msg(resource_name_is_native(n) == cases[i].native
+                          && resource_name_is_extended(n) == cases[i].extended
+                          && resource_name_is_for_containers(n) == cases[i].container
+                          && resource_name_is_for_quotas(n) == cases[i].quota
+                          && resource_name_is_counted(n) == cases[i].counted
+                          && resource_name_may_overcommit(n) == cases[i].overcommit,
+                      "%s", n);
     }
 }
 END_TEST

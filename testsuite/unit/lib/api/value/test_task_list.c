@@ -82,11 +82,8 @@ START_TEST(what_is_no_list_is_refused_in_words)
         struct task_list list;
         struct error err = {0};
 
-        ck_assert_int_eq(task_list_parse(arena, cases[i].text, &list, &err),
-                         -EINVAL);
-        ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
-                      "'%s': %s",
-                      cases[i].text,
+        ck_assert_int_eq(task_list_parse(arena, cases[i].text, &list, &err), -EINVAL);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "'%s': %s", cases[i].text,
                       err.text);
     }
 }
@@ -97,9 +94,7 @@ START_TEST(indexes_and_ids_find_each_other)
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct task_list list;
 
-    ck_assert_int_eq(
-        task_list_parse(arena, "3,5,9-12,20-1000000:5", &list, NULL),
-        0);
+    ck_assert_int_eq(task_list_parse(arena, "3,5,9-12,20-1000000:5", &list, NULL), 0);
 
     ck_assert_int_eq(task_list_at(&list, 0), 3);
     ck_assert_int_eq(task_list_at(&list, 1), 5);
@@ -125,10 +120,7 @@ START_TEST(ranges_that_cross_again_and_again_are_refused)
     struct error err = {0};
 
     for (int i = 0; i < 2000; i++)
-        strbuf_printf(&text,
-                      "%s%d-15000:3,%d-15000:7",
-                      i > 0 ? "," : "",
-                      3 * (i % 5),
+        strbuf_printf(&text, "%s%d-15000:3,%d-15000:7", i > 0 ? "," : "", 3 * (i % 5),
                       7 * (i % 5) + 1);
 
     ck_assert_int_eq(task_list_parse(arena, text.text, &list, &err), -EINVAL);
@@ -152,15 +144,10 @@ START_TEST(a_list_of_too_many_ranges_is_refused)
 
     ck_assert_int_eq(task_list_parse(arena, text.text, &list, &err), -EINVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "the limit of 10000"));
-    ck_assert_int_eq(
-        task_list_parse(arena, "1-1000000:3,1-1000000:7", &list, &err),
-        -EINVAL);
+    ck_assert_int_eq(task_list_parse(arena, "1-1000000:3,1-1000000:7", &list, &err), -EINVAL);
 }
 END_TEST
 
-SUITE("task_list",
-      ids_and_ranges_become_one_sorted_list,
-      what_is_no_list_is_refused_in_words,
-      indexes_and_ids_find_each_other,
-      ranges_that_cross_again_and_again_are_refused,
+SUITE("task_list", ids_and_ranges_become_one_sorted_list, what_is_no_list_is_refused_in_words,
+      indexes_and_ids_find_each_other, ranges_that_cross_again_and_again_are_refused,
       a_list_of_too_many_ranges_is_refused)

@@ -15,11 +15,8 @@
 #define ROUNDS 20000
 #define IDS    80
 
-typedef int sets_fn(struct arena *,
-                    const struct task_list *,
-                    const struct task_list *,
-                    struct task_list *,
-                    struct error *);
+typedef int sets_fn(struct arena *, const struct task_list *, const struct task_list *,
+                    struct task_list *, struct error *);
 
 static const char *
 text_of(struct arena *arena, const struct task_list *list)
@@ -43,10 +40,7 @@ START_TEST(two_lists_make_a_third)
         {task_sets_intersect, "0-1000000:6", "0-1000000:10", "0-999990:30"},
         {task_sets_intersect, "1-99:2", "2-98:2", ""},
         {task_sets_intersect, "0-4000000000:3999999979", "0", "0"},
-        {task_sets_intersect,
-         "1-4000000000:3999999979",
-         "3-4000000000:3999999977",
-         "3999999980"},
+        {task_sets_intersect, "1-4000000000:3999999979", "3-4000000000:3999999977", "3999999980"},
         {task_sets_subtract, "0-1000000", "500000", "0-499999,500001-1000000"},
         {task_sets_subtract, "0-1000000", "0-1000000:2", "1-999999:2"},
         {task_sets_subtract, "0-20:2", "0-20:6", "2,4,8,10,14,16,20"},
@@ -77,8 +71,7 @@ make_list(struct arena *arena, struct random_source *random, bool has[IDS])
     memset(has, 0, IDS * sizeof(*has));
     for (uint64_t i = 0; i < count; i++) {
         const unsigned first = (unsigned)random_below(random, IDS);
-        const unsigned last =
-            first + (unsigned)random_below(random, IDS - first);
+        const unsigned last = first + (unsigned)random_below(random, IDS - first);
         const unsigned step = 1 + (unsigned)random_below(random, 7);
 
         strbuf_printf(&out, "%s%u-%u:%u", i > 0 ? "," : "", first, last, step);
@@ -96,9 +89,7 @@ check(struct arena *arena, const struct task_list *list, const bool has[IDS])
     int64_t index = 0;
 
     for (int64_t id = 0; id < IDS; id++) {
-        ck_assert_msg(task_list_index(list, id) == (has[id] ? index : -1),
-                      "%s has %ld wrong",
-                      text,
+        ck_assert_msg(task_list_index(list, id) == (has[id] ? index : -1), "%s has %ld wrong", text,
                       (long)id);
         if (has[id])
             ck_assert_int_eq(task_list_at(list, index++), id);
@@ -119,12 +110,8 @@ START_TEST(random_lists_are_what_a_table_of_ids_says)
         bool x[IDS], y[IDS], want[IDS];
         struct task_list a, b, result;
 
-        ck_assert_int_eq(
-            task_list_parse(arena, make_list(arena, &random, x), &a, NULL),
-            0);
-        ck_assert_int_eq(
-            task_list_parse(arena, make_list(arena, &random, y), &b, NULL),
-            0);
+        ck_assert_int_eq(task_list_parse(arena, make_list(arena, &random, x), &a, NULL), 0);
+        ck_assert_int_eq(task_list_parse(arena, make_list(arena, &random, y), &b, NULL), 0);
         check(arena, &a, x);
 
         for (int id = 0; id < IDS; id++)
@@ -157,7 +144,5 @@ START_TEST(a_result_of_too_many_ranges_is_refused)
 }
 END_TEST
 
-SUITE("task_sets",
-      two_lists_make_a_third,
-      random_lists_are_what_a_table_of_ids_says,
+SUITE("task_sets", two_lists_make_a_third, random_lists_are_what_a_table_of_ids_says,
       a_result_of_too_many_ranges_is_refused)

@@ -13,12 +13,9 @@ static void
 set_partition(struct world *w, const char *name, const char *spec)
 {
     static int generation;
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\",\"uid\":\"u\","
-                  "\"generation\":%d},\"spec\":{%s}}",
-                  name,
-                  ++generation,
-                  spec);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\",\"uid\":\"u\","
+                                        "\"generation\":%d},\"spec\":{%s}}",
+                                        name, ++generation, spec);
 
     fake_client_put(w->api, &partition_kind, text);
 }
@@ -38,19 +35,12 @@ make_world(bool without_sharing)
 }
 
 static void
-add(struct world *w,
-    const char *name,
-    const char *partition,
-    unsigned user,
-    unsigned cpus,
+add(struct world *w, const char *name, const char *partition, unsigned user, unsigned cpus,
     const char *more)
 {
-    CLEANUP_FREE char *spec =
-        xasprintf(",\"securityContext\":{\"runAsUser\":%u},\"placement\":{"
-                  "\"partition\":\"%s\"}%s",
-                  user,
-                  partition,
-                  more);
+    CLEANUP_FREE char *spec = xasprintf(",\"securityContext\":{\"runAsUser\":%u},\"placement\":{"
+                                        "\"partition\":\"%s\"}%s",
+                                        user, partition, more);
     CLEANUP_FREE char *cpu = xasprintf("%u", cpus);
 
     world_add_pod(w, name, cpu, "1Gi", spec);
@@ -118,8 +108,7 @@ START_TEST(such_a_pod_goes_to_no_node_with_another_user)
     add(w, "b", "one", 2, 1, ",\"activeDeadlineSeconds\":60");
     world_advance(w, 20000);
     ck_assert_str_eq(world_node_of(w, "b"), "");
-    ck_assert_str_eq(cause_of(w, "b"),
-                     "waits for a node without jobs of other users on n1");
+    ck_assert_str_eq(cause_of(w, "b"), "waits for a node without jobs of other users on n1");
 
     world_add_node(w, "n2", 1);
     world_advance(w, 20000);
@@ -143,9 +132,7 @@ add_running(struct world *w, const char *name, unsigned user)
                      "\"all\"},\"containers\":[{\"name\":\"c\"}]},"
                      "\"status\":{\"phase\":\"Running\",\"startTime\":"
                      "\"%s\"}}",
-                     name,
-                     user,
-                     time);
+                     name, user, time);
     fake_client_put(w->api, &pod_kind, text);
 }
 
@@ -300,8 +287,8 @@ want_apart(const struct world *w)
         for (unsigned j = 0; j < PODS; j++) {
             const struct pod *a = find(w, i), *b = find(w, j);
 
-            if (a == NULL || b == NULL || a->spec.node_name == NULL
-                || b->spec.node_name == NULL || !is_alone(a))
+            if (a == NULL || b == NULL || a->spec.node_name == NULL || b->spec.node_name == NULL
+                || !is_alone(a))
                 continue;
             ck_assert(strcmp(a->spec.node_name, b->spec.node_name) != 0
                       || user_of(a) == user_of(b));
@@ -316,8 +303,7 @@ end_some(struct world *w, struct random_source *random, unsigned of)
     for (unsigned i = 0; i < PODS; i++) {
         const struct pod *pod = find(w, i);
 
-        if (pod == NULL || pod->spec.node_name == NULL
-            || random_below(random, of) != 0)
+        if (pod == NULL || pod->spec.node_name == NULL || random_below(random, of) != 0)
             continue;
         name_pod(i, name);
         fake_client_remove(w->api, &pod_kind, "default", name);
@@ -339,12 +325,8 @@ run(uint64_t seed, unsigned nodes, bool without_sharing, struct strbuf *out)
     }
     for (unsigned i = 0; i < PODS; i++) {
         name_pod(i, name);
-        add(w,
-            name,
-            random_below(&random, 2) == 0 ? "one" : "all",
-            1 + random_below(&random, 3),
-            1 + random_below(&random, 3),
-            "");
+        add(w, name, random_below(&random, 2) == 0 ? "one" : "all", 1 + random_below(&random, 3),
+            1 + random_below(&random, 3), "");
         world_settle(w);
         want_apart(w);
         strbuf_printf(out, "%s,", world_node_of(w, name));
@@ -383,13 +365,9 @@ START_TEST(results_that_are_shared_decide_the_same)
 }
 END_TEST
 
-SUITE("exclusive_user",
-      a_node_with_such_a_pod_takes_no_other_user,
-      such_a_pod_goes_to_no_node_with_another_user,
-      it_has_a_reservation_that_others_do_not_delay,
+SUITE("exclusive_user", a_node_with_such_a_pod_takes_no_other_user,
+      such_a_pod_goes_to_no_node_with_another_user, it_has_a_reservation_that_others_do_not_delay,
       a_more_important_one_has_all_others_of_the_node_end,
       a_change_counts_for_those_that_run_and_those_that_wait,
-      all_that_are_alike_are_told_of_a_change,
-      a_scheduler_that_starts_again_knows_it,
-      never_do_two_users_meet_and_all_have_their_turn,
-      results_that_are_shared_decide_the_same)
+      all_that_are_alike_are_told_of_a_change, a_scheduler_that_starts_again_knows_it,
+      never_do_two_users_meet_and_all_have_their_turn, results_that_are_shared_decide_the_same)

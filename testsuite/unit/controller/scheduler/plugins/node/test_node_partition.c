@@ -8,30 +8,23 @@
 static void
 add_node(struct world *w, const char *name, const char *label)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"of\":\"%s\"}},\"status\":{"
-        "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
-        name,
-        label);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"labels\":{\"of\":\"%s\"}},\"status\":{"
+                  "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
+                  name, label);
 
     fake_client_put(w->api, &node_kind, text);
 }
 
 /* Sets a partition of the nodes with that label. Each call changes its spec. */
 static void
-set_partition(struct world *w,
-              const char *name,
-              const char *label,
-              const char *more)
+set_partition(struct world *w, const char *name, const char *label, const char *more)
 {
     static int generation;
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u\",\"generation\":%d},"
-        "\"spec\":{\"selector\":{\"matchLabels\":{\"of\":\"%s\"}}%s}}",
-        name,
-        ++generation,
-        label,
-        more);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"uid\":\"u\",\"generation\":%d},"
+                  "\"spec\":{\"selector\":{\"matchLabels\":{\"of\":\"%s\"}}%s}}",
+                  name, ++generation, label, more);
 
     fake_client_put(w->api, &partition_kind, text);
 }
@@ -83,13 +76,11 @@ START_TEST(a_partition_that_cannot_have_it_says_why)
     static const struct {
         const char *more, *words;
     } rows[] = {
-        {",\"state\":\"Down\",\"reason\":\"new switch\"",
-         "partition a is down (new switch)"},
+        {",\"state\":\"Down\",\"reason\":\"new switch\"", "partition a is down (new switch)"},
         {",\"state\":\"Inactive\"", "partition a is inactive"},
         {",\"maximumTime\":\"1h\"", "over partition a's limit of 1:00:00"},
         {",\"maximumCPUs\":\"500m\"", "over partition a's limit of 500m CPUs"},
-        {",\"maximumMemory\":\"512Mi\"",
-         "over partition a's limit of 512Mi of memory"},
+        {",\"maximumMemory\":\"512Mi\"", "over partition a's limit of 512Mi of memory"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -191,16 +182,12 @@ START_TEST(a_higher_tier_goes_before_every_priority)
     set_partition(w, "low", "a", "");
     set_partition(w, "middle", "a", TIER("2"));
     set_partition(w, "high", "a", TIER("65533"));
-    add_tiered(w,
-               "low-9",
+    add_tiered(w, "low-9",
                ",\"priority\":2000000000,\"placement\":{\"partition\":"
                "\"high,low\"}");
     add_tiered(w, "middle", ",\"placement\":{\"partition\":\"middle\"}");
-    add_tiered(w,
-               "middle-7",
-               ",\"priority\":7,\"placement\":{\"partition\":\"middle\"}");
-    add_tiered(w,
-               "high",
+    add_tiered(w, "middle-7", ",\"priority\":7,\"placement\":{\"partition\":\"middle\"}");
+    add_tiered(w, "high",
                ",\"priority\":-2000000000,\"placement\":{\"partition\":"
                "\"high\"}");
     world_settle(w);
@@ -228,20 +215,15 @@ START_TEST(a_higher_tier_preempts_where_the_lower_one_lets)
         const char *mode;              /* of the first */
         bool is_preempted;
     } rows[] = {
-        {"low", "high", "Requeue", true},
-        {"low", "high", "Cancel", true},
-        {"low", "high", "Off", false},
-        {"low", "low", "Requeue", false},
-        {"high", "low", "Requeue", false},
-        {"low", "high,low", "Requeue", false},
-        {"high,low", "high", "Requeue", true},
-        {"low", "gone,high", "Requeue", false},
+        {"low", "high", "Requeue", true},      {"low", "high", "Cancel", true},
+        {"low", "high", "Off", false},         {"low", "low", "Requeue", false},
+        {"high", "low", "Requeue", false},     {"low", "high,low", "Requeue", false},
+        {"high,low", "high", "Requeue", true}, {"low", "gone,high", "Requeue", false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct world *w = world_new(NULL);
-        CLEANUP_FREE char *low =
-            xasprintf(",\"preemptionMode\":\"%s\"", rows[i].mode);
+        CLEANUP_FREE char *low = xasprintf(",\"preemptionMode\":\"%s\"", rows[i].mode);
         CLEANUP_FREE char *runs =
             xasprintf(",\"placement\":{\"partition\":\"%s\"}", rows[i].running);
         CLEANUP_FREE char *waits =
@@ -257,12 +239,9 @@ START_TEST(a_higher_tier_preempts_where_the_lower_one_lets)
         world_advance(w, 20000);
         world_advance(w, 20000);
 
-        ck_assert_msg(is_there(w, "first") != rows[i].is_preempted,
-                      "%s by %s",
-                      rows[i].running,
+        ck_assert_msg(is_there(w, "first") != rows[i].is_preempted, "%s by %s", rows[i].running,
                       rows[i].waiting);
-        ck_assert_str_eq(world_node_of(w, "second"),
-                         rows[i].is_preempted ? "n1" : "");
+        ck_assert_str_eq(world_node_of(w, "second"), rows[i].is_preempted ? "n1" : "");
         world_free(w);
     }
 }
@@ -274,45 +253,33 @@ START_TEST(a_class_has_a_mode_of_its_own)
         const char *class_mode, *partition_mode;
         bool is_preempted;
     } rows[] = {
-        {"Off", "Requeue", false},
-        {"Requeue", "Off", true},
-        {"Cancel", "Off", true},
-        {NULL, "Off", false},
-        {NULL, "Requeue", true},
+        {"Off", "Requeue", false}, {"Requeue", "Off", true}, {"Cancel", "Off", true},
+        {NULL, "Off", false},      {NULL, "Requeue", true},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct world *w = world_new(NULL);
-        CLEANUP_FREE char *mode =
-            rows[i].class_mode == NULL
-                ? xstrdup("")
-                : xasprintf(",\"annotations\":{\"kiln.hpc/preemption-mode\":"
-                            "\"%s\"}",
-                            rows[i].class_mode);
-        CLEANUP_FREE char *class =
-            xasprintf("{\"metadata\":{\"name\":\"c\"%s},\"value\":0}", mode);
-        CLEANUP_FREE char *low =
-            xasprintf(",\"preemptionMode\":\"%s\"", rows[i].partition_mode);
+        CLEANUP_FREE char *mode = rows[i].class_mode == NULL
+                                      ? xstrdup("")
+                                      : xasprintf(",\"annotations\":{\"kiln.hpc/preemption-mode\":"
+                                                  "\"%s\"}",
+                                                  rows[i].class_mode);
+        CLEANUP_FREE char *class = xasprintf("{\"metadata\":{\"name\":\"c\"%s},\"value\":0}", mode);
+        CLEANUP_FREE char *low = xasprintf(",\"preemptionMode\":\"%s\"", rows[i].partition_mode);
 
         fake_client_put(w->api, &priority_class_kind, class);
         add_node(w, "n1", "a");
         set_partition(w, "low", "a", low);
-        add_tiered(w,
-                   "first",
+        add_tiered(w, "first",
                    ",\"priorityClassName\":\"c\",\"placement\":{"
                    "\"partition\":\"low\"}");
         world_settle(w);
-        add_tiered(w,
-                   "second",
-                   ",\"priority\":9,\"placement\":{\"partition\":\"low\"}");
+        add_tiered(w, "second", ",\"priority\":9,\"placement\":{\"partition\":\"low\"}");
         world_advance(w, 20000);
         world_advance(w, 20000);
 
-        ck_assert_msg(is_there(w, "first") != rows[i].is_preempted,
-                      "row %zu",
-                      i);
-        ck_assert_str_eq(world_node_of(w, "second"),
-                         rows[i].is_preempted ? "n1" : "");
+        ck_assert_msg(is_there(w, "first") != rows[i].is_preempted, "row %zu", i);
+        ck_assert_str_eq(world_node_of(w, "second"), rows[i].is_preempted ? "n1" : "");
         world_free(w);
     }
 }
@@ -438,28 +405,20 @@ START_TEST(the_first_of_the_highest_tier_has_the_reservation)
     add_node(w, "n1", "a");
     set_partition(w, "low", "a", "");
     set_partition(w, "high", "a", TIER("2"));
-    world_add_pod(w,
-                  "runs",
-                  "2",
-                  "1Gi",
+    world_add_pod(w, "runs", "2", "1Gi",
                   ",\"activeDeadlineSeconds\":3600,\"placement\":{"
                   "\"partition\":\"high\"}");
     world_settle(w);
-    add_tiered(w,
-               "wide",
+    add_tiered(w, "wide",
                ",\"activeDeadlineSeconds\":60,\"priority\":9,\"placement\":{"
                "\"partition\":\"low\"}");
     world_advance(w, 20000);
-    add_tiered(w,
-               "wide-high",
+    add_tiered(w, "wide-high",
                ",\"activeDeadlineSeconds\":60,\"placement\":{"
                "\"partition\":\"high\"}");
     world_advance(w, 20000);
     add_pod(w, "long", "low"); /* longer than the hour */
-    world_add_pod(w,
-                  "short",
-                  "2",
-                  "1Gi",
+    world_add_pod(w, "short", "2", "1Gi",
                   ",\"activeDeadlineSeconds\":600,\"placement\":{"
                   "\"partition\":\"low\"}");
     world_advance(w, 20000);
@@ -492,17 +451,12 @@ START_TEST(times_are_read_in_both_forms)
 }
 END_TEST
 
-SUITE("node_partition",
-      a_pod_runs_on_the_nodes_of_its_partitions,
-      a_partition_that_cannot_have_it_says_why,
-      equal_pods_do_not_share_what_another_selector_gave,
+SUITE("node_partition", a_pod_runs_on_the_nodes_of_its_partitions,
+      a_partition_that_cannot_have_it_says_why, equal_pods_do_not_share_what_another_selector_gave,
       many_changes_in_a_moment_are_one_event,
       a_change_is_told_to_those_that_wait_for_something_else,
-      a_higher_tier_goes_before_every_priority,
-      a_higher_tier_preempts_where_the_lower_one_lets,
+      a_higher_tier_goes_before_every_priority, a_higher_tier_preempts_where_the_lower_one_lets,
       a_class_has_a_mode_of_its_own,
       many_pods_change_their_tier_by_and_by_and_none_is_tried_meanwhile,
-      who_is_yet_to_be_told_is_forgotten_with_the_scheduler,
-      a_tier_that_changes_counts_at_once,
-      the_first_of_the_highest_tier_has_the_reservation,
-      times_are_read_in_both_forms)
+      who_is_yet_to_be_told_is_forgotten_with_the_scheduler, a_tier_that_changes_counts_at_once,
+      the_first_of_the_highest_tier_has_the_reservation, times_are_read_in_both_forms)

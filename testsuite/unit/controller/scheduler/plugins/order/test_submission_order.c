@@ -7,25 +7,17 @@ extern const struct plugin submission_order_plugin;
 
 /* A waiting pod of one CPU, so that one pod runs at a time. */
 static void
-add_waiting(struct world *w,
-            const char *name,
-            int priority,
-            const char *eligible,
-            int job,
+add_waiting(struct world *w, const char *name, int priority, const char *eligible, int job,
             int index)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\","
-        "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"annotations\":{"
-        "\"kiln.hpc/eligible-at\":\"%s\",\"kiln.hpc/job-id\":\"%d\","
-        "\"batch.kubernetes.io/job-completion-index\":\"%d\"}},\"spec\":{"
-        "\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{"
-        "\"requests\":{\"cpu\":\"1\"}}}]}}",
-        name,
-        eligible,
-        job,
-        index,
-        priority);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\","
+                  "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"annotations\":{"
+                  "\"kiln.hpc/eligible-at\":\"%s\",\"kiln.hpc/job-id\":\"%d\","
+                  "\"batch.kubernetes.io/job-completion-index\":\"%d\"}},\"spec\":{"
+                  "\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{"
+                  "\"requests\":{\"cpu\":\"1\"}}}]}}",
+                  name, eligible, job, index, priority);
 
     fake_client_put(w->api, &pod_kind, text);
 }
@@ -42,8 +34,7 @@ find_placed(const struct world *w, const char *const *names, unsigned n)
 
 START_TEST(the_order_is_that_of_what_is_stored_whatever_was_seen_first)
 {
-    static const char *const wanted[] =
-        {"first", "third", "second", "a", "b", "held", "odd"};
+    static const char *const wanted[] = {"first", "third", "second", "a", "b", "held", "odd"};
     struct world *w = world_new(NULL);
 
     add_waiting(w, "odd", 0, "tomorrow or so", 1, 0);
@@ -65,5 +56,4 @@ START_TEST(the_order_is_that_of_what_is_stored_whatever_was_seen_first)
 }
 END_TEST
 
-SUITE("submission_order",
-      the_order_is_that_of_what_is_stored_whatever_was_seen_first)
+SUITE("submission_order", the_order_is_that_of_what_is_stored_whatever_was_seen_first)

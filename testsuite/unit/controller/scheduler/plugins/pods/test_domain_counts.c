@@ -53,9 +53,7 @@ static void
 put_node(struct town *t, unsigned number, const char *zone)
 {
     CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"n%u\",\"labels\":{%s}}}",
-                  number,
-                  zone);
+        xasprintf("{\"metadata\":{\"name\":\"n%u\",\"labels\":{%s}}}", number, zone);
 
     cache_set_node(t->cache, fake_client_put(t->api, &node_kind, text));
 }
@@ -64,8 +62,7 @@ static struct pod_view *
 make_pod(struct town *t, unsigned number)
 {
     CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\"}}",
-                  number);
+        xasprintf("{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"d\"}}", number);
 
     return pod_view_new(fake_client_put(t->api, &pod_kind, text), t->resources);
 }
@@ -265,9 +262,6 @@ START_TEST(the_cache_drops_what_was_used_longest_ago)
 }
 END_TEST
 
-SUITE("domain_counts",
-      pods_are_summed_by_the_value_of_the_label,
-      only_nodes_that_changed_are_counted_again,
-      another_version_counts_all_again,
-      whatever_happens_it_is_as_if_all_were_counted_anew,
-      the_cache_drops_what_was_used_longest_ago)
+SUITE("domain_counts", pods_are_summed_by_the_value_of_the_label,
+      only_nodes_that_changed_are_counted_again, another_version_counts_all_again,
+      whatever_happens_it_is_as_if_all_were_counted_anew, the_cache_drops_what_was_used_longest_ago)

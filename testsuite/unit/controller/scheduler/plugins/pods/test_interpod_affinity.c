@@ -6,8 +6,7 @@
 static void
 add_node(struct world *w)
 {
-    fake_client_put(w->api,
-                    &node_kind,
+    fake_client_put(w->api, &node_kind,
                     "{\"metadata\":{\"name\":\"n1\",\"labels\":{"
                     "\"kubernetes.io/hostname\":\"n1\"}},\"status\":{"
                     "\"allocatable\":{\"cpu\":\"8\",\"memory\":\"64Gi\","
@@ -24,8 +23,7 @@ add_pod(struct world *w, const char *name, const char *color, const char *apart)
                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
                   "\"labels\":{\"color\":\"%s\"}},\"spec\":{\"containers\":[{"
                   "\"name\":\"c\",\"image\":\"host\"}]",
-                  name,
-                  color);
+                  name, color);
     if (apart != NULL)
         strbuf_printf(&s,
                       ",\"affinity\":{\"podAntiAffinity\":{"
@@ -96,9 +94,7 @@ add_users_pod(struct world *w, const char *name, int owner, const char *rest)
                   "\"labels\":{\"color\":\"red\"}%s,\"containers\":[{\"name\":"
                   "\"main\",\"image\":\"host\"}],\"securityContext\":{"
                   "\"runAsUser\":%d}}}",
-                  name,
-                  rest,
-                  owner);
+                  name, rest, owner);
 
     fake_client_put(w->api, &pod_kind, text);
 }
@@ -156,8 +152,7 @@ START_TEST(one_that_repels_all_keeps_everybody_away)
 }
 END_TEST
 
-SUITE("interpod_affinity",
-      a_pod_keeps_away_its_owners_pods_alone,
+SUITE("interpod_affinity", a_pod_keeps_away_its_owners_pods_alone,
       one_that_repels_all_keeps_everybody_away,
       who_is_kept_away_comes_when_those_that_kept_it_away_go,
       who_keeps_others_away_wakes_no_one_else)

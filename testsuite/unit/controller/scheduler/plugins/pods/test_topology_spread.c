@@ -15,8 +15,7 @@ add_spread_pod(struct world *w, const char *name, unsigned count)
                       "%s{\"maxSkew\":1,\"topologyKey\":\"l%u\","
                       "\"whenUnsatisfiable\":\"DoNotSchedule\","
                       "\"labelSelector\":{}}",
-                      i > 0 ? "," : "",
-                      i);
+                      i > 0 ? "," : "", i);
     strbuf_add_char(&s, ']');
     world_add_pod(w, name, "1", "1Gi", s.text);
 }
@@ -29,9 +28,8 @@ add_labelled_node(struct world *w, unsigned labels)
     strbuf_add_text(&s, "{\"metadata\":{\"name\":\"n1\",\"labels\":{");
     for (unsigned i = 0; i < labels; i++)
         strbuf_printf(&s, "%s\"l%u\":\"x\"", i > 0 ? "," : "", i);
-    strbuf_add_text(&s,
-                    "}},\"status\":{\"allocatable\":{\"cpu\":\"8\","
-                    "\"memory\":\"64Gi\",\"pods\":\"110\"}}}");
+    strbuf_add_text(&s, "}},\"status\":{\"allocatable\":{\"cpu\":\"8\","
+                        "\"memory\":\"64Gi\",\"pods\":\"110\"}}}");
     fake_client_put(w->api, &node_kind, s.text);
 }
 
@@ -49,11 +47,9 @@ START_TEST(sixteen_constraints_are_kept_and_more_are_refused_in_words)
     ck_assert_str_eq(world_node_of(w, "seventeen"), "");
     c = pod_find_condition(world_pod(w, "seventeen"), "PodScheduled");
     ck_assert_ptr_nonnull(c);
-    ck_assert_ptr_nonnull(
-        strstr(c->message, "more than 16 topology spread constraints"));
+    ck_assert_ptr_nonnull(strstr(c->message, "more than 16 topology spread constraints"));
     world_free(w);
 }
 END_TEST
 
-SUITE("topology_spread",
-      sixteen_constraints_are_kept_and_more_are_refused_in_words)
+SUITE("topology_spread", sixteen_constraints_are_kept_and_more_are_refused_in_words)

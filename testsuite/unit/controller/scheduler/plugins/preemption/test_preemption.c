@@ -32,10 +32,8 @@ static const struct pod *
 pod_at(const struct crowd *c, unsigned pod)
 {
     char name[32];
-    const struct object *o = fake_client_find(c->w->api,
-                                              &pod_kind,
-                                              "default",
-                                              name_of(c, pod, name));
+    const struct object *o =
+        fake_client_find(c->w->api, &pod_kind, "default", name_of(c, pod, name));
 
     return o != NULL ? pod_of(o) : NULL;
 }
@@ -48,11 +46,7 @@ submit(struct crowd *c, unsigned pod)
 
     c->attempts[pod]++;
     ck_assert_uint_lt(c->attempts[pod], ATTEMPTS);
-    snprintf(spec,
-             sizeof(spec),
-             ",\"priority\":%d%s",
-             s->priority,
-             s->placement);
+    snprintf(spec, sizeof(spec), ",\"priority\":%d%s", s->priority, s->placement);
     world_add_pod(c->w, name_of(c, pod, name), s->cpu, "1Gi", spec);
 }
 
@@ -84,8 +78,7 @@ crowd_init(struct crowd *c, uint64_t seed)
     for (unsigned i = 0; i < PODS; i++)
         c->sorts[i] = (struct sort){
             .cpu = cpus[random_below(&c->dice, ARRAY_SIZE(cpus))],
-            .placement =
-                placements[random_below(&c->dice, ARRAY_SIZE(placements))],
+            .placement = placements[random_below(&c->dice, ARRAY_SIZE(placements))],
             .priority = 10 * (int)random_below(&c->dice, 4),
         };
 }
@@ -113,11 +106,8 @@ START_TEST(room_is_made_for_who_then_starts_and_it_ends)
         for (unsigned i = 0; i < PODS; i++) {
             const struct pod *pod = pod_at(&c, i);
 
-            ck_assert_msg(pod->spec.node_name != NULL
-                              || pod->status.nominated_node_name == NULL,
-                          "seed %d: p%u has been promised %s and is not there",
-                          (int)seed,
-                          i,
+            ck_assert_msg(pod->spec.node_name != NULL || pod->status.nominated_node_name == NULL,
+                          "seed %d: p%u has been promised %s and is not there", (int)seed, i,
                           pod->status.nominated_node_name);
         }
         n_evicted += c.n_evicted;
@@ -146,17 +136,12 @@ START_TEST(the_most_important_run_when_all_is_quiet)
 
         /* 48 PUs: twelve pods, six each of priorities 30 and 20. */
         for (unsigned i = 0; i < PODS; i++)
-            ck_assert_msg((pod_at(&c, i)->spec.node_name != NULL)
-                              == (c.sorts[i].priority >= 20),
-                          "seed %d: p%u of priority %d",
-                          (int)seed,
-                          i,
-                          c.sorts[i].priority);
+            ck_assert_msg((pod_at(&c, i)->spec.node_name != NULL) == (c.sorts[i].priority >= 20),
+                          "seed %d: p%u of priority %d", (int)seed, i, c.sorts[i].priority);
         world_free(c.w);
     }
 }
 END_TEST
 
-SUITE("preemption",
-      room_is_made_for_who_then_starts_and_it_ends,
+SUITE("preemption", room_is_made_for_who_then_starts_and_it_ends,
       the_most_important_run_when_all_is_quiet)

@@ -31,10 +31,7 @@ find(const struct world *w, const char *name)
 
 /* Sets the condition as the pod's agent would report it. */
 static void
-set_frozen(struct world *w,
-           const char *name,
-           const char *status,
-           const char *reason)
+set_frozen(struct world *w, const char *name, const char *status, const char *reason)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -48,10 +45,7 @@ set_frozen(struct world *w,
     time_format(clock_real_us(&w->time.clock), false, now);
     json_set_string(arena, condition, "lastTransitionTime", now);
     json_append(arena, list, condition);
-    json_set(arena,
-             json_make_object(arena, tree, "status"),
-             "conditions",
-             list);
+    json_set(arena, json_make_object(arena, tree, "status"), "conditions", list);
     if (json_path_text(tree, "status.startTime") == NULL)
         json_set_string(arena, json_get(tree, "status"), "startTime", now);
     json_print(tree, &text);
@@ -67,10 +61,7 @@ set_start(struct world *w, const char *name)
     char now[TIME_TEXT_SIZE];
 
     time_format(clock_real_us(&w->time.clock), false, now);
-    json_set_string(arena,
-                    json_make_object(arena, tree, "status"),
-                    "startTime",
-                    now);
+    json_set_string(arena, json_make_object(arena, tree, "status"), "startTime", now);
     json_print(tree, &text);
     fake_client_put(w->api, &pod_kind, text.text);
 }
@@ -90,11 +81,9 @@ runs_on(const struct world *w, const char *name, const char *node)
 static void
 add_partition(struct world *w, const char *name, const char *mode)
 {
-    CLEANUP_FREE char *text =
-        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{"
-                  "\"preemptionMode\":\"%s\"}}",
-                  name,
-                  mode);
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{"
+                                        "\"preemptionMode\":\"%s\"}}",
+                                        name, mode);
 
     fake_client_put(w->api, &partition_kind, text);
 }
@@ -114,15 +103,10 @@ make_world(unsigned nodes)
 }
 
 static void
-add(struct world *w,
-    const char *name,
-    const char *cpu,
-    const char *memory,
-    int priority,
+add(struct world *w, const char *name, const char *cpu, const char *memory, int priority,
     const char *placement)
 {
-    CLEANUP_FREE char *spec =
-        xasprintf(",\"priority\":%d%s", priority, placement);
+    CLEANUP_FREE char *spec = xasprintf(",\"priority\":%d%s", priority, placement);
 
     world_add_pod(w, name, cpu, memory, spec);
     world_settle(w);
@@ -181,9 +165,7 @@ START_TEST(it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone)
     ck_assert(runs_on(w, "high", "n0"));
 
     tree = object_tree(find(w, "low"), arena);
-    json_set_string(arena,
-                    json_get_path(tree, "metadata.annotations"),
-                    ANNOTATION_YIELD,
+    json_set_string(arena, json_get_path(tree, "metadata.annotations"), ANNOTATION_YIELD,
                     "job 3 (user gone)");
     json_print(tree, &text);
     fake_client_put(w->api, &pod_kind, text.text);
@@ -206,12 +188,7 @@ START_TEST(who_waits_for_a_victim_knows_when_that_will_have_ended)
     struct world *w = make_world(1);
     int64_t began_us, from_us;
 
-    add(w,
-        "low",
-        "8",
-        "1Gi",
-        5,
-        EXCLUSIVE_LOW ",\"activeDeadlineSeconds\":600");
+    add(w, "low", "8", "1Gi", 5, EXCLUSIVE_LOW ",\"activeDeadlineSeconds\":600");
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE ",\"activeDeadlineSeconds\":300");
     began_us = clock_real_us(&w->time.clock);
     set_frozen(w, "low", "True", FROZEN_YIELDED);
@@ -472,18 +449,13 @@ check_cores(const struct crowd *c)
 
             if (a == NULL || b == NULL || pod_of(a)->spec.node_name == NULL
                 || pod_of(b)->spec.node_name == NULL
-                || strcmp(pod_of(a)->spec.node_name, pod_of(b)->spec.node_name)
-                       != 0
+                || strcmp(pod_of(a)->spec.node_name, pod_of(b)->spec.node_name) != 0
                 || allocation_check_disjoint(pod_of(a)->status.allocation,
-                                             pod_of(b)->status.allocation,
-                                             NULL)
+                                             pod_of(b)->status.allocation, NULL)
                        == 0)
                 continue;
-            ck_assert_msg(pod_has_yielded(pod_of(a))
-                              || pod_has_yielded(pod_of(b)),
-                          "%s and %s run on the same cores",
-                          c->names[i],
-                          c->names[k]);
+            ck_assert_msg(pod_has_yielded(pod_of(a)) || pod_has_yielded(pod_of(b)),
+                          "%s and %s run on the same cores", c->names[i], c->names[k]);
         }
 }
 
@@ -537,12 +509,8 @@ START_TEST(never_do_two_run_on_a_core_and_all_end)
         }
         for (unsigned s = 0; s < 3000 && left > 0; s++) {
             if (at < PODS && roll(&c, 3) == 0) {
-                add(c.w,
-                    c.names[at],
-                    cpus[roll(&c, ARRAY_SIZE(cpus))],
-                    "512Mi",
-                    10 * (int)roll(&c, 4),
-                    EXCLUSIVE_LOW);
+                add(c.w, c.names[at], cpus[roll(&c, ARRAY_SIZE(cpus))], "512Mi",
+                    10 * (int)roll(&c, 4), EXCLUSIVE_LOW);
                 at++;
             }
             pass(&c);
@@ -559,18 +527,14 @@ START_TEST(never_do_two_run_on_a_core_and_all_end)
 }
 END_TEST
 
-SUITE("suspension",
-      a_victim_is_asked_and_its_cores_are_had_once_it_stands_still,
+SUITE("suspension", a_victim_is_asked_and_its_cores_are_had_once_it_stands_still,
       it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone,
       who_waits_for_a_victim_knows_when_that_will_have_ended,
-      frozen_by_an_operator_alone_it_lends_nothing,
-      who_needs_its_memory_is_not_helped,
-      shared_cpus_are_not_lent,
-      a_preemptor_that_is_gone_is_waited_for_no_more,
+      frozen_by_an_operator_alone_it_lends_nothing, who_needs_its_memory_is_not_helped,
+      shared_cpus_are_not_lent, a_preemptor_that_is_gone_is_waited_for_no_more,
       one_that_does_not_stand_still_is_left_alone_for_a_while,
       one_whose_agent_says_that_it_cannot_is_not_asked_again,
       a_wish_that_is_refused_is_not_sent_over_and_over,
       a_wish_whose_taking_back_is_refused_is_tried_again,
       those_who_stand_still_are_looked_at_when_something_happens,
-      those_who_wait_are_tried_when_a_mode_changes,
-      never_do_two_run_on_a_core_and_all_end)
+      those_who_wait_are_tried_when_a_mode_changes, never_do_two_run_on_a_core_and_all_end)

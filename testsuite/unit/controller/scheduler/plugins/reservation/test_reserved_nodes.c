@@ -12,10 +12,10 @@
 static void
 add_node(struct world *w, const char *name)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\"},\"status\":{"
-        "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
-        name);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"status\":{"
+                  "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
+                  name);
 
     fake_client_put(w->api, &node_kind, text);
 }
@@ -27,9 +27,7 @@ reserve(struct world *w, const char *name, int hour, const char *more)
     CLEANUP_FREE char *text =
         xasprintf("{\"metadata\":{\"name\":\"%s\",\"uid\":\"u\"},\"spec\":{"
                   "\"nodes\":[\"n1\"],\"start\":\"2024-01-01T%02d:00:00Z\"%s}}",
-                  name,
-                  hour,
-                  more);
+                  name, hour, more);
 
     fake_client_put(w->api, &reservation_kind, text);
 }
@@ -38,12 +36,9 @@ static void
 add_pod(struct world *w, const char *name, int64_t limit_s, const char *own)
 {
     CLEANUP_FREE char *spec =
-        xasprintf("%s%.0lld%s%s%s",
-                  limit_s > 0 ? ",\"activeDeadlineSeconds\":" : "",
-                  (long long)limit_s,
-                  own[0] != '\0' ? ",\"placement\":{\"reservation\":\"" : "",
-                  own,
-                  own[0] != '\0' ? "\"}" : "");
+        xasprintf("%s%.0lld%s%s%s", limit_s > 0 ? ",\"activeDeadlineSeconds\":" : "",
+                  (long long)limit_s, own[0] != '\0' ? ",\"placement\":{\"reservation\":\"" : "",
+                  own, own[0] != '\0' ? "\"}" : "");
 
     world_add_pod(w, name, "1", "1Gi", spec);
 }
@@ -97,23 +92,14 @@ START_TEST(who_waits_reads_which_reservation_and_when)
         int hour;
         const char *more, *second, *words;
     } rows[] = {
-        {1,
-         TWO_HOURS MAINTENANCE,
-         NULL,
+        {1, TWO_HOURS MAINTENANCE, NULL,
          "would still run when reservation r begins at 2024-01-01T01:00:00Z, "
          "on every node with room"},
-        {0,
-         TWO_HOURS MAINTENANCE,
-         NULL,
+        {0, TWO_HOURS MAINTENANCE, NULL,
          "reservation r keeps every node with room until "
          "2024-01-01T02:00:00Z"},
-        {0,
-         ",\"users\":[\"ann\"]",
-         NULL,
-         "reservation r keeps every node with room"},
-        {1,
-         TWO_HOURS MAINTENANCE,
-         "n2",
+        {0, ",\"users\":[\"ann\"]", NULL, "reservation r keeps every node with room"},
+        {1, TWO_HOURS MAINTENANCE, "n2",
          "would still run when reservation r begins at 2024-01-01T01:00:00Z, "
          "or another"},
     };
@@ -124,8 +110,7 @@ START_TEST(who_waits_reads_which_reservation_and_when)
         add_node(w, "n1");
         if (rows[i].second != NULL) {
             add_node(w, rows[i].second);
-            fake_client_put(w->api,
-                            &reservation_kind,
+            fake_client_put(w->api, &reservation_kind,
                             "{\"metadata\":{\"name\":\"s\",\"uid\":\"v\"},"
                             "\"spec\":{\"nodes\":[\"n2\"],\"start\":"
                             "\"2024-01-01T01:30:00Z\",\"duration\":\"2h\"}}");
@@ -135,8 +120,7 @@ START_TEST(who_waits_reads_which_reservation_and_when)
         world_settle(w);
         world_advance(w, 1000);
         ck_assert_str_eq(cause_of(w, "p"), "ReservedNodes");
-        ck_assert_str_eq(world_pod(w, "p")->status.cause->message,
-                         rows[i].words);
+        ck_assert_str_eq(world_pod(w, "p")->status.cause->message, rows[i].words);
         world_free(w);
     }
 }
@@ -177,8 +161,7 @@ START_TEST(a_pod_that_names_one_has_its_nodes_while_it_is_active)
     world_advance(w, 1000);
     ck_assert_str_eq(world_node_of(w, "p"), "");
     ck_assert_str_eq(cause_of(w, "p"), "Reservation");
-    ck_assert_int_eq(world_pod(w, "p")->status.cause->from_us,
-                     FAKE_BEGIN + HOUR_MS * 1000);
+    ck_assert_int_eq(world_pod(w, "p")->status.cause->from_us, FAKE_BEGIN + HOUR_MS * 1000);
 
     world_advance(w, HOUR_MS);
     world_advance(w, BACKOFF);
@@ -367,15 +350,12 @@ START_TEST(many_changes_in_a_moment_are_one_event)
 }
 END_TEST
 
-SUITE("reserved_nodes",
-      a_pod_passes_a_reservation_that_it_ends_before,
+SUITE("reserved_nodes", a_pod_passes_a_reservation_that_it_ends_before,
       who_waits_reads_which_reservation_and_when,
       what_was_kept_out_starts_when_the_reservation_ends,
       a_pod_that_names_one_has_its_nodes_while_it_is_active,
       one_that_goes_is_told_whatever_they_wait_for,
-      two_that_overlap_share_and_a_maintenance_does_not,
-      a_node_that_is_gone_is_withheld_no_more,
+      two_that_overlap_share_and_a_maintenance_does_not, a_node_that_is_gone_is_withheld_no_more,
       a_clock_that_is_set_moves_what_is_active,
-      a_node_that_joins_later_is_withheld_and_one_may_leave,
-      a_scheduler_that_starts_again_knows_it,
+      a_node_that_joins_later_is_withheld_and_one_may_leave, a_scheduler_that_starts_again_knows_it,
       many_changes_in_a_moment_are_one_event)

@@ -48,10 +48,7 @@ static const char topology[] =
     "\"cpus\":\"4-7,12-15\",\"memory\":\"8Gi\"}]}";
 
 static void
-note_given(void *owner,
-           struct pod_view *pod,
-           const struct node_view *node,
-           struct holding *holding)
+note_given(void *owner, struct pod_view *pod, const struct node_view *node, struct holding *holding)
 {
     struct trial *t = owner;
 
@@ -89,16 +86,14 @@ trial_init(struct trial *t)
                              .percentage_of_nodes = 100,
                              .handle = &t->handle,
                          },
-                         &t->profile,
-                         &err),
+                         &t->profile, &err),
                      0);
     for (unsigned i = 0; i < NODES; i++) {
-        CLEANUP_FREE char *text = xasprintf(
-            "{\"metadata\":{\"name\":\"n%u\"},\"status\":{\"allocatable\":{"
-            "\"cpu\":\"16\",\"memory\":\"16Gi\",\"pods\":\"99\"},"
-            "\"topology\":%s}}",
-            i,
-            topology);
+        CLEANUP_FREE char *text =
+            xasprintf("{\"metadata\":{\"name\":\"n%u\"},\"status\":{\"allocatable\":{"
+                      "\"cpu\":\"16\",\"memory\":\"16Gi\",\"pods\":\"99\"},"
+                      "\"topology\":%s}}",
+                      i, topology);
 
         cache_set_node(t->cache, fake_client_put(t->api, &node_kind, text));
     }
@@ -119,19 +114,14 @@ trial_fini(struct trial *t)
 static struct pod_view *
 make_pod(struct trial *t, const char *name, unsigned cpus, const char *policy)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":\"%s\"},"
-        "\"spec\":{\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":"
-        "\"%s\"},\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
-        "\"cpu\":\"%u\",\"memory\":\"%uMi\"}}}]}}",
-        name,
-        name,
-        policy,
-        cpus,
-        cpus * 512);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":\"%s\"},"
+                  "\"spec\":{\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":"
+                  "\"%s\"},\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"%u\",\"memory\":\"%uMi\"}}}]}}",
+                  name, name, policy, cpus, cpus * 512);
 
-    return pod_view_new(fake_client_put(t->api, &pod_kind, text),
-                        t->handle.resources);
+    return pod_view_new(fake_client_put(t->api, &pod_kind, text), t->handle.resources);
 }
 
 /* The plugin's answer as text. */
@@ -144,11 +134,7 @@ ask(const struct trial *t, struct cycle *c, const struct node_view *node)
     profile_filter(t->profile, PLUGIN_BIT(0), c, &node, 1, &answer);
     if (answer.verdict == VERDICT_OK)
         profile_score(t->profile, 0, c, &node, 1, &score);
-    return xasprintf("%s: %d/%u %" PRId64,
-                     node->name,
-                     answer.verdict,
-                     answer.reason,
-                     score);
+    return xasprintf("%s: %d/%u %" PRId64, node->name, answer.verdict, answer.reason, score);
 }
 
 /* The holding as text: its cores identify it in this test. */
@@ -172,10 +158,7 @@ reserve(struct trial *t, struct cycle *c, const struct node_view *node)
 
 /* The first cycle has begun, the second has not and therefore keeps nothing. */
 static void
-compare(struct trial *t,
-        struct cycle *keeps,
-        struct cycle *asks_anew,
-        const struct node_view *node)
+compare(struct trial *t, struct cycle *keeps, struct cycle *asks_anew, const struct node_view *node)
 {
     CLEANUP_FREE char *kept = ask(t, keeps, node);
     CLEANUP_FREE char *anew = ask(t, asks_anew, node);
@@ -200,8 +183,7 @@ change_node(struct trial *t, const struct node_view *node, struct taken *taken)
         taken->count--;
         taken->of[which] = taken->of[taken->count];
         taken->items[which] = taken->items[taken->count];
-    } else if (taken->count < MOST_TAKEN && t->given != NULL
-               && !overlaps(o, t->given)) {
+    } else if (taken->count < MOST_TAKEN && t->given != NULL && !overlaps(o, t->given)) {
         occupancy_take(o, t->given);
         taken->of[taken->count] = o;
         taken->items[taken->count++] = t->given;
@@ -319,6 +301,5 @@ START_TEST(a_choice_is_kept_until_the_node_changes_or_the_cycle_is_over)
 }
 END_TEST
 
-SUITE("kept_choices",
-      what_was_kept_is_what_would_be_said_now,
+SUITE("kept_choices", what_was_kept_is_what_would_be_said_now,
       a_choice_is_kept_until_the_node_changes_or_the_cycle_is_over)

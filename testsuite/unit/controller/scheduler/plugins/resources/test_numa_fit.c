@@ -17,9 +17,7 @@ put_node(struct world *w, const char *name, unsigned cpus, const char *topology)
                   "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":"
                   "{\"cpu\":\"%u\",\"memory\":\"64Gi\",\"pods\":\"256\"},"
                   "\"topology\":%s}}",
-                  name,
-                  cpus,
-                  topology);
+                  name, cpus, topology);
     fake_client_put(w->api, &node_kind, s.text);
 }
 
@@ -28,8 +26,7 @@ cpus_of(const struct world *w, const char *pod)
 {
     struct bitset set;
 
-    ck_assert_int_eq(cpuset_parse(world_allocation(w, pod)->cpus, &set, NULL),
-                     0);
+    ck_assert_int_eq(cpuset_parse(world_allocation(w, pod)->cpus, &set, NULL), 0);
     return set;
 }
 
@@ -94,25 +91,17 @@ END_TEST
 
 /* A pod that runs, or is ending to make room. */
 static void
-put_bound(struct world *w,
-          const char *name,
-          const char *meta,
-          const char *cpu,
-          const char *memory,
+put_bound(struct world *w, const char *name, const char *meta, const char *cpu, const char *memory,
           const char *allocation)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"%s},"
-        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\","
-        "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"%s\","
-        "\"memory\":\"%s\"}}}]" SINGLE_NUMA "},\"status\":{\"phase\":"
-        "\"Running\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":"
-        "\"True\",\"reason\":\"PreemptionByScheduler\"}],\"allocation\":%s}}",
-        name,
-        meta,
-        cpu,
-        memory,
-        allocation);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"%s},"
+                  "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\","
+                  "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"%s\","
+                  "\"memory\":\"%s\"}}}]" SINGLE_NUMA "},\"status\":{\"phase\":"
+                  "\"Running\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":"
+                  "\"True\",\"reason\":\"PreemptionByScheduler\"}],\"allocation\":%s}}",
+                  name, meta, cpu, memory, allocation);
 
     fake_client_put(w->api, &pod_kind, text);
 }
@@ -124,28 +113,22 @@ static struct world *
 world_with_room_being_made(const char *memory_of_0)
 {
     struct world *w = world_new(NULL);
-    CLEANUP_FREE char *on_0 =
-        xasprintf("{\"cpus\":\"0,8\",\"memoryNodes\":\"0\",\"memory\":[{"
-                  "\"node\":0,\"bytes\":\"%s\"}]}",
-                  memory_of_0);
+    CLEANUP_FREE char *on_0 = xasprintf("{\"cpus\":\"0,8\",\"memoryNodes\":\"0\",\"memory\":[{"
+                                        "\"node\":0,\"bytes\":\"%s\"}]}",
+                                        memory_of_0);
 
     world_add_numa_node(w, "n1", 2, 4);
     put_bound(w, "stays", "", "2", memory_of_0, on_0);
-    put_bound(w,
-              "leaves",
+    put_bound(w, "leaves",
               ",\"deletionTimestamp\":\"2024-01-01T00:00:00Z\","
               "\"deletionGracePeriodSeconds\":30",
-              "4",
-              "1Gi",
-              "{\"cpus\":\"4-5,12-13\",\"memoryNodes\":\"1\"}");
-    fake_client_put(
-        w->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"large\",\"namespace\":\"default\"},"
-        "\"spec\":{\"priority\":100,\"containers\":[{\"name\":\"main\","
-        "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"8\","
-        "\"memory\":\"1Gi\"}}}]" SINGLE_NUMA
-        "},\"status\":{\"nominatedNodeName\":\"n1\"}}");
+              "4", "1Gi", "{\"cpus\":\"4-5,12-13\",\"memoryNodes\":\"1\"}");
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"large\",\"namespace\":\"default\"},"
+                    "\"spec\":{\"priority\":100,\"containers\":[{\"name\":\"main\","
+                    "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"8\","
+                    "\"memory\":\"1Gi\"}}}]" SINGLE_NUMA
+                    "},\"status\":{\"nominatedNodeName\":\"n1\"}}");
     world_settle(w);
     return w;
 }
@@ -203,10 +186,9 @@ END_TEST
 
 START_TEST(offline_cores_in_the_middle_are_not_given)
 {
-    static const char holes[] =
-        "{\"cpus\":\"0,3,8-9,12,15\",\"packages\":[\"0,3,8-9,12,15\"],"
-        "\"numaNodes\":[{\"node\":0,\"cpus\":\"0,3\",\"memory\":\"8Gi\"},"
-        "{\"node\":2,\"cpus\":\"8-9,12,15\",\"memory\":\"8Gi\"}]}";
+    static const char holes[] = "{\"cpus\":\"0,3,8-9,12,15\",\"packages\":[\"0,3,8-9,12,15\"],"
+                                "\"numaNodes\":[{\"node\":0,\"cpus\":\"0,3\",\"memory\":\"8Gi\"},"
+                                "{\"node\":2,\"cpus\":\"8-9,12,15\",\"memory\":\"8Gi\"}]}";
     struct world *w = world_new(NULL);
 
     put_node(w, "n1", 6, holes);
@@ -224,10 +206,9 @@ END_TEST
 
 START_TEST(an_asymmetric_node_is_used_as_it_is)
 {
-    static const char uneven[] =
-        "{\"cpus\":\"0-7\",\"packages\":[\"0-1\",\"2-7\"],\"numaNodes\":["
-        "{\"node\":0,\"cpus\":\"0-1\",\"memory\":\"30Gi\"},"
-        "{\"node\":1,\"cpus\":\"2-7\",\"memory\":\"2Gi\"}]}";
+    static const char uneven[] = "{\"cpus\":\"0-7\",\"packages\":[\"0-1\",\"2-7\"],\"numaNodes\":["
+                                 "{\"node\":0,\"cpus\":\"0-1\",\"memory\":\"30Gi\"},"
+                                 "{\"node\":1,\"cpus\":\"2-7\",\"memory\":\"2Gi\"}]}";
     struct world *w = world_new(NULL);
 
     put_node(w, "n1", 8, uneven);
@@ -246,14 +227,12 @@ END_TEST
 /* A core of a running pod disappears: the pod is still charged for it. */
 START_TEST(a_topology_that_changes_under_pods_gives_nothing_twice)
 {
-    static const char before[] =
-        "{\"cpus\":\"0-7\",\"packages\":[\"0-7\"],\"numaNodes\":["
-        "{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"8Gi\"},"
-        "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"8Gi\"}]}";
-    static const char after[] =
-        "{\"cpus\":\"1-7\",\"packages\":[\"1-7\"],\"numaNodes\":["
-        "{\"node\":0,\"cpus\":\"1-3\",\"memory\":\"8Gi\"},"
-        "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"4Gi\"}]}";
+    static const char before[] = "{\"cpus\":\"0-7\",\"packages\":[\"0-7\"],\"numaNodes\":["
+                                 "{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"8Gi\"},"
+                                 "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"8Gi\"}]}";
+    static const char after[] = "{\"cpus\":\"1-7\",\"packages\":[\"1-7\"],\"numaNodes\":["
+                                "{\"node\":0,\"cpus\":\"1-3\",\"memory\":\"8Gi\"},"
+                                "{\"node\":1,\"cpus\":\"4-7\",\"memory\":\"4Gi\"}]}";
     struct world *w = world_new(NULL);
     struct bitset running, next;
 
@@ -306,14 +285,12 @@ END_TEST
  */
 START_TEST(a_binding_says_what_was_chosen_on_the_topology_that_was)
 {
-    static const char first[] =
-        "{\"cpus\":\"0-99\",\"packages\":[\"0-99\"],\"numaNodes\":["
-        "{\"node\":0,\"cpus\":\"0-49\",\"memory\":\"32Gi\"},"
-        "{\"node\":1,\"cpus\":\"50-99\",\"memory\":\"32Gi\"}]}";
-    static const char second[] =
-        "{\"cpus\":\"0-99\",\"packages\":[\"0-99\"],\"numaNodes\":["
-        "{\"node\":1,\"cpus\":\"50-99\",\"memory\":\"32Gi\"},"
-        "{\"node\":0,\"cpus\":\"0-49\",\"memory\":\"32Gi\"}]}";
+    static const char first[] = "{\"cpus\":\"0-99\",\"packages\":[\"0-99\"],\"numaNodes\":["
+                                "{\"node\":0,\"cpus\":\"0-49\",\"memory\":\"32Gi\"},"
+                                "{\"node\":1,\"cpus\":\"50-99\",\"memory\":\"32Gi\"}]}";
+    static const char second[] = "{\"cpus\":\"0-99\",\"packages\":[\"0-99\"],\"numaNodes\":["
+                                 "{\"node\":1,\"cpus\":\"50-99\",\"memory\":\"32Gi\"},"
+                                 "{\"node\":0,\"cpus\":\"0-49\",\"memory\":\"32Gi\"}]}";
     struct world *w = world_new(NULL);
     char name[8];
 
@@ -343,15 +320,12 @@ START_TEST(a_binding_says_what_was_chosen_on_the_topology_that_was)
 }
 END_TEST
 
-SUITE("numa_fit",
-      one_of_two_pods_gets_the_last_aligned_cores,
+SUITE("numa_fit", one_of_two_pods_gets_the_last_aligned_cores,
       a_small_pod_leaves_the_whole_numa_node_to_a_large_one,
       a_small_pod_leaves_the_whole_node_to_a_large_one,
-      a_small_pod_keeps_off_what_a_large_one_is_to_have,
-      a_small_pod_waits_where_only_that_would_do,
+      a_small_pod_keeps_off_what_a_large_one_is_to_have, a_small_pod_waits_where_only_that_would_do,
       memory_spans_numa_nodes_while_the_cores_stay_on_one,
-      offline_cores_in_the_middle_are_not_given,
-      an_asymmetric_node_is_used_as_it_is,
+      offline_cores_in_the_middle_are_not_given, an_asymmetric_node_is_used_as_it_is,
       a_topology_that_changes_under_pods_gives_nothing_twice,
       a_binding_says_what_was_chosen_on_the_topology_that_was,
       a_scheduler_that_died_before_its_binding_is_followed_exactly)

@@ -17,18 +17,14 @@ add_claim(struct world *w, const char *name, const char *mode)
         xasprintf("{\"metadata\":{\"name\":\"pv-%s\"},\"spec\":{\"capacity\":{"
                   "\"storage\":\"1Gi\"},\"accessModes\":[\"%s\"]},\"status\":{"
                   "\"phase\":\"Bound\"}}",
-                  name,
-                  mode);
-    CLEANUP_FREE char *claim = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":"
-        "\"u-%s\",\"annotations\":{\"pv.kubernetes.io/bind-completed\":"
-        "\"yes\"}},\"spec\":{\"accessModes\":[\"%s\"],\"volumeName\":\"pv-%s\","
-        "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"status\":{"
-        "\"phase\":\"Bound\"}}",
-        name,
-        name,
-        mode,
-        name);
+                  name, mode);
+    CLEANUP_FREE char *claim =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\",\"uid\":"
+                  "\"u-%s\",\"annotations\":{\"pv.kubernetes.io/bind-completed\":"
+                  "\"yes\"}},\"spec\":{\"accessModes\":[\"%s\"],\"volumeName\":\"pv-%s\","
+                  "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"status\":{"
+                  "\"phase\":\"Bound\"}}",
+                  name, name, mode, name);
 
     fake_client_put(w->api, &persistent_volume_kind, volume);
     fake_client_put(w->api, &persistent_volume_claim_kind, claim);
@@ -37,11 +33,9 @@ add_claim(struct world *w, const char *name, const char *mode)
 static void
 add_pod(struct world *w, const char *name, const char *claim, const char *more)
 {
-    CLEANUP_FREE char *spec =
-        xasprintf(",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
-                  "\"claimName\":\"%s\"}}]%s",
-                  claim,
-                  more);
+    CLEANUP_FREE char *spec = xasprintf(",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
+                                        "\"claimName\":\"%s\"}}]%s",
+                                        claim, more);
 
     world_add_pod(w, name, "1", "1Gi", spec);
 }
@@ -49,8 +43,7 @@ add_pod(struct world *w, const char *name, const char *claim, const char *more)
 static bool
 is_told(const struct world *w, const char *pod, const char *words)
 {
-    const struct pod_condition *c =
-        pod_find_condition(world_pod(w, pod), "PodScheduled");
+    const struct pod_condition *c = pod_find_condition(world_pod(w, pod), "PodScheduled");
 
     return c != NULL && c->message != NULL && strstr(c->message, words) != NULL;
 }
@@ -104,13 +97,11 @@ START_TEST(one_that_has_ended_has_it_no_longer)
     add_claim(w, "c", "ReadWriteOncePod");
     add_pod(w, "a", "c", "");
     world_settle(w);
-    fake_client_put(
-        w->api,
-        &pod_kind,
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"spec\":{"
-        "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}],\"volumes\":["
-        "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]},"
-        "\"status\":{\"phase\":\"Succeeded\"}}");
+    fake_client_put(w->api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"spec\":{"
+                    "\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}],\"volumes\":["
+                    "{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]},"
+                    "\"status\":{\"phase\":\"Succeeded\"}}");
     world_settle(w);
     add_pod(w, "b", "c", "");
     world_settle(w);
@@ -170,10 +161,7 @@ START_TEST(a_claim_that_is_not_there_is_named_and_waited_for)
 }
 END_TEST
 
-SUITE("volume_restrictions",
-      a_claim_for_one_pod_is_one_pods_at_a_time,
-      one_that_is_on_its_way_has_it_already,
-      one_that_has_ended_has_it_no_longer,
-      other_modes_are_for_many_pods,
-      a_more_important_pod_takes_it_from_another,
+SUITE("volume_restrictions", a_claim_for_one_pod_is_one_pods_at_a_time,
+      one_that_is_on_its_way_has_it_already, one_that_has_ended_has_it_no_longer,
+      other_modes_are_for_many_pods, a_more_important_pod_takes_it_from_another,
       a_claim_that_is_not_there_is_named_and_waited_for)

@@ -13,11 +13,10 @@
 static void
 add_node(struct world *w, const char *label, const char *value)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"n1\",\"labels\":{\"%s\":\"%s\"}},\"status\":{"
-        "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
-        label,
-        value);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"n1\",\"labels\":{\"%s\":\"%s\"}},\"status\":{"
+                  "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"110\"}}}",
+                  label, value);
 
     fake_client_put(w->api, &node_kind, text);
 }
@@ -25,12 +24,11 @@ add_node(struct world *w, const char *label, const char *value)
 static void
 add_volume(struct world *w, const char *label, const char *value)
 {
-    CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"pv\",\"labels\":{\"%s\":\"%s\"}},\"spec\":{"
-        "\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOnce\"]"
-        "},\"status\":{\"phase\":\"Bound\"}}",
-        label,
-        value);
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"pv\",\"labels\":{\"%s\":\"%s\"}},\"spec\":{"
+                  "\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOnce\"]"
+                  "},\"status\":{\"phase\":\"Bound\"}}",
+                  label, value);
 
     fake_client_put(w->api, &persistent_volume_kind, text);
 }
@@ -39,18 +37,13 @@ add_volume(struct world *w, const char *label, const char *value)
 static void
 add_claim(struct world *w)
 {
-    fake_client_put(
-        w->api,
-        &persistent_volume_claim_kind,
-        "{\"metadata\":{\"name\":\"c\",\"namespace\":\"default\","
-        "\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}},"
-        "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"volumeName\":\"pv\","
-        "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"status\":{"
-        "\"phase\":\"Bound\"}}");
-    world_add_pod(w,
-                  "a",
-                  "1",
-                  "1Gi",
+    fake_client_put(w->api, &persistent_volume_claim_kind,
+                    "{\"metadata\":{\"name\":\"c\",\"namespace\":\"default\","
+                    "\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}},"
+                    "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"volumeName\":\"pv\","
+                    "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}},\"status\":{"
+                    "\"phase\":\"Bound\"}}");
+    world_add_pod(w, "a", "1", "1Gi",
                   ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{"
                   "\"claimName\":\"c\"}}]");
 }
@@ -85,14 +78,10 @@ START_TEST(a_volume_of_a_zone_is_for_its_nodes)
         add_claim(w);
         world_settle(w);
 
-        ck_assert_msg((*world_node_of(w, "a") != '\0') == rows[i].fits,
-                      "row %zu",
-                      i);
+        ck_assert_msg((*world_node_of(w, "a") != '\0') == rows[i].fits, "row %zu", i);
         c = pod_find_condition(world_pod(w, "a"), "PodScheduled");
         if (!rows[i].fits)
-            ck_assert_msg(strstr(c->message, NOWHERE) != NULL,
-                          "%s",
-                          c->message);
+            ck_assert_msg(strstr(c->message, NOWHERE) != NULL, "%s", c->message);
         world_free(w);
     }
 }
@@ -120,6 +109,5 @@ START_TEST(other_labels_of_the_volume_or_the_node_help)
 }
 END_TEST
 
-SUITE("volume_zone",
-      a_volume_of_a_zone_is_for_its_nodes,
+SUITE("volume_zone", a_volume_of_a_zone_is_for_its_nodes,
       other_labels_of_the_volume_or_the_node_help)
