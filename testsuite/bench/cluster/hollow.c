@@ -3,7 +3,14 @@
  *
  * Each node has its own connections, session and watch, enrols, renews its
  * Lease and reports its pods, all with the agent's code. Only the process is
- * missing: a pod "runs" for --run-ms and succeeds.
+ * missing: a pod "runs" for --run-ms and succeeds. The annotation run-ms of a
+ * pod sets another time, and a pod with the annotation fail-modulo N fails with
+ * exit code 3 if it is the last of each N elements of its array.
+ *
+ * With --trace, the program appends one line for each event of a pod:
+ *     KIND MICROSECONDS JOB-ID INDEX UID NODE EXIT-CODE
+ * KIND is s (started), e (ended), d (its deletion was seen), g (the object is
+ * gone). testsuite/chaos compares what was asked and answered with this trace.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,6 +67,7 @@ struct options {
     const char *state_dir;
     const char *topology;
     const char *prefix;
+    const char *trace;
     int64_t nodes;
     int64_t run_ms;
 };
@@ -88,6 +96,7 @@ struct pool {
     struct machine *machine;
     struct topology *topology;
     struct hollow *nodes;
+    FILE *trace;
     unsigned n_started;
     unsigned n_ready;
     uint64_t n_done;
@@ -100,8 +109,44 @@ struct running {
     const struct object *pod;
     struct timer *timer;
     int64_t started_at_us;
+    int64_t ended_at_us;
+    int64_t run_ms;
+    int exit_code;
     bool ended;
 };
+
+static const char *
+annotation(const struct object *pod, const char *name)
+{
+    const char *value = string_map_find(&pod->meta->annotations, name);
+
+    return value != NULL ? value : "-";
+}
+
+static void
+trace(const struct hollow *node, char kind, const struct object *pod, int exit_code)
+{
+    FILE *file = node->pool->trace;
+
+    if (file == NULL)
+        return;
+    fprintf(file, "%c %" PRId64 " %s %s %s %s %d\n", kind, clock_real_us(&clock_system),
+            annotation(pod, ANNOTATION_JOB_ID), annotation(pod, ANNOTATION_INDEX), pod->meta->uid,
+            node->name, exit_code);
+    fflush(file);
+}
+
+/* The run time and exit code that the annotations of the pod ask for. */
+static void
+read_annotations(struct running *r)
+{
+    const char *run_ms = annotation(r->pod, "run-ms");
+    int64_t modulo = strtoll(annotation(r->pod, "fail-modulo"), NULL, 10);
+    int64_t index = strtoll(annotation(r->pod, ANNOTATION_INDEX), NULL, 10);
+
+    r->run_ms = run_ms[0] != '-' ? strtoll(run_ms, NULL, 10) : r->node->pool->options.run_ms;
+    r->exit_code = modulo > 0 && index % modulo == modulo - 1 ? 3 : 0;
+}
 
 static void
 patch_status(struct running *r, struct arena *arena TAKES, struct json *body, client_done_fn *done)
@@ -164,10 +209,16 @@ end(void *context)
     int64_t now = clock_real_us(&clock_system);
     struct exit_record exit_record = {
         .started_at_us = r->started_at_us,
-        .ended_at_us = now,
+        .exit_code = r->exit_code,
     };
     struct status_patch_end report = {.exit_record = &exit_record, .now_us = now};
 
+    if (!r->ended) {
+        r->ended = true;
+        r->ended_at_us = now;
+        trace(r->node, 'e', r->pod, r->exit_code);
+    }
+    exit_record.ended_at_us = r->ended_at_us;
     patch_status(r, arena, status_patch_make_end(arena, r->pod, &report), on_ended);
 }
 
@@ -177,7 +228,7 @@ on_running(const struct client_reply *reply, void *context)
     struct running *r = context;
 
     (void)reply;
-    timer_start(r->timer, r->node->pool->options.run_ms);
+    timer_start(r->timer, r->run_ms);
 }
 
 static void
@@ -191,8 +242,10 @@ run(struct hollow *node, const struct object *pod)
     r->pod = object_ref(pod);
     r->timer = timer_new(node->pool->loop, end, r);
     r->started_at_us = clock_real_us(&clock_system);
-    if (node->pool->options.run_ms < SEEN_RUNNING_MS) {
-        timer_start(r->timer, node->pool->options.run_ms);
+    read_annotations(r);
+    trace(node, 's', pod, 0);
+    if (r->run_ms < SEEN_RUNNING_MS) {
+        timer_start(r->timer, r->run_ms);
         return;
     }
     arena = arena_new(0);
@@ -203,25 +256,57 @@ run(struct hollow *node, const struct object *pod)
     patch_status(r, arena, status_patch_make_running(arena, pod, &report), on_running);
 }
 
+struct confirmation {
+    struct hollow *node;
+    const struct object *pod;
+    struct timer *timer;
+};
+
 static void
 on_confirmed(const struct client_reply *reply, void *context)
 {
-    (void)reply;
-    (void)context;
+    struct confirmation *c = context;
+
+    if (reply->code != 200 && may_succeed_later(reply->code)) {
+        timer_start(c->timer, AGAIN_MS);
+        return;
+    }
+    timer_free(c->timer);
+    object_unref(c->pod);
+    free(c);
+}
+
+static void
+send_confirmation(void *context)
+{
+    struct confirmation *c = context;
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct client_request request = {
+        .verb = CLIENT_DELETE,
+        .kind = &pod_kind,
+        .namespace = c->pod->meta->namespace,
+        .name = c->pod->meta->name,
+        .body = body,
+    };
+
+    json_set_string(arena, body, "kind", "DeleteOptions");
+    json_set_string(arena, body, "apiVersion", "v1");
+    json_set_int(arena, body, "gracePeriodSeconds", 0);
+    json_set_string(arena, json_make_object(arena, body, "preconditions"), "uid",
+                    c->pod->meta->uid);
+    client_call(c->node->client, arena, &request, on_confirmed, c);
 }
 
 static void
 confirm_deletion(struct hollow *node, const struct object *pod)
 {
-    struct client_request request = {
-        .verb = CLIENT_DELETE,
-        .kind = &pod_kind,
-        .namespace = pod->meta->namespace,
-        .name = pod->meta->name,
-        .query = "gracePeriodSeconds=0",
-    };
+    struct confirmation *c = xnew(struct confirmation);
 
-    client_call(node->client, NULL, &request, on_confirmed, node);
+    c->node = node;
+    c->pod = object_ref(pod);
+    c->timer = timer_new(node->pool->loop, send_confirmation, c);
+    send_confirmation(c);
 }
 
 static void
@@ -229,13 +314,17 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
 {
     struct hollow *node = context;
 
-    if (new_object == NULL)
+    if (new_object == NULL) {
+        trace(node, 'g', old_object, 0);
         return;
+    }
     if (new_object->meta->deleted_at_us != 0
-        && (old_object == NULL || old_object->meta->deleted_at_us == 0))
+        && (old_object == NULL || old_object->meta->deleted_at_us == 0)) {
+        trace(node, 'd', new_object, 0);
         confirm_deletion(node, new_object);
-    else if (old_object == NULL && !pod_is_finished(pod_of(new_object)))
+    } else if (old_object == NULL && !pod_is_finished(pod_of(new_object))) {
         run(node, new_object);
+    }
 }
 
 /* ---- A node ---- */
@@ -400,6 +489,7 @@ static const struct option_spec option_specs[] = {
     TEXT("state-dir", state_dir, "DIR", "where the nodes' secrets are kept"),
     TEXT("topology", topology, "TOPOLOGY", "of every node (pack:2 numa:2 core:16 pu:1)"),
     TEXT("prefix", prefix, "TEXT", "of the nodes' names (hollow-)"),
+    TEXT("trace", trace, "FILE", "append a line for each start and end of a pod"),
     {.name = "nodes",
      .argument = "N",
      .help = "how many (100)",
@@ -454,6 +544,10 @@ main(int argc, char **argv)
     program_begin(&option_table, argc, argv, &p.options);
     if (p.options.controller == NULL || p.options.state_dir == NULL)
         program_refuse(&option_table, "--controller and --state-dir are needed");
+    if (p.options.trace != NULL && (p.trace = fopen(p.options.trace, "ae")) == NULL) {
+        fprintf(stderr, "kiln-hollow: %s: %s\n", p.options.trace, strerror(errno));
+        return EXIT_FAILURE;
+    }
     raise_file_limit();
     log_set_level(LOG_LEVEL_WARNING);
     request.given = p.options.topology;
