@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-agent - runs the pods that are bound to this node */
+#include <sys/stat.h>
+
 #include "agent/agent.h"
 #include "agent/settings.h"
 #include "lib/base/error.h"
@@ -33,6 +35,8 @@ main(int argc, char **argv)
     struct error err = {0};
     int r;
 
+    /* A stricter one would keep jobs from directories that are meant to be open to them. */
+    umask(022);
     agent_settings_read(&settings, argc, argv);
     log_set_level((enum log_level)settings.log_level);
     r = run(&settings, &err);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a job finds on its node: variables for the runtimes of threads and GPUs,
-# unless the user has set them, the memory policy, and the limits of its
-# cgroup.
+# What a job finds on its node: everything that it inherits, variables for the
+# runtimes of threads and GPUs, unless the user has set them, the memory
+# policy, and the limits of its cgroup.
 
 # shellcheck disable=SC2016,SC2119,SC2154 # the jobs' shells expand; cluster.sh
 
@@ -14,7 +14,21 @@ need munged kiln-controller kiln-agent ksub kctl jq
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 cluster_controller
+
+# The agent has all that a job must not inherit from it.
+directory "$cluster/odd" 755
+cat >"$cluster/odd/kiln-agent" <<TXT
+#!/bin/sh
+trap '' HUP INT QUIT USR1 USR2 PIPE ALRM WINCH RTMIN RTMAX 2>/dev/null ||
+    trap '' HUP INT QUIT USR1 USR2 PIPE ALRM WINCH
+umask 077
+ulimit -S -n 900
+LEAKED=1 exec nice -n 5 ionice -c 2 -n 7 "$cluster/bin/kiln-agent" "\$@" 9</dev/null
+TXT
+chmod 755 "$cluster/odd/kiln-agent"
+PATH=$cluster/odd:$PATH
 cluster_agent n1
+PATH=${PATH#*:}
 KILN_SERVER=$cluster/state/socket
 export KILN_SERVER
 ready() { wait_for 20 kctl wait --for condition=Ready node "$1"; }
@@ -60,6 +74,47 @@ for name in mnt net ipc uts user pid; do
     is "a job is in the $name namespace of the host" "$(says "$name")" \
         "$(readlink "/proc/self/ns/$name")"
 done
+
+# --- the state of a job's process -----------------------------------------------
+
+# All that a process inherits, so that whatever is added must be added here,
+# too. The descriptor 3 is ls's own.
+script <<'TXT'
+#!/bin/sh
+sed -n 's/^\(Sig[BIC][a-z]*\):[[:space:]]*/\1 /p' /proc/self/status
+# shellcheck disable=SC2046 # the fields of proc_pid_stat(5)
+set -- $(cat /proc/self/stat)
+echo "session $(($6 - $$)) terminal $7 nice ${19} policy ${41}"
+ionice
+echo "oom_score_adj $(cat /proc/self/oom_score_adj)"
+echo "personality $(cat /proc/self/personality)"
+echo "umask $(umask)"
+echo descriptors $(ls /proc/self/fd)
+echo "input $(readlink /proc/self/fd/0)"
+cat /proc/self/limits >limits
+env | sed 's/=.*//' | sort >names
+TXT
+submitted=$(umask 027 && ulimit -S -n 333 && ulimit -S -c 0 && as kilntest1 cat /proc/self/limits)
+(umask 027 && ulimit -S -n 333 && ulimit -S -c 0 &&
+    as kilntest1 env SECRET=1 ksub --wait --export NONE -c 1 --mem 64M -o state ./script) >/dev/null
+is "whatever the agent is like, a job starts as from a login shell" \
+    "$(cat "$home/state")" "SigBlk 0000000000000000
+SigIgn 0000000000000000
+SigCgt 0000000000000000
+session 0 terminal 0 nice 0 policy 0
+none: prio 0
+oom_score_adj 0
+personality 00000000
+umask 0027
+descriptors 0 1 2 3
+input /dev/null"
+is "a job has the limits of its submission" "$(cat "$home/limits")" "$submitted"
+is "with --export NONE, it has these variables and no other" \
+    "$(tr '\n' ' ' <"$home/names")" "GOMP_CPU_AFFINITY HOME KILN_CPUS \
+KILN_CPUS_ON_NODE KILN_CPUS_PER_TASK KILN_JOB_ACCOUNT KILN_JOB_ID KILN_JOB_NAME KILN_JOB_USER \
+KILN_MEMORY_NODES KILN_MEM_MB KILN_NODE_NAME KILN_NTASKS KILN_POD_NAME KILN_POD_UID \
+KILN_RESTART_COUNT KILN_SUBMIT_DIR KILN_SUBMIT_HOST LOGNAME OMP_NUM_THREADS OMP_PLACES \
+OMP_PROC_BIND PATH PWD SHELL TMPDIR USER "
 
 # --- threads ------------------------------------------------------------------
 

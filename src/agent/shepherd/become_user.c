@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/ioprio.h>
 #include <linux/keyctl.h>
 #include <numaif.h>
 #include <sched.h>
@@ -22,6 +23,9 @@
 #include "agent/shepherd/files/order.h"
 #include "agent/shepherd/prepared_job.h"
 #include "lib/base/macro.h"
+
+/* one more than the highest signal number; a multiple of 8 bits in the mask */
+#define KERNEL_NSIG 65
 
 /* The steps. Between fork and exec only system calls are allowed, and nothing
  * that allocates, locks or asks the user database. Each returns 0 or a negative
@@ -81,6 +85,20 @@ set_hard_limits(const struct prepared_job *o)
         if (setrlimit(resource, &now) < 0 && errno != EPERM)
             return -errno;
     }
+    return 0;
+}
+
+/* The agent may have another priority than jobs should. */
+static int
+reset_priority(const struct prepared_job *o)
+{
+    static const struct sched_param none;
+
+    (void)o;
+    if ((sched_setscheduler(0, SCHED_OTHER, &none) < 0 || setpriority(PRIO_PROCESS, 0, 0) < 0
+         || syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0) < 0)
+        && errno != EPERM && errno != EACCES && errno != ENOSYS)
+        return -errno;
     return 0;
 }
 
@@ -301,18 +319,23 @@ open_stderr(const struct prepared_job *o)
     return open_output(o, o->stderr_path, STDERR_FILENO);
 }
 
+/* As in a login shell: nothing is ignored, whatever the agent or its parent
+ * ignore (systemd: SIGPIPE; a script that starts the agent in the background:
+ * SIGINT and SIGQUIT). CLONE_CLEAR_SIGHAND does not do this: it resets only
+ * signals with a handler. Direct system calls, because the C library refuses
+ * those of its own signals (32 and 33). The zeroes are SIG_DFL.
+ */
 static int
 reset_signals(const struct prepared_job *o)
 {
+    static const unsigned char zeroes[256];
     sigset_t none;
 
-    for (int signo = 1; signo <= SIGRTMAX; signo++) {
-        bool ignored = (o->ignored_signals >> (signo - 1) & 1) != 0;
-
-        if (signo == SIGKILL || signo == SIGSTOP || (o->has_no_handlers && !ignored))
-            continue;
-        signal(signo, ignored ? SIG_IGN : SIG_DFL);
-    }
+    (void)o;
+    for (int signo = 1; signo < KERNEL_NSIG; signo++)
+        if (signo != SIGKILL && signo != SIGSTOP
+            && syscall(SYS_rt_sigaction, signo, zeroes, NULL, KERNEL_NSIG / 8) < 0)
+            return -errno;
     sigemptyset(&none);
     return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }
@@ -381,6 +404,7 @@ static const struct step {
     {"session", begin_session, ANYBODY},
     {"oom score", set_oom_score, ROOT},
     {"hard limits", set_hard_limits, ROOT},
+    {"priority", reset_priority, ROOT},
     {"cpu affinity", bind_cpus, ANYBODY},
     {"memory policy", set_memory_policy, ANYBODY},
     {"volumes", mount_volumes, ROOT},

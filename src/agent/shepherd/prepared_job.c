@@ -255,7 +255,6 @@ prepared_job_prepare(struct prepared_job *t, const struct order *o, const struct
         .n_groups = p->n_groups,
         .no_new_privileges = o->no_new_privileges || o->mounts.count > 0,
         .umask = (mode_t)o->umask,
-        .ignored_signals = (uint64_t)o->ignored_signals,
         .report_fd = -1,
         .channel_fd = -1,
     };

@@ -48,10 +48,7 @@ struct prepared_job {
     const char *stdout_path;
     const char *stderr_path; /* NULL: same as stdout */
     int output_mode;         /* O_TRUNC or O_APPEND */
-    uint64_t ignored_signals;
-    /* all other signals have their default; set by the caller */
-    bool has_no_handlers;
-    char **program_paths; /* candidates: the first that can run is used */
+    char **program_paths;    /* candidates: the first that can run is used */
     const char **arguments;
     const char **environment;
     int report_fd; /* where a failure is written; set by the caller */

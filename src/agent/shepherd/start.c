@@ -189,12 +189,10 @@ fork_job(struct shepherd *s, struct prepared_job *prepared, fork_fn *fork_it, st
         r = open_join_files(s, prepared, false, err);
         if (r < 0)
             return r;
-        prepared->has_no_handlers = true;
         pid = fork_it(s, prepared, cgroup_fd);
         if (pid >= 0)
             return pid;
         close_join_files(prepared);
-        prepared->has_no_handlers = false;
     }
     r = open_join_files(s, prepared, true, err);
     if (r < 0)

@@ -59,7 +59,6 @@ static const struct order_field fields[] = {
     FIELD(LIST, mounts, false),
     FIELD(NUMBER, umask, false),
     FIELD(NUMBER, oom_score_adj, false),
-    FIELD(NUMBER, ignored_signals, false),
     FIELD(NUMBER, time_limit_ms, false),
     FIELD(NUMBER, warn_before_ms, false),
     FIELD(NUMBER, warn_signal, false),
@@ -259,6 +258,8 @@ take_entry(struct order *o, const char *name, char *value, struct error *err)
 {
     if (strcmp(name, "limit") == 0)
         return take_limit(o, value, err);
+    if (strcmp(name, "ignored_signals") == 0)
+        return 0; /* an agent that still runs after an update sends it, always 0 */
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         if (strcmp(name, fields[i].name) != 0)
             continue;

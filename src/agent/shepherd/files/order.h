@@ -73,7 +73,6 @@ struct order {
     struct order_list mounts; /* of order_mount: bound in a mount namespace */
     int64_t umask;
     int64_t oom_score_adj;
-    int64_t ignored_signals; /* bit N-1: signal N was ignored and remains so */
     struct rlimit_setting limits[RLIMIT_SETTINGS_MAX];
     unsigned n_limits;
 

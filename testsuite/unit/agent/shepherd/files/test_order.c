@@ -39,7 +39,6 @@ whole_order(void)
     o.append = true;
     o.checkpoint = "save 'all of it'\n";
     o.umask = 077;
-    o.ignored_signals = 4096;
     o.limits[0] = (struct rlimit_setting){RLIMIT_NOFILE, 10, RLIM_INFINITY};
     o.n_limits = 1;
     return o;
