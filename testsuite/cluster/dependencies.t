@@ -94,6 +94,19 @@ n=$(submit -d "afterok:$other" --wrap true)
 ok "a job can depend on a job of another user" \
     wait_for 20 has_state "$n" Completed
 
+never() { # JOB STATE DEPENDENCY: the dependency is refused at once
+    says "can never be met: job $1 has ended as $2" submit -d "$3" --wrap true
+}
+ok "afterok of a job that has failed already is refused" \
+    never "$a" Cancelled "afterok:$a"
+ok "so is afternotok of one that has completed, among others" \
+    never "$c" Completed "afterany:$a,afternotok:$c"
+ok "and so are two of which none can be met" \
+    never "$a" Cancelled "afterok:$a?afternotok:$c"
+ok "one of two that can be met is enough" submit -d "afterok:$a?afterok:$c" --wrap true
+ok "no job was made of those that were refused" \
+    [ "$(as kilntest1 kctl jobs --all --no-headers | wc -l)" -eq 12 ]
+
 # --- updates ------------------------------------------------------------------
 
 p=$(submit -d "after:$a+10" --wrap 'exec sleep 1000')
@@ -102,6 +115,10 @@ ok "a job cannot depend on itself" \
     says "cannot wait for itself" as kilntest1 kctl update "$p" "dependency=afterok:$p"
 ok "a job cannot depend on a job that depends on it" \
     says "waits for this job" as kilntest1 kctl update "$p" "dependency=afterok:$q"
+ok "a waiting job does not get a dependency that can never be met" \
+    says "can never be met: job $a has ended as Cancelled" \
+    as kilntest1 kctl update "$p" "dependency=afterok:$a"
+ok "and goes on waiting" waits "$p" "after:$a+10"
 ok "the dependency of a waiting job can be changed" \
     as kilntest1 kctl update "$p" "dependency=afterany:$a"
 ok "the job starts because the new dependency is met already" \
@@ -142,9 +159,9 @@ kill_controller gone
 x=$(submit -d "afterok:$v" --wrap true)
 ok "the result of a deleted job is taken from history" \
     wait_for 20 has_state "$x" Completed
-y=$(submit -d "afternotok:$v" --wrap true)
 ok "afternotok: history says that the deleted job had completed" \
-    wait_for 20 ended_never "$y"
+    says "afternotok:$v can never be met: job $v has ended as Completed" \
+    submit -d "afternotok:$v" --wrap true
 as kilntest1 kctl update "$w" "dependency=afterok:$v" >/dev/null
 ok "a job that waited while the other job was deleted starts, too" \
     wait_for 20 has_state "$w" Completed
@@ -198,10 +215,15 @@ ok "the third singleton runs when the first one has ended" \
 
 stop controller
 cluster_controller --socket "$cluster/socket" --hold-never-satisfied
-ab=$(submit -d "afternotok:$sd" --wrap true)
+ac=$(submit --wrap 'exec sleep 1000')
+ab=$(submit -d "afterok:$ac" --wrap true)
+wait_for 20 has_state "$ac" Running
+as kilntest1 kctl cancel "$ac" >/dev/null
 kept() { why "$1" | grep -q "Pending.*can never be met"; }
 ok "with the site's setting, a job whose dependency can never be met waits" \
     wait_for 20 kept "$ab"
+ok "a new one that could only wait is refused there, too" \
+    never "$ac" Cancelled "afterok:$ac"
 ok "its dependency can be removed" as kilntest1 kctl update "$ab" dependency=
 ok "the job then runs" wait_for 20 has_state "$ab" Completed
 finish

@@ -45,16 +45,14 @@ kill_controller() {
 is_gone() { ! root get job "job-$1" >/dev/null 2>&1; }
 
 # --- kinds of dependencies ----------------------------------------------------
-# Tasks 10, 30 and 50 have the indexes 0 to 2. Tasks 10 and 50 each wait for a
-# file, and task 30 fails.
+# Tasks 10, 30 and 50 have the indexes 0 to 2. Each waits for a file, and task 30
+# then fails.
 
 mkdir -m 0777 "$cluster/flags"
 cat >"$cluster/flags/work" <<END
 #!/bin/sh
-case \$KILN_ARRAY_TASK_ID in
-30) exit 3 ;;
-*) until [ -e $cluster/flags/go\$KILN_ARRAY_TASK_ID ]; do sleep 0.2; done ;;
-esac
+until [ -e $cluster/flags/go\$KILN_ARRAY_TASK_ID ]; do sleep 0.2; done
+[ \$KILN_ARRAY_TASK_ID != 30 ] || exit 3
 END
 chmod 755 "$cluster/flags/work"
 a=$(submit -a 10-50:20 --wrap "exec $cluster/flags/work")
@@ -65,12 +63,18 @@ begun=$(submit -d "after:${a}_[10,50]" --wrap true)
 any=$(submit -d "afterany:${a}_[30-50:20]" --wrap true)
 either=$(submit -d "afterok:${a}_30?afterok:${a}_10" --wrap true)
 all=$(submit -d "afterok:$a" --wrap true)
+: >"$cluster/flags/go30"
 ok "afternotok: the job starts when the task has failed" \
     wait_for 20 has_state "$notok" Completed
 ok "afterok: the job is cancelled when the task has failed" \
     wait_for 20 ended_never "$ok30"
 like "the list of jobs says why" "$(line "$ok30")" \
     "afterok:${a}_30 can never be met: job ${a}_30 has ended as Failed"
+is_noted() { root get job "job-$a" -o json | jq -e '.status.failedIndexes == "1"'; }
+ok "the array notes the failed task" wait_for 20 is_noted
+ok "afterok of a task that has failed already is refused" \
+    says "afterok:${a}_\[10,30\] can never be met: job ${a}_30 has failed" \
+    submit -d "afterok:${a}_[10,30]" --wrap true
 ok "after: the job starts when the tasks have started" \
     wait_for 20 has_state "$begun" Completed
 ok "a job that waits for a task says for which" waits "$ok10" "afterok:${a}_10"
@@ -125,8 +129,9 @@ wait_for 20 is_gone "$a"
 b=$(submit --sbatch "$cluster/flags/script")
 ok "the result of a task of a deleted array is taken from history" \
     wait_for 20 has_state "$b" Completed
-c=$(submit -d "afterok:${a}_[10-50:20]" --wrap true)
-ok "history says that one of the tasks failed" wait_for 20 ended_never "$c"
+ok "history says that one of the tasks failed" \
+    says "can never be met: job $a has ended as Failed" \
+    submit -d "afterok:${a}_[10-50:20]" --wrap true
 ok "a task that the deleted array never had is refused" \
     says "no job $a, and history has no row" submit -d "afterok:${a}_20" --wrap true
 like "another user gets an error without details" \

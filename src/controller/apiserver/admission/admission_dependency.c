@@ -7,6 +7,9 @@
  * principal may not read is refused with the same message as one that never
  * existed. A new job has the highest number, so only an update can create a
  * cycle: then the dependencies are followed, up to a limit.
+ *
+ * A person's dependency that can never be met is refused, because the job would
+ * end as soon as it exists, or, at a site that keeps such jobs, wait for ever.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,6 +30,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
+#include "lib/api/value/index_set.h"
 #include "lib/api/value/task_list.h"
 #include "lib/api/value/task_sets.h"
 #include "lib/base/arena.h"
@@ -34,6 +38,7 @@
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 #define MOST_FOLLOWED 10000 /* jobs, in the search for a cycle; */
@@ -312,6 +317,115 @@ admit_no_circle(struct request *q, const struct json *tree, const struct object 
     return true;
 }
 
+/* ---- Dependencies that can never be met ---- */
+
+/* How many of the named tasks are looked up among those that failed; with more,
+ * the job is accepted, and ends when the job controller judges it.
+ */
+#define MOST_TASKS 10000
+
+/* A task that is requeued is no longer among those that failed. */
+static bool
+has_failed_task(struct request *q, const struct job *array, const char *tasks, int64_t *ret_task)
+{
+    struct index_set failed = {0};
+    struct task_list wanted, all;
+    struct error err = {0};
+    bool has_failed = false;
+
+    if (array->status.failed_indexes == NULL || task_list_parse(q->arena, tasks, &wanted, &err) < 0
+        || task_list_parse(q->arena, array->spec.array->tasks, &all, &err) < 0)
+        return false;
+    index_set_parse(&failed, array->status.failed_indexes);
+    for (int64_t i = 0; i < wanted.total && i < MOST_TASKS && !has_failed; i++) {
+        *ret_task = task_list_at(&wanted, i);
+        has_failed = index_set_has(&failed, task_list_index(&all, *ret_task));
+    }
+    index_set_fini(&failed);
+    return has_failed;
+}
+
+/* NONE: it has not ended, or nothing is known. */
+static enum job_state
+find_end(struct request *q, const struct json *one, int64_t *ret_task)
+{
+    const char *ended = json_get_text(one, "ended"), *uid = json_get_text(one, "uid");
+    const char *tasks = json_get_text(one, "tasks");
+    const struct object *object = find_job(q, json_get_int(one, "job", 0));
+    enum job_state state;
+
+    if (ended != NULL)
+        return job_state_of_name(ended);
+    if (object == NULL || uid == NULL || strcmp(object->meta->uid, uid) != 0)
+        return JOB_STATE_NONE;
+    if (tasks != NULL)
+        return has_failed_task(q, job_of(object), tasks, ret_task) ? JOB_STATE_FAILED
+                                                                   : JOB_STATE_NONE;
+    state = job_find_state(job_of(object));
+    return job_state_is_ended(state) ? state : JOB_STATE_NONE;
+}
+
+/* Returns NULL, or why the dependency can never be met. Tasks of an array wait
+ * for one task each (aftercorr), so the end of the whole array says nothing. Of
+ * the tasks that are waited for together, one that failed is enough.
+ */
+static const char *
+find_never_met(struct request *q, const struct json *one)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct job_dependency d = {
+        .type = json_get_text(one, "type"),
+        .job = json_get_int(one, "job", 0),
+        .tasks = json_get_text(one, "tasks"),
+    };
+    const enum job_dependency_type type = job_dependency_type_of(d.type);
+    int64_t task = -1;
+    enum job_state state;
+
+    if (type == DEPENDENCY_SINGLETON || type == DEPENDENCY_CORR)
+        return NULL;
+    state = find_end(q, one, &task);
+    if (state == JOB_STATE_NONE || (task >= 0 && type != DEPENDENCY_OK)
+        || job_dependency_judge_end(type, state) != DEPENDENCY_IS_NEVER_MET)
+        return NULL;
+    job_dependency_format(&d, &text);
+    if (task >= 0)
+        strbuf_printf(&text, " can never be met: job %" PRId64 "_%" PRId64 " has failed", d.job,
+                      task);
+    else
+        strbuf_printf(&text, " can never be met: job %" PRId64 " has ended as %s", d.job,
+                      job_state_words(state)->name);
+    strbuf_printf(&text,
+                  " ('kctl history %" PRId64 "' shows how it ended; afterany waits for any end)",
+                  d.job);
+    return arena_strdup(q->arena, text.text);
+}
+
+/* Jobs that no person asks for at this moment, as those of a CronJob, are
+ * accepted, and end.
+ */
+static bool
+admit_hope(struct request *q, const struct json *tree, const struct json *all)
+{
+    const struct json *list = json_get(all, "jobs");
+    const bool is_any = is_same_text(json_get_text(all, "require"), "Any");
+    const char *first = NULL;
+
+    if (!principal_is_person(q->principal))
+        return true;
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *why = find_never_met(q, json_at(list, i));
+
+        if (why == NULL && is_any)
+            return true;
+        if (why != NULL && !is_any)
+            return refuse(q, tree, why);
+        if (first == NULL)
+            first = why;
+    }
+    return first == NULL || refuse(q, tree, first);
+}
+
 /* ---- The rule ---- */
 
 /* Whether a request has the present dependencies; it may leave out members that
@@ -383,5 +497,6 @@ dependencies_admit(struct request *q, struct json *tree, const struct object *ol
     json_set(q->arena, json_get(tree, "spec"), "dependencies", all);
     list = json_get(all, "jobs");
     return resolve_all(q, tree, old_object, list)
-           && (old_object == NULL || admit_no_circle(q, tree, old_object, list));
+           && (old_object == NULL || admit_no_circle(q, tree, old_object, list))
+           && admit_hope(q, tree, all);
 }
