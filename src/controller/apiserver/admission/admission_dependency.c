@@ -324,6 +324,16 @@ admit_no_circle(struct request *q, const struct json *tree, const struct object 
  */
 #define MOST_TASKS 10000
 
+/* A held job is judged when it is released: until then somebody may requeue a
+ * task that failed.
+ */
+static bool
+is_held(const struct json *tree)
+{
+    return json_get(json_get_path(tree, "metadata.annotations"), ANNOTATION_HOLD) != NULL
+           || json_is_true(json_get_path(tree, "spec.suspend"));
+}
+
 /* A task that is requeued is no longer among those that failed. */
 static bool
 has_failed_task(struct request *q, const struct job *array, const char *tasks, int64_t *ret_task)
@@ -347,7 +357,7 @@ has_failed_task(struct request *q, const struct job *array, const char *tasks, i
 
 /* NONE: it has not ended, or nothing is known. */
 static enum job_state
-find_end(struct request *q, const struct json *one, int64_t *ret_task)
+find_end(struct request *q, const struct json *tree, const struct json *one, int64_t *ret_task)
 {
     const char *ended = json_get_text(one, "ended"), *uid = json_get_text(one, "uid");
     const char *tasks = json_get_text(one, "tasks");
@@ -359,8 +369,9 @@ find_end(struct request *q, const struct json *one, int64_t *ret_task)
     if (object == NULL || uid == NULL || strcmp(object->meta->uid, uid) != 0)
         return JOB_STATE_NONE;
     if (tasks != NULL)
-        return has_failed_task(q, job_of(object), tasks, ret_task) ? JOB_STATE_FAILED
-                                                                   : JOB_STATE_NONE;
+        return !is_held(tree) && has_failed_task(q, job_of(object), tasks, ret_task)
+                   ? JOB_STATE_FAILED
+                   : JOB_STATE_NONE;
     state = job_find_state(job_of(object));
     return job_state_is_ended(state) ? state : JOB_STATE_NONE;
 }
@@ -370,7 +381,7 @@ find_end(struct request *q, const struct json *one, int64_t *ret_task)
  * the tasks that are waited for together, one that failed is enough.
  */
 static const char *
-find_never_met(struct request *q, const struct json *one)
+find_never_met(struct request *q, const struct json *tree, const struct json *one)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct job_dependency d = {
@@ -384,7 +395,7 @@ find_never_met(struct request *q, const struct json *one)
 
     if (type == DEPENDENCY_SINGLETON || type == DEPENDENCY_CORR)
         return NULL;
-    state = find_end(q, one, &task);
+    state = find_end(q, tree, one, &task);
     if (state == JOB_STATE_NONE || (task >= 0 && type != DEPENDENCY_OK)
         || job_dependency_judge_end(type, state) != DEPENDENCY_IS_NEVER_MET)
         return NULL;
@@ -414,7 +425,7 @@ admit_hope(struct request *q, const struct json *tree, const struct json *all)
     if (!principal_is_person(q->principal))
         return true;
     for (uint32_t i = 0; i < json_count(list); i++) {
-        const char *why = find_never_met(q, json_at(list, i));
+        const char *why = find_never_met(q, tree, json_at(list, i));
 
         if (why == NULL && is_any)
             return true;
