@@ -103,6 +103,34 @@ is "the node keeps its secret" \
 is "only root can read the secret" \
     "$(stat -c '%U %a' "$cluster/n1/state/node-secret")" "root 600"
 
+# --- a clock that is set while the agent is down --------------------------------
+if command -v faketime >/dev/null; then
+    # An agent that takes the job for late would kill it a second later.
+    echo '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"hour"},
+        "spec":{"backoffLimit":0,"template":{"spec":{"restartPolicy":"Never",
+        "activeDeadlineSeconds":3600,"terminationGracePeriodSeconds":1,
+        "containers":[{"name":"main","image":"host",
+        "command":["sleep","30"]}]}}}}' >"$home/hour.json"
+    as kilntest1 kctl create -f hour.json >/dev/null
+    wait_for 20 state_is hour Running
+    stop n1 KILL
+    # shellcheck disable=SC2016 # of the shell that it starts
+    library=$(faketime -f +0 sh -c 'echo "$LD_PRELOAD"')
+    export LD_PRELOAD="$library" FAKETIME=+2h FAKETIME_DONT_FAKE_MONOTONIC=1
+    agent
+    unset LD_PRELOAD FAKETIME FAKETIME_DONT_FAKE_MONOTONIC
+    id=$(as kilntest1 ksub --parsable --wrap 'sleep 3')
+    ok "the agent with the changed clock runs jobs" \
+        wait_for 30 state_is "$id" Completed
+    ok "a job that ran for less than its limit is not timed out by the clock" \
+        state_is hour Running
+    as kilntest1 kctl delete job hour >/dev/null
+    stop n1
+    agent
+else
+    skip "a clock that is set while the agent is down" "faketime is missing"
+fi
+
 # --- an orderly stop ----------------------------------------------------------
 stop n1
 is "an agent that is stopped with SIGTERM exits with status 0" "$stopped_with" 0

@@ -386,15 +386,15 @@ shepherd_watch_look_frozen(void *context)
 
 /* ---- The start ---- */
 
-/* The start is known only in wall-clock time (the shepherd's), so the time
- * since then is subtracted from the monotonic clock now.
+/* The limit counts the time since the start on CLOCK_BOOTTIME: the real clock
+ * may have been set since then, while the job ran for as long as it ran.
  */
 static void
 begin_deadline(struct pod_run *s)
 {
     const struct pod *pod = pod_of(s->pod);
     const struct agent_context *g = s->s.agent;
-    int64_t ago = clock_real_us(g->clock) - s->live->started_at_us;
+    int64_t ago = clock_boottime_us() - live_record_started_boot_us(s->live);
 
     s->began_us = clock_monotonic_us(g->clock) - (ago > 0 ? ago : 0);
     take_freeze(s);

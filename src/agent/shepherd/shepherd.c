@@ -232,6 +232,7 @@ supervise(struct shepherd *s)
 {
     s->began_us = clock_monotonic_us(&clock_system);
     s->live.started_at_us = clock_real_us(&clock_system);
+    s->live.started_boot_us = clock_boottime_us();
     read_placement(s);
     output_index_begin(&s->supervisor.output_index, s->order.state_dir, s->supervisor.job);
     write_phase(s, LIVE_RUNNING);

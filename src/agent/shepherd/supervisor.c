@@ -104,7 +104,7 @@ thaw_pod(struct supervisor *v)
     if (!v->is_frozen)
         return;
     thaw(v->cgroup);
-    v->frozen_us += deadline_thaw(&v->deadline, clock_monotonic_us(&clock_system));
+    v->frozen_us += deadline_thaw(&v->deadline, clock_boottime_us());
     v->is_frozen = v->stands_still = false;
     v->note_frozen(v->context);
 }
@@ -120,7 +120,7 @@ set_frozen(struct supervisor *v, bool is_frozen)
         || v->deadline.terminated)
         return;
     v->is_frozen = true;
-    deadline_freeze(&v->deadline, clock_monotonic_us(&clock_system));
+    deadline_freeze(&v->deadline, clock_boottime_us());
     hold_still(v);
 }
 
@@ -351,7 +351,7 @@ is_checkpoint(const struct signalfd_siginfo *received)
 static void
 set_limit(struct supervisor *v, int64_t seconds)
 {
-    int64_t now = clock_monotonic_us(&clock_system);
+    int64_t now = clock_boottime_us();
     const bool has_begun = v->job != 0;
 
     if (!has_begun)
@@ -407,7 +407,7 @@ static int
 enforce_limit(struct supervisor *v)
 {
     struct deadline *d = &v->deadline;
-    int64_t now = clock_monotonic_us(&clock_system);
+    int64_t now = clock_boottime_us();
     int64_t next = DEADLINE_NEVER;
 
     for (;;) {
@@ -451,7 +451,7 @@ supervisor_wait_start(struct supervisor *v, int report_fd, void (*slow)(void *co
     ssize_t n;
 
     v->is_starting = true;
-    v->deadline.started_us = clock_monotonic_us(&clock_system);
+    v->deadline.started_us = clock_boottime_us();
     while (fds[1].revents == 0) {
         int wait_ms = enforce_limit(v);
         int ready = poll(fds, 2, is_slow ? wait_ms : earlier_ms(wait_ms, SLOW_START_MS));
@@ -490,7 +490,7 @@ wait_for_event(struct supervisor *v, int until_ms)
 void
 supervisor_wait_end(struct supervisor *v)
 {
-    v->deadline.started_us = clock_monotonic_us(&clock_system);
+    v->deadline.started_us = clock_boottime_us();
     read_events(v);
     if (v->early_grace_us > 0)
         checkpoint_and_end(v, v->early_grace_us);

@@ -30,5 +30,7 @@ clock_real_us(struct clock *c)
     return c->real_us(c);
 }
 
-/* CLOCK_BOOTTIME, which goes on during suspend. Only for fencing. */
+/* CLOCK_BOOTTIME, which goes on while the machine is suspended, and cannot be
+ * set: for fencing, and for the time limits of jobs, which outlive an agent.
+ */
 int64_t clock_boottime_us(void);

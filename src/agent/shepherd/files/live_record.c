@@ -81,6 +81,7 @@ format(const struct live_record *l, struct strbuf *out)
     key_values_put_number(out, "job_pid", l->job_pid);
     key_values_put_number(out, "job_start", l->job_start);
     key_values_put_number(out, "started_at_us", l->started_at_us);
+    key_values_put_number(out, "started_boot_us", l->started_boot_us);
     key_values_put_text(out, "cpus_allowed", l->cpus_allowed);
     key_values_put_text(out, "memory_allowed", l->memory_allowed);
     key_values_put_text(out, "waits_for", l->waits_for);
@@ -155,6 +156,8 @@ take(struct live_record *l, const char *name, const char *value)
         return key_values_parse_number(value, &l->job_start);
     else if (strcmp(name, "started_at_us") == 0)
         return key_values_parse_number(value, &l->started_at_us);
+    else if (strcmp(name, "started_boot_us") == 0)
+        return key_values_parse_number(value, &l->started_boot_us);
     return 0;
 }
 
@@ -213,6 +216,16 @@ live_record_read_start(pid_t pid, int64_t *ret_ticks)
         return -EBADMSG;
     *ret_ticks = (int64_t)ticks;
     return 0;
+}
+
+int64_t
+live_record_started_boot_us(const struct live_record *l)
+{
+    const long ticks = sysconf(_SC_CLK_TCK);
+
+    if (l->started_boot_us != 0 || ticks <= 0)
+        return l->started_boot_us;
+    return l->job_start / ticks * 1000000 + l->job_start % ticks * 1000000 / ticks;
 }
 
 /* Opens the descriptor before the check, so that both refer to the same

@@ -34,7 +34,9 @@ struct live_record {
     int64_t job_pid;        /* also its session and process group; 0: none */
     int64_t job_start;
     int64_t started_at_us; /* wall clock; 0 before LIVE_RUNNING */
-    char *cpus_allowed;    /* as the kernel shows for the job; NULL before */
+    /* CLOCK_BOOTTIME of the same moment, for durations; live_record_started_boot_us reads it */
+    int64_t started_boot_us;
+    char *cpus_allowed; /* as the kernel shows for the job; NULL before */
     char *memory_allowed;
     char *waits_for; /* of a job that is starting; or NULL */
     /* 1: the shepherd enforces the time limit; 2: also a changed one
@@ -58,6 +60,12 @@ DEFINE_CLEANUP(struct live_record, live_record_free)
  * ends; -ESRCH if it does not run. `boot_id` is the present one.
  */
 int live_record_open(const struct live_record *l, const char *boot_id);
+
+/* When the job started, on CLOCK_BOOTTIME. A shepherd of an earlier release has
+ * not recorded it; the kernel's start time of the job's process is then what
+ * comes closest. 0: not started.
+ */
+int64_t live_record_started_boot_us(const struct live_record *l);
 
 /* Reads the start time of a process, for the members above. -ESRCH: no such
  * process.

@@ -3,6 +3,7 @@
 
 #include <check.h>
 
+#include "lib/base/clock.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
 
@@ -22,6 +23,7 @@ START_TEST(a_running_shepherd_is_recognised_and_can_be_spoken_to)
     struct exit_record *e;
     CLEANUP_FREE char *boot = read_boot_id();
     CLEANUP_FREE char *ready = NULL;
+    int64_t boot_us = clock_boottime_us();
     int fd;
 
     test_pod_init(&p);
@@ -45,6 +47,8 @@ START_TEST(a_running_shepherd_is_recognised_and_can_be_spoken_to)
     ck_assert_int_gt(l->job_pid, 1);
     ck_assert_int_gt(l->job_start, 0);
     ck_assert_int_gt(l->started_at_us, 0);
+    ck_assert_int_gt(live_record_started_boot_us(l), boot_us);
+    ck_assert_int_le(live_record_started_boot_us(l), clock_boottime_us());
     ck_assert_ptr_nonnull(l->cpus_allowed);
     ck_assert_int_eq(launch_signal(fd, LAUNCH_ALL, SIGKILL, NULL), 0);
     ck_assert_int_eq(test_pod_wait(&p), 0);
@@ -181,7 +185,20 @@ START_TEST(a_state_that_cannot_be_read_is_refused)
 }
 END_TEST
 
-SUITE("live_record", a_running_shepherd_is_recognised_and_can_be_spoken_to,
+/* A shepherd of an earlier release does not record it. */
+START_TEST(without_a_record_the_start_is_that_of_the_process)
+{
+    struct live_record l = {.job_start = 12345};
+
+    ck_assert_int_eq(live_record_started_boot_us(&l),
+                     INT64_C(12345) * 1000000 / sysconf(_SC_CLK_TCK));
+    l.started_boot_us = 7;
+    ck_assert_int_eq(live_record_started_boot_us(&l), 7);
+}
+END_TEST
+
+SUITE("live_record", without_a_record_the_start_is_that_of_the_process,
+      a_running_shepherd_is_recognised_and_can_be_spoken_to,
       a_job_stands_still_and_goes_on_and_ends_while_it_stands,
       a_recycled_pid_is_not_taken_for_a_shepherd, the_start_time_is_read_past_a_strange_name,
       a_state_that_cannot_be_read_is_refused)
