@@ -27,12 +27,9 @@
 #include "lib/client/client.h"
 #include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
-#include "lib/loop/timer.h"
 
-#define PARALLEL       16u
-#define SECOND_US      INT64_C(1000000)
-#define CHECK_CLOCK_MS 5000
-#define CLOCK_JUMP_US  (2 * SECOND_US)
+#define PARALLEL  16u
+#define SECOND_US INT64_C(1000000)
 
 /* State of a CronJob that its object does not hold; by uid. */
 struct memory {
@@ -53,8 +50,6 @@ struct cron_controller {
     struct workqueue *queue; /* CronJobs, "namespace/name" */
     struct map *memories;
     struct list starts; /* create calls of Jobs */
-    struct timer *clock_check;
-    int64_t clock_offset_us; /* real time minus monotonic time */
 };
 
 /* A pending create call of a Job. */
@@ -417,35 +412,12 @@ add_cron_job(const struct object *cron_job, void *context)
     workqueue_add(c->queue, key);
 }
 
-static int64_t
-clock_offset_us(const struct cron_controller *c)
-{
-    return clock_real_us(c->clock) - clock_monotonic_us(c->clock);
-}
-
-/* The workqueue waits by the monotonic clock, and schedules follow the real
- * clock: after a jump of the real clock all CronJobs are planned again.
- */
-static void
-check_clock(void *context)
-{
-    struct cron_controller *c = context;
-    int64_t offset_us = clock_offset_us(c);
-
-    if (llabs(offset_us - c->clock_offset_us) < CLOCK_JUMP_US)
-        return;
-    c->clock_offset_us = offset_us;
-    object_cache_visit(c->cache, &cron_job_kind, add_cron_job, c);
-}
-
 static void
 on_synced(void *context)
 {
     struct cron_controller *c = context;
 
     object_cache_visit(c->cache, &cron_job_kind, add_cron_job, c);
-    c->clock_offset_us = clock_offset_us(c);
-    timer_repeat(c->clock_check, CHECK_CLOCK_MS);
 }
 
 struct cron_controller *
@@ -460,8 +432,8 @@ cron_controller_new(struct loop *loop, struct client *client, struct object_cach
     c->event_recorder = event_recorder_new(client, clock, "cronjob-controller", NULL);
     c->memories = map_new();
     list_init(&c->starts);
-    c->clock_check = timer_new(loop, check_clock, c);
     c->queue = workqueue_new(loop, PARALLEL, work_on_cron_job, c);
+    workqueue_follow_clock(c->queue, clock); /* schedules follow the real clock */
     object_cache_listen(cache, &cron_job_kind, on_cron_job, c);
     object_cache_listen(cache, &job_kind, on_job, c);
     object_cache_on_synced(cache, on_synced, c);
@@ -476,7 +448,6 @@ cron_controller_free(struct cron_controller *c)
 
     if (c == NULL)
         return;
-    timer_free(c->clock_check);
     while (!list_is_empty(&c->starts)) {
         struct start *s = container_of(c->starts.next, struct start, link);
 

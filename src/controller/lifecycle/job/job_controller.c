@@ -491,6 +491,7 @@ job_controller_new(struct loop *loop, struct client *client, struct object_cache
         dependencies_new(&(struct dependencies_settings){client, cache, clock, on_woken, c});
     c->overdue = timer_new(loop, look_for_overdue, c);
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
+    workqueue_follow_clock(c->queue, clock); /* jobs wait for begin times and deadlines */
     c->memories = job_memories_new(cache, clock, c->queue);
     c->waiters = quota_waiters_new(on_woken, c);
     c->arrays = array_sync_new(&(struct array_sync_settings){

@@ -2,9 +2,11 @@
 #include "controller/lifecycle/reconcile/workqueue.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/heap.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
@@ -14,6 +16,8 @@
 #define FIRST_RETRY_MS 100
 #define A_TURN         256u /* most keys that one turn of the loop starts */
 #define LAST_RETRY_MS  60000
+#define CHECK_CLOCK_MS 1000
+#define CLOCK_JUMP_US  1000000 /* a clock that is adjusted slowly never moves that much in between */
 
 /* A key in the queue. It is in `ready` (linked), in `delayed` (due_place),
  * being worked on (busy), or in several of these states.
@@ -37,6 +41,9 @@ struct workqueue {
     struct heap *delayed;
     struct timer *timer;
     struct timer *kick; /* calls run_ready on the loop's next turn */
+    struct clock *clock;
+    struct timer *clock_check;
+    int64_t clock_offset_us; /* real clock less monotonic clock */
     unsigned parallel;
     unsigned busy;
 };
@@ -103,13 +110,11 @@ run_ready(void *arg)
 }
 
 static void
-run_delayed(void *arg)
+run_due(struct workqueue *q, int64_t now_ms)
 {
-    struct workqueue *q = arg;
-    int64_t now = loop_now_ms();
     struct workqueue_entry *e;
 
-    while ((e = heap_top(q->delayed)) != NULL && e->due_ms <= now) {
+    while ((e = heap_top(q->delayed)) != NULL && e->due_ms <= now_ms) {
         heap_pop(q->delayed);
         if (e->busy)
             e->again = true;
@@ -117,6 +122,42 @@ run_delayed(void *arg)
             make_ready(q, e);
     }
     set_timer(q);
+}
+
+static void
+run_delayed(void *arg)
+{
+    run_due(arg, loop_now_ms());
+}
+
+static int64_t
+clock_offset_us(const struct workqueue *q)
+{
+    return clock_real_us(q->clock) - clock_monotonic_us(q->clock);
+}
+
+/* Compared with the last check, and not with the start, so that the sum of many
+ * small corrections is no jump.
+ */
+static void
+check_clock(void *arg)
+{
+    struct workqueue *q = arg;
+    const int64_t before_us = q->clock_offset_us;
+
+    q->clock_offset_us = clock_offset_us(q);
+    if (llabs(q->clock_offset_us - before_us) >= CLOCK_JUMP_US)
+        run_due(q, INT64_MAX);
+}
+
+void
+workqueue_follow_clock(struct workqueue *q, struct clock *clock)
+{
+    q->clock = clock;
+    q->clock_offset_us = clock_offset_us(q);
+    if (q->clock_check == NULL)
+        q->clock_check = timer_new(q->loop, check_clock, q);
+    timer_repeat(q->clock_check, CHECK_CLOCK_MS);
 }
 
 struct workqueue *
@@ -150,6 +191,7 @@ workqueue_free(struct workqueue *q)
     heap_free(q->delayed);
     timer_free(q->timer);
     timer_free(q->kick);
+    timer_free(q->clock_check);
     free(q);
 }
 

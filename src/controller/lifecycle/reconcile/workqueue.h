@@ -18,6 +18,7 @@
 
 #include "lib/base/macro.h"
 
+struct clock;
 struct loop;
 struct workqueue;
 
@@ -41,6 +42,12 @@ void workqueue_add(struct workqueue *q, const char *key);
 void workqueue_add_after(struct workqueue *q, const char *key, int64_t ms);
 enum workqueue_result { WORKQUEUE_OK, WORKQUEUE_FAILED };
 void workqueue_done(struct workqueue *q, const char *key, enum workqueue_result result);
+
+/* The keys wait for times of the real clock. Their delays run on the monotonic
+ * clock, so whenever the real clock was set (noticed within a second), all
+ * delayed keys are worked on at once, and can be added with a new delay.
+ */
+void workqueue_follow_clock(struct workqueue *q, struct clock *clock);
 
 /* Look: the number of keys that are waiting, delayed or being worked on. */
 size_t workqueue_count(const struct workqueue *q);

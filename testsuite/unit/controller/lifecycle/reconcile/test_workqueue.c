@@ -7,6 +7,7 @@
 
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
+#include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
 
 struct fixture {
@@ -178,7 +179,32 @@ START_TEST(the_earliest_of_several_delays_counts)
 }
 END_TEST
 
-SUITE("workqueue", a_key_added_twice_is_worked_on_once,
-      a_key_added_while_it_is_worked_on_comes_again, no_more_keys_are_under_way_than_allowed,
-      a_key_that_failed_comes_back, a_key_that_changed_while_its_work_failed_does_not_wait,
-      the_earliest_of_several_delays_counts)
+START_TEST(keys_that_wait_for_the_real_clock_come_when_it_is_set)
+{
+    struct fake_clock time = FAKE_CLOCK;
+    struct fixture f;
+
+    begin(&f, 4);
+    workqueue_follow_clock(f.queue, &time.clock);
+    workqueue_add_after(f.queue, "a", 3600000);
+    fake_clock_advance(&time, 3700 * FAKE_SECOND); /* the test's loop has its own clock */
+    run_for(&f, 1100);
+    ck_assert_uint_eq(f.calls, 0);
+
+    time.real_us += 7200 * FAKE_SECOND;
+    run_for(&f, 1100);
+    ck_assert_uint_eq(f.calls, 1);
+
+    workqueue_add_after(f.queue, "b", 3600000);
+    time.real_us -= 86400 * FAKE_SECOND;
+    run_for(&f, 1100);
+    ck_assert_str_eq(f.last, "b");
+    ck_assert_uint_eq(workqueue_count(f.queue), 0);
+    finish(&f);
+}
+END_TEST
+
+SUITE("workqueue", keys_that_wait_for_the_real_clock_come_when_it_is_set,
+      a_key_added_twice_is_worked_on_once, a_key_added_while_it_is_worked_on_comes_again,
+      no_more_keys_are_under_way_than_allowed, a_key_that_failed_comes_back,
+      a_key_that_changed_while_its_work_failed_does_not_wait, the_earliest_of_several_delays_counts)
