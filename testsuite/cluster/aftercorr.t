@@ -59,7 +59,7 @@ ok "the states of the tasks are the same after the controller was killed" \
 : >"$cluster/go/7"
 ok "a task whose counterpart failed is cancelled" \
     wait_for 30 has_state "$b" Cancelled
-like "the list of jobs says why" "$(as kilntest1 kctl jobs --all --no-headers \
+like "the list of jobs says why" "$(as kilntest1 kctl jobs --all-users --no-headers \
     | awk -v id="$b" '$1 ~ "^" id')" "have not completed"
 ok "an array that has only that task is cancelled, too" \
     wait_for 20 has_state "$d" Cancelled

@@ -152,7 +152,7 @@ ok "the CronJob of ksub is made due" due "$name"
 greets() { grep -q '^hello from [0-9]' "$cluster/home/kilntest1/out"; }
 ok "its job runs the script in the stored environment" wait_for 20 greets
 like "kctl shows the job" \
-    "$(as kilntest1 kctl jobs --all 2>&1; as kilntest1 kctl history)" nightly
+    "$(as kilntest1 kctl jobs --all-users 2>&1; as kilntest1 kctl history)" nightly
 ok "its owner can delete it" as kilntest1 kctl delete cronjob "$name"
 
 # The owner has lost the right to create Jobs.

@@ -37,7 +37,7 @@ says() {
         return 1
     }
 }
-why() { as kilntest1 kctl jobs --all --no-headers | awk -v id="$1" '$1 == id'; }
+why() { as kilntest1 kctl jobs --all-users --no-headers | awk -v id="$1" '$1 == id'; }
 waits() { why "$1" | grep -q "Pending.*waits for $2"; }
 ended_never() { has_state "$1" Cancelled && why "$1" | grep -q "never be met"; }
 kill_controller() {

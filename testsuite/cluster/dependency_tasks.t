@@ -34,7 +34,7 @@ says() {
         return 1
     }
 }
-line() { as kilntest1 kctl jobs --all --no-headers | awk -v id="$1" '$1 == id'; }
+line() { as kilntest1 kctl jobs --all-users --no-headers | awk -v id="$1" '$1 == id'; }
 waits() { line "$1" | grep -qF -- "waits for $2"; }
 ended_never() { has_state "$1" Cancelled && line "$1" | grep -q "never be met"; }
 kill_controller() {

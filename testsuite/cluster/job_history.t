@@ -172,7 +172,7 @@ for kill in $(seq "$kills"); do
     controller
 done
 all_ended() {
-    [ "$(kctl jobs --all --state active -o name 2>/dev/null | wc -l)" = 0 ]
+    [ "$(kctl jobs --all-users --state active -o name 2>/dev/null | wc -l)" = 0 ]
 }
 ok "jobs end although the controller is killed again and again" \
     wait_for 60 all_ended

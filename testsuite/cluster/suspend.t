@@ -124,7 +124,7 @@ is "the job says who suspended it" \
     "$(job "$one" '.metadata.annotations["kiln.hpc/freeze"]')" \
     kilntest2
 is "Slurm's code S selects suspended jobs" \
-    "$(root jobs --all --state S -o id --no-headers |
+    "$(root jobs --all-users --state S -o id --no-headers |
     tr -d ' ' | sort | tr '\n' ' ')" "$one $two "
 like "kctl why says who suspended it" \
     "$(k1 why "$one")" 'suspended by operator kilntest2'

@@ -67,7 +67,7 @@ asked() {
     user "$1" $(extra "$1" "$2") >"$cluster/said" 2>&1 </dev/null
     code=$?
     [ -s "$cluster/said" ] || return 1
-    [ $code -lt 100 ] || return 1
+    [ $code -lt 125 ] || return 1 # 124: the time is up
     [ $code -eq 0 ] ||
         grep -qE "kctl [a-z]+|'(cancel|hold|get)'|ksub|only its number|only the number|have not all ended|$a" \
             "$cluster/said"

@@ -118,7 +118,7 @@ run_command(const struct command *command, const struct common_options *before, 
     if (r == -EINVAL && kctl.connection == NULL)
         status = EXIT_STATUS_USAGE;
     kctl_fini(&kctl);
-    return (int)status;
+    return kctl.exit_code != 0 ? kctl.exit_code : (int)status;
 }
 
 /* Handles "kctl help" and "kctl help drain". */

@@ -16,7 +16,6 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"
@@ -32,33 +31,18 @@ struct job_end_wait {
     int exit_code;
 };
 
-/* Uses the texts of kctl jobs. The run is the job's last; its pod may be gone
- * by now.
- */
+/* Uses the texts of kctl jobs. */
 static void
 say_end(const struct job *job)
 {
-    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT, line = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     CLEANUP_FREE char *clean = NULL;
-    enum job_state state = job_find_state(job);
-    const struct job_run *run = job->status.last_run;
 
-    if (state == JOB_STATE_COMPLETED)
+    if (job_find_state(job) == JOB_STATE_COMPLETED)
         return;
-    job_reason_find(
-        &(struct job_reason_facts){
-            .job = job,
-            .now_us = clock_real_us(&clock_system),
-            .is_whole = true,
-        },
-        &words);
-    strbuf_printf(&line, "job %" PRId64 ": %s", job->status.id, job_state_words(state)->name);
-    if (run != NULL && run->node_name != NULL && run->node_name[0] != '\0')
-        strbuf_printf(&line, " on %s", run->node_name);
-    if (words.length > 0)
-        strbuf_printf(&line, ", %s", words.text);
-    clean = sanitize_text_dup(line.text);
-    fprintf(stderr, "ksub: %s\n", clean);
+    job_reason_describe_end(job, &words);
+    clean = sanitize_text_dup(words.text);
+    fprintf(stderr, "ksub: job %" PRId64 ": %s\n", job->status.id, clean);
 }
 
 static bool

@@ -7,6 +7,7 @@
 
 #include "cli/kctl/client/kctl.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/value/id_ranges.h"
 #include "lib/api/value/job_elements.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -41,6 +42,22 @@ skip_type(const char *operand)
     return slash != NULL && is_jobs(operand, (size_t)(slash - operand)) ? slash + 1 : operand;
 }
 
+/* Whether a list of ids names only tasks. A malformed list that begins like one
+ * of tasks is refused later, as one of tasks.
+ */
+static bool
+are_tasks(const char *text)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct id_ranges ids = {0};
+
+    if (!id_ranges_looks_like(text))
+        return false;
+    if (id_ranges_add(&ids, text, arena, NULL) < 0)
+        return job_elements_looks_like(text);
+    return ids.count == 0;
+}
+
 bool
 job_tasks_are_meant(int n_operands, char *const *operands)
 {
@@ -49,7 +66,7 @@ job_tasks_are_meant(int n_operands, char *const *operands)
     if (i >= n_operands)
         return false;
     for (; i < n_operands; i++)
-        if (!job_elements_looks_like(skip_type(operands[i])))
+        if (!are_tasks(skip_type(operands[i])))
             return false;
     return true;
 }
@@ -106,34 +123,51 @@ fetch_pages(struct kctl *kctl, const struct target_object *job, const char *task
     return r;
 }
 
+/* Appends the tasks of one array. */
+static int
+fetch_tasks(struct kctl *kctl, const struct job_elements *meant, const char *operand,
+            struct arena *arena, struct json *all, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
+    struct json *items = json_array(arena);
+    struct target_object job = {0};
+    int r = 0;
+
+    if (meant->tasks.total > MOST)
+        r = error_set(err, -EINVAL,
+                      "'%s' means %" PRId64 " tasks; at most %d are allowed "
+                      "at once",
+                      operand, meant->tasks.total, MOST);
+    if (r == 0)
+        r = find_job(kctl, meant->job, arena, &job, err);
+    if (r < 0)
+        return r;
+    task_list_format(&meant->tasks, &tasks);
+    r = fetch_pages(kctl, &job, tasks.text, arena, items, err);
+    if (r == 0 && json_count(items) < meant->tasks.total)
+        r = error_set(err, -ENOENT,
+                      "'%s': the array has %s of these tasks; 'kctl describe "
+                      "job %" PRId64 "' lists its tasks",
+                      operand, json_count(items) == 0 ? "none" : "not all", meant->job);
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        json_set_int(arena, json_at(items, i), "job", meant->job);
+        json_append(arena, all, json_at(items, i));
+    }
+    return r;
+}
+
 int
 job_tasks_fetch(struct kctl *kctl, const char *operand, struct arena *arena,
                 struct json **ret_items, struct error *err)
 {
-    CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
-    struct json *items = json_array(arena);
-    struct job_elements meant;
-    struct target_object job = {0};
-    int r = job_elements_parse(arena, skip_type(operand), &meant, err);
+    struct json *all = json_array(arena);
+    struct id_ranges meant = {0};
+    int r = id_ranges_add(&meant, skip_type(operand), arena, err);
 
-    if (r == 0 && meant.tasks.total > MOST)
-        r = error_set(err, -EINVAL,
-                      "'%s' means %" PRId64 " tasks; at most %d are allowed "
-                      "at once",
-                      operand, meant.tasks.total, MOST);
-    if (r == 0)
-        r = find_job(kctl, meant.job, arena, &job, err);
-    if (r < 0)
-        return r;
-    task_list_format(&meant.tasks, &tasks);
-    r = fetch_pages(kctl, &job, tasks.text, arena, items, err);
-    if (r == 0 && json_count(items) < meant.tasks.total)
-        r = error_set(err, -ENOENT,
-                      "'%s': the array has %s of these tasks; 'kctl describe "
-                      "job %" PRId64 "' lists its tasks",
-                      operand, json_count(items) == 0 ? "none" : "not all", meant.job);
-    for (uint32_t i = 0; i < json_count(items); i++)
-        json_set_int(arena, json_at(items, i), "job", meant.job);
-    *ret_items = items;
+    if (r == 0 && meant.count > 0)
+        r = error_set(err, -EINVAL, "'%s' names whole jobs, too, not only tasks", operand);
+    for (size_t i = 0; i < meant.n_elements && r == 0; i++)
+        r = fetch_tasks(kctl, &meant.elements[i], operand, arena, all, err);
+    *ret_items = all;
     return r;
 }

@@ -19,7 +19,7 @@ struct target_object;
  */
 bool job_tasks_are_meant(int n_operands, char *const *operands);
 
-/* The tasks of one operand, an array in the arena, as returned by
+/* The tasks of one operand ("1042_7", "1042_1,1043_[2-5]"), an array in the arena, as returned by
  * jobs/NAME/elements. -ENOENT: the array or one of the tasks does not exist.
  */
 int job_tasks_fetch(struct kctl *kctl, const char *operand, struct arena *arena,

@@ -31,6 +31,7 @@ struct kctl {
     const char *for_tasks; /* for a verb that accepts no tasks: the command to use
                      * instead */
     bool has_said_waiting; /* the message about throttling was printed */
+    int exit_code;         /* if not 0, main exits with it, even after an error */
 };
 
 /* Identifies an object. A NULL name means the whole collection; a NULL

@@ -7,13 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/connect/getent.h"
 #include "cli/kctl/client/kctl.h"
 #include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/spelling.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/wildcard.h"
+#include "lib/json/json.h"
 
 #define MAX_WORD 64
 
@@ -119,6 +123,87 @@ job_selection_check(struct job_selection *s, struct error *err)
             break;
         at += length + 1;
     }
+    return r;
+}
+
+/* ---- Names that do not exist ---- */
+
+static int
+check_user(const char *name, struct error *err)
+{
+    uid_t uid;
+
+    if (name == NULL || getent_find_user(&getent_system_files, name, &uid) != -ENOENT)
+        return 0;
+    return error_set(err, -ENOENT,
+                     "--user: there is no user '%s' on this machine, and no job "
+                     "of a user with that name matches",
+                     name);
+}
+
+/* A partition may also exist only as a label of nodes. */
+static int
+check_partition(struct kctl *kctl, const char *name, struct arena *arena, struct error *err)
+{
+    const struct target_object partition = {.kind = &partition_kind, .name = name};
+    const struct target_object nodes = {.kind = &node_kind};
+    struct json *found = NULL;
+    struct error missing = {0};
+    int r;
+
+    if (name == NULL)
+        return 0;
+    r = kctl_get(kctl, &partition, arena, &found, &missing);
+    if (r != -ENOENT)
+        return 0;
+    if (kctl_list(kctl, &nodes, arena_printf(arena, LABEL_PARTITION "=%s", name), NULL, arena,
+                  &found, NULL)
+            == 0
+        && json_count(found) > 0)
+        return 0;
+    return error_set(err, -ENOENT, "--partition: %s; 'kctl partitions' lists them", missing.text);
+}
+
+static int
+check_object(struct kctl *kctl, const struct kind *kind, const char *option, const char *name,
+             struct arena *arena, struct error *err)
+{
+    const struct target_object object = {.kind = kind, .name = name};
+    struct json *found = NULL;
+    struct error missing = {0};
+
+    if (kctl_get(kctl, &object, arena, &found, &missing) != -ENOENT)
+        return 0;
+    return error_set(err, -ENOENT, "%s: %s", option, missing.text);
+}
+
+/* Checks each account of "A,B". */
+static int
+check_accounts(struct kctl *kctl, const char *list, struct arena *arena, struct error *err)
+{
+    char *rest = NULL;
+    int r = 0;
+
+    if (list == NULL)
+        return 0;
+    for (char *name = strtok_r(arena_strdup(arena, list), ",", &rest); r == 0 && name != NULL;
+         name = strtok_r(NULL, ",", &rest))
+        r = check_object(kctl, &namespace_kind, "--account", name, arena, err);
+    return r;
+}
+
+int
+job_selection_check_exists(struct kctl *kctl, const struct job_selection *s, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    int r = check_user(s->user, err);
+
+    if (r == 0)
+        r = check_partition(kctl, s->partition, arena, err);
+    if (r == 0 && s->node != NULL)
+        r = check_object(kctl, &node_kind, "--node", s->node, arena, err);
+    if (r == 0)
+        r = check_accounts(kctl, s->account, arena, err);
     return r;
 }
 

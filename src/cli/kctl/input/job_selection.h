@@ -63,6 +63,12 @@ struct job_selection {
 /* Parses the states; -EINVAL, with the nearest valid one. */
 int job_selection_check(struct job_selection *selection, struct error *err);
 
+/* For a selection that no job meets: -ENOENT if it names a user, partition, node
+ * or account that does not exist, with the nearest one that does.
+ */
+int job_selection_check_exists(struct kctl *kctl, const struct job_selection *selection,
+                               struct error *err);
+
 bool job_selection_is_empty(const struct job_selection *selection);
 
 /* The name of the user, or of --as. -EINVAL: the user has no name. */

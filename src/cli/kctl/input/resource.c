@@ -8,14 +8,15 @@
 
 #include "cli/kctl/client/job_pods.h"
 #include "lib/api/object/kind.h"
-#include "lib/api/value/job_elements.h"
+#include "lib/api/value/id_ranges.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/spelling.h"
 #include "lib/json/json.h"
 
-#define MOST_TASKS 64 /* that one command shows separately */
+#define MOST_TASKS 64   /* that one command shows separately */
+#define MOST_JOBS  1000 /* of ranges: one request each */
 
 struct resource_parser {
     struct kctl *kctl;
@@ -49,15 +50,12 @@ resource_kind(const char *name, struct error *err)
     return NULL;
 }
 
-static bool
-is_number(const char *text)
-{
-    return *text != '\0' && strspn(text, "0123456789") == strlen(text);
-}
-
-/* Finds the job with that id. The name made from the id is tried first. */
+/* Finds the job with that id. The name made from the id is tried first. If there
+ * is none, the object gets that name, so that the verb reports it.
+ */
 static int
-find_job(struct resource_parser *p, struct target_object *object, struct error *err)
+find_job(struct resource_parser *p, struct target_object *object, bool *ret_found,
+         struct error *err)
 {
     const char *id = object->name;
     struct json *jobs = NULL;
@@ -66,6 +64,7 @@ find_job(struct resource_parser *p, struct target_object *object, struct error *
     struct target_object usual = *object;
     int r;
 
+    *ret_found = true;
     usual.name = arena_printf(p->arena, "job-%s", id);
     r = kctl_find(p->kctl, &usual, p->arena, &job, err);
     if (r < 0)
@@ -80,7 +79,8 @@ find_job(struct resource_parser *p, struct target_object *object, struct error *
         return r;
     job = json_at(jobs, 0);
     if (job == NULL) {
-        *object = usual; /* the verb reports that it does not exist */
+        *object = usual;
+        *ret_found = false;
         return 0;
     }
     object->name = json_path_text(job, "metadata.name");
@@ -128,24 +128,24 @@ add_task(struct resource_parser *p, const struct target_object *job, int64_t ind
 
 /* Adds "1042_7" or "1042_[3-9]". */
 static int
-add_tasks(struct resource_parser *p, const struct kind *kind, const char *text, struct error *err)
+add_tasks(struct resource_parser *p, const struct kind *kind, const char *text,
+          const struct job_elements *elements, struct error *err)
 {
     struct target_object object = {.kind = &job_kind, .namespace = kctl_namespace(p->kctl)};
-    struct job_elements meant;
+    const struct job_elements meant = *elements;
     struct task_list all;
     struct json *job = NULL;
     const char *tasks;
-    int r = job_elements_parse(p->arena, text, &meant, err);
+    bool is_there;
+    int r;
 
-    if (r < 0)
-        return r;
     if (meant.tasks.total > MOST_TASKS)
         return error_set(err, -EINVAL,
                          "'%s' means %" PRId64 " tasks; at most %d can be "
                          "shown",
                          text, meant.tasks.total, MOST_TASKS);
     object.name = arena_printf(p->arena, "%" PRId64, meant.job);
-    r = find_job(p, &object, err);
+    r = find_job(p, &object, &is_there, err);
     if (r == 0)
         r = kctl_get(p->kctl, &object, p->arena, &job, err);
     if (r < 0)
@@ -173,29 +173,81 @@ add_tasks(struct resource_parser *p, const struct kind *kind, const char *text, 
     return r;
 }
 
+/* Adds the jobs "7", or those of "10-20" that exist. */
+static int
+add_range(struct resource_parser *p, const struct id_range *range, struct error *err)
+{
+    const bool is_one = range->first == range->last;
+    bool is_any = false;
+
+    for (int64_t id = range->first; id <= range->last; id++) {
+        struct target_object object = {
+            .kind = &job_kind,
+            .namespace = kctl_namespace(p->kctl),
+            .name = arena_printf(p->arena, "%" PRId64, id),
+        };
+        bool is_there;
+        int r = find_job(p, &object, &is_there, err);
+
+        if (r < 0)
+            return r;
+        if (is_there || is_one)
+            append(p, &object);
+        is_any = is_any || is_there || is_one;
+    }
+    if (is_any)
+        return 0;
+    return error_set(err, -ENOENT, "there is no job from %" PRId64 " to %" PRId64, range->first,
+                     range->last);
+}
+
+static int
+refuse_tasks(const struct resource_parser *p, const struct kind *kind, const char *text,
+             struct error *err)
+{
+    return error_set(err, -EINVAL,
+                     "'%s' names tasks of a job array, but this command works "
+                     "on whole %s; %s",
+                     text, kind->plural,
+                     p->kctl->for_tasks != NULL ? p->kctl->for_tasks
+                                                : "'kctl cancel', 'hold', 'release', "
+                                                  "'requeue' and 'get' also accept tasks");
+}
+
+/* Adds "7", "5,6", "10-20", "1042_7", "1042_[3-9]" or a list of them. */
+static int
+add_ids(struct resource_parser *p, const struct kind *kind, const char *text, struct error *err)
+{
+    struct id_ranges ids = {0};
+    int r = id_ranges_add(&ids, text, p->arena, err);
+
+    if (r == 0 && ids.n_elements > 0 && !p->kctl->takes_tasks)
+        r = refuse_tasks(p, kind, text, err);
+    if (r == 0 && ids.total > MOST_JOBS)
+        r = error_set(err, -EINVAL,
+                      "'%s' means %" PRId64 " jobs; this command accepts at "
+                      "most %d",
+                      text, ids.total, MOST_JOBS);
+    for (size_t i = 0; i < ids.count && r == 0; i++)
+        r = add_range(p, &ids.items[i], err);
+    for (size_t i = 0; i < ids.n_elements && r == 0; i++)
+        r = add_tasks(p, kind, text, &ids.elements[i], err);
+    return r;
+}
+
 static int
 add(struct resource_parser *p, const struct kind *kind, const char *name, struct error *err)
 {
     struct target_object object = {.kind = kind, .name = name};
-    int r = 0;
 
+    if (name != NULL
+        && ((kind == &job_kind && id_ranges_looks_like(name))
+            || (kind == &pod_kind && job_elements_looks_like(name))))
+        return add_ids(p, kind, name, err);
     if ((kind->flags & KIND_NAMESPACED) != 0)
         object.namespace = kctl_namespace(p->kctl);
-    if ((kind == &job_kind || kind == &pod_kind) && name != NULL && job_elements_looks_like(name))
-        return p->kctl->takes_tasks ? add_tasks(p, kind, name, err)
-                                    : error_set(err, -EINVAL,
-                                                "'%s' names tasks of a job array, but this "
-                                                "command works on whole %s; %s",
-                                                name, kind->plural,
-                                                p->kctl->for_tasks != NULL
-                                                    ? p->kctl->for_tasks
-                                                    : "'kctl cancel', 'hold', 'release', "
-                                                      "'requeue' and 'get' also accept tasks");
-    if (kind == &job_kind && name != NULL && is_number(name))
-        r = find_job(p, &object, err);
-    if (r == 0)
-        append(p, &object);
-    return r;
+    append(p, &object);
+    return 0;
 }
 
 /* Adds "pod/a". */
@@ -284,7 +336,7 @@ resource_parse(struct kctl *kctl, const struct kind *default_kind, int n_operand
                                               : "a resource type is required, "
                                                 "such as nodes, pods or jobs",
                          default_kind != NULL ? default_kind->singular : "");
-    if (default_kind == NULL && (is_number(operands[0]) || job_elements_looks_like(operands[0])))
+    if (default_kind == NULL && id_ranges_looks_like(operands[0]))
         default_kind = &job_kind;
     if (default_kind != NULL) {
         if (is_needless_type(default_kind, n_operands, operands))
@@ -314,6 +366,9 @@ resource_parse_one(struct kctl *kctl, const struct kind *default_kind, int n_ope
 
     if (r < 0)
         return r;
+    if (resources.count > 1)
+        return error_set(err, -EINVAL, "give the name of one object; these are %zu",
+                         resources.count);
     if (resources.count != 1 || resources.items[0].name == NULL)
         return error_set(err, -EINVAL, "give the name of one object");
     *ret_object = resources.items[0];

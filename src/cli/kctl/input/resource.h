@@ -3,7 +3,8 @@
  * "job/7", "nodes,pods", "1042"
  *
  * A number where a job is expected is the job's id, independent of the job's
- * name and namespace. Where kctl accepts tasks, "1042_7" is the newest pod of
+ * name and namespace; lists and ranges of ids are accepted wherever one is
+ * ("5,6", "10-20", see job_operands.h). Where kctl accepts tasks, "1042_7" is the newest pod of
  * that task of an array, or the job if the task has no pod.
  *
  * Thread: the main one.

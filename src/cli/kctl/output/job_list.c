@@ -197,6 +197,48 @@ job_list_keep_last(struct job_list *list, size_t count)
     list->count = count;
 }
 
+static int
+compare_ends(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a;
+    const int64_t y = *(const int64_t *)b;
+
+    return (x < y) - (x > y);
+}
+
+/* Ends have whole seconds: of several in the oldest second that is kept, the
+ * jobs submitted first are dropped.
+ */
+void
+job_list_keep_last_ended(struct job_list *list, size_t count)
+{
+    CLEANUP_FREE int64_t *ends = xnew_array(int64_t, list->count + 1);
+    size_t n_ended = 0, n_kept = 0, n_tied = 0;
+    int64_t oldest;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (list->rows[i].ended_at_us > 0)
+            ends[n_ended++] = list->rows[i].ended_at_us;
+    if (n_ended <= count || count == 0)
+        return;
+    qsort(ends, n_ended, sizeof(*ends), compare_ends);
+    oldest = ends[count - 1];
+    for (size_t i = count; i < n_ended && ends[i] == oldest; i++)
+        n_tied++;
+    for (size_t i = 0; i < list->count; i++) {
+        const int64_t ended = list->rows[i].ended_at_us;
+
+        if (ended > 0 && ended < oldest)
+            continue;
+        if (ended == oldest && n_tied > 0) {
+            n_tied--;
+            continue;
+        }
+        list->rows[n_kept++] = list->rows[i];
+    }
+    list->count = n_kept;
+}
+
 size_t
 job_list_count(const struct job_list *list)
 {

@@ -68,13 +68,15 @@ DEFINE_CLEANUP(struct job_list, job_list_free)
  * true. An array has one row for all waiting tasks, if any, and one for each
  * running task; with `by_objects` it has one row. Sort: by the time of
  * submission, oldest first. Keep_last keeps the last `count` rows; call it
- * after sort.
+ * after sort. Keep_last_ended keeps of the ended jobs only the `count` that ended
+ * last.
  */
 typedef bool job_row_fn(const struct job_row *row, void *context);
 void job_list_add(struct job_list *list, const struct json *table, bool by_objects,
                   job_row_fn *is_wanted, void *context);
 void job_list_sort(struct job_list *list);
 void job_list_keep_last(struct job_list *list, size_t count);
+void job_list_keep_last_ended(struct job_list *list, size_t count);
 
 /* Look. Signature: a text of a row that changes when its job does, for a watch.
  */

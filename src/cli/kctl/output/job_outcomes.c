@@ -167,6 +167,12 @@ is_failure(const struct job_outcomes *o, const struct reported_job *job, bool is
     return job->outcome == OUTCOME_REFUSED;
 }
 
+bool
+job_outcomes_is_empty(const struct job_outcomes *o)
+{
+    return o->count == 0;
+}
+
 int
 job_outcomes_print(struct job_outcomes *o, bool is_range, struct error *err)
 {

@@ -25,6 +25,9 @@ DEFINE_CLEANUP(struct job_outcomes, job_outcomes_free)
 /* Adds an answer of /kiln/v1/jobs/ACTION. */
 void job_outcomes_add(struct job_outcomes *outcomes, const struct json *answer);
 
+/* Whether the answers named no job. */
+bool job_outcomes_is_empty(const struct job_outcomes *outcomes);
+
 /* Prints the results; failures go to standard error, except the last, which is
  * returned as the error: -ENOENT or -EACCES. With `is_range`, missing jobs are
  * no failure.

@@ -19,6 +19,9 @@
 
 #define MOST_HOURS 200 /* looked up one by one */
 
+/* How far back the last jobs of a user are looked for, hour by hour. */
+#define LAST_ENDED_HOURS (31 * 24)
+
 /* The most objects of an index that are examined, and sorted, in one turn of
  * the loop. With more, all objects of the kind are visited in order, in slices:
  * an index has no order in which a later turn could continue.
@@ -231,6 +234,42 @@ collect_hours(struct selection_walk *walk, unsigned index, const char *of, int64
         collect_of(walk, index, job_recency(of, hour, buffer));
 }
 
+/* Newest end first; jobs that have not ended are before all others. */
+static int
+compare_ends(const void *a, const void *b)
+{
+    const int64_t x = job_ended_at_us(job_of(*(const struct object *const *)a));
+    const int64_t y = job_ended_at_us(job_of(*(const struct object *const *)b));
+
+    if (x == y) /* ends have whole seconds */
+        return job_of(*(const struct object *const *)a)->status.id
+                       > job_of(*(const struct object *const *)b)->status.id
+                   ? -1
+                   : 1;
+    return x == 0 || (y != 0 && x > y) ? -1 : 1;
+}
+
+/* Collects the Jobs of a user that have not ended, and the last `most` of those
+ * that have: back from now, hour by hour, until there are enough.
+ */
+static void
+collect_last_ended(struct selection_walk *walk, const char *user, int64_t now, size_t most)
+{
+    char buffer[64];
+    size_t n_active;
+
+    collect_of(walk, JOB_BY_RECENCY, job_recency(user, JOB_HOUR_ACTIVE, buffer));
+    n_active = walk->n_found;
+    for (int64_t hour = now + 1;
+         hour > now - LAST_ENDED_HOURS && !walk->is_too_many && walk->n_found - n_active < most;
+         hour--)
+        collect_of(walk, JOB_BY_RECENCY, job_recency(user, hour, buffer));
+    if (walk->is_too_many || walk->n_found - n_active <= most)
+        return;
+    qsort(walk->found, walk->n_found, sizeof(*walk->found), compare_ends);
+    walk->n_found = n_active + most;
+}
+
 /* Visits Jobs that have not ended, or have ended recently, by indexes without
  * the many older ones. Returns false when the request does not ask for those,
  * or for too many hours.
@@ -251,7 +290,10 @@ visit_jobs(struct selection_walk *walk)
     is_active = value != NULL && strcmp(value, "false") == 0;
     last_hour = is_active ? hour - 1 : now + 1;
     value = demand(o, "spec.user");
-    if (!is_active && (hour == 0 || now - hour > MOST_HOURS)) {
+    if (!is_active && o->last_ended > 0 && hour == 0 && value != NULL && o->node == NULL
+        && !walk->takes_all) {
+        collect_last_ended(walk, value, now, (size_t)o->last_ended);
+    } else if (!is_active && (hour == 0 || now - hour > MOST_HOURS)) {
         return false;
     } else if (o->node != NULL) {
         store_visit_index(walk->q->server->store, &pod_kind, POD_BY_NODE, STORE_PUBLISHED, o->node,

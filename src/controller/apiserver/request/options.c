@@ -15,7 +15,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define MOST_EAST_S 86400
+#define MOST_EAST_S     86400
+#define LAST_ENDED_MOST 1000
 
 struct options_parser {
     struct options *options;
@@ -124,6 +125,29 @@ parse_ended_since(struct options_parser *p)
                       "2026-01-31T08:00:00Z",
                       text);
     return false;
+}
+
+/* An addition to upstream: kctl jobs asks for the active jobs of a user and the
+ * last few that ended. Not for watches, which cannot know which are the last.
+ */
+static bool
+parse_last_ended(struct options_parser *p)
+{
+    int64_t count = 0;
+
+    if (!parse_integer(p, "kiln.hpc/lastEnded", &count))
+        return false;
+    if (count < 0 || count > LAST_ENDED_MOST) {
+        reply_bad_request(p->reply, "kiln.hpc/lastEnded: expected a number from 0 to %d",
+                          LAST_ENDED_MOST);
+        return false;
+    }
+    if (count > 0 && p->route->verb == VERB_WATCH) {
+        reply_bad_request(p->reply, "kiln.hpc/lastEnded is only for lists");
+        return false;
+    }
+    p->options->last_ended = count;
+    return true;
 }
 
 /* An addition to upstream. Not for watches: a job does not change when its pods
@@ -255,8 +279,8 @@ parse_read(struct options_parser *p)
     struct options *o = p->options;
 
     if (!parse_integer(p, "timeoutSeconds", &o->timeout_s) || !parse_integer(p, "limit", &o->limit)
-        || !parse_version(p) || !parse_selectors(p) || !parse_ended_since(p) || !parse_node(p)
-        || !parse_east(p))
+        || !parse_version(p) || !parse_selectors(p) || !parse_ended_since(p) || !parse_last_ended(p)
+        || !parse_node(p) || !parse_east(p))
         return false;
     if (o->limit < 0)
         o->limit = 0;

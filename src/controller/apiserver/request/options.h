@@ -44,6 +44,8 @@ struct options {
     int64_t resource_version; /* -1: not given */
     bool has_exact;           /* resourceVersionMatch=Exact */
     int64_t ended_since_us;   /* Jobs: omit those that ended before; 0: none */
+    int64_t last_ended;       /* Jobs: of those that ended, only so many, the last ones;
+                               * 0: all. Only for one user's jobs, else ignored */
     const char *node;         /* Jobs: only those with a pod on it, or whose last pod
                        * was there; NULL: all
                        */

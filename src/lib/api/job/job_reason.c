@@ -8,6 +8,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_end.h"
+#include "lib/api/job/job_state.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -434,4 +435,21 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
     if (job != NULL && job->spec.begin_at_us > f->now_us)
         return tell_begin(f, words);
     return tell_wait(f, words);
+}
+
+void
+job_reason_describe_end(const struct job *job, struct strbuf *words)
+{
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+    const struct job_run *run = job->status.last_run;
+    const enum job_state state = job_find_state(job);
+
+    strbuf_add_text(words, job_state_words(state)->name);
+    if (state == JOB_STATE_COMPLETED)
+        return;
+    job_reason_find(&(struct job_reason_facts){.job = job, .is_whole = true}, &why);
+    if (run != NULL && run->node_name != NULL && run->node_name[0] != '\0')
+        strbuf_printf(words, " on %s", run->node_name);
+    if (why.length > 0)
+        strbuf_printf(words, ", %s", why.text);
 }

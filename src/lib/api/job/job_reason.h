@@ -108,6 +108,11 @@ struct job_reason_facts {
  */
 enum job_reason job_reason_find(const struct job_reason_facts *facts, struct strbuf *words);
 
+/* Appends how a job ended, for its owner: "Completed", "Failed on n1, exit code
+ * 3". The run is the job's last; its pod may be gone by now.
+ */
+void job_reason_describe_end(const struct job *job, struct strbuf *words);
+
 /* "50 MiB", "1.5 GiB" */
 void job_reason_add_bytes(int64_t bytes, struct strbuf *out);
 

@@ -11,9 +11,9 @@
 
 #include "cli/connect/inquiry.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/output/job_outcomes.h"
 #include "lib/api/job/job_state.h"
-#include "lib/api/object/kind.h"
 #include "lib/api/value/id_ranges.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -25,56 +25,25 @@
 
 /* ---- Selection ---- */
 
-/* Reads "7", "5,6", "10-20", "1042_[3-9]", "job/7" or "job-7"; another text is
- * a name.
- */
-static int
-read_operand(const char *text, struct strbuf *ids, struct json *names, struct arena *arena,
-             struct error *err)
-{
-    const char *slash = strchr(text, '/');
-
-    if (slash != NULL) {
-        const char *type = arena_strndup(arena, text, (size_t)(slash - text));
-
-        if (kind_find_any_name(type) != &job_kind)
-            return error_set(err, -EINVAL, "%s is not a job", text);
-        text = slash + 1;
-    }
-    if (text[0] == '\0')
-        return error_set(err, -EINVAL, "an empty job id was given");
-    if (id_ranges_looks_like(text))
-        strbuf_printf(ids, "%s%s", ids->length > 0 ? "," : "", text);
-    else
-        json_append(arena, names, json_string(arena, text));
-    return 0;
-}
-
 static int
 read_operands(struct kctl *kctl, int n_operands, char **operands, struct json *body,
               struct arena *arena, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf ids = STRBUF_INIT;
-    struct json *names = json_array(arena);
-    struct id_ranges ranges = {0};
-    int r = 0;
-    int i = 0;
+    struct job_operands o;
+    int r = job_operands_read(n_operands, operands, arena, &o, err);
 
-    /* "kctl cancel job 7" names the type, which is allowed but not needed. */
-    if (n_operands > 1 && kind_find_any_name(operands[0]) == &job_kind)
-        i = 1;
-    for (; i < n_operands && r == 0; i++)
-        r = read_operand(operands[i], &ids, names, arena, err);
-    if (r == 0 && ids.length > 0)
-        r = id_ranges_add(&ranges, ids.text, arena, err);
     if (r < 0)
         return r;
-    if (ranges.count > 0 || ranges.n_elements > 0) {
-        strbuf_truncate(&ids, 0);
-        id_ranges_format(&ranges, &ids);
+    if (o.ids.count > 0 || o.ids.n_elements > 0) {
+        id_ranges_format(&o.ids, &ids);
         json_set_string(arena, body, "ids", ids.text);
     }
-    if (json_count(names) > 0) {
+    if (o.n_names > 0) {
+        struct json *names = json_array(arena);
+
+        for (size_t i = 0; i < o.n_names; i++)
+            json_append(arena, names, json_string(arena, o.names[i]));
         json_set(arena, body, "names", names);
         json_set_string(arena, body, "namespace", kctl_namespace(kctl));
     }
@@ -196,18 +165,6 @@ job_request_set_priority(struct json *update, const char *value, struct arena *a
     return 0;
 }
 
-/* Jobs of a range may be gone, but jobs that were named individually must
- * exist.
- */
-static bool
-has_range(const struct job_choice *c)
-{
-    for (int i = 0; i < c->n_operands; i++)
-        if (id_ranges_looks_like(c->operands[i]) && strchr(c->operands[i], '-') != NULL)
-            return true;
-    return false;
-}
-
 int
 job_request_send(struct kctl *kctl, const struct job_request *request,
                  const struct job_choice *choice, struct json *body, struct arena *arena,
@@ -235,7 +192,10 @@ job_request_send(struct kctl *kctl, const struct job_request *request,
             next = json_get_text(answer, "continue");
         }
     }
+    if (r == 0 && job_outcomes_is_empty(outcomes))
+        r = job_selection_check_exists(kctl, &choice->selection, err);
     if (r < 0)
         return r;
-    return job_outcomes_print(outcomes, has_range(choice), err);
+    return job_outcomes_print(outcomes,
+                              job_operands_have_range(choice->n_operands, choice->operands), err);
 }

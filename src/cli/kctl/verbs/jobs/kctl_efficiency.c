@@ -14,6 +14,7 @@
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/output/history_columns.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
@@ -26,6 +27,8 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+
+#define MOST_JOBS 1000 /* one request each */
 
 struct efficiency_options {
     struct common_options common;
@@ -44,13 +47,13 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl efficiency",
-    .usage = "[OPTION]... JOB",
+    .usage = "[OPTION]... JOB...",
     .summary = "Show how much a job that ended used of the CPUs and the "
                "memory that it held.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl efficiency 1042\n"
-            "  kctl efficiency 1042_7",
+            "  kctl efficiency 1042_7 1050-1060",
 };
 
 struct efficiency_usage {
@@ -302,31 +305,76 @@ add_sum(const struct json *attempts, struct arena *arena, struct strbuf *out)
     strbuf_add_char(out, '\n');
 }
 
+/* Adds the attempts of one job, or of tasks of it. -ENOENT: it has none. */
+static int
+visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, struct efficiency_usage *u,
+          struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const uint32_t before = json_count(u->attempts);
+    int r;
+
+    history_query_add(&query, "job", arena_printf(u->arena, "%" PRId64, id));
+    if (tasks != NULL) {
+        task_list_format(tasks, &text);
+        history_query_add(&query, "task", text.text);
+    }
+    r = history_pages_visit(kctl, query.text, add_attempt, u, err);
+    if (r == 0 && json_count(u->attempts) == before)
+        r = error_set(err, -ENOENT,
+                      "job %" PRId64 "%s%s has not ended, or you may not see its "
+                      "history ('kctl jobs' shows running jobs)",
+                      id, tasks != NULL ? "_" : "", text.length > 0 ? text.text : "");
+    return r;
+}
+
+/* Jobs of a range that have no history are passed over, if any has one. */
+static int
+visit_jobs(struct kctl *kctl, const struct id_ranges *named, struct efficiency_usage *u,
+           struct error *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < named->count; i++) {
+        const struct id_range *range = &named->items[i];
+        const uint32_t before = json_count(u->attempts);
+
+        for (int64_t id = range->first; id <= range->last; id++) {
+            r = visit_job(kctl, id, NULL, u, err);
+            if (r < 0 && (r != -ENOENT || range->first == range->last))
+                return r;
+        }
+        if (json_count(u->attempts) == before)
+            return error_set(err, -ENOENT, "no job from %" PRId64 " to %" PRId64 " has ended",
+                             range->first, range->last);
+    }
+    r = 0;
+    for (size_t i = 0; r == 0 && i < named->n_elements; i++)
+        r = visit_job(kctl, named->elements[i].job, &named->elements[i].tasks, u, err);
+    return r;
+}
+
 static int
 efficiency_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const struct efficiency_options *o = options;
     struct efficiency_usage u = {.arena = arena, .attempts = json_array(arena)};
+    struct id_ranges named = {0};
     int r;
 
-    if (n_operands != 1)
+    if (n_operands == 0)
         return error_set(err, -EINVAL, "which job? (kctl efficiency 1042)");
     if (o->form != NULL && strcmp(o->form, "json") != 0)
         return error_set(err, -EINVAL, "-o: '%s' is not an output format; use json", o->form);
-    r = history_query_add_job(&query, operands[0], err);
+    r = job_operands_read_ids(n_operands, operands, MOST_JOBS, arena, &named, err);
     if (r == 0)
-        r = history_pages_visit(kctl, query.text, add_attempt, &u, err);
+        r = visit_jobs(kctl, &named, &u, err);
     if (r < 0)
         return r;
-    if (json_count(u.attempts) == 0)
-        return error_set(err, -ENOENT,
-                         "job %s has not ended, or you may not see its "
-                         "history ('kctl jobs' shows running jobs)",
-                         operands[0]);
     if (o->form != NULL) {
         json_print_indented(u.attempts, &out);
         strbuf_add_char(&out, '\n');

@@ -13,6 +13,7 @@
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/job_selection.h"
 #include "cli/kctl/output/history_columns.h"
 #include "cli/print/grid.h"
@@ -325,24 +326,6 @@ clean_up(struct printing *p)
 /* ---- Named jobs ---- */
 
 static int
-add_jobs(struct id_ranges *named, const char *text, struct arena *arena, struct error *err)
-{
-    if (!id_ranges_looks_like(text))
-        return error_set(err, -EINVAL,
-                         "'%s' is not a job id (use --name '%s' for jobs with "
-                         "that name)",
-                         text, text);
-    if (id_ranges_add(named, text, arena, err) < 0)
-        return -EINVAL;
-    if (named->total > MOST_JOBS)
-        return error_set(err, -EINVAL,
-                         "more than %d jobs are named; select them with "
-                         "--since, --name and other options instead",
-                         MOST_JOBS);
-    return 0;
-}
-
-static int
 visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, const struct strbuf *query,
           struct printing *p, struct error *err)
 {
@@ -391,10 +374,15 @@ history_run(struct kctl *kctl, const void *options, int n_operands, char **opera
     struct printing p = {0};
     int r = 0;
 
+    if (with_job.job != NULL && n_operands > 0)
+        return error_set(err, -EINVAL, "give jobs either with --job or without it, not both");
     if (with_job.job != NULL)
-        r = add_jobs(&named, with_job.job, arena, err);
-    for (int i = 0; r == 0 && i < n_operands; i++)
-        r = add_jobs(&named, with_job.job = operands[i], arena, err);
+        r = job_operands_read_ids(1, (char **)(uintptr_t)&with_job.job, MOST_JOBS, arena, &named,
+                                  err);
+    else if (n_operands > 0) {
+        r = job_operands_read_ids(n_operands, operands, MOST_JOBS, arena, &named, err);
+        with_job.job = operands[0];
+    }
     if (r == 0)
         r = parse_form(o->form, &p, err);
     if (r == 0)
@@ -405,6 +393,8 @@ history_run(struct kctl *kctl, const void *options, int n_operands, char **opera
         add_fields(&p.columns, &query);
     begin(&p, o);
     r = visit(kctl, &named, &query, &p, err);
+    if (r == 0 && p.count == 0)
+        r = job_selection_check_exists(kctl, &o->selection, err);
     if (r == 0)
         finish(&p, o);
     if (r == 0 && p.count == 0 && p.form == AS_TABLE)

@@ -6,15 +6,19 @@
  * less often the longer an answer takes.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/job_selection.h"
 #include "cli/kctl/output/job_list.h"
 #include "cli/kctl/output/listing.h"
+#include "cli/kctl/output/task_table.h"
+#include "cli/kctl/verbs/jobs/job_query.h"
 #include "cli/print/local_time.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
@@ -31,7 +35,7 @@
 
 #define SECOND_US INT64_C(1000000)
 #define RECENT_US (3600 * SECOND_US)
-#define PAGE      5000
+#define MOST_JOBS 1000 /* named jobs: one request each */
 #define REDRAW_US (2 * SECOND_US)
 #define PATIENCE  10 /* pause of a watch, in durations of its last request */
 
@@ -43,6 +47,7 @@ struct jobs_options {
     const char *since;
     int64_t limit;
     bool all;
+    bool all_users;
     bool no_headings;
     bool watches;
 };
@@ -52,7 +57,16 @@ struct jobs_options {
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
     JOB_SELECTION_OPTIONS(struct jobs_options, selection),
-    {.name = "all", .letter = 'a', .help = "jobs of all users", .type = OPTION_FLAG, PLACE(all)},
+    {.name = "all",
+     .letter = 'a',
+     .help = "all jobs that ended and are still known, not only the last ten",
+     .type = OPTION_FLAG,
+     PLACE(all)},
+    {.name = "all-users",
+     .letter = 'A',
+     .help = "jobs of all users; of those that ended in the last hour, the last ten",
+     .type = OPTION_FLAG,
+     PLACE(all_users)},
     {.name = "limit",
      .argument = "N",
      .help = "only the last N rows",
@@ -81,8 +95,8 @@ static const struct option_spec rows[] = {
      PLACE(label_selector)},
     {.name = "since",
      .argument = "TIME",
-     .help = "also jobs that ended since this time: 3d, yesterday, 08:30, "
-             "2026-01-31 (1h)",
+     .help = "all jobs that ended since this time: 3d, yesterday, 08:30, "
+             "2026-01-31",
      .type = OPTION_TEXT,
      PLACE(since)},
     {.name = "watch",
@@ -94,9 +108,9 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl jobs",
-    .usage = "[OPTION]...",
+    .usage = "[OPTION]...\n[OPTION]... JOB...",
     .summary = "Show your jobs in all accounts: those that wait or run, and "
-               "those that ended in the last hour; oldest first.",
+               "the last ten that ended; oldest first.",
     OPTION_ROWS(rows),
     .more = "Columns: id, name, user, account, partition, state, code, "
             "timelimit, time, limit, cpus, where, node, reason, submitted, "
@@ -104,19 +118,19 @@ static const struct option_table table = {
             "\n"
             "Examples:\n"
             "  kctl jobs\n"
+            "  kctl jobs 1042 1050-1060\n"
+            "  kctl jobs 1042_7\n"
             "  kctl jobs --state Failed,TimedOut --since yesterday\n"
-            "  kctl jobs --all --partition gpu --watch\n"
+            "  kctl jobs --all-users --partition gpu --watch\n"
             "  kctl jobs -o id,state,ended --name 'sweep*'",
 };
 
-/* The query, with defaults for options that were not given. */
 struct asking {
     const struct jobs_options *o;
-    struct job_selection selection;
-    int64_t ended_since_us; /* 0: all known jobs */
-    bool is_mine;
+    struct job_query q;
 };
 
+/* Makes the query, with defaults for options that were not given. */
 static int
 prepare(struct kctl *kctl, const struct jobs_options *o, struct arena *arena, struct asking *a,
         struct error *err)
@@ -124,98 +138,33 @@ prepare(struct kctl *kctl, const struct jobs_options *o, struct arena *arena, st
     const int64_t now_us = clock_real_us(&clock_system);
     int r;
 
-    *a = (struct asking){.o = o, .selection = o->selection};
-    r = job_selection_check(&a->selection, err);
-    if (r == 0 && o->all && o->selection.user != NULL)
-        r = error_set(err, -EINVAL, "--all does not go with --user");
+    a->q.selection = o->selection;
+    r = job_selection_check(&a->q.selection, err);
+    if (r == 0 && o->all_users && o->selection.user != NULL)
+        r = error_set(err, -EINVAL, "--all-users does not go with --user");
+    if (r == 0 && o->all && o->since != NULL)
+        r = error_set(err, -EINVAL, "--all does not go with --since; give one of them");
     if (r == 0 && o->selection.account != NULL && kctl->namespace != NULL)
         r = error_set(err, -EINVAL, "-n and --account are the same; give one of them");
     if (r < 0)
         return r;
     if (kctl->namespace != NULL)
-        a->selection.account = kctl->namespace;
-    if (!o->all && o->selection.user == NULL) {
-        a->is_mine = true;
-        r = job_selection_find_own_user(kctl, arena, &a->selection.user, err);
+        a->q.selection.account = kctl->namespace;
+    if (!o->all_users && o->selection.user == NULL) {
+        a->q.is_mine = true;
+        r = job_selection_find_own_user(kctl, arena, &a->q.selection.user, err);
     }
     if (r == 0 && o->since != NULL) {
-        r = time_expression_parse(o->since, TIME_BACK, now_us, &a->ended_since_us, err);
+        r = time_expression_parse(o->since, TIME_BACK, now_us, &a->q.ended_since_us, err);
         if (r < 0)
             error_wrap(err, r, "--since");
-    } else if ((a->selection.states & JOB_STATES_ENDED) == 0 || a->selection.states == 0)
-        a->ended_since_us = now_us - RECENT_US;
-    return r;
-}
-
-/* Whether only states of jobs that have not ended are selected. */
-static bool
-is_of_active(const struct asking *a)
-{
-    return a->selection.states != 0 && (a->selection.states & JOB_STATES_ENDED) == 0;
-}
-
-static bool
-is_wanted(const struct job_row *row, void *context)
-{
-    const struct asking *a = context;
-
-    return job_selection_has(&a->selection, row->namespace, row->name, row->state);
-}
-
-/* An array counts as running as soon as one task runs, while other tasks may
- * wait.
- */
-static struct job_selection
-widen(const struct job_selection *selection)
-{
-    const uint32_t waits = JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD);
-    struct job_selection s = *selection;
-
-    if ((s.states & waits) != 0)
-        s.states |= JOB_STATE_BIT(JOB_STATE_RUNNING) | JOB_STATE_BIT(JOB_STATE_STARTING);
-    return s;
-}
-
-static int
-fetch(struct kctl *kctl, const struct asking *a, bool wants_objects, struct arena *arena,
-      struct job_list *list, struct error *err)
-{
-    const bool is_active = is_of_active(a);
-    const struct job_selection asked = widen(&a->selection);
-    char since[TIME_TEXT_SIZE];
-    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
-    struct client_request request = {
-        .verb = CLIENT_LIST,
-        .kind = &job_kind,
-        .namespace = job_selection_namespace(&a->selection),
-        .label_selector = a->o->label_selector,
-        .field_selector =
-            job_selection_fields(&asked, is_active ? "status.finished=false" : NULL, arena),
-        .accept = listing_accept(&(struct listing_style){0}),
-        .limit = PAGE,
-    };
-
-    strbuf_printf(&query, "includeObject=%s", wants_objects ? "Object" : "Metadata");
-    if (a->ended_since_us != 0 && !is_active) {
-        time_format(a->ended_since_us, false, since);
-        strbuf_printf(&query, "&kiln.hpc/endedSince=%s", since);
+    } else if (!o->all && (a->q.selection.states & JOB_STATES_ENDED) == 0) {
+        a->q.is_of_last = true;
+        /* Only jobs of one user are found by their ends. */
+        if (a->q.selection.user == NULL)
+            a->q.ended_since_us = now_us - RECENT_US;
     }
-    request.query = job_selection_query(&a->selection, query.text, arena);
-    do {
-        struct json *page = NULL;
-        int r = kctl_call(kctl, &request, arena, &page, err);
-
-        if (r < 0)
-            return r;
-        if (json_get(page, "rows") == NULL && json_get(page, "columnDefinitions") == NULL)
-            return error_set(err, -EPROTO, "the server's answer is not a table");
-        job_list_add(list, page, wants_objects, is_wanted, (void *)(uintptr_t)a);
-        request.continue_token = json_path_text(page, "metadata.continue");
-    } while (request.continue_token != NULL && request.continue_token[0] != '\0');
-    job_list_sort(list);
-    if (a->o->limit > 0)
-        job_list_keep_last(list, (size_t)a->o->limit);
-    return 0;
+    return r;
 }
 
 static void
@@ -223,18 +172,21 @@ say_nothing_found(const struct asking *a)
 {
     char since[LOCAL_TIME_SIZE] = "";
 
-    if (a->ended_since_us != 0 && !is_of_active(a))
-        local_time_format_brief(a->ended_since_us, clock_real_us(&clock_system), since);
+    if (a->q.ended_since_us != 0 && !job_query_is_of_active(&a->q))
+        local_time_format_brief(a->q.ended_since_us, clock_real_us(&clock_system), since);
     if (!job_selection_is_empty(&a->o->selection) || a->o->label_selector != NULL)
         fprintf(stderr, "No jobs match%s%s\n",
                 since[0] != '\0' ? " among those that are active or ended "
                                    "since "
                                  : "",
                 since);
+    else if (since[0] != '\0')
+        fprintf(stderr, "No jobs%s that are active or ended since %s\n",
+                a->q.is_mine ? " of yours" : "", since);
     else
-        fprintf(stderr, "No jobs%s that are active or ended since %s%s\n",
-                a->is_mine ? " of yours" : "", since,
-                a->is_mine ? "; --all shows those of all users" : "");
+        fprintf(stderr, "No jobs%s; 'kctl history' shows those that were deleted%s\n",
+                a->q.is_mine ? " of yours" : "",
+                a->q.is_mine ? ", and --all-users those of all users" : "");
 }
 
 static struct job_list_style
@@ -243,7 +195,7 @@ style_of(const struct asking *a, const struct job_list_style *parsed)
     struct job_list_style style = *parsed;
 
     style.no_headings = a->o->no_headings;
-    style.is_of_one = a->selection.user != NULL;
+    style.is_of_one = a->q.selection.user != NULL;
     style.has_colours = terminal_colour_is_wanted();
     style.width = terminal_width();
     return style;
@@ -258,8 +210,10 @@ show_once(struct kctl *kctl, const struct asking *a, const struct job_list_style
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const struct job_list_style style = style_of(a, parsed);
     const bool is_tree = style.form == JOB_LIST_JSON || style.form == JOB_LIST_YAML;
-    int r = fetch(kctl, a, is_tree, arena, list, err);
+    int r = job_query_fetch(kctl, &a->q, is_tree, arena, list, err);
 
+    if (r == 0 && job_list_count(list) == 0)
+        r = job_selection_check_exists(kctl, &a->o->selection, err);
     if (r < 0)
         return r;
     if (job_list_count(list) == 0 && !is_tree) {
@@ -381,7 +335,7 @@ refresh(struct kctl *kctl, struct asking *a, const struct job_list_style *parsed
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
     struct job_list_style style = style_of(a, parsed);
-    int r = fetch(kctl, a, false, arena, list, err);
+    int r = job_query_fetch(kctl, &a->q, false, arena, list, err);
 
     if (r < 0 && !(w->has_begun && means_away(r)))
         return r;
@@ -425,7 +379,7 @@ static int
 watch(struct kctl *kctl, struct asking *a, const struct job_list_style *style, struct error *err)
 {
     struct watching w = {.known = map_new(), .texts = arena_new(0)};
-    const int64_t window_us = a->ended_since_us != 0 && a->o->since == NULL ? RECENT_US : 0;
+    const int64_t window_us = a->q.ended_since_us != 0 && a->q.is_of_last ? RECENT_US : 0;
     int r = 0;
 
     strbuf_init(&w.shown);
@@ -434,7 +388,7 @@ watch(struct kctl *kctl, struct asking *a, const struct job_list_style *style, s
         int64_t took_us;
 
         if (window_us != 0)
-            a->ended_since_us = clock_real_us(&clock_system) - window_us;
+            a->q.ended_since_us = clock_real_us(&clock_system) - window_us;
         r = refresh(kctl, a, style, &w, err);
         took_us = clock_monotonic_us(&clock_system) - began_us;
         if (r == 0)
@@ -447,30 +401,70 @@ watch(struct kctl *kctl, struct asking *a, const struct job_list_style *style, s
     return r;
 }
 
+static bool
+has_selection(const struct jobs_options *o)
+{
+    return !job_selection_is_empty(&o->selection) || o->label_selector != NULL || o->since != NULL
+           || o->all || o->all_users;
+}
+
+static int
+show(struct kctl *kctl, struct asking *a, const struct job_list_style *style, struct error *err)
+{
+    return a->o->watches ? watch(kctl, a, style, err) : show_once(kctl, a, style, err);
+}
+
+/* Shows named jobs, and tasks in a table of their own: tasks that have ended
+ * have no row among jobs.
+ */
+static int
+show_named(struct kctl *kctl, struct asking *a, int n_operands, char **operands,
+           const struct job_list_style *style, struct arena *arena, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
+    struct id_ranges ids = {0};
+    char *operand;
+    int r = job_operands_read_ids(n_operands, operands, MOST_JOBS, arena, &ids, err);
+
+    if (r < 0)
+        return r;
+    if (has_selection(a->o))
+        return error_set(err, -EINVAL,
+                         "'%s': give either jobs or options that select jobs, "
+                         "not both",
+                         operands[0]);
+    if (ids.n_elements > 0 && a->o->watches)
+        return error_set(err, -EINVAL, "--watch does not go with single tasks of an array");
+    a->q.ids = &ids;
+    if (ids.count > 0)
+        r = show(kctl, a, style, err);
+    if (r < 0 || ids.n_elements == 0)
+        return r;
+    ids.count = 0;
+    id_ranges_format(&ids, &tasks);
+    operand = tasks.text;
+    return task_table_show(kctl, 1, &operand, a->o->form, !a->o->no_headings, err);
+}
+
 static int
 jobs_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct jobs_options *o = options;
     struct job_list_style style = {0};
-    struct asking a;
-    int r = 0;
+    struct asking a = {
+        .o = o,
+        .q = {.label_selector = o->label_selector, .limit = (size_t)o->limit},
+    };
+    int r = job_list_style_parse(o->form, &style, err);
 
-    if (n_operands > 0)
-        return error_set(err, -EINVAL,
-                         "'%s' is not expected; 'kctl get job %s' shows one "
-                         "job, and --name selects jobs by name",
-                         operands[0], operands[0]);
-    r = job_list_style_parse(o->form, &style, err);
-    if (r == 0)
-        r = prepare(kctl, o, arena, &a, err);
     if (r == 0 && o->watches && style.form != JOB_LIST_TABLE)
         r = error_set(err, -EINVAL, "--watch supports only the table output");
-    if (r < 0)
-        return r;
-    if (o->watches)
-        return watch(kctl, &a, &style, err);
-    return show_once(kctl, &a, &style, err);
+    if (r == 0 && n_operands > 0)
+        return show_named(kctl, &a, n_operands, operands, &style, arena, err);
+    if (r == 0)
+        r = prepare(kctl, o, arena, &a, err);
+    return r < 0 ? r : show(kctl, &a, &style, err);
 }
 
 const struct command jobs_command = {

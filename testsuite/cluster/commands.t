@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The commands that users type fifty times a day, on their own jobs: the list of
+# jobs, waiting for them, and all ways to name them.
+
+# shellcheck disable=SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq script
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:2 core:4 pu:2'
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+home=$cluster/home/kilntest1
+
+k1() { as kilntest1 kctl "$@" </dev/null; }
+submit() { as kilntest1 ksub --parsable "$@"; }
+status_is() { # NAME STATUS COMMAND...
+    status_name=$1 status_wanted=$2 status=0
+    shift 2
+    "$@" >/dev/null 2>&1 || status=$?
+    is "$status_name" "$status" "$status_wanted"
+}
+ids() { k1 jobs -o id --no-headers "$@" 2>/dev/null | tr -d ' ' | paste -sd' ' -; }
+
+# --- kctl wait ----------------------------------------------------------------
+
+good=$(submit -J good --wrap true)
+bad=$(submit -J bad --wrap 'exit 7')
+is "kctl wait waits for the end of a job, without a limit of time" \
+    "$(k1 wait "$good")" "job $good Completed"
+status_is "it exits with the job's exit code" 7 k1 wait "$bad"
+like "it prints how the job ended" "$(k1 wait "$bad")" \
+    "^job $bad Failed on n1, exit code 7\$"
+status_is "of several jobs it exits with the highest code" 7 k1 wait "$good,$bad" "$good"
+array=$(submit -a 1-3 --wrap 'exit $((KILN_ARRAY_TASK_ID - 1))')
+is "lists of tasks and jobs may be mixed" "$(k1 wait "$good,${array}_[1-2]")" \
+    "job $good Completed
+task ${array}_1 Completed
+task ${array}_2 Failed"
+status_is "it exits with the code of a task" 2 k1 wait "${array}_3"
+status_is "--for condition=Complete is as before" 0 \
+    k1 wait --for condition=Complete "$good"
+status_is "and gives up" 69 k1 wait --for condition=Complete --timeout 1s "$bad"
+long=$(submit -J long --wrap 'sleep 300')
+status_is "--timeout gives up, with timeout(1)'s code" 124 k1 wait --timeout 1s "$long"
+like "another type needs --for" "$(k1 wait node n1 2>&1)" '--for is required'
+progress() {
+    as kilntest1 script -qec "stty cols 80; kctl wait --timeout 5s $long" /dev/null
+}
+like "on a terminal there is a line of progress" "$(progress | tr '\r' '\n')" \
+    "job/job-$long: Running .*on n1"
+unlike "without a terminal there is none" "$(k1 wait --timeout 1s "$long" 2>&1)" Running
+
+# --- kctl jobs ----------------------------------------------------------------
+
+like "kctl jobs shows a job by its id" "$(k1 jobs "$bad")" "^ *$bad +bad .*Failed"
+is "a list and a range of ids" "$(ids "$good-$bad" "$long")" "$good $bad $long"
+is "tasks are shown, too" "$(k1 jobs --no-headers "${array}_3" |
+    awk '{ print $1, $2 }')" "${array}_3 Failed"
+status_is "a job that does not exist is an error" 66 k1 jobs 999
+like "the error names it" "$(k1 jobs 999 2>&1)" 'job 999 not found'
+is "jobs of a range may be gone" "$(ids "$long-999" | tr ' ' '\n' | head -n 1)" "$long"
+like "jobs and options do not go together" "$(k1 jobs --user kilntest1 "$bad" 2>&1)" \
+    'not both'
+many=$(submit -a 0-11 --parsable --wrap true)
+k1 wait "$many" >/dev/null
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    last=$(submit -J "n$i" --wrap true)
+done
+k1 wait "$((last - 11))-$last" >/dev/null
+is "kctl jobs shows the active jobs and the last ten that ended" \
+    "$(ids)" "$long $(seq -s ' ' "$((last - 9))" "$last")"
+like "--all shows the others, too" " $(ids --all) " " $good $bad .* $((last - 11)) "
+is "--all is not for other users" "$(ids --all | wc -w)" \
+    "$(k1 get jobs --mine -o name | wc -l)"
+other=$(as kilntest2 ksub --parsable -H --wrap true)
+like "--all-users shows their jobs" " $(ids --all-users) " " $other "
+is "-o json has the same jobs" "$(k1 jobs -o json | jq '.items | length')" 11
+status_is "an unknown user is an error" 66 k1 jobs --user nobodyhere
+like "the error says so" "$(k1 jobs --user nobodyhere 2>&1)" "no user 'nobodyhere'"
+status_is "an unknown partition is an error" 66 k1 jobs -p gpux
+status_is "an unknown node is an error" 66 k1 jobs --node n9
+status_is "kctl cancel refuses an unknown user, too" 66 k1 cancel --user nobodyhere
+status_is "and history an unknown partition" 66 k1 history -p gpux
+
+# --- the same lists everywhere ------------------------------------------------
+
+names() { "$@" -o name 2>&1 | sed 's,.*/job-,,' | paste -sd' ' -; }
+is "kctl get takes a range" "$(names k1 get jobs "$good-$bad")" "$good $bad"
+is "kctl get takes a list" "$(names k1 get "$good,$bad" "$long")" "$good $bad $long"
+is "kctl describe takes a list" \
+    "$(k1 describe "$good,$bad" | grep -c '^Job id:')" 2
+is "kctl history takes job/ID and the type" \
+    "$(k1 history job "job/$good" "$bad" -o id --no-headers | tr -d ' ' |
+        paste -sd' ' -)" "$good $bad"
+is "kctl efficiency takes a list" \
+    "$(k1 efficiency "$good,$bad" | awk '$1 ~ /^[0-9]+$/ { print $1 }' |
+        paste -sd' ' -)" "$good $bad"
+is "kctl why takes a list" "$(k1 why "$good,$bad" 2>&1 | grep -c '^Job')" 2
+like "kctl logs takes one job" "$(k1 logs "$good,$bad" 2>&1)" 'one object; these are 2'
+like "a range that ends before it begins is refused" \
+    "$(k1 get jobs 9-3 2>&1)" 'ends before it begins'
+status_is "a range without any job is an error" 66 k1 get jobs 800-900
+k1 cancel "$long" >/dev/null
+finish
