@@ -172,10 +172,12 @@ ksub_fails() {
     ksub_name=$1
     ksub_like=$2
     shift 2
-    ksub_said=$(as kilntest1 timeout 20 ksub "$@" 2>&1) && {
+    ksub_status=0
+    ksub_said=$(as kilntest1 timeout 20 ksub "$@" 2>&1) || ksub_status=$?
+    if [ "$ksub_status" -eq 0 ]; then
         fail "$ksub_name" && note "submitted: $ksub_said"
         return
-    }
+    fi
     like "$ksub_name" "$ksub_said" "^ksub: .*$ksub_like"
 }
 echo 'echo no interpreter' | script plain
@@ -191,7 +193,20 @@ ksub_fails "a directory is refused" 'directory' /tmp
     echo '#!/bin/sh'
     head -c 4300000 /dev/zero | tr '\0' '#'
 } | script big
-ksub_fails "a script of more than 4 MiB is refused" '4 MiB|too large|larger' big
+ksub_fails "a script of more than 4 MiB is refused" 'big: .*larger than 4 MiB' big
+is "... with the exit status of wrong usage" "$ksub_status" 64
+is "... from the standard input, too, and not cut" \
+    "$(as kilntest1 sh -c 'ksub <big >said 2>&1; echo $?; grep -c "larger than 4 MiB" said')" \
+    "64
+1"
+printf '#!/bin/sh\recho\r' | script mac
+ksub_fails "a script with line breaks of old Macs is refused" 'mac: .*mac2unix' mac
+printf '#!/bin/sh\n#PBS -l nodes=1:ppn=8\ntrue\n' | script pbs
+ksub_fails "a script for another scheduler is refused" \
+    'pbs:2: #PBS lines are for PBS.*-l nodes=1:ppn=8.*--ignore-directives' pbs
+is "... with the exit status of wrong usage" "$ksub_status" 64
+is "a script for another scheduler can be submitted as it is" \
+    "$(as kilntest1 ksub --quiet --wait --ignore-directives -o /dev/null pbs 2>&1; echo $?)" 0
 printf '#!/bin/sh\n#KSUB --no-such-option\n' | script directive
 ksub_fails "an unknown directive is reported with its line" \
     'directive.*2.*no-such-option' directive
@@ -225,6 +240,10 @@ printf '#!/no/such/interpreter\n' | script lost
 run lost
 like "a job whose interpreter does not exist fails" "$status" '^(126|127|1)$'
 like "... and it says why" "$reason" "interpreter its '#!' line names"
+is "an entry of the environment without a name does no harm" \
+    "$(as kilntest1 env =x=1 timeout 60 ksub -Q --wait -o "$home/env.out" --wrap 'env' 2>&1
+        echo $?; grep -c =x=1 "$home/env.out")" "0
+0"
 run --wrap no-such-command
 ends "a command that is not found has exit status 127" 127 '127'
 run --wrap 'kill -KILL $$'

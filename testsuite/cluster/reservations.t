@@ -70,6 +70,10 @@ ok "a reservation that would have ended is refused" \
 root reserve bad --count 3 --duration 1h --users kilntest1 2>"$cluster/err"
 ok "a reservation of more nodes than exist is refused" \
     grep -q '3 nodes are requested, but only' "$cluster/err"
+root reserve overnight --nodes n1 --start 20:00 --end 08:00 --users kilntest1 --dry-run \
+    >"$cluster/out" 2>&1
+ok "a reservation from 20:00 to 08:00 ends the next morning" \
+    grep -q 'overnight would be created' "$cluster/out"
 as kilntest1 kctl reserve mine --nodes n1 --duration 1h --users kilntest1 2>"$cluster/err"
 ok "users cannot create reservations" \
     grep -qi 'forbidden\|may not\|cannot' "$cluster/err"

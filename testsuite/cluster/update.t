@@ -253,6 +253,10 @@ job/$b updated"
 is "a selection of jobs can be changed" "$(k1 update --state Held time=6)" \
     "job/$a updated
 job/$b updated"
+is "a time limit may have units" \
+    "$(k1 update job "$a" time=1h30m && job "$a" \
+        .spec.template.spec.activeDeadlineSeconds)" "job/$a updated
+5400"
 is "Slurm's field names are accepted" \
     "$(k1 update JobId="$a" TimeLimit=0:07 && job "$a" \
         .spec.template.spec.activeDeadlineSeconds)" "job/$a updated
@@ -264,7 +268,7 @@ mistake() { # NAME WORDS OPERAND...
 }
 mistake "a command without a change is refused" 'nothing to change; give fields'
 mistake "an unknown unit is refused" "mem: '5X' is not an amount" mem=5X
-mistake "an invalid time is refused" "time: '30s' is not a time" time=30s
+mistake "an invalid time is refused" "time: '30x' is not a time" time=30x
 mistake "an invalid number is refused" "ntasks: 'many' is not a number" ntasks=many
 mistake "an empty value is refused" 'partition: a value is required' partition=
 mistake "a field that is given twice is refused" 'time is given twice' time=1 time=2

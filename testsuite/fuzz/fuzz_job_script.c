@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_job_script.c - any bytes as a job script, and its directives as options
+/* fuzz_job_script.c - any bytes as a job script, its commands and comments, and its
+ * directives as options
  *
  * Build: CC=clang ./configure --enable-fuzz; run: fuzz_job_script [CORPUS].
  */
@@ -9,6 +10,9 @@
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/ksub_options.h"
 #include "cli/ksub/manifest.h"
+#include "cli/ksub/script_hints.h"
+#include "cli/ksub/shell_reader.h"
+#include "cli/ksub/srun_search.h"
 #include "cli/ksub/submission.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -31,6 +35,33 @@ apply(struct arena *arena, struct submission *submission, char **words, size_t c
     option_parse(&ksub_options, (int)count + 1, argv, submission, &operands, err);
 }
 
+/* Words are within the script or a copy of a bounded size. */
+static void
+note(enum shell_part part, const char *text, size_t length, unsigned line, void *context)
+{
+    volatile unsigned *sum = context;
+
+    for (size_t i = 0; i < length; i++)
+        *sum += (unsigned char)text[i];
+    *sum += part + line;
+}
+
+static void
+look(const char *script, size_t length)
+{
+    CLEANUP_STRBUF struct strbuf hints = STRBUF_INIT;
+    struct script_hints_foreign foreign;
+    unsigned sum = 0;
+
+    shell_reader_visit(script, length, note, &sum);
+    script_hints_add(script, length, "#KSUB", "script", &hints);
+    script_hints_find_foreign(script, length, &foreign);
+    (void)srun_search_find(script, length);
+    if (foreign.asking > 0
+        && (foreign.option < script || foreign.option + foreign.option_length > script + length))
+        __builtin_trap();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -46,6 +77,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     strbuf_add(&script, data, size);
     job_script_check(script.text, script.length, &err);
+    look(script.text, script.length);
     job_script_read(&reader, "#KSUB", script.text, script.length);
     while (job_script_next(&reader, arena, &words, &count, &err) > 0)
         apply(arena, &submission, words, count, &err);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,13 @@
 #include "lib/api/cron/cron_schedule.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/macro.h"
 #include "lib/base/random.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/time_zone.h"
 #include "lib/client/client.h"
 #include "lib/client/sync_call.h"
@@ -87,6 +91,57 @@ find_zone(struct arena *arena)
                                                                      : NULL;
 }
 
+/* Adds one item of the weekday field, such as "5-7" or "1-7/2", with its day 7
+ * as 0.
+ */
+static void
+add_weekdays(const char *item, size_t length, struct strbuf *out)
+{
+    int64_t from = 0, to = 0, step = 1;
+    int used = 0;
+    CLEANUP_FREE char *text = xasprintf("%.*s", (int)length, item);
+
+    if (sscanf(text, "%1" SCNd64 "%n", &from, &used) == 1 && (size_t)used == length)
+        to = from;
+    else if (sscanf(text, "%1" SCNd64 "-%1" SCNd64 "%n", &from, &to, &used) != 2
+             || ((size_t)used != length
+                 && (sscanf(text + used, "/%1" SCNd64 "%n", &step, &used) != 1
+                     || strchr(text, '/') + used != text + length)))
+        to = 0;
+    if (to != 7 || from > to || step < 1) {
+        strbuf_add(out, item, length); /* no Sunday, or a mistake to be reported */
+        return;
+    }
+    for (int64_t day = from; day <= to; day += step)
+        strbuf_printf(out, "%s%" PRId64, day > from ? "," : "", day % 7);
+}
+
+const char *
+cron_submit_schedule(const char *text, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const char *p = text + strspn(text, " \t");
+    const char *field = p;
+
+    if (*p == '@')
+        return text;
+    for (unsigned i = 0; i < 4; i++) {
+        field += strcspn(field, " \t");
+        field += strspn(field, " \t");
+    }
+    strbuf_add(&out, text, (size_t)(field - text));
+    while (*field != '\0' && strchr(" \t", *field) == NULL) {
+        const size_t length = strcspn(field, ", \t");
+
+        add_weekdays(field, length, &out);
+        field += length;
+        if (*field == ',')
+            strbuf_add_char(&out, *field++);
+    }
+    strbuf_add_text(&out, field);
+    return arena_strdup(arena, out.text);
+}
+
 struct json *
 cron_submit_manifest(const struct submission *s, const struct json *job, struct arena *arena)
 {
@@ -103,7 +158,7 @@ cron_submit_manifest(const struct submission *s, const struct json *job, struct 
     json_set_string(arena, meta, "namespace", manifest_namespace(s));
     json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_JOB_NAME,
                     submission_name(s));
-    json_set_string(arena, spec, "schedule", s->cron);
+    json_set_string(arena, spec, "schedule", cron_submit_schedule(s->cron, arena));
     if (zone != NULL)
         json_set_string(arena, spec, "timeZone", zone);
     json_set_string(arena, spec, "concurrencyPolicy", "Forbid");
@@ -114,7 +169,7 @@ cron_submit_manifest(const struct submission *s, const struct json *job, struct 
 }
 
 static void
-print_times(const struct submission *s, const char *name, const char *zone_name)
+print_times(const char *schedule_text, const char *name, const char *zone_name)
 {
     CLEANUP(time_zone_freep) struct time_zone *zone = NULL;
     struct cron_schedule schedule;
@@ -122,7 +177,7 @@ print_times(const struct submission *s, const char *name, const char *zone_name)
     int64_t next_s = 0;
 
     if (zone_name != NULL && time_zone_open(zone_name, &zone, NULL) == 0
-        && cron_schedule_parse(s->cron, &schedule, NULL) == 0)
+        && cron_schedule_parse(schedule_text, &schedule, NULL) == 0)
         next_s = cron_schedule_next_s(&schedule, zone, clock_real_us(&clock_system) / SECOND_US);
     if (next_s != 0)
         local_time_format(next_s * SECOND_US, next);
@@ -158,8 +213,9 @@ cron_submit_run(const struct submission *s, struct client *client, const struct 
         return r;
     if (s->parsable)
         printf("%s\n", name);
-    else
-        print_times(s, name, json_path_text(manifest, "spec.timeZone"));
+    else if (!s->quiet)
+        print_times(json_path_text(manifest, "spec.schedule"), name,
+                    json_path_text(manifest, "spec.timeZone"));
     fflush(stdout);
     return 0;
 }

@@ -11,6 +11,11 @@ struct error;
 struct json;
 struct submission;
 
+/* The schedule as Kubernetes accepts it: Sunday may be 7 in a crontab, but there
+ * it is 0. In the arena.
+ */
+const char *cron_submit_schedule(const char *text, struct arena *arena);
+
 /* The CronJob that creates Jobs like `job`. Its name is the job's with random
  * letters; its schedule is in this host's time zone.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/ksub/job_environment.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/ksub/submission.h"
+#include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -71,6 +73,17 @@ next_item(const char **list, struct strbuf *item)
     return true;
 }
 
+int
+job_environment_check(const char *list, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf item = STRBUF_INIT;
+
+    while (next_item(&list, &item))
+        if (item.length > 0 && item.text[0] == '=')
+            return error_set(err, -EINVAL, "'%.60s' has no name before its '='", item.text);
+    return 0;
+}
+
 static bool
 says_all(const char *list)
 {
@@ -101,11 +114,20 @@ replaces(const char *list, const char *entry)
     return false;
 }
 
+/* A shell cannot make an entry such as "=x" or "x", but a program can. No
+ * program can read it, either.
+ */
+static bool
+has_name(const char *entry)
+{
+    return entry[0] != '=' && strchr(entry, '=') != NULL;
+}
+
 static void
 add_all(struct strbuf *out, const char *list, char *const *environment)
 {
     for (; *environment != NULL; environment++)
-        if (strchr(*environment, '=') != NULL && !is_of_another_job(*environment)
+        if (has_name(*environment) && !is_of_another_job(*environment)
             && !replaces(list, *environment))
             add_entry(out, *environment);
 }

@@ -9,9 +9,13 @@
  */
 #pragma once
 
+struct error;
 struct strbuf;
 struct submission;
 
 /* NAME=value entries, each followed by a NUL. */
 void job_environment(const struct submission *submission, char *const *environment,
                      struct strbuf *out);
+
+/* -EINVAL if the list of --export has an item without a name. */
+int job_environment_check(const char *list, struct error *err);

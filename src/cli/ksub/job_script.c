@@ -28,14 +28,33 @@ is_all_blank(const char *text, size_t length)
     return true;
 }
 
+/* Whether the first line ends with "\r" alone, so that the interpreter is not
+ * found.
+ */
+static bool
+has_lone_returns(const char *text, size_t length)
+{
+    const char *newline = memchr(text, '\n', length);
+    const size_t first = newline != NULL ? (size_t)(newline - text) : length;
+    const char *back = memchr(text, '\r', first);
+
+    return back != NULL && back + 1 != newline;
+}
+
+int
+job_script_refuse_large(struct error *err)
+{
+    return error_set(err, -EFBIG,
+                     "the script is larger than %u MiB; keep the data in a file and let the script "
+                     "read it",
+                     JOB_SCRIPT_MAX >> 20);
+}
+
 int
 job_script_check(const char *text, size_t length, struct error *err)
 {
     if (length > JOB_SCRIPT_MAX)
-        return error_set(err, -EFBIG,
-                         "the script is larger than %u MiB; keep the data in "
-                         "a file and let the script read it",
-                         JOB_SCRIPT_MAX >> 20);
+        return job_script_refuse_large(err);
     if (is_all_blank(text, length))
         return error_set(err, -EINVAL, "the script is empty");
     if (length < 2 || memcmp(text, "#!", 2) != 0)
@@ -47,6 +66,10 @@ job_script_check(const char *text, size_t length, struct error *err)
         return error_set(err, -EINVAL,
                          "the script contains NUL bytes, so it is a binary "
                          "file; run a program with --wrap 'COMMAND'");
+    if (has_lone_returns(text, length))
+        return error_set(err, -EINVAL,
+                         "the script has line breaks of old Macs (\\r) instead of Unix ones "
+                         "(\\n); convert it with mac2unix or tr '\\r' '\\n'");
     if (memmem(text, length, "\r\n", 2) != NULL)
         return error_set(err, -EINVAL,
                          "the script has DOS line breaks (\\r\\n) instead of "
@@ -207,25 +230,54 @@ job_script_split(const char *text, struct arena *arena, char ***ret_words, size_
     return split(arena, text, text + strlen(text), ret_words, ret_count, err);
 }
 
+bool
+job_script_is_directive(const char *prefix, const char *line, size_t length)
+{
+    const size_t n = strlen(prefix);
+
+    return length > n && memcmp(line, prefix, n) == 0 && (is_blank(line[n]) || line[n] == '-');
+}
+
+static bool
+is_comment(const char *line, size_t length)
+{
+    size_t i = 0;
+
+    while (i < length && is_blank(line[i]))
+        i++;
+    return i == length || line[i] == '#';
+}
+
+size_t
+job_script_header_length(const char *text, size_t length)
+{
+    struct job_script_reader reader;
+    const char *line;
+    size_t n = 0;
+
+    job_script_read(&reader, "", text, length);
+    while ((line = next_line(&reader, &n)) != NULL)
+        if (!is_comment(line, n))
+            return (size_t)(line - text);
+    return length;
+}
+
 int
 job_script_next(struct job_script_reader *reader, struct arena *arena, char ***ret_words,
                 size_t *ret_count, struct error *err)
 {
-    const size_t prefix_length = strlen(reader->prefix);
     const char *line;
     size_t length = 0;
 
     while ((line = next_line(reader, &length)) != NULL) {
-        if (is_all_blank(line, length))
-            continue;
-        if (line[0] != '#') {
+        if (!is_comment(line, length)) {
             reader->at = reader->end;
             return 0;
         }
-        if (length <= prefix_length || memcmp(line, reader->prefix, prefix_length) != 0
-            || !is_blank(line[prefix_length]))
+        if (!job_script_is_directive(reader->prefix, line, length))
             continue;
-        if (split(arena, line + prefix_length, line + length, ret_words, ret_count, err) < 0)
+        if (split(arena, line + strlen(reader->prefix), line + length, ret_words, ret_count, err)
+            < 0)
             return -EINVAL;
         return 1;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_script.h - the text of a job script, and its directives
  *
- * Directives are comment lines that start with "#KSUB" and a space, before the
- * first line that is neither a comment nor blank. They contain options; words
- * are quoted as in a shell, and an unquoted '#' starts a comment.
+ * Directives are lines that start with "#KSUB", and a blank or an option, before
+ * the first line that is neither a comment nor blank; a comment may have blanks
+ * before its '#'. They contain options; words are quoted as in a shell, and a
+ * '#' at the start of a word starts a comment.
  *
  * Thread: any.
  */
@@ -18,10 +19,11 @@ struct error;
 #define JOB_SCRIPT_MAX (4u << 20)
 
 /* Check: -EINVAL, with a text that says what to do, for a script that is empty,
- * does not start with "#!", contains NUL bytes or has DOS line ends; -EFBIG
- * above JOB_SCRIPT_MAX.
+ * does not start with "#!", contains NUL bytes or has line ends of DOS or old
+ * Macs; -EFBIG above JOB_SCRIPT_MAX.
  */
 int job_script_check(const char *text, size_t length, struct error *err);
+int job_script_refuse_large(struct error *err); /* -EFBIG */
 
 /* Reads the directives in turn. `prefix` is "#KSUB" or "#SBATCH". */
 struct job_script_reader {
@@ -38,6 +40,12 @@ void job_script_read(struct job_script_reader *reader, const char *prefix, const
  */
 int job_script_next(struct job_script_reader *reader, struct arena *arena, char ***ret_words,
                     size_t *ret_count, struct error *err);
+
+/* Whether the line, without its newline, is a directive wherever it is. */
+bool job_script_is_directive(const char *prefix, const char *line, size_t length);
+
+/* The number of bytes before the first command. */
+size_t job_script_header_length(const char *text, size_t length);
 
 /* Splits a text into words by the rules of directives; -EINVAL as
  * job_script_next.

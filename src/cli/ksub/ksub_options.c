@@ -152,8 +152,8 @@ static const struct option_spec rows[] = {
      .argument = "LIST",
      .help = "which environment variables the job gets: ALL, NONE, or names "
              "and NAME=value (ALL)",
-     .type = OPTION_TEXT,
-     PLACE(exported)},
+     .type = OPTION_CALL,
+     .set = submission_set_export},
     {.name = "fence-after",
      .argument = "TIME",
      .help = "end the job when its node is cut off for this long, so that it "
@@ -190,6 +190,11 @@ static const struct option_spec rows[] = {
              "2M), 4G:1G; several, separated by commas",
      .type = OPTION_CALL,
      .set = submission_set_hugepages},
+    {.name = "ignore-directives",
+     .help = "submit a script that has directives only for another scheduler "
+             "(#PBS, #$, #BSUB, #FLUX), which are not read",
+     .type = OPTION_FLAG,
+     PLACE(ignore_directives)},
     {.name = "input",
      .letter = 'i',
      .argument = "FILE",
@@ -294,6 +299,11 @@ static const struct option_spec rows[] = {
      .help = "a priority class, or (operators) a number",
      .type = OPTION_CALL,
      .set = submission_set_priority},
+    {.name = "quiet",
+     .letter = 'Q',
+     .help = "print only errors; with --parsable also the id",
+     .type = OPTION_FLAG,
+     PLACE(quiet)},
     {.name = "requeue",
      .help = "start the job again when its node is lost, or it was "
              "preempted",
@@ -341,7 +351,8 @@ static const struct option_spec rows[] = {
     {.name = "time",
      .letter = 't',
      .argument = "TIME",
-     .help = "time limit: minutes, mm:ss, hh:mm:ss, d-hh, d-hh:mm, d-hh:mm:ss",
+     .help = "time limit: minutes, mm:ss, hh:mm:ss, d-hh, d-hh:mm, d-hh:mm:ss, "
+             "or with units: 90s, 30m, 1h30m, 2d",
      .type = OPTION_CALL,
      .set = submission_set_duration,
      PLACE(time_limit_s)},

@@ -51,7 +51,7 @@ print_id(const struct submission *s, const struct object *job)
 {
     if (s->parsable)
         printf("%" PRId64 "\n", job_of(job)->status.id);
-    else
+    else if (!s->quiet)
         printf("Submitted job %" PRId64 "\n", job_of(job)->status.id);
     fflush(stdout); /* before waiting for long */
 }
@@ -97,7 +97,7 @@ submit(const struct submission *s, const struct json *manifest, struct arena *ar
     r = job_submit_run(&request, &job, err);
     if (r < 0)
         return connection_advise(r, err);
-    if (!s->parsable)
+    if (!s->parsable && !s->quiet)
         print_given(job);
     if (s->test_only) {
         struct submission given = *s;
@@ -137,7 +137,9 @@ end_misused(int r, const struct error *err)
 {
     int status = (int)program_end("ksub", r, err);
 
-    return r == -EINVAL || r == -ERANGE || r == -EOPNOTSUPP ? EXIT_STATUS_USAGE : status;
+    return r == -EINVAL || r == -ERANGE || r == -EOPNOTSUPP || r == -EFBIG || r == -E2BIG
+               ? EXIT_STATUS_USAGE
+               : status;
 }
 
 static int

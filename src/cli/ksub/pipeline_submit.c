@@ -307,14 +307,14 @@ print_stage(const struct pipeline_submit *p, const struct json *list,
 
         if (name == NULL || strcmp(name, s->name) != 0)
             continue;
-        for (uint32_t k = 0; k < json_count(warnings); k++)
+        for (uint32_t k = 0; k < json_count(warnings) && !p->common->quiet; k++)
             fprintf(stderr, "ksub: warning: %s: %s\n", place_of(p, s),
                     json_text(json_at(warnings, k)));
         if (p->common->test_only)
             return;
         if (p->common->parsable)
             printf("%" PRId64 "\n", id);
-        else
+        else if (!p->common->quiet)
             printf("Submitted job %" PRId64 " (%s)\n", id, s->name);
     }
 }

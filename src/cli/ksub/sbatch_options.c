@@ -2,6 +2,7 @@
 #include "cli/ksub/sbatch_options.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -189,9 +190,13 @@ set_path(const struct option_spec *option, const char *value, void *target, stru
         p += *p != '\0';
     }
     r = output_path_check(known, err);
-    if (r == 0)
+    if (r < 0)
+        return r;
+    if (option->offset == offsetof(struct submission, output))
+        submission_set_output(target, value);
+    else
         *(const char **)(void *)((char *)target + option->offset) = value;
-    return r;
+    return 0;
 }
 
 /* ---- The table ---- */
@@ -273,7 +278,10 @@ static const struct option_spec rows[] = {
      .help = "nomultithread: same as --threads-per-core 1; other values have "
              "no effect",
      CALL(set_hint)},
-    {.name = "ignore-pbs", NOTED(NULL)},
+    {.name = "ignore-pbs",
+     .help = "same as --ignore-directives",
+     .type = OPTION_FLAG,
+     PLACE(ignore_directives)},
     {.name = "input", CALL(set_path)},
     {.name = "kill-on-invalid-dep", NOTED("yes|no")},
     {.name = "licenses",
@@ -323,7 +331,6 @@ static const struct option_spec rows[] = {
     {.name = "profile", NOTED("WHAT")},
     {.name = "propagate", NOTED("[=LIMITS]")},
     {.name = "qos", .letter = 'q', NOTED("NAME")},
-    {.name = "quiet", .letter = 'Q', NOTED(NULL)},
     {.name = "reboot", REFUSED(NULL, "only administrators restart nodes")},
     {.name = "resv-ports",
      REFUSED("[=N]", "ports are not assigned; let the program choose a free one "

@@ -6,8 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/ksub/shell_reader.h"
+#include "cli/ksub/shell_word.h"
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
+
+struct srun_search {
+    unsigned line;   /* of the first call of one that is not there; 0: none */
+    bool is_guarded; /* the script asks whether it is there, or defines it */
+};
 
 static bool
 is_along_path(const char *program)
@@ -25,51 +32,56 @@ is_along_path(const char *program)
     return false;
 }
 
+/* The name is the first word of a text such as "srun ./a" behind eval, or of
+ * "srun=..." behind alias.
+ */
 static bool
-begins_with_word(const char *text, size_t length, const char *word)
+is_srun(const char *text, size_t length)
 {
-    size_t n = strlen(word);
+    size_t n = 0;
+    const char *slash;
 
-    return length >= n && memcmp(text, word, n) == 0
-           && (length == n || text[n] == ' ' || text[n] == '\t');
+    while (n < length && strchr(" \t=", text[n]) == NULL)
+        n++;
+    slash = memrchr(text, '/', n);
+    if (slash != NULL) {
+        n -= (size_t)(slash + 1 - text);
+        text = slash + 1;
+    }
+    return n == 4 && memcmp(text, "srun", 4) == 0;
 }
 
 static bool
-calls_srun(const char *line, size_t length)
+is_installed(const char *text, size_t length)
 {
-    static const char *const before[] = {"exec", "time"};
+    CLEANUP_FREE char *path = NULL;
 
-    for (size_t i = 0; i < ARRAY_SIZE(before) + 1; i++) {
-        while (length > 0 && (*line == ' ' || *line == '\t')) {
-            line++;
-            length--;
-        }
-        if (begins_with_word(line, length, "srun"))
-            return true;
-        for (size_t j = 0; j < ARRAY_SIZE(before); j++)
-            if (begins_with_word(line, length, before[j])) {
-                line += strlen(before[j]);
-                length -= strlen(before[j]);
-                break;
-            }
-    }
-    return false;
+    if (memchr(text, '/', length) == NULL)
+        return is_along_path("srun");
+    path = xasprintf("%.*s", (int)length, text);
+    return access(path, X_OK) == 0;
+}
+
+static void
+note(enum shell_part part, const char *text, size_t length, unsigned line, void *context)
+{
+    struct srun_search *s = context;
+
+    if (part == SHELL_COMMENT || !is_srun(text, length))
+        return;
+    if (part == SHELL_LOOKUP)
+        s->is_guarded = true;
+    else if (s->line == 0 && !is_installed(text, length))
+        s->line = line;
 }
 
 unsigned
 srun_search_find(const char *script, size_t length)
 {
-    const char *end = script + length;
-    unsigned number = 0;
+    struct srun_search s = {0};
 
-    for (const char *line = script; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        const char *stop = newline != NULL ? newline : end;
-
-        number++;
-        if (calls_srun(line, (size_t)(stop - line)))
-            return is_along_path("srun") ? 0 : number;
-        line = stop + 1;
-    }
-    return 0;
+    if (!shell_word_is_of_shell(script, length))
+        return 0;
+    shell_reader_visit(script, length, note, &s);
+    return s.is_guarded ? 0 : s.line;
 }

@@ -93,7 +93,8 @@ struct submission {
     bool hold;
     const char *cron; /* a schedule on which the job repeats; or NULL */
     int64_t begin_at_us;
-    int64_t deadline_us; /* 0: none */
+    int64_t deadline_us;       /* 0: none */
+    const char *deadline_text; /* as it was given */
     bool requeue;
     int64_t fence_after_s; /* 0: never */
     bool has_signal;
@@ -119,9 +120,14 @@ struct submission {
     bool parsable;
     bool test_only;
     bool dry_run;
-    bool json;      /* format of the dry run; otherwise YAML */
-    bool sbatch;    /* read #SBATCH lines in any case */
-    bool no_sbatch; /* never read #SBATCH lines */
+    bool quiet;                /* print only errors, and with `parsable` the id */
+    bool json;                 /* format of the dry run; otherwise YAML */
+    const char *format;        /* -o yaml or -o json of the command line, which a dry
+                         * run takes as its format; or NULL */
+    const char *output_before; /* the last file of -o besides these */
+    bool ignore_directives;    /* submit a script for another scheduler */
+    bool sbatch;               /* read #SBATCH lines in any case */
+    bool no_sbatch;            /* never read #SBATCH lines */
 
     bool is_slurms; /* a script for Slurm, which gets Slurm's environment */
     struct submission_sbatch slurm;

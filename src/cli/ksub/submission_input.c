@@ -12,7 +12,9 @@
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/ksub_options.h"
 #include "cli/ksub/sbatch_options.h"
+#include "cli/ksub/script_hints.h"
 #include "cli/ksub/srun_search.h"
+#include "cli/ksub/submission_set.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -28,6 +30,7 @@ submission_input_fini(struct submission_input *input)
 {
     strbuf_fini(&input->script);
     strbuf_fini(&input->problems);
+    strbuf_fini(&input->hints);
     arena_free(input->arena);
     memset(input, 0, sizeof(*input));
 }
@@ -65,9 +68,7 @@ read_standard_input(struct submission_input *input, struct error *err)
                          "no script: name one, pipe one to the standard "
                          "input, or use --wrap 'COMMAND'");
     r = fd_read_all(STDIN_FILENO, JOB_SCRIPT_MAX + 1, &input->script);
-    if (r < 0 && r != -EFBIG)
-        return error_wrap(err, r, "reading the standard input");
-    return 0; /* the check refuses one that is too large */
+    return r < 0 && r != -EFBIG ? error_wrap(err, r, "reading the standard input") : r;
 }
 
 static int
@@ -82,9 +83,10 @@ read_script(struct submission_input *input, struct error *err)
         r = read_standard_input(input, err);
     else
         r = file_read(s->script_path, JOB_SCRIPT_MAX + 1, &input->script, err);
-    if (r < 0)
+    if (r < 0 && r != -EFBIG)
         return r;
-    r = job_script_check(input->script.text, input->script.length, err);
+    r = r == -EFBIG ? job_script_refuse_large(err)
+                    : job_script_check(input->script.text, input->script.length, err);
     return r < 0 ? error_wrap(err, r, "%s", script_name_of(s)) : 0;
 }
 
@@ -216,15 +218,24 @@ option_of_variable(const char *name, size_t length)
     return NULL;
 }
 
-static bool
-is_negative(const char *value)
+static int
+read_flag(const char *value, bool *ret, struct error *err)
 {
-    static const char *const words[] = {"", "0", "no", "false"};
+    static const struct {
+        const char *word;
+        bool meaning;
+    } words[] = {
+        {"", false},  {"0", false}, {"no", false}, {"false", false}, {"off", false},
+        {"n", false}, {"f", false}, {"1", true},   {"yes", true},    {"true", true},
+        {"on", true}, {"y", true},  {"t", true},
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strcasecmp(value, words[i]) == 0)
-            return true;
-    return false;
+        if (strcasecmp(value, words[i].word) == 0) {
+            *ret = words[i].meaning;
+            return 0;
+        }
+    return error_set(err, -EINVAL, "'%s' is neither yes nor no", value);
 }
 
 /* Options that say what is submitted, not how, have no variable. */
@@ -240,6 +251,7 @@ apply_variable(struct submission_input *input, const char *entry, struct error *
     const char *name = entry + sizeof(VARIABLE) - 1;
     const char *equals = strchr(name, '=');
     const struct option_spec *option;
+    bool is_set = false;
     char *word;
     size_t used;
     int r;
@@ -249,12 +261,16 @@ apply_variable(struct submission_input *input, const char *entry, struct error *
     option = option_of_variable(name, (size_t)(equals - name));
     if (option == NULL || is_of_command_line(option->name))
         return 0;
-    if (option->argument != NULL)
+    if (option->argument != NULL) {
         word = arena_printf(input->arena, "--%s=%s", option->name, equals + 1);
-    else if (!is_negative(equals + 1))
+    } else {
+        r = read_flag(equals + 1, &is_set, err);
+        if (r < 0)
+            return error_wrap(err, r, "%.*s", (int)(equals - entry), entry);
+        if (!is_set)
+            return 0;
         word = arena_printf(input->arena, "--%s", option->name);
-    else
-        return 0;
+    }
     r = apply_words(input, &ksub_options, &word, 1, &used, err);
     return r < 0 ? error_wrap(err, r, "%.*s", (int)(equals - entry), entry) : 0;
 }
@@ -284,6 +300,53 @@ reads_foreign(const struct submission_input *input, unsigned n_ours)
     return s->sbatch || (!s->no_sbatch && n_ours == 0 && input->n_foreign > 0);
 }
 
+/* ---- Lines that are not read ---- */
+
+static void
+add_hints(struct submission_input *input, unsigned n_ours)
+{
+    const struct submission *s = &input->submission;
+    const char *name = script_name_of(s);
+
+    script_hints_add(input->script.text, input->script.length, OURS, name, &input->hints);
+    if (input->reads_foreign || (n_ours == 0 && !s->no_sbatch))
+        script_hints_add(input->script.text, input->script.length, FOREIGN, name, &input->hints);
+}
+
+static bool
+asks_for_cpus(const struct submission *s)
+{
+    return s->tasks > 0 || s->cpus_per_task > 0 || s->shared_mcpu > 0 || s->exclusive
+           || s->gpus > 0;
+}
+
+/* A script with directives for another scheduler only would run with one CPU
+ * and the default time limit, which its user would learn from a slow job, or
+ * from one that ends too early. The command line may ask instead.
+ */
+static void
+judge_foreign_scheduler(struct submission_input *input, struct error *first)
+{
+    const struct submission *s = &input->submission;
+    struct script_hints_foreign found;
+
+    if (s->ignore_directives)
+        return;
+    script_hints_find_foreign(input->script.text, input->script.length, &found);
+    if (found.count == 0)
+        return;
+    if (found.asking > 0 && !asks_for_cpus(s))
+        add_problem(input, found.asking, first,
+                    "%s lines are for %s and are not read, so the job would not get what they ask "
+                    "for (%.*s): give ksub's options on the command line or in #KSUB lines, or "
+                    "submit it as it is with --ignore-directives",
+                    found.prefix, found.scheduler, (int)found.option_length, found.option);
+    else
+        strbuf_printf(&input->hints, "%s:%u: %u %s line%s for %s %s not read\n", script_name_of(s),
+                      found.first, found.count, found.prefix, found.count == 1 ? "" : "s",
+                      found.scheduler, found.count == 1 ? "is" : "are");
+}
+
 /* The command line is read twice: first to find the script, and again after the
  * script's directives, which it overrides.
  */
@@ -293,6 +356,7 @@ read_options(struct submission_input *input, const struct option_table *table, i
 {
     struct submission *s = &input->submission;
     const bool sbatch = s->sbatch, no_sbatch = s->no_sbatch;
+    const unsigned n_ours = count_directives(input, OURS);
     int operands = 0;
     int r;
 
@@ -303,26 +367,38 @@ read_options(struct submission_input *input, const struct option_table *table, i
     s->sbatch = (s->sbatch && !no_sbatch) || sbatch;
     s->no_sbatch = (s->no_sbatch && !sbatch) || no_sbatch;
     input->n_foreign = count_directives(input, FOREIGN);
-    input->reads_foreign = reads_foreign(input, count_directives(input, OURS));
+    input->reads_foreign = reads_foreign(input, n_ours);
     s->is_slurms = input->reads_foreign;
     if (input->reads_foreign)
         apply_foreign(input, err);
     apply_directives(input, &ksub_options, OURS, err);
     if (input->n_problems > 0)
         return -EINVAL;
+    s->format = NULL; /* a script that says -o json means a file */
+    s->output_before = s->output;
     r = option_parse(table, argc, argv, s, &operands, err);
-    return r < 0 ? r : sbatch_options_settle(s, err);
+    if (r == 0)
+        r = sbatch_options_settle(s, err);
+    if (r == 0)
+        r = submission_set_order(s, err);
+    if (r < 0 || s->wrapped != NULL)
+        return r;
+    if (n_ours == 0 && (input->n_foreign == 0 || !input->reads_foreign))
+        judge_foreign_scheduler(input, err);
+    add_hints(input, n_ours);
+    return input->n_problems > 0 ? -EINVAL : 0;
 }
 
-/* In a dry run -o is the format to print, as in kctl. */
+/* In a dry run -o of the command line may be the format to print, as in kctl;
+ * the job's file is then the one that was given before.
+ */
 static void
 take_format(struct submission *s)
 {
-    if (!s->dry_run || s->output == NULL)
+    if (!s->dry_run || s->format == NULL)
         return;
-    s->json = strcmp(s->output, "json") == 0;
-    if (s->json || strcmp(s->output, "yaml") == 0)
-        s->output = NULL;
+    s->json = strcmp(s->format, "json") == 0;
+    s->output = s->output_before;
 }
 
 /* The table must be chosen before any option is read. */
@@ -341,6 +417,7 @@ init(struct submission_input *input)
     memset(input, 0, sizeof(*input));
     strbuf_init(&input->script);
     strbuf_init(&input->problems);
+    strbuf_init(&input->hints);
     input->arena = arena_new(0);
 }
 
@@ -416,7 +493,17 @@ submission_input_read_stage(struct submission_input *input, int argc, char **arg
     return read_one(input, table, &given, operands, argc, argv, err);
 }
 
-/* Prints one line for each hint about a script for Slurm. */
+static void
+print_lines(const struct strbuf *lines)
+{
+    for (const char *line = lines->text; lines->length > 0 && *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+
+        fprintf(stderr, "ksub: %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 void
 submission_input_print_hints(const struct submission_input *input)
 {
@@ -424,6 +511,8 @@ submission_input_print_hints(const struct submission_input *input)
     const char *name = script_name_of(s);
     const char *plural = input->n_foreign == 1 ? "" : "s";
 
+    if (s->quiet)
+        return;
     if (input->n_foreign > 0 && !input->reads_foreign && !s->no_sbatch)
         fprintf(stderr,
                 "ksub: %s: ignored %u #SBATCH line%s, because there are #KSUB "
@@ -434,6 +523,7 @@ submission_input_print_hints(const struct submission_input *input)
                 "ksub: %s: read %u #SBATCH line%s as sbatch does; --no-sbatch "
                 "ignores them\n",
                 name, input->n_foreign, plural);
+    print_lines(&input->hints);
     for (unsigned i = 0; i < s->slurm.n_notes; i++)
         fprintf(stderr, "%s--%s%s", i == 0 ? "ksub: options without effect here: " : ", ",
                 s->slurm.notes[i], i + 1 == s->slurm.n_notes ? "\n" : "");

@@ -24,7 +24,8 @@ struct submission_input {
     bool reads_foreign;     /* they were read */
     struct strbuf problems; /* of the script, one per line */
     unsigned n_problems;
-    int operands; /* index in argv, for --chain and --pipeline */
+    struct strbuf hints; /* lines that look like directives and are not read */
+    int operands;        /* index in argv, for --chain and --pipeline */
 };
 
 void submission_input_fini(struct submission_input *input);
@@ -43,5 +44,7 @@ int submission_input_read(struct submission_input *input, int argc, char **argv,
 int submission_input_read_stage(struct submission_input *input, int argc, char **argv,
                                 struct error *err);
 
-/* Prints to standard error what a user should know about a script for Slurm. */
+/* Prints to standard error what a user should know about how the script was
+ * read; nothing with --quiet.
+ */
 void submission_input_print_hints(const struct submission_input *input);

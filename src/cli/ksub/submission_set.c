@@ -8,6 +8,8 @@
 
 #include "cli/ksub/accelerators.h"
 #include "cli/ksub/array_request.h"
+#include "cli/ksub/cron_submit.h"
+#include "cli/ksub/job_environment.h"
 #include "cli/ksub/node_constraints.h"
 #include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
@@ -76,6 +78,7 @@ int
 submission_set_cron(UNUSED const struct option_spec *option, const char *value, void *target,
                     struct error *err)
 {
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct submission *s = target;
     struct cron_schedule schedule;
     int r;
@@ -86,7 +89,7 @@ submission_set_cron(UNUSED const struct option_spec *option, const char *value, 
                          "time zone of this machine, or TZ: TZ=Europe/Berlin "
                          "ksub --cron '0 3 * * *'",
                          value);
-    r = cron_schedule_parse(value, &schedule, err);
+    r = cron_schedule_parse(cron_submit_schedule(value, arena), &schedule, err);
     if (r < 0)
         return error_wrap(err, r,
                           "'%s' is not a schedule such as '0 3 * * *' "
@@ -146,8 +149,22 @@ int
 submission_set_moment(const struct option_spec *option, const char *value, void *target,
                       struct error *err)
 {
-    return time_expression_parse(value, TIME_AHEAD, clock_real_us(&clock_system),
-                                 (int64_t *)((char *)target + option->offset), err);
+    struct submission *s = target;
+    int r = time_expression_parse(value, TIME_AHEAD, clock_real_us(&clock_system),
+                                  (int64_t *)((char *)target + option->offset), err);
+
+    if (r == 0 && option->offset == offsetof(struct submission, deadline_us))
+        s->deadline_text = value;
+    return r;
+}
+
+int
+submission_set_order(struct submission *s, struct error *err)
+{
+    if (s->deadline_text == NULL || s->begin_at_us == 0)
+        return 0;
+    return time_expression_parse_after(s->deadline_text, clock_real_us(&clock_system),
+                                       s->begin_at_us, &s->deadline_us, err);
 }
 
 /* Checked here, so that the error can name the line of the script. */
@@ -247,9 +264,23 @@ submission_set_path(const struct option_spec *option, const char *value, void *t
     const char **place = (const char **)(void *)((char *)target + option->offset);
     int r = output_path_check(value, err);
 
-    if (r == 0)
+    if (r < 0)
+        return r;
+    if (option->offset == offsetof(struct submission, output))
+        submission_set_output(target, value);
+    else
         *place = value;
-    return r;
+    return 0;
+}
+
+void
+submission_set_output(struct submission *s, const char *value)
+{
+    if (strcmp(value, "json") == 0 || strcmp(value, "yaml") == 0)
+        s->format = value;
+    else
+        s->output_before = value;
+    s->output = value;
 }
 
 int
@@ -275,6 +306,19 @@ submission_set_priority(UNUSED const struct option_spec *option, const char *val
     s->priority_class = value;
     s->priority = NULL;
     return 0;
+}
+
+/* Checked here, so that the error can name the line of the script. */
+int
+submission_set_export(UNUSED const struct option_spec *option, const char *value, void *target,
+                      struct error *err)
+{
+    struct submission *s = target;
+    int r = job_environment_check(value, err);
+
+    if (r == 0)
+        s->exported = value;
+    return r;
 }
 
 int

@@ -28,12 +28,23 @@ struct submission_choice {
 typedef int submission_set_fn(const struct option_spec *option, const char *value, void *target,
                               struct error *err);
 
+struct submission;
+
+/* Sets the file of the standard output, or the format of a dry run. */
+void submission_set_output(struct submission *submission, const char *value);
+
+/* Call this after all options are read: a --deadline of 08:00 is the first one
+ * after a --begin of 20:00.
+ */
+int submission_set_order(struct submission *submission, struct error *err);
+
 submission_set_fn submission_set_array;
 submission_set_fn submission_set_choice;
 submission_set_fn submission_set_constraint;
 submission_set_fn submission_set_cron;
 submission_set_fn submission_set_dependency;
 submission_set_fn submission_set_duration;
+submission_set_fn submission_set_export;
 submission_set_fn submission_set_gpus;
 submission_set_fn submission_set_gres;
 submission_set_fn submission_set_hugepages;

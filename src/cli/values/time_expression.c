@@ -393,6 +393,13 @@ is_other_year(const struct time_words *w)
     return w->direction == TIME_AHEAD ? day < today : day > today;
 }
 
+/* Whether the text matches a time of each day or week. */
+static bool
+is_recurring(const struct time_words *w)
+{
+    return w->repeat == REPEAT_DAILY || w->repeat == REPEAT_WEEKLY;
+}
+
 static int
 choose(const char *text, struct time_words *w, time_t now, time_t *ret_time, struct error *err)
 {
@@ -407,8 +414,7 @@ choose(const char *text, struct time_words *w, time_t now, time_t *ret_time, str
     if (w->repeat == REPEAT_YEARLY && is_other_year(w) && !move_year(w, sign))
         return refuse(text, w->direction, err);
     r = make_time(text, w, w->tm, now, ret_time, err);
-    if ((w->repeat != REPEAT_DAILY && w->repeat != REPEAT_WEEKLY)
-        || (r == 0 && (sign > 0 ? *ret_time >= now : *ret_time <= now)))
+    if (!is_recurring(w) || (r == 0 && (sign > 0 ? *ret_time >= now : *ret_time <= now)))
         return r;
     move(w, sign);
     return make_time(text, w, w->tm, now, ret_time, err);
@@ -416,7 +422,7 @@ choose(const char *text, struct time_words *w, time_t now, time_t *ret_time, str
 
 static int
 parse_calendar(const char *text, enum time_direction direction, time_t now, time_t *ret_time,
-               struct error *err)
+               bool *ret_recurs, struct error *err)
 {
     struct time_words w = {.direction = direction};
     char copy[64];
@@ -429,25 +435,53 @@ parse_calendar(const char *text, enum time_direction direction, time_t now, time
     w.tm.tm_hour = w.tm.tm_min = w.tm.tm_sec = 0;
     if (!read_words(&w, copy))
         return refuse(text, direction, err);
+    *ret_recurs = is_recurring(&w);
     return choose(text, &w, now, ret_time, err);
+}
+
+static int
+parse(const char *text, enum time_direction direction, int64_t now_us, int64_t *ret_us,
+      bool *ret_recurs, struct error *err)
+{
+    time_t at = 0;
+    int r;
+
+    *ret_recurs = false;
+    if (time_offset_read(text, direction, now_us, ret_us) || time_parse(text, ret_us) == 0)
+        return 0;
+    r = parse_calendar(text, direction, (time_t)(now_us / SECOND), &at, ret_recurs, err);
+    if (r == 0)
+        *ret_us = (int64_t)at * SECOND;
+    return r;
 }
 
 int
 time_expression_parse(const char *text, enum time_direction direction, int64_t now_us,
                       int64_t *ret_us, struct error *err)
 {
-    time_t at = 0;
-    int64_t us;
-    int r;
+    int64_t us = 0;
+    bool recurs;
+    int r = parse(text, direction, now_us, &us, &recurs, err);
 
-    if (!time_offset_read(text, direction, now_us, &us) && time_parse(text, &us) < 0) {
-        r = parse_calendar(text, direction, (time_t)(now_us / SECOND), &at, err);
-        if (r < 0)
-            return r;
-        us = (int64_t)at * SECOND;
-    }
+    if (r < 0)
+        return r;
     if (direction == TIME_BACK && us > now_us)
         return error_set(err, -EINVAL, "'%s' is in the future", text);
     *ret_us = us;
     return 0;
+}
+
+int
+time_expression_parse_after(const char *text, int64_t now_us, int64_t start_us, int64_t *ret_us,
+                            struct error *err)
+{
+    int64_t us = 0;
+    bool recurs;
+    int r = parse(text, TIME_AHEAD, now_us, &us, &recurs, err);
+
+    if (r == 0 && recurs && us <= start_us)
+        r = parse(text, TIME_AHEAD, start_us + SECOND, &us, &recurs, err);
+    if (r == 0)
+        *ret_us = us;
+    return r;
 }

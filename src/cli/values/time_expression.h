@@ -36,3 +36,9 @@ enum time_direction {
  */
 int time_expression_parse(const char *text, enum time_direction direction, int64_t now_us,
                           int64_t *ret_us, struct error *err);
+
+/* The end of something that begins at start_us: a time of day or a weekday is
+ * the first one after that, so that 20:00 to 08:00 ends the next morning.
+ */
+int time_expression_parse_after(const char *text, int64_t now_us, int64_t start_us, int64_t *ret_us,
+                                struct error *err);

@@ -5,15 +5,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 #include <strings.h>
 
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/timespan.h"
 
-#define MINUTE 60
-#define HOUR   (60 * MINUTE)
-#define DAY    (24 * HOUR)
-#define MOST   (INT64_C(36525) * DAY) /* a hundred years */
+#define MINUTE    60
+#define HOUR      (60 * MINUTE)
+#define DAY       (24 * HOUR)
+#define SECOND_US INT64_C(1000000)
+#define MOST      (INT64_C(36525) * DAY) /* a hundred years */
 
 /* Reads up to three numbers separated by colons. False: the text is something
  * else.
@@ -49,7 +52,7 @@ refuse(const char *text, struct error *err)
 {
     return error_set(err, -EINVAL,
                      "'%s' is not a time (minutes, mm:ss, hh:mm:ss, d-hh, "
-                     "d-hh:mm, d-hh:mm:ss or unlimited)",
+                     "d-hh:mm, d-hh:mm:ss, 90s, 30m, 1h30m, 2d or unlimited)",
                      text);
 }
 
@@ -70,6 +73,24 @@ is_unlimited(const char *text)
     return strcasecmp(text, "unlimited") == 0 || strcasecmp(text, "infinite") == 0;
 }
 
+/* 90s, 30m, 1h30m; a part of a second counts as one. "0s" is refused, because 0
+ * means no limit.
+ */
+static int
+read_units(const char *text, int64_t *ret_seconds)
+{
+    int64_t us = 0;
+    int r;
+
+    if (!isdigit((unsigned char)text[0]) || isdigit((unsigned char)text[strlen(text) - 1]))
+        return -EINVAL;
+    r = timespan_parse(text, &us);
+    if (r < 0 || us == 0)
+        return r < 0 ? r : -EINVAL;
+    *ret_seconds = us / SECOND_US + (us % SECOND_US > 0);
+    return 0;
+}
+
 int
 duration_parse(const char *text, int64_t *ret_seconds, struct error *err)
 {
@@ -79,7 +100,8 @@ duration_parse(const char *text, int64_t *ret_seconds, struct error *err)
     unsigned count = 0;
     const char *p = text;
     bool has_days;
-    int64_t seconds;
+    int64_t seconds = 0;
+    int r;
 
     if (is_unlimited(text)) {
         *ret_seconds = DURATION_UNLIMITED;
@@ -88,12 +110,15 @@ duration_parse(const char *text, int64_t *ret_seconds, struct error *err)
     while (isdigit((unsigned char)*p) && digits++ < 9)
         days = days * 10 + (*p++ - '0');
     has_days = digits > 0 && *p == '-';
-    if (!read_numbers(has_days ? p + 1 : text, numbers, &count))
-        return refuse(text, err);
-    seconds = seconds_of(numbers, count, has_days);
-    if (has_days)
-        seconds += days * DAY;
-    if (seconds > MOST)
+    r = read_units(text, &seconds);
+    if (r == -EINVAL) {
+        if (!read_numbers(has_days ? p + 1 : text, numbers, &count))
+            return refuse(text, err);
+        seconds = seconds_of(numbers, count, has_days);
+        if (has_days)
+            seconds += days * DAY;
+    }
+    if (r == -ERANGE || seconds > MOST)
         return error_set(err, -ERANGE,
                          "'%s' is more than a hundred years; 'unlimited' "
                          "means no limit",

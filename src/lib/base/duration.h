@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* duration.h - time limits as Slurm's users write them
+/* duration.h - time limits as Slurm's users write them, or with units
  *
  * "90" (minutes), "90:30", "1:30:00", "2-12" (days-hours), "2-12:30",
- * "2-12:30:00", and "unlimited" or "infinite". Pure text.
+ * "2-12:30:00", "unlimited" or "infinite"; and "90s", "30m", "1h30m", "2d"
+ * (timespan.h). Pure text.
  *
  * Thread: any.
  */

@@ -10,8 +10,8 @@
 #include "testsuite/lib/suite.h"
 
 static const char *const environment[] = {
-    "HOME=/home/u",          "PATH=/bin:/usr/bin", "X=1", "KILN_JOB_ID=7",
-    "KILN_SERVER=head:6820", "no-equals-sign",     NULL,
+    "HOME=/home/u",          "PATH=/bin:/usr/bin", "X=1",       "KILN_JOB_ID=7",
+    "KILN_SERVER=head:6820", "no-equals-sign",     "=nameless", NULL,
 };
 
 /* The user's entries, each followed by a bar; ksub's own entries begin after

@@ -33,6 +33,8 @@ START_TEST(what_is_no_script_is_refused_with_what_to_do)
         {"\177ELF\2\1", 6, "--wrap"},
         {"#!/bin/sh\n\0\n", 12, "NUL bytes"},
         {"#!/bin/sh\r\necho\r\n", 17, "dos2unix"},
+        {"#!/bin/sh\recho\r", 15, "mac2unix"},
+        {"#!/bin/sh\recho\n", 15, "mac2unix"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -95,6 +97,11 @@ START_TEST(directives_are_read_to_the_first_command)
         {"#!/bin/sh\n#KSUBX -n 4\n", ""},
         {"#!/bin/sh\necho\n#KSUB -n 4\n", ""},
         {"#!/bin/sh\n#KSUB -n 4", "2:[-n][4]\n"},
+        /* As in Slurm: no blank is needed, and a comment may be indented */
+        {"#!/bin/sh\n#KSUB--time=5\n#KSUB-n 4\n", "2:[--time=5]\n3:[-n][4]\n"},
+        {"#!/bin/sh\n  # words\n\t# words\n \t\n#KSUB -n 4\n", "5:[-n][4]\n"},
+        {"#!/bin/sh\n  #KSUB -n 5\n#KSUB -n 4\n", "3:[-n][4]\n"},
+        {"#!/bin/sh\n  echo # words\n#KSUB -n 4\n", ""},
         {"", ""},
     };
 

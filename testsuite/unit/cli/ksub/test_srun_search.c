@@ -23,6 +23,23 @@ START_TEST(a_script_that_calls_srun_is_found_out)
         {"#!/bin/sh\nsrun", 2},
         {"#!/bin/sh\n# srun ./a\necho srun\nsrunner\n", 0},
         {"", 0},
+        /* Anywhere in a line */
+        {"#!/bin/bash\nA=1 srun ./a\n", 2},
+        {"#!/bin/bash\nif srun ./a; then echo; fi\n", 2},
+        {"#!/bin/bash\ncd x && srun ./a\n", 2},
+        {"#!/bin/bash\ncd x; srun ./a\n", 2},
+        {"#!/bin/bash\necho | srun ./a | tee log\n", 2},
+        {"#!/bin/bash\nfor i in 1 2; do srun ./a & done\n", 2},
+        {"#!/bin/bash\nx=$(srun hostname)\n", 2},
+        {"#!/bin/bash\ntimeout 60 /nonexistent/srun ./a\n", 2},
+        {"#!/usr/bin/env bash\neval \"srun ./a\"\n", 2},
+        /* In texts, and where the script looks whether there is one */
+        {"#!/bin/bash\necho \"now: srun ./a\"\necho 'x; srun'\n", 0},
+        {"#!/bin/bash\ncat <<END\nsrun ./a\nEND\n", 0},
+        {"#!/bin/bash\ncase $X in srun) a;; esac\n", 0},
+        {"#!/bin/bash\nif command -v srun; then srun ./a; else ./a; fi\n", 0},
+        {"#!/bin/bash\nsrun() { \"$@\"; }\nsrun ./a\n", 0},
+        {"#!/usr/bin/python3\nsrun = 1\nsrun ()\n", 0},
     };
     CLEANUP(scratch_freep) char *directory = scratch_new();
     CLEANUP_FREE char *path = xasprintf("%s/srun", directory);

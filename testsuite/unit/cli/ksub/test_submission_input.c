@@ -81,12 +81,28 @@ START_TEST(a_flag_of_the_environment_may_say_no)
     CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
     setenv("KSUB_EXCLUSIVE", "no", 1);
+    setenv("KSUB_REQUEUE", "Off", 1);
     setenv("KSUB_HOLD", "1", 1);
+    setenv("KSUB_WAIT", "on", 1);
     setenv("KSUB_NO_SUCH_OPTION", "x", 1);
     ck_assert_int_eq(take(&input, "#!/bin/sh\n", NULL, NULL), 0);
 
     ck_assert(!input.submission.exclusive);
+    ck_assert(!input.submission.requeue);
     ck_assert(input.submission.hold);
+    ck_assert(input.submission.wait);
+}
+END_TEST
+
+START_TEST(a_flag_of_the_environment_that_is_neither_yes_nor_no_is_refused)
+{
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
+    struct error err = {0};
+
+    setenv("KSUB_HOLD", "maybe", 1);
+    ck_assert_int_eq(take(&input, "#!/bin/sh\n", NULL, &err), -EINVAL);
+
+    ck_assert_str_eq(err.text, "KSUB_HOLD: 'maybe' is neither yes nor no");
 }
 END_TEST
 
@@ -167,14 +183,75 @@ START_TEST(the_command_line_takes_sbatchs_options_with_it)
 }
 END_TEST
 
-START_TEST(in_a_dry_run_the_output_is_a_form)
+START_TEST(in_a_dry_run_the_output_may_be_a_format)
 {
-    CLEANUP_SUBMISSION_INPUT struct submission_input input;
+    static const struct {
+        const char *script;
+        const char *words[5];
+        bool is_json;
+        const char *output;
+    } cases[] = {
+        {"#!/bin/sh\n", {"--dry-run", "-o", "json"}, true, NULL},
+        {"#!/bin/sh\n#KSUB -o a.out\n", {"--dry-run", "-o", "yaml"}, false, "a.out"},
+        {"#!/bin/sh\n#SBATCH -o a.out\n", {"--dry-run", "-o", "json"}, true, "a.out"},
+        {"#!/bin/sh\n#KSUB -o json\n", {"--dry-run"}, false, "json"},
+        {"#!/bin/sh\n#KSUB -o a\n", {"--dry-run", "-o", "b", "-o", "json"}, true, "b"},
+        {"#!/bin/sh\n#KSUB -o a\n", {"--dry-run", "-o", "json", "-o", "b"}, true, "b"},
+        {"#!/bin/sh\n#KSUB -o a.out\n", {"-o", "json"}, false, "json"},
+    };
 
-    ck_assert_int_eq(take(&input, "#!/bin/sh\n", WORDS("--dry-run", "-o", "json"), NULL), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_SUBMISSION_INPUT struct submission_input input;
+        const char *const *w = cases[i].words;
 
-    ck_assert(input.submission.json);
-    ck_assert_ptr_null(input.submission.output);
+        ck_assert_int_eq(take(&input, cases[i].script, WORDS(w[0], w[1], w[2], w[3], w[4]), NULL),
+                         0);
+        ck_assert_msg(input.submission.json == cases[i].is_json, "case %zu", i);
+        ck_assert_pstr_eq(input.submission.output, cases[i].output);
+    }
+}
+END_TEST
+
+/* A job that gets 1 CPU in silence is the harm. */
+START_TEST(a_script_for_another_scheduler_is_refused_unless_its_cpus_are_given)
+{
+    static const char pbs[] = "#!/bin/sh\n#PBS -N a\n#PBS -l nodes=1:ppn=8\n";
+    static const char *const refusal = "run.sh:3: #PBS lines are for PBS and are not read, so the "
+                                       "job would not get what they ask for (-l nodes=1:ppn=8): ";
+    static const struct {
+        const char *script, *option;
+        const char *words; /* of the error; NULL: it is submitted */
+        const char *hint;  /* NULL: none */
+    } cases[] = {
+        {pbs, NULL, refusal, NULL},
+        {pbs, "--sbatch", refusal, NULL},
+        {pbs, "--ignore-directives", NULL, NULL},
+        {pbs, "-c8", NULL, "run.sh:2: 2 #PBS lines for PBS are not read\n"},
+        {"#!/bin/sh\n#$ -cwd\n", NULL, NULL, "run.sh:2: 1 #$ line for Grid Engine is not read\n"},
+        {"#!/bin/sh\n#PBS -l a\n#KSUB -t 5\n", NULL, NULL, NULL},
+        {"#!/bin/sh\n#PBS -l a\n#SBATCH -t 5\n", NULL, NULL, NULL},
+        {"#!/bin/sh\n#PBS -l a\n#SBATCH -t 5\n", "--no-sbatch", "run.sh:2: #PBS", NULL},
+        {"#!/bin/sh\necho\n#PBS -l a\n", NULL, NULL, NULL},
+        {"#!/bin/sh\n# KSUB -c 4\n", NULL, NULL, "run.sh:2: '# KSUB' begins a comment"},
+        {"#!/bin/sh\necho\n#SBATCH -c 4\n", NULL, NULL, "run.sh:3: #SBATCH is not read here"},
+        {"#!/bin/sh\n#KSUB -c 2\necho\n#SBATCH -c 4\n", NULL, NULL, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_SUBMISSION_INPUT struct submission_input input;
+        struct error err = {0};
+        int r = take(&input, cases[i].script, WORDS(cases[i].option), &err);
+        const char *hint;
+
+        ck_assert_msg(r == (cases[i].words != NULL ? -EINVAL : 0), "case %zu: %s", i, err.text);
+        if (cases[i].words != NULL)
+            ck_assert_msg(strstr(err.text, cases[i].words) != NULL, "case %zu: %s", i, err.text);
+        hint = input.hints.length > 0 ? strstr(input.hints.text, "run.sh") : NULL;
+        ck_assert_msg((hint != NULL) == (cases[i].hint != NULL), "case %zu: %s", i, hint);
+        if (hint != NULL)
+            ck_assert_msg(strncmp(hint, cases[i].hint, strlen(cases[i].hint)) == 0, "case %zu: %s",
+                          i, hint);
+    }
 }
 END_TEST
 
@@ -210,6 +287,8 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB --signal 0\n", "is not a signal"},
         {"#!/bin/sh\n#KSUB --open-mode rw\n", "neither append nor"},
         {"#!/bin/sh\n#KSUB --begin later\n", "is not a time (such as"},
+        {"#!/bin/sh\n#KSUB --export A,=b\n", "--export: '=b' has no name"},
+        {"#!/bin/sh\n#KSUB --cron '0 0 * * 8'\n", "above maximum (6)"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -249,6 +328,8 @@ END_TEST
 
 SUITE("submission_input", the_command_line_wins_over_the_script_and_that_over_the_environment,
       what_is_behind_the_script_is_its_own, a_flag_of_the_environment_may_say_no,
+      a_flag_of_the_environment_that_is_neither_yes_nor_no_is_refused,
+      a_script_for_another_scheduler_is_refused_unless_its_cpus_are_given,
       directives_of_slurm_are_counted_or_read, all_problems_of_a_script_are_told_at_once,
-      the_command_line_takes_sbatchs_options_with_it, in_a_dry_run_the_output_is_a_form,
+      the_command_line_takes_sbatchs_options_with_it, in_a_dry_run_the_output_may_be_a_format,
       a_mistake_is_refused_with_its_place, signals_are_read_by_name_and_by_number)

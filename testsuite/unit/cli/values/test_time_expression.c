@@ -303,8 +303,43 @@ START_TEST(of_a_time_that_comes_twice_the_direction_chooses)
 }
 END_TEST
 
+/* NOW is 14:30. */
+START_TEST(a_period_may_end_on_the_day_after_it_begins)
+{
+    static const struct {
+        const char *start, *end;
+        const char *expected;
+    } cases[] = {
+        {"20:00", "08:00", "2026-11-21T08:00:00Z"},
+        {"20:00", "22:00", "2026-11-20T22:00:00Z"},
+        {"16:00", "15:00", "2026-11-21T15:00:00Z"},
+        {"tomorrow 20:00", "08:00", "2026-11-22T08:00:00Z"},
+        {"tomorrow 20:00", "20:00", "2026-11-22T20:00:00Z"},
+        {"monday", "saturday", "2026-11-28T00:00:00Z"},
+        /* A day that is named is that day, even if it is too early */
+        {"tomorrow 20:00", "tomorrow 08:00", "2026-11-21T08:00:00Z"},
+        {"20:00", "now+1hour", "2026-11-20T15:30:00Z"},
+        {"20:00", "2026-11-20T08:00:00Z", "2026-11-20T08:00:00Z"},
+    };
+
+    live_in("UTC");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char formatted[TIME_TEXT_SIZE];
+        int64_t start_us = 0, us = 0;
+
+        ck_assert_int_eq(
+            time_expression_parse(cases[i].start, TIME_AHEAD, NOW * SECOND, &start_us, NULL), 0);
+        ck_assert_int_eq(
+            time_expression_parse_after(cases[i].end, NOW * SECOND, start_us, &us, NULL), 0);
+        time_format(us, false, formatted);
+        ck_assert_msg(strcmp(formatted, cases[i].expected) == 0, "case %zu: %s", i, formatted);
+    }
+}
+END_TEST
+
 SUITE("time_expression", the_same_words_mean_the_same_in_both_directions,
       ahead_a_time_is_the_next_one, back_a_time_is_the_last_one,
       what_is_no_time_is_refused_in_both_directions, a_mistake_is_told_with_what_may_be_meant,
-      a_period_may_end_later_than_now, clocks_and_days_are_local,
-      a_time_that_clocks_leave_out_is_refused, of_a_time_that_comes_twice_the_direction_chooses)
+      a_period_may_end_later_than_now, a_period_may_end_on_the_day_after_it_begins,
+      clocks_and_days_are_local, a_time_that_clocks_leave_out_is_refused,
+      of_a_time_that_comes_twice_the_direction_chooses)

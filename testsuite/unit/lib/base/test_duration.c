@@ -27,6 +27,13 @@ START_TEST(a_time_is_read_as_slurm_reads_it)
         {"100:00:00", 360000},
         {"unlimited", DURATION_UNLIMITED},
         {"INFINITE", DURATION_UNLIMITED},
+        {"90s", 90},
+        {"30m", 1800},
+        {"2h", 7200},
+        {"1h30m", 5400},
+        {"1.5h", 5400},
+        {"2d", 172800},
+        {"1500ms", 2},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -42,10 +49,11 @@ END_TEST
 START_TEST(what_is_no_time_is_refused_with_the_forms_that_are)
 {
     static const char *const cases[] = {
-        "",     " ",   "-",       "-5", "5x",
-        "1:",   ":1",  "1:2:3:4", "1-", "1-2:3:4:5",
-        "1--2", "1.5", "+5",      "1 ", "9999999999999",
-        "0x10", "one", "\xff",
+        "",       " ",   "-",       "-5", "5x",
+        "1:",     ":1",  "1:2:3:4", "1-", "1-2:3:4:5",
+        "1--2",   "1.5", "+5",      "1 ", "9999999999999",
+        "0x10",   "one", "\xff",    "0s", "2h30",
+        "2h1:30", "m",   "1-2h",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

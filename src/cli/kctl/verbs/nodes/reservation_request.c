@@ -16,6 +16,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/macro.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -80,18 +81,38 @@ set_nodes(struct arena *arena, struct json *spec, const struct reservation_reque
     return 0;
 }
 
-static int
-set_time(struct arena *arena, struct json *spec, const char *field, const char *text,
-         struct error *err)
+static void
+set_time(struct arena *arena, struct json *spec, const char *field, int64_t us)
 {
     char time[TIME_TEXT_SIZE];
-    int64_t us;
-    int r = time_expression_parse(text, TIME_AHEAD, clock_real_us(&clock_system), &us, err);
 
-    if (r < 0)
-        return r;
     time_format(us, false, time);
     json_set_string(arena, spec, field, time);
+}
+
+static int
+set_times(struct arena *arena, struct json *spec, const struct reservation_request *r,
+          struct error *err)
+{
+    const struct {
+        const char *field, *text;
+    } ends[] = {{"end", r->end}, {"deadline", r->deadline}};
+    const int64_t now_us = clock_real_us(&clock_system);
+    int64_t start_us, us;
+    int e = time_expression_parse(r->start != NULL ? r->start : "now", TIME_AHEAD, now_us,
+                                  &start_us, err);
+
+    if (e < 0)
+        return e;
+    set_time(arena, spec, "start", start_us);
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        if (ends[i].text == NULL)
+            continue;
+        e = time_expression_parse_after(ends[i].text, now_us, start_us, &us, err);
+        if (e < 0)
+            return e;
+        set_time(arena, spec, ends[i].field, us);
+    }
     return 0;
 }
 
@@ -136,11 +157,7 @@ make_spec(struct arena *arena, struct json *spec, const struct reservation_reque
     int e = set_nodes(arena, spec, r, err);
 
     if (e == 0)
-        e = set_time(arena, spec, "start", r->start != NULL ? r->start : "now", err);
-    if (e == 0 && r->end != NULL)
-        e = set_time(arena, spec, "end", r->end, err);
-    if (e == 0 && r->deadline != NULL)
-        e = set_time(arena, spec, "deadline", r->deadline, err);
+        e = set_times(arena, spec, r, err);
     if (e < 0)
         return e;
     if (r->duration != NULL)
