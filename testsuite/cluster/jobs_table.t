@@ -322,4 +322,38 @@ is "it prints each change once" \
 kill "$(cat "$cluster/home/kilntest1/watcher")"
 screen=$(on_terminal 80 24 timeout 5 kctl jobs --watch)
 like "on a terminal it redraws the table in place" "$screen" "$esc\[[0-9]+F"
+
+# --- pipes --------------------------------------------------------------------
+
+# unread COMMAND...: runs the command as kilntest1 with an output that nobody
+# reads; prints its messages and its exit status.
+unread() {
+    unread=0
+    as kilntest1 python3 -c '
+import os, sys
+ends = os.pipe()
+os.close(ends[0])
+os.dup2(ends[1], 1)
+os.execvp(sys.argv[1], sys.argv[1:])' timeout --preserve-status 20 "$@" 2>&1 </dev/null || unread=$?
+    echo "status $unread"
+}
+talks=$(submit -J talks --wrap 'while echo word; do sleep 0.2; done')
+talks() { k1 logs "$talks" | grep word; }
+ok "a job writes a line now and then" wait_for 20 talks
+for command in --help 'jobs --help' jobs 'jobs -o json' 'jobs --watch' nodes \
+    'nodes -o json' status 'history 1' report 'efficiency 1' whoami 'get jobs' \
+    'get jobs -w' 'get jobs -o yaml' 'describe job 1' events 'why 4' "logs $talks" \
+    "logs -f $talks" 'top nodes' 'top pods' 'topology n1' 'timeline' 'explain pod' \
+    api-resources version 'hold 4' 'release 4' 'update 4 comment=x' \
+    'label job/job-4 a=b' 'cancel 5'; do
+    # shellcheck disable=SC2086 # words
+    is "kctl $command ends without a word when nobody reads its output" \
+        "$(unread kctl $command)" 'status 141'
+done
+for command in --help '--wrap true --dry-run' '-H -t 1 --wrap true' \
+    '-H -t 1 --parsable --wrap true' '-H -t 1 --test-only --wrap true'; do
+    # shellcheck disable=SC2086 # words
+    is "ksub $command ends without a word when nobody reads its output" \
+        "$(unread ksub $command)" 'status 141'
+done
 finish

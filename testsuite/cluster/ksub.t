@@ -54,6 +54,35 @@ ksub --wait --wrap 'kill -9 $$' >/dev/null || status=$?
 is "with --wait, it exits with 128 plus the signal that killed the job" \
     "$status" 137
 
+# A shell has commands in the background ignore SIGINT.
+waited_for() { grep -q 'Submitted job' waited; }
+runs() { kctl jobs --all -o id,state --no-headers | grep -q "^ *$1 *Running"; }
+ended() { kctl get pods -l "batch.kubernetes.io/job-name=job-$1" -o name | wc -l | grep -qx 0; }
+for with in INT:130 TERM:143; do
+    env --default-signal=INT ksub --wait --wrap 'sleep 300' >waited 2>&1 &
+    waiter=$!
+    ok "ksub --wait says which job it submitted" wait_for 10 waited_for
+    id=$(sed -n 's/Submitted job //p' waited)
+    ok "that job runs" wait_for 10 runs "$id"
+    kill -s "${with%:*}" "$waiter"
+    status=0
+    wait "$waiter" || status=$?
+    is "SIG${with%:*} ends ksub --wait" "$status" "${with#*:}"
+    is "ksub then says that the job goes on, and how to cancel it" \
+        "$(tail -n 1 waited)" \
+        "ksub: job $id goes on; 'kctl cancel $id' cancels it, 'kctl jobs' shows it"
+    ok "the job does go on" runs "$id"
+    kctl cancel "$id" >/dev/null
+    ok "until it is cancelled" wait_for 20 ended "$id"
+done
+ksub --wait --wrap 'sleep 1' >waited 2>&1 &
+waiter=$!
+ok "ksub --wait in the background of a script submits a job" wait_for 10 waited_for
+kill -s INT "$waiter"
+status=0
+wait "$waiter" || status=$?
+is "where a script's shell ignores Ctrl-C for it, ksub goes on waiting" "$status" 0
+
 ok "a script can come from standard input" \
     sh -c 'printf "#!/bin/sh\ntrue\n" | ksub --wait'
 ok "a script that is not UTF-8 is not changed" \

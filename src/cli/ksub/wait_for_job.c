@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "lib/client/client.h"
 #include "lib/client/informer.h"
 #include "lib/loop/loop.h"
+#include "lib/loop/sigwatch.h"
 
 struct job_end_wait {
     struct loop *loop;
@@ -28,6 +30,7 @@ struct job_end_wait {
     struct informer *informer;
     bool has_ended;
     bool is_gone;
+    int signal; /* that ended the wait; or 0 */
     int exit_code;
 };
 
@@ -90,11 +93,55 @@ job_listed(void *context)
     }
 }
 
+static void
+interrupted(int signal_number, void *context)
+{
+    struct job_end_wait *f = context;
+
+    f->signal = signal_number;
+    loop_stop(f->loop);
+}
+
+/* A shell has background commands ignore SIGINT, and they still have to. NULL:
+ * the signal is ignored.
+ */
+static struct sigwatch *
+watch_signal(int signal_number, struct job_end_wait *f)
+{
+    struct sigaction action;
+
+    if (sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+        return NULL;
+    return sigwatch_new(f->loop, signal_number, interrupted, f);
+}
+
+/* The shell sees that the signal has ended ksub, so that Ctrl-C ends a loop of a
+ * script, too.
+ */
+static void
+end_by_signal(const struct job_end_wait *f)
+{
+    const int64_t id = job_of(f->first)->status.id;
+    sigset_t set;
+
+    fprintf(stderr,
+            "ksub: job %" PRId64 " goes on; 'kctl cancel %" PRId64
+            "' cancels it, 'kctl jobs' shows "
+            "it\n",
+            id, id);
+    sigemptyset(&set);
+    sigaddset(&set, f->signal);
+    signal(f->signal, SIG_DFL);
+    raise(f->signal);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 int
 wait_for_job(struct client *client, const struct object *job, int *ret_exit_code, struct error *err)
 {
     CLEANUP_FREE char *selector = xasprintf("metadata.name=%s", job->meta->name);
     struct job_end_wait f = {.loop = client->loop, .first = job};
+    struct sigwatch *interrupts, *terminations;
     struct outage_notice *outage;
     const struct informer_settings settings = {
         .client = client,
@@ -106,11 +153,17 @@ wait_for_job(struct client *client, const struct object *job, int *ret_exit_code
         .context = &f,
     };
 
+    interrupts = watch_signal(SIGINT, &f);
+    terminations = watch_signal(SIGTERM, &f);
     f.informer = informer_new(&settings);
     outage = outage_notice_new(client->loop, f.informer, "ksub");
     loop_run(client->loop);
     outage_notice_free(outage);
     informer_free(f.informer);
+    sigwatch_free(interrupts);
+    sigwatch_free(terminations);
+    if (f.signal != 0)
+        end_by_signal(&f);
     if (f.is_gone)
         return error_set(err, -ECANCELED, "job %" PRId64 " was deleted", job_of(job)->status.id);
     *ret_exit_code = f.exit_code;

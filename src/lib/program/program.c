@@ -3,7 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,9 +83,35 @@ program_begin(const struct option_table *table, int argc, char **argv, void *tar
     return operands;
 }
 
+/* Whether the reader of standard output has gone. */
+static bool
+output_has_no_reader(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO};
+
+    return poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+/* Ends as programs end that do not ignore SIGPIPE (a loop ignores it because of
+ * its sockets): `kctl jobs | head` prints no error.
+ */
+static void
+die_of_broken_pipe(void)
+{
+    sigset_t pipe_signal;
+
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    signal(SIGPIPE, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &pipe_signal, NULL);
+    raise(SIGPIPE);
+}
+
 enum exit_status
 program_end(const char *name, int r, const struct error *err)
 {
+    if (r == -EPIPE && output_has_no_reader())
+        die_of_broken_pipe();
     if (r < 0) {
         bool has_words = err != NULL && err->code != 0;
 
@@ -91,6 +121,8 @@ program_end(const char *name, int r, const struct error *err)
         return exit_status_of(r);
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
+        if (output_has_no_reader())
+            die_of_broken_pipe();
         print_complaint(name, "writing to standard output: ");
         fprintf(stderr, "%s\n", strerror(errno));
         return EXIT_STATUS_FAILED;

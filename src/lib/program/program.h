@@ -33,7 +33,8 @@ void program_refuse(const struct option_table *table, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
 /* The exit status for a result; if `r` is negative, prints "NAME: ERROR" first.
- * It also flushes standard output, and fails if that fails (a full disk, a
- * closed pipe).
+ * It also flushes standard output, and fails if that fails (a full disk). If
+ * the reader of standard output has gone, SIGPIPE ends the program, without a
+ * message.
  */
 enum exit_status program_end(const char *name, int r, const struct error *err);

@@ -19,6 +19,8 @@ picture_file_write(const char *path, const struct strbuf *text, struct error *er
     if (f == NULL)
         return error_set(err, -errno, "%s: %s", path, strerror(errno));
     is_whole = fwrite(text->text, 1, text->length, f) == text->length && fflush(f) == 0;
+    if (is_stdout && !is_whole)
+        return error_set(err, -errno, "writing to standard output: %s", strerror(errno));
     if (!is_stdout && fclose(f) != 0)
         is_whole = false;
     return is_whole ? 0 : error_set(err, -EIO, "%s: cannot write the picture", path);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -153,6 +154,87 @@ START_TEST(output_that_cannot_be_written_is_a_failure)
 }
 END_TEST
 
+/* Standard output is a pipe that nobody reads, and SIGPIPE is ignored, as by a
+ * loop.
+ */
+static void
+lose_reader(void)
+{
+    int ends[2];
+
+    ck_assert_int_eq(pipe(ends), 0);
+    close(ends[0]);
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[1]);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void
+end_without_reader(UNUSED const void *context)
+{
+    lose_reader();
+    printf("lost\n");
+    exit((int)program_end("kctl", 0, NULL));
+}
+
+static void
+end_after_a_failed_flush(UNUSED const void *context)
+{
+    lose_reader();
+    printf("lost\n");
+    fflush(stdout);
+    errno = ENOENT;
+    exit((int)program_end("kctl", 0, NULL));
+}
+
+static void
+end_with_the_error_of_the_pipe(UNUSED const void *context)
+{
+    lose_reader();
+    exit((int)program_end("kctl", -EPIPE, NULL));
+}
+
+static void
+end_with_another_error_and_no_reader(UNUSED const void *context)
+{
+    lose_reader();
+    exit((int)program_end("kctl", -ENOENT, NULL));
+}
+
+static void
+end_with_the_error_of_another_pipe(UNUSED const void *context)
+{
+    exit((int)program_end("kctl", -EPIPE, NULL));
+}
+
+START_TEST(a_reader_that_has_gone_ends_the_program_without_a_word)
+{
+    static const apart_fn cases[] = {end_without_reader, end_after_a_failed_flush,
+                                     end_with_the_error_of_the_pipe};
+    struct apart r;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        apart(&r, cases[i], NULL);
+        ck_assert_str_eq(r.text, "");
+        ck_assert_int_eq(r.status, -SIGPIPE);
+    }
+}
+END_TEST
+
+START_TEST(other_errors_are_told_whether_or_not_a_reader_has_gone)
+{
+    struct apart r;
+
+    apart(&r, end_with_another_error_and_no_reader, NULL);
+    ck_assert_str_eq(r.text, "kctl: No such file or directory\n");
+    ck_assert_int_eq(r.status, EXIT_STATUS_NOT_FOUND);
+
+    apart(&r, end_with_the_error_of_another_pipe, NULL);
+    ck_assert_str_eq(r.text, "kctl: Broken pipe\n");
+    ck_assert_int_eq(r.status, EXIT_STATUS_UNAVAILABLE);
+}
+END_TEST
+
 static void
 begin_without_descriptors(UNUSED const void *context)
 {
@@ -181,4 +263,6 @@ SUITE("program", operands_are_handed_back,
       a_mistake_is_one_line_that_names_the_command_and_the_way_to_help,
       help_and_version_end_the_program_well, an_error_is_told_and_decides_the_status,
       output_that_cannot_be_written_is_a_failure,
+      a_reader_that_has_gone_ends_the_program_without_a_word,
+      other_errors_are_told_whether_or_not_a_reader_has_gone,
       no_file_takes_the_place_of_a_closed_standard_descriptor)

@@ -33,6 +33,7 @@
 #include "lib/http/target.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
+#include "lib/program/program.h"
 
 #define ALL_LINES     0 /* no --tail */
 #define RESUME_MS     250
@@ -255,6 +256,9 @@ take_piece(const void *bytes, size_t length, void *context)
     length -= skipped;
     if (sink->result == 0 && length > 0)
         sink->result = fd_write_all(STDOUT_FILENO, from, length);
+    /* The stream of a running job would continue until the end of the job. */
+    if (sink->result == -EPIPE)
+        exit((int)program_end("kctl logs", sink->result, NULL));
     sink->bytes += length;
 }
 
