@@ -83,6 +83,17 @@ ok "it runs again when it has room" wait_for 20 state_is "$id" Running
 is "it has the same number and its second attempt" \
     "$(as kilntest1 kctl jobs -t Running -o id,attempts --no-headers |
         awk '{ print $1, $2 }')" "$id 2"
+no_pod() { root get pod "$1" 2>&1 | grep -q 'not found'; }
+urgent
+ok "it is preempted again" wait_for 20 no_pod "job-$id-0-r1"
+stop controller KILL
+cluster_controller --socket "$cluster/socket"
+ok "a controller that is killed then has its jobs as before" \
+    wait_for 20 state_is "$high" Running
+over
+ok "the requeued job runs once more" wait_for 20 state_is "$id" Running
+is "its third attempt has its own number, and none has failed" \
+    "$(job "$id" '"\(.status.attempts) \(.status.failed // 0)"')" "3 0"
 as kilntest1 kctl cancel "$id" >/dev/null
 
 # --- mode Cancel --------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/element_record.h"
+#include "controller/apiserver/objects/job_uncounted.h"
 #include "controller/apiserver/objects/node_record.h"
 #include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/request/request.h"
@@ -211,6 +212,8 @@ write_remove(struct request *q, struct store_txn *txn, const struct object *old_
         node_record_leave(q, txn, old_object);
     element_record_note_removal(q, txn, old_object);
     history_note_removal(q->server->history, txn, old_object);
+    if (!job_uncounted_note(q, txn, old_object, tree))
+        return false;
     if (put_removal(q->arena, txn, &what, &err) == 0)
         return true;
     refuse(q, q->route.kind, &err);

@@ -7,6 +7,7 @@
 #include "controller/lifecycle/job/job_plan.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
+#include "controller/lifecycle/job/removed_counts.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/job/job.h"
@@ -81,6 +82,7 @@ job_memories_count(struct job_memories *memories, const struct job *job, const s
     job_memories_recount(memories, job, counts);
     if (gone != NULL)
         job_pod_counts_see(counts, job, pod_of(gone));
+    removed_counts_see(counts, job);
     job_pod_counts_settle(counts, job);
     return counts;
 }

@@ -229,6 +229,12 @@ find_expected(const struct job_pod_counts *t, int64_t index, int64_t attempt)
     return NULL;
 }
 
+bool
+job_pod_counts_expects(const struct job_pod_counts *t, int64_t index, int64_t attempt)
+{
+    return find_expected(t, index, attempt) != NULL;
+}
+
 static void
 stop_expecting(struct job_pod_counts *t, struct expected *e)
 {
@@ -529,10 +535,21 @@ job_pod_counts_see(struct job_pod_counts *t, const struct job *job, const struct
         element_counts_add_end(t, job, pod, false, index);
 }
 
+static void
+note_gone(struct job_pod_counts *t, const struct job *job, const struct pod *last, int64_t index,
+          unsigned was)
+{
+    if ((was & SEEN_ACTIVE) != 0 && job_pod_counts_excuses(job))
+        t->excused++;
+    else if ((was & SEEN_ACTIVE) != 0)
+        note_failure(t, job, last, index);
+}
+
 /* The pod's end was not reported, and this is its last event. */
 void
 job_pod_counts_see_gone(struct job_pod_counts *t, const struct job *job, const struct pod *last)
 {
+    struct job_pod_ends before;
     int64_t index = -1, attempt = 0;
     unsigned was;
 
@@ -544,10 +561,10 @@ job_pod_counts_see_gone(struct job_pod_counts *t, const struct job *job, const s
         element_counts_forget(t, index, attempt);
         return;
     }
-    if ((was & SEEN_ACTIVE) != 0 && job_pod_counts_excuses(job))
-        t->excused++;
-    else if ((was & SEEN_ACTIVE) != 0)
-        note_failure(t, job, last, index);
+    before = (struct job_pod_ends){t->succeeded, t->failed, t->excused};
+    note_gone(t, job, last, index, was);
+    if (is_one_by_one(t, job) && attempt >= t->n_written)
+        note_unwritten(t, &before);
     if ((was & SEEN_ENDED) == 0)
         job_last_run_note_gone(&t->run, last);
     if ((was & SEEN_ENDED) == 0 && t->array != NULL)

@@ -93,7 +93,8 @@ struct job_pod_counts {
 };
 
 /* Life. New reads the status. Then job_pod_counts_see is called for each
- * present pod, and last job_pod_counts_settle, which counts the absent ones.
+ * present pod, then removed_counts_see, and last job_pod_counts_settle, which
+ * counts the absent ones.
  */
 void job_pod_counts_free(struct job_pod_counts *counts);
 struct job_pod_counts *job_pod_counts_new(const struct job *job) OWNED_BY(job_pod_counts_free);
@@ -112,6 +113,7 @@ void job_pod_counts_see_gone(struct job_pod_counts *counts, const struct job *jo
  */
 void job_pod_counts_expect(struct job_pod_counts *counts, int64_t index, int64_t attempt,
                            int64_t until_us);
+bool job_pod_counts_expects(const struct job_pod_counts *counts, int64_t index, int64_t attempt);
 void job_pod_counts_set_refusal(struct job_pod_counts *counts, const char *words);
 void job_pod_counts_refuse(struct job_pod_counts *counts, int64_t index, int64_t attempt,
                            const char *words);

@@ -9,6 +9,7 @@
 #include "controller/lifecycle/job/element_counts.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
+#include "controller/lifecycle/job/removed_counts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
@@ -293,6 +294,10 @@ job_report_counts(struct job_report *r, const struct job_pod_counts *t)
     set_count(r, "failed", was->failed,
               t->failed > was->failed || t->array != NULL ? t->failed : was->failed);
     set_count(r, "excused", was->excused, t->excused);
+    if (removed_counts_are_complete(t, r->job)) {
+        json_set(r->arena, r->status, "removedPods", json_null(r->arena));
+        r->is_urgent = true;
+    }
     if (made > was->attempts)
         json_set_int(r->arena, r->status, "attempts", made);
     if (t->array != NULL)

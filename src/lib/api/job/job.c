@@ -206,6 +206,8 @@ static const struct field job_status_fields[] = {
              "node lost; not held against it.")),
     INT("requeued", job_status, requeued, KILN,
         HELP("The kiln.hpc/requeue-before that was carried out last.")),
+    ANY("removedPods", job_status, removed_pods, KILN,
+        HELP("How pods ended that were removed and are not counted yet.")),
     OBJECT("lastRun", job_status, last_run, job_run, OPTIONAL | KILN,
         HELP("The result of the pod that ended last.")),
     INT("exitCode", job_status, exit_code, OPTIONAL | KILN,

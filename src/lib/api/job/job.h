@@ -4,7 +4,8 @@
  * Kiln's additions: status.id (the integer that users type), spec.script and
  * spec.environment (content-addressed blobs), spec.beginTime, spec.deadline,
  * spec.requeue, spec.array, spec.dependencies, status.array, dependencies,
- * attempts, excused, requeued, exitCode, lastRun, state, cancelledBy and cause.
+ * attempts, excused, requeued, removedPods, exitCode, lastRun, state, cancelledBy
+ * and cause.
  *
  * Thread:  any; plain data.
  */
@@ -170,10 +171,11 @@ struct job_status {
     const char *completed_indexes; /* "0-3,5" */
     const char *failed_indexes;
     /* Kiln */
-    int64_t attempts;         /* pods created so far */
-    int64_t excused;          /* pods that ended through no fault of the job */
-    int64_t requeued;         /* the last requeue that was carried out */
-    const int64_t *exit_code; /* of the last pod that ended */
+    int64_t attempts;                /* pods created so far */
+    int64_t excused;                 /* pods that ended through no fault of the job */
+    int64_t requeued;                /* the last requeue that was carried out */
+    const struct json *removed_pods; /* a list (removed_pod.h), or NULL */
+    const int64_t *exit_code;        /* of the last pod that ended */
     const struct job_run *last_run;
     const char *state; /* NULL: not written yet; job_find_state */
     const char *cancelled_by;

@@ -11,6 +11,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
+#include "lib/json/json.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/fake_client.h"
@@ -223,6 +224,110 @@ START_TEST(how_a_pod_ended_is_known_though_it_went_at_once)
     ck_assert(job_is_finished(the_job()));
     ck_assert_int_eq(*the_job()->status.exit_code, 3);
     ck_assert_str_eq(the_job()->status.last_run->node_name, "n1");
+    end();
+}
+END_TEST
+
+/* Preempted, and removed when its node had ended it. */
+#define REMOVED_POD(name, end)                                                      \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"default\",\"uid\":\"p\"," \
+    "\"deletionTimestamp\":\"2024-01-01T00:00:04Z\"},"                              \
+    "\"spec\":{\"nodeName\":\"n1\"},\"status\":{" end                               \
+    ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\"}],"        \
+    "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{"         \
+    "\"exitCode\":3,\"startedAt\":\"2024-01-01T00:00:00Z\","                        \
+    "\"finishedAt\":\"2024-01-01T00:00:05Z\"}}}]}}"
+#define LOST     "\"phase\":\"Failed\""
+#define FINISHED "\"phase\":\"Succeeded\""
+
+static void
+put_job_without_pods(const char *counts, const char *removed)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(api, &job_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":"
+                                 "{\"name\":\"j\",\"namespace\":\"default\",\"uid\":\"u\"},"
+                                 "\"spec\":{\"completions\":1,\"parallelism\":1,"
+                                 "\"backoffLimit\":0,\"requeue\":true,\"template\":{\"spec\":"
+                                 "{\"containers\":[{\"name\":\"main\"}]}}},"
+                                 "\"status\":{\"id\":7%s,\"removedPods\":[%s]}}",
+                                 counts, removed));
+}
+
+static void
+start_with_removed(const char *counts, const char *removed)
+{
+    now = (struct fake_clock)FAKE_CLOCK;
+    api = fake_client_new();
+    put_job_without_pods(counts, removed);
+    start();
+}
+
+START_TEST(a_preempted_pod_that_went_uncounted_is_excused_by_the_next_controller)
+{
+    start_with_removed(",\"attempts\":1", REMOVED_POD("j-0", LOST));
+
+    ck_assert(!job_is_finished(the_job()));
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0-r1"));
+    ck_assert_int_eq(the_job()->status.excused, 1);
+    ck_assert_int_eq(*the_job()->status.exit_code, 3);
+    ck_assert_ptr_null(the_job()->status.removed_pods);
+    end();
+}
+END_TEST
+
+START_TEST(two_pods_that_went_uncounted_count_though_no_attempt_was_written)
+{
+    start_with_removed("", REMOVED_POD("j-0", LOST) "," REMOVED_POD("j-0-r1", LOST));
+
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0-r2"));
+    ck_assert_int_eq(the_job()->status.excused, 2);
+    end();
+}
+END_TEST
+
+START_TEST(a_job_whose_pod_succeeded_and_went_uncounted_is_complete)
+{
+    start_with_removed(",\"attempts\":1", REMOVED_POD("j-0", FINISHED));
+
+    ck_assert_ptr_nonnull(job_find_condition(the_job(), "Complete"));
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_pod_that_was_counted_before_it_went_counts_once)
+{
+    start_with_removed(",\"attempts\":1,\"excused\":1", REMOVED_POD("j-0", LOST));
+
+    ck_assert_int_eq(the_job()->status.excused, 1);
+    ck_assert_int_eq(the_job()->status.failed, 0);
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0-r1"));
+    end();
+}
+END_TEST
+
+/* The event of the Job may come before the event of the pod. */
+START_TEST(a_pod_that_goes_stays_listed_until_its_end_is_counted)
+{
+    begin();
+    put_job_without_pods("", "");
+    settle();
+    put_pod("\"phase\":\"Running\"");
+    settle();
+
+    put_job_without_pods(",\"attempts\":1", REMOVED_POD("j-0", LOST));
+    settle();
+    ck_assert_uint_eq(json_count(the_job()->status.removed_pods), 1);
+    put_pod(LOST ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\"}]");
+    fake_client_remove(api, &pod_kind, "default", "j-0");
+    settle();
+
+    ck_assert_ptr_null(the_job()->status.removed_pods);
+    ck_assert_int_eq(the_job()->status.excused, 1);
+    ck_assert_ptr_nonnull(fake_client_find(api, &pod_kind, "default", "j-0-r1"));
     end();
 }
 END_TEST
@@ -717,6 +822,11 @@ END_TEST
 SUITE("job_control", a_job_gets_one_pod_and_an_event_says_so,
       the_counts_of_a_job_are_written_the_later_the_more_jobs_wait,
       a_create_that_fails_is_tried_again, how_a_pod_ended_is_known_though_it_went_at_once,
+      a_preempted_pod_that_went_uncounted_is_excused_by_the_next_controller,
+      two_pods_that_went_uncounted_count_though_no_attempt_was_written,
+      a_job_whose_pod_succeeded_and_went_uncounted_is_complete,
+      a_pod_that_was_counted_before_it_went_counts_once,
+      a_pod_that_goes_stays_listed_until_its_end_is_counted,
       a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
       a_name_that_another_pod_has_is_not_taken_for_the_jobs,
       the_least_of_site_and_partitions_says_how_often_it_starts_anew,
