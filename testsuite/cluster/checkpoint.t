@@ -38,7 +38,7 @@ attempts_are() { [ "$(job "$1" .status.attempts)" = "$2" ] && state_is "$1" Runn
 events() { as kilntest1 kctl events --for "$1" 2>&1; }
 says() { events "$1" | grep -q "$2"; }
 has_line() { grep -q "$2" "$home/$1"; }
-listens='trap "echo heard; exit 3" TERM; echo begins; while :; do sleep 0.2; done 2>/dev/null'
+listens='trap "echo heard; exit 0" TERM; echo begins; while :; do sleep 0.2; done 2>/dev/null'
 submit() { # NAME OPTIONS...: submits a job that handles SIGTERM and writes into NAME
     submit_name=$1
     shift

@@ -188,6 +188,18 @@ check_start(struct pod_run *s)
         pod_start_fail(s, e->message);
 }
 
+/* The record of a shepherd of the previous release does not say whether the
+ * order to end came before the job's own end; this agent has sent it or not.
+ */
+static void
+check_order(struct pod_run *s)
+{
+    if (s->exit_record != NULL && s->live != NULL && s->live->keeps_limit < LIVE_NOTES_ORDER)
+        s->exit_record->was_ended =
+            s->is_preemption_warned
+            || (s->deadline.terminated && s->deadline.delete_us != DEADLINE_NEVER);
+}
+
 static bool
 ran_as_root(const struct pod *pod)
 {
@@ -277,6 +289,7 @@ clean_done(void *arg)
     let_go_of_cgroup(s, may_reuse_cgroup(s, had_trouble));
     check_hooks(s);
     check_start(s);
+    check_order(s);
     if (s->exit_record == NULL && s->end_reason == NULL) {
         pod_run_set_end(s, "ShepherdLost",
                         "the process that supervised this pod was killed, so there is no "

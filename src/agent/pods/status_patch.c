@@ -242,6 +242,8 @@ find_reason(const struct exit_record *e)
         return "CalledOff";
     if (e->failed_step != NULL)
         return "StartError";
+    if (e->was_ended && e->signal == 0 && e->exit_code < 128)
+        return REASON_TERMINATED;
     return e->exit_code == 0 && e->signal == 0 ? "Completed" : "Error";
 }
 
@@ -278,12 +280,16 @@ set_usage(struct arena *arena, struct json *status, const struct exit_record *e)
     json_set_int(arena, u, "writtenBytes", e->written_bytes);
 }
 
+/* A pod that was ended has not succeeded, whatever its exit code: a job that
+ * saves its state on SIGTERM usually exits with 0, and its work is not done.
+ */
 static bool
 has_succeeded(const struct status_patch_end *end)
 {
-    return end->exit_record != NULL && end->reason == NULL && end->exit_record->exit_code == 0
-           && end->exit_record->signal == 0 && end->exit_record->failed_step == NULL
-           && !end->exit_record->was_oom;
+    const struct exit_record *e = end->exit_record;
+
+    return e != NULL && end->reason == NULL && e->exit_code == 0 && e->signal == 0
+           && e->failed_step == NULL && !e->was_oom && !e->was_ended;
 }
 
 /* Adds the present freeze, which ends with the pod. */

@@ -63,7 +63,7 @@ detach(struct shepherd *s, struct error *err)
         preparation_shield();
     if (o->prolog == NULL && s->user != NULL)
         s->live.phase = LIVE_STARTING;
-    s->live.keeps_limit = LIVE_CAN_CHECKPOINT;
+    s->live.keeps_limit = LIVE_NOTES_ORDER;
     return live_record_write(&s->live, o->run_dir, err);
 }
 

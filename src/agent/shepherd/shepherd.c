@@ -306,6 +306,7 @@ take_status(struct shepherd *s)
     e->ended_at_us = clock_real_us(&clock_system);
     e->was_fenced = s->supervisor.is_fenced;
     e->was_late = s->supervisor.is_late;
+    e->was_ended = s->supervisor.has_order;
     e->elapsed_us = clock_monotonic_us(&clock_system) - s->began_us;
     if (WIFSIGNALED(status)) {
         e->signal = WTERMSIG(status);

@@ -249,12 +249,35 @@ end_after_checkpoint(struct supervisor *v)
         end_all(v, SIGTERM);
 }
 
+/* A job that has ended is not reaped yet, perhaps. */
+static bool
+has_job_ended(const struct supervisor *v)
+{
+    siginfo_t info = {0};
+
+    return v->is_over
+           || (waitid(P_PID, (id_t)v->job, &info, WEXITED | WNOHANG | WNOWAIT) == 0
+               && info.si_pid == v->job);
+}
+
+/* Everything that the agent sends to a job is an order to end it: a signal, or
+ * the checkpoint before it. Whether the order or the job's own end came first
+ * decides how the job ended, because a job may handle the signal and exit with
+ * 0.
+ */
+static void
+note_order(struct supervisor *v)
+{
+    v->has_order |= !has_job_ended(v);
+}
+
 /* The agent's request for a checkpoint, possibly repeated by a restarted agent.
  * For a starting job it is deferred until the job runs.
  */
 static void
 checkpoint_and_end(struct supervisor *v, int64_t grace_us)
 {
+    note_order(v);
     if (v->is_starting)
         v->early_grace_us = grace_us;
     else if (!v->checkpoint.has_begun && !begin_checkpoint(v, grace_us))
@@ -286,6 +309,7 @@ forward_signal(struct supervisor *v, int value)
             v->cancelled_by = signo;
         return;
     }
+    note_order(v);
     /* A job that does not run yet cannot react: it may be waiting to open its
      * output (a FIFO without a reader) with all signals blocked.
      */

@@ -48,6 +48,7 @@ struct supervisor {
     bool is_starting;             /* the job's program does not run yet */
     bool is_late;                 /* the job was ended at its time limit */
     bool is_told_to_end;          /* all processes, by SIGTERM or SIGKILL */
+    bool has_order;               /* of the agent, to end; it came before the job's own end */
     struct checkpoint checkpoint; /* runs before the job is ended */
     int64_t early_grace_us;       /* the checkpoint was requested during the start */
     struct output_index output_index;

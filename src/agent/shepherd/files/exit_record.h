@@ -37,6 +37,7 @@ struct exit_record {
     bool was_oom;    /* the OOM killer killed the job or a process of it */
     bool was_fenced; /* killed because its node was cut off (fence.h) */
     bool was_late;   /* ended at its time limit */
+    bool was_ended;  /* on the agent's order, which came before its own end */
 
     int64_t started_at_us; /* wall clock; 0: never started */
     int64_t ended_at_us;

@@ -41,7 +41,7 @@ struct live_record {
     char *waits_for; /* of a job that is starting; or NULL */
     /* 1: the shepherd enforces the time limit; 2: also a changed one
      * (launch.h); 3: it can also freeze; 4: it can also run the checkpoint
-     * command
+     * command; 5: its exit record also has was_ended
      */
     int64_t keeps_limit;
     int64_t frozen_at_us; /* wall clock, start of the freeze; 0: it runs */
@@ -49,6 +49,7 @@ struct live_record {
 };
 #define LIVE_CAN_FREEZE     3
 #define LIVE_CAN_CHECKPOINT 4
+#define LIVE_NOTES_ORDER    5
 
 /* Life. live_record_read returns -ENOENT when there is none. */
 void live_record_free(struct live_record *l);

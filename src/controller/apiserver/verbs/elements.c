@@ -99,8 +99,9 @@ state_of_pod(const struct pod *pod)
 
     if (strcmp(phase, "Succeeded") == 0)
         return JOB_STATE_COMPLETED;
+    /* Whoever deleted it decides what its end was; that is being written. */
     if (strcmp(phase, "Failed") == 0)
-        return JOB_STATE_FAILED;
+        return pod_was_ended(pod) ? JOB_STATE_ENDING : JOB_STATE_FAILED;
     if (strcmp(phase, "Unknown") == 0)
         return JOB_STATE_UNKNOWN;
     if (pod->meta.deleted_at_us != 0)

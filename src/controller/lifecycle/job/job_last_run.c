@@ -137,6 +137,8 @@ ending_of(const struct pod *pod)
     if (e.reason == NULL && disruption != NULL)
         e = (struct ending){reason_of_disruption(disruption->reason),
                             text_or_null(disruption->message)};
+    if (e.reason == NULL && pod->meta.deleted_at_us != 0 && pod_was_ended(pod))
+        e.reason = REASON_POD_DELETED;
     if (e.reason == NULL && pod_main_state(pod, &state))
         e.reason = text_or_null(state.reason);
     return e;

@@ -93,6 +93,24 @@ release_index(struct job_pod_counts *t, int64_t index)
         array_state_note_free(t->array, index);
 }
 
+/* Pods run one after another, so attempt N means that N have ended. */
+static bool
+is_one_by_one(const struct job_pod_counts *t, const struct job *job)
+{
+    return t->is_numbered && !is_indexed(job);
+}
+
+/* The state of a job that fails because of a run with that reason. Somebody who
+ * deletes one pod of several has not cancelled the job.
+ */
+static enum job_state
+state_of_failure(const struct job_pod_counts *t, const struct job *job, const char *run_reason)
+{
+    enum job_state state = job_state_of_failure(NULL, run_reason);
+
+    return state == JOB_STATE_CANCELLED && !is_one_by_one(t, job) ? JOB_STATE_FAILED : state;
+}
+
 /* ---- Life ---- */
 
 struct job_pod_counts *
@@ -108,7 +126,7 @@ job_pod_counts_new(const struct job *job)
     t->pods = map_new();
     list_init(&t->expected);
     job_last_run_load(&t->run, status);
-    t->failure = job_state_of_failure(NULL, t->run.reason);
+    t->failure = state_of_failure(t, job, t->run.reason);
     if (job_is_array(job)) {
         t->array = array_state_new(job);
         t->indexes.is_merged = t->array->tasks.total > LISTED_INDEXES;
@@ -163,13 +181,6 @@ restore_failures(struct job_pod_counts *t, const struct job_status *was)
         return;
     t->failed += n;
     t->excused -= n;
-}
-
-/* Pods run one after another, so attempt N means that N have ended. */
-static bool
-is_one_by_one(const struct job_pod_counts *t, const struct job *job)
-{
-    return t->is_numbered && !is_indexed(job);
 }
 
 /* The attempt number of the latest pod counts the pods before it, even if the
@@ -396,11 +407,11 @@ note_ruling(struct job_pod_counts *t, const struct job *job, const struct pod *p
 
 /* Keeps the latest failure, since pods may be seen in any order. */
 static void
-note_cause(struct job_pod_counts *t, const struct pod *pod, int64_t ended_us)
+note_cause(struct job_pod_counts *t, const struct job *job, const struct pod *pod, int64_t ended_us)
 {
     if (ended_us < t->failure_us)
         return;
-    t->failure = job_state_of_failure(NULL, job_last_run_reason(pod));
+    t->failure = state_of_failure(t, job, job_last_run_reason(pod));
     t->failure_us = ended_us;
 }
 
@@ -427,7 +438,7 @@ note_failure(struct job_pod_counts *t, const struct job *job, const struct pod *
         t->excused++;
     else
         t->failed++;
-    note_cause(t, pod, end);
+    note_cause(t, job, pod, end);
     note_ruling(t, job, pod, ruling);
     if (pod_is_ended_by_preemption(pod) && !job_is_array(job) && job_completions(job) <= 1
         && t->fail_message == NULL)

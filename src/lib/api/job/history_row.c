@@ -262,23 +262,6 @@ state_of_deleted(const struct pod *pod, const struct job *job, enum job_reason *
     return JOB_STATE_CANCELLED;
 }
 
-/* Whether the process ended before the pod's deletion was requested, which is
- * the deletion time minus the grace period. A pod that ends within the grace
- * period ended because of the request, whatever its exit code.
- */
-static bool
-has_own_end(const struct pod *pod)
-{
-    const int64_t *grace_s = pod->meta.deletion_grace_s;
-    const int64_t asked_us =
-        pod->meta.deleted_at_us - (grace_s != NULL ? *grace_s : 0) * INT64_C(1000000);
-    struct container_state state = {0};
-
-    return pod_main_state(pod, &state) && state.terminated && state.signal == 0
-           && state.exit_code < 128
-           && (pod->meta.deleted_at_us == 0 || state.finished_at_us < asked_us);
-}
-
 /* The user who deleted the pod or its Job. */
 static const char *
 find_deleter(const struct pod *pod, const struct job *job, const char *deleted_by)
@@ -360,8 +343,7 @@ take_end(struct history_row *row, struct arena *arena, const struct pod *pod, co
     if (pod_is_finished(pod))
         reason = job_reason_find(&facts, &words);
     state = state_of_reason(reason);
-    if (state == JOB_STATE_NONE && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod))
-        && !has_own_end(pod))
+    if (state == JOB_STATE_NONE && pod_was_ended(pod))
         state = state_of_deleted(pod, job, &reason);
     if (state == JOB_STATE_NONE)
         state = JOB_STATE_FAILED;

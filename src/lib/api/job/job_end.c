@@ -142,12 +142,17 @@ job_end_tell(const struct job_reason_facts *f, const struct job_end *end, struct
         strbuf_add_text(words, "its pod was deleted");
         return JOB_REASON_POD_DELETED;
     }
+    if (is(reason, REASON_TERMINATED) && end->exit_code == 0 && end->signal == 0) {
+        strbuf_add_text(words, "ended on request, with exit code 0");
+        return JOB_REASON_POD_DELETED;
+    }
     if (is(reason, "ShepherdLost") || is(reason, "NodeBroken") || is(reason, "AllocationOverlap")
         || is(reason, "AllocationNotHere")) {
         job_end_add_message(f, end->message, reason, words);
         return JOB_REASON_SYSTEM_FAILURE;
     }
-    if (!is_text(reason) || is(reason, "Error") || is(reason, "Completed"))
+    if (!is_text(reason) || is(reason, "Error") || is(reason, "Completed")
+        || is(reason, REASON_TERMINATED))
         return tell_exit(end, words);
     strbuf_add_text(words, reason);
     return JOB_REASON_OTHER;

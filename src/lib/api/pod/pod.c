@@ -51,6 +51,33 @@ pod_is_finished(const struct pod *pod)
     return phase != NULL && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
+/* The time at which the deletion was requested: the deletion time minus the
+ * grace period.
+ */
+static int64_t
+asked_at_us(const struct pod *pod)
+{
+    const int64_t *grace_s = pod->meta.deletion_grace_s;
+
+    return pod->meta.deleted_at_us - (grace_s != NULL ? *grace_s : 0) * INT64_C(1000000);
+}
+
+bool
+pod_was_ended(const struct pod *pod)
+{
+    struct container_state state = {0};
+
+    if (!pod_is_finished(pod))
+        return true;
+    if (pod->meta.deleted_at_us == 0 || strcmp(pod->status.phase, "Succeeded") == 0)
+        return false;
+    if (!pod_main_state(pod, &state) || !state.terminated || state.signal != 0
+        || state.exit_code >= 128)
+        return true;
+    return (state.reason != NULL && strcmp(state.reason, REASON_TERMINATED) == 0)
+           || state.finished_at_us >= asked_at_us(pod);
+}
+
 const char *
 pod_memory_policy(const struct pod *pod)
 {

@@ -205,6 +205,12 @@ struct pod_condition {
     int64_t last_transition_at_us;
 };
 
+/* The reason of a terminated container whose pod was told to end and then
+ * ended with an exit code of its own choice, be it 0: the code does not say how
+ * the pod ended.
+ */
+#define REASON_TERMINATED "Terminated"
+
 struct container_state {
     bool waiting, running, terminated; /* one at most */
     const char *reason;
@@ -284,6 +290,11 @@ extern const struct record pod_cause_record;
 const struct pod *pod_of(const struct object *object);
 
 bool pod_is_finished(const struct pod *pod);
+
+/* Whether the pod was ended by its deletion, and not by its process, whatever
+ * the exit code. Its end is what the deletion was for.
+ */
+bool pod_was_ended(const struct pod *pod);
 
 /* The partition, or several as "a,b": from the pod's own field, or from the
  * node label that former releases used; or NULL.

@@ -239,6 +239,29 @@ START_TEST(one_that_cannot_be_started_says_so_and_the_job_ends)
 }
 END_TEST
 
+/* The job may exit with 0 because of the command, or of the signal after it. */
+START_TEST(the_record_says_that_the_job_was_ended)
+{
+    static const char *const jobs[] = {
+        "trap 'exit 0' TERM; echo x > ready; while :; do sleep 0.01; done",
+        "trap 'exit 0' USR1; echo $$ > ready; while :; do sleep 0.01; done",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+        struct checked t;
+
+        begin(&t, jobs[i], i == 0 ? "true" : "kill -USR1 $(cat ready); sleep 0.3");
+        start(&t);
+        ask(&t);
+        wait_end(&t);
+
+        ck_assert_int_eq(t.exit_record->exit_code, 0);
+        ck_assert(t.exit_record->was_ended);
+        finish(&t);
+    }
+}
+END_TEST
+
 START_TEST(a_job_without_one_is_told_at_once)
 {
     struct checked t;
@@ -267,5 +290,5 @@ SUITE("checkpoint", it_runs_before_the_job_is_told_as_its_user_and_where_it_runs
       an_agent_that_asks_again_has_it_run_once, one_that_does_not_end_delays_nothing,
       a_job_that_ignores_its_end_is_killed_with_the_grace_of_its_limit,
       a_job_that_ends_meanwhile_leaves_it_its_time, what_the_job_prints_later_does_not_overwrite_it,
-      one_that_cannot_be_started_says_so_and_the_job_ends, a_job_without_one_is_told_at_once,
-      the_last_of_the_grace_is_the_jobs)
+      one_that_cannot_be_started_says_so_and_the_job_ends, the_record_says_that_the_job_was_ended,
+      a_job_without_one_is_told_at_once, the_last_of_the_grace_is_the_jobs)

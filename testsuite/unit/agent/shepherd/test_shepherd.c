@@ -457,6 +457,55 @@ START_TEST(a_signal_goes_to_whom_it_is_meant_for)
 }
 END_TEST
 
+/* The order counts if it came before the job's own end, whatever the exit code. */
+START_TEST(the_record_says_whether_an_order_ended_the_job)
+{
+    static const struct {
+        const char *commands;
+        int signal; /* 0: none */
+        int code;
+        bool is_late, wanted;
+    } cases[] = {
+        {"trap 'exit 0' TERM; echo x > ready; while :; do sleep 0.01; done", SIGTERM, 0, false,
+         true},
+        {"trap 'exit 3' TERM; echo x > ready; while :; do sleep 0.01; done", SIGTERM, 3, false,
+         true},
+        {"trap 'exit 0' USR1; echo x > ready; while :; do sleep 0.01; done", SIGUSR1, 0, false,
+         true},
+        {"echo x > ready; exec sleep 1000", SIGKILL, 137, false, true},
+        {"trap '' TERM; echo x > ready; sleep 0.3; exit 0", 0, 0, false, false},
+        /* its children outlive it, and get the signal */
+        {"(trap '' TERM; sleep 0.5) & echo x > ready; exit 0", SIGTERM, 0, true, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct test_pod p;
+        CLEANUP_FREE char *ready = NULL;
+        struct exit_record *e;
+
+        test_pod_init(&p);
+        ready = xstrdup(below(&p, "ready"));
+        p.order.stderr_path = "/dev/null";
+        test_pod_shell(&p, cases[i].commands);
+        test_pod_start(&p);
+        test_pod_wait_for(ready);
+        if (cases[i].is_late)
+            test_pod_pause(50);
+        if (cases[i].signal != 0 && !cases[i].is_late)
+            ck_assert_int_eq(launch_signal(p.pidfd, LAUNCH_ALL, cases[i].signal, NULL), 0);
+        else if (cases[i].signal != 0)
+            (void)launch_signal(p.pidfd, LAUNCH_ALL, cases[i].signal, NULL);
+        ck_assert_int_eq(test_pod_wait(&p), 0);
+
+        e = test_pod_ending(&p);
+        ck_assert_int_eq(e->exit_code, cases[i].code);
+        ck_assert_msg(e->was_ended == cases[i].wanted, "%s", cases[i].commands);
+        exit_record_free(e);
+        test_pod_fini(&p);
+    }
+}
+END_TEST
+
 START_TEST(a_job_that_hangs_in_opening_its_output_can_be_killed)
 {
     struct test_pod p;
@@ -860,6 +909,7 @@ SUITE("shepherd", exit_codes_and_signals_are_recorded, elapsed_and_cpu_time_are_
       a_script_runs_from_its_own_file_with_its_arguments, a_script_of_four_mebibytes_runs,
       a_megabyte_of_environment_arrives, daemons_do_not_outlive_the_job,
       a_job_that_asked_for_it_ends_when_its_node_is_cut_off, a_signal_goes_to_whom_it_is_meant_for,
+      the_record_says_whether_an_order_ended_the_job,
       a_job_that_hangs_in_opening_its_output_can_be_killed,
       a_signal_sent_at_once_is_not_lost_on_the_shepherd, what_ends_daemons_does_not_end_a_shepherd,
       the_job_and_its_record_outlive_a_launcher_killed_meanwhile,

@@ -91,7 +91,7 @@ START_TEST(a_job_stands_still_and_goes_on_and_ends_while_it_stands)
             test_pod_pause(10);
             close(fd);
         }
-        ck_assert_int_eq(l->keeps_limit, LIVE_CAN_CHECKPOINT);
+        ck_assert_int_eq(l->keeps_limit, LIVE_NOTES_ORDER);
         ck_assert((l->frozen_us > 0) == (at > 0));
     }
     CLEANUP_FREE char *boot = read_boot_id();

@@ -62,6 +62,10 @@ job(const char *annotations)
     FAILED ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{" \
            "\"terminated\":{\"exitCode\":3,\"startedAt\":"          \
            "\"2026-11-23T07:00:00Z\",\"finishedAt\":\"" time "\"}}}]"
+#define ENDED_ON_ORDER_AT(code, time)                                     \
+    FAILED ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{"       \
+           "\"terminated\":{\"reason\":\"Terminated\",\"exitCode\":" code \
+           ",\"startedAt\":\"2026-11-23T07:00:00Z\",\"finishedAt\":\"" time "\"}}}]"
 #define TARGET(why)                                                        \
     ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\"," \
     "\"reason\":\"" why "\"}]"
@@ -82,6 +86,18 @@ static const struct ending {
      "olga"},
     {DELETED, EXIT_3_AT("2026-11-23T07:59:29Z"), "\"kiln.hpc/cancel\":\"alice\"", NULL, "Failed",
      NULL},
+    /* ended on order, whatever the exit code and the node's clock */
+    {DELETED, ENDED_ON_ORDER_AT("0", "2026-11-23T07:59:29Z"), "\"kiln.hpc/cancel\":\"alice\"", NULL,
+     "Cancelled", "alice"},
+    {DELETED, ENDED_ON_ORDER_AT("3", "2026-11-23T07:59:29Z"), "\"kiln.hpc/cancel\":\"alice\"", NULL,
+     "Cancelled", "alice"},
+    {DELETED, ENDED_ON_ORDER_AT("0", "2026-11-23T07:59:31Z"),
+     "\"kiln.hpc/requeue-before\":\"1\",\"kiln.hpc/requeued-by\":\"olga\"", NULL, "Requeued",
+     "olga"},
+    {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}",
+     ENDED_ON_ORDER_AT("0", "2026-11-23T07:59:31Z"), "", NULL, "Cancelled", "olga"},
+    /* before the order */
+    {DELETED, "\"phase\":\"Succeeded\"", "\"kiln.hpc/cancel\":\"alice\"", NULL, "Completed", NULL},
     {DELETED, "\"phase\":\"Running\"", NULL, "bob", "Cancelled", "bob"},
     {DELETED, "\"phase\":\"Running\"", NULL, NULL, "Cancelled", NULL},
     {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}", FAILED, "", NULL, "Cancelled",

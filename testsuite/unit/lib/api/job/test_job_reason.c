@@ -132,6 +132,8 @@ START_TEST(ends_are_told_by_what_was_too_much)
         {"Preempted", "preempted by job 51 (user u2)", 0, 0, "Preempted",
          "preempted by job 51 (user u2)"},
         {"PodDeleted", NULL, 0, 0, "PodDeleted", "its pod was deleted"},
+        {"Terminated", NULL, 0, 0, "PodDeleted", "ended on request, with exit code 0"},
+        {"Terminated", NULL, 3, 0, "NonZeroExitCode", "exit code 3"},
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(ends); i++) {

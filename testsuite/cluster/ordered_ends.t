@@ -1,0 +1,162 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A job that handles SIGTERM, saves its state and exits with 0 has not completed:
+# who ordered its end decides how it ended, for jobs and array tasks, in the
+# table, in history and for the jobs that depend on it. A job that ended by
+# itself before the order reached it has completed.
+
+# shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+agent() { cluster_agent n1 --topology 'package:1 core:32 pu:1'; }
+agent
+cluster_agent n2 --topology 'package:1 core:2 pu:1'
+for node in n1 n2; do
+    wait_for 20 root wait --for condition=Ready node "$node" || bail_out "no node"
+    for key in $(root get node "$node" -o json | jq -r '.spec.taints[]?.key'); do
+        root taint node "$node" "$key-" >/dev/null
+    done
+done
+root create -f - >/dev/null <<'TXT'
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata:
+  name: urgent
+  annotations: {kiln.hpc/allowed-users: kilntest2}
+value: 1000
+TXT
+for partition in again:Requeue ends:Cancel; do
+    printf '{apiVersion: kiln.hpc/v1, kind: Partition, metadata: {name: %s},
+        spec: {preemptionMode: %s}}' "${partition%:*}" "${partition#*:}" |
+        root apply -f - >/dev/null
+done
+home=$cluster/home/kilntest1
+
+job() { root get job "$1" -o json | jq -r "$2"; }
+state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
+starts() { [ -e "$home/begun.$1.${2:-1}" ]; }
+# Prints the attempts in history: "1 Requeued 0" is attempt, state, exit code.
+rows() {
+    as kilntest1 kctl history "$1" -o json |
+        jq -r '.items[] | "\(.attempt) \(.state) \(.exitCode)"' | sort | paste -sd,
+}
+has_rows() { [ "$(rows "$1")" = "$2" ]; }
+submit() { as kilntest1 ksub --parsable -o /dev/null --time 10 "$@"; }
+after() { as kilntest1 ksub --parsable -o /dev/null -d "afterok:$1" --wrap true; }
+kctl1() { as kilntest1 kctl "$@" >/dev/null; }
+name='n=${KILN_ARRAY_JOB_ID:-$KILN_JOB_ID}${KILN_ARRAY_TASK_ID:+_$KILN_ARRAY_TASK_ID}
+    exec 2>/dev/null; i=$((KILN_RESTART_COUNT + 1))'
+loops="touch begun.\$n.\$i; while :; do sleep 0.1; done"
+# Saves on SIGTERM, or on SIGUSR1, and exits with 0.
+saves="$name; trap 'exit 0' TERM USR1; $loops"
+
+# --- jobs ---------------------------------------------------------------------
+urgent() { as kilntest2 ksub --parsable -o /dev/null -w n2 -c 1 --priority urgent \
+    --wrap 'exec sleep 1000'; }
+again=$(submit --requeue -w n1 --wrap "$saves")
+held=$(submit --requeue -w n1 --wrap "$saves")
+kept=$(submit --requeue -w n1 --checkpoint-command true --wrap "$saves")
+cancelled=$(submit -w n1 --wrap "$saves")
+deleted=$(submit -w n1 --wrap "$saves")
+podless=$(submit -w n1 --wrap "$saves")
+preempted=$(submit --requeue -p again -w n2 --signal B:USR1@60 --wrap "$saves")
+ended=$(submit -p ends -w n2 --wrap "$saves")
+array=$(submit -w n1 -a 1-3 --wrap "$saves")
+whole=$(submit -w n1 -a 1-2 --wrap "$saves")
+after_again=$(after "$again")
+after_cancelled=$(after "$cancelled")
+after_task=$(after "${array}_1")
+corr=$(as kilntest1 ksub --parsable -o /dev/null -a 1-3 -d "aftercorr:$array" --wrap true)
+for id in "$again" "$held" "$kept" "$cancelled" "$deleted" "$podless" "$preempted" \
+    "$ended" "${array}_1" "${array}_2" "${array}_3" "${whole}_1" "${whole}_2"; do
+    wait_for 20 starts "$id" || bail_out "job $id does not start"
+done
+kctl1 requeue "$again"
+kctl1 requeue --hold "$held"
+kctl1 requeue "$kept"
+kctl1 cancel "$cancelled"
+kctl1 delete job "$deleted"
+root delete pod "job-$podless-0" >/dev/null
+kctl1 cancel "${array}_1"
+kctl1 requeue "${array}_2"
+kctl1 cancel "$whole"
+first=$(urgent)
+second=$(urgent)
+
+ok "a requeued job starts again" wait_for 20 starts "$again" 2
+ok "its first attempt is Requeued, with its exit code" \
+    wait_for 10 has_rows "$again" "1 Requeued 0"
+ok "a job that is requeued and held is held" wait_for 20 state_is "$held" Held
+ok "its attempt is Requeued" wait_for 10 has_rows "$held" "1 Requeued 0"
+ok "a job with a checkpoint command starts again" wait_for 20 starts "$kept" 2
+ok "its first attempt is Requeued" wait_for 10 has_rows "$kept" "1 Requeued 0"
+ok "a cancelled job is Cancelled" wait_for 20 state_is "$cancelled" Cancelled
+ok "history says so" wait_for 10 has_rows "$cancelled" "1 Cancelled 0"
+ok "a deleted job is Cancelled in history" wait_for 10 has_rows "$deleted" "1 Cancelled 0"
+ok "a job whose pod is deleted is Cancelled" wait_for 20 state_is "$podless" Cancelled
+ok "history says so" wait_for 10 has_rows "$podless" "1 Cancelled 0"
+like "kctl why says so" "$(as kilntest1 kctl why "$podless")" "its pod was deleted"
+ok "the preempting jobs run" wait_for 20 state_is "$first" Running
+ok "a job that saves on its own signal and is preempted is Requeued" \
+    wait_for 20 state_is "$preempted" Requeued
+ok "its attempt is Preempted" wait_for 10 has_rows "$preempted" "1 Preempted 0"
+ok "a job of a partition with mode Cancel is Preempted" wait_for 20 state_is "$ended" Preempted
+ok "history says so" wait_for 10 has_rows "$ended" "1 Preempted 0"
+ok "the job that depends on a cancelled job never runs" \
+    wait_for 20 state_is "$after_cancelled" Cancelled
+is "the job that depends on the requeued job waits" "$(job "$after_again" '.status.state // "Pending"')" Pending
+
+# --- array tasks --------------------------------------------------------------
+ok "a cancelled task is Cancelled in history" wait_for 10 has_rows "${array}_1" "1 Cancelled 0"
+is "the array counts no task as completed" "$(job "$array" '.status.succeeded // 0')" 0
+ok "a requeued task starts again" wait_for 20 starts "${array}_2" 2
+ok "its first attempt is Requeued" wait_for 10 has_rows "${array}_2" "1 Requeued 0"
+ok "an array that is cancelled as a whole is Cancelled" wait_for 20 state_is "$whole" Cancelled
+ok "history says so of each task" wait_for 10 has_rows "$whole" "1 Cancelled 0,1 Cancelled 0"
+ok "the job that depends on the cancelled task never runs" \
+    wait_for 20 state_is "$after_task" Cancelled
+kctl1 cancel "$array"
+ok "no task runs by aftercorr" wait_for 20 state_is "$corr" Cancelled
+is "its tasks had no attempt" "$(job "$corr" '.status.succeeded // 0')" 0
+
+# --- the order and the job's own end ------------------------------------------
+own=$(submit --requeue -w n1 --wrap "$name; touch begun.\$n.\$i
+    until [ -e go ]; do sleep 0.1; done; exit 0")
+slow=$(submit --requeue -w n1 --wrap "$name; trap 'touch told; sleep 1; exit 0' TERM; $loops")
+wait_for 20 starts "$own"
+wait_for 20 starts "$slow"
+wait_for 20 state_is "$own" Running
+kctl1 requeue "$slow"
+wait_for 20 test -e "$home/told"
+stop n1 KILL
+kctl1 requeue "$own"
+stop controller KILL
+as kilntest1 touch "$home/go"
+over() { ! pgrep -u kilntest1 -f "until [[] -e go" >/dev/null; }
+wait_for 20 over
+cluster_controller --socket "$cluster/socket"
+agent
+ok "a job that ended before the order reached it is Completed" \
+    wait_for 20 state_is "$own" Completed
+ok "history says so" wait_for 10 has_rows "$own" "1 Completed 0"
+ok "a job that was told before the agent and the controller were killed is Requeued" \
+    wait_for 20 has_rows "$slow" "1 Requeued 0"
+ok "it starts again" wait_for 20 starts "$slow" 2
+
+# --- a node that is drained ---------------------------------------------------
+root drain n1 --evict >/dev/null 2>&1
+ok "a job that is evicted waits to run again" wait_for 20 state_is "$again" Requeued
+ok "its attempt is Preempted" wait_for 10 has_rows "$again" "1 Requeued 0,2 Preempted 0"
+like "a report counts no completed job that was ended" \
+    "$(as kilntest1 kctl report -o json | jq -r '[.[].completed] | add')" '^1$'
+finish
