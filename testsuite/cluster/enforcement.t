@@ -149,7 +149,7 @@ done
 for card in $cluster/dev/card?; do
     (: <"\$card") 2>/dev/null && printf '%s ' "\${card##*/}"
 done
-echo "of \$KILN_DEVICES"
+echo "of \$KILN_DEVICES: \${CUDA_VISIBLE_DEVICES-unset}"
 TXT
     chmod 755 "$cluster/open.sh"
     opened() { # OPTION...: prints the devices that a job with these options can open
@@ -159,12 +159,16 @@ TXT
     }
     if [ "$guarded" = true ]; then
         is "a job can open the device that was allocated, and no other" \
-            "$(opened --gpus 1)" "opens opens card0 of card0"
+            "$(opened --gpus 1)" "opens opens card0 of card0: 0"
         is "a job with all devices can open all" "$(opened --gpus 2)" \
-            "opens opens opens card0 card1 of card0,card1"
+            "opens opens opens card0 card1 of card0,card1: 0,1"
         is "a job without devices can open only files that are no such devices" \
             "$(opened -c 1)" \
-            "opens of "
+            "opens of : "
+        first=$(as kilntest1 ksub --parsable -w n1 --shared 0.1 --gpus 1 --wrap 'sleep 1000')
+        is "CUDA numbers the devices that a job can open, so the second one is 0" \
+            "$(opened --shared 0.1 --gpus 1)" "opens opens card1 of card1: 0"
+        kctl cancel "$first" >/dev/null
     else
         skip "a job can open the device that was allocated, and no other" \
             "devices cannot be guarded here"

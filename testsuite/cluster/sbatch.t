@@ -18,6 +18,8 @@ export KILN_SERVER
 cluster_agent n1 --allow-root-jobs
 wait_for 20 kctl wait --for condition=Ready node n1 || bail_out "no node"
 kctl label node n1 kiln.hpc/partition=batch >/dev/null
+printf '{apiVersion: kiln.hpc/v1, kind: Partition, metadata: {name: empty},
+    spec: {selector: {matchLabels: {none: such}}}}' | kctl apply -f - >/dev/null
 cd "$cluster/home" || bail_out "no home"
 unset OMP_NUM_THREADS
 SLURM_JOB_ID=999
@@ -31,7 +33,7 @@ if [ "$(nproc)" -lt 2 ]; then
     skip "a script of Slurm runs in the directory of submission, with its threads" \
         "one CPU is all this machine has"
 else
-    id=$(ksub --parsable --wait -p all,batch "$scripts/openmp.sh" \
+    id=$(ksub --parsable --wait -p empty,batch "$scripts/openmp.sh" \
         2>"$cluster/said")
     out=omp_$id.out
     is "a script of Slurm runs in the directory of submission, with its threads" \
@@ -44,21 +46,34 @@ else
     is "the job has its own ID, not the one from the environment" \
         "$(value SLURM_JOB_ID "$out")" \
         "$id"
-    is "of two partitions, the variable has the one of the node" \
+    is "of two partitions, the variable has the one in which the job started" \
         "$(value SLURM_JOB_PARTITION "$out")" batch
     is "the variables for CPUs, memory and nodes are correct" \
         "$(for name in SLURM_CPUS_ON_NODE \
         SLURM_MEM_PER_CPU SLURM_MEM_PER_NODE SLURM_NNODES SLURM_JOB_NODELIST \
         SLURM_CLUSTER_NAME SLURM_NTASKS; do
         printf '%s ' "$(value $name "$out")"
-    done)" "2 32 64 1 n1 test 1 "
-    # The job has each variable that the document lists except those for GPUs,
-    # arrays and restarts, and no other.
-    documented=$(sed -n 's/^| `\(SLURMD*_[A-Z_]*\)`.*/\1/p' \
-        "$top_srcdir/doc/slurm.md" | sort)
+    done)" "2 32  1 n1 test 1 "
+    # The job has each variable that the document lists for every job, those
+    # for which the script asks, and no other.
+    documented=$({
+        sed -n '/^| `[^|]*| only with/d; s/^| `\(SLURMD*_[A-Z_]*\)`.*/\1/p' \
+            "$top_srcdir/doc/slurm.md"
+        printf '%s\n' SLURM_NTASKS SLURM_CPUS_PER_TASK SLURM_MEM_PER_CPU
+    } | sort)
     is "the job has exactly the documented variables" \
         "$(sed -n 's/^\(SLURMD*_[A-Z_]*\)=.*/\1/p' "$out" | sort)" \
-        "$(echo "$documented" | grep -v 'GPU\|ARRAY')"
+        "$(echo "$documented" | grep -v ARRAY)"
+    ksub --wait --sbatch -o asked-nothing --wrap 'env' >/dev/null 2>&1
+    is "a job that asks for no tasks and CPUs has no variables of them" \
+        "$(sed -n 's/^\(SLURM_[NC][PT][RUA][A-Z_]*\)=.*/\1/p' asked-nothing | sort | tr '\n' ' ')" \
+        "SLURM_CPUS_ON_NODE "
+    is "without -p, the partition is the default" \
+        "$(value SLURM_JOB_PARTITION asked-nothing)" all
+    ksub --wait --sbatch --ntasks-per-node 2 -o asked --wrap 'env' >/dev/null 2>&1
+    is "a job that asks for tasks per node has these variables" \
+        "$(sed -n 's/^SLURM_\(N[PT].*\)/\1/p' asked | sort | tr '\n' ' ')" \
+        "NPROCS=2 NTASKS=2 NTASKS_PER_NODE=2 "
     ksub --wait --parsable -o plain --no-sbatch "$scripts/openmp.sh" \
         >/dev/null 2>&1
     is "with --no-sbatch the job has no variable of Slurm" \

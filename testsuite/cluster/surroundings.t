@@ -4,7 +4,7 @@
 # runtimes of threads and GPUs, unless the user has set them, the memory
 # policy, and the limits of its cgroup.
 
-# shellcheck disable=SC2016,SC2119,SC2154 # the jobs' shells expand; cluster.sh
+# shellcheck disable=SC2016,SC2119,SC2154,SC2317,SC3045 # the jobs' shells expand; cluster.sh
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -110,11 +110,11 @@ descriptors 0 1 2 3
 input /dev/null"
 is "a job has the limits of its submission" "$(cat "$home/limits")" "$submitted"
 is "with --export NONE, it has these variables and no other" \
-    "$(tr '\n' ' ' <"$home/names")" "GOMP_CPU_AFFINITY HOME KILN_CPUS \
-KILN_CPUS_ON_NODE KILN_CPUS_PER_TASK KILN_JOB_ACCOUNT KILN_JOB_ID KILN_JOB_NAME KILN_JOB_USER \
+    "$(tr '\n' ' ' <"$home/names")" "HOME KILN_CPUS KILN_CPUS_ON_NODE \
+KILN_CPUS_PER_TASK KILN_JOB_ACCOUNT KILN_JOB_ID KILN_JOB_NAME KILN_JOB_PARTITION KILN_JOB_USER \
 KILN_MEMORY_NODES KILN_MEM_MB KILN_NODE_NAME KILN_NTASKS KILN_POD_NAME KILN_POD_UID \
-KILN_RESTART_COUNT KILN_SUBMIT_DIR KILN_SUBMIT_HOST LOGNAME OMP_NUM_THREADS OMP_PLACES \
-OMP_PROC_BIND PATH PWD SHELL TMPDIR USER "
+KILN_RESTART_COUNT KILN_SUBMIT_DIR KILN_SUBMIT_HOST LOGNAME OMP_NUM_THREADS PATH PWD SHELL \
+TMPDIR USER "
 
 # --- threads ------------------------------------------------------------------
 
@@ -126,66 +126,72 @@ omp() { grep -cE '^(OMP_PLACES|OMP_PROC_BIND|GOMP_CPU_AFFINITY)=' "$out"; }
 run -- -c 1
 own=$(of_pod .status.allocation.cpus)
 is "KILN_CPUS has the job's CPUs" "$(says KILN_CPUS)" "$own"
-is "OMP_NUM_THREADS has the number of CPUs" "$(says OMP_NUM_THREADS)" 1
-is "OpenMP keeps each thread on its core" \
-    "$(says OMP_PLACES) $(says OMP_PROC_BIND)" \
-    "cores close"
-is "GOMP_CPU_AFFINITY has the job's CPUs" "$(says GOMP_CPU_AFFINITY)" "$own"
-run -- -c 1 -m scatter
+is "with -c, OMP_NUM_THREADS has that number, and no thread is bound" \
+    "$(says OMP_NUM_THREADS) $(omp)" "1 0"
+run -- -n 1
+is "without -c, OMP_NUM_THREADS is not set" "$(says OMP_NUM_THREADS) $(omp)" " 0"
+run -- -c 1 --thread-bind
+is "with --thread-bind, OpenMP keeps each thread on its core" \
+    "$(says OMP_PLACES) $(says OMP_PROC_BIND) $(says GOMP_CPU_AFFINITY)" "cores close $own"
+run -- -c 1 --thread-bind -m scatter
 is "with -m scatter, OpenMP distributes the threads" \
     "$(says OMP_PROC_BIND)" spread
-run OMP_NUM_THREADS=7 -- -c 1
+run OMP_NUM_THREADS=7 -- -c 1 --thread-bind
 is "OMP_NUM_THREADS of the user is not changed" \
     "$(says OMP_NUM_THREADS)" 7
 is "the variables for binding are set all the same" "$(omp)" 3
-run OMP_PROC_BIND=false -- -c 1
+run OMP_PROC_BIND=false -- -c 1 --thread-bind
 is "if the user sets OMP_PROC_BIND, the other variables for binding are not set" \
     "$(says OMP_PROC_BIND) $(omp)" "false 1"
-run OMP_PLACES=threads -- -c 1
-is "if the user sets OMP_PLACES, the others are not set" \
-    "$(says OMP_PLACES) $(omp)" "threads 1"
-run GOMP_CPU_AFFINITY=0 -- -c 1
-is "if the user sets GOMP_CPU_AFFINITY, the others are not set" \
-    "$(says GOMP_CPU_AFFINITY) $(omp)" "0 1"
+like "--thread-bind for several tasks is refused" \
+    "$(as kilntest1 ksub -n 2 --thread-bind ./script 2>&1)" 'a job of one task'
 run -- --shared 0.5
-is "a job in the shared pool has one thread and no binding" \
+is "a job in the shared pool has the number of threads of its share" \
     "$(says OMP_NUM_THREADS) $(omp)" "1 0"
 
 cat >"$cluster/threads.c" <<'TXT'
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>
-int main(void) {
-#pragma omp parallel
-#pragma omp critical
-    {
-        cpu_set_t set;
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    cpu_set_t set;
+    int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+    threads += 1;
+    if (fork() == 0) {
         sched_getaffinity(0, sizeof(set), &set);
-        printf("thread of %d on %d CPUs\n", omp_get_num_threads(),
-               CPU_COUNT(&set));
+        printf("%d threads, a child on %d CPUs\n", threads, CPU_COUNT(&set));
+        return 0;
     }
+    return wait(NULL) < 0;
 }
 TXT
 if [ "$(nproc --all)" -lt 2 ]; then
-    skip "each of several tasks has one thread" "one CPU is all this machine has"
+    skip "a job of several tasks can use all its CPUs" "one CPU is all this machine has"
 else
     script <<'TXT'
 #!/bin/sh
-env | grep -E '^(OMP_|GOMP_)'
+echo "nproc=$(nproc)"
 TXT
     run -- -n 2
-    is "each of several tasks has one thread" "$(says OMP_NUM_THREADS)" 1
-    is "with several tasks, no binding is set, because all would begin on the first core" \
-        "$(omp)" 0
+    is "a job of several tasks can use all its CPUs" "$(says nproc)" 2
+    # A parallel region in a parent binds the threads of its children, too.
     if ${CC:-cc} -fopenmp -D_GNU_SOURCE -o "$cluster/threads" \
         "$cluster/threads.c" 2>/dev/null; then
         chmod 755 "$cluster/threads"
         printf '#!/bin/sh\nexec %s\n' "$cluster/threads" | script
         run -- -c 2
-        is "an OpenMP program has one thread per core" "$(sort -u "$out")" \
-            "thread of 2 on 1 CPUs"
+        is "a process that is forked after a parallel region can use all CPUs" \
+            "$(sort -u "$out")" "2 threads, a child on 2 CPUs"
+        run -- -c 2 --thread-bind
+        is "with --thread-bind it is on the core of the first thread" \
+            "$(sort -u "$out")" "2 threads, a child on 1 CPUs"
     else
-        skip "an OpenMP program has one thread per core" "no compiler with OpenMP"
+        skip "a process that is forked after a parallel region can use all CPUs" \
+            "no compiler with OpenMP"
     fi
 fi
 

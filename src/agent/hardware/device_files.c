@@ -59,21 +59,26 @@ is_known(const struct topology *t, const char *path, const char *name)
     return false;
 }
 
+/* A number that sysfs has of the device, or -1. */
+static long
+read_number(const struct stat *st, const char *name)
+{
+    CLEANUP_FREE char *path =
+        xasprintf("/sys/dev/%s/%u:%u/device/%s", S_ISBLK(st->st_mode) ? "block" : "char",
+                  major(st->st_rdev), minor(st->st_rdev), name);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    return file_read(path, 64, &text, NULL) < 0 ? -1 : strtol(text.text, NULL, 0);
+}
+
 /* TOPOLOGY_NONE if sysfs has no NUMA node of the device, or the topology lacks
  * that node.
  */
 static uint16_t
 numa_of(const struct topology *t, const struct stat *st)
 {
-    CLEANUP_FREE char *path =
-        xasprintf("/sys/dev/%s/%u:%u/device/numa_node", S_ISBLK(st->st_mode) ? "block" : "char",
-                  major(st->st_rdev), minor(st->st_rdev));
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    long node;
+    long node = read_number(st, "numa_node");
 
-    if (file_read(path, 64, &text, NULL) < 0)
-        return TOPOLOGY_NONE;
-    node = strtol(text.text, NULL, 10);
     for (unsigned i = 0; node >= 0 && i < t->n_numa; i++)
         if (t->numa[i].os_index == (unsigned long)node)
             return (uint16_t)i;
@@ -86,16 +91,19 @@ add(const char *path, const char *type, void *context)
     struct topology *t = context;
     const char *name = strrchr(path, '/') + 1;
     struct stat st;
+    long vendor;
 
     if (stat(path, &st) < 0 || (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode))
         || is_known(t, path, name))
         return;
+    vendor = read_number(&st, "vendor");
     t->devices = xrealloc_array(t->devices, t->n_devices + 1, sizeof(*t->devices));
     t->devices[t->n_devices++] = (struct topology_device){
         .name = xstrdup(name),
         .type = xstrdup(type),
         .path = xstrdup(path),
         .numa = numa_of(t, &st),
+        .pci_vendor = vendor > 0 && vendor < UINT16_MAX ? (uint16_t)vendor : 0,
     };
 }
 

@@ -13,7 +13,6 @@
 #include "lib/base/strbuf.h"
 
 #define PCI_CLASS_DISPLAY 0x03
-#define PCI_VENDOR_NVIDIA 0x10de
 
 /* The only NUMA node with CPUs that is local to the device; TOPOLOGY_NONE if
  * there are several or none.
@@ -104,7 +103,7 @@ read_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_FREE char *minor = NULL;
 
-    if (pci->vendor_id != PCI_VENDOR_NVIDIA
+    if (pci->vendor_id != TOPOLOGY_VENDOR_NVIDIA
         || read_about(pci, "/proc/driver/nvidia/gpus/@/information", &text) < 0)
         return;
     minor = fact(text.text, "Device Minor:");
@@ -125,7 +124,7 @@ guess_nvidia(const struct topology *t, const struct hwloc_pcidev_attr_s *pci, st
 {
     unsigned before = 0;
 
-    if (pci->vendor_id != PCI_VENDOR_NVIDIA || !g->computes)
+    if (pci->vendor_id != TOPOLOGY_VENDOR_NVIDIA || !g->computes)
         return;
     for (unsigned i = 0; i < t->n_devices; i++)
         if (t->devices[i].path != NULL && strncmp(t->devices[i].path, "/dev/nvidia", 11) == 0)
@@ -197,9 +196,10 @@ add_gpu(hwloc_topology_t machine, struct topology *t, hwloc_obj_t pci, unsigned 
     }
     if (g.model == NULL)
         g.model = xasprintf("%04x:%04x", attr->vendor_id, attr->device_id);
-    if (g.computes && is_there(t, g.path))
+    if (g.computes && is_there(t, g.path)) {
         add(t, numa_of(machine, t, pci), "gpu", xasprintf("gpu%u", (*n_gpus)++), g.path, g.model);
-    else
+        t->devices[t->n_devices - 1].pci_vendor = attr->vendor_id;
+    } else
         free(g.path);
     free(g.model);
 }

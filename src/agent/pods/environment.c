@@ -87,7 +87,6 @@ count_cpus(const struct allocation *a)
     return bitset_count(&cpus);
 }
 
-/* Without a setting each task has one CPU. */
 static bool
 has_several_tasks(struct variables *v)
 {
@@ -96,13 +95,33 @@ has_several_tasks(struct variables *v)
     return tasks != NULL && strcmp(tasks, "1") != 0;
 }
 
+/* Only for a job that says how many CPUs a task has: any other program finds
+ * the number in its CPU mask, and nproc(1) would report this one. The mask of a
+ * job that asked for a share of the pool is the pool, so that its share says how
+ * many threads are useful.
+ */
+static void
+add_thread_count(struct variables *v, const struct pod *pod)
+{
+    const char *per_task = variables_find(v, "KILN_CPUS_PER_TASK");
+    const struct placement *p = pod->spec.placement;
+    const char *asked = string_map_find(&pod->spec.containers.items[0].resources.requests, "cpu");
+    int64_t milli = asked != NULL ? quantity_text_milli(asked) : 0;
+
+    if (variables_find(v, "OMP_NUM_THREADS") != NULL)
+        return;
+    if (per_task != NULL)
+        variables_set(v, "OMP_NUM_THREADS", per_task);
+    else if (p != NULL && p->cpu_policy != NULL && strcmp(p->cpu_policy, "shared") == 0)
+        variables_set_number(v, "OMP_NUM_THREADS", milli > 1000 ? (milli + 999) / 1000 : 1);
+}
+
 static void
 add_placement(struct variables *v, const struct pod *pod)
 {
     const struct allocation *a = pod->status.allocation;
     const struct container *c = &pod->spec.containers.items[0];
     const char *memory = string_map_find(&c->resources.requests, "memory");
-    const char *per_task;
     unsigned cpus = count_cpus(a);
 
     if (cpus > 0) {
@@ -113,13 +132,7 @@ add_placement(struct variables *v, const struct pod *pod)
         variables_set(v, "KILN_MEMORY_NODES", a->memory_nodes);
     if (memory != NULL)
         variables_set_number(v, "KILN_MEM_MB", quantity_text_value(memory) >> 20);
-    if (variables_find(v, "OMP_NUM_THREADS") != NULL)
-        return;
-    per_task = variables_find(v, "KILN_CPUS_PER_TASK");
-    if (per_task != NULL)
-        variables_set(v, "OMP_NUM_THREADS", per_task);
-    else
-        variables_set_number(v, "OMP_NUM_THREADS", cpus > 0 && !has_several_tasks(v) ? cpus : 1);
+    add_thread_count(v, pod);
 }
 
 static bool
@@ -137,58 +150,119 @@ has_prefix(const char *text, const char *prefix)
     return text != NULL && strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Decides by the device file or the model's name. */
-static bool
-is_for_rocm(const struct topology_device *d)
+enum gpu_runtime { CUDA, ROCM, LEVEL_ZERO, NO_RUNTIME };
+
+static enum gpu_runtime
+runtime_of(const struct topology_device *d)
 {
+    switch (d->pci_vendor) {
+    case TOPOLOGY_VENDOR_NVIDIA:
+        return CUDA;
+    case TOPOLOGY_VENDOR_AMD:
+        return ROCM;
+    case TOPOLOGY_VENDOR_INTEL:
+        return LEVEL_ZERO;
+    case 0:
+        break;
+    default:
+        return NO_RUNTIME;
+    }
+    if (has_prefix(d->model, "Intel"))
+        return LEVEL_ZERO;
     return has_prefix(d->path, "/dev/dri/") || has_prefix(d->model, "AMD")
-           || has_prefix(d->model, "Radeon");
+                   || has_prefix(d->model, "Radeon")
+               ? ROCM
+               : CUDA;
 }
 
-/* Lists the pod's GPUs by their index among the node's GPUs of that vendor, in
- * the order of PCI addresses, as the drivers count. The variable is also set if
- * the pod has none of these GPUs, so that it sees none. On a node without GPUs
- * of that vendor it is not set.
+/* The GPUs of one vendor, as its runtime counts them for this job. */
+struct counted_gpus {
+    struct strbuf own; /* "0,2" */
+    unsigned n_visible;
+    bool is_vendor_here; /* whether the node has any */
+    bool has_others;     /* whether the job could open those of others */
+};
+
+/* Each of the three runtimes numbers, from 0 and in the order of PCI addresses
+ * (CUDA with CUDA_DEVICE_ORDER), the GPUs whose device file the process can
+ * open. So where other GPUs are hidden, the numbers of the job's own have no
+ * gaps.
  */
 static void
-add_gpus(struct variables *v, const struct topology *t, const struct allocation *a, bool rocm)
+count_gpus(const struct pod_order_input *in, enum gpu_runtime runtime, struct counted_gpus *c)
 {
-    const char *name = rocm ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
-    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
-    unsigned place = 0;
+    const struct topology *t = in->topology;
+    const struct allocation *a = pod_of(in->pod)->status.allocation;
 
-    for (unsigned i = 0; i < t->n_devices; i++) {
+    for (unsigned i = 0; t != NULL && i < t->n_devices; i++) {
         const struct topology_device *d = &t->devices[i];
+        bool is_own = has_device(a, d->name);
 
-        if (strcmp(d->type, "gpu") != 0 || is_for_rocm(d) != rocm)
+        if (strcmp(d->type, "gpu") != 0 || runtime_of(d) != runtime)
             continue;
-        if (has_device(a, d->name))
-            strbuf_printf(&list, "%s%u", list.length > 0 ? "," : "", place);
-        place++;
+        c->is_vendor_here = true;
+        if (!is_own && in->hides_devices && d->path != NULL)
+            continue;
+        if (is_own)
+            strbuf_printf(&c->own, "%s%u", c->own.length > 0 ? "," : "", c->n_visible);
+        c->has_others |= !is_own;
+        c->n_visible++;
     }
-    if (place == 0)
+}
+
+/* Level Zero takes an empty mask for none, but ignores a number that no device
+ * has. A number may mean a part of a GPU, unless the hierarchy is COMPOSITE;
+ * so where only the job's own GPUs are visible there is no mask.
+ */
+static void
+set_affinity_mask(struct variables *v, const struct counted_gpus *c)
+{
+    if (!c->has_others)
         return;
-    variables_set(v, name, list.length > 0 ? list.text : "");
-    if (!rocm)
+    if (c->own.length > 0)
+        variables_set(v, "ZE_AFFINITY_MASK", c->own.text);
+    else
+        variables_set_number(v, "ZE_AFFINITY_MASK", c->n_visible);
+    variables_set(v, "ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE");
+}
+
+/* The variable is also set if the job has none of the vendor's GPUs, so that it
+ * sees none. On a node without such GPUs it is not set.
+ */
+static void
+add_gpus(struct variables *v, const struct pod_order_input *in, enum gpu_runtime runtime)
+{
+    struct counted_gpus c = {.own = STRBUF_INIT};
+
+    count_gpus(in, runtime, &c);
+    if (c.is_vendor_here && runtime == LEVEL_ZERO)
+        set_affinity_mask(v, &c);
+    else if (c.is_vendor_here)
+        variables_set(v, runtime == ROCM ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
+                      c.own.length > 0 ? c.own.text : "");
+    if (c.is_vendor_here && runtime == CUDA)
         variables_set(v, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    strbuf_fini(&c.own);
 }
 
 static void
-add_devices(struct variables *v, const struct topology *t, const struct allocation *a)
+add_devices(struct variables *v, const struct pod_order_input *in)
 {
+    const struct allocation *a = pod_of(in->pod)->status.allocation;
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
 
-    add_gpus(v, t, a, false);
-    add_gpus(v, t, a, true);
+    for (enum gpu_runtime runtime = 0; runtime < NO_RUNTIME; runtime++)
+        add_gpus(v, in, runtime);
     for (unsigned i = 0; a != NULL && i < a->devices.count; i++)
         strbuf_printf(&names, "%s%s", i > 0 ? "," : "", a->devices.items[i]);
     if (names.length > 0)
         variables_set(v, "KILN_DEVICES", names.text);
 }
 
-/* Binds each thread of an OpenMP program to its core. Only for a job of one
- * task: several tasks would all begin on the same core. A setting by the user,
- * for any OpenMP runtime, is kept.
+/* Binds each thread of an OpenMP program to its core, on request: a program
+ * that forks would have all its processes on the same core. Only for a job of
+ * one task, for the same reason. A setting by the user, for any OpenMP runtime,
+ * is kept.
  */
 static void
 add_thread_places(struct variables *v, const struct pod_order_input *in)
@@ -198,9 +272,11 @@ add_thread_places(struct variables *v, const struct pod_order_input *in)
     const struct pod *pod = pod_of(in->pod);
     const struct allocation *a = pod->status.allocation;
     const struct placement *p = pod->spec.placement;
+    const struct execution *e = pod->spec.execution;
     bool is_packed = p == NULL || p->distribution == NULL || strcmp(p->distribution, "pack") == 0;
 
-    if (a == NULL || a->cpus == NULL || in->agent->is_virtual || has_several_tasks(v))
+    if (e == NULL || !e->bind_threads || a == NULL || a->cpus == NULL || in->agent->is_virtual
+        || has_several_tasks(v))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         if (variables_find(v, own[i]) != NULL)
@@ -229,11 +305,24 @@ add_volumes(struct variables *v, const struct pod_order_input *in)
     }
 }
 
+/* The partition that the pod runs in. A pod of a Job names only that one since
+ * it was bound; of a list, the label of the node is the best guess.
+ */
+static void
+add_partition(struct variables *v, const struct pod_order_input *in)
+{
+    const char *name = pod_spec_partition(&pod_of(in->pod)->spec);
+
+    if (in->partition != NULL && (name == NULL || strchr(name, ',') != NULL))
+        name = in->partition;
+    if (name != NULL)
+        variables_set(v, "KILN_JOB_PARTITION", name);
+}
+
 static void
 add_own(struct variables *v, const struct pod_order_input *in)
 {
     const struct object *pod = in->pod;
-    const char *partition = pod_spec_partition(&pod_of(pod)->spec);
 
     set_annotation(v, pod, "KILN_JOB_ID", ANNOTATION_JOB_ID);
     variables_set(v, "KILN_JOB_NAME", environment_job_name(pod));
@@ -242,15 +331,14 @@ add_own(struct variables *v, const struct pod_order_input *in)
     set_annotation(v, pod, "JOB_COMPLETION_INDEX", ANNOTATION_INDEX);
     set_annotation(v, pod, "KILN_NTASKS", ANNOTATION_TASKS);
     set_annotation(v, pod, "KILN_CPUS_PER_TASK", ANNOTATION_CPUS_PER_TASK);
-    if (string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE) != NULL && partition != NULL)
-        variables_set(v, "KILN_JOB_PARTITION", partition);
+    add_partition(v, in);
     variables_set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
     variables_set(v, "KILN_POD_NAME", pod->meta->name);
     variables_set(v, "KILN_POD_UID", pod->meta->uid);
     variables_set(v, "KILN_NODE_NAME", in->agent->node);
     add_placement(v, pod_of(pod));
     add_thread_places(v, in);
-    add_devices(v, in->topology, pod_of(pod)->status.allocation);
+    add_devices(v, in);
     add_volumes(v, in);
     slurm_variables_add(v, in);
 }

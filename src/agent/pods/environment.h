@@ -5,7 +5,7 @@
  * submission, the container's env, and Kiln's own: KILN_JOB_ID, KILN_JOB_NAME,
  * KILN_NODE_NAME, KILN_CPUS, KILN_CPUS_ON_NODE, KILN_MEMORY_NODES, KILN_MEM_MB,
  * KILN_POD_NAME, KILN_JOB_ACCOUNT, KILN_JOB_USER, KILN_RESTART_COUNT;
- * OMP_NUM_THREADS unless the user set it.
+ * OMP_NUM_THREADS with -c unless the user set it.
  *
  * See: ksub(1), ENVIRONMENT.
  * Thread: any; pure.

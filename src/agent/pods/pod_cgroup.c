@@ -153,6 +153,12 @@ set_weight(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct erro
     return cgroup_set_weight(cgroup, (unsigned)weight, err);
 }
 
+bool
+pod_cgroup_hides_devices(const struct agent_context *g)
+{
+    return g->cgroups != NULL && !g->is_virtual && cgroot_ability(g->cgroups)->devices;
+}
+
 /* Where devices cannot be denied, only the variables of the GPUs guide the pod.
  */
 static int
@@ -163,7 +169,7 @@ guard_devices(const struct pod_cgroup_limits *c, struct cgroup *cgroup, struct e
     struct device_number *denied;
     int r;
 
-    if (g->is_virtual || !cgroot_ability(g->cgroups)->devices)
+    if (!pod_cgroup_hides_devices(g))
         return 0;
     denied = device_guard_list(c->topology, pod_of(c->pod)->status.allocation, &n);
     r = cgroup_deny_devices(cgroup, denied, n, err);

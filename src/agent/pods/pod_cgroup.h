@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct agent_context;
 struct cgroup;
 struct error;
@@ -24,6 +26,9 @@ struct pod_cgroup_limits {
  */
 int pod_cgroup_set_limits(const struct pod_cgroup_limits *c, struct cgroup *cgroup,
                           char **ret_unpartitioned, struct error *err);
+
+/* Whether a pod cannot open the device files of others. */
+bool pod_cgroup_hides_devices(const struct agent_context *agent);
 
 /* The NUMA nodes of the pod's cpuset: those of the allocation, or, where these
  * are only preferred, all that jobs may use (a GPU's own memory is not one).

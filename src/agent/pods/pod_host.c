@@ -269,6 +269,7 @@ pod_host_start(struct pod_host_start *st, struct error *err)
         .environment_length = st->environment_length,
         .mounts = st->mounts,
         .partition = st->partition,
+        .hides_devices = pod_cgroup_hides_devices(g),
     };
     int r = 0;
 

@@ -30,6 +30,7 @@ struct pod_order_input {
     size_t environment_length;
     const struct mount_list *mounts; /* of the pod's volumes; NULL: none */
     const char *partition;           /* the partition of this node, or NULL */
+    bool hides_devices;              /* other pods' device files cannot be opened */
     const char *tmp_dir;             /* path to be made; NULL: none */
     const char *job_cgroup;          /* cgroup_format's text; NULL: rootless */
     const char *shepherd_cgroup;

@@ -29,12 +29,10 @@ static const struct {
     {"KILN_RESTART_COUNT", "SLURM_RESTART_COUNT"},
     {"KILN_SUBMIT_DIR", "SLURM_SUBMIT_DIR"},
     {"KILN_SUBMIT_HOST", "SLURM_SUBMIT_HOST"},
-    {"KILN_NTASKS", "SLURM_NTASKS"},
-    {"KILN_NTASKS", "SLURM_NPROCS"},
+    {"KILN_JOB_PARTITION", "SLURM_JOB_PARTITION"},
     {"KILN_NTASKS", "SLURM_TASKS_PER_NODE"},
     {"KILN_CPUS_PER_TASK", "SLURM_CPUS_PER_TASK"},
     {"KILN_MEM_PER_CPU_MB", "SLURM_MEM_PER_CPU"},
-    {"KILN_MEM_MB", "SLURM_MEM_PER_NODE"},
     {"KILN_NODE_NAME", "SLURMD_NODENAME"},
     {"KILN_NODE_NAME", "SLURM_JOB_NODELIST"},
     {"KILN_NODE_NAME", "SLURM_NODELIST"},
@@ -45,7 +43,7 @@ static const struct {
     const char *name, *value;
 } fixed[] = {
     {"SLURM_NNODES", "1"}, {"SLURM_JOB_NUM_NODES", "1"}, {"SLURM_NODEID", "0"},
-    {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"},
+    {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"},       {"SLURM_GTIDS", "0"},
 };
 
 static bool
@@ -71,15 +69,6 @@ count_cpus(const struct pod *pod)
     return milli > 1000 ? (milli + 999) / 1000 : 1;
 }
 
-/* A pod that may run in several partitions is in its node's partition. */
-static const char *
-find_partition(const struct variables *v, const struct pod_order_input *in)
-{
-    const char *asked = variables_find(v, "KILN_JOB_PARTITION");
-
-    return asked != NULL && strchr(asked, ',') == NULL ? asked : in->partition;
-}
-
 /* Lists the pod's GPUs by their index among the node's GPUs. */
 static void
 add_gpus(struct variables *v, const struct pod_order_input *in)
@@ -101,7 +90,49 @@ add_gpus(struct variables *v, const struct pod_order_input *in)
         return;
     variables_set(v, "SLURM_JOB_GPUS", list.text);
     variables_set_number(v, "SLURM_GPUS_ON_NODE", count);
-    variables_set_number(v, "SLURM_GPUS", count);
+}
+
+/* ksub sets these if they were asked for; the numbers may have been changed
+ * since (kctl update).
+ */
+static void
+add_tasks(struct variables *v, const struct object *pod)
+{
+    const char *tasks = variables_find(v, "KILN_NTASKS");
+
+    if (tasks == NULL
+        || (variables_find(v, "SLURM_NTASKS") == NULL
+            && string_map_find(&pod->meta->annotations, ANNOTATION_TASKS) == NULL))
+        return;
+    variables_set(v, "SLURM_NTASKS", tasks);
+    variables_set(v, "SLURM_NPROCS", tasks);
+    if (variables_find(v, "SLURM_NTASKS_PER_NODE") != NULL)
+        variables_set(v, "SLURM_NTASKS_PER_NODE", tasks);
+}
+
+/* Programs of Slurm refuse to run with both of these. */
+static void
+add_memory(struct variables *v)
+{
+    const char *memory = variables_find(v, "KILN_MEM_MB");
+
+    if (memory != NULL && variables_find(v, "KILN_MEM_PER_CPU_MB") == NULL
+        && variables_find(v, "SLURM_MEM_PER_GPU") == NULL)
+        variables_set(v, "SLURM_MEM_PER_NODE", memory);
+}
+
+/* The priority class is what a QOS is here; a job without one has Slurm's
+ * default.
+ */
+static void
+add_classes(struct variables *v, const struct pod_spec *spec)
+{
+    const struct placement *p = spec->placement;
+
+    variables_set(v, "SLURM_JOB_QOS",
+                  spec->priority_class_name != NULL ? spec->priority_class_name : "normal");
+    if (p != NULL && p->reservation != NULL && p->reservation[0] != '\0')
+        variables_set(v, "SLURM_JOB_RESERVATION", p->reservation);
 }
 
 void
@@ -109,12 +140,9 @@ slurm_variables_add(struct variables *v, const struct pod_order_input *in)
 {
     const struct pod *pod = pod_of(in->pod);
     const struct security_context *who = pod->spec.security_context;
-    const char *partition = find_partition(v, in);
 
     if (!is_asked_for(in->pod))
         return;
-    variables_set(v, "SLURM_NTASKS", "1");
-    variables_set(v, "SLURM_CPUS_PER_TASK", "1");
     for (size_t i = 0; i < ARRAY_SIZE(renamed); i++) {
         const char *value = variables_find(v, renamed[i].ours);
 
@@ -125,13 +153,14 @@ slurm_variables_add(struct variables *v, const struct pod_order_input *in)
         variables_set(v, fixed[i].name, fixed[i].value);
     variables_set_number(v, "SLURM_CPUS_ON_NODE", count_cpus(pod));
     variables_set_number(v, "SLURM_JOB_CPUS_PER_NODE", count_cpus(pod));
-    if (partition != NULL)
-        variables_set(v, "SLURM_JOB_PARTITION", partition);
     if (in->agent->cluster != NULL)
         variables_set(v, "SLURM_CLUSTER_NAME", in->agent->cluster);
     if (who != NULL && who->run_as_user != NULL)
         variables_set_number(v, "SLURM_JOB_UID", *who->run_as_user);
     if (who != NULL && who->run_as_group != NULL)
         variables_set_number(v, "SLURM_JOB_GID", *who->run_as_group);
+    add_tasks(v, in->pod);
+    add_memory(v);
+    add_classes(v, &pod->spec);
     add_gpus(v, in);
 }

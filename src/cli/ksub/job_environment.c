@@ -14,30 +14,6 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-/* An agent or Slurm set these variables for the outer job, when ksub runs
- * inside one.
- */
-static bool
-is_of_another_job(const char *entry)
-{
-    static const char *const ours[] = {"KILN_SERVER=", "KILN_CONFIG="};
-
-    if (strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "SLURMD_", 7) == 0)
-        return true;
-    if (strncmp(entry, "KILN_", 5) != 0)
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-        if (strncmp(entry, ours[i], strlen(ours[i])) == 0)
-            return false;
-    return true;
-}
-
-static void
-add_entry(struct strbuf *out, const char *entry)
-{
-    strbuf_add(out, entry, strlen(entry) + 1);
-}
-
 static const char *
 find_entry(char *const *environment, const char *name, size_t length)
 {
@@ -45,6 +21,65 @@ find_entry(char *const *environment, const char *name, size_t length)
         if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
             return *environment;
     return NULL;
+}
+
+static bool
+has_value(char *const *environment, const char *name, const char *other)
+{
+    const char *a = find_entry(environment, name, strlen(name));
+    const char *b = find_entry(environment, other, strlen(other));
+
+    return a != NULL && b != NULL && strcmp(strchr(a, '='), strchr(b, '=')) == 0;
+}
+
+static bool
+is_one_of(const char *entry, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strncmp(entry, *names, strlen(*names)) == 0 && entry[strlen(*names)] == '=')
+            return true;
+    return false;
+}
+
+/* Variables without a prefix of ours, which the agent has set for the outer job
+ * from what that job was given. If the values differ, its user has set them.
+ */
+static bool
+is_made_for_another_job(const char *entry, char *const *environment)
+{
+    static const char *const count[] = {"OMP_NUM_THREADS", NULL};
+    static const char *const places[] = {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", NULL};
+    static const char *const devices[] = {
+        "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",        "ROCR_VISIBLE_DEVICES",
+        "ZE_AFFINITY_MASK",     "ZE_FLAT_DEVICE_HIERARCHY", NULL,
+    };
+
+    return (is_one_of(entry, count)
+            && has_value(environment, "OMP_NUM_THREADS", "KILN_CPUS_PER_TASK"))
+           || (is_one_of(entry, places) && has_value(environment, "GOMP_CPU_AFFINITY", "KILN_CPUS"))
+           || (is_one_of(entry, devices)
+               && find_entry(environment, "KILN_JOB_ID", strlen("KILN_JOB_ID")) != NULL);
+}
+
+/* An agent or Slurm set these variables for the outer job, when ksub runs
+ * inside one.
+ */
+static bool
+is_of_another_job(const char *entry, char *const *environment)
+{
+    static const char *const ours[] = {"KILN_SERVER", "KILN_CONFIG", NULL};
+
+    if (is_made_for_another_job(entry, environment))
+        return true;
+    if (strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "SLURMD_", 7) == 0)
+        return true;
+    return strncmp(entry, "KILN_", 5) == 0 && !is_one_of(entry, ours);
+}
+
+static void
+add_entry(struct strbuf *out, const char *entry)
+{
+    strbuf_add(out, entry, strlen(entry) + 1);
 }
 
 /* Copies the next item of the list, without quotes, to `item`; false at the
@@ -126,10 +161,9 @@ has_name(const char *entry)
 static void
 add_all(struct strbuf *out, const char *list, char *const *environment)
 {
-    for (; *environment != NULL; environment++)
-        if (has_name(*environment) && !is_of_another_job(*environment)
-            && !replaces(list, *environment))
-            add_entry(out, *environment);
+    for (char *const *e = environment; *e != NULL; e++)
+        if (has_name(*e) && !is_of_another_job(*e, environment) && !replaces(list, *e))
+            add_entry(out, *e);
 }
 
 static void
@@ -160,6 +194,34 @@ static void PRINTF(2, 3) add_variable(struct strbuf *out, const char *format, ..
     strbuf_add_char(out, '\0');
 }
 
+/* Slurm has these variables only in a job that asked for the value, and some
+ * programs take their presence for the presence of srun. The agent sets the
+ * others (agent/pods/slurm_variables.c).
+ */
+static void
+add_slurms(struct strbuf *out, const struct submission *s)
+{
+    const struct submission_sbatch *b = &s->slurm;
+    const struct {
+        const char *name;
+        int64_t value;
+    } asked[] = {
+        {"SLURM_NTASKS", s->tasks},
+        {"SLURM_NTASKS_PER_NODE", b->tasks_per_node},
+        {"SLURM_NTASKS_PER_GPU", b->tasks_per_gpu},
+        {"SLURM_GPUS", b->gpus},
+        {"SLURM_GPUS_PER_NODE", b->gpus_per_node},
+        {"SLURM_GPUS_PER_TASK", b->gpus_per_task},
+        {"SLURM_CPUS_PER_GPU", b->cpus_per_gpu},
+        {"SLURM_MEM_PER_GPU", b->memory_per_gpu_bytes >> 20},
+        {"SLURM_THREADS_PER_CORE", s->threads_per_core},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+        if (asked[i].value > 0)
+            add_variable(out, "%s=%" PRId64, asked[i].name, asked[i].value);
+}
+
 /* Only ksub knows these values; doc/decisions.md says who sets the rest. */
 static void
 add_ours(struct strbuf *out, const struct submission *s)
@@ -172,7 +234,7 @@ add_ours(struct strbuf *out, const struct submission *s)
     if (gethostname(host, sizeof(host) - 1) == 0)
         add_variable(out, "KILN_SUBMIT_HOST=%s", host);
     add_variable(out, "KILN_NTASKS=%" PRId64, s->tasks > 0 ? s->tasks : INT64_C(1));
-    if (s->cpus_per_task > 0)
+    if (s->cpus_per_task > 0 && s->slurm.cpus_per_gpu == 0)
         add_variable(out, "KILN_CPUS_PER_TASK=%" PRId64, s->cpus_per_task);
     if (s->memory_per_cpu_bytes > 0)
         add_variable(out, "KILN_MEM_PER_CPU_MB=%" PRId64, s->memory_per_cpu_bytes >> 20);
@@ -192,4 +254,6 @@ job_environment(const struct submission *s, char *const *environment, struct str
         add_list(out, list, environment);
     }
     add_ours(out, s);
+    if (s->is_slurms)
+        add_slurms(out, s);
 }

@@ -341,6 +341,11 @@ static const struct option_spec rows[] = {
      .help = "let the controller check the job, but do not submit it",
      .type = OPTION_FLAG,
      PLACE(test_only)},
+    {.name = "thread-bind",
+     .help = "keep each thread of an OpenMP program on a core of its own; only "
+             "for a job of one task",
+     .type = OPTION_FLAG,
+     PLACE(thread_bind)},
     {.name = "threads-per-core",
      .argument = "N",
      .help = "use this many hardware threads of each core",

@@ -242,6 +242,8 @@ execution(struct arena *arena, const struct submission *s)
     set_text(arena, e, "checkpointCommand", s->checkpoint_command);
     if (s->fence_after_s > 0)
         json_set_int(arena, e, "fenceAfterSeconds", s->fence_after_s);
+    if (s->thread_bind)
+        json_set_bool(arena, e, "bindThreads", true);
     return e;
 }
 
@@ -438,6 +440,14 @@ check_sums(const struct submission *s, struct error *err)
                          "--shared is for jobs without their own cores; -c, "
                          "--exclusive and the choice of cores are for jobs "
                          "with their own cores");
+    if (s->thread_bind && (s->tasks > 1 || s->shared_mcpu > 0))
+        return error_set(err, -EINVAL,
+                         s->tasks > 1
+                             ? "--thread-bind is for a job of one task: all tasks would "
+                               "begin on the same core; the program that starts them can "
+                               "bind them (mpirun --bind-to core)"
+                             : "--thread-bind is for a job with its own cores, but --shared "
+                               "has none");
     if (submission_cpus(s) > 1000000)
         return error_set(err, -ERANGE, "%lld CPUs are more than any node can have",
                          (long long)submission_cpus(s));

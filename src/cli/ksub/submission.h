@@ -26,6 +26,8 @@ struct submission_pages {
 /* Options that only sbatch has, before they are converted (sbatch_options.h).
  */
 struct submission_sbatch {
+    int64_t gpus;          /* of --gpus, also in ->gpus */
+    int64_t gpus_per_node; /* likewise */
     int64_t tasks_per_node;
     int64_t tasks_per_gpu;
     int64_t gpus_per_task;
@@ -102,6 +104,7 @@ struct submission {
     const char *checkpoint_command; /* or NULL */
 
     /* The process */
+    bool thread_bind;      /* each thread of it to its core */
     const char *directory; /* NULL: the current one */
     const char *input;
     const char *output;

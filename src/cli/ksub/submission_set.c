@@ -205,10 +205,17 @@ submission_set_choice(const struct option_spec *option, const char *value, void 
 }
 
 int
-submission_set_gpus(UNUSED const struct option_spec *option, const char *value, void *target,
+submission_set_gpus(const struct option_spec *option, const char *value, void *target,
                     struct error *err)
 {
-    return accelerators_parse_gpus(value, target, err);
+    struct submission *s = target;
+    int r = accelerators_parse_gpus(value, s, err);
+
+    if (r == 0 && strcmp(option->name, "gpus") == 0)
+        s->slurm.gpus = s->gpus;
+    else if (r == 0)
+        s->slurm.gpus_per_node = s->gpus;
+    return r;
 }
 
 int

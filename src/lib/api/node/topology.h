@@ -59,12 +59,18 @@ struct topology_group { /* a package, die, cluster, cache or core */
     struct bitset pus;
 };
 
+#define TOPOLOGY_VENDOR_AMD    0x1002
+#define TOPOLOGY_VENDOR_NVIDIA 0x10de
+#define TOPOLOGY_VENDOR_INTEL  0x8086
+
 struct topology_device {
     char *name;    /* "gpu0" */
     char *type;    /* "gpu", "nic", "nvme", ... */
     char *path;    /* "/dev/nvidia0", or NULL */
     char *model;   /* or NULL */
     uint16_t numa; /* place in `numa`; TOPOLOGY_NONE: unknown */
+    /* PCI vendor; 0: unknown, as in every topology that comes from the API */
+    uint16_t pci_vendor;
 };
 
 struct topology {

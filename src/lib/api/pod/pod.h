@@ -152,6 +152,7 @@ struct execution {
     const struct limit_signal *signal;
     int64_t fence_after_s;          /* 0: never */
     const char *checkpoint_command; /* for /bin/sh; NULL or "": none */
+    bool bind_threads;              /* --thread-bind */
 };
 
 struct scheduling_gate {

@@ -87,6 +87,10 @@ static const struct field execution_fields[] = {
              "runs beside the process before that is told to end at its "
              "time limit, for a requeue or for preemption, and may take all "
              "of the grace period except the last 5 seconds.")),
+    BOOL("bindThreads", execution, bind_threads, 0,
+        HELP("Each thread of an OpenMP program stays on a core of its own "
+             "(OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY), unless its "
+             "environment sets one of these.")),
 };
 RECORD(execution, execution, "hpc.kiln.v1.Execution",
        HELP("How the process is started: output, umask, limits and "

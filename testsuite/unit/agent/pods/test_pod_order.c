@@ -107,42 +107,62 @@ START_TEST(an_order_says_all_that_the_pod_says)
     ck_assert_str_eq(variable(&o, "JOB_COMPLETION_INDEX"), "4");
     ck_assert_str_eq(variable(&o, "KILN_CPUS"), "2-3");
     ck_assert_str_eq(variable(&o, "KILN_MEM_MB"), "2048");
-    ck_assert_str_eq(variable(&o, "OMP_NUM_THREADS"), "2");
+    ck_assert_ptr_null(variable(&o, "OMP_NUM_THREADS"));
     object_unref(pod);
 }
 END_TEST
 
-/* Two NVIDIA GPUs and one of AMD, in mixed order. */
-static char names[][5] = {"gpu0", "gpu1", "nic0", "gpu2"};
+/* Two NVIDIA GPUs, two of AMD, two of Intel and one of another vendor, in mixed
+ * order. The last one of NVIDIA has no device file that could be hidden.
+ */
+static char names[][5] = {"gpu0", "gpu1", "nic0", "gpu2", "gpu3", "gpu4", "gpu5", "gpu6"};
 static char gpu[] = "gpu", nic[] = "nic", a100[] = "NVIDIA A100";
-static char nvidia0[] = "/dev/nvidia0", amd1[] = "/dev/dri/renderD129";
+static char nvidia0[] = "/dev/nvidia0", dri[] = "/dev/dri/renderD128";
 static struct topology_device gpus[] = {
     {.name = names[0], .type = gpu, .path = nvidia0},
-    {.name = names[1], .type = gpu, .path = amd1},
+    {.name = names[1], .type = gpu, .path = dri},
     {.name = names[2], .type = nic},
     {.name = names[3], .type = gpu, .model = a100},
+    {.name = names[4], .type = gpu, .path = dri, .pci_vendor = TOPOLOGY_VENDOR_AMD},
+    {.name = names[5], .type = gpu, .path = dri, .pci_vendor = TOPOLOGY_VENDOR_INTEL},
+    {.name = names[6], .type = gpu, .path = dri, .pci_vendor = 0x1af4},
+    {.name = names[7], .type = gpu, .path = dri, .pci_vendor = TOPOLOGY_VENDOR_INTEL},
 };
 static struct topology gpu_topology = {
     .devices = gpus,
     .n_devices = ARRAY_SIZE(gpus),
 };
 
-#define PLACED_POD(devices, distribution)                                \
-    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"u\"},"  \
-    "\"spec\":{\"securityContext\":{\"runAsUser\":1001},\"placement\":{" \
-    "\"distribution\":\"" distribution "\"},\"containers\":[{\"name\":"  \
-    "\"main\",\"command\":[\"true\"]}]},\"status\":{\"allocation\":{"    \
+#define PLACED_POD(devices, distribution, execution)                        \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"u\"},"     \
+    "\"spec\":{\"securityContext\":{\"runAsUser\":1001},\"placement\":{"    \
+    "\"distribution\":\"" distribution "\"},\"execution\":{" execution "}," \
+    "\"containers\":[{\"name\":"                                            \
+    "\"main\",\"command\":[\"true\"]}]},\"status\":{\"allocation\":{"       \
     "\"cpus\":\"2-3,8\",\"devices\":[" devices "]}}}"
 
-START_TEST(gpus_that_are_not_the_pods_are_not_seen)
+/* A runtime counts what it can open, so numbers are those of the node only
+ * where the other GPUs are not hidden.
+ */
+START_TEST(a_pod_sees_its_own_gpus_as_the_runtime_counts_them)
 {
     static const struct {
-        const char *pod, *cuda, *rocr, *all;
+        const char *pod;
+        bool hides;
+        const char *cuda, *rocr, *mask, *all;
     } rows[] = {
-        {PLACED_POD("\"gpu2\"", "pack"), "1", "", "gpu2"},
-        {PLACED_POD("\"gpu0\",\"gpu1\",\"gpu2\"", "pack"), "0,1", "0", "gpu0,gpu1,gpu2"},
-        {PLACED_POD("\"nic0\"", "pack"), "", "", "nic0"},
-        {PLACED_POD("", "pack"), "", "", NULL},
+        {PLACED_POD("\"gpu2\"", "pack", ""), false, "1", "", "2", "gpu2"},
+        {PLACED_POD("\"gpu2\"", "pack", ""), true, "0", "", NULL, "gpu2"},
+        {PLACED_POD("\"gpu0\",\"gpu1\",\"gpu2\"", "pack", ""), false, "0,1", "0", "2",
+         "gpu0,gpu1,gpu2"},
+        {PLACED_POD("\"gpu0\"", "pack", ""), true, "0", "", NULL, "gpu0"},
+        {PLACED_POD("\"gpu3\"", "pack", ""), false, "", "1", "2", "gpu3"},
+        {PLACED_POD("\"gpu3\"", "pack", ""), true, "", "0", NULL, "gpu3"},
+        {PLACED_POD("\"gpu6\"", "pack", ""), false, "", "", "1", "gpu6"},
+        {PLACED_POD("\"gpu6\"", "pack", ""), true, "", "", NULL, "gpu6"},
+        {PLACED_POD("\"gpu4\",\"gpu6\"", "pack", ""), false, "", "", NULL, "gpu4,gpu6"},
+        {PLACED_POD("\"nic0\"", "pack", ""), false, "", "", "2", "nic0"},
+        {PLACED_POD("", "pack", ""), false, "", "", "2", NULL},
     };
     static const char environment[] = "CUDA_VISIBLE_DEVICES=0,1,2,3";
 
@@ -155,12 +175,16 @@ START_TEST(gpus_that_are_not_the_pods_are_not_seen)
             .pod = pod,
             .environment = environment,
             .environment_length = sizeof(environment),
+            .hides_devices = rows[i].hides,
         };
         struct order o;
 
         ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
         ck_assert_str_eq(variable(&o, "CUDA_VISIBLE_DEVICES"), rows[i].cuda);
         ck_assert_str_eq(variable(&o, "ROCR_VISIBLE_DEVICES"), rows[i].rocr);
+        ck_assert_pstr_eq(variable(&o, "ZE_AFFINITY_MASK"), rows[i].mask);
+        ck_assert_pstr_eq(variable(&o, "ZE_FLAT_DEVICE_HIERARCHY"),
+                          rows[i].mask != NULL ? "COMPOSITE" : NULL);
         ck_assert_str_eq(variable(&o, "CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
         ck_assert_pstr_eq(variable(&o, "KILN_DEVICES"), rows[i].all);
         object_unref(pod);
@@ -168,20 +192,32 @@ START_TEST(gpus_that_are_not_the_pods_are_not_seen)
 }
 END_TEST
 
-START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
+#define SHARING_POD(cpu)                                                                 \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"u\"},\"spec\":{"        \
+    "\"securityContext\":{\"runAsUser\":1001},\"placement\":{\"cpuPolicy\":\"shared\"}," \
+    "\"containers\":[{\"name\":\"main\",\"command\":[\"true\"],\"resources\":{"          \
+    "\"requests\":{\"cpu\":\"" cpu "\"}}}]},\"status\":{}}"
+#define BOUND "\"bindThreads\":true"
+
+START_TEST(threads_are_counted_and_bound_only_on_request)
 {
     static const struct {
         const char *pod, *environment, *threads, *places, *bind, *affinity;
     } rows[] = {
-        {PLACED_POD("", "pack"), "A=1", "3", "cores", "close", "2-3,8"},
-        {PLACED_POD("", "scatter"), "A=1", "3", "cores", "spread", "2-3,8"},
-        {PLACED_POD("", "pack"), "KILN_NTASKS=1", "3", "cores", "close", "2-3,8"},
-        {PLACED_POD("", "pack"), "KILN_NTASKS=3", "1", NULL, NULL, NULL},
-        {PLACED_POD("", "pack"), "OMP_NUM_THREADS=9", "9", "cores", "close", "2-3,8"},
-        {PLACED_POD("", "pack"), "OMP_PLACES=threads", "3", "threads", NULL, NULL},
-        {PLACED_POD("", "pack"), "OMP_PROC_BIND=false", "3", NULL, "false", NULL},
-        {PLACED_POD("", "pack"), "GOMP_CPU_AFFINITY=3", "3", NULL, NULL, "3"},
-        {PLACED_POD("", "pack"), "KMP_AFFINITY=compact", "3", NULL, NULL, NULL},
+        {PLACED_POD("", "pack", ""), "A=1", NULL, NULL, NULL, NULL},
+        {PLACED_POD("", "pack", ""), "KILN_NTASKS=3", NULL, NULL, NULL, NULL},
+        {PLACED_POD("", "pack", ""), "KILN_CPUS_PER_TASK=3", "3", NULL, NULL, NULL},
+        {PLACED_POD("", "pack", ""), "OMP_NUM_THREADS=9", "9", NULL, NULL, NULL},
+        {SHARING_POD("500m"), "A=1", "1", NULL, NULL, NULL},
+        {SHARING_POD("2500m"), "A=1", "3", NULL, NULL, NULL},
+        {PLACED_POD("", "pack", BOUND), "A=1", NULL, "cores", "close", "2-3,8"},
+        {PLACED_POD("", "scatter", BOUND), "A=1", NULL, "cores", "spread", "2-3,8"},
+        {PLACED_POD("", "pack", BOUND), "KILN_NTASKS=1", NULL, "cores", "close", "2-3,8"},
+        {PLACED_POD("", "pack", BOUND), "KILN_NTASKS=3", NULL, NULL, NULL, NULL},
+        {PLACED_POD("", "pack", BOUND), "OMP_PLACES=threads", NULL, "threads", NULL, NULL},
+        {PLACED_POD("", "pack", BOUND), "OMP_PROC_BIND=false", NULL, NULL, "false", NULL},
+        {PLACED_POD("", "pack", BOUND), "GOMP_CPU_AFFINITY=3", NULL, NULL, NULL, "3"},
+        {PLACED_POD("", "pack", BOUND), "KMP_AFFINITY=compact", NULL, NULL, NULL, NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -201,6 +237,48 @@ START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
         ck_assert_pstr_eq(variable(&o, "OMP_PLACES"), rows[i].places);
         ck_assert_pstr_eq(variable(&o, "OMP_PROC_BIND"), rows[i].bind);
         ck_assert_pstr_eq(variable(&o, "GOMP_CPU_AFFINITY"), rows[i].affinity);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+#define POD_OF(placement, selector)                                                      \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"a\",\"uid\":\"u\",\"annotations\":{"  \
+    "\"kiln.hpc/variables\":\"slurm\"}},\"spec\":{\"securityContext\":{"                 \
+    "\"runAsUser\":1001},\"placement\":{" placement "},\"nodeSelector\":{" selector "}," \
+    "\"containers\":[{\"name\":\"main\",\"command\":[\"true\"]}]},\"status\":{}}"
+
+START_TEST(the_partition_is_the_one_that_the_pod_runs_in)
+{
+    static const struct {
+        const char *pod, *of_node, *partition;
+    } rows[] = {
+        {POD_OF("\"partition\":\"b\"", ""), "a", "b"},
+        {POD_OF("\"partition\":\"b\"", ""), NULL, "b"},
+        {POD_OF("\"partition\":\"a,b\"", ""), "b", "b"},
+        {POD_OF("", "\"kiln.hpc/partition\":\"b\""), "b", "b"},
+        {POD_OF("", ""), "b", "b"},
+        {POD_OF("", ""), NULL, NULL},
+    };
+    static const char environment[] = "KILN_JOB_PARTITION=a,b";
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(rows[i].pod);
+        bool is_known = rows[i].partition != NULL;
+        struct pod_order_input in = {
+            .agent = &agent,
+            .topology = &here,
+            .pod = pod,
+            .environment = is_known ? environment : NULL,
+            .environment_length = is_known ? sizeof(environment) : 0,
+            .partition = rows[i].of_node,
+        };
+        struct order o;
+
+        ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+        ck_assert_pstr_eq(variable(&o, "KILN_JOB_PARTITION"), rows[i].partition);
+        ck_assert_pstr_eq(variable(&o, "SLURM_JOB_PARTITION"), rows[i].partition);
         object_unref(pod);
     }
 }
@@ -359,13 +437,25 @@ START_TEST(a_rootless_agent_runs_its_own_users_pods_alone)
 }
 END_TEST
 
+static const char *
+submitted(const char *environment, size_t length, const char *name)
+{
+    const size_t n = strlen(name);
+
+    for (size_t at = 0; at < length; at += strlen(environment + at) + 1)
+        if (strncmp(environment + at, name, n) == 0 && environment[at + n] == '=')
+            return environment + at + n + 1;
+    return NULL;
+}
+
 /* Only with the annotation, because MPI libraries take the variables for the
  * presence of Slurm.
  */
 START_TEST(a_script_of_slurms_finds_its_variables)
 {
     static const char environment[] =
-        "KILN_NTASKS=2\0KILN_CPUS_PER_TASK=1\0KILN_SUBMIT_DIR=/w\0"
+        "KILN_NTASKS=2\0SLURM_NTASKS=2\0SLURM_NTASKS_PER_NODE=2\0"
+        "KILN_CPUS_PER_TASK=1\0KILN_SUBMIT_DIR=/w\0"
         "KILN_SUBMIT_HOST=login\0KILN_JOB_PARTITION=a,b\0SLURM_JOB_ID=99";
     static const char annotation[] = "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",";
     static const struct {
@@ -383,6 +473,9 @@ START_TEST(a_script_of_slurms_finds_its_variables)
         {"SLURM_SUBMIT_DIR", "/w"},
         {"SLURM_SUBMIT_HOST", "login"},
         {"SLURM_NTASKS", "2"},
+        {"SLURM_NPROCS", "2"},
+        {"SLURM_NTASKS_PER_NODE", "2"},
+        {"SLURM_JOB_QOS", "normal"},
         {"SLURM_TASKS_PER_NODE", "2"},
         {"SLURM_CPUS_PER_TASK", "1"},
         {"SLURM_CPUS_ON_NODE", "2"},
@@ -422,9 +515,48 @@ START_TEST(a_script_of_slurms_finds_its_variables)
 
         ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
         for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
-            ck_assert_pstr_eq(variable(&o, expected[i].name), with     ? expected[i].value
-                                                              : i == 0 ? "99"
-                                                                       : NULL);
+            ck_assert_pstr_eq(variable(&o, expected[i].name),
+                              with ? expected[i].value
+                                   : submitted(environment, sizeof(environment), expected[i].name));
+        object_unref(pod);
+    }
+}
+END_TEST
+
+/* Memory by CPU excludes memory by node; a program takes SLURM_NTASKS for srun. */
+START_TEST(what_was_not_asked_for_has_no_variable)
+{
+    static const struct {
+        const char *pod;
+        char environment[64];
+        const char *tasks, *cpus, *memory;
+    } rows[] = {
+        {POD_OF("", ""), "KILN_NTASKS=1", NULL, NULL, NULL},
+        {POD_OF("", ""), "KILN_NTASKS=1\0SLURM_NTASKS=1", "1", NULL, NULL},
+        {POD_OF("", ""), "KILN_NTASKS=1\0KILN_CPUS_PER_TASK=2\0", NULL, "2", NULL},
+        {POD_OF("", ""), "KILN_MEM_MB=2\0KILN_NTASKS=1\0", NULL, NULL, "2"},
+        {POD_OF("", ""), "KILN_MEM_MB=2\0KILN_MEM_PER_CPU_MB=1", NULL, NULL, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(rows[i].pod);
+        struct pod_order_input in = {
+            .agent = &agent,
+            .topology = &here,
+            .pod = pod,
+            .environment = rows[i].environment,
+            .environment_length = sizeof(rows[i].environment),
+        };
+        struct order o;
+
+        ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+        ck_assert_pstr_eq(variable(&o, "SLURM_NTASKS"), rows[i].tasks);
+        ck_assert_pstr_eq(variable(&o, "SLURM_NPROCS"), rows[i].tasks);
+        ck_assert_pstr_eq(variable(&o, "SLURM_CPUS_PER_TASK"), rows[i].cpus);
+        ck_assert_pstr_eq(variable(&o, "SLURM_MEM_PER_NODE"), rows[i].memory);
+        ck_assert_ptr_null(variable(&o, "SLURM_GPUS"));
+        ck_assert_ptr_null(variable(&o, "SLURM_NTASKS_PER_NODE"));
         object_unref(pod);
     }
 }
@@ -444,9 +576,11 @@ START_TEST(the_blobs_of_the_owning_job_are_asked_for)
 }
 END_TEST
 
-SUITE("pod_order", an_order_says_all_that_the_pod_says, gpus_that_are_not_the_pods_are_not_seen,
-      threads_of_one_task_have_places_unless_the_user_says_so,
-      memory_is_bound_where_it_was_reserved, a_virtual_node_binds_nothing,
-      a_script_without_an_interpreter_is_refused, what_this_node_does_not_have_is_refused,
-      what_this_node_must_not_run_is_refused, a_rootless_agent_runs_its_own_users_pods_alone,
-      a_script_of_slurms_finds_its_variables, the_blobs_of_the_owning_job_are_asked_for)
+SUITE("pod_order", an_order_says_all_that_the_pod_says,
+      a_pod_sees_its_own_gpus_as_the_runtime_counts_them,
+      threads_are_counted_and_bound_only_on_request, the_partition_is_the_one_that_the_pod_runs_in,
+      what_was_not_asked_for_has_no_variable, memory_is_bound_where_it_was_reserved,
+      a_virtual_node_binds_nothing, a_script_without_an_interpreter_is_refused,
+      what_this_node_does_not_have_is_refused, what_this_node_must_not_run_is_refused,
+      a_rootless_agent_runs_its_own_users_pods_alone, a_script_of_slurms_finds_its_variables,
+      the_blobs_of_the_owning_job_are_asked_for)

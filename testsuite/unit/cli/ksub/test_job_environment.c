@@ -97,6 +97,62 @@ START_TEST(tasks_account_and_partition_are_told_to_the_job)
 }
 END_TEST
 
+/* Of an outer job, the agent's settings stay behind, and its user's go along. */
+START_TEST(what_was_made_for_another_job_does_not_go_along)
+{
+    static const char *const rows[][5] = {
+        {"OMP_NUM_THREADS=8", "KILN_CPUS_PER_TASK=8", NULL},
+        {"OMP_PLACES=cores", "OMP_PROC_BIND=close", "GOMP_CPU_AFFINITY=2-3", "KILN_CPUS=2-3", NULL},
+        {"CUDA_VISIBLE_DEVICES=0", "ROCR_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=1", "KILN_JOB_ID=7",
+         NULL},
+    };
+    static const char *const kept[][4] = {
+        {"OMP_NUM_THREADS=4", "KILN_CPUS_PER_TASK=8", NULL},
+        {"OMP_NUM_THREADS=8", NULL},
+        {"OMP_PLACES=cores", "GOMP_CPU_AFFINITY=1", "KILN_CPUS=2-3", NULL},
+        {"CUDA_VISIBLE_DEVICES=0", NULL},
+    };
+    const struct submission s = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
+
+        job_environment(&s, (char *const *)(uintptr_t)rows[i], &all);
+        ck_assert_msg(strncmp(all.text, "KILN_SUBMIT_DIR=", 16) == 0, "%s", all.text);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
+
+        job_environment(&s, (char *const *)(uintptr_t)kept[i], &all);
+        ck_assert_str_eq(all.text, kept[i][0]);
+    }
+}
+END_TEST
+
+START_TEST(slurms_variables_are_those_that_were_asked_for)
+{
+    CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf found = STRBUF_INIT;
+    const struct submission s = {
+        .exported = "NONE",
+        .is_slurms = true,
+        .tasks = 4,
+        .cpus_per_task = 2,
+        .slurm = {.tasks_per_node = 4, .gpus_per_node = 2, .cpus_per_gpu = 4},
+    };
+
+    job_environment(&s, (char *const *)(uintptr_t)environment, &all);
+    for (size_t at = 0; at < all.length; at += strlen(all.text + at) + 1)
+        if (strncmp(all.text + at, "SLURM", 5) == 0 || strstr(all.text + at, "TASK") != NULL)
+            strbuf_printf(&found, "%s|", all.text + at);
+
+    ck_assert_str_eq(found.text, "KILN_NTASKS=4|SLURM_NTASKS=4|SLURM_NTASKS_PER_NODE=4|"
+                                 "SLURM_GPUS_PER_NODE=2|SLURM_CPUS_PER_GPU=4|");
+}
+END_TEST
+
 SUITE("job_environment", what_goes_along_is_what_export_says,
       a_value_of_the_list_takes_the_place_of_the_one_there,
-      tasks_account_and_partition_are_told_to_the_job)
+      tasks_account_and_partition_are_told_to_the_job,
+      what_was_made_for_another_job_does_not_go_along,
+      slurms_variables_are_those_that_were_asked_for)
