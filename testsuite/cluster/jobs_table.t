@@ -227,6 +227,21 @@ ok "a wide terminal is used fully" test \
     "$(on_terminal 200 50 kctl jobs | width)" -gt 80
 like "without a terminal, nothing is cut" \
     "$(k1 jobs)" "$(printf '長%.0s' $(seq 60))"
+wide_name=$(printf '長%.0s' $(seq 60))
+waits=$(submit -J a-long-name-of-a-job-that-waits -H -t 10-00:00:00 -c 8 --wrap true)
+in_80() { on_terminal 80 24 "$@" --color never | sed -n '1s/  */ /gp'; }
+like "80 columns show the time limit and the CPUs of jobs" "$(in_80 kctl jobs)" \
+    'NAME .*STATE TIME/LIMIT CPUS .*WHERE'
+like "names are cut for it" "$(on_terminal 80 24 kctl jobs --color never)" \
+    ' a-long-[a-z-]*\+ +Held +-/10-00:00:00 '
+like "80 columns show the time limit and the nodes of partitions" \
+    "$(in_80 kctl partitions)" 'TIME LIMIT NODES'
+like "80 columns show the number of nodes of each state" "$(in_80 kctl nodes -g)" ' NODES '
+like "80 columns show the time limit in kctl get jobs" "$(in_80 kctl get jobs)" ' LIMIT .*NODE'
+is "COLUMNS limits the width without a terminal, too" \
+    "$(as kilntest1 env COLUMNS=60 kctl jobs | width | awk '{ print $1 <= 60 }')" 1
+unlike "and cuts the names" "$(as kilntest1 env COLUMNS=60 kctl jobs)" "$wide_name"
+root delete job "job-$waits" >/dev/null
 is "COLUMNS limits the width" "$(on_terminal 200 50 env COLUMNS=60 kctl jobs |
     width | awk '{ print $1 <= 60 }')" 1
 aligned() { # checks that the state of each line starts at the same column

@@ -44,6 +44,7 @@ cluster_begin() {
     PATH=$cluster/bin:$PATH:/usr/sbin:/sbin
     KILN_CONFIG=$cluster/etc/client.yaml
     export PATH KILN_CONFIG
+    unset COLUMNS # kctl cuts its tables to it
     cluster_clients
 }
 

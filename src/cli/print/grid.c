@@ -12,8 +12,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-#define GAP       3
-#define SMALL_GAP 2
+#define GAP        3
+#define SMALL_GAP  2
+#define LEAST_GAP  1
+#define LAST_LEAST 6 /* to which any column of text is cut before lines are cut */
 
 struct column {
     char *name;   /* upper case */
@@ -206,11 +208,22 @@ find_lightest(struct grid *grid)
     return lightest;
 }
 
-/* Cuts the widest column first, so that a long reason does not shorten a short
- * name.
+/* The width to which the column may be cut; at last that of any column of text,
+ * because the columns behind it would be lost otherwise.
  */
-static void
-cut_columns(struct grid *grid, size_t excess)
+static size_t
+least_width(const struct column *c, bool is_last)
+{
+    if (c->least > 0)
+        return c->least;
+    return is_last && !c->is_right ? LAST_LEAST : c->width;
+}
+
+/* Cuts the widest column first, so that a long reason does not shorten a short
+ * name. Returns the excess that is left.
+ */
+static size_t
+cut_columns(struct grid *grid, size_t excess, bool is_last)
 {
     for (; excess > 0; excess--) {
         struct column *widest = NULL;
@@ -218,14 +231,15 @@ cut_columns(struct grid *grid, size_t excess)
         for (size_t i = 0; i < grid->n_columns; i++) {
             struct column *c = &grid->columns[i];
 
-            if (!c->is_hidden && c->least > 0 && c->shown > c->least
+            if (!c->is_hidden && c->shown > least_width(c, is_last)
                 && (widest == NULL || c->shown >= widest->shown))
                 widest = c;
         }
         if (widest == NULL)
-            return;
+            break;
         widest->shown--;
     }
+    return excess;
 }
 
 static bool
@@ -262,18 +276,18 @@ fit(struct grid *grid)
         gap = SMALL_GAP;
     for (size_t i = 0; i < grid->n_columns && sum_widths(grid, gap, false) > grid->limit; i++)
         grid->columns[i].is_hidden = grid->columns[i].is_spare || grid->columns[i].is_empty;
-    while (sum_widths(grid, gap, true) > grid->limit) {
+    while (sum_widths(grid, LEAST_GAP, true) > grid->limit) {
         struct column *lightest = find_lightest(grid);
 
-        if (lightest == NULL) {
-            gap = 1;
+        if (lightest == NULL)
             break;
-        }
         lightest->is_hidden = true;
     }
+    if (sum_widths(grid, gap, true) > grid->limit)
+        gap = LEAST_GAP;
     sum = sum_widths(grid, gap, false);
     if (sum > grid->limit)
-        cut_columns(grid, sum - grid->limit);
+        cut_columns(grid, cut_columns(grid, sum - grid->limit, false), true);
     return gap;
 }
 

@@ -5,8 +5,8 @@
  * Control characters, which occur in job names and messages, are printed as
  * '?'. If a grid is wider than the terminal, columns that are empty or spare
  * are left out first, then columns are cut as far as they may be ('+' replaces
- * the rest), then columns of the least weight are left out, and at last its
- * lines are cut.
+ * the rest) and move closer together, then columns of the least weight are left
+ * out, then all columns of text are cut, and at last its lines are cut.
  *
  * Thread: any.
  */

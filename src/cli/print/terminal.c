@@ -32,12 +32,11 @@ static unsigned
 find(const char *name, bool is_width, unsigned usual)
 {
     struct winsize size = {0};
-    unsigned n;
+    unsigned n = is_width || terminal_is_output() ? read_environment(name) : 0;
 
-    if (!terminal_is_output())
-        return 0;
-    n = read_environment(name);
-    if (n == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    if (n > 0 || !terminal_is_output())
+        return n;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         n = is_width ? size.ws_col : size.ws_row;
     return n > 0 ? n : usual;
 }

@@ -12,6 +12,8 @@
 
 bool terminal_is_output(void);
 
-/* 0: standard output is no terminal, so the width is unlimited. */
+/* 0: standard output is no terminal and COLUMNS is not set, so the width is
+ * unlimited.
+ */
 unsigned terminal_width(void);
 unsigned terminal_height(void);

@@ -24,7 +24,8 @@
     "application/json;as=Table;v=v1;g=meta.k8s.io;profile=kiln," \
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 #define MAX_COLUMNS 64
-#define LEAST_PROSE 8
+#define LEAST_PROSE 6
+#define LEAST_NAME  16
 
 struct listing {
     struct listing_style style;
@@ -192,22 +193,26 @@ label_heading(const char *label)
     return slash != NULL ? slash + 1 : label;
 }
 
-/* Whether the column may be cut on a narrow terminal: text for people, not a
- * name that a user might copy.
+/* The width to which the column may be cut on a narrow terminal; 0: not before
+ * columns would be lost. A name that a user might copy is cut later than text
+ * for people.
  */
-static bool
-is_prose(const struct json *column)
+static unsigned
+least_width(const struct json *column)
 {
-    static const char *const names[] = {"Message", "Name", "Reason", "Status"};
+    static const char *const names[] = {"Message", "Name",      "Reason", "Status",
+                                        "User",    "Partition", "Users",  "Holder"};
     const char *name = json_get_text(column, "name");
     const char *format = json_get_text(column, "format");
 
+    if (format != NULL && strcmp(format, "name") == 0)
+        return LEAST_NAME;
     if (name == NULL || (format != NULL && format[0] != '\0'))
-        return false;
+        return 0;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+            return LEAST_PROSE;
+    return 0;
 }
 
 static void
@@ -230,7 +235,7 @@ add_columns(struct listing *l, const struct json *definitions)
         l->shown[l->n_shown++] = i;
         grid_add_styled(l->grid, &(struct grid_column){
                                      .name = name != NULL ? name : "",
-                                     .least = is_prose(column) ? LEAST_PROSE : 0,
+                                     .least = least_width(column),
                                  });
     }
     for (const char *at = l->style.label_columns; at != NULL;)

@@ -299,7 +299,7 @@ make_grid(const struct node_rows_style *style, bool has_devices)
         grid_add_styled(grid, &(struct grid_column){
                                   .name = "Pods", .is_right = true, .weight = 1, .is_spare = true});
     else
-        grid_add_styled(grid, &(struct grid_column){.name = "Names", .least = 8, .weight = 2});
+        grid_add_styled(grid, &(struct grid_column){.name = "Names", .least = 8});
     if (style->is_wide)
         grid_add_column(grid, "Agent");
     grid_add_styled(grid, &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});

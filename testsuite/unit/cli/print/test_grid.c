@@ -212,6 +212,39 @@ START_TEST(columns_without_text_go_before_anything_is_cut)
 }
 END_TEST
 
+START_TEST(columns_move_together_before_one_is_left_out)
+{
+    CLEANUP(grid_freep) struct grid *grid = grid_of_jobs(27);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    grid_print(grid, true, &out);
+
+    ck_assert_str_eq(out.text, "  ID NAME USER  CPUS WHY\n"
+                               "   7 a-v+ alice    1 waits+\n"
+                               "1042 b    bob    128\n");
+}
+END_TEST
+
+START_TEST(all_text_is_cut_before_a_column_is_lost)
+{
+    static const char *const row[] = {"a-long-partition", "2026-01-31 08:00:00", "10-00:00:00",
+                                      "4"};
+    CLEANUP(grid_freep) struct grid *grid = grid_new(false);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    grid_add_column(grid, "Name");
+    grid_add_column(grid, "Start");
+    grid_add_styled(grid, &(struct grid_column){.name = "Limit", .is_right = true});
+    grid_add_styled(grid, &(struct grid_column){.name = "Nodes", .is_right = true});
+    grid_add_row(grid, row);
+    grid_set_width(grid, 40);
+    grid_print(grid, true, &out);
+
+    ck_assert_str_eq(out.text, "NAME        START            LIMIT NODES\n"
+                               "a-long-par+ 2026-01-3+ 10-00:00:00     4\n");
+}
+END_TEST
+
 START_TEST(a_character_of_two_columns_is_not_cut_in_the_middle)
 {
     static const struct grid_column column = {.name = "A", .least = 1};
@@ -274,7 +307,7 @@ SUITE("grid", columns_are_as_wide_as_their_widest_cell, headings_may_be_left_out
       numbers_stand_at_the_right, the_widest_columns_are_cut_first,
       light_columns_are_left_out_when_cutting_is_not_enough,
       no_line_is_wider_than_the_narrowest_terminal, spare_columns_go_before_anything_is_cut,
-      columns_without_text_go_before_anything_is_cut,
-      a_character_of_two_columns_is_not_cut_in_the_middle,
+      columns_without_text_go_before_anything_is_cut, columns_move_together_before_one_is_left_out,
+      all_text_is_cut_before_a_column_is_lost, a_character_of_two_columns_is_not_cut_in_the_middle,
       control_characters_do_not_reach_the_terminal, rows_are_sorted_by_the_numbers_in_their_names,
       rows_that_come_later_keep_the_columns)

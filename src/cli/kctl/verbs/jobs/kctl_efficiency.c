@@ -166,12 +166,13 @@ print_table(const struct json *attempts, struct arena *arena, struct strbuf *out
         {"Elapsed", true, 0, 0, false}, {"CPU time", true, 0, 0, false},
         {"CPU%", true, 0, 0, false},    {"Memory", true, 0, 0, false},
         {"Peak", true, 0, 0, false},    {"Mem%", true, 0, 0, false},
-        {"Read", true, 0, 0, false},    {"Written", true, 0, 0, false},
+        {"Read", true, 0, 1, false},    {"Written", true, 0, 1, false},
     };
     CLEANUP(grid_freep)
     struct grid *grid = grid_new(terminal_colour_is_wanted());
 
     grid_set_gap(grid, 2);
+    grid_set_width(grid, terminal_width());
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
         grid_add_styled(grid, &columns[i]);
     for (uint32_t i = 0; i < json_count(attempts); i++) {

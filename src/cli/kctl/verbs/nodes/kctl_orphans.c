@@ -10,6 +10,7 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/print/grid.h"
+#include "cli/print/terminal.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -145,6 +146,7 @@ orphans_run(struct kctl *kctl, const void *options, int n_operands, char **opera
     r = kctl_list(kctl, &nodes, NULL, NULL, arena, &items, err);
     if (r == 0)
         r = check_uids(items, n_operands, operands, err);
+    grid_set_width(grid, terminal_width());
     grid_add_column(grid, "Node");
     grid_add_column(grid, "Pod");
     grid_add_column(grid, "CPUs");

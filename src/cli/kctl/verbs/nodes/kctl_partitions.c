@@ -111,7 +111,7 @@ make_grid(void)
 {
     struct grid *grid = grid_new(terminal_colour_is_wanted());
 
-    grid_add_column(grid, "Partition");
+    grid_add_styled(grid, &(struct grid_column){.name = "Partition", .least = 8});
     grid_add_column(grid, "State");
     grid_add_styled(grid,
                     &(struct grid_column){.name = "Default time", .is_right = true, .weight = 2});

@@ -126,11 +126,11 @@ make_grid(void)
 {
     struct grid *grid = grid_new(terminal_colour_is_wanted());
 
-    grid_add_column(grid, "Reservation");
+    grid_add_styled(grid, &(struct grid_column){.name = "Reservation", .least = 10});
     grid_add_column(grid, "State");
     grid_add_column(grid, "Start");
     grid_add_column(grid, "End");
-    grid_add_styled(grid, &(struct grid_column){.name = "Nodes", .least = 8, .weight = 2});
+    grid_add_styled(grid, &(struct grid_column){.name = "Nodes", .least = 8});
     grid_add_styled(grid, &(struct grid_column){.name = "Users", .least = 8, .weight = 3});
     grid_add_styled(grid, &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});
     grid_set_gap(grid, 2);

@@ -11,6 +11,7 @@
 #include "cli/kctl/verbs/nodes/top.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
+#include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -132,6 +133,7 @@ top_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
 
     if (r < 0)
         return r;
+    grid_set_width(grid, terminal_width());
     view = find_view(&wanted, err);
     if (view == NULL)
         return -EINVAL;

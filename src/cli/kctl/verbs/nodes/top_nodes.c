@@ -111,17 +111,19 @@ int
 top_nodes(struct kctl *kctl, const struct top_query *question, struct arena *arena,
           struct grid *grid, struct error *err)
 {
-    static const char *const columns[] = {"Name",
-                                          "CPU",
-                                          "of",
-                                          "CPU%",
-                                          "Using",
-                                          "Memory",
-                                          "of",
-                                          "Memory%",
-                                          "Using",
-                                          "Pods",
-                                          "Free in one NUMA node"};
+    static const struct grid_column columns[] = {
+        {.name = "Name", .least = 8},
+        {.name = "CPU"},
+        {.name = "of"},
+        {.name = "CPU%"},
+        {.name = "Using"},
+        {.name = "Memory"},
+        {.name = "of"},
+        {.name = "Memory%"},
+        {.name = "Using"},
+        {.name = "Pods"},
+        {.name = "Free in one NUMA node", .least = 8, .weight = 1},
+    };
     CLEANUP(map_freep) struct map *loads = map_new();
     CLEANUP(map_freep) struct map *metrics = map_new();
     struct json *nodes = NULL;
@@ -134,7 +136,7 @@ top_nodes(struct kctl *kctl, const struct top_query *question, struct arena *are
     if (r < 0)
         return r;
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        grid_add_column(grid, columns[i]);
+        grid_add_styled(grid, &columns[i]);
     for (uint32_t i = 0; i < json_count(nodes); i++)
         if (is_wanted(question->wanted, json_path_text(json_at(nodes, i), "metadata.name")))
             add_node(grid, arena, loads, metrics, json_at(nodes, i));

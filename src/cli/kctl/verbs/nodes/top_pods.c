@@ -259,10 +259,19 @@ show_line(struct top_pods_query *s, struct grid *grid, const struct top_pods_lin
 static int
 top(struct top_pods_query *s, const struct top_query *q, struct grid *grid, struct error *err)
 {
-    const char *const columns[] = {"Name",     "User",       s->by_job ? "Pods" : "Node",
-                                   "Running",  "CPUs",       "Using",
-                                   "CPU time", "Efficiency", "Memory",
-                                   "Peak",     "of"};
+    const struct grid_column columns[] = {
+        {.name = "Name", .least = 8},
+        {.name = "User", .least = 4, .weight = 1},
+        {.name = s->by_job ? "Pods" : "Node", .least = 4},
+        {.name = "Running"},
+        {.name = "CPUs"},
+        {.name = "Using"},
+        {.name = "CPU time"},
+        {.name = "Efficiency", .least = 4},
+        {.name = "Memory"},
+        {.name = "Peak"},
+        {.name = "of"},
+    };
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < q->wanted->count; i++) {
@@ -277,7 +286,7 @@ top(struct top_pods_query *s, const struct top_query *q, struct grid *grid, stru
             r = add_named_pod(s, wanted, err);
     }
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        grid_add_column(grid, columns[i]);
+        grid_add_styled(grid, &columns[i]);
     for (size_t i = 0; r == 0 && i < s->lines.count; i++)
         show_line(s, grid, &s->lines.items[i]);
     grid_sort(grid, 1);
