@@ -101,6 +101,17 @@ report_canceller(struct job_report *r)
         json_set_string(r->arena, r->status, "cancelledBy", arena_printf(r->arena, "%.100s", by));
 }
 
+/* A job never ends before it has started, even if the clock was set back
+ * meanwhile: the API refuses such a status, and the job would not end at all.
+ */
+static int64_t
+completion_us(const struct job_report *r)
+{
+    const int64_t start_us = r->job->status.start_at_us;
+
+    return r->now_us > start_us ? r->now_us : start_us;
+}
+
 void
 job_report_end(struct job_report *r, const struct job_verdict *v)
 {
@@ -110,7 +121,7 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
     r->event = is_complete ? (struct job_event){false, "Completed", "Job completed"}
                            : (struct job_event){true, v->reason, v->message};
     if (is_complete)
-        set_time(r->arena, r->status, "completionTime", r->now_us);
+        set_time(r->arena, r->status, "completionTime", completion_us(r));
     if (strcmp(v->reason, "Cancelled") == 0)
         report_canceller(r);
 }

@@ -209,7 +209,12 @@ check_written(struct job_sync *sync, const struct client_reply *reply)
     if (reply->code != 0 && (reply->code < 400 || reply->code == 404))
         return true;
     client_reply_error(reply, &err);
-    log_debug("job '%s': %s, trying again", sync->job->meta->name, err.text);
+    /* The next attempt will be refused as well, so the log has to show it. */
+    if (reply->code == 400 || reply->code == 422)
+        log_warning("job '%s/%s': %s, trying again", sync->job->meta->namespace,
+                    sync->job->meta->name, err.text);
+    else
+        log_debug("job '%s': %s, trying again", sync->job->meta->name, err.text);
     sync->has_failed = true;
     return false;
 }

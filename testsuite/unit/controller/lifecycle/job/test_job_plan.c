@@ -311,6 +311,18 @@ START_TEST(a_cancelled_job_has_failed_when_its_pods_are_gone)
 }
 END_TEST
 
+START_TEST(a_job_does_not_end_before_its_start_if_the_clock_was_set_back)
+{
+    given_job("", "", "\"attempts\":1,\"active\":1,\"startTime\":\"2030-01-01T00:00:00Z\"");
+    given_pod("j-0", "\"phase\":\"Succeeded\"");
+
+    struct job_plan plan = plan_at(NOW);
+
+    ck_assert_str_eq(json_get_text(plan.status, "completionTime"), "2030-01-01T00:00:00Z");
+    done();
+}
+END_TEST
+
 START_TEST(a_job_that_succeeded_before_it_was_cancelled_is_complete)
 {
     given_job("\"kiln.hpc/cancel\":\"alice\"", "", "\"attempts\":1");
@@ -1245,6 +1257,7 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       a_pod_lost_with_its_node_is_replaced_when_the_job_says_so,
       a_pod_lost_with_its_node_fails_the_job_otherwise, a_pod_that_was_made_and_is_gone_has_failed,
       a_requeued_job_ends_its_pod_and_runs_again, a_cancelled_job_has_failed_when_its_pods_are_gone,
+      a_job_does_not_end_before_its_start_if_the_clock_was_set_back,
       a_job_that_succeeded_before_it_was_cancelled_is_complete, a_held_job_has_no_pods,
       a_pod_that_is_held_is_not_held_against_its_job, how_the_last_pod_has_run_is_kept_with_the_job,
       how_long_the_last_pod_stood_still_is_kept_with_the_job,
