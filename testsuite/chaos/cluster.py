@@ -291,7 +291,7 @@ class Cluster:
     def kctl(self, *argv, timeout=60):
         """kctl as root by the socket."""
         e = dict(self.env, KILN_CONFIG=f'{self.d}/etc/root.yaml')
-        return subprocess.run(['kctl', *argv], env=e, cwd='/', timeout=timeout, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        return subprocess.run(['kctl', '--no-wait', *argv], env=e, cwd='/', timeout=timeout, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
     def untaint(self, n):
         """Let ordinary jobs come to a virtual node."""

@@ -84,9 +84,10 @@ is "kctl jobs shows the active jobs and the last ten that ended" \
 like "--all shows the others, too" " $(ids --all) " " $good $bad .* $((last - 11)) "
 is "--all is not for other users" "$(ids --all | wc -w)" \
     "$(k1 get jobs --mine -o name | wc -l)"
+held=$(submit -J held -H --wrap true)
 other=$(as kilntest2 ksub --parsable -H --wrap true)
 like "--all-users shows their jobs" " $(ids --all-users) " " $other "
-is "-o json has the same jobs" "$(k1 jobs -o json | jq '.items | length')" 11
+is "-o json has the same jobs" "$(k1 jobs -o json | jq '.items | length')" 12
 status_is "an unknown user is an error" 66 k1 jobs --user nobodyhere
 like "the error says so" "$(k1 jobs --user nobodyhere 2>&1)" "no user 'nobodyhere'"
 status_is "an unknown partition is an error" 66 k1 jobs -p gpux
@@ -113,4 +114,34 @@ like "a range that ends before it begins is refused" \
     "$(k1 get jobs 9-3 2>&1)" 'ends before it begins'
 status_is "a range without any job is an error" 66 k1 get jobs 800-900
 k1 cancel "$long" >/dev/null
+
+# --- the controller is away ---------------------------------------------------
+
+stop controller
+status_is "--no-wait fails at once" 69 as kilntest1 timeout 10 kctl --no-wait jobs
+like "the error says where the server is configured" \
+    "$(k1 jobs --no-wait 2>&1)" 'refused.*--server, KILN_SERVER'
+as kilntest1 kctl jobs --all -o id,name >"$cluster/jobs" 2>"$cluster/said" &
+asks=$!
+as kilntest1 kctl update "$held" comment=later >"$cluster/updated" 2>&1 &
+changes=$!
+ok "after three seconds kctl says that it waits" \
+    wait_for 10 grep -q 'does not answer.*waiting until it does' "$cluster/said"
+cluster_controller --socket "$cluster/socket"
+wait "$asks"
+is "it succeeds when the controller is back" $? 0
+like "with the whole answer" "$(cat "$cluster/jobs")" "$bad +bad"
+is "and two lines were said" "$(wc -l <"$cluster/said")" 2
+wait "$changes"
+is "a change is made then, too" $? 0
+is "the job has changed" "$(k1 get job "$held" -o json |
+    jq -r '.metadata.annotations["kiln.hpc/comment"]')" later
+signal controller STOP
+as kilntest1 kctl jobs -o id >"$cluster/jobs" 2>"$cluster/said" &
+asks=$!
+ok "it also says so if the controller hangs" \
+    wait_for 10 grep -q 'does not answer; waiting' "$cluster/said"
+signal controller CONT
+wait "$asks"
+is "and succeeds" $? 0
 finish

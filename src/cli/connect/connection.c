@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/connect/call_retry.h"
 #include "cli/connect/client_settings.h"
 #include "cli/connect/getent.h"
 #include "lib/auth/auth_client.h"
@@ -34,6 +35,7 @@ struct connection {
     struct http_login *login;
     struct http_client *http;
     struct client *client;
+    struct call_retry retry;
 };
 
 /* ---- The server's address ---- */
@@ -202,7 +204,19 @@ connection_unseal(struct connection *c, const char *credential, struct arena *ar
     return r;
 }
 
+void
+connection_wait_for_server(struct connection *c, const char *program)
+{
+    c->retry = (struct call_retry){.program = program, .server = c->server};
+}
+
 /* Look */
+
+struct call_retry *
+connection_retry(struct connection *c)
+{
+    return &c->retry;
+}
 
 struct client *
 connection_client(struct connection *c)

@@ -41,6 +41,13 @@ struct client *connection_client(struct connection *connection);
 struct http_client *connection_http(struct connection *connection);
 const char *connection_server(const struct connection *connection);
 
+/* Makes the calls of this connection wait for a controller that is away
+ * (call_retry.h); `program` is borrowed. Retry: never NULL.
+ */
+struct call_retry;
+void connection_wait_for_server(struct connection *connection, const char *program);
+struct call_retry *connection_retry(struct connection *connection);
+
 /* Decodes a credential that the controller made for the user, as text in the
  * arena. -EKEYREJECTED when it was not the controller that made it.
  */

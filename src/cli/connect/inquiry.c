@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "cli/connect/call_retry.h"
 #include "cli/connect/connection.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -17,8 +18,10 @@ struct inquiry {
     struct arena *arena;
     struct json *answer;
     struct error *err;
+    struct error *failure; /* of this attempt */
     int result;
     bool is_answered;
+    bool is_refused; /* by an answer of the server */
 
     inquiry_work_fn *work; /* NULL: all work is done */
     void *context;
@@ -71,8 +74,9 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
 
     i->is_answered = true;
     stop_if_done(i);
+    i->is_refused = answer != NULL;
     if (answer == NULL) {
-        i->result = error_set(i->err, err->code, "%s", err->text);
+        i->result = error_set(i->failure, err->code, "%s", err->text);
         return;
     }
     i->answer = json_parse(i->arena, answer->body, answer->length, NULL, NULL);
@@ -80,10 +84,37 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
         return;
     message = json_get_text(i->answer, "message");
     if (message != NULL)
-        i->result = error_set(i->err, code_of(answer->status), "%s", message);
+        i->result = error_set(i->failure, code_of(answer->status), "%s", message);
     else
-        i->result = error_set(i->err, code_of(answer->status),
+        i->result = error_set(i->failure, code_of(answer->status),
                               "the server answered with HTTP status %d", answer->status);
+}
+
+/* Sends the request until it is answered. */
+static int
+run(struct connection *connection, const struct http_client_request *request, struct inquiry *i)
+{
+    struct call_retry *retry = connection_retry(connection);
+    struct http_client_request question = *request;
+    struct error failure;
+    bool is_again;
+
+    question.done = answered;
+    question.arg = i;
+    do {
+        failure = (struct error){0};
+        i->failure = &failure;
+        i->is_answered = false;
+        i->result = 0;
+        call_retry_begin(retry, i->loop);
+        http_client_call(connection_http(connection), &question);
+        loop_run(i->loop);
+        is_again = call_retry_end(retry, i->is_refused ? 0 : i->result, question.method == HTTP_GET,
+                                  &failure);
+    } while (is_again);
+    if (i->result < 0 && i->err != NULL)
+        *i->err = failure;
+    return connection_advise(i->result, i->err);
 }
 
 int
@@ -97,12 +128,8 @@ inquiry_run(struct connection *connection, enum http_method method, const char *
         .arena = arena,
         .err = err,
     };
-    struct http_client_request question = {
-        .method = method,
-        .target = target,
-        .done = answered,
-        .arg = &i,
-    };
+    struct http_client_request question = {.method = method, .target = target};
+    int r;
 
     if (body != NULL) {
         json_print(body, &text);
@@ -110,10 +137,9 @@ inquiry_run(struct connection *connection, enum http_method method, const char *
         question.length = text.length;
         question.content_type = "application/json";
     }
-    http_client_call(connection_http(connection), &question);
-    loop_run(i.loop);
+    r = run(connection, &question, &i);
     *ret_answer = i.answer;
-    return connection_advise(i.result, err);
+    return r;
 }
 
 int
@@ -127,17 +153,12 @@ inquiry_run_beside(struct connection *connection, const char *target, inquiry_wo
         .work = work,
         .context = context,
     };
+    int r;
 
     i.turn = timer_new(i.loop, work_on, &i);
     timer_start(i.turn, 0);
-    http_client_call(connection_http(connection), &(struct http_client_request){
-                                                      .method = HTTP_GET,
-                                                      .target = target,
-                                                      .done = answered,
-                                                      .arg = &i,
-                                                  });
-    loop_run(i.loop);
+    r = run(connection, &(struct http_client_request){.method = HTTP_GET, .target = target}, &i);
     timer_free(i.turn);
     *ret_answer = i.answer;
-    return connection_advise(i.result, err);
+    return r;
 }

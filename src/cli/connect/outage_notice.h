@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* outage_notice.h - tells a waiting user that the controller does not answer
  *
- * An informer survives a restart of the controller by itself. After a second
- * without the controller the user gets one line, and another when it answers
+ * An informer survives a restart of the controller by itself. After three
+ * seconds without the controller the user gets one line, and another when it answers
  * again.
  *
  * Thread: the loop's.

@@ -103,6 +103,7 @@ run_command(const struct command *command, const struct common_options *before, 
     struct kctl kctl = {
         .server = common->server != NULL ? common->server : before->server,
         .namespace = common->namespace != NULL ? common->namespace : before->namespace,
+        .no_wait = common->no_wait || before->no_wait,
         .as_user = common->as_user != NULL ? common->as_user : before->as_user,
     };
     struct error err = {0};

@@ -24,6 +24,7 @@ struct common_options {
     const char *as_user;
     const char *colour; /* "auto", "always", "never"; or NULL */
     bool utc;
+    bool no_wait;
 };
 
 #define COMMON_OPTIONS                                                                 \
@@ -43,6 +44,10 @@ struct common_options {
          .help = "in this namespace (account) (default)",                              \
          .type = OPTION_TEXT,                                                          \
          .offset = offsetof(struct common_options, namespace)},                        \
+        {.name = "no-wait",                                                            \
+         .help = "fail if the controller cannot be reached, do not wait for it",       \
+         .type = OPTION_FLAG,                                                          \
+         .offset = offsetof(struct common_options, no_wait)},                          \
         {.name = "server",                                                             \
          .letter = 's',                                                                \
          .argument = "URL",                                                            \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/connect/call_retry.h"
 #include "cli/connect/connection.h"
 #include "cli/connect/inquiry.h"
 #include "lib/api/object/kind.h"
@@ -42,9 +43,20 @@ kctl_namespace(const struct kctl *kctl)
 int
 kctl_open(struct kctl *kctl, struct error *err)
 {
+    int r;
+
     if (kctl->connection != NULL)
         return 0;
-    return connection_open(kctl->server, kctl->as_user, CONNECTION_OFTEN, &kctl->connection, err);
+    r = connection_open(kctl->server, kctl->as_user, CONNECTION_OFTEN, &kctl->connection, err);
+    if (r == 0 && !kctl->no_wait)
+        connection_wait_for_server(kctl->connection, "kctl");
+    return r;
+}
+
+void
+kctl_stop_waiting(struct kctl *kctl)
+{
+    connection_retry(kctl->connection)->program = NULL;
 }
 
 struct client *
@@ -79,6 +91,29 @@ is_throttled(const struct client_request *request, const struct sync_call *sync_
            && (request->subresource == NULL || strcmp(request->subresource, "eviction") != 0);
 }
 
+/* Waits for a controller that is away. */
+static int
+call_once(struct kctl *kctl, const struct client_request *request, struct sync_call *ret_call,
+          struct error *err)
+{
+    struct call_retry *retry = connection_retry(kctl->connection);
+    const bool is_read = request->verb == CLIENT_GET || request->verb == CLIENT_LIST;
+    struct error failure = {0};
+    int r;
+
+    for (;;) {
+        failure = (struct error){0};
+        call_retry_begin(retry, kctl_client(kctl)->loop);
+        r = sync_call_run(kctl_client(kctl), NULL, request, ret_call, &failure);
+        if (!call_retry_end(retry, ret_call->code == 0 ? r : 0, is_read, &failure))
+            break;
+        sync_call_fini(ret_call);
+    }
+    if (r < 0 && err != NULL)
+        *err = failure;
+    return r;
+}
+
 /* The client keeps no part of the body, so the body can be sent again. */
 static int
 call_patiently(struct kctl *kctl, const struct client_request *request, struct sync_call *sync_call,
@@ -86,7 +121,7 @@ call_patiently(struct kctl *kctl, const struct client_request *request, struct s
 {
     for (int repeats = 0;; repeats++) {
         struct error refusal = {0};
-        int r = sync_call_run(kctl_client(kctl), NULL, request, sync_call, &refusal);
+        int r = call_once(kctl, request, sync_call, &refusal);
 
         if (repeats >= MAX_REPEATS || !is_throttled(request, sync_call)) {
             if (r < 0 && err != NULL)

@@ -26,6 +26,7 @@ struct kctl {
     const char *server;    /* of --server, or NULL */
     const char *namespace; /* of -n, or NULL */
     const char *as_user;   /* of --as, or NULL */
+    bool no_wait;          /* of --no-wait */
     struct connection *connection;
     bool takes_tasks;      /* tasks are valid where a job or a pod is expected */
     const char *for_tasks; /* for a verb that accepts no tasks: the command to use
@@ -53,6 +54,11 @@ const char *kctl_namespace(const struct kctl *kctl);
 /* Connects if there is no connection yet. */
 int kctl_open(struct kctl *kctl, struct error *err);
 struct client *kctl_client(struct kctl *kctl); /* after kctl_open */
+
+/* From now on calls fail while the controller is away, for a verb that tells the
+ * user so itself; after kctl_open.
+ */
+void kctl_stop_waiting(struct kctl *kctl);
 
 /* The UTC offset of this process now, in seconds east. Sent as
  * "kiln.hpc/utcOffset" with queries of tables, in which the server formats

@@ -372,6 +372,7 @@ refresh(struct kctl *kctl, struct asking *a, const struct job_list_style *parsed
                &w->drawn);
     }
     w->has_begun = true;
+    kctl_stop_waiting(kctl);
     return fflush(stdout) == 0 ? 0 : -errno;
 }
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/connect/call_retry.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/loop/timer.h"
+
+#define PAUSE_MS     250
+#define SAY_AFTER_MS 3000
+
+/* -ENOENT: the socket is not there, because its controller has ended. */
+static bool
+means_away(int r, bool is_read)
+{
+    switch (r) {
+    case -ECONNREFUSED:
+    case -ENOENT:
+        return true;
+    case -ECONNRESET:
+    case -EPIPE:
+    case -EHOSTUNREACH:
+    case -ENETUNREACH:
+    case -ETIMEDOUT:
+        return is_read;
+    default:
+        return false;
+    }
+}
+
+static void
+print_notice(struct call_retry *retry, const char *why)
+{
+    if (retry->is_said)
+        return;
+    retry->is_said = true;
+    fprintf(stderr,
+            "%s: the controller at '%s' does not answer%s%s; waiting until it does "
+            "(--no-wait: give up if it cannot be reached)\n",
+            retry->program, retry->server, why != NULL ? ": " : "", why != NULL ? why : "");
+}
+
+static void
+call_is_late(void *context)
+{
+    print_notice(context, NULL);
+}
+
+void
+call_retry_begin(struct call_retry *retry, struct loop *loop)
+{
+    if (retry->program == NULL)
+        return;
+    retry->timer = timer_new(loop, call_is_late, retry);
+    timer_start(retry->timer, SAY_AFTER_MS);
+}
+
+bool
+call_retry_end(struct call_retry *retry, int r, bool is_read, const struct error *err)
+{
+    const int64_t now_us = clock_monotonic_us(&clock_system);
+
+    if (retry->program == NULL)
+        return false;
+    timer_free(retry->timer);
+    retry->timer = NULL;
+    if (!means_away(r, is_read)) {
+        if (retry->is_said && r == 0)
+            fprintf(stderr, "%s: the controller answers again\n", retry->program);
+        retry->is_said = false;
+        retry->away_us = 0;
+        return false;
+    }
+    if (retry->away_us == 0)
+        retry->away_us = now_us;
+    if (now_us - retry->away_us >= SAY_AFTER_MS * INT64_C(1000))
+        print_notice(retry, err->text);
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000}, NULL);
+    return true;
+}
