@@ -80,7 +80,8 @@ def preempt_storm(c, mode):
     runs = c.runs()
     jobs = {j['status']['id']: j for j in c.jobs()}
     pods = c.pods()
-    e = {'runs': runs, 'jobs': jobs, 'rows': c.history(), 'low': low, 'high': high, 'asked': asked, 'mode': mode}
+    e = {'runs': runs, 'jobs': jobs, 'rows': c.history(), 'low': low, 'high': high, 'asked': asked, 'mode': mode,
+         'boot': time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)}
 
     def check(e):
         w = []
@@ -136,7 +137,10 @@ def preempt_storm(c, mode):
                     continue
                 frozen = sum(b[0] - a[1] for a, b in zip(p.spans, p.spans[1:]))
                 said = r.get('frozenMicroseconds', 0) / 1e6
-                if e['mode'] == 'Suspend' and p.ended and abs(frozen - said) > 1.5 + .1 * len(p.spans):
+                slack = 1.5 + .1 * len(p.spans)
+                # it may have been suspended between its start and its first tick
+                lead = max(0, p.started + e['boot'] - (seconds(r.get('startTime')) or 0))
+                if e['mode'] == 'Suspend' and p.ended and not frozen - slack < said < frozen + lead + slack:
                     w.append(f'{tag} was suspended for {frozen:.1f} s in {len(p.spans) - 1} pieces, its row says {said:.1f}')
                 if p.ended and r['state'] != ('Failed' if x['code'] else 'Completed'):
                     w.append(f"{tag}: an attempt that came to its end has a row {r['state']}")
@@ -176,7 +180,7 @@ def preempt_storm(c, mode):
     def frozen(e):
         e['rows'] = copy.deepcopy(e['rows'])
         for r in e['rows']:
-            r['frozenMicroseconds'] = r.get('frozenMicroseconds', 0) + 9000000
+            r['frozenMicroseconds'] = r.get('frozenMicroseconds', 0) + 90000000
     plants = [('two on a core', core), ('ran twice', twice), ('end without run', lost), ('row missing', row)] + ([('frozen time', frozen)] if mode == 'Suspend' else [])
     proofs = prove(check, e, plants)
     words = Counter(j['status'].get('state') for j in jobs.values())

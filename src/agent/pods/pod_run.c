@@ -263,6 +263,17 @@ was_started(const struct object *pod)
     return phase != NULL && (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0);
 }
 
+bool
+pod_run_is_past(const struct agent_context *g, const struct object *pod)
+{
+    CLEANUP(exit_record_freep) struct exit_record *e = NULL;
+    const char *uid = pod->meta->uid;
+
+    if (pod_host_exists(g, uid))
+        e = pod_host_read_ending(g, uid);
+    return e != NULL || (was_started(pod) && !pod_host_has_run_dir(g, uid));
+}
+
 /* Without a record, the boot id that the API knows decides. A pod that only
  * STATE knows was begun before /run was emptied.
  */

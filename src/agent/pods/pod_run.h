@@ -118,7 +118,13 @@ bool pod_run_is_waiting(const struct pod_run *run); /* until cores are free */
 bool pod_run_format_cgroup(const struct pod_run *run, struct strbuf *out);
 bool pod_run_is_orphan(const struct pod_run *run);
 bool pod_run_is_forgotten(const struct pod_run *run); /* by the API */
-bool pod_run_has_lost(const struct pod_run *run);     /* a part of its allocation */
+
+/* Whether nothing of the pod can run here although the API considers it active: it
+ * has ended, or an earlier agent has cleaned up after it, and the end is still to be
+ * reported.
+ */
+bool pod_run_is_past(const struct agent_context *agent, const struct object *pod);
+bool pod_run_has_lost(const struct pod_run *run); /* a part of its allocation */
 
 /* Whether something of the pod is here that nobody else knows: the API has
  * forgotten the pod or given it up.

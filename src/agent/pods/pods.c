@@ -130,12 +130,14 @@ static void
 add_pod(struct pods *p, const struct object *pod)
 {
     struct error err = {0};
-    bool wants_to_run = !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
+    bool wants_to_run = !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0
+                        && !pod_run_is_past(p->agent, pod);
     const struct pod_run *other = wants_to_run ? pods_find_overlap(p, pod, &err) : NULL;
     struct pod_run *run = add_run(p, pod);
 
     /* The pod's end was reported when its cores were free, so the run only has
-     * to end.
+     * to end. Other pods that are past have released their cores, too: a pod that
+     * was started on them since does not keep their ends from being reported.
      */
     if (pod_is_finished(pod_of(pod))) {
         pod_run_dismiss(run);

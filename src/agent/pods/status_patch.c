@@ -292,10 +292,14 @@ has_succeeded(const struct status_patch_end *end)
            && e->failed_step == NULL && !e->was_oom && !e->was_ended;
 }
 
-/* Adds the present freeze, which ends with the pod. */
+/* Adds the present freeze, which ends with the pod. An agent that was started after
+ * an earlier one had cleaned up knows the time from the exit record alone.
+ */
 static int64_t
-count_frozen(const struct frozen_state *frozen, int64_t ended_us)
+count_frozen(const struct frozen_state *frozen, const struct exit_record *e, int64_t ended_us)
 {
+    if (e != NULL && e->frozen_us > 0)
+        return e->frozen_us;
     return frozen->at_us != 0 && ended_us > frozen->at_us
                ? frozen->before_us + ended_us - frozen->at_us
                : frozen->before_us;
@@ -311,7 +315,7 @@ status_patch_make_end(struct arena *arena, const struct object *object,
     struct json *body = begin(arena, object, &status);
     bool succeeded = has_succeeded(end);
     int64_t ended_us = e != NULL && e->ended_at_us != 0 ? e->ended_at_us : end->now_us;
-    int64_t frozen_us = count_frozen(&end->frozen, ended_us);
+    int64_t frozen_us = count_frozen(&end->frozen, e, ended_us);
     struct json *list =
         make_conditions(arena, pod, false, succeeded ? "PodCompleted" : "PodFailed", ended_us);
 

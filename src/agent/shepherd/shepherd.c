@@ -308,6 +308,7 @@ take_status(struct shepherd *s)
     e->was_late = s->supervisor.is_late;
     e->was_ended = s->supervisor.has_order;
     e->elapsed_us = clock_monotonic_us(&clock_system) - s->began_us;
+    e->frozen_us = supervisor_frozen_us(&s->supervisor);
     if (WIFSIGNALED(status)) {
         e->signal = WTERMSIG(status);
         e->exit_code = 128 + e->signal;

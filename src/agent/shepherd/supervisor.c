@@ -109,6 +109,12 @@ thaw_pod(struct supervisor *v)
     v->note_frozen(v->context);
 }
 
+int64_t
+supervisor_frozen_us(const struct supervisor *v)
+{
+    return v->frozen_us + (v->is_frozen ? clock_boottime_us() - v->deadline.frozen_at_us : 0);
+}
+
 static void
 set_frozen(struct supervisor *v, bool is_frozen)
 {

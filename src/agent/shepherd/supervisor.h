@@ -91,3 +91,6 @@ void supervisor_wait_end(struct supervisor *v);
 
 /* Kills the remaining processes, and waits at most `wait_ms` for their end. */
 bool supervisor_kill_rest(struct supervisor *v, int64_t wait_ms);
+
+/* How long the job has been suspended until now. */
+int64_t supervisor_frozen_us(const struct supervisor *v);

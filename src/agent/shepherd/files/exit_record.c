@@ -49,6 +49,7 @@ static const struct exit_record_field fields[] = {
     FIELD(NUMBER, started_at_us),
     FIELD(NUMBER, ended_at_us),
     FIELD(NUMBER, elapsed_us),
+    FIELD(NUMBER, frozen_us),
     FIELD(SWITCH, is_memory_enforced),
     FIELD(NUMBER, peak_memory_bytes),
     FIELD(NUMBER, cpu_user_us),

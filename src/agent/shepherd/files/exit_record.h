@@ -42,6 +42,7 @@ struct exit_record {
     int64_t started_at_us; /* wall clock; 0: never started */
     int64_t ended_at_us;
     int64_t elapsed_us; /* on the monotonic clock */
+    int64_t frozen_us;  /* how long the job was suspended */
 
     bool is_memory_enforced;
     int64_t peak_memory_bytes; /* without a cgroup: of the largest process */

@@ -191,6 +191,39 @@ START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
 }
 END_TEST
 
+/* An agent is killed after it has cleaned up after the pod and before it has reported
+ * the end; the cores were lent to another pod, which starts first.
+ */
+START_TEST(the_end_of_a_pod_is_told_though_another_has_its_cores_by_now)
+{
+    CLEANUP_FREE char *there = NULL;
+    struct error err = {0};
+    struct exit_record e = {.pod_uid = (char[]){"uid-gone"},
+                            .boot_id = (char[]){"boot"},
+                            .started_at_us = 1,
+                            .ended_at_us = 2};
+
+    begin();
+    bind_pod("next", "2-3");
+    fake_client_fail(world.api, CLIENT_GET, "script", 503, "Unavailable");
+    pods_start(world.pods);
+    fake_client_run(world.api);
+    make_directory(world.place, "pods/uid-gone");
+    there = xasprintf("%s/pods/uid-gone", world.place);
+    ck_assert_msg(exit_record_write(&e, there, there, &err) == 0, "%s", err.text);
+    fake_client_put(world.api, &pod_kind,
+                    "{\"metadata\":{\"name\":\"gone\",\"namespace\":\"physics\","
+                    "\"uid\":\"uid-gone\"},\"spec\":{\"nodeName\":\"n1\","
+                    "\"containers\":[{\"name\":\"main\"}]},\"status\":{"
+                    "\"phase\":\"Running\",\"allocation\":{\"cpus\":\"2-3\"}}}");
+    run_loop_until(world.api, strcmp(find("gone")->status.phase, "Running") != 0);
+
+    ck_assert_str_eq(find("gone")->status.phase, "Succeeded");
+    ck_assert(!is_refused_for_overlap("next"));
+    end();
+}
+END_TEST
+
 /* An exit record of an earlier agent, which was killed before it had cleaned
  * up, and that agent's record of the pod.
  */
@@ -585,7 +618,8 @@ START_TEST(what_a_list_lacks_keeps_its_output_until_the_cluster_is_known)
 }
 END_TEST
 
-SUITE("pods", an_orphan_that_the_api_knows_again_is_none,
+SUITE("pods", the_end_of_a_pod_is_told_though_another_has_its_cores_by_now,
+      an_orphan_that_the_api_knows_again_is_none,
       what_a_list_lacks_keeps_its_output_until_the_cluster_is_known,
       a_pod_that_is_deleted_after_half_a_start_leaves_nothing,
       a_pod_that_was_deleted_during_half_a_start_leaves_nothing,

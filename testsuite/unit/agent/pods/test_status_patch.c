@@ -221,6 +221,21 @@ START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
 }
 END_TEST
 
+/* The live record is gone when an agent was killed between cleaning up and the report. */
+START_TEST(how_long_a_pod_was_suspended_is_told_by_its_exit_record_alone)
+{
+    struct exit_record e = {.started_at_us = 1, .ended_at_us = 9000000, .frozen_us = 5000000};
+    const struct object *now;
+
+    begin();
+    now = applied(status_patch_make_end(arena, pod, &(struct status_patch_end){.exit_record = &e}));
+
+    ck_assert_int_eq(pod_of(now)->status.frozen_us, 5000000);
+    object_unref(now);
+    finish();
+}
+END_TEST
+
 /* The controller set the reason while the agent could not receive events. */
 START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
 {
@@ -338,5 +353,6 @@ SUITE("status_patch", a_condition_that_came_meanwhile_stays,
       what_was_seen_and_what_is_wrong_is_told, an_end_is_told_with_its_phase_reason_and_exit_code,
       a_pod_that_could_not_start_says_why,
       a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
+      how_long_a_pod_was_suspended_is_told_by_its_exit_record_alone,
       what_was_said_of_a_silent_node_is_taken_back_unseen,
       a_pod_that_was_told_to_leave_still_says_why_when_it_has)

@@ -23,6 +23,7 @@ static const struct exit_record whole = {
     .exit_code = 127,
     .has_core = true,
     .elapsed_us = 12,
+    .frozen_us = 4,
     .peak_memory_bytes = INT64_C(1) << 40,
     .has_io = true,
     .read_bytes = INT64_C(1) << 41,
