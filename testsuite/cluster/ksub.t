@@ -59,6 +59,7 @@ waited_for() { grep -q 'Submitted job' waited; }
 runs() { kctl jobs --all -o id,state --no-headers | grep -q "^ *$1 *Running"; }
 ended() { kctl get pods -l "batch.kubernetes.io/job-name=job-$1" -o name | wc -l | grep -qx 0; }
 for with in INT:130 TERM:143; do
+    rm -f waited
     env --default-signal=INT ksub --wait --wrap 'sleep 300' >waited 2>&1 &
     waiter=$!
     ok "ksub --wait says which job it submitted" wait_for 10 waited_for
@@ -75,6 +76,7 @@ for with in INT:130 TERM:143; do
     kctl cancel "$id" >/dev/null
     ok "until it is cancelled" wait_for 20 ended "$id"
 done
+rm -f waited
 ksub --wait --wrap 'sleep 1' >waited 2>&1 &
 waiter=$!
 ok "ksub --wait in the background of a script submits a job" wait_for 10 waited_for

@@ -105,6 +105,10 @@ ok "a job of higher priority preempts it" wait_for 20 state_is "$high" Running
 ok "its state is Preempted" wait_for 20 state_is "$id" Preempted
 like "kctl why names the preempting job" "$(as kilntest1 kctl why "$id")" \
     "preempted by job $high"
+happened=$(as kilntest1 kctl events)
+like "the event names that job and its user" "$happened" \
+    "Preempted +pod/.* Preempted by job $high of [a-z0-9]+ on node "
+unlike "no event shows a uid" "$happened" '[0-9a-f]{8}-[0-9a-f]{4}-'
 like "kctl history has the state" \
     "$(as kilntest1 kctl history --job "$id" 2>&1)" \
     'Preempted'

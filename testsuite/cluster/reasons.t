@@ -183,10 +183,10 @@ low=$(sub --no-requeue -c 4 --wrap 'exec sleep 600')
 ok "a job occupies the node" wait_for 20 state_is "$low" Running
 urgent
 says "a preempted job" "$low" Preempted \
-    "preempted by job $high \(user kilntest2\)"
+    "preempted by job $high of kilntest2"
 ok "its state is Preempted" wait_for 20 state_is "$low" Preempted
 like "the first line of kctl why says so" "$(first_line "$low")" \
-    ": Preempted on real, preempted by job $high \(user kilntest2\) \(Preempted\)$"
+    ": Preempted on real, preempted by job $high of kilntest2 \(Preempted\)$"
 as kilntest2 kctl cancel "$high" >/dev/null
 low=$(sub --requeue -c 4 --wrap 'exec sleep 600')
 ok "another job occupies the node" wait_for 20 state_is "$low" Running
@@ -194,7 +194,7 @@ urgent
 ok "a preempted job with --requeue is requeued" \
     wait_for 20 state_is "$low" Requeued
 says "a requeued job, with why it was ended and what it waits for" "$low" Resources \
-    "preempted by job $high \(user kilntest2\); waits for 4 CPUs on real,?"
+    "preempted by job $high of kilntest2; waits for 4 CPUs on real,?"
 as kilntest2 kctl cancel "$high" >/dev/null
 ok "it runs again" wait_for 20 state_is "$low" Running
 is "its row then has no reason any more" "$(row "$low" | grep -c preempted)" 0

@@ -138,6 +138,12 @@ forbidden "another user cannot cancel it" kilntest2 PATCH "$job" \
 forbidden "another user cannot replace it" kilntest2 PUT "$job" \
     "$(job_json "job-$id" '' '')"
 forbidden "another user cannot delete it" kilntest2 DELETE "$job"
+is "kctl says so without the API's name of the job" \
+    "$(as kilntest2 kctl delete job "$id" 2>&1)" \
+    "kctl: delete: job $id: user 'kilntest2' cannot delete jobs of other users"
+like "ksub says why a job is refused without the API's name of jobs" \
+    "$(as kilntest2 ksub -t 1 -p nowhere --wrap true 2>&1)" \
+    "^ksub: Partition: there is no partition 'nowhere'"
 forbidden "another user cannot delete its pod" kilntest2 DELETE "$pod"
 forbidden "another user cannot evict its pod" kilntest2 POST "$pod/eviction" \
     "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\

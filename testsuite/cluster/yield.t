@@ -95,10 +95,10 @@ is "it keeps its allocation of all cores" "$(cpus "$low")" 0-3
 like "the other job has two of these cores" "$(cpus "$high")" '^[0-3]-[0-3]$'
 like "its owner sees for which job it is suspended" \
     "$(as kilntest1 kctl jobs -o id,state,reason --no-headers)" \
-    "$low +Frozen +suspended for job $high \(user kilntest2\)"
+    "$low +Frozen +suspended for job $high of kilntest2"
 job_told() { root events --for "job/job-$low" | grep -q "$1"; }
 ok "an event of the job says that, too" wait_for 20 job_told \
-    "Frozen .*Suspended for job $high (user kilntest2), which runs on its cores"
+    "Frozen .*Suspended for job $high of kilntest2, which runs on its cores"
 drawn() { root timeline --hours 2 n1; }
 like "the timeline shows it as suspended" \
     "$(drawn)" "$low kilntest1 \\(S\\) (s|╌)+"

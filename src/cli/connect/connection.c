@@ -11,11 +11,13 @@
 #include "cli/connect/call_retry.h"
 #include "cli/connect/client_settings.h"
 #include "cli/connect/getent.h"
+#include "lib/api/object/status.h"
 #include "lib/auth/auth_client.h"
 #include "lib/auth/credential_backend.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/client/remote.h"
 #include "lib/http/http_client.h"
@@ -255,8 +257,14 @@ connection_advise(int r, struct error *err)
 {
     char words[sizeof(err->text)];
 
-    if (!means_unreachable(r))
+    if (r == 0 || err == NULL || err->code == 0)
         return r;
+    if (!means_unreachable(r)) {
+        CLEANUP_STRBUF struct strbuf plain = STRBUF_INIT;
+
+        status_add_plain_message(err->text, &plain);
+        return error_set(err, r, "%s", plain.text);
+    }
     snprintf(words, sizeof(words), "%s", err->text);
     return error_set(err, r,
                      "%.800s (the server is set by --server, KILN_SERVER or "

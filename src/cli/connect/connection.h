@@ -54,7 +54,8 @@ struct call_retry *connection_retry(struct connection *connection);
 int connection_unseal(struct connection *connection, const char *credential, struct arena *arena,
                       const char **ret_text, struct error *err);
 
-/* If `r` means that the server cannot be reached, appends to the error where
- * the server is configured. Returns r.
+/* Makes an error one for people: an answer of the server without the API's names
+ * of objects; and if `r` means that the server cannot be reached, with where the
+ * server is configured. Returns r.
  */
 int connection_advise(int r, struct error *err);

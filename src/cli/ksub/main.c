@@ -108,7 +108,8 @@ submit(const struct submission *s, const struct json *manifest, struct arena *ar
         return test_only_print(&given, request.client, manifest, err);
     }
     if (s->cron != NULL)
-        return cron_submit_run(s, request.client, cron_submit_manifest(s, manifest, arena), err);
+        return connection_advise(
+            cron_submit_run(s, request.client, cron_submit_manifest(s, manifest, arena), err), err);
     print_id(s, job);
     return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
 }

@@ -149,7 +149,7 @@ call(struct kctl *kctl, const struct client_request *request, struct arena *aren
     r = call_patiently(kctl, &raw, sync_call, err);
     print_warnings(sync_call);
     if (r < 0)
-        return sync_call->code == 0 ? connection_advise(r, err) : r;
+        return connection_advise(r, err);
     if (ret_answer == NULL)
         return 0;
     *ret_answer = NULL;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/print/sanitize_text.h"
+#include "lib/api/object/status.h"
 #include "lib/api/value/id_ranges.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -75,14 +76,16 @@ job_outcomes_add(struct job_outcomes *o, const struct json *answer)
     for (uint32_t i = 0; i < json_count(jobs); i++) {
         const struct json *job = json_at(jobs, i);
         const char *message = json_get_text(job, "message");
+        CLEANUP_STRBUF struct strbuf plain = STRBUF_INIT;
 
+        status_add_plain_message(message != NULL ? message : "", &plain);
         xgrow(o->jobs, o->count, o->capacity);
         o->jobs[o->count++] = (struct reported_job){
             .outcome = outcome_of(json_get_text(job, "outcome")),
             .id = json_get_int(job, "id", 0),
             .name = json_get_text(job, "name"),
             .tasks = json_get_text(job, "tasks"),
-            .message = message != NULL ? message : "",
+            .message = arena_strdup(o->arena, plain.text),
         };
     }
 }

@@ -72,7 +72,7 @@ struct job_pod_counts {
     int64_t to_freeze;        /* pods with a node that are marked to be frozen */
     int64_t frozen;           /* running pods that are frozen */
     int64_t held;             /* live pods without a node that are marked as held */
-    char *yields_to;          /* "job 51 (user u2)": the job for which the last seen pod is
+    char *yields_to;          /* "job 51 of u2": the job for which the last seen pod is
                     * frozen; or NULL */
     char *refusal;            /* the API's message for the last refused create; NULL:
                     * none since a pod was created */

@@ -116,7 +116,7 @@ char *
 evictions_describe(const struct pod_view *preemptor)
 {
     const char *user = string_map_find(&preemptor->pod->meta.annotations, ANNOTATION_USER);
-    CLEANUP_FREE char *by = user != NULL ? xasprintf(" (user %.64s)", user) : xstrdup("");
+    CLEANUP_FREE char *by = user != NULL ? xasprintf(" of %.64s", user) : xstrdup("");
 
     return preemptor->job_id != 0 ? xasprintf("job %" PRId64 "%s", preemptor->job_id, by)
                                   : xasprintf("another pod%s", by);
@@ -135,7 +135,7 @@ evictions_add(struct evictions *e, struct pod_view *victim, struct pod_view *pre
               const char *node_name, enum partition_preemption mode, int64_t grace_s)
 {
     char key[OBJECT_KEY_SIZE];
-    CLEANUP_FREE char *message = NULL, *why = NULL, *words = NULL;
+    CLEANUP_FREE char *message = NULL, *why = NULL, *words = NULL, *by = NULL;
     struct eviction *v;
 
     if (map_find(e->under_way, key_of(victim, key)) != NULL)
@@ -148,8 +148,9 @@ evictions_add(struct evictions *e, struct pod_view *victim, struct pod_view *pre
     v->began_us = clock_monotonic_us(e->settings.clock);
     map_put(e->under_way, key, v);
     count_for(e, preemptor, 1);
-    message = xasprintf("Preempted by pod %s/%s (%s) on node %s", preemptor->namespace,
-                        preemptor->name, preemptor->uid != NULL ? preemptor->uid : "", node_name);
+    by = preemptor->job_id != 0 ? evictions_describe(preemptor)
+                                : xasprintf("pod %s/%s", preemptor->namespace, preemptor->name);
+    message = xasprintf("Preempted by %s on node %s", by, node_name);
     e->settings.begins(victim, message, e->settings.context);
     why = xasprintf("%s: preempting to accommodate a higher priority pod",
                     preemptor->pod->spec.scheduler_name);

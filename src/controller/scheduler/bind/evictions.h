@@ -43,7 +43,7 @@ DEFINE_CLEANUP(struct evictions, evictions_free)
 void evictions_add(struct evictions *e, struct pod_view *victim, struct pod_view *preemptor,
                    const char *node_name, enum partition_preemption mode, int64_t grace_s);
 
-/* Example: "job 51 (user u2)". The victim's owner may know who preempts, not
+/* Example: "job 51 of u2". The victim's owner may know who preempts, not
  * what.
  */
 char *evictions_describe(const struct pod_view *preemptor);

@@ -107,7 +107,7 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_HOLD_AT        "kiln.hpc/hold-at"
 /* On Jobs: who asked to suspend the running pods; copied to the pods. */
 #define ANNOTATION_FREEZE         "kiln.hpc/freeze"
-/* On running pods: for whom the pod must be suspended, as "job 51 (user u2)";
+/* On running pods: for whom the pod must be suspended, as "job 51 of u2";
  * that job runs on the pod's cores meanwhile. Only the scheduler writes it.
  */
 #define ANNOTATION_YIELD          "kiln.hpc/yield"

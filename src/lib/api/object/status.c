@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/object/status.h"
 
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/api/object/kind.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
 
 /* clang-format off */
 static const struct field status_cause_fields[] = {
@@ -66,3 +72,63 @@ static const struct field status_fields[] = {
 RECORD(status, status, "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
        HELP("The result of a request."));
 /* clang-format on */
+
+/* Takes "jobs.batch" or "Job.batch" off the beginning. NULL: it does not begin
+ * with the resource of a kind, and *at is unchanged.
+ */
+static const struct kind *
+take_resource(const char **at)
+{
+    const size_t whole = strcspn(*at, " \"");
+    const size_t length = strcspn(*at, ".");
+    CLEANUP_FREE char *word = xstrndup(*at, length < whole ? length : whole);
+    const struct kind *kind = word[0] != '\0' ? kind_find_any_name(word) : NULL;
+
+    if (kind == NULL || (strcmp(word, kind->plural) != 0 && strcmp(word, kind->name) != 0))
+        return NULL;
+    *at += whole;
+    return kind;
+}
+
+/* Takes ` "NAME"` off the beginning, and appends "job 7" or "node n1". */
+static bool
+take_name(const char **at, const struct kind *kind, struct strbuf *out)
+{
+    const char *end = strncmp(*at, " \"", 2) == 0 ? strchr(*at + 2, '"') : NULL;
+    const char *name = *at + 2;
+
+    if (end == NULL)
+        return false;
+    if (kind == &job_kind && strncmp(name, "job-", 4) == 0
+        && name + 4 + strspn(name + 4, "0123456789") == end && end > name + 4)
+        name += 4;
+    if (end > name)
+        strbuf_printf(out, "%s %.*s", kind->singular, (int)(end - name), name);
+    *at = end + 1;
+    return true;
+}
+
+void
+status_add_plain_message(const char *message, struct strbuf *out)
+{
+    static const char forbidden[] = " is forbidden: ";
+    static const char unfulfilled[] = "Operation cannot be fulfilled on ";
+    const char *at = message;
+    const size_t start = out->length;
+    const struct kind *kind;
+    bool has_name;
+
+    if (strncmp(at, unfulfilled, sizeof(unfulfilled) - 1) == 0)
+        at += sizeof(unfulfilled) - 1;
+    kind = take_resource(&at);
+    has_name = kind != NULL && take_name(&at, kind, out);
+    if (kind != NULL && strncmp(at, forbidden, sizeof(forbidden) - 1) == 0) {
+        at += sizeof(forbidden) - 1;
+        strbuf_printf(out, "%s%s", out->length > start ? ": " : "", at);
+    } else if (has_name && (at[0] == ' ' || at[0] == ':'))
+        strbuf_add_text(out, out->length > start ? at : at + 1);
+    else {
+        strbuf_truncate(out, start);
+        strbuf_add_text(out, message);
+    }
+}

@@ -7,6 +7,8 @@
 
 #include "lib/json/record.h"
 
+struct strbuf;
+
 struct status_cause {
     const char *reason;
     const char *message;
@@ -31,3 +33,9 @@ struct status {
 };
 
 extern const struct record status_record;
+
+/* Appends the message for people: `jobs.batch "job-7" is forbidden: WHY` is
+ * "job 7: WHY", `jobs.batch is forbidden: WHY` is "WHY", `nodes "n1" not found`
+ * is "node n1 not found". Other messages are unchanged.
+ */
+void status_add_plain_message(const char *message, struct strbuf *out);

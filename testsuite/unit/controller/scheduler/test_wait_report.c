@@ -175,7 +175,7 @@ START_TEST(a_victim_reads_whose_job_took_its_place)
         victim = world_pod(w, "low");
         ck_assert_ptr_nonnull(victim->status.cause);
         ck_assert_str_eq(victim->status.cause->code, "Preempted");
-        ck_assert_str_eq(victim->status.cause->message, "preempted by job 51 (user u2)");
+        ck_assert_str_eq(victim->status.cause->message, "preempted by job 51 of u2");
     }
     world_free(w);
 }

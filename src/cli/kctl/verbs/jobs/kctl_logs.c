@@ -351,7 +351,7 @@ stream(struct kctl *kctl, const struct logs_options *o, const struct target_obje
                          "again");
     *ret_code = sync_call.code;
     if (r < 0)
-        return sync_call.code == 0 ? connection_advise(r, err) : r;
+        return connection_advise(r, err);
     if (sink.result < 0)
         return error_set(err, sink.result, "writing to standard output: %s",
                          strerror(-sink.result));

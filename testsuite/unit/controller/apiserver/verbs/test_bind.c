@@ -111,7 +111,7 @@ wish(struct world *w, const struct principal *who, const char *name, bool is)
 {
     CLEANUP_FREE char *target = xasprintf(PODS "/%s", name);
 
-    return world_code(w, who, HTTP_PATCH, target, is ? WISH("\"job 2 (user b)\"") : WISH("null"));
+    return world_code(w, who, HTTP_PATCH, target, is ? WISH("\"job 2 of b\"") : WISH("null"));
 }
 
 START_TEST(cores_of_a_pod_are_lent_by_wish_and_fact_together)

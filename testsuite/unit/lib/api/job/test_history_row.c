@@ -108,7 +108,7 @@ static const struct ending {
     {DELETED,
      FAILED TARGET("PreemptionByScheduler") ",\"cause\":{\"code\":"
                                             "\"Preempted\",\"message\":"
-                                            "\"preempted by job 51 (user u)\"}",
+                                            "\"preempted by job 51 of u\"}",
      "", NULL, "Preempted", "job 51"},
     {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}",
      FAILED TARGET("EvictionByEvictionAPI") ",\"cause\":{\"code\":\"Evicted\","

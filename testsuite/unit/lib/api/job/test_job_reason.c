@@ -129,8 +129,7 @@ START_TEST(ends_are_told_by_what_was_too_much)
         {"PrologFailed", "prolog: exit 1", 0, 0, "Prolog", "the prolog of node real failed"},
         {"StartError", "no directory /home/u1; make it", 0, 0, "JobLaunchFailure",
          "no directory /home/u1"},
-        {"Preempted", "preempted by job 51 (user u2)", 0, 0, "Preempted",
-         "preempted by job 51 (user u2)"},
+        {"Preempted", "preempted by job 51 of u2", 0, 0, "Preempted", "preempted by job 51 of u2"},
         {"PodDeleted", NULL, 0, 0, "PodDeleted", "its pod was deleted"},
         {"Terminated", NULL, 0, 0, "PodDeleted", "ended on request, with exit code 0"},
         {"Terminated", NULL, 3, 0, "NonZeroExitCode", "exit code 3"},
@@ -158,7 +157,7 @@ START_TEST(other_users_do_not_read_paths)
     remember_run(&s, "StartError", "no directory /home/u1");
     s.is_other = true;
     assert_says(&s, "JobLaunchFailure", "it could not be started");
-    remember_run(&s, "Preempted", "preempted by job 51 (user u2)");
+    remember_run(&s, "Preempted", "preempted by job 51 of u2");
     assert_says(&s, "Preempted", "preempted by another job");
 }
 END_TEST
@@ -256,7 +255,7 @@ START_TEST(a_reason_ends_with_its_cause)
     assert_says(&s, "None", "");
     s.pod.spec.node_name = "real";
     s.pod.status.phase = "Running";
-    remember_run(&s, "Preempted", "preempted by job 51 (user u2)");
+    remember_run(&s, "Preempted", "preempted by job 51 of u2");
     s.has_no_pod = false;
     assert_says(&s, "None", "");
     s.pod.status.phase = "Unknown";
@@ -269,12 +268,12 @@ START_TEST(a_job_that_was_preempted_and_waits_says_both)
     struct scene s;
 
     scene_init(&s);
-    remember_run(&s, "Preempted", "preempted by job 51 (user u2)");
-    assert_says(&s, "Preempted", "preempted by job 51 (user u2)");
+    remember_run(&s, "Preempted", "preempted by job 51 of u2");
+    assert_says(&s, "Preempted", "preempted by job 51 of u2");
     s.has_no_pod = false;
     s.cause = (struct pod_cause){.code = "Resources", .message = "waits for 2 CPUs on real"};
     s.pod.status.cause = &s.cause;
-    assert_says(&s, "Resources", "preempted by job 51 (user u2); waits for 2 CPUs on real");
+    assert_says(&s, "Resources", "preempted by job 51 of u2; waits for 2 CPUs on real");
     /* The job's own failure is no reason to wait. */
     s.run.reason = "Error";
     assert_says(&s, "Resources", "waits for 2 CPUs on real");

@@ -166,7 +166,7 @@ START_TEST(it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone)
 
     tree = object_tree(find(w, "low"), arena);
     json_set_string(arena, json_get_path(tree, "metadata.annotations"), ANNOTATION_YIELD,
-                    "job 3 (user gone)");
+                    "job 3 of gone");
     json_print(tree, &text);
     fake_client_put(w->api, &pod_kind, text.text);
     world_advance(w, 2000);
