@@ -59,7 +59,7 @@ def preempt_storm(c, mode):
                 c.kill(n)
                 kills['agent'] += 1
                 down[n] = now() + random.choice([0, 0, .5, 3])
-        elif x > .97 and x < 1 and mode == 'Suspend' and len(asked) < 3:
+        elif x > .97 and x < 1 and mode == 'Suspend' and len(asked) < 3 and 'controller' not in down:
             t = random.choice(list(low))
             if t not in asked:
                 asked[t] = random.choice(['cancel', 'requeue'])

@@ -42,7 +42,7 @@ class Pod:
 
 
 class StormCluster(Cluster):
-    plant, control, kills, scale = False, False, 0, 1.0
+    control, scale, pace = False, 1.0, 1.0
     helpers = None  # the directory with the programs of helpers/, set by run
 
     def body(self, *a, **kw):
@@ -208,7 +208,7 @@ class Killer(threading.Thread):
 
     def run(self):
         try:
-            while not self.over.wait(random.uniform(self.least, self.most)):
+            while not self.over.wait(random.uniform(self.least, self.most) / self.c.pace):
                 if self.c.control:
                     continue
                 if self.before:

@@ -55,6 +55,13 @@ is "tasks that ran have a row each, and the rest has one row" \
 like "kctl why says which task failed and how" \
     "$(user why "$fast")" 'Failed, exit code 3: 2'
 
+# shellcheck disable=SC2016 # for the script
+wide=$(submit -a 1-60 --array-fail-fast -J wide \
+    --wrap '[ $KILN_ARRAY_TASK_ID != 1 ] || { sleep 1; exit 3; }; sleep 120')
+ok "so it ends one whose tasks all have pods" wait_for 30 has_state "$wide" Failed
+is "the tasks whose pods had no node have not failed" \
+    "$(job "$wide" '"\(.status.failed) \(.status.array.cancelled)"')" "1 59"
+
 # --- an array of which some tasks run -----------------------------------------
 
 # shellcheck disable=SC2016 # for the script

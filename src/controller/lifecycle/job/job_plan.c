@@ -315,11 +315,22 @@ find_state(const struct job *job, const struct job_pod_counts *t, const struct j
 
 /* ---- The phases of a job ---- */
 
+/* No pod of an array is deleted before the Job's status says why: the record of the
+ * elements (element_record.h) reads there that a pod without a node did not fail.
+ */
+static bool
+may_delete_pods(const struct job *job, const struct job_pod_counts *t)
+{
+    return t->array == NULL || job_is_cancelled(job)
+           || job_find_condition(job, "FailureTarget") != NULL
+           || job_find_condition(job, "SuccessCriteriaMet") != NULL;
+}
+
 static void
-plan_end(const struct job_pod_counts *t, const struct job_verdict *verdict,
+plan_end(const struct job *job, const struct job_pod_counts *t, const struct job_verdict *verdict,
          struct job_report *report, struct job_plan *plan)
 {
-    plan->delete_active = t->live > 0;
+    plan->delete_active = t->live > 0 && may_delete_pods(job, t);
     job_report_verdict(report, verdict);
     if (t->active > 0 || t->ending > 0)
         return;
@@ -437,7 +448,7 @@ job_plan(const struct job *job, const struct job_pod_counts *t, int64_t now_us, 
 
     job_report_counts(&report, t);
     if (verdict.outcome != JOB_GOES_ON) {
-        plan_end(t, &verdict, &report, &plan);
+        plan_end(job, t, &verdict, &report, &plan);
     } else {
         if (job_pod_counts_excuses(job))
             plan_interruption(job, t, &report, &plan);

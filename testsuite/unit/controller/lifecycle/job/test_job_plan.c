@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
@@ -902,6 +903,35 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
 }
 END_TEST
 
+#define FAIL_FAST                                                         \
+    "\"parallelism\":9,\"completions\":9,\"completionMode\":\"Indexed\"," \
+    "\"backoffLimitPerIndex\":0,\"array\":{\"tasks\":\"0-8\",\"failFast\":true}"
+
+static void
+given_failed_array(const char *status)
+{
+    given_job("", FAIL_FAST, status);
+    counts->array->is_loaded = true;
+    given_pod("j-0", FAILED_WITH("3"));
+    given_pod("j-1", "\"phase\":\"Pending\"");
+}
+
+START_TEST(an_array_says_that_it_has_failed_before_its_other_pods_are_deleted)
+{
+    given_failed_array("\"attempts\":2");
+    struct job_plan before = plan_at(NOW);
+
+    ck_assert(has_condition(before.status, "FailureTarget"));
+    ck_assert(!before.delete_active);
+    done();
+
+    given_failed_array("\"attempts\":2,\"conditions\":[{\"type\":\"FailureTarget\","
+                       "\"status\":\"True\",\"reason\":\"FailedIndexes\"}]");
+    ck_assert(plan_at(NOW).delete_active);
+    done();
+}
+END_TEST
+
 #define DEADLINE "\"deadline\":\"2023-11-14T22:23:20Z\"" /* NOW + 600 s */
 /* Its pods have a limit of 200 s. */
 static void
@@ -1256,6 +1286,7 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       with_backoff_the_next_attempt_comes_after_a_pause,
       a_pod_lost_with_its_node_is_replaced_when_the_job_says_so,
       a_pod_lost_with_its_node_fails_the_job_otherwise, a_pod_that_was_made_and_is_gone_has_failed,
+      an_array_says_that_it_has_failed_before_its_other_pods_are_deleted,
       a_requeued_job_ends_its_pod_and_runs_again, a_cancelled_job_has_failed_when_its_pods_are_gone,
       a_job_does_not_end_before_its_start_if_the_clock_was_set_back,
       a_job_that_succeeded_before_it_was_cancelled_is_complete, a_held_job_has_no_pods,
