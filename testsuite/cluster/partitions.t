@@ -95,6 +95,11 @@ said=$(s1 -p gpu long.sh 2>&1)
 like "ksub prints the default time limit" "$said" \
     'no time limit was given; partition gpu sets 1:00:00'
 k1 delete job "job-$(echo "$said" | id)" >/dev/null
+ok "a job without -t may ask for a signal before that limit" \
+    s1 -p gpu --signal USR1@90 --test-only long.sh
+like "a signal before the beginning of the job is refused with the limit" \
+    "$(s1 -p gpu --signal USR1@3600 long.sh 2>&1)" \
+    'sent 3600 s before its time limit, but partition gpu sets a limit of 3600 s'
 like "ksub --test-only prints it, too" \
     "$(s1 -p gpu --test-only long.sh 2>/dev/null)" \
     'time limit 1:00:00'

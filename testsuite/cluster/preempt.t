@@ -173,14 +173,16 @@ ok "it ends long before its grace time is over" \
 over
 as kilntest1 kctl cancel "$id" >/dev/null
 
-id=$(submit -p patient --requeue --signal USR2@60 -t 10 --wrap '
+# The children of the shell ignore SIGTERM, and the shell has no trap for USR2.
+id=$(submit -p patient --requeue --signal USR2@60 --wrap '
     trap "" TERM
-    trap "echo all >all" USR2
-    while :; do sleep 0.1; done')
-ok "a job with --signal for all processes runs" \
-    wait_for 20 state_is "$id" Running
+    sh -c "trap \"echo all >all\" USR2; while :; do sleep 0.1; done" &
+    while :; do wait; done')
+ok "a job with --signal runs" wait_for 20 state_is "$id" Running
+ok "the job waits for the signal" wait_for 20 eval \
+    '[ "$(pgrep -u kilntest1 -c -x sleep)" -gt 0 ]'
 urgent
-ok "its processes get the signal" \
+ok "the processes that its script started get the signal" \
     wait_for 20 test -e "$cluster/home/kilntest1/all"
 ok "it has the grace time of its partition" eval \
     '[ "$(root get pod "job-$id-0" -o json |

@@ -179,7 +179,7 @@ not_ok "it has no annotation left" eval \
 # --- the time limit -----------------------------------------------------------
 # The job is suspended before its time limit and resumed after the time at
 # which it would have ended.
-late=$(submit -w n1 -t 0:06 --signal USR2@2)
+late=$(submit -w n1 -t 0:06 --signal B:USR2@2)
 ok "a job with a short time limit runs" wait_for 20 state_is "$late" Running
 operator suspend "$late" >/dev/null
 ok "it is frozen" wait_for 20 frozen_is "$late" True

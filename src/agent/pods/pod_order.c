@@ -299,16 +299,18 @@ set_hooks(const struct pod_order_input *in, struct arena *arena, struct order *o
     add_hook_variables(arena, o, "KILN_MEMORY_NODES", a != NULL ? a->memory_nodes : NULL);
 }
 
-/* The shepherd enforces the limit, so that it also holds without an agent. */
+/* The shepherd enforces the limit, so that it also holds without an agent. A
+ * job without a limit may get one later (kctl update), and its warning comes
+ * before a preemption, too.
+ */
 static void
 set_time_limit(const struct pod *pod, struct order *o)
 {
     const struct execution *e = pod->spec.execution;
     const int64_t *grace = pod->spec.termination_grace_seconds;
 
-    if (pod->spec.active_deadline_seconds == NULL)
-        return;
-    o->time_limit_ms = *pod->spec.active_deadline_seconds * 1000;
+    if (pod->spec.active_deadline_seconds != NULL)
+        o->time_limit_ms = *pod->spec.active_deadline_seconds * 1000;
     o->grace_ms = (grace != NULL ? *grace : DEFAULT_GRACE_S) * 1000;
     if (e == NULL || e->signal == NULL)
         return;

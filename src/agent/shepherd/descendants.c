@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/fd.h"
+#include "lib/base/macro.h"
 
 struct process {
     pid_t pid;
@@ -128,13 +130,13 @@ find_ours(struct process_table *c)
 }
 
 int
-descendants_signal(int signal_number)
+descendants_signal(int signal_number, pid_t spared)
 {
     struct process_table c = {0};
     int r = find_ours(&c);
 
     for (size_t i = 0; i < c.count; i++)
-        if (c.items[i].is_ours)
+        if (c.items[i].is_ours && c.items[i].pid != spared)
             kill(c.items[i].pid, signal_number);
     free(c.items);
     return r;
@@ -173,4 +175,48 @@ process_stop(pid_t pid)
     struct process p = {0};
 
     return read_process(pid, &p) == 0 && stop(&p);
+}
+
+bool
+process_is_shell(pid_t pid)
+{
+    static const char *const shells[] = {
+        "sh",  "ash",  "bash", "rbash", "dash", "ksh",  "ksh93",   "mksh",
+        "csh", "tcsh", "posh", "yash",  "zsh",  "fish", "busybox", "rc",
+    };
+    char path[64], program[PATH_MAX];
+    const char *name;
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
+    n = readlink(path, program, sizeof(program) - 1);
+    if (n < 0)
+        return false;
+    program[n] = '\0';
+    name = strrchr(program, '/');
+    name = name != NULL ? name + 1 : program;
+    for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+        if (strcmp(name, shells[i]) == 0)
+            return true;
+    return false;
+}
+
+bool
+process_catches(pid_t pid, int signal_number)
+{
+    static const char key[] = "\nSigCgt:";
+    char path[64], text[8192];
+    const char *at;
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return false;
+    text[n] = '\0';
+    at = strstr(text, key);
+    return at != NULL && (strtoull(at + strlen(key), NULL, 16) >> (signal_number - 1) & 1) != 0;
 }

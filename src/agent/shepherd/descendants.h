@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Sends the signal to each descendant once; returns their number, or a negative
- * errno. Processes that fork meanwhile may escape: repeat the call until it
- * returns 0.
+/* Sends the signal to each descendant once, except to that one (0: none);
+ * returns their number, or a negative errno. Processes that fork meanwhile may
+ * escape: repeat the call until it returns 0.
  */
-int descendants_signal(int signal_number);
+int descendants_signal(int signal_number, pid_t spared);
 
 /* descendants_stop stops each running descendant; returns how many it stopped,
  * so 0 means that all are stopped, or a negative errno. process_stop does the
@@ -24,3 +24,9 @@ int descendants_signal(int signal_number);
  */
 int descendants_stop(void);
 bool process_stop(pid_t pid);
+
+/* Whether the process runs a shell, and whether it has a handler for the
+ * signal; false also for a process that is gone or cannot be read.
+ */
+bool process_is_shell(pid_t pid);
+bool process_catches(pid_t pid, int signal_number);

@@ -231,8 +231,10 @@ begin_supervision(struct shepherd *s, struct error *err)
         .delete_us = DEADLINE_NEVER,
         .delete_grace_us = DEADLINE_NEVER,
     };
-    s->supervisor.warn_signal = (int)s->order.warn_signal;
-    s->supervisor.warn_main = s->order.warn_main;
+    s->supervisor.warning = (struct warning){
+        .signal = (int)s->order.warn_signal,
+        .first_only = s->order.warn_main,
+    };
     return supervisor_begin(&s->supervisor, err);
 }
 

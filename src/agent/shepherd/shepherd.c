@@ -360,7 +360,7 @@ run_epilog(struct shepherd *s)
         return;
     if (preparation_hook(s, "epilog", &err) < 0)
         s->exit_record.epilog_failure = xstrdup(err.text);
-    descendants_signal(SIGKILL);
+    descendants_signal(SIGKILL, 0);
 }
 
 static enum shepherd_exit_status

@@ -81,7 +81,7 @@ static void
 thaw(const struct cgroup *cgroup)
 {
     if (cgroup == NULL)
-        descendants_signal(SIGCONT);
+        descendants_signal(SIGCONT, 0);
     else if (cgroup_freeze(cgroup, false) < 0)
         cgroup_signal(cgroup, SIGCONT);
 }
@@ -140,7 +140,7 @@ signal_all(const struct supervisor *v, int signo)
     else if (v->cgroup != NULL)
         cgroup_signal(v->cgroup, signo);
     else
-        descendants_signal(signo);
+        descendants_signal(signo, 0);
 }
 
 /* A frozen job could not react, so it gets the signal first, and is thawed
@@ -157,10 +157,7 @@ end_all(struct supervisor *v, int signo)
 static void
 warn(const struct supervisor *v)
 {
-    if (!v->warn_main)
-        signal_all(v, v->warn_signal);
-    else if (!v->is_over)
-        kill(v->job, v->warn_signal);
+    warning_send(&v->warning, v->is_over ? 0 : v->job, v->cgroup);
 }
 
 /* ---- The checkpoint command ---- */
@@ -249,7 +246,7 @@ end_after_checkpoint(struct supervisor *v)
 {
     if (v->is_over || v->is_told_to_end)
         return;
-    if (v->warn_signal != 0 && !v->deadline.terminated)
+    if (v->warning.signal != 0 && !v->deadline.terminated)
         warn(v);
     else
         end_all(v, SIGTERM);
@@ -337,6 +334,8 @@ forward_signal(struct supervisor *v, int value)
     case LAUNCH_ALL:
         if (signo == SIGTERM || signo == SIGKILL)
             end_all(v, signo);
+        else if (signo == v->warning.signal)
+            warn(v); /* of a preemption */
         else
             signal_all(v, signo);
         break;
@@ -444,7 +443,7 @@ enforce_limit(struct supervisor *v)
         switch (deadline_next(d, now, &next)) {
         case DEADLINE_WARN:
             d->warned = true;
-            if (v->is_starting || v->warn_signal == 0)
+            if (v->is_starting || v->warning.signal == 0)
                 break;
             warn(v);
             break;
@@ -583,7 +582,7 @@ supervisor_kill_rest(struct supervisor *v, int64_t wait_ms)
     do {
         end_all(v, SIGKILL);
         if (v->cgroup != NULL)
-            descendants_signal(SIGKILL);
+            descendants_signal(SIGKILL, 0);
         pause_for(v, events_fd, pause_ms);
         pause_ms = pause_ms * 2 < LAST_PAUSE_MS ? pause_ms * 2 : LAST_PAUSE_MS;
     } while (!has_no_processes(v) && clock_monotonic_us(&clock_system) < until);

@@ -16,6 +16,7 @@
 #include "agent/shepherd/deadline.h"
 #include "agent/shepherd/fence.h"
 #include "agent/shepherd/output_index.h"
+#include "agent/shepherd/warning.h"
 
 struct become_user_report;
 struct cgroup;
@@ -43,8 +44,7 @@ struct supervisor {
     const struct cgroup *cgroup; /* of the job, or NULL */
     struct fence fence;
     struct deadline deadline;
-    int warn_signal; /* 0: none */
-    bool warn_main;
+    struct warning warning;
     bool is_starting;             /* the job's program does not run yet */
     bool is_late;                 /* the job was ended at its time limit */
     bool is_told_to_end;          /* all processes, by SIGTERM or SIGKILL */

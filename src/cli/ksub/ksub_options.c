@@ -333,8 +333,8 @@ static const struct option_spec rows[] = {
      .set = submission_set_shared},
     {.name = "signal",
      .argument = "[B:]SIG[@SEC]",
-     .help = "warn the job with a signal, seconds (60) before its time limit; "
-             "B: only the script",
+     .help = "warn the job with a signal, seconds (60) before its time limit: "
+             "the processes that its script started; B: only the script",
      .type = OPTION_CALL,
      .set = submission_set_signal},
     {.name = "test-only",

@@ -56,6 +56,19 @@ print_id(const struct submission *s, const struct object *job)
     fflush(stdout); /* before waiting for long */
 }
 
+/* Prints that the warning signal comes only before a preemption. */
+static void
+print_unlimited(const struct submission *s, const struct object *job)
+{
+    const struct pod_spec *spec = job_of(job)->spec.template_.spec;
+
+    if (s->has_signal && spec != NULL && spec->active_deadline_seconds == NULL)
+        fprintf(stderr,
+                "ksub: the job has no time limit, so --signal %s is sent only if the job is "
+                "preempted (-t sets a limit)\n",
+                s->signal.name);
+}
+
 /* Prints the values that the partition added because they were not given. */
 static void
 print_given(const struct object *job)
@@ -97,8 +110,10 @@ submit(const struct submission *s, const struct json *manifest, struct arena *ar
     r = job_submit_run(&request, &job, err);
     if (r < 0)
         return connection_advise(r, err);
-    if (!s->parsable && !s->quiet)
+    if (!s->parsable && !s->quiet) {
         print_given(job);
+        print_unlimited(s, job);
+    }
     if (s->test_only) {
         struct submission given = *s;
         const struct pod_spec *spec = job_of(job)->spec.template_.spec;

@@ -456,16 +456,14 @@ check_sums(const struct submission *s, struct error *err)
     return 0;
 }
 
-/* A warning signal that could never be sent is refused. */
+/* A warning signal that could never be sent is refused. Without a time limit of
+ * its own the job may get one from its partition.
+ */
 static int
 check_warning(const struct submission *s, struct error *err)
 {
-    if (!s->has_signal)
+    if (!s->has_signal || s->time_limit_s <= 0)
         return 0;
-    if (s->time_limit_s <= 0)
-        return error_set(err, -EINVAL,
-                         "--signal warns before the time limit, but the job "
-                         "has none; --time sets one");
     if (s->signal.seconds_before >= s->time_limit_s)
         return error_set(err, -EINVAL,
                          "--signal: %lld s before the time limit the job has "

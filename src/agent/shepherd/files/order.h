@@ -83,7 +83,7 @@ struct order {
     int64_t time_limit_ms; /* 0: none */
     int64_t warn_before_ms;
     int64_t warn_signal; /* 0: no warning */
-    bool warn_main;      /* only to the first process */
+    bool warn_main;      /* only to the first process (warning.h) */
     int64_t grace_ms;
 
     /* maximum wait for processes that the job left behind */

@@ -219,15 +219,39 @@ asks_for_no_limit(const struct giving *g)
     return text != NULL && strcmp(text, TIME_LIMIT_NONE) == 0;
 }
 
-static void
+/* Whether the warning signal can come before the limit that is given to the
+ * job. Its user has chosen the seconds without knowing the limit.
+ */
+static bool
+is_warned_in_time(struct giving *g, int64_t limit_s)
+{
+    const struct json *signal = json_get_path(g->spec, "execution.signal");
+    int64_t before_s = json_get_int(signal, "secondsBefore", 0);
+
+    if (signal == NULL || before_s < limit_s)
+        return true;
+    return admission_refuse(
+        g->q, g->tree, "PartitionDefaults",
+        arena_printf(g->q->arena,
+                     "its warning signal is to be sent %" PRId64
+                     " s before its time limit, but partition %s sets a limit of %" PRId64
+                     " s; ask for a longer limit (-t), or a later signal",
+                     before_s, named_partition(g), limit_s));
+}
+
+/* Returns false when the job is refused. */
+static bool
 give_time(struct giving *g, int64_t time_s)
 {
     int64_t most_s = g->q->server->policy->limits.maximum_time_us / INT64_C(1000000);
 
     if (time_s == 0 || json_get(g->spec, TIME_FIELD) != NULL || asks_for_no_limit(g))
-        return;
+        return true;
+    if (!is_warned_in_time(g, least(most_s, time_s)))
+        return false;
     json_set_int(g->q->arena, g->spec, TIME_FIELD, least(most_s, time_s));
     note(g, "time");
+    return true;
 }
 
 static void
@@ -381,7 +405,7 @@ partition_defaults_admit(struct request *q, struct json *tree, const struct obje
     } else if ((goes_on = give_partition(&g))) {
         struct terms terms = read_terms(&g);
 
-        give_time(&g, terms.time_s);
+        goes_on = give_time(&g, terms.time_s);
         give_memory(&g, &terms);
         if (terms.is_exclusive)
             give_node(&g);

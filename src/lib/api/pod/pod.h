@@ -137,7 +137,7 @@ struct rlimit_value {
 struct limit_signal {
     const char *name;       /* "USR1" */
     int64_t seconds_before; /* before the end of the time limit */
-    bool batch_only;        /* only to the script, not to its children */
+    bool batch_only;        /* only to the script, otherwise only to its children */
 };
 
 /* Kiln: the Unix properties of the process. Paths may contain %j %x %u %N %%.

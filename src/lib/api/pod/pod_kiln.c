@@ -61,7 +61,9 @@ static const struct field limit_signal_fields[] = {
     INT("secondsBefore", limit_signal, seconds_before, 0,
         HELP("How long before the end of the time limit.")),
     BOOL("batchOnly", limit_signal, batch_only, 0,
-        HELP("Only to the script, not to its children.")),
+        HELP("Only to the script, not to its children; otherwise only to "
+             "its children, and to the script if that is no shell and has a "
+             "handler for the signal.")),
 };
 static RECORD(limit_signal, limit_signal, "hpc.kiln.v1.LimitSignal",
        HELP("A warning before the time limit."));

@@ -108,6 +108,7 @@ START_TEST(the_signal_that_its_user_asked_for_comes_behind_it)
 
     begin(&t, JOB("USR1"), "echo saves");
     t.pod.order.warn_signal = SIGUSR1;
+    t.pod.order.warn_main = true;
     start(&t);
     ask(&t);
     wait_end(&t);

@@ -14,7 +14,7 @@ START_TEST(grandchildren_in_other_sessions_are_found)
     pid_t child;
 
     ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
-    ck_assert_int_eq(descendants_signal(0), 0);
+    ck_assert_int_eq(descendants_signal(0, 0), 0);
     child = fork();
     if (child == 0) {
         for (int i = 0; i < 3; i++)
@@ -27,13 +27,13 @@ START_TEST(grandchildren_in_other_sessions_are_found)
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
 
-    ck_assert_int_eq(descendants_signal(SIGKILL), 3);
+    ck_assert_int_eq(descendants_signal(SIGKILL, 0), 3);
 
     for (int i = 0; i < 3; i++) {
         ck_assert_int_gt(waitpid(-1, &status, 0), 0);
         ck_assert(WIFSIGNALED(status));
     }
-    ck_assert_int_eq(descendants_signal(0), 0);
+    ck_assert_int_eq(descendants_signal(0, 0), 0);
 }
 END_TEST
 
@@ -54,16 +54,92 @@ START_TEST(a_parent_whose_child_is_stopped_in_vfork_counts_as_still)
         _exit(0);
     }
     /* If it were stopped before it has a child, it would never have one. */
-    while (descendants_signal(0) < 2 || descendants_stop() > 0)
+    while (descendants_signal(0, 0) < 2 || descendants_stop() > 0)
         test_pod_pause(10);
     ck_assert_int_eq(descendants_stop(), 0);
     ck_assert_int_eq(waitpid(child, &status, WNOHANG), 0);
 
-    ck_assert_int_eq(descendants_signal(SIGCONT), 2);
+    ck_assert_int_eq(descendants_signal(SIGCONT, 0), 2);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
 }
 END_TEST
 
-SUITE("descendants", grandchildren_in_other_sessions_are_found,
+/* One of two children is spared. */
+START_TEST(one_process_is_spared)
+{
+    int status;
+    pid_t spared, other;
+
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    spared = fork();
+    if (spared == 0)
+        for (;;)
+            pause();
+    other = fork();
+    if (other == 0)
+        for (;;)
+            pause();
+
+    ck_assert_int_eq(descendants_signal(SIGKILL, spared), 2);
+
+    ck_assert_int_eq(waitpid(other, &status, 0), other);
+    ck_assert_int_eq(waitpid(spared, &status, WNOHANG), 0);
+    ck_assert_int_eq(kill(spared, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(spared, &status, 0), spared);
+}
+END_TEST
+
+static void
+ignore(int signal_number)
+{
+    (void)signal_number;
+}
+
+/* Its standard input is a pipe that nobody writes to. */
+static pid_t
+start(const char *program, const char *argument)
+{
+    int ends[2];
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    pid = fork();
+    if (pid == 0)
+        dup2(ends[0], STDIN_FILENO);
+
+    if (pid != 0)
+        return pid;
+    execlp(program, program, argument, NULL);
+    _exit(127);
+}
+
+START_TEST(a_shell_is_known_and_a_handler_is_seen)
+{
+    const pid_t shell = start("sh", NULL), other = start("sleep", "1000");
+    int status;
+
+    signal(SIGUSR1, ignore);
+    signal(SIGUSR2, SIG_IGN);
+    ck_assert(process_catches(getpid(), SIGUSR1));
+    ck_assert(!process_catches(getpid(), SIGUSR2));
+    ck_assert(!process_catches(getpid(), SIGHUP));
+    ck_assert(!process_is_shell(getpid()));
+    while (process_catches(other, SIGUSR1)) /* until it is another program */
+        test_pod_pause(10);
+    ck_assert(!process_is_shell(other));
+    for (int i = 0; i < 500 && !process_is_shell(shell); i++)
+        test_pod_pause(10);
+    ck_assert(process_is_shell(shell));
+    kill(shell, SIGKILL);
+    kill(other, SIGKILL);
+    ck_assert_int_eq(waitpid(shell, &status, 0), shell);
+    ck_assert_int_eq(waitpid(other, &status, 0), other);
+    ck_assert(!process_is_shell(shell));
+    ck_assert(!process_catches(shell, SIGUSR1));
+}
+END_TEST
+
+SUITE("descendants", grandchildren_in_other_sessions_are_found, one_process_is_spared,
+      a_shell_is_known_and_a_handler_is_seen,
       a_parent_whose_child_is_stopped_in_vfork_counts_as_still)

@@ -457,6 +457,59 @@ START_TEST(a_signal_goes_to_whom_it_is_meant_for)
 }
 END_TEST
 
+/* A trap shows who got it. The first process goes on until its children end. */
+START_TEST(a_warning_spares_the_scripts_shell)
+{
+#define CHILD                                                 \
+    "sh -c 'trap \"echo child; exit\" USR1; echo x > ready; " \
+    "while :; do sleep 0.01; done' & "
+#define PROGRAM                                                                    \
+    "exec perl -e '$SIG{USR1} = sub { syswrite STDOUT, \"program\\n\"; exit 0 }; " \
+    "open F, \">ready\"; print F \"x\"; close F; select undef, undef, undef, .01 while 1'"
+    static const struct {
+        const char *commands;
+        bool main_only, at_limit;
+        const char *wanted;
+    } cases[] = {
+        {"trap 'echo shell' USR1; " CHILD "wait; echo done", false, false, "child\ndone\n"},
+        {CHILD "wait; echo done", false, false, "child\ndone\n"},
+        {CHILD "wait; echo done", false, true, "child\ndone\n"},
+        {"trap 'echo shell; exit' USR1; " CHILD "while :; do sleep 0.01; done", true, false,
+         "shell\n"},
+        {PROGRAM, false, false, "program\n"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases) - (access("/usr/bin/perl", X_OK) < 0); i++) {
+        struct test_pod p;
+        CLEANUP_FREE char *ready = NULL;
+        CLEANUP_FREE char *printed = NULL;
+
+        test_pod_init(&p);
+        ready = xstrdup(below(&p, "ready"));
+        p.order.stderr_path = "/dev/null";
+        p.order.warn_signal = SIGUSR1;
+        p.order.warn_main = cases[i].main_only;
+        if (cases[i].at_limit) {
+            p.order.time_limit_ms = 60000;
+            p.order.warn_before_ms = 59000;
+            p.order.grace_ms = 1000;
+        }
+        test_pod_shell(&p, cases[i].commands);
+        test_pod_start(&p);
+        test_pod_wait_for(ready);
+        if (!cases[i].at_limit)
+            ck_assert_int_eq(launch_signal(p.pidfd, cases[i].main_only ? LAUNCH_MAIN : LAUNCH_ALL,
+                                           SIGUSR1, NULL),
+                             0);
+        ck_assert_int_eq(test_pod_wait(&p), 0);
+
+        printed = test_pod_read(p.out);
+        ck_assert_str_eq(printed, cases[i].wanted);
+        test_pod_fini(&p);
+    }
+}
+END_TEST
+
 /* The order counts if it came before the job's own end, whatever the exit code. */
 START_TEST(the_record_says_whether_an_order_ended_the_job)
 {
@@ -909,7 +962,7 @@ SUITE("shepherd", exit_codes_and_signals_are_recorded, elapsed_and_cpu_time_are_
       a_script_runs_from_its_own_file_with_its_arguments, a_script_of_four_mebibytes_runs,
       a_megabyte_of_environment_arrives, daemons_do_not_outlive_the_job,
       a_job_that_asked_for_it_ends_when_its_node_is_cut_off, a_signal_goes_to_whom_it_is_meant_for,
-      the_record_says_whether_an_order_ended_the_job,
+      a_warning_spares_the_scripts_shell, the_record_says_whether_an_order_ended_the_job,
       a_job_that_hangs_in_opening_its_output_can_be_killed,
       a_signal_sent_at_once_is_not_lost_on_the_shepherd, what_ends_daemons_does_not_end_a_shepherd,
       the_job_and_its_record_outlive_a_launcher_killed_meanwhile,

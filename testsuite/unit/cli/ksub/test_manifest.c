@@ -279,7 +279,6 @@ START_TEST(what_cannot_be_a_job_is_refused)
         {{.output = "out-%4a"}, "-a makes it one"},
         {{.array_fail_fast = true}, "-a makes it one"},
         {{.output = "\xc3"}, "not valid UTF-8"},
-        {{.has_signal = true, .signal = {.name = "USR1"}}, "--time sets one"},
         {{.time_limit_s = 60, .has_signal = true, .signal = {.name = "USR1", .seconds_before = 60}},
          "has not begun"},
     };
