@@ -116,6 +116,7 @@ filter --state Failed Cancelled
 filter --user kilntest1 kilntest2 "$one $two"
 filter --account default other "$one $two"
 filter --partition all other "$one $two"
+sleep 1 # "now" is in whole seconds
 filter --since 1h now "$one $two"
 filter --until now 2020-01-01 "$one $two"
 is "a period may end in the future" \

@@ -129,6 +129,26 @@ kctl1 cancel "$array"
 ok "no task runs by aftercorr" wait_for 20 state_is "$corr" Cancelled
 is "its tasks had no attempt" "$(job "$corr" '.status.succeeded // 0')" 0
 
+# --- fail-fast ----------------------------------------------------------------
+# The first failure is the job's, however the others end. Some of them are ended
+# before they have started.
+for others in 'exec sleep 1000' "trap 'exit 0' TERM; while :; do sleep 0.1; done"; do
+    status=0
+    as kilntest1 ksub --parsable --wait -w n1 -o /dev/null -a 0-7 --array-fail-fast --wrap "
+        [ \$KILN_ARRAY_TASK_ID != 3 ] || exit 7
+        $others" >"$cluster/id" 2>"$cluster/said" || status=$?
+    is "ksub --wait exits with the code of the first failure" "$status" 7
+    like "it says so" "$(cat "$cluster/said")" "Failed on n1, exit code 7\$"
+    fast=$(head -n 1 "$cluster/id")
+    like "kctl why says so" "$(as kilntest1 kctl why "$fast" 2>&1)" "Failed on n1, .*NonZeroExitCode"
+    task_ends() { as kilntest1 kctl history "$fast" -o json |
+        jq -r '[.items[].state] | sort | unique | join(" ")'; }
+    ends_are() { [ "$(task_ends)" = "$1" ]; }
+    ok "the others are Cancelled" wait_for 10 ends_are "Cancelled Failed"
+    unlike "no reason is unknown to kiln-reasons(7)" \
+        "$(as kilntest1 kctl history "$fast" -o csv=state,reason,message)" "CalledOff|Other"
+done
+
 # --- the order and the job's own end ------------------------------------------
 own=$(submit --requeue -w n1 --wrap "$name; touch begun.\$n.\$i
     until [ -e go ]; do sleep 0.1; done; exit 0")

@@ -239,7 +239,7 @@ find_reason(const struct exit_record *e)
     if (e->failed_step != NULL && strcmp(e->failed_step, EXIT_RECORD_PROLOG) == 0)
         return "PrologFailed";
     if (e->failed_step != NULL && strcmp(e->failed_step, EXIT_RECORD_CALLED_OFF) == 0)
-        return "CalledOff";
+        return REASON_CALLED_OFF;
     if (e->failed_step != NULL)
         return "StartError";
     if (e->was_ended && e->signal == 0 && e->exit_code < 128)

@@ -6,6 +6,7 @@
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_state.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
@@ -37,6 +38,17 @@ set_usage(struct job_last_run *run, const struct pod_usage *usage)
     run->system_cpu_us = usage->system_cpu_us;
 }
 
+/* Whether a run that an earlier controller has noted was a failure. */
+static bool
+is_failure_of(const char *reason)
+{
+    const enum job_state state = job_state_of_failure(NULL, reason);
+
+    return reason != NULL && strcmp(reason, "Completed") != 0
+           && (state == JOB_STATE_FAILED || state == JOB_STATE_TIMED_OUT
+               || state == JOB_STATE_OUT_OF_MEMORY);
+}
+
 void
 job_last_run_load(struct job_last_run *run, const struct job_status *status)
 {
@@ -51,6 +63,7 @@ job_last_run_load(struct job_last_run *run, const struct job_status *status)
         run->finished_at_us = known->finished_at_us;
         run->frozen_us = known->frozen_us;
         run->signal = known->signal;
+        run->is_failure = is_failure_of(known->reason);
         set_usage(run, known->usage);
     }
     if (status->exit_code != NULL) {
@@ -70,12 +83,39 @@ whole_seconds(int64_t us)
  * not matter.
  */
 static bool
-is_later(const struct job_last_run *known, const struct job_last_run *run, const char *pod_name)
+is_later(const struct job_last_run *known, const struct job_last_run *run)
 {
-    if (known->pod_name == NULL || run->finished_at_us > known->finished_at_us)
+    if (run->finished_at_us != known->finished_at_us)
+        return run->finished_at_us > known->finished_at_us;
+    return strverscmp(run->pod_name, known->pod_name) >= 0;
+}
+
+/* Ranks and times order the runs completely, so any order of events leads to
+ * the same run.
+ */
+static int
+rank_of(enum run_choice choice, const struct job_last_run *run)
+{
+    if (choice == RUN_LAST)
+        return 0;
+    if (run->reason != NULL && strcmp(run->reason, REASON_POD_DELETED) == 0)
+        return 0;
+    return choice == RUN_FIRST_FAILURE && run->is_failure ? 2 : 1;
+}
+
+static bool
+is_preferred(enum run_choice choice, const struct job_last_run *known,
+             const struct job_last_run *run)
+{
+    int was, is;
+
+    if (known->pod_name == NULL || strcmp(known->pod_name, run->pod_name) == 0)
         return true;
-    return run->finished_at_us == known->finished_at_us
-           && strverscmp(pod_name, known->pod_name) >= 0;
+    was = rank_of(choice, known);
+    is = rank_of(choice, run);
+    if (was != is)
+        return is > was;
+    return is == 2 ? !is_later(known, run) : is_later(known, run);
 }
 
 /* How a pod has ended: a word and a sentence; either may be NULL. */
@@ -150,8 +190,9 @@ job_last_run_reason(const struct pod *pod)
     return ending_of(pod).reason;
 }
 
-void
-job_last_run_note(struct job_last_run *known, const struct pod *pod)
+static void
+note(struct job_last_run *known, enum run_choice choice, const struct pod *pod, bool is_failure,
+     const char *reason_if_unknown)
 {
     struct container_state state = {0};
     struct job_last_run run = {0};
@@ -171,21 +212,29 @@ job_last_run_note(struct job_last_run *known, const struct pod *pod)
         run.finished_at_us = whole_seconds(pod->meta.deleted_at_us);
     }
     run.frozen_us = pod_frozen_us(pod, run.finished_at_us);
-    if (!is_later(known, &run, pod->meta.name))
-        return;
+    run.is_failure = is_failure;
     run.pod_name = xstrdup(pod->meta.name);
     run.node_name = dup_or_null(pod->spec.node_name);
-    run.reason = dup_or_null(ending.reason);
+    run.reason = dup_or_null(ending.reason != NULL ? ending.reason : reason_if_unknown);
     run.message = dup_or_null(ending.message);
     set_usage(&run, pod->status.usage);
+    if (!is_preferred(choice, known, &run)) {
+        job_last_run_fini(&run);
+        return;
+    }
     job_last_run_fini(known);
     *known = run;
 }
 
 void
-job_last_run_note_gone(struct job_last_run *run, const struct pod *pod)
+job_last_run_note(struct job_last_run *run, enum run_choice choice, const struct pod *pod,
+                  bool is_failure)
 {
-    job_last_run_note(run, pod);
-    if (run->reason == NULL && strcmp(run->pod_name, pod->meta.name) == 0)
-        run->reason = xstrdup(REASON_POD_DELETED);
+    note(run, choice, pod, is_failure, NULL);
+}
+
+void
+job_last_run_note_gone(struct job_last_run *run, enum run_choice choice, const struct pod *pod)
+{
+    note(run, choice, pod, false, REASON_POD_DELETED);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_last_run.h - the run of the Job's pod that ended last
  *
- * A struct job_run (status.lastRun) that owns its texts.
+ * A struct job_run (status.lastRun) that owns its texts. If a Job has several
+ * pods and fails, its other pods are ended after the failure; they are not how
+ * the Job ended. With fail-fast, the first failure is.
  *
  * Thread:  any; plain data.
  */
@@ -18,6 +20,7 @@ struct job_last_run {
     char *node_name;
     char *reason;
     char *message;
+    bool is_failure; /* it counts as a failure of the job */
     int64_t started_at_us;
     int64_t finished_at_us;
     int64_t frozen_us; /* of the run: how long the pod was frozen */
@@ -37,8 +40,16 @@ void job_last_run_load(struct job_last_run *run, const struct job_status *status
  */
 const char *job_last_run_reason(const struct pod *pod);
 
-/* Note: a pod that has ended, as it was last seen. Note_gone: a pod that was
- * deleted before its end was reported.
+enum run_choice {
+    RUN_LAST,          /* the job has one pod at a time */
+    RUN_OWN_END,       /* rather a pod that has ended by itself */
+    RUN_FIRST_FAILURE, /* fail-fast */
+};
+
+/* Note: a pod that has ended, as it was last seen; whether it has failed.
+ * Note_gone: a pod that was deleted before its end was reported.
  */
-void job_last_run_note(struct job_last_run *run, const struct pod *pod);
-void job_last_run_note_gone(struct job_last_run *run, const struct pod *pod);
+void job_last_run_note(struct job_last_run *run, enum run_choice choice, const struct pod *pod,
+                       bool is_failure);
+void job_last_run_note_gone(struct job_last_run *run, enum run_choice choice,
+                            const struct pod *pod);

@@ -507,9 +507,18 @@ recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
         release_index(t, index);
 }
 
+static enum run_choice
+choose_run(const struct job_pod_counts *t, const struct job *job)
+{
+    if (t->array != NULL && job->spec.array->fail_fast)
+        return RUN_FIRST_FAILURE;
+    return is_one_by_one(t, job) ? RUN_LAST : RUN_OWN_END;
+}
+
 void
 job_pod_counts_see(struct job_pod_counts *t, const struct job *job, const struct pod *pod)
 {
+    const int64_t failed = t->failed;
     unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
     unsigned is = pod_sight_of(job, pod);
     int64_t index = -1, attempt = 0;
@@ -541,7 +550,7 @@ job_pod_counts_see(struct job_pod_counts *t, const struct job *job, const struct
             note_unwritten(t, &before);
     }
     if (pod_sight_change(was, is, SEEN_ENDED) > 0)
-        job_last_run_note(&t->run, pod);
+        job_last_run_note(&t->run, choose_run(t, job), pod, t->failed > failed);
     if (pod_sight_change(was, is, SEEN_ENDED) > 0 && t->array != NULL)
         element_counts_add_end(t, job, pod, false, index);
 }
@@ -577,7 +586,7 @@ job_pod_counts_see_gone(struct job_pod_counts *t, const struct job *job, const s
     if (is_one_by_one(t, job) && attempt >= t->n_written)
         note_unwritten(t, &before);
     if ((was & SEEN_ENDED) == 0)
-        job_last_run_note_gone(&t->run, last);
+        job_last_run_note_gone(&t->run, choose_run(t, job), last);
     if ((was & SEEN_ENDED) == 0 && t->array != NULL)
         element_counts_add_end(t, job, last, true, index);
 }

@@ -142,6 +142,10 @@ job_end_tell(const struct job_reason_facts *f, const struct job_end *end, struct
         strbuf_add_text(words, "its pod was deleted");
         return JOB_REASON_POD_DELETED;
     }
+    if (is(reason, REASON_CALLED_OFF)) {
+        strbuf_add_text(words, "ended on request before it had started");
+        return JOB_REASON_POD_DELETED;
+    }
     if (is(reason, REASON_TERMINATED) && end->exit_code == 0 && end->signal == 0) {
         strbuf_add_text(words, "ended on request, with exit code 0");
         return JOB_REASON_POD_DELETED;
@@ -197,10 +201,20 @@ job_end_has_pod(const struct pod *pod)
     return pod_is_finished(pod) || (pod->meta.deleted_at_us != 0 && was_disrupted(pod));
 }
 
+/* Of a job with several pods, that pod is one of many, and the job controller
+ * has recorded the run that counts.
+ */
+static bool
+is_one_of_many(const struct job *job)
+{
+    return job != NULL && job->status.last_run != NULL
+           && (job->spec.completions == NULL || *job->spec.completions > 1);
+}
+
 bool
 job_end_find(const struct job_reason_facts *f, struct job_end *ret_end)
 {
-    if (f->pod != NULL && job_end_has_pod(f->pod))
+    if (f->pod != NULL && !is_one_of_many(f->job) && job_end_has_pod(f->pod))
         *ret_end = job_end_of_pod(f->pod);
     else if (f->job != NULL && f->job->status.last_run != NULL)
         *ret_end = job_end_of_run(f->job->status.last_run);

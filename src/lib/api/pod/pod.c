@@ -74,7 +74,9 @@ pod_was_ended(const struct pod *pod)
     if (!pod_main_state(pod, &state) || !state.terminated || state.signal != 0
         || state.exit_code >= 128)
         return true;
-    return (state.reason != NULL && strcmp(state.reason, REASON_TERMINATED) == 0)
+    return (state.reason != NULL
+            && (strcmp(state.reason, REASON_TERMINATED) == 0
+                || strcmp(state.reason, REASON_CALLED_OFF) == 0))
            || state.finished_at_us >= asked_at_us(pod);
 }
 

@@ -211,6 +211,8 @@ struct pod_condition {
  * the pod ended.
  */
 #define REASON_TERMINATED "Terminated"
+/* ... whose pod was told to end before it had started. */
+#define REASON_CALLED_OFF "CalledOff"
 
 struct container_state {
     bool waiting, running, terminated; /* one at most */

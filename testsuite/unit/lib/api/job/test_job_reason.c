@@ -132,6 +132,7 @@ START_TEST(ends_are_told_by_what_was_too_much)
         {"Preempted", "preempted by job 51 of u2", 0, 0, "Preempted", "preempted by job 51 of u2"},
         {"PodDeleted", NULL, 0, 0, "PodDeleted", "its pod was deleted"},
         {"Terminated", NULL, 0, 0, "PodDeleted", "ended on request, with exit code 0"},
+        {"CalledOff", NULL, 125, 0, "PodDeleted", "ended on request before it had started"},
         {"Terminated", NULL, 3, 0, "NonZeroExitCode", "exit code 3"},
     };
 
