@@ -315,22 +315,16 @@ find_state(const struct job *job, const struct job_pod_counts *t, const struct j
 
 /* ---- The phases of a job ---- */
 
-/* No pod of an array is deleted before the Job's status says why: the record of the
- * elements (element_record.h) reads there that a pod without a node did not fail.
+/* No pod is deleted before the Job's status says why: the deleted pods would
+ * count as failures, and with the verdict lost the Job would have failed for
+ * them. The record of an array's elements (element_record.h) reads there, too,
+ * that a pod without a node did not fail.
  */
-static bool
-may_delete_pods(const struct job *job, const struct job_pod_counts *t)
-{
-    return t->array == NULL || job_is_cancelled(job)
-           || job_find_condition(job, "FailureTarget") != NULL
-           || job_find_condition(job, "SuccessCriteriaMet") != NULL;
-}
-
 static void
 plan_end(const struct job *job, const struct job_pod_counts *t, const struct job_verdict *verdict,
          struct job_report *report, struct job_plan *plan)
 {
-    plan->delete_active = t->live > 0 && may_delete_pods(job, t);
+    plan->delete_active = t->live > 0 && job_has_verdict(job);
     job_report_verdict(report, verdict);
     if (t->active > 0 || t->ending > 0)
         return;

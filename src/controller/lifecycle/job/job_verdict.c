@@ -117,6 +117,13 @@ restore(const struct job *job, const char *type, enum job_outcome outcome,
     return true;
 }
 
+bool
+job_has_verdict(const struct job *job)
+{
+    return job_find_condition(job, "FailureTarget") != NULL
+           || job_find_condition(job, "SuccessCriteriaMet") != NULL;
+}
+
 /* ---- Reasons for the end of a Job, in the order of their precedence ---- */
 
 static struct job_verdict

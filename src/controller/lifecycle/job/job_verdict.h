@@ -30,6 +30,9 @@ struct job_verdict {
 struct job_verdict job_judge(const struct job *job, const struct job_pod_counts *counts,
                              int64_t now_us, struct arena *arena);
 
+/* Whether the Job's status already says how it ends. */
+bool job_has_verdict(const struct job *job);
+
 /* The last time, by spec.deadline, at which the Job can still go on: the
  * deadline, or, while nothing has started, the deadline less the time limit. 0:
  * the Job has no deadline.

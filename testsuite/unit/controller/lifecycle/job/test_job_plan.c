@@ -293,7 +293,7 @@ START_TEST(a_cancelled_job_has_failed_when_its_pods_are_gone)
 
     struct job_plan ending = plan_at(NOW);
 
-    ck_assert(ending.delete_active);
+    ck_assert(!ending.delete_active);
     ck_assert_uint_eq(ending.n_create, 0);
     ck_assert(has_condition(ending.status, "FailureTarget"));
     ck_assert(!has_condition(ending.status, "Failed"));
@@ -898,7 +898,6 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
     ck_assert_int_eq(before.wake_after_us, 1000000);
     ck_assert(has_condition(after.status, "FailureTarget"));
     ck_assert(!has_condition(after.status, "Failed"));
-    ck_assert(after.delete_active);
     done();
 }
 END_TEST
@@ -974,9 +973,42 @@ START_TEST(a_job_that_runs_goes_on_until_its_deadline)
 
     ck_assert(!before.delete_active);
     ck_assert_int_eq(before.wake_after_us, 1000001);
-    ck_assert(after.delete_active);
     ck_assert(has_condition(after.status, "FailureTarget"));
     done();
+}
+END_TEST
+
+/* If the controller were killed after the deletion, or the write of the status
+ * failed, the deleted pod would count as a failure, and the job would have
+ * failed for that.
+ */
+START_TEST(pods_of_a_job_that_ends_are_deleted_after_the_status_says_why)
+{
+    static const char *const verdicts[] = {"FailureTarget", "SuccessCriteriaMet"};
+
+    given_job("", DEADLINE, "\"attempts\":1");
+    given_pod("j-0", "\"phase\":\"Pending\"");
+
+    struct job_plan first = plan_at(NOW + 600 * INT64_C(1000000));
+
+    ck_assert(has_condition(first.status, "FailureTarget"));
+    ck_assert(!first.delete_active);
+    done();
+
+    for (unsigned i = 0; i < ARRAY_SIZE(verdicts); i++) {
+        CLEANUP_FREE char *status =
+            xasprintf("\"attempts\":1,\"conditions\":[{\"type\":\"%s\",\"status\":\"True\","
+                      "\"reason\":\"DeadlineExceeded\"}]",
+                      verdicts[i]);
+
+        given_job("", DEADLINE, status);
+        given_pod("j-0", "\"phase\":\"Pending\"");
+
+        struct job_plan second = plan_at(NOW + 600 * INT64_C(1000000));
+
+        ck_assert(second.delete_active);
+        done();
+    }
 }
 END_TEST
 
@@ -1288,6 +1320,7 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       a_pod_lost_with_its_node_fails_the_job_otherwise, a_pod_that_was_made_and_is_gone_has_failed,
       an_array_says_that_it_has_failed_before_its_other_pods_are_deleted,
       a_requeued_job_ends_its_pod_and_runs_again, a_cancelled_job_has_failed_when_its_pods_are_gone,
+      pods_of_a_job_that_ends_are_deleted_after_the_status_says_why,
       a_job_does_not_end_before_its_start_if_the_clock_was_set_back,
       a_job_that_succeeded_before_it_was_cancelled_is_complete, a_held_job_has_no_pods,
       a_pod_that_is_held_is_not_held_against_its_job, how_the_last_pod_has_run_is_kept_with_the_job,
