@@ -115,6 +115,59 @@ like "a range that ends before it begins is refused" \
 status_is "a range without any job is an error" 66 k1 get jobs 800-900
 k1 cancel "$long" >/dev/null
 
+# --- kctl show, script and resubmit -------------------------------------------
+
+cat >"$home/steps.sh" <<'TXT'
+#!/bin/sh
+#KSUB -J steps -c 2 --mem 100M -t 5
+#KSUB -o out-%4j-%x-%N -e logs/%j.err
+echo "$1 of $SHOWN"
+echo wrong >&2
+exit 4
+TXT
+chown kilntest1: "$home/steps.sh"
+as kilntest1 mkdir logs
+steps=$(as kilntest1 env SHOWN=all ksub --parsable --comment 'a note' steps.sh first)
+k1 wait "$steps" >/dev/null
+shown=$(k1 show "$steps")
+for line in "Job: +$steps \(steps\)" 'User: +kilntest1, account default' \
+    'State: +Failed, exit code 4' 'Arguments: +first' "Directory: +$home" \
+    "Script: +$(wc -c <"$home/steps.sh") bytes" \
+    "Output: +$home/out-$(printf %04d "$steps")-steps-n1" "Error: +$home/logs/$steps.err" \
+    'Submitted: +20[0-9-]* [0-9:]*' 'Ended: +20' 'Time: +0:0[0-9] of 5:00' 'Node: +n1' \
+    'CPUs: +2' 'Memory: +[0-9.]+[KM]i at most; asked for 100Mi' 'Comment: +a note'; do
+    like "kctl show has: ${line%%: *}" "$shown" "^$line"
+done
+ok "the output file is where it says" test -f "$home/out-$(printf %04d "$steps")-steps-n1"
+ok "it fits a screen" test "$(printf '%s\n' "$shown" | wc -l)" -le 24
+like "kctl show of a job without a script of its own shows the command" \
+    "$(k1 show "$long")" 'Command: +sleep 300'
+like "it says who cancelled a job" "$(k1 show "$long")" 'Ended by: +kilntest1'
+like "kctl show of a task has the task's files" "$(k1 show "${array}_2")" \
+    "Output: +$home/kiln-${array}_2.out"
+is "kctl show of several jobs separates them" \
+    "$(k1 show "$good,$bad" | grep -c '^Job:')" 2
+is "kctl script prints the script" "$(k1 script "$steps")" "$(cat "$home/steps.sh")"
+like "and the environment" "$(k1 script --environment "$steps")" '^SHOWN=all'
+status_is "another user's script is denied" 77 as kilntest2 kctl script "$steps"
+again=$(k1 resubmit --parsable "$steps")
+k1 wait "$again" >/dev/null
+is "kctl resubmit runs the job again, with its arguments and environment" \
+    "$(cat "$home/out-$(printf %04d "$again")-steps-n1")" 'first of all'
+like "it keeps what was asked for" "$(k1 show "$again")" 'asked for 100Mi'
+like "--hold holds the new job" \
+    "$(k1 jobs -o state --no-headers "$(k1 resubmit --parsable --hold "$steps")")" Held
+part=$(k1 resubmit --parsable "${array}_[2-3]")
+is "tasks of an array are resubmitted alone" \
+    "$(k1 wait "${part}_[2-3]" | paste -sd' ' -)" "task ${part}_2 Failed task ${part}_3 Failed"
+status_is "a task that is not there is an error" 66 k1 resubmit "${array}_9"
+status_is "another user's job is denied" 77 as kilntest2 kctl resubmit "$steps"
+k1 delete job "$again" >/dev/null
+like "kctl show of a deleted job shows history" "$(k1 show "$again")" \
+    'deleted.*history'
+like "kctl wait of a deleted job, too" "$(k1 wait "$again")" \
+    "^job $again Failed on n1, exit code 4"
+
 # --- the controller is away ---------------------------------------------------
 
 stop controller

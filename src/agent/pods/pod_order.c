@@ -8,7 +8,6 @@
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/environment.h"
-#include "agent/pods/files/filename_pattern.h"
 #include "agent/pods/pod_host.h"
 #include "agent/shepherd/files/order.h"
 #include "agent/volumes/pod_mounts.h"
@@ -18,6 +17,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/filename_pattern.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

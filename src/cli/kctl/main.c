@@ -17,19 +17,19 @@
 #include "lib/program/program.h"
 
 static const struct command *const commands[] = {
-    &jobs_command,     &nodes_command,      &partitions_command,    &reservations_command,
-    &status_command,   &history_command,    &report_command,        &efficiency_command,
-    &whoami_command,   &get_command,        &describe_command,      &events_command,
-    &why_command,      &logs_command,       &top_command,           &topology_command,
-    &timeline_command, &wait_command,       &cancel_command,        &hold_command,
-    &release_command,  &requeue_command,    &update_command,        &suspend_command,
-    &resume_command,   &priority_command,   &create_command,        &apply_command,
-    &replace_command,  &delete_command,     &label_command,         &annotate_command,
-    &cordon_command,   &uncordon_command,   &drain_command,         &reserve_command,
-    &taint_command,    &approve_command,    &reset_command,         &fence_command,
-    &unfence_command,  &explain_command,    &api_resources_command, &proxy_command,
-    &orphans_command,  &kubeconfig_command, &credential_command,    &metrics_token_command,
-    &version_command,
+    &jobs_command,         &show_command,          &nodes_command,         &partitions_command,
+    &reservations_command, &status_command,        &history_command,       &report_command,
+    &efficiency_command,   &whoami_command,        &get_command,           &describe_command,
+    &events_command,       &why_command,           &logs_command,          &script_command,
+    &top_command,          &topology_command,      &timeline_command,      &wait_command,
+    &cancel_command,       &hold_command,          &release_command,       &requeue_command,
+    &resubmit_command,     &update_command,        &suspend_command,       &resume_command,
+    &priority_command,     &create_command,        &apply_command,         &replace_command,
+    &delete_command,       &label_command,         &annotate_command,      &cordon_command,
+    &uncordon_command,     &drain_command,         &reserve_command,       &taint_command,
+    &approve_command,      &reset_command,         &fence_command,         &unfence_command,
+    &explain_command,      &api_resources_command, &proxy_command,         &orphans_command,
+    &kubeconfig_command,   &credential_command,    &metrics_token_command, &version_command,
 };
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};

@@ -118,7 +118,7 @@ keep_row(const struct json *row, void *context)
     const int code = job_end_exit_code(row);
 
     h->is_there = true;
-    h->found.id = json_get_int(row, "jobId", 0);
+    h->found.id = json_get_int(row, "job", 0);
     h->found.exit_code = code;
     h->found.words = arena_printf(h->arena, "%s%s%s", state != NULL ? state : "has ended",
                                   node != NULL ? " on " : "", node != NULL ? node : "");

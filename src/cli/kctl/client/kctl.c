@@ -264,6 +264,13 @@ kctl_call(struct kctl *kctl, const struct client_request *request, struct arena 
 }
 
 int
+kctl_call_raw(struct kctl *kctl, const struct client_request *request, struct sync_call *ret_call,
+              struct error *err)
+{
+    return call(kctl, request, NULL, ret_call, NULL, err);
+}
+
+int
 kctl_get(struct kctl *kctl, const struct target_object *object, struct arena *arena,
          struct json **ret_object, struct error *err)
 {

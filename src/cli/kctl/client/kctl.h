@@ -73,6 +73,11 @@ long kctl_utc_offset(void);
 int kctl_call(struct kctl *kctl, const struct client_request *request, struct arena *arena,
               struct json **ret_answer, struct error *err);
 
+/* One request whose answer is no JSON; the caller ends it with sync_call_fini. */
+struct sync_call;
+int kctl_call_raw(struct kctl *kctl, const struct client_request *request,
+                  struct sync_call *ret_call, struct error *err);
+
 /* GET of a path outside the API's kinds ("/kiln/v1/nodes"); errors as for
  * inquiry_run (cli/connect/inquiry.h). Connects first.
  */

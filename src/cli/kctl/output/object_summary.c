@@ -72,3 +72,20 @@ object_summary_add(struct kctl *kctl, const struct target_object *object, struct
     }
     return 0;
 }
+
+const char *
+object_summary_cell(const struct json *table, const char *column)
+{
+    const struct json *columns = json_get(table, "columnDefinitions");
+    const struct json *cells = json_get(json_at(json_get(table, "rows"), 0), "cells");
+
+    for (uint32_t i = 0; i < json_count(columns); i++) {
+        const char *name = json_get_text(json_at(columns, i), "name");
+        const char *text = json_text(json_at(cells, i));
+
+        if (name != NULL && strcmp(name, column) == 0 && text != NULL
+            && strcmp(text, "<none>") != 0)
+            return text;
+    }
+    return "";
+}

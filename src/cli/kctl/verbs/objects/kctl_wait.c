@@ -22,6 +22,7 @@
 #include "cli/kctl/output/jsonpath.h"
 #include "cli/kctl/output/jsonpath_template.h"
 #include "cli/kctl/output/listing.h"
+#include "cli/kctl/output/object_summary.h"
 #include "cli/print/sanitize_text.h"
 #include "cli/print/text_width.h"
 #include "lib/api/job/job_state.h"
@@ -303,23 +304,6 @@ take_exit_code(struct kctl *kctl, int code)
         kctl->exit_code = code;
 }
 
-static const char *
-cell_of(const struct json *answer, const char *column)
-{
-    const struct json *columns = json_get(answer, "columnDefinitions");
-    const struct json *cells = json_get(json_at(json_get(answer, "rows"), 0), "cells");
-
-    for (uint32_t i = 0; i < json_count(columns); i++) {
-        const char *name = json_get_text(json_at(columns, i), "name");
-        const char *text = json_text(json_at(cells, i));
-
-        if (name != NULL && strcmp(name, column) == 0 && text != NULL
-            && strcmp(text, "<none>") != 0)
-            return text;
-    }
-    return "";
-}
-
 /* "job 7: Running 0:15 on n1", "job 7: Pending, waits for 2 CPUs". A failure is
  * not reported: the line is only an addition.
  */
@@ -339,12 +323,12 @@ show_job(struct end_wait *w, const struct target_object *job)
 
     if (!w->has_progress || kctl_call(w->kctl, &request, arena, &answer, NULL) < 0)
         return;
-    time = cell_of(answer, "Time");
-    node = cell_of(answer, "Node");
-    reason = cell_of(answer, "Reason");
-    show_progress(w, "%s: %s%s%s%s%s%s%s", kctl_label(job, arena), cell_of(answer, "State"),
-                  time[0] != '\0' ? " " : "", time, node[0] != '\0' ? " on " : "", node,
-                  reason[0] != '\0' ? ", " : "", reason);
+    time = object_summary_cell(answer, "Time");
+    node = object_summary_cell(answer, "Node");
+    reason = object_summary_cell(answer, "Reason");
+    show_progress(w, "%s: %s%s%s%s%s%s%s", kctl_label(job, arena),
+                  object_summary_cell(answer, "State"), time[0] != '\0' ? " " : "", time,
+                  node[0] != '\0' ? " on " : "", node, reason[0] != '\0' ? ", " : "", reason);
 }
 
 static int

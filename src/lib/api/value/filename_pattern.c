@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/files/filename_pattern.h"
+#include "lib/api/value/filename_pattern.h"
 
 #include <ctype.h>
 #include <stdlib.h>

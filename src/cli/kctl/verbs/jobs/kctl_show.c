@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl show - what a user wants to know of one job, on one screen
+ *
+ * State, node and reason are those of kctl jobs; files are shown with their
+ * patterns resolved. History has the reason of the end and the usage, a moment
+ * after the end and also when the job is gone.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/history_pages.h"
+#include "cli/kctl/client/job_content.h"
+#include "cli/kctl/client/job_pods.h"
+#include "cli/kctl/client/job_tasks.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_operands.h"
+#include "cli/kctl/input/resource.h"
+#include "cli/kctl/output/describe_output.h"
+#include "cli/kctl/output/history_columns.h"
+#include "cli/kctl/output/listing.h"
+#include "cli/kctl/output/object_summary.h"
+#include "cli/kctl/verbs/jobs/job_file.h"
+#include "cli/print/human.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/sync_call.h"
+#include "lib/json/json.h"
+
+#define MOST_SCRIPT 65536 /* bytes that are read to show the first command */
+#define MOST_LINE   200
+#define MOST_JOBS   1000
+
+static const struct option_spec rows[] = {COMMON_OPTIONS};
+
+static const struct option_table table = {
+    .name = "kctl show",
+    .usage = "[OPTION]... JOB...\n[OPTION]... JOB_TASK...",
+    .summary = "Show a job on one screen: what it runs, where, its files and "
+               "times, what it used, and how it ended.",
+    OPTION_ROWS(rows),
+    .more = "Examples:\n"
+            "  kctl show 1042\n"
+            "  kctl show 1043_7",
+};
+
+/* All that is known of a job, or of a task of an array. */
+struct shown_job {
+    struct kctl *kctl;
+    struct arena *arena;
+    struct strbuf *out;
+    const struct target_object *job;
+    const struct json *tree;
+    const struct json *cells; /* a Table with the row of kctl jobs */
+    const struct json *pod;   /* the newest; or NULL */
+    const struct json *row;   /* of history, of the last attempt; or NULL */
+    const struct json *item;  /* of a task (job_tasks.h); or NULL */
+    int64_t id, task;
+};
+
+static const struct json *
+spec_of(const struct shown_job *s)
+{
+    return json_get_path(s->tree, "spec.template.spec");
+}
+
+static void
+add(struct shown_job *s, const char *name, const char *text)
+{
+    if (text != NULL && text[0] != '\0')
+        describe_output_add(s->out, 0, name, "%s", text);
+}
+
+/* The text of a column of kctl history, from a row or an item; "" without. */
+static const char *
+column(const struct shown_job *s, const struct json *row, const char *name)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (row == NULL)
+        return "";
+    history_columns_text(name, row, &text);
+    return text.length > 0 ? arena_strdup(s->arena, text.text) : "";
+}
+
+/* ---- What it runs ---- */
+
+static const char *
+annotation(const struct shown_job *s, const char *name)
+{
+    return json_get_text(json_get_path(s->tree, "metadata.annotations"), name);
+}
+
+/* Shows a script of one command as that command, another by its size. */
+static void
+add_script(struct shown_job *s)
+{
+    CLEANUP_SYNC_CALL struct sync_call content = {0};
+    const struct json *script = json_get_path(s->tree, "spec.script");
+    const int64_t size = json_get_int(script, "size", 0);
+    const char *command;
+    size_t length;
+
+    if (script == NULL)
+        return;
+    if (size <= MOST_SCRIPT && job_content_fetch(s->kctl, s->job, "script", &content, NULL) == 0
+        && (command = job_content_find_command(content.text, &length)) != NULL)
+        describe_output_add(s->out, 0, "Command", "%.*s%s",
+                            (int)(length < MOST_LINE ? length : MOST_LINE), command,
+                            length > MOST_LINE ? "..." : "");
+    describe_output_add(s->out, 0, "Script",
+                        "%" PRId64 " bytes; 'kctl script %" PRId64 "' prints it", size, s->id);
+}
+
+/* The arguments of the script, or the command of a Job without a script. */
+static void
+add_command(struct shown_job *s)
+{
+    static const char *const parts[] = {"command", "args"};
+    const struct json *container = json_at(json_get(spec_of(s), "containers"), 0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const bool is_script = json_get_path(s->tree, "spec.script") != NULL;
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        const struct json *words = json_get(container, parts[i]);
+
+        for (uint32_t k = 0; k < json_count(words); k++)
+            strbuf_printf(&text, "%s%s", text.length > 0 ? " " : "", json_text(json_at(words, k)));
+    }
+    if (text.length > MOST_LINE) {
+        strbuf_truncate(&text, MOST_LINE);
+        strbuf_add_text(&text, "...");
+    }
+    if (text.length > 0)
+        add(s, is_script ? "Arguments" : "Command", text.text);
+    add_script(s);
+    add(s, "Directory", json_get_text(container, "workingDir"));
+}
+
+/* ---- Files ---- */
+
+static const char *
+node_of(const struct shown_job *s)
+{
+    const char *node =
+        s->item != NULL ? json_get_text(s->item, "node") : object_summary_cell(s->cells, "Node");
+
+    return node != NULL && node[0] != '\0' ? node : NULL;
+}
+
+static const char *
+resolve(const struct shown_job *s, const char *pattern)
+{
+    const struct job_file file = {
+        .job = s->tree,
+        .name = s->job->name,
+        .id = s->id,
+        .task = s->task,
+        .node = node_of(s),
+    };
+
+    return job_file_resolve(&file, pattern, s->arena);
+}
+
+static void
+add_files(struct shown_job *s)
+{
+    const struct json *execution = json_get(spec_of(s), "execution");
+    const char *input = json_get_text(execution, "stdinPath");
+    const char *output = json_get_text(execution, "stdoutPath");
+    const char *error = json_get_text(execution, "stderrPath");
+
+    if (input != NULL)
+        add(s, "Input", resolve(s, input));
+    if (output != NULL)
+        add(s, "Output", resolve(s, output));
+    else
+        describe_output_add(s->out, 0, "Output",
+                            "kept by the node; 'kctl logs %" PRId64 "' shows it", s->id);
+    if (error != NULL)
+        add(s, "Error", resolve(s, error));
+}
+
+/* ---- Times and resources ---- */
+
+static void
+add_time(struct shown_job *s, const char *name, const char *time)
+{
+    if (time != NULL && time[0] != '\0')
+        describe_output_add(s->out, 0, name, "%s", describe_output_local(s->arena, time));
+}
+
+static void
+add_times(struct shown_job *s)
+{
+    const char *submitted = json_path_text(s->tree, "metadata.creationTimestamp");
+    const char *time = object_summary_cell(s->cells, "Time");
+    const char *limit = object_summary_cell(s->cells, "Limit");
+    const char *start = object_summary_cell(s->cells, "Start");
+
+    add_time(s, "Submitted", submitted);
+    if (s->item != NULL) {
+        add_time(s, "Started", json_get_text(s->item, "startTime"));
+        add_time(s, "Ended", json_get_text(s->item, "endTime"));
+        time = column(s, s->item, "elapsed");
+    } else {
+        if (start[0] == '~')
+            describe_output_add(s->out, 0, "Start", "about %s",
+                                describe_output_local(s->arena, start + 1));
+        add_time(s, "Started", object_summary_cell(s->cells, "Started"));
+        add_time(s, "Ended", object_summary_cell(s->cells, "Ended"));
+    }
+    add_time(s, "Not before", json_path_text(s->tree, "spec.beginTime"));
+    add_time(s, "Deadline", json_path_text(s->tree, "spec.deadline"));
+    describe_output_add(s->out, 0, "Time", "%s of %s", time[0] != '\0' ? time : "-",
+                        limit[0] != '\0' ? limit : "no limit");
+}
+
+/* The use right now, by the agent's last report. -1: unknown. */
+static int64_t
+memory_now(const struct shown_job *s)
+{
+    const struct target_object metrics = {
+        .kind = &pod_metrics_kind,
+        .namespace = s->job->namespace,
+        .name = json_path_text(s->pod, "metadata.name"),
+    };
+    struct json *found = NULL;
+    const char *text;
+
+    if (s->pod == NULL || kctl_find(s->kctl, &metrics, s->arena, &found, NULL) < 0 || found == NULL)
+        return -1;
+    text = json_get_text(json_get(json_at(json_get(found, "containers"), 0), "usage"), "memory");
+    return text != NULL ? quantity_text_value(text) : -1;
+}
+
+static void
+add_memory(struct shown_job *s, bool has_ended)
+{
+    const char *asked =
+        json_path_text(json_at(json_get(spec_of(s), "containers"), 0), "resources.requests.memory");
+    const char *peak = column(s, s->row != NULL ? s->row : s->item, "peak");
+    char now[HUMAN_TEXT_SIZE];
+    int64_t bytes;
+
+    if (asked == NULL)
+        asked = "no memory";
+    if (has_ended && peak[0] != '\0') {
+        describe_output_add(s->out, 0, "Memory", "%s at most; asked for %s", peak, asked);
+        return;
+    }
+    bytes = has_ended ? -1 : memory_now(s);
+    if (bytes >= 0) {
+        human_bytes(bytes, now);
+        describe_output_add(s->out, 0, "Memory", "%s now; asked for %s", now, asked);
+    } else
+        describe_output_add(s->out, 0, "Memory", "asked for %s", asked);
+}
+
+static void
+add_resources(struct shown_job *s, bool has_ended)
+{
+    const struct json *container = json_at(json_get(spec_of(s), "containers"), 0);
+    const struct json *requests = json_get_path(container, "resources.requests");
+    const char *cpus = json_path_text(s->pod, "status.allocation.cpus");
+    const char *gpus = json_get_text(requests, "kiln.hpc/gpu");
+    const char *asked = object_summary_cell(s->cells, "CPUs");
+
+    add(s, "Partition", object_summary_cell(s->cells, "Partition"));
+    add(s, "Node", node_of(s));
+    if (cpus != NULL)
+        describe_output_add(s->out, 0, "CPUs", "%s (%s%s)", asked, has_ended ? "had " : "", cpus);
+    else
+        add(s, "CPUs", asked);
+    add_memory(s, has_ended);
+    if (gpus != NULL)
+        add(s, "GPUs", gpus);
+}
+
+/* ---- How it is, or how it ended ---- */
+
+static enum job_state
+state_of(const struct shown_job *s)
+{
+    const char *state =
+        s->item != NULL ? json_get_text(s->item, "state") : object_summary_cell(s->cells, "State");
+
+    return job_state_of_name(state);
+}
+
+static void
+add_state(struct shown_job *s)
+{
+    const char *reason =
+        s->item != NULL ? column(s, s->item, "reason") : object_summary_cell(s->cells, "Reason");
+    const struct json *status = json_get(s->tree, "status");
+    const char *by = s->item != NULL  ? json_get_text(s->item, "endedBy")
+                     : s->row != NULL ? json_get_text(s->row, "endedBy")
+                                      : NULL;
+    const enum job_state state = state_of(s);
+    const int64_t attempts = json_get_int(s->item != NULL ? s->item : status,
+                                          s->item != NULL ? "attempt" : "attempts", 0);
+
+    describe_output_add(s->out, 0, "State", "%s%s%s",
+                        state != JOB_STATE_NONE ? job_state_words(state)->name : "unknown",
+                        reason[0] != '\0' ? ", " : "", reason);
+    if (by == NULL)
+        by = json_get_text(status, "cancelledBy");
+    if (job_state_is_ended(state)) {
+        add(s, "Ended by", by);
+        add(s, "Exit code",
+            s->item != NULL ? column(s, s->item, "exit") : object_summary_cell(s->cells, "Exit"));
+    }
+    if (s->item == NULL && json_path_text(s->tree, "spec.array.tasks") != NULL)
+        describe_output_add(s->out, 0, "Tasks",
+                            "%s: %" PRId64 " running, %" PRId64 " completed, %" PRId64 " failed",
+                            json_path_text(s->tree, "spec.array.tasks"),
+                            json_get_int(status, "active", 0), json_get_int(status, "succeeded", 0),
+                            json_get_int(status, "failed", 0));
+    else if (attempts > 1)
+        describe_output_add(s->out, 0, "Attempts", "%" PRId64, attempts);
+}
+
+static void
+add_job(struct shown_job *s)
+{
+    const char *name = annotation(s, ANNOTATION_JOB_NAME);
+    const char *user = annotation(s, ANNOTATION_USER);
+    const bool has_ended = job_state_is_ended(state_of(s));
+
+    if (s->task >= 0)
+        describe_output_add(s->out, 0, "Job", "%" PRId64 "_%" PRId64 " (%s)", s->id, s->task,
+                            name != NULL ? name : s->job->name);
+    else
+        describe_output_add(s->out, 0, "Job", "%" PRId64 " (%s)", s->id,
+                            name != NULL ? name : s->job->name);
+    describe_output_add(s->out, 0, "User", "%s, account %s", user != NULL ? user : "unknown",
+                        s->job->namespace);
+    add_state(s);
+    add_command(s);
+    add_files(s);
+    add_times(s);
+    add_resources(s, has_ended);
+    if (!has_ended)
+        add(s, "Priority", object_summary_cell(s->cells, "Priority"));
+    if (json_is_true(json_get_path(s->tree, "spec.requeue")))
+        add(s, "Requeue", "yes");
+    add(s, "Comment", annotation(s, ANNOTATION_COMMENT));
+}
+
+/* ---- A job that is gone ---- */
+
+/* A line of kctl show, and the column of kctl history that has its value. */
+static const struct {
+    const char *name, *column;
+} gone_lines[] = {
+    {"User", "user"},        {"Account", "account"},     {"State", "state"},
+    {"Reason", "reason"},    {"Ended by", "by"},         {"Exit code", "exit"},
+    {"Attempt", "attempt"},  {"Submitted", "submitted"}, {"Started", "started"},
+    {"Ended", "ended"},      {"Time", "elapsed"},        {"Partition", "partition"},
+    {"Node", "node"},        {"CPUs", "cpus"},           {"Memory asked", "memory"},
+    {"Memory used", "peak"},
+};
+
+static void
+add_gone(struct shown_job *s)
+{
+    describe_output_add(s->out, 0, "Job", "%s (%s), which was deleted; this is from history",
+                        column(s, s->row, "id"), column(s, s->row, "name"));
+    for (size_t i = 0; i < ARRAY_SIZE(gone_lines); i++)
+        add(s, gone_lines[i].name, column(s, s->row, gone_lines[i].column));
+}
+
+/* ---- The data ---- */
+
+static bool
+keep_row(const struct json *row, void *context)
+{
+    struct shown_job *s = context;
+
+    s->row = json_dup(s->arena, row);
+    return true;
+}
+
+/* Fetches the last attempt from history, where it is a moment after the end. A
+ * failure is not reported: the other lines are still worth showing.
+ */
+static void
+fetch_row(struct shown_job *s, bool has_ended)
+{
+    const struct timespec moment = {.tv_nsec = 250000000};
+
+    for (int i = 0; i < (has_ended ? 4 : 1); i++) {
+        CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+
+        if (i > 0)
+            nanosleep(&moment, NULL);
+        history_query_add(&query, "job", arena_printf(s->arena, "%" PRId64, s->id));
+        if (history_pages_visit(s->kctl, query.text, keep_row, s, NULL) < 0 || s->row != NULL)
+            return;
+    }
+}
+
+static int
+fetch_job(struct shown_job *s, struct error *err)
+{
+    const struct listing_style style = {.form = LISTING_WIDE};
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = &job_kind,
+        .namespace = s->job->namespace,
+        .name = s->job->name,
+        .accept = listing_accept(&style),
+    };
+    struct json *tree = NULL, *cells = NULL, *pods = NULL;
+    int r = kctl_get(s->kctl, s->job, s->arena, &tree, err);
+
+    if (r == 0)
+        r = kctl_call(s->kctl, &request, s->arena, &cells, err);
+    if (r < 0)
+        return r;
+    s->tree = tree;
+    s->cells = cells;
+    s->id = json_get_int(json_get(tree, "status"), "id", 0);
+    if (json_get_path(tree, "spec.array") == NULL
+        && job_pods(s->kctl, s->job, s->arena, &pods, NULL) == 0 && json_count(pods) > 0)
+        s->pod = json_at(pods, json_count(pods) - 1);
+    return 0;
+}
+
+/* The pod of the task, if it still has one. */
+static int
+fetch_task(struct shown_job *s, const char *task, struct error *err)
+{
+    struct json *items = NULL, *pod = NULL;
+    int r = job_tasks_fetch(s->kctl, task, s->arena, &items, err);
+    struct target_object of_task = {.kind = &pod_kind, .namespace = s->job->namespace};
+
+    if (r < 0)
+        return r;
+    s->item = json_at(items, 0);
+    s->task = json_get_int(s->item, "task", 0);
+    of_task.name = json_get_text(s->item, "pod");
+    if (of_task.name != NULL && kctl_find(s->kctl, &of_task, s->arena, &pod, NULL) == 0)
+        s->pod = pod;
+    return 0;
+}
+
+/* Shows a job; with `task` ("1043_7") that task of it. */
+static int
+show(struct kctl *kctl, const struct target_object *job, int64_t id, const char *task,
+     struct strbuf *out, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct error missing = {0};
+    struct shown_job s = {
+        .kctl = kctl, .arena = arena, .out = out, .job = job, .id = id, .task = -1};
+    int r = fetch_job(&s, &missing);
+
+    if (r == -ENOENT && id > 0 && task == NULL) {
+        fetch_row(&s, false);
+        if (s.row != NULL) {
+            add_gone(&s);
+            return 0;
+        }
+    }
+    if (r < 0) {
+        *err = missing;
+        return r;
+    }
+    if (task != NULL)
+        r = fetch_task(&s, task, err);
+    else if (json_get_path(s.tree, "spec.array") == NULL && job_state_is_ended(state_of(&s)))
+        fetch_row(&s, true);
+    if (r == 0)
+        add_job(&s);
+    return r;
+}
+
+static int
+show_named(struct kctl *kctl, char *operand, int64_t id, bool *is_next, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *task = id == 0 && job_elements_looks_like(operand) ? operand : NULL;
+    struct named_resources jobs;
+    char *whole = task != NULL ? arena_strndup(arena, task, strcspn(task, "_")) : operand;
+    int r = resource_parse(kctl, &job_kind, 1, &whole, arena, &jobs, err);
+
+    for (size_t i = 0; r == 0 && i < jobs.count; i++) {
+        CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+        r = show(kctl, &jobs.items[i], id, task, &out, err);
+        if (r < 0)
+            return r;
+        if (*is_next)
+            putchar('\n');
+        *is_next = true;
+        fwrite(out.text, 1, out.length, stdout);
+    }
+    return r;
+}
+
+/* Jobs of a range that do not exist are passed over, if any does. */
+static int
+show_range(struct kctl *kctl, const struct id_range *range, bool *is_next, struct error *err)
+{
+    bool is_any = false;
+
+    for (int64_t id = range->first; id <= range->last; id++) {
+        char operand[24];
+        int r;
+
+        (void)snprintf(operand, sizeof(operand), "%" PRId64, id);
+        r = show_named(kctl, operand, id, is_next, err);
+        if (r < 0 && (r != -ENOENT || range->first == range->last))
+            return r;
+        is_any = is_any || r == 0;
+    }
+    if (is_any)
+        return 0;
+    return error_set(err, -ENOENT, "there is no job from %" PRId64 " to %" PRId64, range->first,
+                     range->last);
+}
+
+static int
+show_tasks(struct kctl *kctl, const struct job_elements *tasks, bool *is_next, struct error *err)
+{
+    int r = 0;
+
+    for (int64_t i = 0; r == 0 && i < tasks->tasks.total; i++) {
+        char operand[48];
+
+        (void)snprintf(operand, sizeof(operand), "%" PRId64 "_%" PRId64, tasks->job,
+                       task_list_at(&tasks->tasks, i));
+        r = show_named(kctl, operand, 0, is_next, err);
+    }
+    return r;
+}
+
+static int
+show_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct job_operands jobs;
+    bool is_next = false;
+    int64_t total;
+    int r;
+
+    (void)options;
+    if (n_operands == 0)
+        return error_set(err, -EINVAL, "which job?");
+    r = job_operands_read(n_operands, operands, arena, &jobs, err);
+    if (r < 0)
+        return r;
+    total = jobs.ids.total;
+    for (size_t i = 0; i < jobs.ids.n_elements; i++)
+        total += jobs.ids.elements[i].tasks.total;
+    if (total > MOST_JOBS)
+        return error_set(err, -EINVAL, "these are %" PRId64 " jobs; at most %d can be shown", total,
+                         MOST_JOBS);
+    for (size_t i = 0; r == 0 && i < jobs.ids.count; i++)
+        r = show_range(kctl, &jobs.ids.items[i], &is_next, err);
+    for (size_t i = 0; r == 0 && i < jobs.ids.n_elements; i++)
+        r = show_tasks(kctl, &jobs.ids.elements[i], &is_next, err);
+    for (size_t i = 0; r == 0 && i < jobs.n_names; i++)
+        r = show_named(kctl, arena_strdup(arena, jobs.names[i]), 0, &is_next, err);
+    return r;
+}
+
+const struct command show_command = {
+    .name = "show",
+    .options = &table,
+    .options_size = sizeof(struct common_options),
+    .run = show_run,
+};
