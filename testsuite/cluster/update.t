@@ -239,6 +239,48 @@ ok "the variables of the job have the new size and name" wait_for 20 \
     grep -qx '2  *small' "$cluster/home/kilntest1/said"
 root cancel --all --yes >/dev/null
 
+# --- an array of which some tasks run -----------------------------------------
+
+sweep=$(submit -a 1-20 -c 2 -t 10 --wrap 'exec sleep 1000')
+tasks_run() { # NUMBER
+    [ "$(pods_of "$sweep" 'select(.status.phase == "Running") | 1' | wc -l)" -eq "$1" ]
+}
+waiting() { # FILTER: of the waiting pods, in one line
+    pods_of "$sweep" "select(.spec.nodeName == null) | $1" | sort -u | tr '\n' ' '
+}
+waiting_say() { [ "$(waiting "$1")" = "$2 " ]; }
+running() { pods_of "$sweep" "select(.spec.nodeName != null) | $1" | sort -u | tr '\n' ' '; }
+ok "two tasks of an array run" wait_for 30 tasks_run 2
+ok "others have pods that wait" wait_for 20 waiting_say "$asks_for.cpu" 2
+is "the array can be changed, and the answer says for which tasks" \
+    "$(k1 update "$sweep" time=30 mem=48M)" \
+    "job/$sweep updated; tasks that have started keep what they have"
+ok "the waiting pods have the new limit" wait_for 20 waiting_say .spec.activeDeadlineSeconds 1800
+ok "... and memory" wait_for 20 waiting_say "$asks_for.memory" 48Mi
+is "the running pods keep the former limit and memory" \
+    "$(running .spec.activeDeadlineSeconds)$(running "$asks_for.memory")" "600 null "
+is "the same value again changes nothing" "$(k1 update "$sweep" time=30)" \
+    "job/$sweep has this value already"
+k1 update "$sweep" partition=two >/dev/null
+ok "the waiting tasks can be moved to another partition" \
+    wait_for 20 waiting_say .status.cause.code BadConstraints
+k1 update "$sweep" partition=one priority=-7 >/dev/null
+ok "... and back, with another priority" wait_for 20 waiting_say .spec.priority -7
+k1 update "$sweep" cpus-per-task=1 >/dev/null
+signal controller KILL
+await_end controller
+cluster_controller --socket "$cluster/socket" --operators kilntest2
+ok "a change survives a kill of the controller" wait_for 40 waiting_say "$asks_for.cpu" 1
+root cancel "${sweep}_1" --yes >/dev/null
+ok "two smaller tasks start in the place of one that was larger" wait_for 40 tasks_run 3
+like "the table shows for each what it started with" \
+    "$(k1 jobs --no-headers |
+        awk -v id="$sweep" '$1 ~ "^" id "_[0-9]+$" { print $1 "=" $6 }' | tr '\n' ' ')" \
+    "${sweep}_2=2 ${sweep}_3=1 ${sweep}_4=1"
+is "none of the tasks was started twice" \
+    "$(pods_of "$sweep" '.metadata.name' | grep -c 'r[0-9]*$')" 0
+root cancel --all --yes >/dev/null
+
 # --- other users, ranges, mistakes --------------------------------------------
 
 like "a job of another user cannot be changed" \

@@ -7,6 +7,7 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/job_placement.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
@@ -33,6 +34,8 @@ update_refusal(const struct apiserver *server, const struct principal *principal
 
     if (job_is_finished(job_of(job)))
         return "it has ended already";
+    if (job_is_array(job_of(job)))
+        return NULL;
     p = job_placement_find(server, job,
                            what == JOB_UPDATE_LIMIT ? NODE_FEATURE_CHANGED_LIMIT : NULL);
     if (p.node == NULL)

@@ -3,7 +3,8 @@
  *
  * A pod with a node runs with what its node received. Only its time limit can
  * change: its owner may lower it, and an agent of an earlier release does not
- * learn of that. Everything is read in the pending state, so bindings and
+ * learn of that. An array may always change, because the change concerns only
+ * its tasks that have no node. Everything is read in the pending state, so bindings and
  * updates see each other in the order in which they arrive.
  *
  * Thread:  the loop's.

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/objects/job_placement.h"
 #include "controller/apiserver/objects/update_refusal.h"
 #include "controller/apiserver/verbs/job_change.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/object/meta.h"
@@ -435,6 +437,18 @@ edit_waiting(const struct job_change_call *c, struct template_edit *e)
     return NULL;
 }
 
+/* The message of a change. Tasks of an array that have a node keep what they
+ * were placed with.
+ */
+static const char *
+name_change(const struct job_change_call *c, enum job_update what)
+{
+    if (what == JOB_UPDATE_NONE || !job_is_array(job_of(c->object))
+        || job_placement_find(c->server, c->object, NULL).node == NULL)
+        return "updated";
+    return "updated; tasks that have started keep what they have";
+}
+
 /* The patch has the Job's resourceVersion, so that it fails if the job was
  * changed after the checks.
  */
@@ -449,6 +463,7 @@ job_update_patch_make(struct job_change_call *c)
         .template_ = json_get_path(job, "spec.template"),
         .spec = json_get_path(job, "spec.template.spec"),
     };
+    enum job_update what;
     struct json *patch;
 
     if (job_is_finished(job_of(c->object)))
@@ -461,13 +476,13 @@ job_update_patch_make(struct job_change_call *c)
     edit_job(&e, job);
     if (e.refusal == NULL && has(&e, "throttle"))
         edit_throttle(&e, job);
+    what = job_update_compare(c->arena, e.template_, json_get_path(old, "spec.template"));
     if (e.refusal == NULL)
-        e.refusal = find_refusal(
-            c, job_update_compare(c->arena, e.template_, json_get_path(old, "spec.template")), &e);
+        e.refusal = find_refusal(c, what, &e);
     if (e.refusal != NULL)
         return refuse(c, e.refusal);
     patch = json_merge_diff(c->arena, old, job);
-    c->words = patch != NULL ? "updated" : "has this value already";
+    c->words = patch != NULL ? name_change(c, what) : "has this value already";
     if (patch != NULL)
         json_set_string(c->arena, json_make_object(c->arena, patch, "metadata"), "resourceVersion",
                         c->object->meta->resource_version);

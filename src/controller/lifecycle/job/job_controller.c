@@ -381,7 +381,7 @@ note_pod_change(struct job_controller *c, const char *key, const struct owner_re
         job_pod_counts_see(m->counts, job_of(job), pod_of(new_pod));
     else if (m != NULL)
         job_pod_counts_see_gone(m->counts, job_of(job), pod_of(old_pod));
-    if (m != NULL && new_pod != NULL && !job_update_is_current(new_pod->meta, job->meta))
+    if (m != NULL && new_pod != NULL && job_sync_is_outdated(new_pod, job))
         m->is_updated = false;
 }
 

@@ -11,6 +11,7 @@
 #include "controller/lifecycle/job/pods_to_remove.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -355,6 +356,16 @@ job_sync_delete_active(struct job_sync *sync)
 
 /* ---- Pods of a Job that was updated ---- */
 
+/* A task of an array that has a node keeps what it was placed with. */
+bool
+job_sync_is_outdated(const struct object *pod, const struct object *job)
+{
+    const char *node = pod_of(pod)->spec.node_name;
+
+    return !job_update_is_current(pod->meta, job->meta)
+           && !(job_is_array(job_of(job)) && node != NULL && node[0] != '\0');
+}
+
 struct updating {
     struct job_sync *sync;
     unsigned count, limit;
@@ -390,7 +401,7 @@ update_pod(const struct object *pod, void *context)
         .name = pod->meta->name,
     };
 
-    if (u->count == u->limit || job_update_is_current(pod->meta, job->meta))
+    if (u->count == u->limit || !job_sync_is_outdated(pod, job))
         return;
     arena = arena_new(0);
     request.body = object_tree(pod, arena);

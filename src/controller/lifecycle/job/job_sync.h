@@ -63,6 +63,9 @@ void job_sync_delete_pod(struct job_sync *sync, const struct object *pod);
 /* Deletes a pod whose element is to run again: its end is not a failure. */
 void job_sync_requeue_pod(struct job_sync *sync, const struct object *pod);
 
+/* Whether the pod does not match the Job's last update and is to follow it. */
+bool job_sync_is_outdated(const struct object *pod, const struct object *job);
+
 /* Updates live pods that do not match the Job's last update; a pod that changes
  * meanwhile is left for the next sync. Returns how many there are, at most
  * `limit`.

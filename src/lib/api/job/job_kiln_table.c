@@ -185,10 +185,22 @@ add_time(struct table_row *row)
     table_cell(row, text);
 }
 
+/* A pod that has a node keeps what it was placed with, even if its array was
+ * changed for the tasks that wait.
+ */
+static const struct pod_spec *
+find_spec(const struct table_row *row)
+{
+    const struct pod *pod = ((const struct summary *)row->summary)->pod;
+
+    return pod != NULL && pod->spec.node_name != NULL ? &pod->spec
+                                                      : job_of(row->object)->spec.template_.spec;
+}
+
 static void
 add_limit(struct table_row *row)
 {
-    const int64_t *limit_s = job_of(row->object)->spec.template_.spec->active_deadline_seconds;
+    const int64_t *limit_s = find_spec(row)->active_deadline_seconds;
     char text[32] = "none";
 
     if (limit_s != NULL)
@@ -199,7 +211,7 @@ add_limit(struct table_row *row)
 static void
 add_cpus(struct table_row *row)
 {
-    const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
+    const struct pod_spec *spec = find_spec(row);
     const char *cpus = NULL;
 
     if (spec->containers.count > 0)
@@ -252,15 +264,10 @@ add_user(struct table_row *row)
 static void
 add_partition(struct table_row *row)
 {
-    const struct summary *s = row->summary;
-    const struct pod *pod = s->pod;
-
     /* If the job asked for several partitions, a pod with a node shows which
      * one it is.
      */
-    table_cell(row, pod_spec_partition(pod != NULL && pod->spec.node_name != NULL
-                                           ? &pod->spec
-                                           : job_of(row->object)->spec.template_.spec));
+    table_cell(row, pod_spec_partition(find_spec(row)));
 }
 
 /* The Job's status may be some seconds behind its first pod. */
@@ -377,7 +384,7 @@ add_exit(struct table_row *row)
 static void
 add_priority(struct table_row *row)
 {
-    const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
+    const struct pod_spec *spec = find_spec(row);
 
     table_cell_int(row, spec->priority != NULL ? *spec->priority : 0);
 }

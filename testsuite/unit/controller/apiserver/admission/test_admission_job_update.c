@@ -13,15 +13,16 @@ static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE, .na
 
 /* Alice's Job j with a time limit, and its pod. */
 static void
-make_job(struct world *w)
+make_job_with(struct world *w, const char *more)
 {
     CLEANUP_FREE char *body = NULL;
-    CLEANUP_ANSWER struct answer a =
-        world_ask(w, &alice, HTTP_POST, JOBS,
-                  "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"script\":{\"text\":"
+    CLEANUP_FREE char *job =
+        xasprintf("{\"metadata\":{\"name\":\"j\"},\"spec\":{%s\"script\":{\"text\":"
                   "\"#!/bin/sh\\n\"},\"backoffLimit\":0,\"template\":{\"spec\":{"
                   "\"activeDeadlineSeconds\":60,\"restartPolicy\":\"Never\","
-                  "\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}}}");
+                  "\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}}}",
+                  more);
+    CLEANUP_ANSWER struct answer a = world_ask(w, &alice, HTTP_POST, JOBS, job);
 
     ck_assert_msg(a.code == 201, "%s", a.text);
     body = xasprintf("{\"metadata\":{\"name\":\"j-0\",\"ownerReferences\":[{"
@@ -31,6 +32,12 @@ make_job(struct world *w)
                      "\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
                      answer_get(&a, "metadata.uid"));
     ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body), 201);
+}
+
+static void
+make_job(struct world *w)
+{
+    make_job_with(w, "");
 }
 
 static struct answer
@@ -170,6 +177,23 @@ START_TEST(a_running_jobs_limit_is_lowered_by_its_owner_and_raised_by_operators)
 }
 END_TEST
 
+/* The change is for the tasks that wait; the job controller leaves the others as
+ * they are.
+ */
+START_TEST(an_array_changes_while_some_of_its_tasks_run)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    make_job_with(&w, "\"array\":{\"tasks\":\"0-9\"},");
+    ck_assert_int_eq(bind_pod(&w, ""), 201);
+    ck_assert_int_eq(code(&w, &alice, "\"activeDeadlineSeconds\":90," SELECTS), 200);
+    ck_assert_int_eq(code(&w, &alice, "\"activeDeadlineSeconds\":null"), 200);
+    ck_assert_int_eq(code(&w, &alice, "\"hostname\":\"x\""), 422);
+    ck_assert_int_eq(code(&w, &bob, SELECTS), 403);
+}
+END_TEST
+
 START_TEST(an_agent_of_the_release_before_is_named)
 {
     CLEANUP_WORLD struct world w;
@@ -276,4 +300,5 @@ SUITE("admission_job_update", a_pod_gets_a_node_only_as_its_job_says,
       the_number_and_the_pod_are_not_the_users_to_write, what_a_job_runs_never_changes,
       without_kilns_rules_a_template_is_immutable,
       a_running_jobs_limit_is_lowered_by_its_owner_and_raised_by_operators,
-      an_agent_of_the_release_before_is_named, a_large_job_is_judged_without_a_look_at_its_pods)
+      an_array_changes_while_some_of_its_tasks_run, an_agent_of_the_release_before_is_named,
+      a_large_job_is_judged_without_a_look_at_its_pods)
