@@ -272,8 +272,9 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_DONE;
     else if (is_cancelled(job_of(job), pod, tries.index)) {
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_CANCELLED;
+        /* only the earlier attempts have started */
         if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
-            tries = (struct element_tries){.index = tries.index};
+            tries = (struct element_tries){.index = tries.index, .attempt = tries.attempt - 1};
     } else if (!is_asked_for(job_of(job), pod) && !is_interrupted(job_of(job), pod))
         tries.failures++;
     element_chunk_set_tries(&chunk, &tries);

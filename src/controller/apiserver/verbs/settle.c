@@ -12,9 +12,10 @@
  * is refused.
  *
  * "as" is Done, Failed or Cancelled; or Again, and then the element waits for
- * its next pod, of the given attempt. A pod that has not ended is removed only
- * while it has no node. Only the store knows whether the pod was bound first,
- * so the answer lists the indexes whose pods remain: {"kept": [8]}. "ofAttempt"
+ * its next pod, of the given attempt. A pod that has not ended, or had not when
+ * the request was made (without "ofAttempt"), is removed only while it has no
+ * node. Only the store knows whether the pod was bound first, so the answer lists
+ * the indexes whose pods remain: {"kept": [8]}. "ofAttempt"
  * is the attempt of the pod: an element that was requeued after that attempt
  * still waits for its next pod, and the answer lists it in "stale".
  *
@@ -196,6 +197,15 @@ hold_counted(struct settling *s, int64_t index)
     json_append(s->q->arena, s->held, json_int(s->q->arena, index));
 }
 
+/* The pod had no node when the request was made. If it has run and ended meanwhile, its
+ * end counts, and the job controller sends it once it has seen it.
+ */
+static bool
+is_withdrawal(const struct json *item)
+{
+    return json_get(item, "ofAttempt") == NULL;
+}
+
 static bool
 settle_one(struct settling *s, const struct json *item)
 {
@@ -204,7 +214,8 @@ settle_one(struct settling *s, const struct json *item)
 
     if (index < 0 || index >= *job_of(s->job)->spec.completions)
         return true;
-    if (pod != NULL && !pod_is_finished(pod_of(pod)) && is_placed(pod_of(pod))) {
+    if (pod != NULL && is_placed(pod_of(pod))
+        && (!pod_is_finished(pod_of(pod)) || is_withdrawal(item))) {
         json_append(s->q->arena, s->kept, json_int(s->q->arena, index));
         return true;
     }

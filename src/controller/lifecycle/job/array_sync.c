@@ -172,7 +172,7 @@ on_settled(const struct object *job, const struct json *kept, const struct json 
             tell_held(sync, job, m->counts, end);
         else if (end->is_too_often) /* released or requeued meanwhile */
             m->counts->array->must_follow = true;
-        if (has_index(kept, end->index))
+        if (end->of_attempt < 0 && has_index(kept, end->index))
             element_counts_keep(m->counts, end->pod);
         else if (end->outcome != ARRAY_AGAIN && !has_index(stale, end->index))
             dependencies_see_element(sync->settings.dependencies, job->meta->uid, end->index,

@@ -158,14 +158,14 @@ element_counts_add_end(struct job_pod_counts *t, const struct job *job, const st
                               : pod_end_is_cancelled(t, job, pod, index)    ? ARRAY_CANCELLED
                               : index_counts_is_settled(&t->indexes, index) ? ARRAY_FAILED
                                                                             : ARRAY_AGAIN);
-    if (has_node(pod))
+    end->of_attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
+    if (end->of_attempt < 0)
+        end->of_attempt = 0;
+    if (has_node(pod) || end->of_attempt > 0)
         index_set_remove(&t->array->unstarted, index);
     else
         index_set_add(&t->array->unstarted, index);
     index_set_remove(&t->array->requeued, index);
-    end->of_attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
-    if (end->of_attempt < 0)
-        end->of_attempt = 0;
     /* needed for a requeue, and to know that a pod has started */
     if (end->outcome != ARRAY_AGAIN
         && (end->of_attempt > 0 || (end->outcome == ARRAY_CANCELLED && has_node(pod))))
@@ -193,9 +193,7 @@ element_counts_withdraw(struct job_pod_counts *t, const struct pod *pod, bool is
                               is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
     end->since_us = -1; /* send at once */
     end->attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
-    if (is_cancelled)
-        end->attempt = 0;
-    else if (slot != NULL) {
+    if (!is_cancelled && slot != NULL) {
         end->failures = slot->failures;
         end->ignored = slot->ignored;
         end->interrupted = slot->interrupted;
@@ -239,7 +237,8 @@ void
 element_counts_forget(struct job_pod_counts *t, int64_t index, int64_t attempt)
 {
     t->made--;
-    index_set_add(&t->array->unstarted, index);
+    if (attempt == 0)
+        index_set_add(&t->array->unstarted, index);
     if (array_state_is_cancelled(t->array, index)) {
         t->made++;
         t->excused++;

@@ -272,6 +272,46 @@ state_of(struct world *w, const char *task, struct answer *a)
 }
 
 /* The element's record shows that the next attempt has another number. */
+/* The job controller withdrew the pods of a held and of a cancelled element before it
+ * saw that they had been bound, had run and ended.
+ */
+START_TEST(a_pod_that_ran_before_it_was_withdrawn_keeps_its_end)
+{
+    static const int indexes[] = {3, 4};
+    static const char *const words[] = {"Again", "Cancelled"};
+    CLEANUP_WORLD struct world w;
+    char path[128], call[160];
+
+    begin(&w);
+    {
+        CLEANUP_ANSWER struct answer made = make(&w, &job_controller, indexes, 2);
+
+        ck_assert_int_eq(made.code, 200);
+    }
+    for (int i = 0; i < 2; i++) {
+        CLEANUP_ANSWER struct answer settled = {0}, pod = {0};
+        CLEANUP_FREE char *body = NULL;
+
+        (void)snprintf(call, sizeof(call), "%s/binding", path_of(indexes[i], path));
+        ck_assert_int_eq(
+            world_code(&w, &scheduler_room, HTTP_POST, call, "{\"target\":{\"name\":\"n1\"}}"),
+            201);
+        (void)snprintf(call, sizeof(call), "%s/status", path);
+        ck_assert_int_eq(
+            world_code(&w, &agent_n1, HTTP_PATCH, call, "{\"status\":{\"phase\":\"Succeeded\"}}"),
+            200);
+        pod = world_ask(&w, &admin, HTTP_GET, path, NULL);
+        body = xasprintf("{\"settle\":[{\"index\":%d,\"as\":\"%s\",\"pod\":\"sweep-%d\","
+                         "\"uid\":\"%s\"}]}",
+                         indexes[i], words[i], indexes[i], answer_get(&pod, "metadata.uid"));
+        settled = world_ask(&w, &job_controller, HTTP_POST, ELEMENTS, body);
+
+        ck_assert_uint_eq(json_count(json_get(settled.body, "kept")), 1);
+        ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, path, NULL), 200);
+    }
+}
+END_TEST
+
 START_TEST(an_end_of_before_a_requeue_counts_no_more)
 {
     CLEANUP_WORLD struct world w;
@@ -297,4 +337,5 @@ END_TEST
 SUITE("settle", an_end_of_before_a_requeue_counts_no_more,
       a_pod_of_many_is_as_one_that_is_made_alone, no_two_have_one_uid,
       a_quota_lets_as_many_be_made_as_it_has, a_name_that_another_pod_has_stops_no_other,
-      only_the_job_controller_makes_them, nothing_is_for_another_array_of_that_name)
+      only_the_job_controller_makes_them, nothing_is_for_another_array_of_that_name,
+      a_pod_that_ran_before_it_was_withdrawn_keeps_its_end)

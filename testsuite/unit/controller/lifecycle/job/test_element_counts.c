@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job/element_counts.h"
 
+#include <string.h>
+
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "lib/api/job/element_states.h"
 #include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -13,6 +18,7 @@
 static const int64_t none = 0, hundred = 100;
 static const struct job_array array = {.tasks = "0-99"};
 static const struct job job = {
+    .meta.name = "j",
     .meta.uid = "u",
     .spec.array = &array,
     .spec.completion_mode = "Indexed",
@@ -77,5 +83,34 @@ START_TEST(without_a_maximum_none_is)
 }
 END_TEST
 
-SUITE("element_counts", what_was_interrupted_too_often_is_held_by_the_next_controller,
-      without_a_maximum_none_is)
+/* It ran, was requeued, and is cancelled while it waits for its second run. */
+START_TEST(an_element_that_ran_before_it_was_cancelled_is_not_called_unstarted)
+{
+    CLEANUP(job_pod_counts_freep) struct job_pod_counts *t = load(0);
+    static const char text[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"j-6-r1\",\"namespace\":"
+        "\"default\",\"uid\":\"p\",\"annotations\":{\"batch.kubernetes.io/job-completion-index\":"
+        "\"6\",\"kiln.hpc/attempt\":\"1\"}},\"spec\":{\"containers\":[{\"name\":\"main\"}]}}";
+    struct index_set unstarted = {0};
+    const struct object *pod = NULL;
+    const struct array_end *end;
+
+    ck_assert_int_eq(object_parse(&pod_kind, text, strlen(text), &pod, NULL), 0);
+    job_pod_counts_see(t, &job, pod_of(pod));
+    index_set_add(&t->array->cancelled, 6);
+    element_counts_withdraw(t, pod_of(pod), true);
+    end = container_of(t->array->ends.prev, struct array_end, link);
+    ck_assert_int_eq(end->index, 6);
+    ck_assert_int_eq(end->attempt, 1);
+
+    job_pod_counts_see_gone(t, &job, pod_of(pod));
+    element_counts_find_unstarted(t, &unstarted);
+    ck_assert(!index_set_has(&unstarted, 6));
+    ck_assert(index_set_has(&unstarted, 7));
+    index_set_fini(&unstarted);
+    object_unref(pod);
+}
+END_TEST
+
+SUITE("element_counts", an_element_that_ran_before_it_was_cancelled_is_not_called_unstarted,
+      what_was_interrupted_too_often_is_held_by_the_next_controller, without_a_maximum_none_is)
