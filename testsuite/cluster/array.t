@@ -126,7 +126,11 @@ ok "the cancelled tasks end, and others start" wait_for 20 runs "$id" '2 6 8'
 like "a task that is cancelled again is reported as cancelled already" \
     "$(user cancel "${id}_4")" 'cancelled already'
 user cancel "$id" >/dev/null
+like "kctl why of a task that will not start says at once that it is cancelled" \
+    "$(user why "${id}_9")" "Cancelled"
 ok "the whole array can be cancelled" wait_for 30 state_is "$id" Cancelled
+never_started() { user why "${id}_9" | grep -qx '20.*  never started  Cancelled by [a-z0-9]*'; }
+ok "... and later that it never started, and who cancelled it" wait_for 10 never_started
 
 # --- the throttle, and how ranges of tasks are shown --------------------------
 id=$(submit -a 1-4%1 --wrap 'echo begun; exec sleep 1000')
@@ -160,6 +164,13 @@ like "a verb for whole jobs refuses a task" \
     "$(user delete job "${id}_2" 2>&1)" 'this command works on whole jobs'
 like "a task that does not exist is refused" \
     "$(user cancel "${id}_77" 2>&1)" 'no such task; it has 1-4'
+for verb in cancel hold release requeue why logs 'get job' wait; do
+    # shellcheck disable=SC2086 # "get job"
+    user $verb "${id}_77" >/dev/null 2>&1
+    printf '%s ' $?
+done >"$cluster/codes"
+is "... with the same exit status by each command" "$(cat "$cluster/codes")" \
+    "66 66 66 66 66 66 66 66 "
 like "a list with a task that does not exist names that task" \
     "$(user hold "${id}_[4,77]" 2>&1)" 'not affected; the array has no task 77$'
 like "a task of a job that is not an array is refused" \

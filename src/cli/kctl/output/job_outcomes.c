@@ -151,6 +151,9 @@ line_of(const struct job_outcomes *o, const struct reported_job *jobs, size_t co
 {
     CLEANUP_FREE char *message = sanitize_text_dup(jobs[0].message);
 
+    if (jobs[0].outcome == OUTCOME_NOT_FOUND && jobs[0].tasks != NULL && count == 1
+        && jobs[0].message[0] != '\0')
+        return arena_printf(o->arena, "%s: %s", words_of(o, &jobs[0]), message);
     if (jobs[0].outcome == OUTCOME_NOT_FOUND && count == 1 && jobs[0].id > 0)
         return arena_printf(o->arena, "job %" PRId64 " not found", jobs[0].id);
     if (jobs[0].outcome == OUTCOME_NOT_FOUND && count == 1)
@@ -166,7 +169,7 @@ static bool
 is_failure(const struct job_outcomes *o, const struct reported_job *job, bool is_range)
 {
     if (job->outcome == OUTCOME_NOT_FOUND)
-        return !is_range || o->jobs[0].outcome == OUTCOME_NOT_FOUND;
+        return !is_range || job->tasks != NULL || o->jobs[0].outcome == OUTCOME_NOT_FOUND;
     return job->outcome == OUTCOME_REFUSED;
 }
 
@@ -194,7 +197,7 @@ job_outcomes_print(struct job_outcomes *o, bool is_range, struct error *err)
             n++;
         if (n <= FEW && job->outcome != OUTCOME_NOT_FOUND)
             n = 1;
-        if (job->outcome == OUTCOME_NOT_FOUND && !is_range && n <= FEW)
+        if (job->outcome == OUTCOME_NOT_FOUND && (!is_range || job->tasks != NULL) && n <= FEW)
             n = 1;
         if (!is_failure(o, job, is_range)) {
             puts(line_of(o, job, n));

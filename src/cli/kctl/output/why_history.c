@@ -2,6 +2,7 @@
 #include "cli/kctl/output/why_history.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/output/history_columns.h"
@@ -43,22 +44,39 @@ print_heading(const struct gone *g, const char *name)
     }
 }
 
+/* The text that explains the end: not again what the state says. */
+static const char *
+words_of_end(const struct json *row, struct arena *arena)
+{
+    const char *message = json_get_text(row, "message");
+    const char *reason = json_get_text(row, "reason");
+    const char *state = gone_text(row, "state", arena);
+    const char *by = json_get_text(row, "endedBy");
+    const bool says_reason = reason != NULL && reason[0] != '\0' && strcmp(reason, state) != 0;
+    const char *end = by != NULL ? arena_printf(arena, "cancelled by %s", by) : NULL;
+
+    if (message != NULL && (message[0] == '\0' || (end != NULL && strcmp(message, end) == 0)))
+        message = NULL;
+    return arena_printf(arena, "%s%s%s%s%s%s", by != NULL ? " by " : "", by != NULL ? by : "",
+                        says_reason ? ": " : "", says_reason ? reason : "",
+                        message != NULL ? (says_reason ? ", " : ": ") : "",
+                        message != NULL ? message : "");
+}
+
 static bool
 explain_row(const struct json *row, void *context)
 {
     struct gone *g = context;
-    const char *message = json_get_text(row, "message");
-    const char *reason = json_get_text(row, "reason");
-    const char *by = json_get_text(row, "endedBy");
-    CLEANUP_FREE char *words = sanitize_text_dup(message != NULL ? message : "");
+    const bool has_started = json_get(row, "startTime") != NULL;
+    CLEANUP_FREE char *words = sanitize_text_dup(words_of_end(row, g->arena));
     CLEANUP_FREE char *name = sanitize_text_dup(gone_text(row, "name", g->arena));
 
     if (g->count++ == 0)
         print_heading(g, name);
-    printf("%s  attempt %s  %s%s%s%s%s%s%s\n", gone_text(row, "ended", g->arena),
-           gone_text(row, "attempt", g->arena), gone_text(row, "state", g->arena),
-           by != NULL ? " by " : "", by != NULL ? by : "", reason != NULL ? ": " : "",
-           reason != NULL ? reason : "", words[0] != '\0' ? ", " : "", words);
+    printf("%s  %s%s  %s%s\n", gone_text(row, "ended", g->arena),
+           has_started ? "attempt " : "never started",
+           has_started ? gone_text(row, "attempt", g->arena) : "",
+           gone_text(row, "state", g->arena), words);
     return true;
 }
 

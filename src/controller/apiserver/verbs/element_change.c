@@ -63,10 +63,11 @@ begin(struct job_change_call *c, const char *list, struct element_edit *e)
              || task_list_parse(e->scratch, list != NULL ? list : "", &e->list, &err) < 0
              || task_sets_intersect(e->scratch, &all, c->tasks, &e->meant, &err) < 0)
         refuse(c, arena_strdup(c->arena, err.text));
-    else if (e->meant.total == 0)
-        refuse(c, arena_printf(c->arena, "the array has no such task; it has %.80s",
-                               job->spec.array->tasks));
-    else {
+    else if (e->meant.total == 0) {
+        c->is_absent = true;
+        c->words = arena_printf(c->arena, "the array has no such task; it has %.80s",
+                                job->spec.array->tasks);
+    } else {
         if (e->meant.total < c->tasks->total
             && task_sets_subtract(e->scratch, c->tasks, &all, &unknown, NULL) == 0)
             e->unknown = arena_printf(c->arena, "; the array has no task%s %.80s",

@@ -191,7 +191,10 @@ patch(struct job_action *a, const struct chosen *which)
     call.arena = inner->arena;
     inner->body = make_patch(a, which, &call);
     if (inner->body == NULL) {
-        job_action_add_result(a, which, job->status.id, call.is_refused ? "Refused" : "Nothing",
+        job_action_add_result(a, which, job->status.id,
+                              call.is_absent    ? "NotFound"
+                              : call.is_refused ? "Refused"
+                                                : "Nothing",
                               arena_strdup(q->arena, call.words));
         a->n_done++;
         request_free(inner);

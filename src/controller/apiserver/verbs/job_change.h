@@ -29,6 +29,7 @@ struct job_change_call {
                                        */
     const char *words;                /* what was done, or why nothing was */
     bool is_refused;                  /* the change is not allowed */
+    bool is_absent;                   /* the array has none of `tasks` */
 };
 
 struct job_change {

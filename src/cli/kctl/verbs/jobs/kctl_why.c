@@ -371,13 +371,20 @@ explain_waiting_task(struct kctl *kctl, const struct target_object *target, stru
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const int64_t task = strtoll(strchr(target->task, '_') + 1, NULL, 10);
     struct target_object whole = *target;
+    const char *cancelled_by;
     struct json *job = NULL;
     int r = kctl_get(kctl, target, arena, &job, err);
 
     if (r < 0)
         return r;
+    cancelled_by = json_get_text(json_get_path(job, "metadata.annotations"), ANNOTATION_CANCEL);
     if (has_task(arena, json_path_text(job, "spec.array.cancelled"), task)) {
         printf("Task %s: Cancelled before it began\n", target->task);
+        return 0;
+    }
+    if (cancelled_by != NULL) {
+        printf("Task %s: Cancelled before it began, with its array, by %s\n", target->task,
+               cancelled_by);
         return 0;
     }
     if (has_task(arena, json_path_text(job, "spec.array.held"), task)) {
@@ -390,7 +397,10 @@ explain_waiting_task(struct kctl *kctl, const struct target_object *target, stru
             printf("Task %s: Held; 'kctl release %s' lets it start\n", target->task, target->task);
         return 0;
     }
-    printf("Task %s waits with the rest of its array:\n", target->task);
+    printf(job_state_is_ended(job_state_of_name(json_path_text(job, "status.state")))
+               ? "Task %s did not start before its array ended:\n"
+               : "Task %s waits with the rest of its array:\n",
+           target->task);
     whole.task = NULL;
     return explain(kctl, &whole, err);
 }
