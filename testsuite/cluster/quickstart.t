@@ -45,6 +45,16 @@ exec "$@"
 SH
 chmod 755 "$cluster/as-said"
 
+# A compiler that takes some time.
+directory "$cluster/slow" 755
+cat >"$cluster/slow/cc" <<SH
+#!/bin/sh
+echo compiling slowly
+sleep 4
+exec $(command -v cc) "\$@"
+SH
+chmod 755 "$cluster/slow/cc"
+
 tries() { # WHO DIR COMMAND...
     who=$1 place=$2
     shift 2
@@ -65,7 +75,14 @@ tries() { # WHO DIR COMMAND...
     [ "$kept" = "$place" ] && echo "$place/work" >"$cluster/place"
     [ "$kept" = "$place" ] || echo "$kept" >"$cluster/place"
     first=$(daemons_of "$kept" | sort | tr '\n' ' ')
+    like "$who: it shows the commands that it builds with" "$said" \
+        '^  building the example: cc .*\(output in .*/last\.log\)$'
+    usual=$PATH
+    PATH=$cluster/slow:$PATH
     ok "$who: it succeeds when it is run again" started "$place" "$@"
+    PATH=$usual
+    like "$who: it shows what it does while a command takes long" "$(cat said)" \
+        '^  building the example, [0-9]+ s: compiling slowly$'
     like "$who: it then submits another job" "$(cat said)" '^Submitted job 3$'
     is "$who: it then uses the same daemons" \
         "$(daemons_of "$kept" | sort | tr '\n' ' ')" "$first"
