@@ -338,6 +338,45 @@ kill "$(cat "$cluster/home/kilntest1/watcher")"
 screen=$(on_terminal 80 24 timeout 5 kctl jobs --watch)
 like "on a terminal it redraws the table in place" "$screen" "$esc\[[0-9]+F"
 
+# --- completion ---------------------------------------------------------------
+
+# completes WORD...: prints what bash offers for the last word as kilntest1.
+# bash makes "=" a word of its own.
+completes() {
+    as kilntest1 env COMPLETIONS="$completions" bash -c '
+. "$COMPLETIONS/$1"
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+"_$1"
+printf "%s\n" "${COMPREPLY[@]}"' bash "$@" </dev/null | paste -sd' ' -
+}
+cp -r "$top_srcdir/contrib/completions" "$cluster/" && chmod -R a+rX "$cluster/completions"
+completions=$cluster/completions
+waiting=$(submit -J waits -H -t 1 --wrap true)
+is "the jobs offered to cancel are the user's own that have not ended" \
+    "$(completes kctl cancel '')" "$(k1 jobs --state active -o id --no-headers |
+        tr -d ' ' | paste -sd' ' -)"
+like "the jobs offered for logs are also those that ended" "$(completes kctl logs '')" \
+    "^1 2 3 .*$waiting"
+is "-p offers partitions" "$(completes kctl jobs -p l)" long
+is "--partition= does, too" "$(completes kctl jobs --partition = l)" long
+is "-p of kctl logs has no value" "$(completes kctl logs -p "$waiting")" "$waiting"
+is "--state offers states" "$(completes kctl jobs --state Com)" Completed
+is "it offers them after a comma, too" "$(completes kctl jobs -t Held,Com)" Held,Completed
+is "and those of nodes for kctl nodes" "$(completes kctl nodes --state Mi)" Mixed
+for state in $(completes kctl jobs --state '') $(completes kctl jobs -t ''); do
+    k1 jobs --state "$state" >/dev/null 2>&1 || echo "$state"
+done >"$cluster/refused"
+for state in $(completes kctl nodes --state ''); do
+    k1 nodes --state "$state" >/dev/null 2>&1 || echo "$state"
+done >>"$cluster/refused"
+is "kctl accepts all of them" "$(cat "$cluster/refused")" ""
+is "kctl update offers fields" "$(completes kctl update "$waiting" ti)" time=
+is "and partitions" "$(completes kctl update "$waiting" partition =)" "all long"
+is "and partitions that begin with a text" "$(completes kctl update "$waiting" partition = l)" long
+like "and priorities" "$(completes kctl update "$waiting" priority =)" system-cluster-critical
+is "ksub offers partitions" "$(completes ksub -p l)" long
+like "ksub offers priorities" "$(completes ksub --priority '')" system-cluster-critical
+
 # --- pipes --------------------------------------------------------------------
 
 # unread COMMAND...: runs the command as kilntest1 with an output that nobody

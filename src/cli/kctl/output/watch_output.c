@@ -147,7 +147,8 @@ watch_output_run(struct kctl *kctl, const struct watch_output *watch_output, str
         .err = err,
     };
 
-    fflush(stdout);
+    if (fflush(stdout) != 0)
+        return 0; /* the reader has closed the pipe; program_end finds it, too */
     if (watch_output->object->name != NULL)
         k.selector = xasprintf("metadata.name=%s", watch_output->object->name);
     else if (watch_output->field_selector != NULL)
