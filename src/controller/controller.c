@@ -10,6 +10,7 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/capacity/node_classes.h"
 #include "controller/apiserver/summary/job_counts.h"
 #include "controller/apiserver/summary/node_uses.h"
 #include "controller/component_thread.h"
@@ -61,6 +62,7 @@ struct controller {
     struct user_counts *counts;
     struct job_counts *job_counts;
     struct node_uses *node_uses;
+    struct node_classes *node_classes; /* NULL: in conformance mode */
     struct store *store;
     struct history *history; /* or NULL */
     struct audit_log *audit; /* or NULL */
@@ -316,6 +318,8 @@ object_moved(const struct object *before, const struct object *after, void *cont
     user_counts_moved(c->counts, before, after);
     job_counts_moved(c->job_counts, before, after);
     node_uses_moved(c->node_uses, before, after);
+    if (c->node_classes != NULL)
+        node_classes_moved(c->node_classes, before, after);
 }
 
 static int
@@ -326,6 +330,8 @@ start_store(struct controller *c, struct error *err)
     c->counts = user_counts_new(&clock_system);
     c->job_counts = job_counts_new();
     c->node_uses = node_uses_new();
+    if (!s->is_conformance)
+        c->node_classes = node_classes_new();
     return store_open(
         &(struct store_settings){
             .loop = c->loop,
@@ -424,6 +430,7 @@ start_api(struct controller *c, struct error *err)
         .job_counts = c->job_counts,
         .history = c->history,
         .node_uses = c->node_uses,
+        .node_classes = c->node_classes,
         .metrics = c->metrics,
         .audit = c->audit,
         .configz = c->configz.text,
@@ -447,6 +454,7 @@ free_api(struct controller *c)
     user_counts_free(c->counts);
     job_counts_free(c->job_counts);
     node_uses_free(c->node_uses);
+    node_classes_free(c->node_classes);
     strbuf_fini(&c->configz);
 }
 

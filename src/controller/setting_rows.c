@@ -101,6 +101,11 @@ static const struct setting settings[] = {
     {"approveNodes", SETTING_BOOL, AT(approve_nodes), .reloads = true, .option = "approve-nodes",
      .help = "New nodes take no jobs until an administrator approves them "
              "(kctl approve node NAME)."},
+    {"impossible", SETTING_CHOICE, AT(impossible), .reloads = true, .initial = "warn",
+     .choices = policy_impossible_words,
+     .help = "What happens to a job that no node could run, even an empty one, or that "
+             "exceeds a quota by itself: warn accepts it and says so, refuse refuses "
+             "it, accept says nothing."},
     {"limits.perUser.objects", SETTING_INT, AT(limits.per_user.objects), .reloads = true,
      .initial = "200000", .max = 1000000000,
      .help = "Maximum number of unfinished jobs, pods and claims of a user, "

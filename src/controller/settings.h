@@ -38,6 +38,7 @@ struct controller_settings {
     struct setting_texts administrators; /* users and "@group"s */
     struct setting_texts operators;
     bool allow_root_jobs;
+    int impossible; /* enum impossible_jobs */
     int64_t min_uid;
     bool allow_rootless_agents;
     bool approve_nodes;

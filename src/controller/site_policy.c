@@ -32,6 +32,7 @@ site_policy_read(const struct controller_settings *s, struct policy *policy, str
     policy->minimum_uid = (uid_t)s->min_uid;
     policy->allows_rootless_agents = s->allow_rootless_agents;
     policy->must_approve_nodes = s->approve_nodes;
+    policy->impossible = (enum impossible_jobs)s->impossible;
     policy->limits = s->limits;
     policy->is_conformance = s->is_conformance;
     return r;

@@ -132,8 +132,8 @@ wait_for 60 kctl wait --for condition=Failed job "$blocker"
 status=0
 output=$(ksub --test-only -c 9999 job.sh 2>&1) || status=$?
 is "--test-only fails if no node can ever run the job" "$status" 1
-like "the message names the nearest node" \
-    "$output" 'the nearest, n1, has [0-9]+ CPUs of'
+like "the message names the nearest node" "$output" \
+    '^ksub: the job can never run: no node has 9999 CPUs; the nearest, n1, has [0-9]+ CPUs$'
 like "--test-only fails for a partition that does not exist" \
     "$(ksub --test-only -p nosuch job.sh 2>&1)" "there is no partition 'nosuch'"
 

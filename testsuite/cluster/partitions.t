@@ -88,6 +88,36 @@ like "a job without a time limit is refused" \
 like "a job with more CPUs is refused" "$(s1 -p gpu -c 3 long.sh 2>&1)" \
     "3 CPUs is more than partition gpu's limit of 2"
 
+# What no node could ever do
+
+never() { # WORDS OPTION...: the job is accepted, and the user is warned
+    words=$1
+    shift
+    told=$(s1 "$@" -t 5 --wrap true 2>&1)
+    k1 delete job "job-$(echo "$told" | id)" >/dev/null &&
+        echo "$told" | grep -q "^ksub: warning: the job can never run: $words" || {
+        echo "$told" | sed 's/^/# /'
+        return 1
+    }
+}
+ok "a job that no node of its partition could run is warned about" never \
+    "no node of partition gpu has 1 TiB of memory; the nearest, n2, has " -p gpu --mem 1T
+ok "so is one on a node that is not of its partition" never \
+    "node n1 is not in partition gpu$" -p gpu -w n1
+ok "one on a node that does not exist" never "there is no node n3; did you mean n" -w n3
+ok "one that excludes the node that it asks for" never \
+    "node n1 is asked for and also excluded$" -w n1 -x n1
+ok "one that asks for a feature that no node has" never "no node has feature typo$" -C typo
+ok "and one that asks for more than the largest node has" never \
+    "no node has 9 CPUs; the nearest, n1, has 4 CPUs$" -c 9
+told=$(s1 -c 4 -t 5 --wrap true 2>&1)
+is "a job that waits for room is not" "$(echo "$told" | grep -c warning)" 0
+k1 delete job "job-$(echo "$told" | id)" >/dev/null
+d=$(s1 -c 1 -H -t 5 --wrap true 2>&1 | id)
+like "an update of a waiting job is judged, too" "$(k1 update "$d" cpus-per-task=9 2>&1)" \
+    "^job/$d updated; warning: the job can never run: no node has 9 CPUs; the nearest, n1, has 4"
+k1 delete job "job-$d" >/dev/null
+
 
 # --- what users read ----------------------------------------------------------
 

@@ -12,7 +12,7 @@
 need munged curl
 [ "$(id -u)" -eq 0 ] || skip_all "only root can act for other users"
 cluster_begin
-need kiln-controller kctl
+need kiln-controller kctl ksub
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 
@@ -57,6 +57,26 @@ ok "many reloads are done one after the other" \
     reload 'configuration was reloaded'
 not_ok "a user who is no administrator any more has no rights" \
     may_administer fourth
+
+# A node that no agent reports counts: nodes that are down come back.
+kctl create -f - >/dev/null <<'TXT'
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "4", memory: 8Gi}}
+TXT
+large() { as kilntest1 ksub -c 1000 "$@" --wrap true 2>&1; }
+words="no node has 1000 CPUs; the nearest, n1, has 4 CPUs"
+like "a job that no node could run is accepted with a warning" "$(large)" \
+    "^ksub: warning: the job can never run: $words$"
+configure 'impossible: refuse'
+reload 'configuration was reloaded'
+like "after a reload with impossible: refuse, it is refused" "$(large)" \
+    "Impossible: $words$"
+configure 'impossible: accept'
+reload 'configuration was reloaded'
+is "with impossible: accept, nothing is said" "$(large --parsable)" 2
+
 stop controller
 is "a reloaded controller stops with exit status 0" "$stopped_with" 0
 finish

@@ -28,6 +28,9 @@ cluster_agent n1 --topology 'package:1 core:4 pu:1'
 root() { kctl --server "http+unix://$cluster/socket" "$@"; }
 is_ready() { root get nodes --no-headers | grep -qw Ready; }
 wait_for 20 is_ready || bail_out "no node"
+like "a node whose taint keeps jobs off is not shown as idle, nor its CPUs as free" \
+    "$(root nodes --no-headers)" \
+    'Tainted +n1 +0/4 .* only for jobs that tolerate kiln.hpc/virtual'
 root taint nodes n1 kiln.hpc/virtual- >/dev/null
 
 # api USER METHOD PATH [BODY]: prints the status code and the body of the

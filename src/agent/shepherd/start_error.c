@@ -35,15 +35,26 @@ explain_program(int error_number)
     }
 }
 
+/* Outputs are created, so that only a directory can be missing. */
 static const char *
-explain_file(int error_number)
+explain_absence(const char *step)
+{
+    if (strcmp(step, "standard input") == 0)
+        return "there is no such file on this node";
+    if (strcmp(step, "working directory") == 0)
+        return "there is no such directory on this node";
+    return "one of its parent directories does not exist on this node";
+}
+
+static const char *
+explain_file(const char *step, int error_number)
 {
     switch (error_number) {
     case EACCES:
     case EPERM:
         return "the user has no permission to open it";
     case ENOENT:
-        return "one of its parent directories does not exist on this node";
+        return explain_absence(step);
     case ENOTDIR:
         return "something on its path is not a directory";
     case EISDIR:
@@ -134,7 +145,7 @@ start_error_dup(const struct prepared_job *t, const struct become_user_report *r
         what = xasprintf("%s '%s' as uid %u", step, path, t->uid);
         obstacle = obstacle_dup(t, path, error_number);
         return sentence(what, error_number,
-                        obstacle != NULL ? obstacle : explain_file(error_number));
+                        obstacle != NULL ? obstacle : explain_file(step, error_number));
     }
     if (strcmp(step, "program") == 0) {
         what = xasprintf("running '%s'", t->arguments[0]);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "lib/api/object/kind.h"
@@ -54,6 +55,18 @@ print_warnings(const struct sync_call *sync_call)
 {
     for (char **w = sync_call->warnings; w != NULL && *w != NULL; w++)
         fprintf(stderr, "ksub: warning: %s\n", *w);
+}
+
+/* The controller's warning that the job can never run; NULL: it gave none. */
+static const char *
+find_impossible(const struct sync_call *sync_call)
+{
+    static const char words[] = "the job can never run: ";
+
+    for (char **w = sync_call->warnings; w != NULL && *w != NULL; w++)
+        if (strncmp(*w, words, sizeof(words) - 1) == 0)
+            return *w;
+    return NULL;
 }
 
 /* Makes one attempt. An answer without the job counts as no answer. */
@@ -108,6 +121,8 @@ job_submit_run(const struct job_submit *d, const struct object **ret_job, struct
         CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
         int r = send_once(d, key, &sync_call, err);
 
+        if (r == 0 && d->is_test && find_impossible(&sync_call) != NULL)
+            return error_set(err, -ENODEV, "%.800s", find_impossible(&sync_call));
         if (r == 0) {
             print_warnings(&sync_call);
             *ret_job = object_ref(sync_call.object);

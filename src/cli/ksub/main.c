@@ -97,6 +97,7 @@ submit(const struct submission *s, const struct json *manifest, struct arena *ar
         .namespace = manifest_namespace(s),
         .job = manifest,
         .dry_run = s->test_only || s->cron != NULL,
+        .is_test = s->test_only,
         .patience_ms = PATIENCE_MS,
     };
     int r = connection_open(s->server, NULL,

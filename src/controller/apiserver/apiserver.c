@@ -51,6 +51,7 @@ apiserver_new(const struct apiserver_settings *settings)
     server->job_counts = settings->job_counts;
     server->history = settings->history;
     server->node_uses = settings->node_uses;
+    server->node_classes = settings->node_classes;
     server->configz = settings->configz;
     server->token_endpoint = xnew(struct token_endpoint);
     *server->token_endpoint = settings->token_endpoint;

@@ -31,6 +31,7 @@ struct http_limits;
 struct job_counts;
 struct loop;
 struct metric_registry;
+struct node_classes;
 struct node_uses;
 struct policy;
 struct store;
@@ -48,12 +49,13 @@ struct apiserver_settings {
 
     /* The store updates these counts with each change. NULL: not counted. */
     struct user_counts *counts;
-    struct job_counts *job_counts;   /* likewise */
-    struct history *history;         /* or NULL; outlives the server */
-    struct node_uses *node_uses;     /* as `counts` */
-    struct metric_registry *metrics; /* or NULL */
-    struct audit_log *audit;         /* or NULL; outlives the server */
-    const char *configz;             /* JSON for /configz, or NULL */
+    struct job_counts *job_counts;     /* likewise */
+    struct history *history;           /* or NULL; outlives the server */
+    struct node_uses *node_uses;       /* as `counts` */
+    struct node_classes *node_classes; /* likewise */
+    struct metric_registry *metrics;   /* or NULL */
+    struct audit_log *audit;           /* or NULL; outlives the server */
+    const char *configz;               /* JSON for /configz, or NULL */
     struct token_endpoint token_endpoint;
 
     atomic_bool *is_munge_dead; /* true: munged does not answer, and /readyz

@@ -361,7 +361,7 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
 
     if (!is_hypothetical)
         e->queued = queue_find(e->s->queue, pod->meta->namespace, pod->meta->name);
-    else if (shortage_scratch(&pod_of(pod)->spec) > 0)
+    else if (pod_spec_scratch_bytes(&pod_of(pod)->spec) > 0)
         stripped = strip_claims(pod, e->arena);
     e->is_stripped = stripped != NULL;
     e->pod = e->queued != NULL ? pod_view_ref(e->queued->pod)
@@ -371,7 +371,7 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
         .cycle = &e->cycle,
         .resources = e->s->resources,
         .volumes = e->s->handle.volumes,
-        .scratch_bytes = shortage_scratch(&pod_of(pod)->spec),
+        .scratch_bytes = pod_spec_scratch_bytes(&pod_of(pod)->spec),
     };
     e->closers = closers_of(&e->shortage);
 }

@@ -135,7 +135,7 @@ scheduler_find_open_nodes(const struct scheduler *s, const struct diagnosis *d,
         .cycle = &cycle,
         .resources = s->resources,
         .volumes = s->handle.volumes,
-        .scratch_bytes = shortage_scratch(&r->members[0]->pod->spec),
+        .scratch_bytes = pod_spec_scratch_bytes(&r->members[0]->pod->spec),
     };
     struct node_sizes sizes = {
         .what_if = {.profile = r->profile,

@@ -44,7 +44,7 @@ shortage_of(const struct scheduler *s, const struct assignment *a)
         .cycle = &a->cycle,
         .resources = s->resources,
         .volumes = s->handle.volumes,
-        .scratch_bytes = shortage_scratch(&a->cycle.pod->pod->spec),
+        .scratch_bytes = pod_spec_scratch_bytes(&a->cycle.pod->pod->spec),
     };
 }
 

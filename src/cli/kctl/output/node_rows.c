@@ -22,7 +22,8 @@
 
 /* The order in which groups are printed. */
 const char *const node_rows_states[] = {
-    "Idle", "Mixed", "Full", "Draining", "Drained", "New", "Faulty", "Down", "Silent", "Fenced",
+    "Idle", "Mixed",  "Full", "Tainted", "Draining", "Drained",
+    "New",  "Faulty", "Down", "Silent",  "Fenced",
 };
 const size_t node_rows_n_states = ARRAY_SIZE(node_rows_states);
 

@@ -13,6 +13,13 @@
 #define FIRST_BYTES 16          /* most look-ups grow it, which tests the growing */
 #define MOST_BYTES  (64u << 20) /* for a group with very many members */
 
+const char *const policy_impossible_words[] = {
+    [IMPOSSIBLE_WARN] = "warn",
+    [IMPOSSIBLE_REFUSE] = "refuse",
+    [IMPOSSIBLE_ACCEPT] = "accept",
+    NULL,
+};
+
 /* The system's answer about a name; one struct for users and groups. */
 struct policy_name {
     const char *kind;

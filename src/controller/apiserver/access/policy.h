@@ -24,6 +24,14 @@ struct policy_people {
     size_t n_gids;
 };
 
+/* What happens to a job that no node could ever run. */
+enum impossible_jobs {
+    IMPOSSIBLE_WARN, /* it is accepted with a warning */
+    IMPOSSIBLE_REFUSE,
+    IMPOSSIBLE_ACCEPT, /* without a word: nodes come and go */
+};
+extern const char *const policy_impossible_words[];
+
 struct policy {
     struct policy_people administrators;
     struct policy_people operators;
@@ -31,6 +39,7 @@ struct policy {
     uid_t minimum_uid; /* of jobs; 0: only root is refused */
     bool allows_rootless_agents;
     bool must_approve_nodes;
+    enum impossible_jobs impossible;
     struct limits limits;
     bool is_conformance; /* one test identity, no rules of Kiln's own */
 };

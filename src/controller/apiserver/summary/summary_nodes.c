@@ -94,6 +94,32 @@ find_condition(const struct node *node, const char *type, struct arena *arena, s
     return true;
 }
 
+/* A taint that keeps jobs off the node which do not tolerate it; NULL: none. */
+static const struct taint *
+find_taint(const struct node *node)
+{
+    for (unsigned i = 0; i < node->spec.taints.count; i++) {
+        const struct taint *t = &node->spec.taints.items[i];
+
+        if (t->effect != NULL
+            && (strcmp(t->effect, "NoSchedule") == 0 || strcmp(t->effect, "NoExecute") == 0))
+            return t;
+    }
+    return NULL;
+}
+
+static struct trouble
+describe_taint(const struct taint *taint, struct arena *arena)
+{
+    const bool has_value = taint->value != NULL && taint->value[0] != '\0';
+
+    return (struct trouble){.state = "Tainted",
+                            .reason = arena_printf(arena, "only for jobs that tolerate %s%s%s",
+                                                   taint->key, has_value ? "=" : "",
+                                                   has_value ? taint->value : ""),
+                            .since = format_time(arena, taint->added_at_us)};
+}
+
 /* The most important trouble comes first: an administrator has to act on that.
  */
 static struct trouble
@@ -130,6 +156,8 @@ find_trouble(const struct node *node, int64_t pods, struct arena *arena)
     if (node->spec.unschedulable)
         return (struct trouble){pods > 0 ? "Draining" : "Drained", annotation(node, DRAIN_REASON),
                                 annotation(node, CORDONED_BY), annotation(node, CORDONED_AT)};
+    if (find_taint(node) != NULL)
+        return describe_taint(find_taint(node), arena);
     return t;
 }
 

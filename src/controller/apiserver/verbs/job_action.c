@@ -116,6 +116,17 @@ explain_refusal(struct request *inner, const char *owner, struct arena *arena)
                            : arena_printf(arena, "refused with HTTP status %d", inner->reply.code);
 }
 
+/* "updated; warning: the job can never run: ..." */
+static const char *
+describe_success(const struct patching *p, const struct request *inner, struct arena *arena)
+{
+    const char *words = p->done;
+
+    for (size_t i = 0; i < inner->reply.n_warnings; i++)
+        words = arena_printf(arena, "%s; warning: %s", words, inner->reply.warnings[i]);
+    return words;
+}
+
 static bool start_next(struct time_slice *time_slice);
 
 static void
@@ -126,7 +137,7 @@ patched(struct request *inner)
 
     audit_note(inner, &a->from, "", true);
     if (inner->reply.code < 300)
-        job_action_add_result(a, p->which, p->id, "Done", p->done);
+        job_action_add_result(a, p->which, p->id, "Done", describe_success(p, inner, a->q->arena));
     else
         job_action_add_result(a, p->which, p->id, inner->reply.code == 404 ? "NotFound" : "Refused",
                               inner->reply.code == 404

@@ -12,26 +12,9 @@
 #include "lib/api/job/job_reason.h"
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/storage/storage_class.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
-
-int64_t
-shortage_scratch(const struct pod_spec *spec)
-{
-    int64_t sum = 0;
-
-    for (unsigned i = 0; i < spec->volumes.count; i++) {
-        const struct json *claim =
-            json_get_path(spec->volumes.items[i].ephemeral, "volumeClaimTemplate.spec");
-        const char *class = json_get_text(claim, "storageClassName");
-
-        if (class != NULL && strcmp(class, STORAGE_CLASS_SCRATCH) == 0)
-            sum += quantity_text_value(json_path_text(claim, "resources.requests.storage"));
-    }
-    return sum;
-}
 
 static const struct pod_view *
 pod_of_shortage(const struct shortage *s)
@@ -333,21 +316,40 @@ shortage_format_short(const struct shortage *s, const char *code, const char *te
     add_amount("cpu", pod->requests.cpu_milli, out);
 }
 
-bool
-shortage_format_excess(const struct shortage *s, const struct node_view *node, struct strbuf *out)
+/* Scratch comes after the others. */
+unsigned
+shortage_count_amounts(const struct shortage *s)
 {
-    for (unsigned i = 0; i < count_amounts(s); i++) {
-        struct asked_amount a = asked_at(s, node, i);
+    return count_amounts(s) + 1;
+}
 
-        if (a.needs > a.has) {
-            add_amount(a.name, a.needs, out);
-            return true;
-        }
-    }
-    if (s->scratch_bytes == 0 || s->scratch_bytes <= node_scratch_bytes(node->node))
-        return false;
-    add_amount("scratch", s->scratch_bytes, out);
-    return true;
+bool
+shortage_exceeds(const struct shortage *s, const struct node_view *node, unsigned amount)
+{
+    struct asked_amount a;
+
+    if (amount == count_amounts(s))
+        return s->scratch_bytes > 0 && s->scratch_bytes > node_scratch_bytes(node->node);
+    a = asked_at(s, node, amount);
+    return a.needs > a.has;
+}
+
+void
+shortage_format_amount(const struct shortage *s, unsigned amount, struct strbuf *out)
+{
+    const struct amounts *needs = &pod_of_shortage(s)->requests;
+
+    if (amount == count_amounts(s))
+        add_amount("scratch", s->scratch_bytes, out);
+    else if (amount == 0)
+        add_amount("cpu", needs->cpu_milli, out);
+    else if (amount == 1)
+        add_amount("memory", needs->memory_bytes, out);
+    else if (amount == 2)
+        add_amount("ephemeral-storage", needs->ephemeral_bytes, out);
+    else
+        add_amount(string_ids_text(s->resources, needs->scalars[amount - 3].resource),
+                   needs->scalars[amount - 3].value, out);
 }
 
 /* The plugins' text names these already. */

@@ -18,7 +18,6 @@
 
 struct cycle;
 struct node_view;
-struct pod_spec;
 struct pod_view;
 struct profile;
 struct strbuf;
@@ -32,9 +31,6 @@ struct shortage {
     const struct volume_book *volumes;
     int64_t scratch_bytes; /* that its ephemeral claims request */
 };
-
-/* The scratch that the pod requests by its ephemeral claims (ksub --tmp). */
-int64_t shortage_scratch(const struct pod_spec *spec);
 
 /* The pod requests amounts of CPUs and memory, and nothing else. */
 bool shortage_is_plain(const struct shortage *s);
@@ -56,11 +52,12 @@ int64_t shortage_mcpu(const struct shortage *s, const struct node_view *node);
 void shortage_format_short(const struct shortage *s, const char *code, const char *text,
                            size_t length, struct strbuf *out);
 
-/* The first amount of which the pod requests more than the node has at all, in
- * the form of the request; false: the node is large enough.
+/* The amounts that the pod requests, by their number from 0. Exceeds: the node
+ * has less of it at all. Format: in the form of the request.
  */
-bool shortage_format_excess(const struct shortage *s, const struct node_view *node,
-                            struct strbuf *out);
+unsigned shortage_count_amounts(const struct shortage *s);
+bool shortage_exceeds(const struct shortage *s, const struct node_view *node, unsigned amount);
+void shortage_format_amount(const struct shortage *s, unsigned amount, struct strbuf *out);
 
 /* Format needs: what the pod needs. Format: what the node lacks; appends
  * nothing if that is not known.

@@ -52,7 +52,8 @@ closers_of(const struct shortage *s)
 {
     struct closers c = {
         .to_all = bit_of(s, "TaintToleration") | bit_of(s, "NodeUnschedulable"),
-        .to_pod = bit_of(s, "NodeName") | bit_of(s, "NodeAffinity") | bit_of(s, "Reservation"),
+        .to_pod = bit_of(s, "NodeName") | bit_of(s, "NodeAffinity") | bit_of(s, "Partition")
+                  | bit_of(s, "Reservation"),
         .volumes = s->scratch_bytes > 0 ? bit_of(s, "VolumeBinding") : 0,
     };
 
@@ -76,6 +77,17 @@ start_estimate_is_open(const struct closers *c, const struct shortage *s, const 
     return a.verdict == VERDICT_REJECT || a.plugin < s->profile->n_entries;
 }
 
+/* Whether the pod may use the node by its name, selectors and partition. */
+static bool
+is_asked_for(const struct closers *c, const struct shortage *s, struct answer a,
+             const struct node_view *node)
+{
+    if ((set_of(a) & c->to_pod) != 0)
+        return false;
+    return (set_of(a) & c->to_all) == 0
+           || pod_spec_wants_node(&s->cycle->pod->pod->spec, &node->node->meta.labels, node->name);
+}
+
 static enum start_chance
 chance_of(const struct closers *c, const struct shortage *s, const struct diagnosis *d,
           const struct node_view *node)
@@ -86,8 +98,9 @@ chance_of(const struct closers *c, const struct shortage *s, const struct diagno
         return START_NEVER;
     if ((set_of(a) & s->profile->timed) != 0)
         return START_LATER;
+    /* The filter of the taints may come before that of the selectors. */
     if ((set_of(a) & c->to_all) != 0)
-        return START_BLOCKED;
+        return is_asked_for(c, s, a, node) ? START_BLOCKED : START_NEVER;
     /* Unlike preemption, the end of a pod frees its scratch. */
     if ((set_of(a) & c->volumes) != 0)
         return START_LATER;
@@ -107,7 +120,7 @@ has_scratch(const struct node_view *node, int64_t at_us, void *context)
         return true;
     for (uint32_t i = 0; i < node->pods.count; i++)
         if (at_us == INT64_MAX || timeline_end_us(node->pods.items[i], w->what_if.now_us) <= at_us)
-            scratch += shortage_scratch(&node->pods.items[i]->pod->spec);
+            scratch += pod_spec_scratch_bytes(&node->pods.items[i]->pod->spec);
     return w->shortage->scratch_bytes
            <= node_scratch_bytes(node->node) + scratch
                   - volume_book_promised(w->shortage->volumes, node->name);
@@ -129,7 +142,7 @@ fits_empty(struct estimate_walk *w, struct node_view *node)
 struct near {
     struct node_view *node;
     enum start_chance chance;
-    bool is_open;
+    bool is_asked_for, is_open;
     int64_t lacks_mcpu;
 };
 
@@ -138,6 +151,8 @@ is_nearer(const struct near *a, const struct near *b)
 {
     if (a->chance != b->chance)
         return a->chance > b->chance;
+    if (a->is_asked_for != b->is_asked_for)
+        return a->is_asked_for;
     if (a->is_open != b->is_open)
         return a->is_open;
     if (a->lacks_mcpu != b->lacks_mcpu)
@@ -187,6 +202,7 @@ look_at_nodes(struct estimate_walk *w, const struct diagnosis *d, struct nearest
         if (n == NULL
             || (n->count == ARRAY_SIZE(n->items) && near.chance < n->items[n->count - 1].chance))
             continue;
+        near.is_asked_for = is_asked_for(&w->closers, w->shortage, diagnosis_answer(d, node), node);
         near.is_open = start_estimate_is_open(&w->closers, w->shortage, d, node);
         near.lacks_mcpu = shortage_mcpu(w->shortage, node);
         keep_if_near(n, &near);

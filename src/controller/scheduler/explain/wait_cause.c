@@ -24,6 +24,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
+#define AMOUNTS_MOST 32u
+
 #define CLOSERS 2 /* how many reasons for closed nodes are named */
 
 /* A reason, and the nodes that gave it. */
@@ -92,19 +94,7 @@ find_most(const struct cause_search *s, enum meaning meaning)
 static bool
 is_wanted(const struct cause_search *s, const struct node_view *node)
 {
-    const struct affinity *a = s->spec->affinity;
-    const struct node_selector *required =
-        a != NULL && a->node_affinity != NULL ? a->node_affinity->required : NULL;
-    const struct string_map *labels = &node->node->meta.labels;
-
-    for (unsigned i = 0; i < s->spec->node_selector.count; i++) {
-        const struct string_entry *e = &s->spec->node_selector.items[i];
-        const char *has = string_map_find(labels, e->key);
-
-        if (has == NULL || strcmp(has, e->value) != 0)
-            return false;
-    }
-    return required == NULL || node_selector_matches(required, labels, node->name);
+    return pod_spec_wants_node(s->spec, &node->node->meta.labels, node->name);
 }
 
 /* The nodes of one meaning that the pod asks for, and how many of these are
@@ -281,30 +271,82 @@ tell_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
     return true;
 }
 
+/* What the nodes that the pod asks for have of its amounts, empty. */
+struct sizes {
+    unsigned wanted;
+    bool is_complete;
+    bool is_had[AMOUNTS_MOST];     /* by one of them */
+    bool is_lacking[AMOUNTS_MOST]; /* on one of them */
+};
+
+static unsigned
+count_amounts(const struct cause_search *s)
+{
+    const unsigned count = shortage_count_amounts(s->f->shortage);
+
+    return count < AMOUNTS_MOST ? count : AMOUNTS_MOST;
+}
+
+static void
+scan_sizes(const struct cause_search *s, struct sizes *ret)
+{
+    const struct snapshot *all = s->f->diagnosis->snapshot;
+
+    *ret = (struct sizes){.is_complete = all->n_nodes <= s->f->scan_most};
+    for (uint32_t i = 0; i < all->n_nodes && i < s->f->scan_most; i++) {
+        const int meaning = meaning_of(s, all->nodes[i]);
+
+        if (meaning == (int)MEANS_UNWANTED || !is_wanted(s, all->nodes[i]))
+            continue;
+        ret->wanted++;
+        for (unsigned k = 0; k < count_amounts(s); k++) {
+            const bool exceeds = shortage_exceeds(s->f->shortage, all->nodes[i], k);
+
+            ret->is_had[k] |= !exceeds;
+            ret->is_lacking[k] |= exceeds;
+        }
+    }
+}
+
+/* Appends the first amount that no node has; or if each is on some node, those
+ * that no node has together: "40 CPUs and 500 GiB of memory together". False:
+ * some node may have all.
+ */
+static bool
+add_excess(const struct cause_search *s, const struct sizes *sizes, struct strbuf *out)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < count_amounts(s); i++)
+        if (sizes->is_lacking[i] && !sizes->is_had[i]) {
+            shortage_format_amount(s->f->shortage, i, out);
+            return true;
+        }
+    for (unsigned i = 0; i < count_amounts(s); i++) {
+        if (!sizes->is_lacking[i])
+            continue;
+        strbuf_add_text(out, n++ > 0 ? " and " : "");
+        shortage_format_amount(s->f->shortage, i, out);
+    }
+    if (n > 1)
+        strbuf_add_text(out, " together");
+    return n > 1;
+}
+
 /* Amounts come first, because people can change them. */
 static bool
 tell_too_large(const struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
     const struct found *devices = find_most(s, MEANS_TOO_LARGE);
-    const struct found *room = find_most(s, MEANS_ROOM);
-    const struct found *closed = find_most(s, MEANS_CLOSED);
-    const struct node_view *node = room != NULL      ? room->first
-                                   : devices != NULL ? devices->first
-                                   : closed != NULL  ? closed->first
-                                                     : NULL;
-    const char *only = job_wait_node(s->spec);
+    struct sizes sizes;
 
-    if (node == NULL)
+    if (devices == NULL && find_most(s, MEANS_ROOM) == NULL && find_most(s, MEANS_CLOSED) == NULL)
         return false;
-    if (room == NULL && devices == NULL) {
-        struct scan scan = scan_nodes(s, MEANS_CLOSED, UINT32_MAX);
-
-        if (scan.wanted == 0)
-            return false;
-        node = scan.first_wanted;
-    }
-    if (!shortage_format_excess(s->f->shortage, node, &what)) {
+    scan_sizes(s, &sizes);
+    if (sizes.wanted == 0)
+        return false;
+    if (!sizes.is_complete || !add_excess(s, &sizes, &what)) {
         if (devices == NULL)
             return false;
         shortage_format_short(s->f->shortage, devices->code, devices->text, devices->length, &what);
@@ -312,7 +354,6 @@ tell_too_large(const struct cause_search *s, struct strbuf *out, struct wait_cau
     ret->reason = format_wait(s,
                               (struct job_wait){
                                   .kind = WAIT_TOO_LARGE,
-                                  .node = only,
                                   .what = what.text,
                               },
                               out);
@@ -485,6 +526,21 @@ is_of_partition(const struct cause_search *s)
            || strncmp(code, "Reservation", strlen("Reservation")) == 0;
 }
 
+/* The pod asks for one node, which is not of its partition. */
+static bool
+is_outside(const struct cause_search *s)
+{
+    const char *name = job_wait_node(s->spec);
+    const struct node_view *node = name != NULL ? cache_find_node(s->f->cache, name) : NULL;
+    const uint32_t reason =
+        node != NULL ? diagnosis_answer(s->f->diagnosis, node).reason : STRING_ID_NONE;
+
+    for (unsigned i = 0; i < s->count && reason != STRING_ID_NONE; i++)
+        if (s->f->counts->items[i].reason == reason)
+            return strcmp(s->items[i].code, "PartitionNodes") == 0;
+    return false;
+}
+
 struct wait_cause
 wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
 {
@@ -517,7 +573,8 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
         || tell_closed(&s, words, &cause) || tell_words(&s, MEANS_WORDS, words, &cause)
         || tell_too_large(&s, words, &cause))
         return cause;
-    cause.reason = format_wait(&s, (struct job_wait){.kind = WAIT_UNWANTED}, words);
+    cause.reason = format_wait(
+        &s, (struct job_wait){.kind = WAIT_UNWANTED, .is_outside = is_outside(&s)}, words);
     return cause;
 }
 

@@ -78,19 +78,10 @@ add_label(struct strbuf *out, const char *key, const char *value)
         strbuf_printf(out, "%.60s", key);
 }
 
-/* The labels that are required, without the partition's. */
 static void
-add_labels(const struct pod_spec *spec, struct strbuf *out)
+add_labels_of_term(const struct node_selector_term *term, struct strbuf *out)
 {
-    const struct node_selector_term *term = only_term(spec);
-
-    for (unsigned i = 0; i < spec->node_selector.count; i++) {
-        const struct string_entry *e = &spec->node_selector.items[i];
-
-        if (strcmp(e->key, LABEL_PARTITION) != 0 && strcmp(e->key, LABEL_HOSTNAME) != 0)
-            add_label(out, e->key, e->value);
-    }
-    for (unsigned i = 0; term != NULL && i < term->match_expressions.count; i++) {
+    for (unsigned i = 0; i < term->match_expressions.count; i++) {
         const struct selector_requirement *r = &term->match_expressions.items[i];
 
         if (strcmp(r->operator_, "Exists") == 0)
@@ -98,6 +89,84 @@ add_labels(const struct pod_spec *spec, struct strbuf *out)
         else if (strcmp(r->operator_, "In") == 0 && r->values.count > 0)
             add_label(out, r->key, r->values.items[0]);
     }
+}
+
+/* The labels that are required, without the partition's. With several terms any
+ * one suffices; nothing is added if one of them asks for no label.
+ */
+static void
+add_labels(const struct pod_spec *spec, struct strbuf *out)
+{
+    const struct node_selector *required = required_nodes(spec);
+    CLEANUP_STRBUF struct strbuf any = STRBUF_INIT;
+
+    for (unsigned i = 0; i < spec->node_selector.count; i++) {
+        const struct string_entry *e = &spec->node_selector.items[i];
+
+        if (strcmp(e->key, LABEL_PARTITION) != 0 && strcmp(e->key, LABEL_HOSTNAME) != 0)
+            add_label(out, e->key, e->value);
+    }
+    for (unsigned i = 0; required != NULL && i < required->terms.count; i++) {
+        CLEANUP_STRBUF struct strbuf term = STRBUF_INIT;
+
+        add_labels_of_term(&required->terms.items[i], &term);
+        if (term.length == 0)
+            return;
+        strbuf_printf(&any, "%s%s", i > 0 ? " or " : "", term.text);
+    }
+    if (any.length > 0)
+        strbuf_printf(out, "%s%s", out->length > 0 ? " and " : "", any.text);
+}
+
+/* Every node is in the partition "all" (PARTITION_ALL), so naming it would say
+ * nothing.
+ */
+static const char *
+narrow_partition(const struct pod_spec *spec)
+{
+    const char *partition = job_wait_partition(spec);
+
+    return partition != NULL && strcmp(partition, "all") != 0 ? partition : NULL;
+}
+
+/* Whether the pod excludes the node, as ksub -x does; NULL: any node. */
+static bool
+is_excluded(const struct pod_spec *spec, const char *node)
+{
+    const struct node_selector_term *term = only_term(spec);
+
+    for (unsigned i = 0; term != NULL && i < term->match_fields.count; i++) {
+        const struct selector_requirement *r = &term->match_fields.items[i];
+
+        for (unsigned k = 0; strcmp(r->operator_, "NotIn") == 0 && k < r->values.count; k++)
+            if (node == NULL || strcmp(r->values.items[k], node) == 0)
+                return true;
+    }
+    return false;
+}
+
+static const char *
+no_node(const struct pod_spec *spec)
+{
+    return is_excluded(spec, NULL) ? "no node that is not excluded" : "no node";
+}
+
+void
+job_wait_format_nodes(const struct pod_spec *spec, struct strbuf *out)
+{
+    const char *node = job_wait_node(spec), *partition = narrow_partition(spec);
+    CLEANUP_STRBUF struct strbuf labels = STRBUF_INIT;
+
+    if (node != NULL) {
+        strbuf_printf(out, "node %.100s", node);
+        return;
+    }
+    strbuf_add_text(out, no_node(spec));
+    add_labels(spec, &labels);
+    if (partition != NULL)
+        strbuf_printf(out, " of partition %.100s", partition);
+    if (labels.length > 0)
+        strbuf_printf(out, " with %s", labels.text);
 }
 
 /* No node meets the requirement: the node or partition does not exist, or no
@@ -113,15 +182,23 @@ tell_unwanted(const struct job_wait *w, const struct pod_spec *spec, struct strb
     add_labels(spec, &labels);
     if (w->what != NULL)
         strbuf_add_text(out, w->what);
-    else if (labels.length > 0 && partition != NULL)
-        strbuf_printf(out, "no node of partition %s has %s", partition, labels.text);
+    else if (node != NULL && is_excluded(spec, node))
+        strbuf_printf(out, "node %s is asked for and also excluded", node);
+    else if (node != NULL && w->is_outside)
+        strbuf_printf(out, "node %s is not in partition %s", node, partition);
     else if (labels.length > 0 && node != NULL)
         strbuf_printf(out, "node %s does not have %s", node, labels.text);
+    else if (labels.length > 0 && narrow_partition(spec) != NULL)
+        strbuf_printf(out, "%s of partition %s has %s", no_node(spec), partition, labels.text);
     else if (labels.length > 0)
-        strbuf_printf(out, "no node has %s", labels.text);
+        strbuf_printf(out, "%s has %s", no_node(spec), labels.text);
     else if (node != NULL && partition != NULL)
         strbuf_printf(out, "node %s is not in partition %s", node, partition);
-    else if (partition != NULL && node == NULL)
+    else if (node == NULL && is_excluded(spec, NULL))
+        strbuf_printf(out, "every node%s%s is excluded",
+                      narrow_partition(spec) != NULL ? " of partition " : "",
+                      narrow_partition(spec) != NULL ? partition : "");
+    else if (partition != NULL && node == NULL && required_nodes(spec) == NULL)
         strbuf_printf(out, "partition %s has no nodes", partition);
     else
         strbuf_add_text(out, "no node is one of those that it asks for");
@@ -164,10 +241,8 @@ tell_wait(const struct job_wait *w, const struct pod_spec *spec, struct strbuf *
     case WAIT_SILENT:
         return tell_closed(w, spec, out);
     case WAIT_TOO_LARGE:
-        if (w->node != NULL)
-            strbuf_printf(out, "node %s does not have %s", w->node, w->what);
-        else
-            strbuf_printf(out, "no node has %s", w->what);
+        job_wait_format_nodes(spec, out);
+        strbuf_printf(out, job_wait_node(spec) != NULL ? " does not have %s" : " has %s", w->what);
         return JOB_REASON_BAD_CONSTRAINTS;
     case WAIT_UNWANTED:
         tell_unwanted(w, spec, out);

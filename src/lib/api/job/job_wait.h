@@ -29,6 +29,8 @@ struct job_wait {
     } kind;
     unsigned nodes, total;  /* concerned, and in all */
     bool is_all;            /* all nodes that the pod may use */
+    bool is_outside;        /* the only node that it may use is not of its
+                             * partition */
     const char *node;       /* the only node concerned, or NULL */
     const char *what;       /* "2 CPUs", "virtual"; or NULL */
     enum job_reason reason; /* for WAIT_WORDS */
@@ -38,6 +40,11 @@ struct job_wait {
  */
 enum job_reason job_wait_format(const struct job_wait *wait, const struct pod_spec *spec,
                                 struct strbuf *out);
+
+/* Begins a sentence about the nodes that the pod may use: "no node of partition
+ * gpu with feature avx", or "node n1" if it may use that one only.
+ */
+void job_wait_format_nodes(const struct pod_spec *spec, struct strbuf *out);
 
 /* The only node that is required by name, and the partition; or NULL. */
 const char *job_wait_node(const struct pod_spec *spec);

@@ -9,6 +9,8 @@
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/pod/pod_strategy.h"
 #include "lib/api/pod/pod_tables.h"
+#include "lib/api/storage/storage_class.h"
+#include "lib/api/value/quantity.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
@@ -41,6 +43,40 @@ pod_spec_partition(const struct pod_spec *spec)
 
     return name != NULL && name[0] != '\0' ? name
                                            : string_map_find(&spec->node_selector, LABEL_PARTITION);
+}
+
+bool
+pod_spec_wants_node(const struct pod_spec *spec, const struct string_map *labels,
+                    const char *node_name)
+{
+    const struct affinity *a = spec->affinity;
+    const struct node_selector *required =
+        a != NULL && a->node_affinity != NULL ? a->node_affinity->required : NULL;
+
+    for (unsigned i = 0; i < spec->node_selector.count; i++) {
+        const struct string_entry *e = &spec->node_selector.items[i];
+        const char *has = string_map_find(labels, e->key);
+
+        if (has == NULL || strcmp(has, e->value) != 0)
+            return false;
+    }
+    return required == NULL || node_selector_matches(required, labels, node_name);
+}
+
+int64_t
+pod_spec_scratch_bytes(const struct pod_spec *spec)
+{
+    int64_t sum = 0;
+
+    for (unsigned i = 0; i < spec->volumes.count; i++) {
+        const struct json *claim =
+            json_get_path(spec->volumes.items[i].ephemeral, "volumeClaimTemplate.spec");
+        const char *class = json_get_text(claim, "storageClassName");
+
+        if (class != NULL && strcmp(class, STORAGE_CLASS_SCRATCH) == 0)
+            sum += quantity_text_value(json_path_text(claim, "resources.requests.storage"));
+    }
+    return sum;
 }
 
 bool

@@ -304,6 +304,15 @@ bool pod_was_ended(const struct pod *pod);
  */
 const char *pod_spec_partition(const struct pod_spec *spec);
 
+/* Whether a node with these labels is one that the pod asks for, by its
+ * selector and its required affinity.
+ */
+bool pod_spec_wants_node(const struct pod_spec *spec, const struct string_map *labels,
+                         const char *node_name);
+
+/* The scratch that the pod requests by its ephemeral claims (ksub --tmp). */
+int64_t pod_spec_scratch_bytes(const struct pod_spec *spec);
+
 enum pod_index {
     POD_BY_NODE,      /* spec.nodeName; "" while pending */
     POD_BY_JOB,       /* the uid of the controlling Job */

@@ -29,7 +29,9 @@ START_TEST(a_failure_says_what_where_and_what_to_do)
         int error_number;
         const char *says[3];
     } cases[] = {
-        {"working directory", ENOENT, {"'/w'", "No such file", "this node"}},
+        {"working directory", ENOENT, {"'/w'", "No such file", "no such directory on this node"}},
+        {"standard input", ENOENT, {"'/in'", "No such file", "no such file on this node"}},
+        {"standard output", ENOENT, {"'/out'", "No such file", "its parent directories"}},
         {"standard output", EACCES, {"'/out'", "uid 7", "no permission"}},
         {"standard output", ENOSPC, {"'/out'", "No space", "no space left"}},
         {"program", ENOENT, {"'prog'", "No such file", "interpreter"}},

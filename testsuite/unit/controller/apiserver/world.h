@@ -14,6 +14,7 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/apiserver.h"
+#include "controller/apiserver/capacity/node_classes.h"
 #include "controller/apiserver/http/render.h"
 #include "controller/apiserver/request/frame.h"
 #include "controller/apiserver/request/request.h"
@@ -40,6 +41,7 @@ struct world {
     struct loop *loop;
     struct workers *workers;
     struct user_counts *counts;
+    struct node_classes *classes;
     struct store *store;
     struct apiserver *server;
 };
@@ -50,6 +52,7 @@ struct answer {
     struct json *body; /* NULL: not JSON */
     const char *text;
     unsigned n_warnings;
+    const char *warning; /* the first; or NULL */
 };
 
 static const gid_t no_groups[1] UNUSED = {65534};
@@ -82,6 +85,7 @@ world_moved(const struct object *before, const struct object *after, void *conte
     struct world *w = context;
 
     user_counts_moved(w->counts, before, after);
+    node_classes_moved(w->classes, before, after);
 }
 
 static inline void
@@ -95,6 +99,7 @@ world_init(struct world *w)
     w->loop = loop_new();
     w->workers = workers_new(1);
     w->counts = user_counts_new(&w->time.clock);
+    w->classes = node_classes_new();
     if (store_open(&(struct store_settings){.loop = w->loop,
                                             .clock = &w->time.clock,
                                             .directory = w->directory,
@@ -109,6 +114,7 @@ world_init(struct world *w)
                                                            .store = w->store,
                                                            .workers = w->workers,
                                                            .counts = w->counts,
+                                                           .node_classes = w->classes,
                                                            .policy = &w->policy});
     loop_drain(w->loop);
 }
@@ -123,6 +129,7 @@ world_fini(struct world *w)
     loop_drain(w->loop);
     apiserver_free(w->server);
     user_counts_free(w->counts);
+    node_classes_free(w->classes);
     loop_drain(w->loop);
     loop_free(w->loop);
     scratch_freep(&w->directory);
@@ -190,6 +197,8 @@ world_read(struct answer *a, struct request *q, const struct view *view)
     a->arena = arena_new(0);
     a->code = reply->code;
     a->n_warnings = (unsigned)reply->n_warnings;
+    if (reply->n_warnings > 0)
+        a->warning = arena_strdup(a->arena, reply->warnings[0]);
     a->text = arena_strndup(a->arena, text.text, text.length);
     a->body = json_parse(a->arena, text.text, text.length, NULL, NULL);
 }

@@ -180,6 +180,64 @@ START_TEST(nodes_that_are_closed_are_told)
 }
 END_TEST
 
+START_TEST(a_closed_node_that_a_pod_does_not_ask_for_never_does)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    fake_client_put(w->api, &node_kind,
+                    "{\"metadata\":{\"name\":\"n1\"},\"spec\":{\"taints\":[{"
+                    "\"key\":\"a/b\",\"effect\":\"NoSchedule\"}]},\"status\":"
+                    "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
+                    "\"allocatable\":{\"cpu\":\"4\",\"memory\":\"4Gi\","
+                    "\"pods\":\"9\"}}}");
+    world_settle(w);
+    why = explain_new(w, arena, "1", ",\"nodeSelector\":{\"zone\":\"typo\"}");
+
+    ck_chance(why, "Never");
+    ck_assert(says(why, "n1, is not zone=typo"));
+    world_free(w);
+}
+END_TEST
+
+static void
+add_labelled_node(struct world *w, const char *name, const char *cpus, const char *zone)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    strbuf_printf(&text,
+                  "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"zone\":\"%s\"}},\"status\":{"
+                  "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],\"allocatable\":{"
+                  "\"cpu\":\"%s\",\"memory\":\"4Gi\",\"pods\":\"9\"}}}",
+                  name, zone, cpus);
+    fake_client_put(w->api, &node_kind, text.text);
+}
+
+/* The larger node is of another partition. */
+START_TEST(the_nearest_nodes_are_those_of_the_pods_partition)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why, *nearest;
+
+    fake_client_put(w->api, &partition_kind,
+                    "{\"metadata\":{\"name\":\"east\"},\"spec\":{\"selector\":{\"matchLabels\":{"
+                    "\"zone\":\"east\"}}}}");
+    add_labelled_node(w, "large", "64", "west");
+    add_labelled_node(w, "small", "4", "east");
+    world_settle(w);
+    why = explain_new(w, arena, "8", ",\"placement\":{\"partition\":\"east\"}");
+    nearest = json_get(why, "nearest");
+
+    ck_chance(why, "Never");
+    ck_assert(says(why, "the nearest, small, has 4 CPUs of the 8 needed"));
+    ck_assert_uint_eq(json_count(nearest), 1);
+    ck_assert_str_eq(json_get_text(json_at(nearest, 0), "node"), "small");
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_cluster_without_nodes_says_so)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -532,9 +590,10 @@ SUITE("scheduler/explain", a_pod_that_fits_could_start_now,
       a_pod_that_is_too_large_for_all_never_runs, nodes_that_a_pod_does_not_ask_for_never_do,
       a_full_node_has_room_when_enough_has_ended, without_time_limits_an_end_is_assumed,
       free_but_scattered_cores_are_no_room, nodes_that_are_closed_are_told,
-      a_cluster_without_nodes_says_so, gated_pods_name_their_gates, nothing_changes_by_a_question,
-      questions_leave_the_dice_alone, whole_cores_cost_their_threads,
-      cores_of_each_socket_are_counted, a_device_that_is_taken_is_not_there,
-      what_a_forgotten_pod_left_is_not_free, other_resources_are_counted_down,
-      one_answer_is_for_all_pods_of_a_job, an_answer_tells_how_many_are_before,
-      the_work_and_the_text_of_an_answer_are_bounded)
+      a_closed_node_that_a_pod_does_not_ask_for_never_does,
+      the_nearest_nodes_are_those_of_the_pods_partition, a_cluster_without_nodes_says_so,
+      gated_pods_name_their_gates, nothing_changes_by_a_question, questions_leave_the_dice_alone,
+      whole_cores_cost_their_threads, cores_of_each_socket_are_counted,
+      a_device_that_is_taken_is_not_there, what_a_forgotten_pod_left_is_not_free,
+      other_resources_are_counted_down, one_answer_is_for_all_pods_of_a_job,
+      an_answer_tells_how_many_are_before, the_work_and_the_text_of_an_answer_are_bounded)

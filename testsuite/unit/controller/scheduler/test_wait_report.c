@@ -69,10 +69,37 @@ START_TEST(a_partition_that_came_and_went_is_not_there)
 
     add_node(w, "n1", 4, "", "");
     add_node(w, "n2", 4, IN_PARTITION("gpu"), "");
-    assert_cause_of(w, "8", "1Gi", PARTITION("gpu"), "BadConstraints", "no node has 8 CPUs");
+    assert_cause_of(w, "8", "1Gi", PARTITION("gpu"), "BadConstraints",
+                    "no node of partition gpu has 8 CPUs");
     fake_client_remove(w->api, &node_kind, NULL, "n2");
     world_settle(w);
     assert_cause_of(w, "8", "1Gi", PARTITION("gpu"), "BadConstraints", "no partition gpu");
+    world_free(w);
+}
+END_TEST
+
+/* A node that has enough, but that the pod does not ask for, or that has too
+ * little of something else.
+ */
+START_TEST(what_no_node_has_is_told_of_the_nodes_that_are_asked_for)
+{
+    struct world *w = world_new(NULL);
+
+    add_node(w, "n1", 64, IN_PARTITION("big"), "");
+    add_node(w, "n2", 4, IN_PARTITION("gpu"), "");
+    assert_cause_of(w, "40", "1Gi", PARTITION("gpu"), "BadConstraints",
+                    "no node of partition gpu has 40 CPUs");
+    assert_cause_of(w, "80", "1Gi", PARTITION("big"), "BadConstraints",
+                    "no node of partition big has 80 CPUs");
+    fake_client_put(w->api, &node_kind,
+                    "{\"metadata\":{\"name\":\"n3\"},\"status\":{\"allocatable\":{\"cpu\":\"8\","
+                    "\"memory\":\"1Ti\",\"pods\":\"110\"}}}");
+    world_settle(w);
+    assert_cause_of(w, "40", "500Gi", "", "BadConstraints",
+                    "no node has 40 CPUs and 500 GiB of memory together");
+    assert_cause_of(w, "80", "500Gi", "", "BadConstraints", "no node has 80 CPUs");
+    assert_cause_of(w, "40", "1Gi", ON_NODE("n2"), "BadConstraints",
+                    "node n2 does not have 40 CPUs");
     world_free(w);
 }
 END_TEST
@@ -204,7 +231,9 @@ START_TEST(the_same_cause_is_written_once)
 END_TEST
 
 SUITE("scheduler/wait_report", nodes_and_partitions_that_are_not_there_are_named,
-      a_partition_that_came_and_went_is_not_there, a_taken_node_is_waited_for_until_about_its_end,
-      closed_nodes_are_counted_when_they_could_do, a_closed_partition_is_down,
-      several_taken_nodes_are_not_named, gates_and_empty_clusters_are_told,
-      a_victim_reads_whose_job_took_its_place, the_same_cause_is_written_once)
+      a_partition_that_came_and_went_is_not_there,
+      what_no_node_has_is_told_of_the_nodes_that_are_asked_for,
+      a_taken_node_is_waited_for_until_about_its_end, closed_nodes_are_counted_when_they_could_do,
+      a_closed_partition_is_down, several_taken_nodes_are_not_named,
+      gates_and_empty_clusters_are_told, a_victim_reads_whose_job_took_its_place,
+      the_same_cause_is_written_once)

@@ -64,7 +64,7 @@ static const struct option_spec rows[] = {
      .letter = 't',
      .argument = "STATE",
      .help = "only nodes in this state, or in one of A,B: Idle, Mixed, Full, "
-             "Draining, Drained, Down, Silent, Faulty, Fenced, New",
+             "Tainted, Draining, Drained, Down, Silent, Faulty, Fenced, New",
      .type = OPTION_TEXT,
      PLACE(state)},
 };

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_impossible.c - a job that could never run is told when it is
+ * submitted, because the user is still there
+ *
+ * It is compared with what the nodes have, whatever is free or down, and with
+ * the quotas of its namespace as if nothing was used. By default it is accepted
+ * with a warning: nodes may join, and a quota may be raised. A site may refuse
+ * it (`impossible`). A person is told when he asks for it; a job of a CronJob,
+ * and a job whose nodes go away later, wait.
+ */
+#include <string.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/capacity/feasibility.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_wait.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/quota.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+static const struct object *
+find(void *owner, const char *kind, const char *name)
+{
+    const struct request *q = owner;
+
+    return store_find(q->server->store, STORE_PENDING,
+                      strcmp(kind, partition_kind.name) == 0 ? &partition_kind : &reservation_kind,
+                      NULL, name);
+}
+
+/* ---- Quotas ---- */
+
+struct quota_visit {
+    struct request *q;
+    const struct json *spec;
+    struct json *pod; /* NULL: there was no quota yet */
+    const char *why;  /* in the words of the API; NULL: all could admit it */
+};
+
+static bool
+visit_quota(const struct object *quota, void *context)
+{
+    struct quota_visit *v = context;
+    struct json *tree = object_tree(quota, v->q->arena);
+    struct quota_amounts nothing;
+
+    if (v->pod == NULL) {
+        v->pod = json_object(v->q->arena);
+        json_set(v->q->arena, v->pod, "spec", json_dup(v->q->arena, v->spec));
+    }
+    quota_amounts_init(&nothing, v->q->arena);
+    json_set(v->q->arena, json_make_object(v->q->arena, tree, "status"), "used",
+             quota_used(v->q->arena, json_get_path(tree, "status.hard"), &nothing));
+    (void)quota_charge(v->q->arena, tree, &pod_kind, v->pod, NULL,
+                       clock_real_us(v->q->server->clock), &v->why);
+    return v->why == NULL;
+}
+
+/* Whether an empty quota would refuse a pod of the job. A pod that is created
+ * by itself is judged by the rule ResourceQuota.
+ */
+static bool
+is_over_quota(struct request *q, const struct json *spec, struct strbuf *why)
+{
+    struct quota_visit v = {.q = q, .spec = spec};
+
+    if (q->route.kind == &pod_kind)
+        return false;
+    store_visit_index(q->server->store, &resource_quota_kind, RESOURCE_QUOTA_BY_NAMESPACE,
+                      STORE_PENDING, q->route.namespace, visit_quota, &v);
+    if (v.why != NULL)
+        (void)job_wait_format_refusal(v.why, why);
+    return v.why != NULL;
+}
+
+/* ---- The rule ---- */
+
+static bool
+is_asked_again(struct request *q, const struct json *spec, const struct object *old_object)
+{
+    return old_object != NULL
+           && ((old_object->kind == &job_kind && job_is_finished(job_of(old_object)))
+               || json_equals(spec, admission_old_pod_spec(q, old_object)));
+}
+
+bool
+impossible_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    const enum impossible_jobs what = q->server->policy->impossible;
+    const struct json *spec = admission_pod_spec(q, tree);
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+    struct pod_spec view = {0};
+
+    if (q->server->node_classes == NULL || what == IMPOSSIBLE_ACCEPT || spec == NULL
+        || !principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE
+        || is_asked_again(q, spec, old_object))
+        return true;
+    record_decode(&pod_spec_record, q->arena, spec, &view);
+    if (feasibility_judge(
+            &(struct feasibility_question){
+                .nodes = q->server->node_classes, .spec = &view, .find = find, .owner = q},
+            &why)
+        && !is_over_quota(q, spec, &why))
+        return true;
+    if (what == IMPOSSIBLE_REFUSE)
+        return admission_refuse(q, tree, "Impossible", why.text);
+    reply_warn(&q->reply, "%s can never run: %s",
+               q->route.kind == &pod_kind        ? "the pod"
+               : q->route.kind == &cron_job_kind ? "its jobs"
+                                                 : "the job",
+               why.text);
+    return true;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* feasibility.h - whether some node could run a pod if nothing else ran
+ *
+ * What counts is what the nodes have, their labels and partitions. What is free,
+ * down, drained or tainted does not count, because that passes. The cores,
+ * memory and devices are judged by the allocator that also places the pod. When
+ * something is not known, the answer is yes: there are no nodes yet, or some
+ * have not reported what they have, or the pod is not for Kiln's scheduler.
+ *
+ * The class of nodes that could run the pod before it is compared first, so the
+ * usual answer costs one comparison. The others are compared for a pod that
+ * cannot run, at most NODE_CLASSES_MOST and the nodes that the pod or its
+ * partition names, of which there may be FEASIBILITY_NAMES_MOST.
+ *
+ * Thread:  the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/api/policy/partition.h"
+
+struct node_classes;
+struct pod_spec;
+struct strbuf;
+
+#define FEASIBILITY_NAMES_MOST 1024u
+
+struct feasibility_question {
+    struct node_classes *nodes;
+    const struct pod_spec *spec;
+    partition_find_fn *find; /* a Partition or Reservation, by its name */
+    void *owner;
+};
+
+/* False: no node could ever run it. Then the reason is appended, with the node
+ * or the word that comes nearest: "no node has 1000 CPUs; the nearest, n1, has
+ * 64".
+ */
+bool feasibility_judge(const struct feasibility_question *question, struct strbuf *why);
