@@ -22,7 +22,7 @@ struct job_submit {
     const char *namespace;
     const struct json *job;
     bool dry_run;
-    bool is_test; /* a job that can never run is an error: -ENODEV */
+    bool is_test;        /* a job that can never run is an error: -ENODEV */
     int64_t patience_ms; /* how long to retry */
 };
 

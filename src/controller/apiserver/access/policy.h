@@ -24,7 +24,7 @@ struct policy_people {
     size_t n_gids;
 };
 
-/* What happens to a job that no node could ever run. */
+/* The answer to a job that no node could ever run. */
 enum impossible_jobs {
     IMPOSSIBLE_WARN, /* it is accepted with a warning */
     IMPOSSIBLE_REFUSE,

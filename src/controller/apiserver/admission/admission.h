@@ -135,7 +135,7 @@ admission_rule_fn partition_admit;
 admission_rule_fn default_partition_admit;
 admission_rule_fn partition_defaults_admit;
 
-/* admission_impossible.c */
+/* capacity/admission_impossible.c */
 admission_rule_fn impossible_admit;
 
 /* admission_reservation.c: for jobs; for Reservations; for Reservations and

@@ -183,40 +183,40 @@ count_gpus(const struct node_class *class, const char *model)
     return count;
 }
 
-struct asked
+struct asked_size
 feasibility_asked_at(const struct feasibility_search *s, const struct class_node *node, unsigned at)
 {
     const struct string_map *has = &node_of(node->object)->status.allocatable;
     const struct pod_sum *sum = at < s->sums.count ? &s->sums.items[at] : NULL;
 
     if (at == s->sums.count)
-        return (struct asked){
+        return (struct asked_size){
             .name = "scratch", .needs = s->scratch_bytes, .has = node->class->scratch_bytes};
     if (sum == NULL)
-        return (struct asked){.name = GPU,
-                              .model = s->demand.gpu_model,
-                              .needs = pod_sum_value(pod_sums_find(&s->sums, GPU)),
-                              .has = count_gpus(node->class, s->demand.gpu_model)};
+        return (struct asked_size){.name = GPU,
+                                   .model = s->demand.gpu_model,
+                                   .needs = pod_sum_value(pod_sums_find(&s->sums, GPU)),
+                                   .has = count_gpus(node->class, s->demand.gpu_model)};
     if (strcmp(sum->name, "cpu") == 0)
-        return (struct asked){.name = sum->name,
-                              .needs = pod_sum_milli(sum),
-                              .has = quantity_text_milli(string_map_find(has, sum->name))};
+        return (struct asked_size){.name = sum->name,
+                                   .needs = pod_sum_milli(sum),
+                                   .has = quantity_text_milli(string_map_find(has, sum->name))};
     if (strcmp(sum->name, "memory") == 0)
-        return (struct asked){
+        return (struct asked_size){
             .name = sum->name, .needs = pod_sum_value(sum), .has = node->class->memory_bytes};
     /* The scheduler knows no other resources. */
     if (!is_scalar(sum->name) && strcmp(sum->name, "ephemeral-storage") != 0)
-        return (struct asked){.name = sum->name};
-    return (struct asked){.name = sum->name,
-                          .needs = pod_sum_value(sum),
-                          .has = quantity_text_value(string_map_find(has, sum->name))};
+        return (struct asked_size){.name = sum->name};
+    return (struct asked_size){.name = sum->name,
+                               .needs = pod_sum_value(sum),
+                               .has = quantity_text_value(string_map_find(has, sum->name))};
 }
 
 static bool
 has_amounts(const struct feasibility_search *s, const struct class_node *node)
 {
     for (unsigned i = 0; i < feasibility_asked_count(s); i++) {
-        const struct asked a = feasibility_asked_at(s, node, i);
+        const struct asked_size a = feasibility_asked_at(s, node, i);
 
         if (a.needs > a.has)
             return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* feasibility.h - whether some node could run a pod if nothing else ran
  *
- * What counts is what the nodes have, their labels and partitions. What is free,
- * down, drained or tainted does not count, because that passes. The cores,
+ * Only what the nodes have, their labels and their partitions count, not whether
+ * they are full, down, drained or tainted, because that passes. The cores,
  * memory and devices are judged by the allocator that also places the pod. When
  * something is not known, the answer is yes: there are no nodes yet, or some
  * have not reported what they have, or the pod is not for Kiln's scheduler.

@@ -43,14 +43,14 @@ bool feasibility_is_wanted(const struct feasibility_search *s, const struct clas
 /* An amount that the pod asks for, and what the node has of it: CPUs in
  * thousandths, and the others in units.
  */
-struct asked {
+struct asked_size {
     const char *name;
     const char *model; /* of GPUs; or NULL */
     int64_t needs, has;
 };
 unsigned feasibility_asked_count(const struct feasibility_search *s);
-struct asked feasibility_asked_at(const struct feasibility_search *s, const struct class_node *node,
-                                  unsigned at);
+struct asked_size feasibility_asked_at(const struct feasibility_search *s,
+                                       const struct class_node *node, unsigned at);
 
 /* The allocator's answer for an empty node of the class. The demand that it was
  * asked for may be a little smaller than the pod's.

@@ -41,7 +41,7 @@ lack_of(const struct feasibility_search *s, const struct class_node *node)
     double sum = 0;
 
     for (unsigned i = 0; i < feasibility_asked_count(s); i++) {
-        const struct asked a = feasibility_asked_at(s, node, i);
+        const struct asked_size a = feasibility_asked_at(s, node, i);
 
         if (a.needs > a.has)
             sum += (double)(a.needs - a.has) / (double)a.needs;
@@ -60,7 +60,7 @@ note_node(struct feasibility_search *s, const struct class_node *node, void *con
         return true;
     f->wanted++;
     for (unsigned i = 0; i < feasibility_asked_count(s) && i < AMOUNTS_MOST; i++) {
-        const struct asked a = feasibility_asked_at(s, node, i);
+        const struct asked_size a = feasibility_asked_at(s, node, i);
 
         f->can[i] += a.needs <= a.has;
     }
@@ -76,13 +76,13 @@ note_node(struct feasibility_search *s, const struct class_node *node, void *con
 
 /* ---- Words instead of a wrong one ---- */
 
-struct words {
+struct offered_words {
     const char *items[SPELLED_MOST];
     size_t count;
 };
 
 static void
-add_word(struct words *all, const char *word)
+add_word(struct offered_words *all, const char *word)
 {
     for (size_t i = 0; i < all->count; i++)
         if (strcmp(all->items[i], word) == 0)
@@ -93,7 +93,7 @@ add_word(struct words *all, const char *word)
 
 /* "; did you mean gpu?", or "; there are gpu, avx512" if none is similar. */
 static void
-offer(const struct words *all, const char *wrong, struct strbuf *out)
+offer(const struct offered_words *all, const char *wrong, struct strbuf *out)
 {
     const char *nearest = spelling_nearest(wrong, all->items, all->count);
 
@@ -124,7 +124,7 @@ note_models(struct feasibility_search *s, const struct class_node *node, void *c
 static void
 offer_models(struct feasibility_search *s, const char *model, struct strbuf *out)
 {
-    CLEANUP_FREE struct words *models = xnew(struct words);
+    CLEANUP_FREE struct offered_words *models = xnew(struct offered_words);
 
     feasibility_visit(s, note_models, models);
     offer(models, model, out);
@@ -171,10 +171,9 @@ add_amount(const char *name, int64_t amount, bool is_exact, struct strbuf *out)
     }
 }
 
-/* What the pod asks for and what the node has look alike when they are rounded.
- */
+/* The need and the amount of the node look alike when they are rounded. */
 static bool
-is_near(const struct asked *a)
+is_near(const struct asked_size *a)
 {
     CLEANUP_STRBUF struct strbuf needs = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf has = STRBUF_INIT;
@@ -185,7 +184,7 @@ is_near(const struct asked *a)
 }
 
 static void
-add_needs(const struct asked *a, struct strbuf *out)
+add_needs(const struct asked_size *a, struct strbuf *out)
 {
     add_amount(a->name, a->needs, is_near(a), out);
     if (a->model != NULL)
@@ -200,7 +199,7 @@ tell_amount(struct feasibility_search *s, const struct findings *f, struct strbu
 {
     const bool is_one = job_wait_node(s->spec) != NULL;
     unsigned i = 0;
-    struct asked a;
+    struct asked_size a;
 
     while (i < feasibility_asked_count(s) && i < AMOUNTS_MOST && f->can[i] > 0)
         i++;
@@ -233,7 +232,7 @@ tell_together(const struct feasibility_search *s, const struct findings *f, stru
     bool is_any = false;
 
     for (unsigned i = 0; i < feasibility_asked_count(s); i++) {
-        const struct asked a = feasibility_asked_at(s, f->nearest, i);
+        const struct asked_size a = feasibility_asked_at(s, f->nearest, i);
 
         if (a.needs == 0)
             continue;
@@ -246,7 +245,7 @@ tell_together(const struct feasibility_search *s, const struct findings *f, stru
     job_wait_format_nodes(s->spec, out);
     strbuf_add_text(out, " has ");
     for (unsigned i = 0, n = 0; i < feasibility_asked_count(s); i++) {
-        const struct asked a = feasibility_asked_at(s, f->nearest, i);
+        const struct asked_size a = feasibility_asked_at(s, f->nearest, i);
 
         if (a.needs == 0)
             continue;
@@ -280,7 +279,7 @@ tell_allocator(const struct feasibility_search *s, const struct findings *f, str
 struct label_search {
     const char *key;
     bool is_prefix;
-    struct words *words;
+    struct offered_words *words;
     const struct feasibility_search *s;
 };
 
@@ -306,7 +305,7 @@ static bool
 offer_labels(struct feasibility_search *s, const char *key, const char *value, struct strbuf *out)
 {
     const size_t n = strlen(LABEL_FEATURE);
-    CLEANUP_FREE struct words *words = xnew(struct words);
+    CLEANUP_FREE struct offered_words *words = xnew(struct offered_words);
     struct label_search l = {.key = key, .words = words};
     const char *wrong = value;
 
@@ -351,7 +350,7 @@ offer_for_labels(struct feasibility_search *s, struct strbuf *out)
 static bool
 add_name(const char *name, void *context)
 {
-    struct words *all = context;
+    struct offered_words *all = context;
 
     all->items[all->count++] = name;
     return all->count < ARRAY_SIZE(all->items);
@@ -360,7 +359,7 @@ add_name(const char *name, void *context)
 static void
 tell_absent(const struct feasibility_search *s, const char *node, struct strbuf *out)
 {
-    CLEANUP_FREE struct words *names = xnew(struct words);
+    CLEANUP_FREE struct offered_words *names = xnew(struct offered_words);
     const char *nearest;
 
     node_classes_visit_names(s->q->nodes, add_name, names);

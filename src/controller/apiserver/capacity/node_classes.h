@@ -2,9 +2,9 @@
 /* node_classes.h - the nodes, grouped by equal hardware and equal labels
  *
  * A pod that no node of a class could run even if it were empty need be compared
- * with only one of them. What makes a class: the labels, except for those that
- * are the node's own name; what the node has to give, memory within a
- * thirty-second; and the shape of its topology. Neither the state of a node nor
+ * with only one of them. The nodes of a class have equal labels, except for
+ * those that are the node's own name, equal amounts to give, memory within a
+ * thirty-second, and topologies of one shape. Neither the state of a node nor
  * its pods matter, so a node that is down or drained counts like any other.
  *
  * The classes are kept with each change of the store's pending head, like the

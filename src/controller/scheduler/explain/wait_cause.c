@@ -271,7 +271,7 @@ tell_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
     return true;
 }
 
-/* What the nodes that the pod asks for have of its amounts, empty. */
+/* The amounts of the pod that the nodes it asks for have, and lack, when empty. */
 struct sizes {
     unsigned wanted;
     bool is_complete;
