@@ -150,6 +150,18 @@ is "kctl show of several jobs separates them" \
 is "kctl script prints the script" "$(k1 script "$steps")" "$(cat "$home/steps.sh")"
 like "and the environment" "$(k1 script --environment "$steps")" '^SHOWN=all'
 status_is "another user's script is denied" 77 as kilntest2 kctl script "$steps"
+is "kctl logs --stderr shows the standard error" "$(k1 logs --stderr "$steps")" wrong
+is "without it there is the output" "$(k1 logs "$steps")" 'first of all'
+like "a job that does not separate them is named" "$(k1 logs --stderr "$good" 2>&1)" \
+    'standard error to the same file'
+like "times of its lines are not known" "$(k1 logs --stderr --timestamps "$steps" 2>&1)" \
+    'recorded for standard output only'
+errors=$(submit -a 1-2 -e 'err-%A-%a' --wrap 'echo "bad $KILN_ARRAY_TASK_ID" >&2')
+k1 wait "$errors" >/dev/null
+gone() { [ "$(k1 get pods -l "batch.kubernetes.io/job-name=job-$errors" -o name | wc -l)" = 0 ]; }
+ok "the pods of the tasks are removed" wait_for 20 gone
+task_error() { [ "$(k1 logs --stderr "${errors}_2")" = 'bad 2' ]; }
+ok "the standard error of a task is still shown" wait_for 10 task_error
 again=$(k1 resubmit --parsable "$steps")
 k1 wait "$again" >/dev/null
 is "kctl resubmit runs the job again, with its arguments and environment" \

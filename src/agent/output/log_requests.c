@@ -123,12 +123,23 @@ is_gone(const struct json *request_json)
            && json_get_text(request_json, "uid") != NULL;
 }
 
+/* The pod that is meant. A request for the standard error names it in a member
+ * of its own, so that agents of the previous release find no pod.
+ */
+static const char *
+pod_name_of(const struct json *request_json)
+{
+    const char *of_error = json_get_text(request_json, "errorOf");
+
+    return of_error != NULL ? of_error : json_get_text(request_json, "pod");
+}
+
 static void
 find_output(struct log_requests *r, struct arena *arena, const struct json *request_json,
             struct log_stream_wish *request)
 {
-    const struct object *pod = pods_find(r->pods, json_get_text(request_json, "namespace"),
-                                         json_get_text(request_json, "pod"));
+    const struct object *pod =
+        pods_find(r->pods, json_get_text(request_json, "namespace"), pod_name_of(request_json));
     const struct security_context *who;
 
     if (is_gone(request_json)) {
@@ -146,7 +157,11 @@ find_output(struct log_requests *r, struct arena *arena, const struct json *requ
         return;
     request->uid = (uid_t)*who->run_as_user;
     request->gid = (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
-    request->path = pod_order_output_path(r->agent, pod, arena);
+    request->path = json_get_text(request_json, "errorOf") != NULL
+                        ? pod_order_error_path(r->agent, pod, arena)
+                        : pod_order_output_path(r->agent, pod, arena);
+    if (request->path == NULL)
+        request->refusal = "the pod writes its standard error into its output";
     request->state_dir = arena_printf(arena, "%s/pods/%s", r->agent->state_dir, pod->meta->uid);
     request->started_us = find_start(pod, arena);
 }
@@ -177,7 +192,7 @@ serve(struct log_requests *r, const struct json *request_json)
     s->requests = r;
     s->id = xstrdup(request.id);
     s->namespace = xstrdup(json_get_text(request_json, "namespace"));
-    s->pod = xstrdup(json_get_text(request_json, "pod"));
+    s->pod = xstrdup(pod_name_of(request_json));
     s->follows = request.follow;
     map_put(r->servings, s->id, s);
     s->stream = log_stream_new(&settings, &request);

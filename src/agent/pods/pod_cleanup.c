@@ -32,8 +32,9 @@ struct pod_cleanup {
     struct pod_run *run;
     const struct agent_context *agent;
     char *uid;
-    char *tmp_dir; /* NULL: unknown to this agent */
-    char *output;  /* of an array's pod, to be noted; or NULL */
+    char *tmp_dir;      /* NULL: unknown to this agent */
+    char *output;       /* of an array's pod, to be noted; or NULL */
+    char *error_output; /* of its standard error; or NULL */
     uid_t output_uid;
     gid_t output_gid;
     struct cgroup *cgroup; /* borrowed */
@@ -61,13 +62,19 @@ note_left(pid_t pid, void *context)
 static void
 note_output(const struct pod_cleanup *c)
 {
-    const struct output_record record = {
+    CLEANUP_FREE char *error_uid = xasprintf("%s" LOG_OF_ERROR, c->uid);
+    struct output_record record = {
         .pod_uid = c->uid,
         .uid = c->output_uid,
         .gid = c->output_gid,
         .path = c->output,
     };
     int r = c->output != NULL ? output_record_note(c->agent->state_dir, &record) : 0;
+
+    record.pod_uid = error_uid;
+    record.path = c->error_output;
+    if (r == 0 && c->error_output != NULL)
+        r = output_record_note(c->agent->state_dir, &record);
 
     if (r < 0)
         log_warning("the output location of pod '%s' was not recorded, so "
@@ -272,6 +279,7 @@ clean_done(void *arg)
     free(c->uid);
     free(c->tmp_dir);
     free(c->output);
+    free(c->error_output);
     bool is_clean = c->is_clean;
     unsigned n_left = c->n_left;
     pid_t left = c->left;
@@ -326,6 +334,8 @@ find_output(struct pod_cleanup *c, const struct object *pod)
         || e->stdout_path == NULL || who == NULL || who->run_as_user == NULL)
         return;
     c->output = xstrdup(pod_order_output_path(c->agent, pod, arena));
+    if (e->stderr_path != NULL)
+        c->error_output = xstrdup(pod_order_error_path(c->agent, pod, arena));
     c->output_uid = (uid_t)*who->run_as_user;
     c->output_gid = (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
 }

@@ -157,6 +157,14 @@ pod_order_output_path(const struct agent_context *g, const struct object *pod, s
     return arena_printf(arena, "%s/pods/%s/output", g->state_dir, pod->meta->uid);
 }
 
+const char *
+pod_order_error_path(const struct agent_context *g, const struct object *pod, struct arena *arena)
+{
+    const struct execution *e = pod_of(pod)->spec.execution;
+
+    return e != NULL ? path_of(g, pod, arena, e->stderr_path) : NULL;
+}
+
 static int64_t
 umask_of(const struct execution *e)
 {

@@ -55,6 +55,10 @@ int pod_order_check(const struct agent_context *agent, const struct object *pod,
 const char *pod_order_output_path(const struct agent_context *agent, const struct object *pod,
                                   struct arena *arena);
 
+/* The path of its standard error; NULL: it is in the output. */
+const char *pod_order_error_path(const struct agent_context *agent, const struct object *pod,
+                                 struct arena *arena);
+
 /* The order borrows from the arena and the input. */
 int pod_order_compose(const struct pod_order_input *input, struct arena *arena,
                       struct order *ret_order, struct error *err);

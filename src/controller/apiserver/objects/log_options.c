@@ -56,6 +56,45 @@ is_true(const struct request *q, const char *name)
     return flag != NULL && (strcmp(flag, "true") == 0 || strcmp(flag, "1") == 0);
 }
 
+/* Upstream's option, whose default is both: here both are one file unless the
+ * job has given its standard error a file of its own.
+ */
+static bool
+add_stream(struct request *q, struct causes *causes, struct json *words, bool has_times)
+{
+    const char *stream = find_option(q, "stream");
+
+    if (stream == NULL || strcmp(stream, "All") == 0 || strcmp(stream, "Stdout") == 0)
+        return true;
+    if (strcmp(stream, "Stderr") != 0) {
+        causes_add(causes, CAUSE_NOT_SUPPORTED, "stream", json_string(q->arena, stream),
+                   "supported values: \"All\", \"Stderr\", \"Stdout\"");
+        return true;
+    }
+    if (has_times) {
+        reply_bad_request(&q->reply, "the times of lines are recorded for standard output "
+                                     "only; ask for standard error without since and "
+                                     "timestamps");
+        return false;
+    }
+    json_set_bool(q->arena, words, "isError", true);
+    return true;
+}
+
+void
+log_options_choose_stream(const struct request *q, struct json *words)
+{
+    if (!json_is_true(json_get(words, "isError")))
+        return;
+    if (json_is_true(json_get(words, "gone"))) {
+        json_set_string(q->arena, words, "uid",
+                        arena_printf(q->arena, "%s" LOG_OF_ERROR, json_get_text(words, "uid")));
+        return;
+    }
+    json_set_string(q->arena, words, "errorOf", json_get_text(words, "pod"));
+    json_set_string(q->arena, words, "pod", ".");
+}
+
 bool
 log_options_add(struct request *q, struct json *words)
 {
@@ -72,6 +111,10 @@ log_options_add(struct request *q, struct json *words)
         causes_add(&causes, CAUSE_FORBIDDEN, "[]", NULL,
                    "at most one of `sinceTime` or `sinceSeconds` may be "
                    "specified");
+    if (!add_stream(q, &causes, words,
+                    since != NULL || find_option(q, "sinceSeconds") != NULL
+                        || is_true(q, "timestamps")))
+        return false;
     if (causes.count > 0) {
         reply_invalid(&q->reply, "", "PodLogOptions", q->route.name, &causes);
         return false;
@@ -88,6 +131,21 @@ log_options_add(struct request *q, struct json *words)
     for (unsigned i = 0; i < ARRAY_SIZE(flags); i++)
         json_set_bool(q->arena, words, flags[i], is_true(q, flags[i]));
     return true;
+}
+
+/* A pod that does not separate its standard error has none to show. */
+static bool
+check_stream(struct request *q, const struct pod *pod, const struct json *words)
+{
+    const struct execution *e = pod->spec.execution;
+
+    if (!json_is_true(json_get(words, "isError")) || (e != NULL && e->stderr_path != NULL))
+        return true;
+    reply_bad_request(&q->reply,
+                      "pod \"%s\" writes its standard error to the same file as its "
+                      "standard output",
+                      q->route.name);
+    return false;
 }
 
 static bool
@@ -177,7 +235,7 @@ log_options_read(struct request *q, struct json *words)
         return NULL;
     }
     if (!authorization_covers(q, object) || !log_options_add(q, words)
-        || !check_container(q, pod_of(object), words))
+        || !check_container(q, pod_of(object), words) || !check_stream(q, pod_of(object), words))
         return NULL;
     if (is_true(q, "previous")) {
         object = find_previous(q, object);
@@ -188,5 +246,6 @@ log_options_read(struct request *q, struct json *words)
     json_set_string(q->arena, words, "namespace", q->route.namespace);
     json_set_string(q->arena, words, "pod", object->meta->name);
     json_set_string(q->arena, words, "uid", object->meta->uid);
+    log_options_choose_stream(q, words);
     return pod_of(object);
 }

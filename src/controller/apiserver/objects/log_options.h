@@ -22,3 +22,9 @@ const struct pod *log_options_read(struct request *q, struct json *words);
 
 /* Adds only the options. Returns false when the reply is made. */
 bool log_options_add(struct request *q, struct json *words);
+
+/* Once `words` has pod and uid: makes it a request for the standard error, if
+ * the options ask for it. An agent that does not know such requests finds no
+ * pod and says so, instead of showing the standard output.
+ */
+void log_options_choose_stream(const struct request *q, struct json *words);

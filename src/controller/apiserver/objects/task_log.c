@@ -7,6 +7,7 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/objects/element_record.h"
+#include "controller/apiserver/objects/log_options.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -227,5 +228,6 @@ task_log_take(struct request *q, const struct task_log *log, const struct json *
     json_set_string(q->arena, words, "uid", json_get_text(row, "podUid"));
     json_set_string(q->arena, words, "namespace", q->route.namespace);
     json_set_string(q->arena, words, "pod", "."); /* of no pod */
+    log_options_choose_stream(q, words);
     return true;
 }

@@ -210,6 +210,11 @@ struct pod_condition {
  * ended with an exit code of its own choice, be it 0: the code does not say how
  * the pod ended.
  */
+/* After a pod's uid, in requests to its agent: not its output but its standard
+ * error, which has a file of its own.
+ */
+#define LOG_OF_ERROR "/stderr"
+
 #define REASON_TERMINATED "Terminated"
 /* ... whose pod was told to end before it had started. */
 #define REASON_CALLED_OFF "CalledOff"

@@ -49,6 +49,7 @@ struct logs_options {
     const char *since; /* a timespan */
     const char *since_time;
     bool follows;
+    bool is_error;
     bool previous;
     bool timestamps;
 };
@@ -91,6 +92,10 @@ static const struct option_spec rows[] = {
      .help = "only output written since this time: 2026-01-31T08:00:00Z",
      .type = OPTION_TEXT,
      PLACE(since_time)},
+    {.name = "stderr",
+     .help = "its standard error, if that has a file of its own (ksub -e)",
+     .type = OPTION_FLAG,
+     PLACE(is_error)},
     {.name = "tail",
      .argument = "N",
      .help = "only the last N lines",
@@ -113,6 +118,7 @@ static const struct option_table table = {
             "  kctl logs -f 1042\n"
             "  kctl logs 1042_7\n"
             "  kctl logs --attempt 2 1042_7\n"
+            "  kctl logs --stderr 1042\n"
             "  kctl logs --tail 20 pod job-7-0",
 };
 
@@ -191,6 +197,10 @@ check_times(const struct logs_options *o, struct error *err)
 {
     int64_t us = 0;
 
+    if (o->is_error && (o->since != NULL || o->since_time != NULL || o->timestamps))
+        return error_set(err, -EINVAL,
+                         "--stderr: the times of lines are recorded for standard output only; "
+                         "leave out --since, --since-time and --timestamps");
     if (o->since != NULL && o->since_time != NULL)
         return error_set(err, -EINVAL, "give either --since or --since-time, not both");
     if (o->since != NULL && (timespan_parse(o->since, &us) < 0 || us <= 0))
@@ -222,6 +232,8 @@ query_of(const struct logs_options *o, const struct target_object *pod, struct a
     }
     if (o->timestamps)
         strbuf_add_text(&query, "&timestamps=true");
+    if (o->is_error)
+        strbuf_add_text(&query, "&stream=Stderr");
     if (pod->kind == &job_kind)
         strbuf_printf(&query, "&task=%s%s", strchr(pod->task, '_') + 1,
                       o->previous ? "&previous=true" : "");
