@@ -224,6 +224,28 @@ is "the job keeps its list of partitions" \
 g=$(s1 -p all -w n1 --parsable long.sh 2>/dev/null)
 ok "a job waits for a node that is used through another partition" \
     wait_for 20 cause "$g" 'waits for'
+h=$(s1 -p all -w n2 --parsable long.sh 2>/dev/null)
+ok "a job that started in the other partition does not hold the whole node" \
+    wait_for 20 runs "$h"
+k1 delete job "job-$e" "job-$f" "job-$g" "job-$h" >/dev/null
+e=$(s1 -p big,all -w n1 --parsable long.sh 2>/dev/null)
+ok "a job with several partitions runs in the exclusive one" wait_for 20 runs "$e"
+is "the pod has that partition and the whole node" \
+    "$(root get pods -l "batch.kubernetes.io/job-name=job-$e" -o json | jq -c \
+        '.items[0] | [.spec.placement.partition, .spec.placement.wholeNode,
+            .status.allocation.cpus]')" '["big",true,"0-3"]'
+f=$(s1 -p all -w n1 --parsable long.sh 2>/dev/null)
+ok "another job waits for the node" wait_for 20 cause "$f" 'waits for'
+k1 cancel "$e" >/dev/null
+ok "it runs when the node is free" wait_for 20 runs "$f"
+g=$(s1 -p big --parsable long.sh 2>/dev/null)
+ok "a job of the exclusive partition waits for all of the node" \
+    wait_for 20 cause "$g" 'waits for'
+k1 update "$g" partition=big,all >/dev/null
+ok "when it may also start in the other partition, it runs" wait_for 20 runs "$g"
+is "it has no whole node there" "$(root get pods -o json \
+    -l "batch.kubernetes.io/job-name=job-$g" | jq -c '.items[0].spec.placement |
+        [.partition, .wholeNode]')" '["all",null]'
 k1 delete job "job-$e" "job-$f" "job-$g" >/dev/null
 
 # --- nodes for one user at a time ---------------------------------------------

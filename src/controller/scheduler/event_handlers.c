@@ -406,6 +406,12 @@ is_of_one_user(const struct object *partition)
     return partition != NULL && partition_is_of_one_user(partition_of(partition));
 }
 
+static unsigned
+is_of_one_pod(const struct object *partition)
+{
+    return partition != NULL && partition_is_of_one_pod(partition_of(partition));
+}
+
 void
 scheduler_partition_changed(struct scheduler *s, const struct object *old_object,
                             const struct object *new_object)
@@ -419,8 +425,11 @@ scheduler_partition_changed(struct scheduler *s, const struct object *old_object
     node_finder_forget(s->node_finder);
     s->n_partitions_of_one_user += is_of_one_user(new_object);
     s->n_partitions_of_one_user -= is_of_one_user(old_object);
+    s->n_partitions_of_one_pod += is_of_one_pod(new_object);
+    s->n_partitions_of_one_pod -= is_of_one_pod(old_object);
     s->have_terms_changed |= tier_of(old_object) != tier_of(new_object)
-                             || is_of_one_user(old_object) != is_of_one_user(new_object);
+                             || is_of_one_user(old_object) != is_of_one_user(new_object)
+                             || is_of_one_pod(old_object) != is_of_one_pod(new_object);
     s->has_mode_changed |=
         has_other_mode(mode_of_partition(old_object), mode_of_partition(new_object));
     object_unref(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Terms of partitions for their pods: the tier, which is part of the priority
- * that pods have here, and whether a node is for one user alone.
+ * that pods have here, and whether a node is for one user, or one pod, alone.
  */
 #include <stdlib.h>
 
@@ -23,6 +23,7 @@ struct partition_terms {
     int64_t tier;
     bool keeps_users_off;
     bool heeds_owners;
+    bool may_take_node; /* where it starts in a partition whose nodes have one pod each */
 };
 
 static struct partition_terms
@@ -38,6 +39,8 @@ terms_of(struct scheduler *s, const struct object *pod)
 
     if (profile != NULL && profile_find(profile, PARTITION_PLUGIN) < profile->n_entries)
         terms.tier = partition_tier_of_names(names, s->handle.find, s) - PARTITION_USUAL_TIER;
+    if (s->n_partitions_of_one_pod > 0)
+        (void)partition_names_are_of_one_pod(names, s->handle.find, s, &terms.may_take_node);
     return terms;
 }
 
@@ -50,6 +53,8 @@ scheduler_view_pod(struct scheduler *s, const struct object *pod)
     pod_view_set_tier(view, terms.tier);
     view->keeps_users_off = terms.keeps_users_off;
     view->heeds_owners = terms.heeds_owners;
+    if (terms.may_take_node)
+        pod_view_set_whole_demand(view, s->demands);
     return view;
 }
 
@@ -87,7 +92,8 @@ has_moved(struct scheduler *s, const struct pod_view *pod)
     struct partition_terms terms = terms_of(s, pod->object);
 
     return pod->tier != terms.tier || pod->keeps_users_off != terms.keeps_users_off
-           || pod->heeds_owners != terms.heeds_owners;
+           || pod->heeds_owners != terms.heeds_owners
+           || (!pod->demand->is_whole_node && (pod->whole_demand != NULL) != terms.may_take_node);
 }
 
 static void

@@ -64,6 +64,22 @@ whole_cpus(int64_t cpu_milli)
     return at_most_pus(cpu_milli / 1000);
 }
 
+static void
+make_exclusive(struct demand *demand)
+{
+    demand->is_exclusive = true;
+    demand->pus = whole_cpus(demand->shared_milli);
+    demand->shared_milli = 0;
+}
+
+void
+demand_add_whole_node(struct demand *demand)
+{
+    demand->is_whole_node = true;
+    if (!demand->is_exclusive)
+        make_exclusive(demand);
+}
+
 void
 demand_init(struct demand *demand, const struct placement *placement, int64_t cpu_milli,
             int64_t memory_bytes)
@@ -76,19 +92,16 @@ demand_init(struct demand *demand, const struct placement *placement, int64_t cp
     demand->numa_policy = numa_policy_of(placement->numa_policy);
     demand->distribution = distribution_of(placement->distribution);
     demand->memory_policy = memory_policy_of(placement->memory_policy);
-    demand->is_whole_node = placement->whole_node;
     demand->has_far_devices = says(placement->gpu_binding, "none");
     demand->gpu_model = placement->gpu_type;
     if (placement->cores_per_socket > 0)
         demand->cores_per_package = at_most_pus(placement->cores_per_socket);
     if (placement->threads_per_core > 0 && placement->threads_per_core < (int64_t)BITSET_BITS)
         demand->threads_per_core = (unsigned)placement->threads_per_core;
-    if (demand->is_whole_node
-        || (says(placement->cpu_policy, "exclusive") && cpu_milli > 0 && cpu_milli % 1000 == 0)) {
-        demand->is_exclusive = true;
-        demand->pus = whole_cpus(cpu_milli);
-        demand->shared_milli = 0;
-    }
+    if (says(placement->cpu_policy, "exclusive") && cpu_milli > 0 && cpu_milli % 1000 == 0)
+        make_exclusive(demand);
+    if (placement->whole_node)
+        demand_add_whole_node(demand);
 }
 
 /* The device type if the resource is a device of the node's topology

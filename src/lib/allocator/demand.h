@@ -75,6 +75,9 @@ struct demand {
 void demand_init(struct demand *demand, const struct placement *placement, int64_t cpu_milli,
                  int64_t memory_bytes);
 
+/* The same demand, and the node for itself. */
+void demand_add_whole_node(struct demand *demand);
+
 /* Adds a resource by its name: "kiln.hpc/gpu" is a device of type "gpu",
  * "hugepages-2Mi" are huge pages; other resources are not part of a demand.
  * Borrows the name.

@@ -175,7 +175,10 @@ give_partition(struct giving *g)
 
 /* ---- The partitions' defaults ---- */
 
-/* The least of all its partitions' values: a job must fit into each of them. */
+/* The least of all its partitions' values: a job must fit into each of them. It
+ * has a whole node wherever it starts if all are exclusive; otherwise the
+ * scheduler decides by the partition in which it starts.
+ */
 struct terms {
     int64_t time_s;         /* 0: no limit */
     int64_t memory_per_cpu; /* 0: no default */
@@ -192,7 +195,7 @@ least(int64_t a, int64_t b)
 static struct terms
 read_terms(const struct giving *g)
 {
-    struct terms t = {0};
+    struct terms t = {.is_exclusive = named_partition(g)[0] != '\0'};
     size_t n;
 
     for (const char *at = named_partition(g); (n = partition_next_name(&at)) > 0; at += n) {
@@ -205,7 +208,7 @@ read_terms(const struct giving *g)
         t.memory_per_cpu =
             least(quantity_text_value(p->spec.default_memory_per_cpu), t.memory_per_cpu);
         t.memory = least(quantity_text_value(p->spec.maximum_memory), t.memory);
-        t.is_exclusive |= p->spec.exclusive != NULL && strcmp(p->spec.exclusive, "Node") == 0;
+        t.is_exclusive &= partition_is_of_one_pod(p);
     }
     return t;
 }
@@ -370,8 +373,10 @@ keep_given(struct giving *g, const struct object *old_object)
         keep(g, old_spec, no_object, TIME_FIELD, "time");
     if (has_word(given, "memory"))
         keep_memory(g, old_spec);
-    if (has_word(given, "exclusive"))
+    if (has_word(given, "exclusive") && read_terms(g).is_exclusive)
         keep(g, old_spec, placement, "wholeNode", "exclusive");
+    else if (has_word(given, "exclusive") && json_get(g->spec, "placement") != NULL)
+        json_remove(json_get(g->spec, "placement"), "wholeNode");
 }
 
 /* Whether the update removes the partition: the job could then use every node.

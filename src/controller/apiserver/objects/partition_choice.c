@@ -13,32 +13,15 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/partition.h"
-#include "lib/base/arena.h"
+#include "lib/base/macro.h"
 #include "lib/json/json.h"
 
-/* Returns the first of the partitions that has the node and is up, else the
- * first that has the node: one that has gone down by now is better than none.
- * NULL: none has the node any more.
- */
-static const char *
-find_choice(struct request *q, const char *names, const struct object *node)
+static const struct object *
+find_partition(void *request, UNUSED const char *kind, const char *name)
 {
-    const char *choice = NULL;
-    size_t n;
+    const struct request *q = request;
 
-    for (const char *at = names; (n = partition_next_name(&at)) > 0; at += n) {
-        const char *name = arena_strndup(q->arena, at, n);
-        const struct object *object =
-            store_find(q->server->store, STORE_PENDING, &partition_kind, NULL, name);
-
-        if (object == NULL || !partition_has_node(partition_of(object), &node->meta->labels))
-            continue;
-        if (partition_starts_jobs(partition_of(object)))
-            return name;
-        if (choice == NULL)
-            choice = name;
-    }
-    return choice;
+    return store_find(q->server->store, STORE_PENDING, &partition_kind, NULL, name);
 }
 
 bool
@@ -55,16 +38,20 @@ partition_choice_write(struct request *q, const struct object *pod, struct json 
                        const char *node_name)
 {
     const struct object *node;
+    const struct partition *choice;
     struct json *placement;
-    const char *choice;
 
     if (!partition_choice_is_open(q, pod))
         return;
     node = store_find(q->server->store, STORE_PENDING, &node_kind, NULL, node_name);
-    choice = node != NULL ? find_choice(q, pod_of(pod)->spec.placement->partition, node) : NULL;
+    choice = node != NULL ? partition_find_start(pod_of(pod)->spec.placement->partition,
+                                                 &node->meta->labels, find_partition, q)
+                          : NULL;
     if (choice == NULL)
         return;
     placement = json_dup(q->arena, json_get(spec, "placement"));
-    json_set_string(q->arena, placement, "partition", choice);
+    json_set_string(q->arena, placement, "partition", choice->meta.name);
+    if (partition_is_of_one_pod(choice))
+        json_set_bool(q->arena, placement, "wholeNode", true);
     json_set(q->arena, spec, "placement", placement);
 }

@@ -13,8 +13,8 @@ struct object;
 struct request;
 
 /* Writes the chosen partition into the spec of a Job's pod that is bound to the
- * node: the first of its partitions that has the node and is up. The Job keeps
- * its list for its next start. A pod without a Job keeps its list, too, because
+ * node (partition_find_start), and that the pod has the node for itself if that
+ * partition says so. The Job keeps its list for its next start. A pod without a Job keeps its list, too, because
  * its user may apply its manifest again.
  */
 void partition_choice_write(struct request *q, const struct object *pod, struct json *spec,

@@ -219,6 +219,8 @@ pod_view_unref(struct pod_view *view)
         return;
     amounts_fini(&view->requests);
     shared_demand_unref(view->demand);
+    if (view->whole_demand != NULL)
+        shared_demand_unref(view->whole_demand);
     holding_free(view->holding);
     free(view->ports);
     object_unref(view->object);
@@ -230,6 +232,17 @@ pod_view_set_tier(struct pod_view *view, int64_t tier)
 {
     view->priority += (tier - view->tier) * PRIORITIES_OF_TIER;
     view->tier = tier;
+}
+
+void
+pod_view_set_whole_demand(struct pod_view *view, struct shared_demands *demands)
+{
+    struct demand demand = *view->demand;
+
+    if (demand.is_whole_node)
+        return;
+    demand_add_whole_node(&demand);
+    view->whole_demand = shared_demands_get(demands, &demand);
 }
 
 void

@@ -57,6 +57,10 @@ struct pod_view {
     int64_t nonzero_cpu_milli;
     int64_t nonzero_memory_bytes;
     const struct demand *demand; /* see shared_demands.h */
+    /* In a partition whose nodes have one pod each; NULL: it names none, or only
+     * such partitions, so that `demand` is for a whole node
+     */
+    const struct demand *whole_demand;
     struct host_port *ports;
     uint32_t n_ports;
     bool has_signature : 1;
@@ -95,6 +99,11 @@ void pod_view_disable_sharing(struct pod_view *view);
  * compares priorities can ignore tiers. A new view has tier 0.
  */
 void pod_view_set_tier(struct pod_view *view, int64_t tier);
+
+/* Gives the pod a demand for the case that it starts in a partition whose nodes
+ * have one pod each, unless it asks for a whole node anyway.
+ */
+void pod_view_set_whole_demand(struct pod_view *view, struct shared_demands *demands);
 
 /* Look. Same: by uid, or by namespace and name where a pod has no uid, which
  * happens only in tests.

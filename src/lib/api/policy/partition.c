@@ -199,6 +199,29 @@ partition_names_are_of_one_user(const char *names, partition_find_fn *find, void
     return false;
 }
 
+bool
+partition_is_of_one_pod(const struct partition *p)
+{
+    return is(p->spec.exclusive, "Node");
+}
+
+bool
+partition_names_are_of_one_pod(const char *names, partition_find_fn *find, void *owner,
+                               bool *ret_any)
+{
+    unsigned known = 0, exclusive = 0;
+    size_t n;
+
+    for (const char *at = names != NULL ? names : ""; (n = partition_next_name(&at)) > 0; at += n) {
+        const struct object *object = find_at(at, n, find, owner);
+
+        known += object != NULL;
+        exclusive += object != NULL && partition_is_of_one_pod(partition_of(object));
+    }
+    *ret_any = exclusive > 0;
+    return known > 0 && exclusive == known;
+}
+
 int64_t
 partition_maximum_requeues(const char *names, partition_find_fn *find, void *owner)
 {
@@ -227,6 +250,27 @@ partition_find_of_node(const char *names, const struct string_map *labels, parti
             return partition_of(object);
     }
     return NULL;
+}
+
+const struct partition *
+partition_find_start(const char *names, const struct string_map *labels, partition_find_fn *find,
+                     void *owner)
+{
+    const struct partition *first = NULL;
+    size_t n;
+
+    for (const char *at = names != NULL ? names : ""; (n = partition_next_name(&at)) > 0; at += n) {
+        const struct object *object = find_at(at, n, find, owner);
+        const struct partition *p = object != NULL ? partition_of(object) : NULL;
+
+        if (p == NULL || !partition_has_node(p, labels))
+            continue;
+        if (partition_starts_jobs(p))
+            return p;
+        if (first == NULL)
+            first = p;
+    }
+    return first;
 }
 
 void

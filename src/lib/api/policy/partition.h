@@ -79,6 +79,13 @@ int64_t partition_tier_of_names(const char *names, partition_find_fn *find, void
 bool partition_is_of_one_user(const struct partition *p);
 bool partition_names_are_of_one_user(const char *names, partition_find_fn *find, void *owner);
 
+/* Whether each of its pods has a node for itself. For names: whether that holds
+ * in all, or in any of the partitions.
+ */
+bool partition_is_of_one_pod(const struct partition *p);
+bool partition_names_are_of_one_pod(const char *names, partition_find_fn *find, void *owner,
+                                    bool *ret_any);
+
 /* The number of times that an interrupted job of these partitions may restart:
  * the smallest limit of those that have one, since the job may run in any; 0:
  * no limit.
@@ -100,6 +107,13 @@ enum partition_preemption partition_preemption_mode(const char *word);
  */
 const struct partition *partition_find_of_node(const char *names, const struct string_map *labels,
                                                partition_find_fn *find, void *owner);
+
+/* The partition in which a pod that names these would start on such a node: the
+ * first that has the node and is up, else the first that has the node: one that
+ * has gone down by now is better than none. NULL: none has the node.
+ */
+const struct partition *partition_find_start(const char *names, const struct string_map *labels,
+                                             partition_find_fn *find, void *owner);
 
 /* Appends "is down (new switch)" or "is draining". */
 void partition_format_state(const struct partition *p, struct strbuf *out);

@@ -6,7 +6,8 @@
  * Arguments:         numaStrategy (default, kubelet), cpuManagerOptions,
  *                    preferClosestNumaNodes: which rules choose cores
  * Woken by:          a pod leaving; a reservation that moved or is gone; a node
- *                    joining or changing its resources
+ *                    joining or changing its resources; a partition whose nodes
+ *                    have one pod each changing
  *
  * Where a pod is nominated, other pods keep off the exact cores, memory and
  * devices that it will get, not only off equal amounts of them.
@@ -25,7 +26,9 @@
 #include "lib/allocator/occupancy.h"
 #include "lib/allocator/shortfall.h"
 #include "lib/allocator/topology_index.h"
+#include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -92,23 +95,52 @@ read_args(struct numa_fit *self, const struct json *args, struct error *err)
     return 0;
 }
 
-/* The pod's demand, with the strategy of this profile. */
-static struct demand
-demand_of(const struct numa_fit *self, const struct pod_view *pod)
+/* Whether the pod would start in a partition whose nodes have one pod each. */
+static bool
+takes_node(const struct numa_fit *self, const struct pod_view *pod, const struct node_view *node)
 {
-    struct demand d = *pod->demand;
+    const struct handle *h = self->handle;
+    const struct partition *p =
+        h->find == NULL ? NULL
+                        : partition_find_start(pod_spec_partition(&pod->pod->spec),
+                                               &node->node->meta.labels, h->find, h->owner);
+
+    return p != NULL && partition_is_of_one_pod(p);
+}
+
+/* NULL: on no particular node. */
+static const struct demand *
+demand_on(const struct numa_fit *self, const struct pod_view *pod, const struct node_view *node)
+{
+    return pod->whole_demand != NULL && node != NULL && takes_node(self, pod, node)
+               ? pod->whole_demand
+               : pod->demand;
+}
+
+static struct demand
+with_rules(const struct numa_fit *self, const struct demand *demand)
+{
+    struct demand d = *demand;
 
     d.rules = self->is_kubelet ? &self->rules : NULL;
     return d;
 }
 
+/* The pod's demand on that node, with the strategy of this profile. */
+static struct demand
+demand_of(const struct numa_fit *self, const struct pod_view *pod, const struct node_view *node)
+{
+    return with_rules(self, demand_on(self, pod, node));
+}
+
 /* The same, without a copy where possible, because this runs for every node. */
 static const struct demand *
-look_up_demand(const struct numa_fit *self, const struct cycle *c, struct demand *room)
+look_up_demand(const struct numa_fit *self, const struct cycle *c, const struct node_view *node,
+               struct demand *room)
 {
     if (!self->is_kubelet)
-        return c->pod->demand;
-    *room = demand_of(self, c->pod);
+        return demand_on(self, c->pod, node);
+    *room = demand_of(self, c->pod, node);
     return room;
 }
 
@@ -145,6 +177,7 @@ numa_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
         d->cores_per_package,
         d->shared_milli,
         d->memory_bytes,
+        pod->whole_demand != NULL,
     };
 
     (void)self;
@@ -185,7 +218,7 @@ numa_fit_filter(void *self, const struct cycle *c, const struct node_view *const
 {
     struct numa_fit *me = self;
     struct demand room;
-    const struct demand *d = look_up_demand(me, c, &room);
+    const struct demand *d = look_up_demand(me, c, NULL, &room);
 
     for (unsigned i = 0; i < count; i++) {
         struct allocator_choice choice;
@@ -193,6 +226,8 @@ numa_fit_filter(void *self, const struct cycle *c, const struct node_view *const
 
         if (nodes[i]->ledger.occupancy == NULL)
             continue;
+        if (c->pod->whole_demand != NULL)
+            d = look_up_demand(me, c, nodes[i], &room);
         answer = choose(me, c, nodes[i], d, &choice);
         if (answer == ALLOCATOR_FITS)
             continue;
@@ -210,7 +245,7 @@ find_future_holding(const struct numa_fit *self, struct node_view *node, const s
     struct ledger *ledger = &node->ledger;
     size_t mark = journal_begin(ledger->journal);
     CLEANUP_FREE struct grant *grant = xnew(struct grant);
-    const struct demand d = demand_of(self, pod);
+    const struct demand d = demand_of(self, pod, node);
     enum allocator_answer answer;
 
     for (uint32_t i = 0; i < node->pods.count; i++) {
@@ -344,7 +379,7 @@ numa_fit_score_one(void *self, const struct cycle *c, const struct node_view *no
 {
     const struct occupancy *o = node->ledger.occupancy;
     struct demand room;
-    const struct demand *d = look_up_demand(self, c, &room);
+    const struct demand *d = look_up_demand(self, c, node, &room);
     struct allocator_choice choice;
 
     if (o == NULL || choose(self, c, node, d, &choice) != ALLOCATOR_FITS)
@@ -401,10 +436,8 @@ may_fit(const struct demand *d, const struct bounds *l)
 }
 
 static int64_t
-numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *l)
+best_score(const struct demand *d, const struct bounds *l)
 {
-    struct demand room;
-    const struct demand *d = look_up_demand(self, c, &room);
     int64_t one, several, free_pus = l->least_free_pus;
 
     if (!may_fit(d, l))
@@ -422,6 +455,22 @@ numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *l)
            + place_part(l->most_place);
 }
 
+/* No node is known here on which the pod would need all of it. */
+static int64_t
+numa_fit_best_score(void *self, const struct cycle *c, const struct bounds *l)
+{
+    const struct demand d = with_rules(self, c->pod->demand);
+    int64_t best = best_score(&d, l);
+
+    if (c->pod->whole_demand != NULL) {
+        const struct demand whole = with_rules(self, c->pod->whole_demand);
+        int64_t other = best_score(&whole, l);
+
+        best = other > best ? other : best;
+    }
+    return best;
+}
+
 static void
 drop_topology_index(void *topology_index)
 {
@@ -435,7 +484,7 @@ static enum allocator_answer
 choose_cores(const struct numa_fit *self, const struct cycle *c, const struct node_view *node,
              struct grant *ret_grant)
 {
-    const struct demand d = demand_of(self, c->pod);
+    const struct demand d = demand_of(self, c->pod, node);
     const struct occupancy *o = node->ledger.occupancy;
     struct journal *journal = node->ledger.journal;
     const struct allocator_choice *kept;
@@ -481,10 +530,31 @@ numa_fit_reserve(void *self, struct cycle *c, const struct node_view *node, uint
     return VERDICT_OK;
 }
 
+/* The pod may need less of a node that is in other partitions now, or of one
+ * whose partition has changed.
+ */
+static bool
+has_two_demands(UNUSED void *self, const struct pod_view *pod, UNUSED const struct object *old_node,
+                UNUSED const struct object *new_node)
+{
+    return pod->whole_demand != NULL;
+}
+
+/* The pod may have its second demand no more, if this was why. */
+static bool
+had_two_demands(void *self, const struct pod_view *pod, const struct object *old_object,
+                const struct object *new_object)
+{
+    return has_two_demands(self, pod, old_object, new_object)
+           || (old_object != NULL && partition_is_of_one_pod(partition_of(old_object)));
+}
+
 static const struct wake wakes[] = {
     {EVENT_RESERVATION, ACTION_ALL, NULL},
     {EVENT_POD, ACTION_DELETE, NULL},
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, NULL},
+    {EVENT_NODE, ACTION_UPDATE_NODE_LABEL, has_two_demands},
+    {EVENT_PARTITION, ACTION_ALL, had_two_demands},
     WAKE_NEW_NODES,
 };
 
@@ -492,7 +562,7 @@ static void
 numa_fit_explain(void *self, const struct cycle *c, const struct node_view *node,
                  struct strbuf *out)
 {
-    const struct demand d = demand_of(self, c->pod);
+    const struct demand d = demand_of(self, c->pod, node);
     struct allocator_choice choice;
     enum allocator_answer answer;
 

@@ -4,6 +4,7 @@
 #include "testsuite/unit/controller/scheduler/world.h"
 
 #include "lib/api/node/allocation.h"
+#include "lib/api/policy/partition.h"
 #include "lib/api/value/cpuset.h"
 
 /* A node whose cores have one PU each; `topology` has its CPUs and NUMA nodes.
@@ -320,6 +321,121 @@ START_TEST(a_binding_says_what_was_chosen_on_the_topology_that_was)
 }
 END_TEST
 
+/* ---- Partitions whose nodes have one pod each ---- */
+
+static void
+set_partition(struct world *w, const char *name, const char *spec)
+{
+    static int generation;
+    CLEANUP_FREE char *text = xasprintf("{\"metadata\":{\"name\":\"%s\",\"uid\":\"u\","
+                                        "\"generation\":%d},\"spec\":{%s}}",
+                                        name, ++generation, spec);
+
+    fake_client_put(w->api, &partition_kind, text);
+}
+
+static void
+put_node_of(struct world *w, const char *name, const char *size)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"labels\":{\"size\":\"%s\"}},"
+                  "\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\","
+                  "\"pods\":\"9\"},\"topology\":{\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
+                  "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-3\",\"memory\":\"8Gi\"}]}}}",
+                  name, size);
+
+    fake_client_put(w->api, &node_kind, text);
+}
+
+static void
+add_pod_of(struct world *w, const char *name, const char *cpus, const char *policy,
+           const char *partitions)
+{
+    CLEANUP_FREE char *spec =
+        xasprintf(",\"placement\":{\"cpuPolicy\":\"%s\",\"partition\":\"%s\"}", policy, partitions);
+
+    world_add_pod(w, name, cpus, "1Gi", spec);
+    world_settle(w);
+}
+
+static struct world *
+make_exclusive_world(bool without_sharing)
+{
+    struct world *w = world_new(&(struct scheduler_settings){
+        .without_sharing = without_sharing,
+        .initial_backoff_us = 1000,
+        .max_backoff_us = 1000,
+    });
+
+    set_partition(w, "all", "");
+    set_partition(w, "big",
+                  "\"exclusive\":\"Node\",\"selector\":{\"matchLabels\":{\"size\":\"big\"}}");
+    return w;
+}
+
+static unsigned
+count_cpus(const struct world *w, const char *pod)
+{
+    struct bitset set = cpus_of(w, pod);
+
+    return bitset_count(&set);
+}
+
+START_TEST(a_pod_takes_the_whole_node_only_where_its_partition_says_so)
+{
+    for (int without_sharing = 0; without_sharing < 2; without_sharing++) {
+        struct world *w = make_exclusive_world(without_sharing != 0);
+
+        put_node_of(w, "n1", "big");
+        add_pod_of(w, "runs", "1", "exclusive", "all");
+        ck_assert_str_eq(world_node_of(w, "runs"), "n1");
+        add_pod_of(w, "both", "1", "exclusive", "big,all");
+        add_pod_of(w, "shares", "500m", "shared", "big,all");
+        ck_assert_str_eq(world_node_of(w, "both"), "");
+
+        put_node_of(w, "n2", "small");
+        world_advance(w, 20000);
+        ck_assert_str_eq(world_node_of(w, "both"), "n2");
+        ck_assert_uint_eq(count_cpus(w, "both"), 1);
+        ck_assert_str_eq(world_node_of(w, "shares"), "n2");
+        add_pod_of(w, "fills", "2", "exclusive", "all");
+        ck_assert_str_eq(world_node_of(w, "fills"), "n2");
+
+        add_pod_of(w, "later", "2", "exclusive", "big,all");
+        ck_assert_str_eq(world_node_of(w, "later"), "");
+        fake_client_remove(w->api, &pod_kind, "default", "runs");
+        world_advance(w, 20000);
+        ck_assert_str_eq(world_node_of(w, "later"), "n1");
+        ck_assert_uint_eq(count_cpus(w, "later"), 4);
+        world_free(w);
+    }
+}
+END_TEST
+
+START_TEST(a_partition_that_changes_or_loses_a_node_lets_pods_share_it)
+{
+    struct world *w = make_exclusive_world(false);
+
+    put_node_of(w, "n1", "big");
+    add_pod_of(w, "runs", "1", "exclusive", "all");
+    add_pod_of(w, "a", "1", "exclusive", "big,all");
+    ck_assert_str_eq(world_node_of(w, "a"), "");
+    set_partition(w, "big", "\"selector\":{\"matchLabels\":{\"size\":\"big\"}}");
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+
+    set_partition(w, "big",
+                  "\"exclusive\":\"Node\",\"selector\":{\"matchLabels\":{\"size\":\"big\"}}");
+    world_advance(w, 20000);
+    add_pod_of(w, "b", "1", "exclusive", "big,all");
+    ck_assert_str_eq(world_node_of(w, "b"), "");
+    put_node_of(w, "n1", "small");
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "b"), "n1");
+    world_free(w);
+}
+END_TEST
+
 SUITE("numa_fit", one_of_two_pods_gets_the_last_aligned_cores,
       a_small_pod_leaves_the_whole_numa_node_to_a_large_one,
       a_small_pod_leaves_the_whole_node_to_a_large_one,
@@ -328,4 +444,6 @@ SUITE("numa_fit", one_of_two_pods_gets_the_last_aligned_cores,
       offline_cores_in_the_middle_are_not_given, an_asymmetric_node_is_used_as_it_is,
       a_topology_that_changes_under_pods_gives_nothing_twice,
       a_binding_says_what_was_chosen_on_the_topology_that_was,
-      a_scheduler_that_died_before_its_binding_is_followed_exactly)
+      a_scheduler_that_died_before_its_binding_is_followed_exactly,
+      a_pod_takes_the_whole_node_only_where_its_partition_says_so,
+      a_partition_that_changes_or_loses_a_node_lets_pods_share_it)
