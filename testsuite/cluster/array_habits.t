@@ -130,10 +130,19 @@ is "a period that starts in the future is refused" \
 # --- how much an array used ---------------------------------------------------
 
 has_sum() {
-    user efficiency "$part" | tail -n 1 |
+    user efficiency --tasks "$part" | tail -n 1 |
         grep -qE '^Sum: 6 tasks, 6 attempts; CPU efficiency [0-9.]+% \(00:00:[0-9]+ of 00:[0-9:]+\)'
 }
 ok "the efficiency of an array has a line with the sum" wait_for 20 has_sum
+user efficiency "$part" >"$cluster/summary"
+is "... and without --tasks a summary" \
+    "$(sed -n 's/^\(Tasks\|Attempts\|CPUs\): *\(.*\)/\1 \2/p' "$cluster/summary" | tr '\n' ';')" \
+    "Tasks 6 started;Attempts 6: 6 Completed;CPUs 1 for each task;"
+like "... with the CPU efficiency of all, the least and the most" "$(cat "$cluster/summary")" \
+    'CPU efficiency: +[0-9.]+% \(.* of .*\), from [0-9.]+% to [0-9.]+%'
+lists() { awk -v id="$1_" 'index($1, id) == 1 { print $1 }' "$2" | sort | paste -sd' ' -; }
+is "... and the tasks that wasted most" "$(lists "$part" "$cluster/summary")" \
+    "${part}_1 ${part}_2 ${part}_3 ${part}_4 ${part}_5 ${part}_6"
 unlike "the efficiency of a single attempt has no such line" \
     "$(user efficiency "$one")" '^Sum'
 

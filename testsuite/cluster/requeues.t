@@ -183,7 +183,7 @@ like "another user cannot release the task" \
     "$(as kilntest2 kctl release "${array}_7" 2>&1)" \
     'forbidden|may not|not found|cannot'
 as kilntest1 kctl cancel "${array}_8" >/dev/null
-sums() { as kilntest1 kctl efficiency "$array" | grep -q '^Sum: 2 tasks, 3 attempts'; }
+sums() { as kilntest1 kctl efficiency --tasks "$array" | grep -q '^Sum: 2 tasks, 3 attempts'; }
 ok "kctl efficiency counts each task once" wait_for 20 sums
 like "its owner can release the task" \
     "$(as kilntest1 kctl release "${array}_7" 2>&1)" released

@@ -3,7 +3,8 @@
  *
  * The data come from history, so the job must have ended. Each attempt is a
  * line, followed by their sum; a job with one attempt is printed as a
- * paragraph, as seff does.
+ * paragraph, as seff does. An array is summarized, with the tasks that wasted
+ * most.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,8 +17,8 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/output/history_columns.h"
+#include "cli/kctl/verbs/jobs/efficiency_sum.h"
 #include "cli/print/grid.h"
-#include "cli/print/human.h"
 #include "cli/print/sanitize_text.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
@@ -33,6 +34,7 @@
 struct efficiency_options {
     struct common_options common;
     const char *form;
+    bool all_tasks;
 };
 
 static const struct option_spec rows[] = {
@@ -43,6 +45,10 @@ static const struct option_spec rows[] = {
      .help = "json",
      .type = OPTION_TEXT,
      .offset = offsetof(struct efficiency_options, form)},
+    {.name = "tasks",
+     .help = "list all tasks of an array, not only those that wasted most",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct efficiency_options, all_tasks)},
 };
 
 static const struct option_table table = {
@@ -53,12 +59,17 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl efficiency 1042\n"
+            "  kctl efficiency --tasks 1042\n"
             "  kctl efficiency 1042_7 1050-1060",
 };
 
 struct efficiency_usage {
     struct arena *arena;
-    struct json *attempts; /* with their efficiencies */
+    struct json *attempts;        /* with their efficiencies */
+    bool summarizes;              /* arrays that are named as a whole */
+    struct efficiency_sum *array; /* of the present job; NULL: list its rows */
+    struct strbuf arrays;         /* the text about arrays */
+    size_t n_found;               /* rows */
 };
 
 /* In hundredths of a percent; -1: unknown. */
@@ -77,23 +88,35 @@ set_percent(struct arena *arena, struct json *row, const char *name, int64_t hun
                                                  hundredths % 100)));
 }
 
-static bool
-add_attempt(const struct json *source, void *context)
+static struct json *
+add_percents(struct arena *arena, const struct json *source)
 {
-    struct efficiency_usage *u = context;
-    struct json *row = json_dup(u->arena, source);
+    struct json *row = json_dup(arena, source);
     const int64_t elapsed_us = history_columns_elapsed_us(row);
     const int64_t milli = json_get_int(row, "cpuMillis", 0);
 
     if (elapsed_us > 0 && json_get(row, "cpuTimeMicros") != NULL)
-        set_percent(u->arena, row, "cpuEfficiencyPercent",
+        set_percent(arena, row, "cpuEfficiencyPercent",
                     part_of(json_get_int(row, "cpuTimeMicros", 0),
                             (double)elapsed_us * (double)milli / 1000));
     if (json_get(row, "peakMemoryBytes") != NULL)
-        set_percent(u->arena, row, "memoryEfficiencyPercent",
+        set_percent(arena, row, "memoryEfficiencyPercent",
                     part_of(json_get_int(row, "peakMemoryBytes", 0),
                             (double)json_get_int(row, "memoryBytes", 0)));
-    json_append(u->arena, u->attempts, row);
+    return row;
+}
+
+static bool
+add_attempt(const struct json *source, void *context)
+{
+    struct efficiency_usage *u = context;
+
+    u->n_found++;
+    if (u->array != NULL
+        && (json_get(source, "index") != NULL || json_get(source, "tasks") != NULL))
+        efficiency_sum_add(u->array, source);
+    else
+        json_append(u->arena, u->attempts, add_percents(u->arena, source));
     return true;
 }
 
@@ -146,9 +169,10 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
     add_line(out, "Elapsed:", column(row, "elapsed", arena));
     add_line(out, "CPU time:", column(row, "cputime", arena));
     add_line(out, "CPU efficiency:",
-             cpu != NULL ? arena_printf(arena, "%s of %s CPUs for %s", cpu,
-                                        column(row, "cpus", arena), column(row, "elapsed", arena))
-                         : "unknown: it ran for less than a second");
+             cpu != NULL                          ? arena_printf(arena, "%s of %s CPUs for %s", cpu,
+                                                                 column(row, "cpus", arena), column(row, "elapsed", arena))
+             : json_get(row, "startTime") == NULL ? "unknown: it never started"
+                                                  : "unknown: it ran for less than a second");
     add_line(out, "Memory used:", column(row, "peak", arena));
     add_line(out, "Memory efficiency:",
              memory != NULL ? arena_printf(arena, "%s of %s", memory, column(row, "memory", arena))
@@ -158,7 +182,7 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
 }
 
 static void
-print_table(const struct json *attempts, struct arena *arena, struct strbuf *out)
+print_table(const struct json *const *rows_shown, size_t n, struct arena *arena, struct strbuf *out)
 {
     static const struct grid_column columns[] = {
         {"Job", false, 0, 0, false},    {"Attempt", true, 0, 0, false},
@@ -175,8 +199,8 @@ print_table(const struct json *attempts, struct arena *arena, struct strbuf *out
     grid_set_width(grid, terminal_width());
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
         grid_add_styled(grid, &columns[i]);
-    for (uint32_t i = 0; i < json_count(attempts); i++) {
-        const struct json *row = json_at(attempts, i);
+    for (size_t i = 0; i < n; i++) {
+        const struct json *row = rows_shown[i];
         const char *const cells[] = {
             column(row, "id", arena),
             column(row, "attempt", arena),
@@ -197,113 +221,65 @@ print_table(const struct json *attempts, struct arena *arena, struct strbuf *out
     grid_print(grid, true, out);
 }
 
-/* ---- The sum ---- */
-
-/* Of the attempts that started. */
-struct efficiency_sum {
-    int64_t attempts;
-    int64_t *tasks; /* their indexes, with repetitions */
-    size_t n_tasks;
-    int64_t cpu_us; /* used, if known */
-    double held_us; /* CPUs times time, of attempts with known use */
-    int64_t peak_bytes, most_bytes;
-    double asked_bytes; /* of attempts that have a peak */
-    double peaks_bytes; /* of attempts that requested memory */
-};
-
-static void
-sum_attempt(const struct json *row, struct efficiency_sum *sum)
-{
-    const int64_t elapsed_us = history_columns_elapsed_us(row);
-    const int64_t memory = json_get_int(row, "memoryBytes", 0);
-    const int64_t peak = json_get_int(row, "peakMemoryBytes", -1);
-
-    if (elapsed_us < 0)
-        return;
-    sum->attempts++;
-    if (json_get(row, "index") != NULL)
-        sum->tasks[sum->n_tasks++] = json_get_int(row, "index", 0);
-    if (elapsed_us > 0 && json_get(row, "cpuTimeMicros") != NULL) {
-        sum->cpu_us += json_get_int(row, "cpuTimeMicros", 0);
-        sum->held_us += (double)elapsed_us * (double)json_get_int(row, "cpuMillis", 0) / 1000;
-    }
-    if (peak > sum->peak_bytes)
-        sum->peak_bytes = peak;
-    if (peak >= 0 && memory > 0) {
-        sum->peaks_bytes += (double)peak;
-        sum->asked_bytes += (double)memory;
-        if (memory > sum->most_bytes)
-            sum->most_bytes = memory;
-    }
-}
+/* ---- Arrays ---- */
 
 static int
-compare_numbers(const void *a, const void *b)
+compare_waste(const void *a, const void *b)
 {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    const double x = efficiency_sum_waste(*(const struct json *const *)a);
+    const double y = efficiency_sum_waste(*(const struct json *const *)b);
 
-    return (x > y) - (x < y);
+    return (x < y) - (x > y);
 }
 
-static int64_t
-count_different(int64_t *numbers, size_t n)
+static bool
+are_tasks_of_one(const struct json *a, const struct json *b)
 {
-    int64_t count = 0;
-
-    if (n > 0)
-        qsort(numbers, n, sizeof(*numbers), compare_numbers);
-    for (size_t i = 0; i < n; i++)
-        count += i == 0 || numbers[i] != numbers[i - 1];
-    return count;
+    return json_get(a, "index") != NULL && json_get(b, "index") != NULL
+           && json_get_int(a, "job", 0) == json_get_int(b, "job", 0);
 }
 
+/* Sorts the tasks of each array, worst first; other rows keep their places. */
 static void
-add_counts(struct efficiency_sum *sum, struct strbuf *out)
+sort_tasks(const struct json **rows_shown, size_t n)
 {
-    const int64_t tasks = count_different(sum->tasks, sum->n_tasks);
-
-    strbuf_add_text(out, "Sum: ");
-    if (tasks > 0)
-        strbuf_printf(out, "%" PRId64 " task%s, ", tasks, tasks > 1 ? "s" : "");
-    strbuf_printf(out, "%" PRId64 " attempt%s", sum->attempts, sum->attempts > 1 ? "s" : "");
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && are_tasks_of_one(rows_shown[i], rows_shown[end]); end++)
+            ;
+        qsort(rows_shown + i, end - i, sizeof(*rows_shown), compare_waste);
+    }
 }
 
-/* Formatted like the column above it. */
-static const char *
-cpu_time(int64_t us, struct arena *arena)
-{
-    struct json *row = json_object(arena);
-
-    json_set_int(arena, row, "cpuTimeMicros", us);
-    return column(row, "cputime", arena);
-}
-
+/* The summary of an array, and the tasks that are worth a look. */
 static void
-add_sum(const struct json *attempts, struct arena *arena, struct strbuf *out)
+print_array(struct efficiency_sum *array, struct arena *arena, struct strbuf *out)
 {
-    const uint32_t n = json_count(attempts);
-    CLEANUP_FREE int64_t *tasks = xnew_array(int64_t, n);
-    struct efficiency_sum sum = {.tasks = tasks};
-    char peak[HUMAN_TEXT_SIZE], most[HUMAN_TEXT_SIZE];
+    const struct json *worst[EFFICIENCY_WORST];
+    const size_t n = efficiency_sum_worst(array, worst);
 
-    for (uint32_t i = 0; i < n; i++)
-        sum_attempt(json_at(attempts, i), &sum);
-    if (sum.attempts == 0)
+    if (out->length > 0)
+        strbuf_add_char(out, '\n');
+    efficiency_sum_describe(array, out);
+    if (n == 0)
         return;
-    strbuf_add_char(out, '\n');
-    add_counts(&sum, out);
-    if (sum.held_us > 0)
-        strbuf_printf(out, "; CPU efficiency %.2f%% (%s of %s)",
-                      (double)sum.cpu_us * 100 / sum.held_us, cpu_time(sum.cpu_us, arena),
-                      cpu_time((int64_t)sum.held_us, arena));
-    human_bytes(sum.peak_bytes, peak);
-    human_bytes(sum.most_bytes, most);
-    if (sum.asked_bytes > 0)
-        strbuf_printf(out, "; memory efficiency %.2f%% (at most %s, asked for %s)",
-                      sum.peaks_bytes * 100 / sum.asked_bytes, peak, most);
-    else if (sum.peak_bytes > 0)
-        strbuf_printf(out, "; memory at most %s, none was asked for", peak);
-    strbuf_add_char(out, '\n');
+    for (size_t i = 0; i < n; i++)
+        worst[i] = add_percents(arena, worst[i]);
+    strbuf_add_text(out, "\nTasks that left most CPU time unused:\n");
+    print_table(worst, n, arena, out);
+    if (efficiency_sum_attempts(array) > (int64_t)n)
+        strbuf_printf(out, "%" PRId64 " more; --tasks lists all\n",
+                      efficiency_sum_attempts(array) - (int64_t)n);
+}
+
+static void
+end_array(struct efficiency_usage *u)
+{
+    const struct json *only = efficiency_sum_only(u->array);
+
+    if (only != NULL)
+        json_append(u->arena, u->attempts, add_percents(u->arena, only));
+    else if (efficiency_sum_count(u->array) > 0)
+        print_array(u->array, u->arena, &u->arrays);
 }
 
 /* Adds the attempts of one job, or of tasks of it. -ENOENT: it has none. */
@@ -313,7 +289,9 @@ visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, struct e
 {
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const uint32_t before = json_count(u->attempts);
+    CLEANUP(efficiency_sum_freep)
+    struct efficiency_sum *array = u->summarizes && tasks == NULL ? efficiency_sum_new() : NULL;
+    const size_t before = u->n_found;
     int r;
 
     history_query_add(&query, "job", arena_printf(u->arena, "%" PRId64, id));
@@ -321,12 +299,16 @@ visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, struct e
         task_list_format(tasks, &text);
         history_query_add(&query, "task", text.text);
     }
+    u->array = array;
     r = history_pages_visit(kctl, query.text, add_attempt, u, err);
-    if (r == 0 && json_count(u->attempts) == before)
+    if (r == 0 && u->n_found == before)
         r = error_set(err, -ENOENT,
                       "job %" PRId64 "%s%s has not ended, or you may not see its "
                       "history ('kctl jobs' shows running jobs)",
                       id, tasks != NULL ? "_" : "", text.length > 0 ? text.text : "");
+    if (r == 0 && array != NULL)
+        end_array(u);
+    u->array = NULL;
     return r;
 }
 
@@ -339,14 +321,14 @@ visit_jobs(struct kctl *kctl, const struct id_ranges *named, struct efficiency_u
 
     for (size_t i = 0; i < named->count; i++) {
         const struct id_range *range = &named->items[i];
-        const uint32_t before = json_count(u->attempts);
+        const size_t before = u->n_found;
 
         for (int64_t id = range->first; id <= range->last; id++) {
             r = visit_job(kctl, id, NULL, u, err);
             if (r < 0 && (r != -ENOENT || range->first == range->last))
                 return r;
         }
-        if (json_count(u->attempts) == before)
+        if (u->n_found == before)
             return error_set(err, -ENOENT, "no job from %" PRId64 " to %" PRId64 " has ended",
                              range->first, range->last);
     }
@@ -356,6 +338,27 @@ visit_jobs(struct kctl *kctl, const struct id_ranges *named, struct efficiency_u
     return r;
 }
 
+/* Jobs and tasks that are listed: one as a paragraph, several as a table. */
+static void
+print_listed(const struct json *attempts, struct arena *arena, struct strbuf *out)
+{
+    CLEANUP(efficiency_sum_freep) struct efficiency_sum *sum = efficiency_sum_new();
+    const uint32_t n = json_count(attempts);
+    const struct json **listed = arena_new_array(arena, const struct json *, n + 1);
+
+    for (uint32_t i = 0; i < n; i++) {
+        listed[i] = json_at(attempts, i);
+        efficiency_sum_add(sum, listed[i]);
+    }
+    if (n == 1) {
+        describe(listed[0], arena, out);
+        return;
+    }
+    sort_tasks(listed, n);
+    print_table(listed, n, arena, out);
+    efficiency_sum_add_line(sum, out);
+}
+
 static int
 efficiency_run(struct kctl *kctl, const void *options, int n_operands, char **operands,
                struct error *err)
@@ -363,7 +366,11 @@ efficiency_run(struct kctl *kctl, const void *options, int n_operands, char **op
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const struct efficiency_options *o = options;
-    struct efficiency_usage u = {.arena = arena, .attempts = json_array(arena)};
+    struct efficiency_usage u = {
+        .arena = arena,
+        .attempts = json_array(arena),
+        .summarizes = o->form == NULL && !o->all_tasks,
+    };
     struct id_ranges named = {0};
     int r;
 
@@ -371,22 +378,23 @@ efficiency_run(struct kctl *kctl, const void *options, int n_operands, char **op
         return error_set(err, -EINVAL, "which job? (kctl efficiency 1042)");
     if (o->form != NULL && strcmp(o->form, "json") != 0)
         return error_set(err, -EINVAL, "-o: '%s' is not an output format; use json", o->form);
+    strbuf_init(&u.arrays);
     r = job_operands_read_ids(n_operands, operands, MOST_JOBS, arena, &named, err);
     if (r == 0)
         r = visit_jobs(kctl, &named, &u, err);
-    if (r < 0)
-        return r;
-    if (o->form != NULL) {
+    if (r == 0 && o->form != NULL) {
         json_print_indented(u.attempts, &out);
         strbuf_add_char(&out, '\n');
-    } else if (json_count(u.attempts) == 1) {
-        describe(json_at(u.attempts, 0), arena, &out);
-    } else {
-        print_table(u.attempts, arena, &out);
-        add_sum(u.attempts, arena, &out);
+    } else if (r == 0) {
+        if (json_count(u.attempts) > 0)
+            print_listed(u.attempts, arena, &out);
+        if (json_count(u.attempts) > 0 && u.arrays.length > 0)
+            strbuf_add_char(&out, '\n');
+        strbuf_add(&out, u.arrays.text, u.arrays.length);
     }
     fwrite(out.text, 1, out.length, stdout);
-    return 0;
+    strbuf_fini(&u.arrays);
+    return r;
 }
 
 const struct command efficiency_command = {
