@@ -14,6 +14,7 @@
 #include "controller/apiserver/http/refusal.h"
 #include "controller/apiserver/http_handler.h"
 #include "controller/apiserver/local/local_client.h"
+#include "controller/apiserver/objects/barred_tasks.h"
 #include "controller/apiserver/request/responder.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
@@ -62,6 +63,7 @@ apiserver_new(const struct apiserver_settings *settings)
     server->shared_change = shared_change_new(server->metrics, server->clock);
     server->dispatch = dispatch_new(server->loop, channel_flush);
     server->time_slices = time_slices_new(server->loop);
+    server->barred_tasks = barred_tasks_new();
     server->agent_relay = agent_relay_new(server);
     server->responders = responders_new(server);
     server->usage = usage_new(server->loop, server->clock);
@@ -108,6 +110,7 @@ apiserver_free(struct apiserver *server)
     shared_change_free(server->shared_change);
     dispatch_free(server->dispatch);
     time_slices_free(server->time_slices);
+    barred_tasks_free(server->barred_tasks);
     usage_free(server->usage);
     responders_free(server->responders);
     openapi_free(server->openapi);

@@ -2,17 +2,20 @@
 #include "controller/apiserver/objects/binding_check.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/objects/barred_tasks.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/binding.h"
@@ -117,6 +120,24 @@ is_placed_as_it_is(struct bind_member *m, const struct object *pod)
     return is == placed || (is != NULL && placed != NULL && strcmp(is, placed) == 0);
 }
 
+/* A task that was held or cancelled does not start, although the job controller, which
+ * withdraws its pod, may not have done so yet: a restarted one reads all results of
+ * the array first.
+ */
+static const char *
+refuse_for_task(struct bind_member *m, const struct object *pod, const struct object *job)
+{
+    const char *task = string_map_find(&pod->meta->annotations, ANNOTATION_ARRAY_TASK);
+    const char *how =
+        task != NULL && job_is_array(job_of(job))
+            ? barred_tasks_find(m->q->server->barred_tasks, job, strtoll(task, NULL, 10))
+            : NULL;
+
+    return how != NULL
+               ? arena_printf(m->q->arena, "task %s of job %s is %s", task, job->meta->name, how)
+               : NULL;
+}
+
 static const char *
 refuse_for_job(struct bind_member *m, const struct object *pod, const struct object *job)
 {
@@ -126,6 +147,8 @@ refuse_for_job(struct bind_member *m, const struct object *pod, const struct obj
     if (string_map_find(&job->meta->annotations, ANNOTATION_HOLD) != NULL
         || job_find_freezer(job_of(job)) != NULL)
         return arena_printf(q->arena, "job %s is held", name);
+    if (job_is_cancelled(job_of(job)) || job_find_condition(job_of(job), "FailureTarget") != NULL)
+        return arena_printf(q->arena, "job %s is ending", name);
     if (job_of(job)->spec.begin_at_us > clock_real_us(q->server->clock))
         return arena_printf(q->arena, "job %s may not start yet", name);
     if (!job_update_is_current(pod->meta, job->meta) || !is_placed_as_it_is(m, pod))
@@ -133,12 +156,12 @@ refuse_for_job(struct bind_member *m, const struct object *pod, const struct obj
                             "job %s was updated meanwhile: the pod will be "
                             "placed again",
                             name);
-    return NULL;
+    return refuse_for_task(m, pod, job);
 }
 
-/* Bindings and changes of a Job (hold, later begin time, update) are ordered
+/* Bindings and changes of a Job (hold, cancel, later begin time, update) are ordered
  * here, whatever was in flight. A pod without a node is not bound once its Job
- * is held or postponed, and not to a node that was chosen before its Job was
+ * or task is held, cancelled or postponed, and not to a node that was chosen before its Job was
  * updated.
  */
 static bool

@@ -14,6 +14,7 @@
 
 struct audit_log;
 struct auth_server;
+struct barred_tasks;
 struct clock;
 struct dispatch;
 struct http_server;
@@ -66,6 +67,7 @@ struct apiserver {
     struct shared_change *shared_change;
     struct dispatch *dispatch; /* to the channels */
     struct time_slices *time_slices;
+    struct barred_tasks *barred_tasks; /* of arrays whose pods are bound */
     struct list watches;               /* over HTTP */
     struct agent_relay *agent_relay;   /* logs from the agents */
     struct responders *responders;     /* in-process clients that answer questions

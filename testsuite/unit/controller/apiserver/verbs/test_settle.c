@@ -312,6 +312,64 @@ START_TEST(a_pod_that_ran_before_it_was_withdrawn_keeps_its_end)
 }
 END_TEST
 
+static int
+bind_task(struct world *w, int index)
+{
+    char path[128], call[160];
+
+    (void)snprintf(call, sizeof(call), "%s/binding", path_of(index, path));
+    return world_code(w, &scheduler_room, HTTP_POST, call, "{\"target\":{\"name\":\"n1\"}}");
+}
+
+static int
+patch_array(struct world *w, const char *spec)
+{
+    CLEANUP_FREE char *body = xasprintf("{\"spec\":{\"array\":{%s}}}", spec);
+
+    return world_code(w, &alice, HTTP_PATCH, JOBS "/sweep", body);
+}
+
+/* Before the job controller has withdrawn their pods. */
+START_TEST(no_pod_of_a_held_or_cancelled_task_is_given_a_node)
+{
+    static const int indexes[] = {3, 4, 5};
+    CLEANUP_WORLD struct world w;
+
+    begin(&w);
+    {
+        CLEANUP_ANSWER struct answer made = make(&w, &job_controller, indexes, 3);
+
+        ck_assert_int_eq(made.code, 200);
+    }
+    ck_assert_int_eq(patch_array(&w, "\"held\":\"3,7-9\",\"cancelled\":\"4\""), 200);
+    ck_assert_int_eq(bind_task(&w, 3), 409);
+    ck_assert_int_eq(bind_task(&w, 4), 409);
+    ck_assert_int_eq(bind_task(&w, 5), 201);
+
+    ck_assert_int_eq(patch_array(&w, "\"held\":\"7-9\""), 200);
+    ck_assert_int_eq(bind_task(&w, 3), 201);
+    ck_assert_int_eq(bind_task(&w, 4), 409);
+}
+END_TEST
+
+START_TEST(no_pod_of_a_cancelled_job_is_given_a_node)
+{
+    static const int indexes[] = {3};
+    CLEANUP_WORLD struct world w;
+
+    begin(&w);
+    {
+        CLEANUP_ANSWER struct answer made = make(&w, &job_controller, indexes, 1);
+
+        ck_assert_int_eq(made.code, 200);
+    }
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/sweep",
+                                "{\"metadata\":{\"annotations\":{\"kiln.hpc/cancel\":\"x\"}}}"),
+                     200);
+    ck_assert_int_eq(bind_task(&w, 3), 409);
+}
+END_TEST
+
 START_TEST(an_end_of_before_a_requeue_counts_no_more)
 {
     CLEANUP_WORLD struct world w;
@@ -334,7 +392,8 @@ START_TEST(an_end_of_before_a_requeue_counts_no_more)
 }
 END_TEST
 
-SUITE("settle", an_end_of_before_a_requeue_counts_no_more,
+SUITE("settle", no_pod_of_a_held_or_cancelled_task_is_given_a_node,
+      no_pod_of_a_cancelled_job_is_given_a_node, an_end_of_before_a_requeue_counts_no_more,
       a_pod_of_many_is_as_one_that_is_made_alone, no_two_have_one_uid,
       a_quota_lets_as_many_be_made_as_it_has, a_name_that_another_pod_has_stops_no_other,
       only_the_job_controller_makes_them, nothing_is_for_another_array_of_that_name,
