@@ -358,7 +358,7 @@ def history_backup(c):
             db.close()
         except sqlite3.Error as e:
             ok, n = str(e), 0
-        if not f.endswith(('.new', '.tmp', '~')) and not f.startswith('.') and (ok != 'ok' or n == 0):
+        if not f.endswith(('.new', '.new-journal')) and not f.startswith('.') and (ok != 'ok' or n == 0):
             wrong.append(f'a killed backup left {f}, which is not whole: {ok}, {n} tables')
         sizes.append((f, ok, n))
     c.history_written()

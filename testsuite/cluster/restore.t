@@ -52,6 +52,20 @@ ok "a backup can be made while the controller runs" kiln-controller \
 is "only its owner can read the backup" "$(stat -c %a "$cluster/backup")" 600
 not_ok "an existing backup is not overwritten" kiln-controller \
     --state-dir "$cluster/state" --backup "$cluster/backup"
+# A backup that was killed has left a part of a copy and of its journal.
+head -c 8192 /dev/zero >"$cluster/second.new"
+cp "$cluster/second.new" "$cluster/second.new-journal"
+(
+    flock 9
+    kiln-controller --state-dir "$cluster/state" --backup "$cluster/second" 2>&1
+) 9>>"$cluster/second.new" >"$cluster/said"
+like "two backups do not write one file" "$(cat "$cluster/said")" "another process writes"
+not_ok "no backup has the name then" test -e "$cluster/second"
+ok "a backup can be made where another one was killed" kiln-controller \
+    --state-dir "$cluster/state" --backup "$cluster/second"
+is "it is a whole store" "$(head -c 15 "$cluster/second")" "SQLite format 3"
+empty "nothing but the two files remains" \
+    "$(find "$cluster" -maxdepth 1 -name 'second?*' ! -name second.history)"
 ok "the backup includes the history" test -s "$cluster/backup.history"
 begin young
 young=$id
@@ -102,6 +116,21 @@ has_ended_young() { ! runs young; }
 ok "its process has ended" wait_for 20 has_ended_young
 ok "the node no longer lists it, so its CPUs are free" \
     wait_for 20 lists_orphans 0
+
+# --- another process has the store for a moment ---------------------------------
+stop controller KILL
+python3 - "$cluster/state/kiln.db" <<'PY' &
+import sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+open(sys.argv[1] + ".held", "w").close()
+time.sleep(1.5)
+db.execute("COMMIT")
+PY
+wait_for 10 test -e "$cluster/state/kiln.db.held"
+cluster_controller
+ok "a controller waits for another process that locks the store" \
+    wait_for 20 admin get nodes
 
 # --- files that were copied by hand -------------------------------------------
 stop controller

@@ -130,7 +130,6 @@ bring_up(struct history_file *f, const struct history_origin *origin, struct err
                      "PRAGMA synchronous = FULL;"
                      "PRAGMA cell_size_check = ON;"
                      "PRAGMA trusted_schema = OFF;"
-                     "PRAGMA busy_timeout = 5000;"
                      "PRAGMA temp_store = MEMORY;"
                      "PRAGMA cache_size = -16384;",
                      err);

@@ -81,7 +81,6 @@ static int
 build_missing(sqlite3 *db, atomic_bool *stops, struct error *err)
 {
     int r = sql_exec(db,
-                     "PRAGMA busy_timeout = 5000;"
                      "PRAGMA trusted_schema = OFF;"
                      "PRAGMA temp_store = FILE;"
                      "PRAGMA journal_size_limit = 67108864;",

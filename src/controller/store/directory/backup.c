@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,14 +38,6 @@ static const char rise[] = "BEGIN IMMEDIATE;"
                            "COMMIT;";
 
 static int
-make_empty_file(const char *path, struct error *err)
-{
-    CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-    return fd < 0 ? error_set(err, -errno, "cannot create '%s': %s", path, strerror(errno)) : 0;
-}
-
-static int
 sync_path(const char *path, struct error *err)
 {
     CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -54,28 +47,84 @@ sync_path(const char *path, struct error *err)
     return 0;
 }
 
+/* Opens an empty file that no other process writes. A killed one may have left a
+ * file, which is overwritten, and a journal, which SQLite would roll back into
+ * the new copy.
+ */
+static int
+begin_file(const char *path, int *ret_fd, struct error *err)
+{
+    CLEANUP_FREE char *journal = xasprintf("%s-journal", path);
+    CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd < 0)
+        return error_set(err, -errno, "cannot create '%s': %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return error_set(err, -EBUSY, "another process writes '%s' now", path);
+    if (ftruncate(fd, 0) < 0 || (unlink(journal) < 0 && errno != ENOENT))
+        return error_set(err, -errno, "cannot empty '%s': %s", path, strerror(errno));
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
 /* SQLite's own copy: a snapshot of one moment, even if another process writes
  * meanwhile.
  */
 static int
-copy(sqlite3 *db, const char *to, struct error *err)
+fill(sqlite3 *db, const char *path, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    int r = make_empty_file(to, err);
+    int r = sql_prepare(db, "VACUUM INTO ?1", &s, err);
 
-    if (r < 0)
-        return r;
-    r = sql_prepare(db, "VACUUM INTO ?1", &s, err);
     if (r == 0) {
-        (void)sqlite3_bind_text(s, 1, to, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_text(s, 1, path, -1, SQLITE_STATIC);
         r = sql_run(s, err);
     }
     (void)sqlite3_finalize(s);
-    if (r == 0)
-        r = sync_path(to, err);
+    return r == 0 ? sync_path(path, err) : r;
+}
+
+/* A plain rename would replace a file of that name. NFS cannot rename without
+ * replacing, FAT has no links.
+ */
+static int
+give_name(const char *from, const char *to, struct error *err)
+{
+    CLEANUP_FREE char *path = xstrdup(to);
+    int r = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+
+    if (r < 0 && (errno == EINVAL || errno == ENOSYS)) {
+        r = link(from, to);
+        if (r == 0)
+            (void)unlink(from);
+    }
     if (r < 0)
-        (void)unlink(to);
-    return r;
+        return errno == EEXIST
+                   ? error_set(err, -EEXIST, "'%s' already exists", to)
+                   : error_set(err, -errno, "cannot create '%s': %s", to, strerror(errno));
+    return sync_path(dirname(path), err);
+}
+
+/* The copy gets its name when it is whole: a process that is killed leaves only
+ * a file that nobody takes for a backup.
+ */
+static int
+copy(sqlite3 *db, const char *to, struct error *err)
+{
+    CLEANUP_FREE char *unfinished = xasprintf("%s.new", to);
+    CLEANUP_FD int fd = -1;
+    int r;
+
+    if (access(to, F_OK) == 0)
+        return error_set(err, -EEXIST, "'%s' already exists", to);
+    r = begin_file(unfinished, &fd, err);
+    if (r < 0)
+        return r;
+    r = fill(db, unfinished, err);
+    if (r < 0)
+        (void)unlink(unfinished);
+    return r < 0 ? r : give_name(unfinished, to, err);
 }
 
 static int

@@ -16,7 +16,9 @@ struct error;
  */
 #define STORE_LOST_REVISIONS "cluster/lost-revisions"
 
-/* Writes a copy of what is durable now, mode 0600; -EEXIST if the file exists.
+/* Writes a copy of what is durable now, mode 0600; -EEXIST if the file exists,
+ * -EBUSY if another process writes it. The file appears when it is whole; until
+ * then it is FILE.new.
  */
 int store_backup(const char *directory, const char *file, struct error *err);
 

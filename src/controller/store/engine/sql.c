@@ -11,6 +11,11 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 
+/* Another process, such as a backup, has a lock for a moment: when it opens the
+ * file of a controller that was killed, it may be the one that recovers the log.
+ */
+#define BUSY_MS 5000
+
 /* Creates the file first, since SQLite would make it readable by others. An
  * existing file is not opened here: closing it would release the locks that
  * another connection of this process has on it (POSIX).
@@ -40,6 +45,7 @@ sql_open(const char *path, sqlite3 **ret_db, struct error *err)
         return r;
     }
     sqlite3_extended_result_codes(db, 1);
+    (void)sqlite3_busy_timeout(db, BUSY_MS);
     *ret_db = db;
     return 0;
 }
