@@ -137,7 +137,7 @@ ok "the efficiency of an array has a line with the sum" wait_for 20 has_sum
 user efficiency "$part" >"$cluster/summary"
 is "... and without --tasks a summary" \
     "$(sed -n 's/^\(Tasks\|Attempts\|CPUs\): *\(.*\)/\1 \2/p' "$cluster/summary" | tr '\n' ';')" \
-    "Tasks 6 started;Attempts 6: 6 Completed;CPUs 1 for each task;"
+    "Tasks 6 ran;Attempts 6: 6 Completed;CPUs 1 for each task;"
 like "... with the CPU efficiency of all, the least and the most" "$(cat "$cluster/summary")" \
     'CPU efficiency: +[0-9.]+% \(.* of .*\), from [0-9.]+% to [0-9.]+%'
 lists() { awk -v id="$1_" 'index($1, id) == 1 { print $1 }' "$2" | sort | paste -sd' ' -; }

@@ -166,7 +166,7 @@ next_line(struct job_script_reader *reader, size_t *ret_length)
 
 /* Reads one word, without its quotes, to *to. */
 static int
-take_word(const char **at, const char *end, char **to, struct error *err)
+take_word(const char **at, const char *end, bool ends_at_hash, char **to, struct error *err)
 {
     const char *p = *at;
     char *out = *to;
@@ -175,6 +175,8 @@ take_word(const char **at, const char *end, char **to, struct error *err)
     for (; p < end && (quote != '\0' || !is_blank(*p)); p++) {
         if (*p == quote) {
             quote = '\0';
+        } else if (*p == '#' && quote == '\0' && ends_at_hash) {
+            break;
         } else if (quote == '\0' && (*p == '"' || *p == '\'')) {
             quote = *p;
         } else if (*p == '\\' && quote != '\'' && p + 1 < end) {
@@ -192,8 +194,8 @@ take_word(const char **at, const char *end, char **to, struct error *err)
 }
 
 static int
-split(struct arena *arena, const char *p, const char *end, char ***ret_words, size_t *ret_count,
-      struct error *err)
+split(struct arena *arena, const char *p, const char *end, bool ends_at_hash, char ***ret_words,
+      size_t *ret_count, struct error *err)
 {
     const size_t length = (size_t)(end - p);
     char **words;
@@ -213,7 +215,7 @@ split(struct arena *arena, const char *p, const char *end, char ***ret_words, si
         if (p == end || *p == '#')
             break;
         words[count++] = out;
-        r = take_word(&p, end, &out, err);
+        r = take_word(&p, end, ends_at_hash, &out, err);
         if (r < 0)
             return r;
     }
@@ -227,7 +229,7 @@ int
 job_script_split(const char *text, struct arena *arena, char ***ret_words, size_t *ret_count,
                  struct error *err)
 {
-    return split(arena, text, text + strlen(text), ret_words, ret_count, err);
+    return split(arena, text, text + strlen(text), false, ret_words, ret_count, err);
 }
 
 bool
@@ -266,6 +268,8 @@ int
 job_script_next(struct job_script_reader *reader, struct arena *arena, char ***ret_words,
                 size_t *ret_count, struct error *err)
 {
+    /* In Slurm a '#' within a word begins a comment, too. */
+    const bool ends_at_hash = strcmp(reader->prefix, "#SBATCH") == 0;
     const char *line;
     size_t length = 0;
 
@@ -276,7 +280,8 @@ job_script_next(struct job_script_reader *reader, struct arena *arena, char ***r
         }
         if (!job_script_is_directive(reader->prefix, line, length))
             continue;
-        if (split(arena, line + strlen(reader->prefix), line + length, ret_words, ret_count, err)
+        if (split(arena, line + strlen(reader->prefix), line + length, ends_at_hash, ret_words,
+                  ret_count, err)
             < 0)
             return -EINVAL;
         return 1;

@@ -4,7 +4,8 @@
  * Directives are lines that start with "#KSUB", and a blank or an option, before
  * the first line that is neither a comment nor blank; a comment may have blanks
  * before its '#'. They contain options; words are quoted as in a shell, and a
- * '#' at the start of a word starts a comment.
+ * '#' at the start of a word starts a comment. In a "#SBATCH" line each '#'
+ * that is not quoted does, as in Slurm.
  *
  * Thread: any.
  */

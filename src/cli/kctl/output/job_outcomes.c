@@ -23,6 +23,7 @@ enum reported_outcome {
     OUTCOME_DONE,
     OUTCOME_NOTHING,
     OUTCOME_NOT_FOUND,
+    OUTCOME_TASK_NOT_FOUND, /* the array has none of the tasks */
     OUTCOME_REFUSED,
 };
 
@@ -65,6 +66,8 @@ outcome_of(const char *word)
         return OUTCOME_DONE;
     if (word != NULL && strcmp(word, "Nothing") == 0)
         return OUTCOME_NOTHING;
+    if (word != NULL && strcmp(word, "TaskNotFound") == 0)
+        return OUTCOME_TASK_NOT_FOUND;
     return word != NULL && strcmp(word, "NotFound") == 0 ? OUTCOME_NOT_FOUND : OUTCOME_REFUSED;
 }
 
@@ -151,9 +154,6 @@ line_of(const struct job_outcomes *o, const struct reported_job *jobs, size_t co
 {
     CLEANUP_FREE char *message = sanitize_text_dup(jobs[0].message);
 
-    if (jobs[0].outcome == OUTCOME_NOT_FOUND && jobs[0].tasks != NULL && count == 1
-        && jobs[0].message[0] != '\0')
-        return arena_printf(o->arena, "%s: %s", words_of(o, &jobs[0]), message);
     if (jobs[0].outcome == OUTCOME_NOT_FOUND && count == 1 && jobs[0].id > 0)
         return arena_printf(o->arena, "job %" PRId64 " not found", jobs[0].id);
     if (jobs[0].outcome == OUTCOME_NOT_FOUND && count == 1)
@@ -161,7 +161,7 @@ line_of(const struct job_outcomes *o, const struct reported_job *jobs, size_t co
                             jobs[0].name != NULL ? jobs[0].name : "");
     if (count > 1)
         return arena_printf(o->arena, "%s: %s", names_of(o, jobs, count), message);
-    return arena_printf(o->arena, jobs[0].outcome == OUTCOME_REFUSED ? "%s: %s" : "%s %s",
+    return arena_printf(o->arena, jobs[0].outcome >= OUTCOME_TASK_NOT_FOUND ? "%s: %s" : "%s %s",
                         words_of(o, &jobs[0]), message);
 }
 
@@ -169,8 +169,8 @@ static bool
 is_failure(const struct job_outcomes *o, const struct reported_job *job, bool is_range)
 {
     if (job->outcome == OUTCOME_NOT_FOUND)
-        return !is_range || job->tasks != NULL || o->jobs[0].outcome == OUTCOME_NOT_FOUND;
-    return job->outcome == OUTCOME_REFUSED;
+        return !is_range || o->jobs[0].outcome == OUTCOME_NOT_FOUND;
+    return job->outcome >= OUTCOME_TASK_NOT_FOUND;
 }
 
 bool
@@ -197,7 +197,7 @@ job_outcomes_print(struct job_outcomes *o, bool is_range, struct error *err)
             n++;
         if (n <= FEW && job->outcome != OUTCOME_NOT_FOUND)
             n = 1;
-        if (job->outcome == OUTCOME_NOT_FOUND && (!is_range || job->tasks != NULL) && n <= FEW)
+        if (job->outcome == OUTCOME_NOT_FOUND && !is_range && n <= FEW)
             n = 1;
         if (!is_failure(o, job, is_range)) {
             puts(line_of(o, job, n));
@@ -206,7 +206,7 @@ job_outcomes_print(struct job_outcomes *o, bool is_range, struct error *err)
         if (failure != NULL)
             fprintf(stderr, "kctl: %s\n", failure);
         failure = line_of(o, job, n);
-        result = job->outcome == OUTCOME_NOT_FOUND ? -ENOENT : -EACCES;
+        result = job->outcome == OUTCOME_REFUSED ? -EACCES : -ENOENT;
     }
     fflush(stdout);
     return failure != NULL ? error_set(err, result, "%s", failure) : 0;

@@ -203,7 +203,7 @@ patch(struct job_action *a, const struct chosen *which)
     inner->body = make_patch(a, which, &call);
     if (inner->body == NULL) {
         job_action_add_result(a, which, job->status.id,
-                              call.is_absent    ? "NotFound"
+                              call.is_absent    ? "TaskNotFound"
                               : call.is_refused ? "Refused"
                                                 : "Nothing",
                               arena_strdup(q->arena, call.words));

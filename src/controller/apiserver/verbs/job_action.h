@@ -18,8 +18,8 @@
  *      {"id": 5, "name": "job-5", "namespace": "chem", "outcome": "Done",
  *       "message": "cancelled"}, ...], "continue": "..."}
  *
- * Outcomes are Done, Nothing (there was nothing to do), NotFound and Refused. A
- * selection only finds jobs that the user may change. A request takes at most
+ * Outcomes are Done, Nothing (there was nothing to do), NotFound, TaskNotFound
+ * (the array has none of the tasks) and Refused. A selection only finds jobs that the user may change. A request takes at most
  * 10000 jobs; the answer's "continue" is for the next request.
  *
  * Thread:  the loop's; the work is done in slices.

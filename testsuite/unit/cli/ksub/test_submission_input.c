@@ -212,6 +212,20 @@ START_TEST(in_a_dry_run_the_output_may_be_a_format)
 }
 END_TEST
 
+START_TEST(a_hash_within_a_word_begins_a_comment_only_in_slurms_lines)
+{
+    CLEANUP_SUBMISSION_INPUT struct submission_input theirs, ours;
+
+    ck_assert_int_eq(
+        take(&theirs, "#!/bin/sh\n#SBATCH --time=5#min\n#SBATCH -J 'a#b'\n", NULL, NULL), 0);
+    ck_assert_int_eq(theirs.submission.time_limit_s, 300);
+    ck_assert_str_eq(theirs.submission.job_name, "a#b");
+    ck_assert_int_eq(take(&ours, "#!/bin/sh\n#KSUB -J a#b -t 5 #min\n", NULL, NULL), 0);
+    ck_assert_int_eq(ours.submission.time_limit_s, 300);
+    ck_assert_str_eq(ours.submission.job_name, "a#b");
+}
+END_TEST
+
 /* A job that gets 1 CPU in silence is the harm. */
 START_TEST(a_script_for_another_scheduler_is_refused_unless_its_cpus_are_given)
 {
@@ -329,6 +343,7 @@ END_TEST
 SUITE("submission_input", the_command_line_wins_over_the_script_and_that_over_the_environment,
       what_is_behind_the_script_is_its_own, a_flag_of_the_environment_may_say_no,
       a_flag_of_the_environment_that_is_neither_yes_nor_no_is_refused,
+      a_hash_within_a_word_begins_a_comment_only_in_slurms_lines,
       a_script_for_another_scheduler_is_refused_unless_its_cpus_are_given,
       directives_of_slurm_are_counted_or_read, all_problems_of_a_script_are_told_at_once,
       the_command_line_takes_sbatchs_options_with_it, in_a_dry_run_the_output_may_be_a_format,

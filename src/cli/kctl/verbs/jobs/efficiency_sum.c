@@ -337,7 +337,7 @@ describe_attempts(struct efficiency_sum *sum, struct strbuf *out)
                       sum->states[i].name);
     if (sum->never_started > 0)
         strbuf_printf(&never, ", %" PRId64 " never started", sum->never_started);
-    add_fact(out, "Tasks:", "%" PRId64 " started%s", count_tasks(sum),
+    add_fact(out, "Tasks:", "%" PRId64 " ran%s", count_tasks(sum),
              never.length > 0 ? never.text : "");
     if (sum->attempts > 0)
         add_fact(out, "Attempts:", "%" PRId64 ": %s", sum->attempts,

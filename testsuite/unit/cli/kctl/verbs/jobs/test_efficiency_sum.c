@@ -53,7 +53,7 @@ START_TEST(an_array_is_described_by_its_sums_and_extremes)
     static const char never[] = "{\"job\":7,\"tasks\":\"10-19\",\"state\":\"Cancelled\"}";
     static const char *const lines[] = {
         "Array:              7 (sweep)\n",
-        "Tasks:              3 started, 10 never started\n",
+        "Tasks:              3 ran, 10 never started\n",
         "Attempts:           4: 3 Completed, 1 Failed\n",
         "CPUs:               1 for each task\n",
         "Elapsed:            00:00:10 on average, from 00:00:10 to 00:00:10\n",
@@ -95,7 +95,7 @@ START_TEST(what_never_ran_wastes_nothing)
     ck_assert_uint_eq(efficiency_sum_worst(sum, worst), 0);
     ck_assert(efficiency_sum_waste(row) < 0);
     efficiency_sum_describe(sum, &out);
-    ck_assert_ptr_nonnull(strstr(out.text, "0 started, 1000000 never started"));
+    ck_assert_ptr_nonnull(strstr(out.text, "0 ran, 1000000 never started"));
     ck_assert_ptr_null(strstr(out.text, "CPU efficiency"));
 }
 END_TEST
