@@ -50,13 +50,14 @@ def check_array(e):
         wrong.append(f'{len(often)} elements ran too often: {few(often)} ({[len(by[i]) for i in often[:3]]} starts, at most {[1 + most[i] for i in often[:3]]} due)')
     if beside:
         wrong.append(f'{len(beside)} elements had two attempts at once: {few(beside)}')
-    late = [i for i, t in cancelled.items() if t and any(p.starts[0] > t + 1.5 for p in by.get(i, ()))]
+    # A pod that had its node by then may start before the node hears of its deletion.
+    late = [i for i, t in cancelled.items() if t and any(p.starts[0] > t + 1.5 and p.bound > t for p in by.get(i, ()))]
     if late:
         wrong.append(f'{len(late)} cancelled elements started afterwards: {few(late)}')
     for o in e['ops']:
         if o['what'] == 'hold' and o['acked']:
             # A kill just after the answer may not undo it either.
-            w = [i for i in o['indexes'] if any(o['at'] + 1.5 < p.starts[0] < o['until'] for p in by.get(i, ()))]
+            w = [i for i in o['indexes'] if any(o['at'] + 1.5 < p.starts[0] < o['until'] and p.bound > o['at'] for p in by.get(i, ()))]
             if w:
                 wrong.append(f'{len(w)} held elements started: {few(w)}')
     if e['throttle']:
@@ -183,11 +184,11 @@ def array_plants(rng=random):
 
     def held(e):
         p = pick(e)
-        e['ops'] = [*e['ops'], {'what': 'hold', 'acked': True, 'unsure': False, 'tries': 1, 'indexes': {p.index}, 'at': p.starts[0] - 3, 'until': p.starts[0] + 3}]
+        e['ops'] = [*e['ops'], {'what': 'hold', 'acked': True, 'unsure': False, 'tries': 1, 'indexes': {p.index}, 'at': min(p.bound - 1, p.starts[0] - 3), 'until': p.starts[0] + 3}]
 
     def dead(e):
         p = pick(e)
-        e['ops'] = [*e['ops'], {'what': 'cancel', 'acked': True, 'unsure': False, 'tries': 1, 'indexes': {p.index}, 'at': p.starts[0] - 3, 'until': 0}]
+        e['ops'] = [*e['ops'], {'what': 'cancel', 'acked': True, 'unsure': False, 'tries': 1, 'indexes': {p.index}, 'at': min(p.bound - 1, p.starts[0] - 3), 'until': 0}]
 
     def left(e):
         e['left'] = ['planted']
@@ -316,7 +317,8 @@ def array_storm(c):
         r = 0
         for n in names:
             st, o, _ = c.insist('GET', f'{JOBS}/{n}', seconds=60)
-            r += o['status'].get('succeeded', 0) + o['status'].get('failed', 0)
+            s = o['status']
+            r += s.get('succeeded', 0) + s.get('failed', 0) + s.get('array', {}).get('cancelled', 0)
         return r
     limit = now() + (1500 * c.scale + 120)
     while now() < limit:
@@ -354,7 +356,7 @@ def array_storm(c):
             proofs += prove(check_array, e, plants if n < 30000 else random.sample(plants, 4))
         if c.keep_evidence:
             import pickle
-            pickle.dump(({k_: v for k_, v in e.items() if k_ != 'pods'}, [(p.job, p.index, p.uid, p.node, p.starts, p.ends, p.deleted, p.gone, p.code) for p in e['pods']]),
+            pickle.dump(({k_: v for k_, v in e.items() if k_ != 'pods'}, [(p.job, p.index, p.uid, p.node, p.starts, p.ends, p.deleted, p.gone, p.code, p.bound) for p in e['pods']]),
                         open(f"{c.evidence_dir}/{j['metadata']['name']}.pickle", 'wb'))
     bad = [o for o in m.ops if not o['acked']]
     figures = (f"{NA + NB} elements, {rows} rows, {took:.0f} s ({(NA + NB) / took:.0f}/s), {kills}, ops {dict(what)} ({sum(o['unsure'] for o in m.ops)} unsure, {len(bad)} refused), "

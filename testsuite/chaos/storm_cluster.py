@@ -29,11 +29,11 @@ def ranges(numbers):
 
 class Pod:
     """What a hollow node saw of a pod."""
-    __slots__ = ('job', 'index', 'uid', 'node', 'starts', 'ends', 'deleted', 'gone', 'code')
+    __slots__ = ('job', 'index', 'uid', 'node', 'starts', 'ends', 'deleted', 'gone', 'code', 'bound')
 
     def __init__(self, job, index, uid, node):
         self.job, self.index, self.uid, self.node = job, index, uid, node
-        self.starts, self.ends, self.deleted, self.gone, self.code = [], [], None, None, None
+        self.starts, self.ends, self.deleted, self.gone, self.code, self.bound = [], [], None, None, None, 0
 
     def over(self):
         """When it no longer ran, as the node saw it."""
@@ -74,15 +74,16 @@ class StormCluster(Cluster):
         with f:
             for line in f:
                 w = line.split()
-                if len(w) < 7:
+                if len(w) < 8:
                     continue
-                what, us, job, index, uid, node, code = w
+                what, us, job, index, uid, node, code, bound = w
                 p = pods.get(uid)
                 if p is None:
                     p = pods[uid] = Pod(int(job) if job != '-' else 0, int(index) if index != '-' else 0, uid, node)
                 t = int(us) / 1e6
                 if what == 's':
                     p.starts.append(t)
+                    p.bound = int(bound)
                 elif what == 'e':
                     p.ends.append(t)
                     p.code = int(code)

@@ -8,9 +8,9 @@
  * exit code 3 if it is the last of each N elements of its array.
  *
  * With --trace, the program appends one line for each event of a pod:
- *     KIND MICROSECONDS JOB-ID INDEX UID NODE EXIT-CODE
+ *     KIND MICROSECONDS JOB-ID INDEX UID NODE EXIT-CODE BOUND
  * KIND is s (started), e (ended), d (its deletion was seen), g (the object is
- * gone). testsuite/chaos compares what was asked and answered with this trace.
+ * gone); BOUND is the second in which the pod got its node. testsuite/chaos compares what was asked and answered with this trace.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -126,13 +126,14 @@ annotation(const struct object *pod, const char *name)
 static void
 trace(const struct hollow *node, char kind, const struct object *pod, int exit_code)
 {
+    const struct pod_condition *bound = pod_find_condition(pod_of(pod), "PodScheduled");
     FILE *file = node->pool->trace;
 
     if (file == NULL)
         return;
-    fprintf(file, "%c %" PRId64 " %s %s %s %s %d\n", kind, clock_real_us(&clock_system),
+    fprintf(file, "%c %" PRId64 " %s %s %s %s %d %" PRId64 "\n", kind, clock_real_us(&clock_system),
             annotation(pod, ANNOTATION_JOB_ID), annotation(pod, ANNOTATION_INDEX), pod->meta->uid,
-            node->name, exit_code);
+            node->name, exit_code, bound != NULL ? bound->last_transition_at_us / 1000000 : 0);
     fflush(file);
 }
 

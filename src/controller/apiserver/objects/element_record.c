@@ -224,15 +224,14 @@ is_task_cancelled(const struct job *job, int64_t index)
            && task_list_index(&cancelled, task_list_at(&tasks, index)) >= 0;
 }
 
-/* As the job controller judges: the task was cancelled; or the pod had not
- * ended when the whole array was cancelled or failed because of another task.
+/* As the job controller judges: the pod was ended, because the task or the whole
+ * array was cancelled, or because another task has failed.
  */
 static bool
 is_cancelled(const struct job *job, const struct pod *pod, int64_t index)
 {
-    return is_task_cancelled(job, index)
-           || ((job_is_cancelled(job) || job_has_failed_fast(job))
-               && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod)));
+    return pod_was_ended(pod)
+           && (job_is_cancelled(job) || job_has_failed_fast(job) || is_task_cancelled(job, index));
 }
 
 /* Records the result of a pod that somebody other than the job controller

@@ -80,7 +80,7 @@ pod_end_is_cancelled(const struct job_pod_counts *t, const struct job *job, cons
 {
     if (t->array == NULL)
         return false;
-    return array_state_is_cancelled(t->array, index)
-           || ((job_is_cancelled(job) || has_failed_fast(t, job))
-               && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod)));
+    return pod_was_ended(pod)
+           && (array_state_is_cancelled(t->array, index) || job_is_cancelled(job)
+               || has_failed_fast(t, job));
 }

@@ -112,5 +112,42 @@ START_TEST(an_element_that_ran_before_it_was_cancelled_is_not_called_unstarted)
 }
 END_TEST
 
-SUITE("element_counts", an_element_that_ran_before_it_was_cancelled_is_not_called_unstarted,
+#define FAILED_POD(meta)                                                                      \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"j-8\",\"namespace\":"   \
+    "\"default\",\"uid\":\"p\"" meta ",\"annotations\":{\"batch.kubernetes.io/"               \
+    "job-completion-index\":\"8\"}},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":" \
+    "\"main\"}]},\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"main\"," \
+    "\"state\":{\"terminated\":{\"exitCode\":3,\"finishedAt\":\"2024-01-01T00:00:05Z\"}}}]}}"
+
+/* The cancellation ends the pod, or finds that it has failed by itself. */
+START_TEST(a_task_that_failed_before_it_was_cancelled_has_failed)
+{
+    static const struct {
+        const char *text;
+        enum array_outcome outcome;
+    } cases[] = {
+        {FAILED_POD(""), ARRAY_FAILED},
+        {FAILED_POD(",\"deletionTimestamp\":\"2024-01-01T00:00:09Z\""), ARRAY_FAILED},
+        {FAILED_POD(",\"deletionTimestamp\":\"2024-01-01T00:00:04Z\""), ARRAY_CANCELLED},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(job_pod_counts_freep) struct job_pod_counts *t = load(0);
+        const struct object *pod = NULL;
+
+        ck_assert_int_eq(object_parse(&pod_kind, cases[i].text, strlen(cases[i].text), &pod, NULL),
+                         0);
+        index_set_add(&t->array->cancelled, 8);
+        job_pod_counts_see(t, &job, pod_of(pod));
+
+        ck_assert_int_eq(container_of(t->array->ends.prev, struct array_end, link)->outcome,
+                         cases[i].outcome);
+        ck_assert_int_eq(t->failed, cases[i].outcome == ARRAY_FAILED);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+SUITE("element_counts", a_task_that_failed_before_it_was_cancelled_has_failed,
+      an_element_that_ran_before_it_was_cancelled_is_not_called_unstarted,
       what_was_interrupted_too_often_is_held_by_the_next_controller, without_a_maximum_none_is)
