@@ -62,7 +62,7 @@ tell_node(const struct explanation *e, const struct node_view *node, struct strb
 
     if (e->estimate.chance == START_BLOCKED)
         tell_closed(e, node, out);
-    else if (e->is_without_scratch || shortage_is_of_size(&e->shortage, node)
+    else if (e->is_without_scratch || shortage_is_of_hardware(&e->shortage, node)
              || start_estimate_is_open(&e->closers, &e->shortage, e->diagnosis, node))
         shortage_format(&e->shortage, node, out);
     if (out->length == before)

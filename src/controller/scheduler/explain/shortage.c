@@ -9,12 +9,16 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
+#include "lib/allocator/capacity.h"
+#include "lib/allocator/occupancy.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+
+#define DEVICES "kiln.hpc/"
 
 static const struct pod_view *
 pod_of_shortage(const struct shortage *s)
@@ -33,6 +37,13 @@ shortage_is_plain(const struct shortage *s)
 }
 
 /* ---- Texts ---- */
+
+/* "gpu" of "kiln.hpc/gpu" */
+static const char *
+short_name(const char *resource)
+{
+    return strncmp(resource, DEVICES, strlen(DEVICES)) == 0 ? resource + strlen(DEVICES) : resource;
+}
 
 static void
 add_bytes(struct strbuf *out, int64_t bytes)
@@ -76,9 +87,9 @@ tell_size(const char *name, int64_t needs, int64_t has, struct strbuf *out)
         strbuf_printf(out, " of %s of the ", name);
         add_bytes(out, needs);
     } else if (has == 0) {
-        strbuf_printf(out, "has no %s of the %" PRId64, name, needs);
+        strbuf_printf(out, "has no %s of the %" PRId64, short_name(name), needs);
     } else {
-        strbuf_printf(out, "has %" PRId64 " %s of the %" PRId64, has, name, needs);
+        strbuf_printf(out, "has %" PRId64 " %s of the %" PRId64, has, short_name(name), needs);
     }
     strbuf_add_text(out, " needed");
 }
@@ -95,7 +106,7 @@ tell_lack(const char *name, int64_t lacks, struct strbuf *out)
         add_bytes(out, lacks);
         strbuf_printf(out, " of free %s", name);
     } else {
-        strbuf_printf(out, "%" PRId64 " free %s", lacks, name);
+        strbuf_printf(out, "%" PRId64 " free %s", lacks, short_name(name));
     }
 }
 
@@ -163,10 +174,26 @@ tell_sizes(const struct shortage *s, const struct node_view *node, struct strbuf
     return true;
 }
 
+/* The node's amounts suffice, but not its cores and devices, where the profile
+ * gives these out.
+ */
+static bool
+is_of_shape(const struct shortage *s, const struct node_view *node)
+{
+    return node->ledger.occupancy != NULL && profile_find(s->profile, "NumaFit") != PLUGIN_NONE
+           && !capacity_fits(node->ledger.occupancy->topology_index, pod_of_shortage(s)->demand);
+}
+
 bool
 shortage_is_of_size(const struct shortage *s, const struct node_view *node)
 {
     return tell_sizes(s, node, NULL);
+}
+
+bool
+shortage_is_of_hardware(const struct shortage *s, const struct node_view *node)
+{
+    return tell_sizes(s, node, NULL) || is_of_shape(s, node);
 }
 
 int64_t
@@ -256,7 +283,8 @@ add_amount(const char *name, int64_t value, struct strbuf *out)
         job_reason_add_bytes(value, out);
         strbuf_printf(out, " of %s", name);
     } else {
-        strbuf_printf(out, "%" PRId64 " %s", value, name);
+        strbuf_printf(out, "%" PRId64 " %s%s", value, short_name(name),
+                      short_name(name) != name && value != 1 ? "s" : "");
     }
 }
 
@@ -291,6 +319,9 @@ shortage_format_short(const struct shortage *s, const char *code, const char *te
     const size_t skip = strlen("Insufficient ");
     const struct pod_view *pod = pod_of_shortage(s);
 
+    /* Another node may have as many CPUs, but not on such cores. */
+    if (strcmp(code, "NodeTooSmall") == 0 && tell_plugins(s, NULL, out))
+        return;
     if (is_one_of(code, of_devices, ARRAY_SIZE(of_devices)) && pod->demand->n_devices > 0) {
         add_devices(pod->demand, out);
         return;

@@ -38,6 +38,11 @@ bool shortage_is_plain(const struct shortage *s);
 /* The node is too small even when it is empty, by its amounts. */
 bool shortage_is_of_size(const struct shortage *s, const struct node_view *node);
 
+/* The same, or by its cores and devices, also if the allocator was not asked
+ * because the node is closed.
+ */
+bool shortage_is_of_hardware(const struct shortage *s, const struct node_view *node);
+
 /* The node has enough scratch that is not promised to other pods. */
 bool shortage_has_scratch(const struct shortage *s, const struct node_view *node);
 

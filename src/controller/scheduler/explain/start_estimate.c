@@ -94,7 +94,7 @@ chance_of(const struct closers *c, const struct shortage *s, const struct diagno
 {
     struct answer a = diagnosis_answer(d, node);
 
-    if (shortage_is_of_size(s, node))
+    if (shortage_is_of_hardware(s, node))
         return START_NEVER;
     if ((set_of(a) & s->profile->timed) != 0)
         return START_LATER;

@@ -137,7 +137,7 @@ scan_nodes(const struct cause_search *s, enum meaning meaning, unsigned enough)
             continue;
         if (scan.wanted++ == 0)
             scan.first_wanted = node;
-        if (shortage_is_of_size(s->f->shortage, node))
+        if (shortage_is_of_hardware(s->f->shortage, node))
             continue;
         if (scan.large++ == 0)
             scan.first_large = node;
@@ -167,7 +167,7 @@ tell_room(const struct cause_search *s, struct strbuf *out, struct wait_cause *r
     if (most == NULL)
         return false;
     node = most->first;
-    if (nodes > 1 || shortage_is_of_size(s->f->shortage, node)) {
+    if (nodes > 1 || shortage_is_of_hardware(s->f->shortage, node)) {
         scan = scan_nodes(s, MEANS_ROOM, 2);
         if (scan.is_complete && scan.large == 0)
             return false;
@@ -347,9 +347,11 @@ tell_too_large(const struct cause_search *s, struct strbuf *out, struct wait_cau
     if (sizes.wanted == 0)
         return false;
     if (!sizes.is_complete || !add_excess(s, &sizes, &what)) {
-        if (devices == NULL)
-            return false;
-        shortage_format_short(s->f->shortage, devices->code, devices->text, devices->length, &what);
+        if (devices != NULL)
+            shortage_format_short(s->f->shortage, devices->code, devices->text, devices->length,
+                                  &what);
+        else
+            shortage_format_needs(s->f->shortage, &what);
     }
     ret->reason = format_wait(s,
                               (struct job_wait){

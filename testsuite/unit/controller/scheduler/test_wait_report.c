@@ -104,6 +104,42 @@ START_TEST(what_no_node_has_is_told_of_the_nodes_that_are_asked_for)
 }
 END_TEST
 
+#define ONE_THREAD ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":1}"
+
+/* 8 CPUs on four cores, in two NUMA nodes. */
+static void
+add_threaded_node(struct world *w, const char *spec)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    strbuf_printf(&s,
+                  "{\"metadata\":{\"name\":\"n1\"},\"spec\":{%s},\"status\":{\"allocatable\":{"
+                  "\"cpu\":\"8\",\"memory\":\"64Gi\",\"pods\":\"110\"},\"topology\":{"
+                  "\"cpus\":\"0-7\",\"packages\":[\"0-7\"],\"cores\":[\"0,4\",\"1,5\","
+                  "\"2,6\",\"3,7\"],\"numaNodes\":[{\"node\":0,\"cpus\":\"0-1,4-5\","
+                  "\"memory\":\"32Gi\"},{\"node\":1,\"cpus\":\"2-3,6-7\",\"memory\":"
+                  "\"32Gi\"}]}}}",
+                  spec);
+    fake_client_put(w->api, &node_kind, s.text);
+    world_settle(w);
+}
+
+START_TEST(cores_that_no_node_has_are_told_as_cores)
+{
+    static const char words[] = "no node has 6 CPUs on whole cores in one NUMA node, 1Gi of memory";
+    static const char threads[] = "no node has 6 CPUs on whole cores, 1 of each, 1Gi of memory";
+    struct world *w = world_new(NULL);
+
+    add_threaded_node(w, "");
+    assert_cause_of(w, "6", "1Gi", SINGLE_NUMA, "BadConstraints", words);
+    assert_cause_of(w, "6", "1Gi", ONE_THREAD, "BadConstraints", threads);
+    add_threaded_node(w, TAINT);
+    assert_cause_of(w, "6", "1Gi", ONE_THREAD, "BadConstraints", threads);
+    assert_cause_of(w, "4", "1Gi", ONE_THREAD, "ReqNodeNotAvail", "node n1 is closed (virtual)");
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_taken_node_is_waited_for_until_about_its_end)
 {
     struct world *w = world_new(NULL);
@@ -233,7 +269,7 @@ END_TEST
 SUITE("scheduler/wait_report", nodes_and_partitions_that_are_not_there_are_named,
       a_partition_that_came_and_went_is_not_there,
       what_no_node_has_is_told_of_the_nodes_that_are_asked_for,
-      a_taken_node_is_waited_for_until_about_its_end, closed_nodes_are_counted_when_they_could_do,
-      a_closed_partition_is_down, several_taken_nodes_are_not_named,
-      gates_and_empty_clusters_are_told, a_victim_reads_whose_job_took_its_place,
-      the_same_cause_is_written_once)
+      cores_that_no_node_has_are_told_as_cores, a_taken_node_is_waited_for_until_about_its_end,
+      closed_nodes_are_counted_when_they_could_do, a_closed_partition_is_down,
+      several_taken_nodes_are_not_named, gates_and_empty_clusters_are_told,
+      a_victim_reads_whose_job_took_its_place, the_same_cause_is_written_once)
