@@ -267,7 +267,10 @@ tell_allocator(const struct feasibility_search *s, const struct findings *f, str
     job_wait_format_nodes(s->spec, out);
     strbuf_add_text(out, job_wait_node(s->spec) != NULL ? " does not have " : " has ");
     shortfall_format_need(&s->demand, out);
-    strbuf_printf(out, "; the nearest, %.100s, ", f->nearest->object->meta->name);
+    if (job_wait_node(s->spec) != NULL)
+        strbuf_add_text(out, "; it ");
+    else
+        strbuf_printf(out, "; the nearest, %.100s, ", f->nearest->object->meta->name);
     shortfall_format(f->nearest->class->room, &d, answer, out);
 }
 

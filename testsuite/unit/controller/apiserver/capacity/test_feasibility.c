@@ -266,6 +266,11 @@ START_TEST(the_reason_has_the_nearest_that_could)
          "\"single-numa-node\"}",
          "no node has 3 CPUs on whole cores in one NUMA node; the nearest, n1, has 4 CPUs, at most "
          "2 in one NUMA node, of the 3 needed"},
+        {"\"cpu\":\"3\"",
+         "\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"single-numa-node\"}," TERM(
+             "\"matchFields\":[" NAMED("In", "n1") "]"),
+         "node n1 does not have 3 CPUs on whole cores in one NUMA node; it has 4 CPUs, at most 2 in "
+         "one NUMA node, of the 3 needed"},
         {"\"kiln.hpc/gpu\":\"1\"", "\"placement\":{\"gpuType\":\"a100\"}", ""},
         {"\"kiln.hpc/gpu\":\"1\"", "\"placement\":{\"gpuType\":\"h100\"}",
          "no node has 1 gpu (h100); there are: NVIDIA A100"},
