@@ -234,10 +234,17 @@ is "the pod has that partition and the whole node" \
     "$(root get pods -l "batch.kubernetes.io/job-name=job-$e" -o json | jq -c \
         '.items[0] | [.spec.placement.partition, .spec.placement.wholeNode,
             .status.allocation.cpus]')" '["big",true,"0-3"]'
-f=$(s1 -p all -w n1 --parsable long.sh 2>/dev/null)
+f=$(s1 -p big,all -w n1 --parsable long.sh 2>/dev/null)
 ok "another job waits for the node" wait_for 20 cause "$f" 'waits for'
+h=$(s1 -p all -w n1 --parsable long.sh 2>/dev/null)
+k1 hold "$f" >/dev/null
 k1 cancel "$e" >/dev/null
-ok "it runs when the node is free" wait_for 20 runs "$f"
+ok "a job of the other partition runs when the node is free" wait_for 20 runs "$h"
+k1 release "$f" >/dev/null
+ok "a job that may start in both need not wait for all of the node" wait_for 20 runs "$f"
+is "it has the other partition, and no whole node" "$(root get pods -o json \
+    -l "batch.kubernetes.io/job-name=job-$f" | jq -c '.items[0].spec.placement |
+        [.partition, .wholeNode]')" '["all",null]'
 g=$(s1 -p big --parsable long.sh 2>/dev/null)
 ok "a job of the exclusive partition waits for all of the node" \
     wait_for 20 cause "$g" 'waits for'
@@ -246,7 +253,7 @@ ok "when it may also start in the other partition, it runs" wait_for 20 runs "$g
 is "it has no whole node there" "$(root get pods -o json \
     -l "batch.kubernetes.io/job-name=job-$g" | jq -c '.items[0].spec.placement |
         [.partition, .wholeNode]')" '["all",null]'
-k1 delete job "job-$e" "job-$f" "job-$g" >/dev/null
+k1 delete job "job-$e" "job-$f" "job-$g" "job-$h" >/dev/null
 
 # --- nodes for one user at a time ---------------------------------------------
 

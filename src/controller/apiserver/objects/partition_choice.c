@@ -8,11 +8,15 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/node/binding.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/partition.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/base/bitset.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
@@ -22,6 +26,25 @@ find_partition(void *request, UNUSED const char *kind, const char *name)
     const struct request *q = request;
 
     return store_find(q->server->store, STORE_PENDING, &partition_kind, NULL, name);
+}
+
+/* Whether the pod has all CPUs of the node. Without cores of its own on a node
+ * whose CPUs are known it has not.
+ */
+static bool
+is_whole(const struct allocation *a, const struct object *node)
+{
+    const char *cpus = json_get_text(node_of(node)->status.topology, "cpus");
+    struct bitset all = {0}, own = {0}, idle = {0};
+
+    if (a == NULL || cpus == NULL)
+        return true;
+    if (a->cpus == NULL || cpuset_parse(cpus, &all, NULL) < 0
+        || cpuset_parse(a->cpus, &own, NULL) < 0
+        || (a->withheld != NULL && cpuset_parse(a->withheld, &idle, NULL) < 0))
+        return false;
+    bitset_or(&own, &idle);
+    return bitset_equals(&own, &all);
 }
 
 bool
@@ -35,7 +58,7 @@ partition_choice_is_open(const struct request *q, const struct object *pod)
 
 void
 partition_choice_write(struct request *q, const struct object *pod, struct json *spec,
-                       const char *node_name)
+                       const struct binding *binding)
 {
     const struct object *node;
     const struct partition *choice;
@@ -43,10 +66,11 @@ partition_choice_write(struct request *q, const struct object *pod, struct json 
 
     if (!partition_choice_is_open(q, pod))
         return;
-    node = store_find(q->server->store, STORE_PENDING, &node_kind, NULL, node_name);
-    choice = node != NULL ? partition_find_start(pod_of(pod)->spec.placement->partition,
-                                                 &node->meta->labels, find_partition, q)
-                          : NULL;
+    node = store_find(q->server->store, STORE_PENDING, &node_kind, NULL, binding->target.name);
+    choice = node != NULL
+                 ? partition_find_start(pod_of(pod)->spec.placement->partition, &node->meta->labels,
+                                        is_whole(binding->allocation, node), find_partition, q)
+                 : NULL;
     if (choice == NULL)
         return;
     placement = json_dup(q->arena, json_get(spec, "placement"));

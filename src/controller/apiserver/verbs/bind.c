@@ -122,7 +122,7 @@ bound_tree(struct bind_member *m, const struct object *pod, const struct json *o
     copy_map(m, meta, "annotations");
     copy_map(m, meta, "labels");
     json_set_string(q->arena, spec, "nodeName", m->binding.target.name);
-    partition_choice_write(q, pod, spec, m->binding.target.name);
+    partition_choice_write(q, pod, spec, &m->binding);
     if (m->binding.allocation != NULL)
         json_set(q->arena, status, "allocation", json_get(m->body, "allocation"));
     set_scheduled(q, status);

@@ -253,8 +253,8 @@ partition_find_of_node(const char *names, const struct string_map *labels, parti
 }
 
 const struct partition *
-partition_find_start(const char *names, const struct string_map *labels, partition_find_fn *find,
-                     void *owner)
+partition_find_start(const char *names, const struct string_map *labels, bool has_whole_node,
+                     partition_find_fn *find, void *owner)
 {
     const struct partition *first = NULL;
     size_t n;
@@ -265,9 +265,9 @@ partition_find_start(const char *names, const struct string_map *labels, partiti
 
         if (p == NULL || !partition_has_node(p, labels))
             continue;
-        if (partition_starts_jobs(p))
+        if (partition_starts_jobs(p) && (has_whole_node || !partition_is_of_one_pod(p)))
             return p;
-        if (first == NULL)
+        if (first == NULL || (!partition_starts_jobs(first) && partition_starts_jobs(p)))
             first = p;
     }
     return first;

@@ -108,12 +108,15 @@ enum partition_preemption partition_preemption_mode(const char *word);
 const struct partition *partition_find_of_node(const char *names, const struct string_map *labels,
                                                partition_find_fn *find, void *owner);
 
-/* The partition in which a pod that names these would start on such a node: the
- * first that has the node and is up, else the first that has the node: one that
- * has gone down by now is better than none. NULL: none has the node.
+/* The partition in which a pod that names these starts on such a node, of which
+ * it has the whole or a part: the first that has the node and is up, and whose
+ * pods do not all have the whole, unless this one has; else the first that has
+ * the node, because one that has gone down by now is better than none. NULL: none
+ * has the node.
  */
 const struct partition *partition_find_start(const char *names, const struct string_map *labels,
-                                             partition_find_fn *find, void *owner);
+                                             bool has_whole_node, partition_find_fn *find,
+                                             void *owner);
 
 /* Appends "is down (new switch)" or "is draining". */
 void partition_format_state(const struct partition *p, struct strbuf *out);

@@ -20,15 +20,14 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/resources/kept_choices.h"
+#include "controller/scheduler/plugins/resources/partition_demands.h"
 #include "lib/allocator/allocator.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/kubelet_grant.h"
 #include "lib/allocator/occupancy.h"
 #include "lib/allocator/shortfall.h"
 #include "lib/allocator/topology_index.h"
-#include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/policy/partition.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -95,28 +94,6 @@ read_args(struct numa_fit *self, const struct json *args, struct error *err)
     return 0;
 }
 
-/* Whether the pod would start in a partition whose nodes have one pod each. */
-static bool
-takes_node(const struct numa_fit *self, const struct pod_view *pod, const struct node_view *node)
-{
-    const struct handle *h = self->handle;
-    const struct partition *p =
-        h->find == NULL ? NULL
-                        : partition_find_start(pod_spec_partition(&pod->pod->spec),
-                                               &node->node->meta.labels, h->find, h->owner);
-
-    return p != NULL && partition_is_of_one_pod(p);
-}
-
-/* NULL: on no particular node. */
-static const struct demand *
-demand_on(const struct numa_fit *self, const struct pod_view *pod, const struct node_view *node)
-{
-    return pod->whole_demand != NULL && node != NULL && takes_node(self, pod, node)
-               ? pod->whole_demand
-               : pod->demand;
-}
-
 static struct demand
 with_rules(const struct numa_fit *self, const struct demand *demand)
 {
@@ -126,22 +103,24 @@ with_rules(const struct numa_fit *self, const struct demand *demand)
     return d;
 }
 
-/* The pod's demand on that node, with the strategy of this profile. */
-static struct demand
-demand_of(const struct numa_fit *self, const struct pod_view *pod, const struct node_view *node)
-{
-    return with_rules(self, demand_on(self, pod, node));
-}
+/* The pod's demands on that node (NULL: on any), with the strategy of this
+ * profile. They are copied only where that is necessary, because this runs for
+ * every node.
+ */
+struct node_demands {
+    struct partition_demands of;
+    struct demand copies[2];
+};
 
-/* The same, without a copy where possible, because this runs for every node. */
-static const struct demand *
-look_up_demand(const struct numa_fit *self, const struct cycle *c, const struct node_view *node,
-               struct demand *room)
+static void
+find_demands(const struct numa_fit *self, const struct pod_view *pod, const struct node_view *node,
+             struct node_demands *d)
 {
-    if (!self->is_kubelet)
-        return demand_on(self, c->pod, node);
-    *room = demand_of(self, c->pod, node);
-    return room;
+    partition_demands_find(self->handle, pod, node, &d->of);
+    for (unsigned i = 0; self->is_kubelet && i < d->of.count; i++) {
+        d->copies[i] = with_rules(self, d->of.items[i]);
+        d->of.items[i] = &d->copies[i];
+    }
 }
 
 static int
@@ -194,20 +173,31 @@ numa_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
     return true;
 }
 
-/* Precondition: the node has a topology. */
+/* Precondition: the node has a topology. *ret_demand is the one that the choice,
+ * or the answer, is for: the first that fits, or the last.
+ */
 static enum allocator_answer
 choose(struct numa_fit *self, const struct cycle *c, const struct node_view *node,
-       const struct demand *d, struct allocator_choice *ret_choice)
+       struct node_demands *d, const struct demand **ret_demand,
+       struct allocator_choice *ret_choice)
 {
-    const struct allocator_choice *kept = kept_choices_find(&self->kept, c, node);
-    enum allocator_answer answer;
+    bool is_kept = c->pod->whole_demand == NULL; /* or it would be for one of two demands */
+    const struct allocator_choice *kept = is_kept ? kept_choices_find(&self->kept, c, node) : NULL;
+    enum allocator_answer answer = ALLOCATOR_FITS;
 
+    find_demands(self, c->pod, node, d);
+    *ret_demand = d->of.items[0];
     if (kept != NULL) {
         *ret_choice = *kept;
         return ALLOCATOR_FITS;
     }
-    answer = allocator_choose(node->ledger.occupancy, d, ret_choice);
-    if (answer == ALLOCATOR_FITS)
+    for (unsigned i = 0; i < d->of.count; i++) {
+        *ret_demand = d->of.items[i];
+        answer = allocator_choose(node->ledger.occupancy, *ret_demand, ret_choice);
+        if (answer == ALLOCATOR_FITS)
+            break;
+    }
+    if (answer == ALLOCATOR_FITS && is_kept)
         kept_choices_keep(&self->kept, c, node, ret_choice);
     return answer;
 }
@@ -217,23 +207,35 @@ numa_fit_filter(void *self, const struct cycle *c, const struct node_view *const
                 unsigned count, struct answer *answers)
 {
     struct numa_fit *me = self;
-    struct demand room;
-    const struct demand *d = look_up_demand(me, c, NULL, &room);
 
     for (unsigned i = 0; i < count; i++) {
         struct allocator_choice choice;
         enum allocator_answer answer;
+        struct node_demands demands;
+        const struct demand *d;
 
         if (nodes[i]->ledger.occupancy == NULL)
             continue;
-        if (c->pod->whole_demand != NULL)
-            d = look_up_demand(me, c, nodes[i], &room);
-        answer = choose(me, c, nodes[i], d, &choice);
+        answer = choose(me, c, nodes[i], &demands, &d, &choice);
         if (answer == ALLOCATOR_FITS)
             continue;
         answers[i].verdict = allocator_answer_lasts(answer) ? VERDICT_NEVER : VERDICT_REJECT;
         answers[i].reason = me->reasons[answer];
     }
+}
+
+/* Grants the first demand that fits. */
+static enum allocator_answer
+grant_first(const struct numa_fit *self, const struct node_view *node, const struct pod_view *pod,
+            struct grant *ret_grant)
+{
+    enum allocator_answer answer = ALLOCATOR_NO_CORES;
+    struct node_demands d;
+
+    find_demands(self, pod, node, &d);
+    for (unsigned i = 0; i < d.of.count && answer != ALLOCATOR_FITS; i++)
+        answer = allocator_grant(node->ledger.occupancy, d.of.items[i], ret_grant);
+    return answer;
 }
 
 /* The cores that the pod, nominated on the node, will get once its victims are
@@ -245,7 +247,6 @@ find_future_holding(const struct numa_fit *self, struct node_view *node, const s
     struct ledger *ledger = &node->ledger;
     size_t mark = journal_begin(ledger->journal);
     CLEANUP_FREE struct grant *grant = xnew(struct grant);
-    const struct demand d = demand_of(self, pod, node);
     enum allocator_answer answer;
 
     for (uint32_t i = 0; i < node->pods.count; i++) {
@@ -257,7 +258,7 @@ find_future_holding(const struct numa_fit *self, struct node_view *node, const s
         else if (other->is_to_yield && other->priority < pod->priority)
             ledger_lend(ledger, other);
     }
-    answer = allocator_grant(ledger->occupancy, &d, grant);
+    answer = grant_first(self, node, pod, grant);
     journal_roll_back(ledger->journal, mark);
     return answer == ALLOCATOR_FITS ? grant_holding(grant, ledger->occupancy->topology_index)
                                     : NULL;
@@ -378,11 +379,11 @@ static int64_t
 numa_fit_score_one(void *self, const struct cycle *c, const struct node_view *node)
 {
     const struct occupancy *o = node->ledger.occupancy;
-    struct demand room;
-    const struct demand *d = look_up_demand(self, c, node, &room);
+    struct node_demands demands;
+    const struct demand *d;
     struct allocator_choice choice;
 
-    if (o == NULL || choose(self, c, node, d, &choice) != ALLOCATOR_FITS)
+    if (o == NULL || choose(self, c, node, &demands, &d, &choice) != ALLOCATOR_FITS)
         return 0;
     if (!d->is_exclusive)
         return SCORE_MAX / 2;
@@ -484,7 +485,6 @@ static enum allocator_answer
 choose_cores(const struct numa_fit *self, const struct cycle *c, const struct node_view *node,
              struct grant *ret_grant)
 {
-    const struct demand d = demand_of(self, c->pod, node);
     const struct occupancy *o = node->ledger.occupancy;
     struct journal *journal = node->ledger.journal;
     const struct allocator_choice *kept;
@@ -492,16 +492,18 @@ choose_cores(const struct numa_fit *self, const struct cycle *c, const struct no
     size_t mark;
 
     if (node->ledger.n_nominated == 0 && node->ledger.n_yielded == 0) {
-        kept = kept_choices_find(&self->kept, c, node);
+        const struct demand d = with_rules(self, c->pod->demand);
+
+        kept = c->pod->whole_demand == NULL ? kept_choices_find(&self->kept, c, node) : NULL;
         return kept != NULL ? allocator_grant_choice(o, &d, kept, ret_grant)
-                            : allocator_grant(o, &d, ret_grant);
+                            : grant_first(self, node, c->pod, ret_grant);
     }
     mark = journal_begin(journal);
     leave_room(self, c, snapshot_find(c->snapshot, node->name));
-    answer = allocator_grant(o, &d, ret_grant);
+    answer = grant_first(self, node, c->pod, ret_grant);
     if (answer != ALLOCATOR_FITS
         && node_view_lend_to(snapshot_find(c->snapshot, node->name), c->pod))
-        answer = allocator_grant(o, &d, ret_grant);
+        answer = grant_first(self, node, c->pod, ret_grant);
     journal_roll_back(journal, mark);
     return answer;
 }
@@ -530,31 +532,12 @@ numa_fit_reserve(void *self, struct cycle *c, const struct node_view *node, uint
     return VERDICT_OK;
 }
 
-/* The pod may need less of a node that is in other partitions now, or of one
- * whose partition has changed.
- */
-static bool
-has_two_demands(UNUSED void *self, const struct pod_view *pod, UNUSED const struct object *old_node,
-                UNUSED const struct object *new_node)
-{
-    return pod->whole_demand != NULL;
-}
-
-/* The pod may have its second demand no more, if this was why. */
-static bool
-had_two_demands(void *self, const struct pod_view *pod, const struct object *old_object,
-                const struct object *new_object)
-{
-    return has_two_demands(self, pod, old_object, new_object)
-           || (old_object != NULL && partition_is_of_one_pod(partition_of(old_object)));
-}
-
 static const struct wake wakes[] = {
     {EVENT_RESERVATION, ACTION_ALL, NULL},
     {EVENT_POD, ACTION_DELETE, NULL},
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, NULL},
-    {EVENT_NODE, ACTION_UPDATE_NODE_LABEL, has_two_demands},
-    {EVENT_PARTITION, ACTION_ALL, had_two_demands},
+    {EVENT_NODE, ACTION_UPDATE_NODE_LABEL, partition_demands_of_node_changed},
+    {EVENT_PARTITION, ACTION_ALL, partition_demands_changed},
     WAKE_NEW_NODES,
 };
 
@@ -562,19 +545,22 @@ static void
 numa_fit_explain(void *self, const struct cycle *c, const struct node_view *node,
                  struct strbuf *out)
 {
-    const struct demand d = demand_of(self, c->pod, node);
+    struct node_demands demands;
+    const struct demand *d;
     struct allocator_choice choice;
     enum allocator_answer answer;
 
+    find_demands(self, c->pod, node, &demands);
+    d = demands.of.items[demands.of.count - 1];
     if (node == NULL) {
-        shortfall_format_need(&d, out);
+        shortfall_format_need(d, out);
         return;
     }
     if (node->ledger.occupancy == NULL)
         return;
-    answer = allocator_choose(node->ledger.occupancy, &d, &choice);
+    answer = allocator_choose(node->ledger.occupancy, d, &choice);
     if (answer != ALLOCATOR_FITS)
-        shortfall_format(node->ledger.occupancy, &d, answer, out);
+        shortfall_format(node->ledger.occupancy, d, answer, out);
 }
 
 const struct plugin numa_fit_plugin = {

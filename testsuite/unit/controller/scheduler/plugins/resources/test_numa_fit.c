@@ -368,6 +368,7 @@ make_exclusive_world(bool without_sharing)
     });
 
     set_partition(w, "all", "");
+    set_partition(w, "few", "\"selector\":{\"matchLabels\":{\"size\":\"small\"}}");
     set_partition(w, "big",
                   "\"exclusive\":\"Node\",\"selector\":{\"matchLabels\":{\"size\":\"big\"}}");
     return w;
@@ -389,8 +390,8 @@ START_TEST(a_pod_takes_the_whole_node_only_where_its_partition_says_so)
         put_node_of(w, "n1", "big");
         add_pod_of(w, "runs", "1", "exclusive", "all");
         ck_assert_str_eq(world_node_of(w, "runs"), "n1");
-        add_pod_of(w, "both", "1", "exclusive", "big,all");
-        add_pod_of(w, "shares", "500m", "shared", "big,all");
+        add_pod_of(w, "both", "1", "exclusive", "big,few");
+        add_pod_of(w, "shares", "500m", "shared", "big,few");
         ck_assert_str_eq(world_node_of(w, "both"), "");
 
         put_node_of(w, "n2", "small");
@@ -401,12 +402,40 @@ START_TEST(a_pod_takes_the_whole_node_only_where_its_partition_says_so)
         add_pod_of(w, "fills", "2", "exclusive", "all");
         ck_assert_str_eq(world_node_of(w, "fills"), "n2");
 
-        add_pod_of(w, "later", "2", "exclusive", "big,all");
+        add_pod_of(w, "later", "2", "exclusive", "big,few");
         ck_assert_str_eq(world_node_of(w, "later"), "");
         fake_client_remove(w->api, &pod_kind, "default", "runs");
         world_advance(w, 20000);
         ck_assert_str_eq(world_node_of(w, "later"), "n1");
         ck_assert_uint_eq(count_cpus(w, "later"), 4);
+        world_free(w);
+    }
+}
+END_TEST
+
+/* Where a node is in both, the pod need not wait for all of it. */
+START_TEST(a_pod_shares_a_node_that_is_in_its_other_partition_too)
+{
+    for (int without_sharing = 0; without_sharing < 2; without_sharing++) {
+        struct world *w = make_exclusive_world(without_sharing != 0);
+
+        put_node_of(w, "n1", "big");
+        add_pod_of(w, "whole", "1", "exclusive", "big,all");
+        ck_assert_str_eq(world_node_of(w, "whole"), "n1");
+        ck_assert_uint_eq(count_cpus(w, "whole"), 4);
+        add_pod_of(w, "waits", "1", "exclusive", "all,big");
+        ck_assert_str_eq(world_node_of(w, "waits"), "");
+
+        fake_client_remove(w->api, &pod_kind, "default", "whole");
+        world_advance(w, 20000);
+        ck_assert_uint_eq(count_cpus(w, "waits"), 1);
+        add_pod_of(w, "beside", "1", "exclusive", "big,all");
+        ck_assert_uint_eq(count_cpus(w, "beside"), 1);
+        add_pod_of(w, "shares", "500m", "shared", "big,all");
+        ck_assert_str_eq(world_node_of(w, "shares"), "n1");
+        ck_assert_ptr_null(world_allocation(w, "shares")->cpus);
+        add_pod_of(w, "alone", "1", "exclusive", "big");
+        ck_assert_str_eq(world_node_of(w, "alone"), "");
         world_free(w);
     }
 }
@@ -418,7 +447,7 @@ START_TEST(a_partition_that_changes_or_loses_a_node_lets_pods_share_it)
 
     put_node_of(w, "n1", "big");
     add_pod_of(w, "runs", "1", "exclusive", "all");
-    add_pod_of(w, "a", "1", "exclusive", "big,all");
+    add_pod_of(w, "a", "1", "exclusive", "big,few");
     ck_assert_str_eq(world_node_of(w, "a"), "");
     set_partition(w, "big", "\"selector\":{\"matchLabels\":{\"size\":\"big\"}}");
     world_advance(w, 20000);
@@ -427,7 +456,7 @@ START_TEST(a_partition_that_changes_or_loses_a_node_lets_pods_share_it)
     set_partition(w, "big",
                   "\"exclusive\":\"Node\",\"selector\":{\"matchLabels\":{\"size\":\"big\"}}");
     world_advance(w, 20000);
-    add_pod_of(w, "b", "1", "exclusive", "big,all");
+    add_pod_of(w, "b", "1", "exclusive", "big,few");
     ck_assert_str_eq(world_node_of(w, "b"), "");
     put_node_of(w, "n1", "small");
     world_advance(w, 20000);
@@ -446,4 +475,5 @@ SUITE("numa_fit", one_of_two_pods_gets_the_last_aligned_cores,
       a_binding_says_what_was_chosen_on_the_topology_that_was,
       a_scheduler_that_died_before_its_binding_is_followed_exactly,
       a_pod_takes_the_whole_node_only_where_its_partition_says_so,
+      a_pod_shares_a_node_that_is_in_its_other_partition_too,
       a_partition_that_changes_or_loses_a_node_lets_pods_share_it)
