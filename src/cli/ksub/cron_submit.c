@@ -27,21 +27,23 @@
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
 
-#define BASE_MAX  40
-#define N_RANDOM  6
-#define SECOND_US INT64_C(1000000)
+#define BASE_MAX      40
+#define N_RANDOM      6
+#define MOST_NUMBERED 9 /* names that are tried before a random one */
+#define MOST_NAMES    12
+#define SECOND_US     INT64_C(1000000)
 
-/* "backup-bxkqtz": the job's name as a DNS label and a random suffix. The
- * suffix has only letters, because "job-7" means the job with that number.
+/* "backup": the job's name as a DNS label; the next ones are "backup-2" to
+ * "backup-9", and if these are all taken, "backup-bxkqtz".
  */
 static const char *
-make_name(const struct submission *s, struct arena *arena)
+make_name(const struct submission *s, unsigned attempt, struct arena *arena)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz";
     const char *from = submission_name(s);
     unsigned char bytes[N_RANDOM];
     char base[BASE_MAX + 1];
-    char suffix[N_RANDOM + 1] = "";
+    char suffix[N_RANDOM + 2] = "";
     size_t length = 0;
 
     for (; *from != '\0' && *from != '.' && length < BASE_MAX; from++) {
@@ -56,10 +58,14 @@ make_name(const struct submission *s, struct arena *arena)
         length--;
     base[length] = '\0';
     random_bytes(bytes, sizeof(bytes));
-    for (unsigned i = 0; i < N_RANDOM; i++)
-        suffix[i] = letters[bytes[i] % (sizeof(letters) - 1)];
-    return arena_printf(arena, "%s%s-%s",
-                        strncmp(base, "job-", 4) == 0 || length == 0 ? "cron-" : "",
+    if (attempt >= MOST_NUMBERED)
+        suffix[0] = '-';
+    for (unsigned i = 0; attempt >= MOST_NUMBERED && i < N_RANDOM; i++)
+        suffix[i + 1] = letters[bytes[i] % (sizeof(letters) - 1)];
+    if (attempt > 0 && attempt < MOST_NUMBERED)
+        snprintf(suffix, sizeof(suffix), "-%u", attempt + 1);
+    /* "job-7" means the job with that number. */
+    return arena_printf(arena, "%s%s%s", strncmp(base, "job", 3) == 0 || length == 0 ? "cron-" : "",
                         length > 0 ? base : "job", suffix);
 }
 
@@ -154,7 +160,7 @@ cron_submit_manifest(const struct submission *s, const struct json *job, struct 
 
     json_set_string(arena, cron_job, "apiVersion", cron_job_kind.api_version);
     json_set_string(arena, cron_job, "kind", cron_job_kind.name);
-    json_set_string(arena, meta, "name", make_name(s, arena));
+    json_set_string(arena, meta, "name", make_name(s, 0, arena));
     json_set_string(arena, meta, "namespace", manifest_namespace(s));
     json_set_string(arena, json_make_object(arena, meta, "annotations"), ANNOTATION_JOB_NAME,
                     submission_name(s));
@@ -185,25 +191,39 @@ print_times(const char *schedule_text, const char *name, const char *zone_name)
         printf("Submitted recurring job %s, next at %s (%s)\n", name, next, zone_name);
     else
         printf("Submitted recurring job %s, by the controller's clock\n", name);
-    printf("'kctl delete cronjob %s' deletes it\n", name);
+    printf("'kctl cancel %s' cancels it, 'kctl jobs --cron' shows it\n", name);
 }
 
 int
 cron_submit_run(const struct submission *s, struct client *client, const struct json *manifest,
                 struct error *err)
 {
-    struct arena *arena = arena_new(0);
     CLEANUP_SYNC_CALL struct sync_call call = {0};
-    const char *name = json_path_text(manifest, "metadata.name");
-    const struct client_request request = {
-        .verb = CLIENT_CREATE,
-        .kind = &cron_job_kind,
-        .namespace = manifest_namespace(s),
-        .body = json_dup(arena, manifest),
-        .query = "fieldValidation=Strict",
-    };
-    int r = sync_call_run(client, arena, &request, &call, err);
+    CLEANUP(arena_freep) struct arena *names = arena_new(0);
+    const char *first = json_path_text(manifest, "metadata.name");
+    const char *name = first;
+    int r = 0;
 
+    for (unsigned attempt = 0; attempt < MOST_NAMES; attempt++) {
+        struct arena *arena = arena_new(0);
+        struct json *body = json_dup(arena, manifest);
+        const struct client_request request = {
+            .verb = CLIENT_CREATE,
+            .kind = &cron_job_kind,
+            .namespace = manifest_namespace(s),
+            .body = body,
+            .query = "fieldValidation=Strict",
+        };
+
+        if (attempt > 0)
+            name = make_name(s, attempt, names);
+        json_set_string(arena, json_make_object(arena, body, "metadata"), "name", name);
+        sync_call_fini(&call);
+        *err = (struct error){0};
+        r = sync_call_run(client, arena, &request, &call, err);
+        if (call.code != 409)
+            break;
+    }
     if (r < 0 && call.code == 0)
         return error_wrap(err, r,
                           "no answer came, and it may have been submitted "
@@ -211,6 +231,8 @@ cron_submit_run(const struct submission *s, struct client *client, const struct 
                           name);
     if (r < 0)
         return r;
+    if (name != first)
+        fprintf(stderr, "ksub: there is a CronJob %s already; this one is %s\n", first, name);
     if (s->parsable)
         printf("%s\n", name);
     else if (!s->quiet)

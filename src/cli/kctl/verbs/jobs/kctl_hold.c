@@ -6,7 +6,7 @@
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
-#include "cli/kctl/verbs/jobs/cron_hold.h"
+#include "cli/kctl/verbs/jobs/cron_jobs.h"
 #include "cli/kctl/verbs/jobs/job_request.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -45,6 +45,39 @@ static const struct option_spec requeue_rows[] = {
      PLACE(hold)},
 };
 
+static const char *const verbs_of_cron_jobs[] = {
+    [CRON_JOBS_HOLD] = "hold",
+    [CRON_JOBS_RELEASE] = "release",
+    [CRON_JOBS_CANCEL] = "cancel",
+};
+
+/* Changes the CronJobs among the operands. The operands that remain are Jobs:
+ * the others that were given, and those that cancelled CronJobs have left.
+ */
+static int
+change_cron_jobs(struct kctl *kctl, enum cron_jobs_verb verb, struct job_choice *choice,
+                 struct arena *arena, struct error *err)
+{
+    const char **names = NULL;
+    char **jobs = NULL, **all;
+    size_t count, n_jobs = 0;
+    int r = cron_jobs_take(kctl, &choice->n_operands, choice->operands, arena, &names, &count, err);
+
+    if (r < 0 || count == 0)
+        return r;
+    r = cron_jobs_change(kctl, names, count, verb, arena, &jobs, &n_jobs, err);
+    if (n_jobs == 0)
+        return r;
+    all = arena_new_array(arena, char *, (size_t)choice->n_operands + n_jobs + 1);
+    if (choice->n_operands > 0)
+        memcpy(all, choice->operands, (size_t)choice->n_operands * sizeof(*all));
+    for (size_t i = 0; i < n_jobs; i++)
+        all[(size_t)choice->n_operands + i] = arena_printf(arena, "job/%s", jobs[i]);
+    choice->operands = all;
+    choice->n_operands += (int)n_jobs;
+    return r;
+}
+
 static int
 change_all(struct kctl *kctl, const struct hold_options *o, int n_operands, char **operands,
            const struct job_request *verb, struct error *err)
@@ -53,19 +86,16 @@ change_all(struct kctl *kctl, const struct hold_options *o, int n_operands, char
     struct json *body = json_object(arena);
     struct job_request request = *verb;
     struct job_choice choice = o->choice;
-    const bool holds = strcmp(verb->action, "hold") == 0;
-    int r;
+    int r = 0;
 
-    if (holds || strcmp(verb->action, "release") == 0) {
-        const char **names;
-        size_t count = cron_hold_take(&n_operands, operands, arena, &names);
-
-        r = count > 0 ? cron_hold_run(kctl, names, count, holds, arena, err) : 0;
-        if (r < 0 || (count > 0 && n_operands == 0))
-            return r;
-    }
-    choice.n_operands = n_operands;
     choice.operands = operands;
+    choice.n_operands = n_operands;
+    for (size_t i = 0; i < ARRAY_SIZE(verbs_of_cron_jobs); i++)
+        if (strcmp(verb->action, verbs_of_cron_jobs[i]) == 0 && n_operands > 0) {
+            r = change_cron_jobs(kctl, (enum cron_jobs_verb)i, &choice, arena, err);
+            if (r < 0 || choice.n_operands == 0)
+                return r;
+        }
     r = job_request_choose(kctl, &choice, body, arena, err);
     if (r < 0)
         return r;
@@ -107,12 +137,12 @@ JOB_VERB(hold, "Hold", false,
          "no Jobs.",
          "Examples:\n"
          "  kctl hold 1042\n"
-         "  kctl hold cronjob/nightly-bxkqtz\n"
+         "  kctl hold nightly # a CronJob, or cronjob/nightly\n"
          "  kctl hold --state Pending --partition gpu");
 JOB_VERB(release, "Release", false, "Let held jobs start, and held CronJobs create Jobs again.",
          "Examples:\n"
          "  kctl release 1042\n"
-         "  kctl release cronjob/nightly-bxkqtz\n"
+         "  kctl release nightly\n"
          "  kctl release --state Held");
 JOB_VERB(requeue, "Requeue", true, "Stop jobs and start them again, from the beginning.",
          "Examples:\n"
@@ -130,9 +160,12 @@ JOB_VERB(resume, "Resume", false, "Resume suspended jobs.",
          "Examples:\n"
          "  kctl resume 1042\n"
          "  kctl resume --state Frozen");
-JOB_VERB(cancel, "Cancel", true, "End jobs permanently; their records are kept.",
+JOB_VERB(cancel, "Cancel", true,
+         "End jobs permanently; their records are kept. A CronJob that is "
+         "cancelled is deleted; its Jobs that have not ended are cancelled.",
          "Examples:\n"
          "  kctl cancel 1042 1043\n"
          "  kctl cancel 10-20\n"
+         "  kctl cancel nightly # a CronJob, or cronjob/nightly\n"
          "  kctl cancel --name 'sweep*' --state Pending\n"
          "  kctl cancel --all --yes");

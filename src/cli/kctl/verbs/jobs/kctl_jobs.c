@@ -18,6 +18,7 @@
 #include "cli/kctl/output/job_list.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/task_table.h"
+#include "cli/kctl/verbs/jobs/cron_jobs.h"
 #include "cli/kctl/verbs/jobs/job_query.h"
 #include "cli/print/local_time.h"
 #include "cli/print/terminal.h"
@@ -48,6 +49,7 @@ struct jobs_options {
     int64_t limit;
     bool all;
     bool all_users;
+    bool cron;
     bool no_headings;
     bool watches;
 };
@@ -74,6 +76,10 @@ static const struct option_spec rows[] = {
      .min = 1,
      .max = INT32_MAX,
      PLACE(limit)},
+    {.name = "cron",
+     .help = "recurring jobs (CronJobs), and when they run next",
+     .type = OPTION_FLAG,
+     PLACE(cron)},
     NO_HEADERS_OPTION(struct jobs_options),
     {.name = "node",
      .argument = "NAME",
@@ -448,6 +454,30 @@ show_named(struct kctl *kctl, struct asking *a, int n_operands, char **operands,
 }
 
 static int
+show_cron_jobs(struct kctl *kctl, const struct jobs_options *o, int n_operands, struct arena *arena,
+               struct error *err)
+{
+    struct job_selection selection = o->selection;
+    struct cron_jobs_list list = {.user = selection.user, .no_headings = o->no_headings};
+    int r = 0;
+
+    list.namespace = selection.account != NULL ? selection.account : kctl->namespace;
+    selection.user = selection.account = NULL;
+    if (o->form != NULL)
+        return error_set(err, -EINVAL, "--cron has no -o; use 'kctl get cronjobs -o %s'", o->form);
+    if (n_operands > 0 || !job_selection_is_empty(&selection) || o->label_selector != NULL
+        || o->since != NULL || o->limit > 0 || o->all || o->watches)
+        return error_set(err, -EINVAL,
+                         "--cron goes only with --user, --all-users, --account and "
+                         "--no-headings");
+    if (o->all_users && list.user != NULL)
+        return error_set(err, -EINVAL, "--all-users does not go with --user");
+    if (!o->all_users && list.user == NULL)
+        r = job_selection_find_own_user(kctl, arena, &list.user, err);
+    return r < 0 ? r : cron_jobs_print(kctl, &list, err);
+}
+
+static int
 jobs_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -459,6 +489,8 @@ jobs_run(struct kctl *kctl, const void *options, int n_operands, char **operands
     };
     int r = job_list_style_parse(o->form, &style, err);
 
+    if (r == 0 && o->cron)
+        return show_cron_jobs(kctl, o, n_operands, arena, err);
     if (r == 0 && o->watches && style.form != JOB_LIST_TABLE)
         r = error_set(err, -EINVAL, "--watch supports only the table output");
     if (r == 0 && n_operands > 0)
