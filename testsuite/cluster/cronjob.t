@@ -241,7 +241,7 @@ for kill in 1 2 3; do
     done <"$cluster/news" && kill -s KILL "$controller" &
     killer=$!
     # shellcheck disable=SC2046 # many operands
-    as kilntest1 kctl release $(seq -f 'cronjob/many%.0f' \
+    as kilntest1 kctl --no-wait release $(seq -f 'cronjob/many%.0f' \
         $((last + 1)) $((kill * n / 3))) >/dev/null 2>&1
     last=$((kill * n / 3))
     wait "$killer"
@@ -252,7 +252,7 @@ done
 # Releases those that the kills have kept from being released.
 released() {
     # shellcheck disable=SC2046
-    as kilntest1 kctl release $(seq -f 'cronjob/many%.0f' "$n") >/dev/null 2>&1
+    as kilntest1 kctl --no-wait release $(seq -f 'cronjob/many%.0f' "$n") >/dev/null 2>&1
 }
 ok "all CronJobs are released" wait_for 20 released
 made() { jobs_of many '.metadata.ownerReferences[0].name' | sort -u | wc -l; }

@@ -96,6 +96,23 @@ is "a report by an unknown field is refused" \
 is "...with a suggestion" \
     "$(kctl report --by months 2>&1 | grep -c "did you mean 'month'")" 1
 
+# The job's files are cached pages, which count as memory, and few are its own.
+caches=$(ksub --parsable -t 5 --mem 512M --wrap \
+    'dd if=/dev/zero of=big bs=1M count=100 2>/dev/null; cat big >/dev/null')
+ok "a job that writes a file has a row" wait_for 20 has_rows "$caches" 1
+if [ "$(ask "job=$caches" | jq '.items[0].rssBytes')" != null ] && [ "$least" != 0 ]; then
+    is "history has its page cache and its processes' memory apart" \
+        "$(ask "job=$caches" | jq '.items[0] |
+            .cacheBytes > 50000000 and .rssBytes < 50000000 and .rssBytes > 0 and
+            .peakMemoryBytes >= .cacheBytes')" true
+    like "kctl efficiency shows both" "$(kctl efficiency "$caches")" \
+        '^Memory used: .*, of which processes [0-9.]+Mi; page cache at the end [0-9.]+Mi$'
+    is "the page cache is not used memory" "$(kctl efficiency "$caches" -o json |
+        jq '.[0].memoryEfficiencyPercent < 10')" true
+else
+    skip "history has its page cache and its processes' memory apart" "no cgroup counts memory"
+fi
+
 # --- other ends ---------------------------------------------------------------
 
 id=$(submit --wrap 'exit 3')

@@ -487,3 +487,21 @@ cgroup_read_working_set(const struct cgroup *c, uint64_t *ret_bytes)
     *ret_bytes = bytes > idle ? bytes - idle : 0;
     return true;
 }
+
+bool
+cgroup_read_cache(const struct cgroup *c, uint64_t *ret_bytes)
+{
+    const struct cgroup_directory *p = find_memory(c);
+    uint64_t file, shared = 0;
+
+    if (p == NULL)
+        return false;
+    if (control_read_key(p->directory, "memory.stat", p->version == 2 ? "file" : "total_cache",
+                         &file)
+        < 0)
+        return false;
+    (void)control_read_key(p->directory, "memory.stat", p->version == 2 ? "shmem" : "total_shmem",
+                           &shared);
+    *ret_bytes = file > shared ? file - shared : 0;
+    return true;
+}

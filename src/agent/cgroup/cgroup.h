@@ -149,3 +149,7 @@ int cgroup_read_memory_nodes(const struct cgroup *c, unsigned n_nodes, uint64_t 
  * pages that were not used recently. False where no hierarchy counts it.
  */
 bool cgroup_read_working_set(const struct cgroup *c, uint64_t *ret_bytes);
+/* Page cache of files, without shared memory. False where no hierarchy counts
+ * it.
+ */
+bool cgroup_read_cache(const struct cgroup *c, uint64_t *ret_bytes);

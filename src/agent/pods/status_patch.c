@@ -272,6 +272,10 @@ set_usage(struct arena *arena, struct json *status, const struct exit_record *e)
     struct json *u = json_make_object(arena, status, "usage");
 
     json_set_int(arena, u, "peakMemoryBytes", e->peak_memory_bytes);
+    if (e->has_rss) {
+        json_set_int(arena, u, "rssBytes", e->rss_bytes);
+        json_set_int(arena, u, "cacheBytes", e->cache_bytes);
+    }
     json_set_int(arena, u, "userCpuMicroseconds", e->cpu_user_us);
     json_set_int(arena, u, "systemCpuMicroseconds", e->cpu_system_us);
     if (!e->has_io)

@@ -39,7 +39,8 @@
  */
 #define PODS_MOST 256u
 
-#define BLOCK_BYTES INT64_C(512) /* of getrusage */
+#define BLOCK_BYTES INT64_C(512)       /* of getrusage */
+#define LEAST_CACHE (INT64_C(4) << 20) /* a lower peak is taken as that of processes */
 
 /* Exit statuses for the process that started this one. */
 enum shepherd_exit_status {
@@ -275,6 +276,27 @@ take_childrens(struct shepherd *s, const struct cgroup_usage *usage, const struc
     e->cpu_system_us = own->ru_stime.tv_sec * 1000000 + own->ru_stime.tv_usec;
 }
 
+/* Tells the processes' part of the peak from the page cache, which counts as
+ * memory, too. No file of the kernel has that part of the peak: it is at least
+ * what the cache left of the peak if there was as much cache then as now, and at
+ * least the largest process. The cache of a small job is of no interest.
+ */
+static void
+take_cache(struct shepherd *s, const struct cgroup_usage *usage, const struct rusage *own)
+{
+    struct exit_record *e = &s->exit_record;
+    const int64_t peak = (int64_t)usage->peak_memory_bytes;
+    uint64_t cache = 0;
+
+    if (peak == 0 || (peak >= LEAST_CACHE && !cgroup_read_cache(s->cgroup, &cache)))
+        return;
+    e->has_rss = true;
+    e->cache_bytes = (int64_t)cache < peak ? (int64_t)cache : peak;
+    e->rss_bytes = peak - e->cache_bytes;
+    if (!s->had_pods && own->ru_maxrss * 1024 > e->rss_bytes)
+        e->rss_bytes = own->ru_maxrss * 1024 < peak ? own->ru_maxrss * 1024 : peak;
+}
+
 static void
 take_usage(struct shepherd *s)
 {
@@ -290,6 +312,7 @@ take_usage(struct shepherd *s)
     e->cpu_system_us = (int64_t)usage.cpu_system_us;
     if (!s->had_pods)
         take_childrens(s, &usage, &own);
+    take_cache(s, &usage, &own);
     s->is_usage_cgroups = usage.peak_memory_bytes > 0 && usage.has_cpu;
     take_io(s, &own);
     exit_record_note_oom(e, (int64_t)usage.oom_kills);

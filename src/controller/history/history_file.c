@@ -74,11 +74,11 @@ prepare(struct history_file *f, struct error *err)
                      " eligible_at, start_at, node, cpu_milli, memory, devices,"
                      " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
                      " reason, message, script, revision, lost, task,"
-                     " frozen_us, tasks, read_bytes, written_bytes) VALUES (?1, ?2, ?3,"
+                     " frozen_us, tasks, read_bytes, written_bytes, rss, cache) VALUES (?1, ?2, ?3,"
                      " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
                      " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
                      " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
-                     " ?35, ?36)"
+                     " ?35, ?36, ?37, ?38)"
                      " ON CONFLICT (key) DO NOTHING"},
         {&f->confirm, "UPDATE attempts SET lost = 0, revision = ?2"
                       " WHERE key = ?1 AND lost = 1"},
@@ -322,6 +322,8 @@ bind_row(sqlite3_stmt *s, const struct history_row *row, const int64_t ids[WORD_
     history_bind_text(s, 34, row->tasks);
     history_bind_number(s, 35, row->read_bytes);
     history_bind_number(s, 36, row->written_bytes);
+    history_bind_number(s, 37, row->rss_bytes);
+    history_bind_number(s, 38, row->cache_bytes);
 }
 
 /* The attempt ended in a timeline that the store has lost, and has ended again

@@ -57,6 +57,8 @@ static const char *const names[COLUMN_COUNT] = {
     [COLUMN_TASKS] = "tasks",
     [COLUMN_READ] = "read_bytes",
     [COLUMN_WRITTEN] = "written_bytes",
+    [COLUMN_RSS] = "rss",
+    [COLUMN_CACHE] = "cache",
 };
 
 enum form {
@@ -112,6 +114,8 @@ static const struct member {
     MEMBER("timeLimitSeconds", NUMBER, COLUMN_TIME_LIMIT),
     MEMBER("cpuTimeMicros", MEASURE, COLUMN_CPU_USED),
     MEMBER("peakMemoryBytes", MEASURE, COLUMN_PEAK),
+    MEMBER("rssBytes", MEASURE, COLUMN_RSS),
+    MEMBER("cacheBytes", MEASURE, COLUMN_CACHE),
     MEMBER("readBytes", MEASURE, COLUMN_READ),
     MEMBER("writtenBytes", MEASURE, COLUMN_WRITTEN),
     MEMBER("state", WORD, COLUMN_STATE),

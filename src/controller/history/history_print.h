@@ -56,6 +56,8 @@ enum history_column {
     COLUMN_TASKS,
     COLUMN_READ,
     COLUMN_WRITTEN,
+    COLUMN_RSS,
+    COLUMN_CACHE,
     COLUMN_COUNT
 };
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))

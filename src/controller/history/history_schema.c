@@ -119,6 +119,9 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     /* Bytes read from and written to storage; NULL: not known. */
     ("ALTER TABLE attempts ADD COLUMN read_bytes INTEGER;"
      "ALTER TABLE attempts ADD COLUMN written_bytes INTEGER;"),
+    /* The parts of the memory used; NULL: not known. */
+    ("ALTER TABLE attempts ADD COLUMN rss INTEGER;"
+     "ALTER TABLE attempts ADD COLUMN cache INTEGER;"),
 };
 
 static const struct schema_steps schema = {

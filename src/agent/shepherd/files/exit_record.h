@@ -46,6 +46,9 @@ struct exit_record {
 
     bool is_memory_enforced;
     int64_t peak_memory_bytes; /* without a cgroup: of the largest process */
+    bool has_rss;              /* rss_bytes and cache_bytes are known */
+    int64_t rss_bytes;         /* of the peak, what its processes had at least */
+    int64_t cache_bytes;       /* page cache of files, at the end */
     int64_t cpu_user_us;
     int64_t cpu_system_us;
     int64_t oom_kills;

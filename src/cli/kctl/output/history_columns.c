@@ -69,6 +69,8 @@ static const struct column {
     {"limit", "timeLimitSeconds", FORM_SECONDS, {"Limit", true, 0, 0, false}, false},
     {"memory", "memoryBytes", FORM_BYTES, {"Memory", true, 0, 0, false}, false},
     {"peak", "peakMemoryBytes", FORM_BYTES, {"Peak", true, 0, 0, false}, false},
+    {"rss", "rssBytes", FORM_BYTES, {"RSS", true, 0, 0, false}, false},
+    {"cache", "cacheBytes", FORM_BYTES, {"Cache", true, 0, 0, false}, false},
     {"read", "readBytes", FORM_BYTES, {"Read", true, 0, 0, false}, false},
     {"written", "writtenBytes", FORM_BYTES, {"Written", true, 0, 0, false}, false},
     {"cputime", "cpuTimeMicros", FORM_MICROS, {"CPU time", true, 0, 0, false}, false},
@@ -151,6 +153,12 @@ history_columns_elapsed_us(const struct json *row)
         return -1;
     elapsed = time_of(row, "endTime") - start - json_get_int(row, "frozenMicroseconds", 0);
     return elapsed > 0 ? elapsed : 0; /* times have whole seconds there */
+}
+
+int64_t
+history_columns_memory_bytes(const struct json *row)
+{
+    return json_get_int(row, "rssBytes", json_get_int(row, "peakMemoryBytes", -1));
 }
 
 static int64_t

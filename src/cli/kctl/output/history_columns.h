@@ -36,6 +36,11 @@ void history_columns_add_row(const struct history_columns *columns, const struct
 /* The text of that column, for people; nothing if the value is unknown. */
 void history_columns_text(const char *name, const struct json *row, struct strbuf *out);
 
+/* The memory that the processes used at most, without page cache where that is
+ * known; -1: nothing is known.
+ */
+int64_t history_columns_memory_bytes(const struct json *row);
+
 /* From start to end; -1: the job never started. */
 int64_t history_columns_elapsed_us(const struct json *row);
 

@@ -68,6 +68,10 @@ static const struct field history_row_fields[] = {
         HELP("CPU time that its processes used.")),
     INT64("peakMemoryBytes", history_row, peak_memory_bytes, OPTIONAL,
         HELP("Its peak memory.")),
+    INT64("rssBytes", history_row, rss_bytes, OPTIONAL,
+        HELP("What its processes had of the peak memory, without page cache.")),
+    INT64("cacheBytes", history_row, cache_bytes, OPTIONAL,
+        HELP("The page cache of its files, at its end.")),
     INT64("readBytes", history_row, read_bytes, OPTIONAL,
         HELP("What it read from storage.")),
     INT64("writtenBytes", history_row, written_bytes, OPTIONAL,
@@ -387,6 +391,8 @@ take_run(struct history_row *row, struct arena *arena, const struct pod *pod, in
     if (usage != NULL) {
         row->cpu_time_us = keep_number(arena, usage->user_cpu_us + usage->system_cpu_us);
         row->peak_memory_bytes = keep_number(arena, usage->peak_memory_bytes);
+        row->rss_bytes = usage->rss_bytes;
+        row->cache_bytes = usage->cache_bytes;
         row->read_bytes = usage->read_bytes;
         row->written_bytes = usage->written_bytes;
     }

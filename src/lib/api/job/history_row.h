@@ -47,7 +47,8 @@ struct history_row {
     int64_t time_limit_s;
     const int64_t *cpu_time_us; /* NULL: unknown */
     const int64_t *peak_memory_bytes;
-    const int64_t *read_bytes; /* of storage */
+    const int64_t *rss_bytes, *cache_bytes; /* NULL: the agent did not tell */
+    const int64_t *read_bytes;              /* of storage */
     const int64_t *written_bytes;
     const char *state;        /* a name of job_state.h */
     const int64_t *exit_code; /* NULL: there is none */

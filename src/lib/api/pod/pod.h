@@ -243,7 +243,9 @@ struct pod_usage { /* Kiln: totals, at the end or so far */
     int64_t peak_memory_bytes;
     int64_t user_cpu_us;
     int64_t system_cpu_us;
-    const int64_t *read_bytes; /* of storage, at the end; NULL: unknown */
+    const int64_t *rss_bytes;   /* of the peak, without page cache; NULL: unknown */
+    const int64_t *cache_bytes; /* page cache, at the end */
+    const int64_t *read_bytes;  /* of storage, at the end; NULL: unknown */
     const int64_t *written_bytes;
 };
 

@@ -159,6 +159,12 @@ static const struct field pod_usage_fields[] = {
         HELP("CPU time in user mode.")),
     INT64("systemCpuMicroseconds", pod_usage, system_cpu_us, 0,
         HELP("CPU time in the kernel.")),
+    INT64("rssBytes", pod_usage, rss_bytes, OPTIONAL,
+        HELP("What the processes had of the peak memory, at least, without the page cache of "
+             "files; known at the end.")),
+    INT64("cacheBytes", pod_usage, cache_bytes, OPTIONAL,
+        HELP("The page cache of its files, at the end. It counts as memory, and the kernel takes "
+             "it back when memory is short.")),
     INT64("readBytes", pod_usage, read_bytes, OPTIONAL,
         HELP("Read from storage, at the end.")),
     INT64("writtenBytes", pod_usage, written_bytes, OPTIONAL,

@@ -272,6 +272,8 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
                               "DROP TABLE epochs; DROP TABLE monthly;"
                               "ALTER TABLE attempts DROP COLUMN read_bytes;"
                               "ALTER TABLE attempts DROP COLUMN written_bytes;"
+                              "ALTER TABLE attempts DROP COLUMN rss;"
+                              "ALTER TABLE attempts DROP COLUMN cache;"
                               "ALTER TABLE attempts DROP COLUMN task;"
                               "ALTER TABLE attempts DROP COLUMN frozen_us;"
                               "ALTER TABLE attempts DROP COLUMN tasks",

@@ -55,6 +55,8 @@ START_TEST(a_row_is_printed_as_its_record_is)
     row.devices = "nvidia.com/gpu=2";
     row.time_limit_s = 60;
     row.peak_memory_bytes = &peak;
+    row.rss_bytes = &none;
+    row.cache_bytes = &peak;
     row.read_bytes = &none;
     row.written_bytes = &code;
     row.exit_code = &code;
@@ -223,6 +225,8 @@ START_TEST(a_file_of_before_months_gets_their_sums)
                               "ALTER TABLE attempts DROP COLUMN tasks;"
                               "ALTER TABLE attempts DROP COLUMN read_bytes;"
                               "ALTER TABLE attempts DROP COLUMN written_bytes;"
+                              "ALTER TABLE attempts DROP COLUMN rss;"
+                              "ALTER TABLE attempts DROP COLUMN cache;"
                               "PRAGMA user_version = 3",
                               NULL),
                      0);

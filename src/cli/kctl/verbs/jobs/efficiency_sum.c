@@ -165,7 +165,7 @@ static void
 add_memory(struct efficiency_sum *sum, const struct json *row)
 {
     const int64_t memory = json_get_int(row, "memoryBytes", 0);
-    const int64_t peak = json_get_int(row, "peakMemoryBytes", -1);
+    const int64_t peak = history_columns_memory_bytes(row);
 
     if (peak > sum->peak_bytes)
         sum->peak_bytes = peak;

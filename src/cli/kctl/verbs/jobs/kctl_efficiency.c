@@ -99,9 +99,9 @@ add_percents(struct arena *arena, const struct json *source)
         set_percent(arena, row, "cpuEfficiencyPercent",
                     part_of(json_get_int(row, "cpuTimeMicros", 0),
                             (double)elapsed_us * (double)milli / 1000));
-    if (json_get(row, "peakMemoryBytes") != NULL)
+    if (history_columns_memory_bytes(row) >= 0)
         set_percent(arena, row, "memoryEfficiencyPercent",
-                    part_of(json_get_int(row, "peakMemoryBytes", 0),
+                    part_of(history_columns_memory_bytes(row),
                             (double)json_get_int(row, "memoryBytes", 0)));
     return row;
 }
@@ -173,7 +173,12 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
                                                                  column(row, "cpus", arena), column(row, "elapsed", arena))
              : json_get(row, "startTime") == NULL ? "unknown: it never started"
                                                   : "unknown: it ran for less than a second");
-    add_line(out, "Memory used:", column(row, "peak", arena));
+    add_line(out, "Memory used:",
+             json_get(row, "rssBytes") == NULL
+                 ? column(row, "peak", arena)
+                 : arena_printf(arena, "%s, of which processes %s; page cache at the end %s",
+                                column(row, "peak", arena), column(row, "rss", arena),
+                                column(row, "cache", arena)));
     add_line(out, "Memory efficiency:",
              memory != NULL ? arena_printf(arena, "%s of %s", memory, column(row, "memory", arena))
                             : "unknown: it asked for no memory");
@@ -189,8 +194,9 @@ print_table(const struct json *const *rows_shown, size_t n, struct arena *arena,
         {"State", false, 0, 0, false},  {"CPUs", true, 0, 0, false},
         {"Elapsed", true, 0, 0, false}, {"CPU time", true, 0, 0, false},
         {"CPU%", true, 0, 0, false},    {"Memory", true, 0, 0, false},
-        {"Peak", true, 0, 0, false},    {"Mem%", true, 0, 0, false},
-        {"Read", true, 0, 1, false},    {"Written", true, 0, 1, false},
+        {"Peak", true, 0, 0, false},    {"Cache", true, 0, 2, false},
+        {"Mem%", true, 0, 0, false},    {"Read", true, 0, 1, false},
+        {"Written", true, 0, 1, false},
     };
     CLEANUP(grid_freep)
     struct grid *grid = grid_new(terminal_colour_is_wanted());
@@ -211,6 +217,7 @@ print_table(const struct json *const *rows_shown, size_t n, struct arena *arena,
             percent(row, "cpuEfficiencyPercent", arena),
             column(row, "memory", arena),
             column(row, "peak", arena),
+            json_get(row, "cacheBytes") != NULL ? column(row, "cache", arena) : "",
             percent(row, "memoryEfficiencyPercent", arena),
             column(row, "read", arena),
             column(row, "written", arena),

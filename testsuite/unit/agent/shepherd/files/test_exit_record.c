@@ -25,6 +25,9 @@ static const struct exit_record whole = {
     .elapsed_us = 12,
     .frozen_us = 4,
     .peak_memory_bytes = INT64_C(1) << 40,
+    .has_rss = true,
+    .rss_bytes = INT64_C(1) << 39,
+    .cache_bytes = INT64_C(1) << 38,
     .has_io = true,
     .read_bytes = INT64_C(1) << 41,
     .written_bytes = INT64_C(1) << 42,
@@ -44,6 +47,9 @@ START_TEST(a_record_is_read_as_it_was_written)
     ck_assert_int_eq(e->exit_code, 127);
     ck_assert(e->has_core && !e->was_oom);
     ck_assert_int_eq(e->peak_memory_bytes, INT64_C(1) << 40);
+    ck_assert(e->has_rss);
+    ck_assert_int_eq(e->rss_bytes, INT64_C(1) << 39);
+    ck_assert_int_eq(e->cache_bytes, INT64_C(1) << 38);
     ck_assert(e->has_io);
     ck_assert_int_eq(e->read_bytes, INT64_C(1) << 41);
     ck_assert_int_eq(e->written_bytes, INT64_C(1) << 42);
