@@ -150,7 +150,7 @@ for others in 'exec sleep 1000' "trap 'exit 0' TERM; while :; do sleep 0.1; done
 done
 
 # --- the order and the job's own end ------------------------------------------
-own=$(submit --requeue -w n1 --wrap "$name; touch begun.\$n.\$i
+own=$(submit --requeue -w n1 --wrap "$name; echo \$\$ >own.pid; touch begun.\$n.\$i
     until [ -e go ]; do sleep 0.1; done; exit 0")
 slow=$(submit --requeue -w n1 --wrap "$name; trap 'touch told; sleep 1; exit 0' TERM; $loops")
 wait_for 20 starts "$own"
@@ -162,7 +162,7 @@ stop n1 KILL
 kctl1 requeue "$own"
 stop controller KILL
 as kilntest1 touch "$home/go"
-over() { ! pgrep -u kilntest1 -f "until [[] -e go" >/dev/null; }
+over() { has_ended "$(cat "$home/own.pid")"; }
 wait_for 20 over
 cluster_controller --socket "$cluster/socket"
 agent
@@ -172,6 +172,33 @@ ok "history says so" wait_for 10 has_rows "$own" "1 Completed 0"
 ok "a job that was told before the agent and the controller were killed is Requeued" \
     wait_for 20 has_rows "$slow" "1 Requeued 0"
 ok "it starts again" wait_for 20 starts "$slow" 2
+
+# --- by their state -----------------------------------------------------------
+# The state of a Job is written up to a second after its pods have changed.
+fresh=
+for i in 1 2 3; do
+    fresh="$fresh $(submit --requeue -w n1 --wrap "$saves")"
+done
+waiting=$(submit --hold --wrap true)
+for id in $fresh; do wait_for 20 starts "$id"; done
+kctl1 cancel --state Pending,Held --yes
+like "kctl cancel --state Pending ends no job that runs" \
+    "$(root get pods -o json | jq -r --arg jobs "$fresh" '[.items[] | select(.metadata.labels
+        ["job-name"] | IN($jobs | split(" ")[] | "job-" + .)) | .metadata.deletionTimestamp] |
+        map(. // "lives") | join(" ")')" '^lives lives lives$'
+ok "it ends those that wait" wait_for 10 state_is "$waiting" Cancelled
+
+# --- the output of a job that never starts ------------------------------------
+never=$(submit --hold --wrap true)
+as kilntest1 timeout 30 kctl logs -f "$never" >"$cluster/followed" 2>&1 &
+follower=$!
+sleep 0.5
+kctl1 cancel "$never"
+status=0
+wait "$follower" || status=$?
+is "kctl logs -f of a job that ends before it starts ends" "$status" 66
+like "it says why" "$(cat "$cluster/followed")" \
+    "job(/job-| )$never has ended without having started; 'kctl why' says more"
 
 # --- a node that is drained ---------------------------------------------------
 root drain n1 --evict >/dev/null 2>&1

@@ -2,9 +2,11 @@
 #include "controller/apiserver/objects/job_placement.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
+#include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -63,4 +65,39 @@ job_placement_find(const struct apiserver *server, const struct object *job, con
     store_visit_index(server->store, &pod_kind, POD_LIVE_BY_JOB, STORE_PENDING, job->meta->uid,
                       visit, &s);
     return s.found;
+}
+
+#define LOOKED_AT 64
+
+struct state_search {
+    enum job_state state;
+    unsigned count;
+};
+
+static bool
+note_state(const struct object *object, void *context)
+{
+    struct state_search *s = context;
+    const char *phase = pod_of(object)->status.phase;
+
+    if (object->meta->deleted_at_us != 0)
+        s->state = s->state == JOB_STATE_NONE ? JOB_STATE_ENDING : s->state;
+    else if (phase != NULL && strcmp(phase, "Running") == 0)
+        s->state = JOB_STATE_RUNNING;
+    else
+        s->state = JOB_STATE_STARTING;
+    return s->state != JOB_STATE_RUNNING && ++s->count < LOOKED_AT;
+}
+
+enum job_state
+job_placement_state(const struct apiserver *server, const struct object *job)
+{
+    const enum job_state state = job_find_state(job_of(job));
+    struct state_search s = {.state = JOB_STATE_NONE};
+
+    if (job_state_words(state)->class != JOB_STATE_WAITS && state != JOB_STATE_STARTING)
+        return state;
+    store_visit_index(server->store, &pod_kind, POD_LIVE_BY_JOB, STORE_PENDING, job->meta->uid,
+                      note_state, &s);
+    return s.state != JOB_STATE_NONE ? s.state : state;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_placement.h - whether a Job has pods on nodes, and whether the agents
- * there understand a change
+/* job_placement.h - whether a Job has pods on nodes, what they make of its
+ * state, and whether the agents there understand a change
  *
  * Indexes answer this: the cost does not grow with the number of pods, unless
  * there are agents of an earlier release and one of the Job's nodes may have
@@ -9,6 +9,8 @@
  * Thread:  the loop's.
  */
 #pragma once
+
+#include "lib/api/job/job_state.h"
 
 struct apiserver;
 struct object;
@@ -26,3 +28,9 @@ struct job_placement {
  */
 struct job_placement job_placement_find(const struct apiserver *server, const struct object *job,
                                         const char *feature);
+
+/* The present state of the Job. Its status is written up to a second after its
+ * pods have changed, so a job that waits by its status may run: then its pods
+ * decide. Examines only a few of the pods.
+ */
+enum job_state job_placement_state(const struct apiserver *server, const struct object *job);

@@ -7,6 +7,7 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/objects/job_placement.h"
 #include "controller/apiserver/objects/selection.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
@@ -173,6 +174,14 @@ make_patch(const struct job_action *a, const struct chosen *which, struct job_ch
     return NULL;
 }
 
+/* By what the pods do now: the status of a Job is written a little later. */
+static bool
+has_state(const struct job_action *a, const struct object *object)
+{
+    return a->states == 0
+           || (a->states & JOB_STATE_BIT(job_placement_state(a->q->server, object))) != 0;
+}
+
 static void
 patch(struct job_action *a, const struct chosen *which)
 {
@@ -198,6 +207,15 @@ patch(struct job_action *a, const struct chosen *which)
         return;
     }
     job = job_of(object);
+    /* It may have started since it was chosen. */
+    if (!has_state(a, object)) {
+        job_action_add_result(
+            a, which, job->status.id, "Nothing",
+            arena_printf(q->arena, "is %s by now",
+                         job_state_words(job_placement_state(q->server, object))->name));
+        a->n_done++;
+        return;
+    }
     inner = request_new(q->server, arena_new(0));
     call.arena = inner->arena;
     inner->body = make_patch(a, which, &call);
@@ -256,7 +274,8 @@ job_action_choose(struct job_action *a, const struct object *object, int64_t id,
 
     if (job != NULL && !is_ending(object)) {
         a->count++;
-        a->n_running += job_state_words(job_find_state(job))->class == JOB_STATE_RUNS;
+        a->n_running +=
+            job_state_words(job_placement_state(a->q->server, object))->class == JOB_STATE_RUNS;
     }
     if (is_too_many(a))
         return;
@@ -322,7 +341,7 @@ is_meant(const struct job_action *a, const struct object *object)
 {
     if (a->q->scope == SCOPE_OWN && !is_own(a->q, object))
         return false;
-    if (a->states != 0 && !(a->states & JOB_STATE_BIT(job_find_state(job_of(object)))))
+    if (!has_state(a, object))
         return false;
     return a->pattern == NULL || wildcard_matches(a->pattern, find_job_name(object));
 }

@@ -54,7 +54,7 @@ static int
 read_selection(struct kctl *kctl, const struct job_choice *c, struct json *body,
                struct arena *arena, struct error *err)
 {
-    struct job_selection s = c->selection;
+    struct job_selection s = c->selection, stateless;
     const char *fields;
     int r = job_selection_check(&s, err);
 
@@ -64,7 +64,10 @@ read_selection(struct kctl *kctl, const struct job_choice *c, struct json *body,
         s.account = kctl->namespace;
     if (s.account != NULL && strchr(s.account, ',') != NULL)
         return error_set(err, -EINVAL, "--account: give only one account");
-    fields = job_selection_fields(&s, "status.finished=false", arena);
+    /* The server compares the states with what the pods do: the status is written later. */
+    stateless = s;
+    stateless.states = 0;
+    fields = job_selection_fields(&stateless, "status.finished=false", arena);
     json_set_string(arena, body, "fieldSelector", fields);
     if (c->label_selector != NULL)
         json_set_string(arena, body, "labelSelector", c->label_selector);

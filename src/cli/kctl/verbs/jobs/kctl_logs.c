@@ -37,6 +37,7 @@
 
 #define ALL_LINES     0 /* no --tail */
 #define RESUME_MS     250
+#define AGAIN_MS      100
 #define RESUME_FOR_US INT64_C(60000000)
 #define SAY_AFTER_US  INT64_C(1000000)
 #define INDEX         ANNOTATION_INDEX /* the annotation is also a label */
@@ -123,14 +124,58 @@ static const struct option_table table = {
 };
 
 static bool
+has_condition(const struct json *job, const char *type)
+{
+    const struct json *conditions = json_get_path(job, "status.conditions");
+
+    for (uint32_t i = 0; i < json_count(conditions); i++) {
+        const char *is = json_get_text(json_at(conditions, i), "type");
+        const char *status = json_get_text(json_at(conditions, i), "status");
+
+        if (is != NULL && strcmp(is, type) == 0)
+            return status != NULL && strcmp(status, "True") == 0;
+    }
+    return false;
+}
+
+static bool
+has_ended(const struct json *job)
+{
+    return has_condition(job, "Complete") || has_condition(job, "Failed");
+}
+
+static bool
 has_pods_or_never(const struct json *job, void *context)
 {
-    const struct json *status = json_get(job, "status");
-
     (void)context;
-    return job == NULL || json_get_int(status, "attempts", 0) > 0
-           || json_get_text(status, "completionTime") != NULL
-           || json_get_int(status, "failed", 0) > 0;
+    return job == NULL || has_ended(job) || json_get_int(json_get(job, "status"), "active", 0) > 0;
+}
+
+/* The pods of the job, which has at least that many unless it never will. The
+ * pod of a job that is held or requeued may be gone before it has started.
+ */
+static int
+find_pods(struct kctl *kctl, const struct logs_options *o, const struct target_object *job,
+          uint32_t least, struct arena *arena, struct json **ret_pods, struct error *err)
+{
+    for (;;) {
+        struct json *object = NULL;
+        int r = job_pods(kctl, job, arena, ret_pods, err);
+
+        if (r < 0 || !o->follows || json_count(*ret_pods) >= least)
+            return r;
+        r = kctl_get(kctl, job, arena, &object, err);
+        if (r == 0 && has_ended(object) && json_count(*ret_pods) == 0)
+            return error_set(err, -ENOENT,
+                             "%s has ended without having started; 'kctl why' says more",
+                             kctl_label(job, arena));
+        if (r < 0 || has_ended(object) || json_count(*ret_pods) > 0)
+            return r;
+        r = wait_for_condition(kctl, job, 0, has_pods_or_never, NULL, err);
+        if (r < 0)
+            return r;
+        nanosleep(&(struct timespec){.tv_nsec = AGAIN_MS * 1000000}, NULL);
+    }
 }
 
 static int
@@ -140,12 +185,8 @@ choose_pod(struct kctl *kctl, const struct logs_options *o, const struct target_
     const uint32_t back = o->previous ? 2 : 1;
     const struct json *chosen = NULL;
     struct json *pods = NULL;
-    int r = 0;
+    int r = find_pods(kctl, o, job, back, arena, &pods, err);
 
-    if (o->follows)
-        r = wait_for_condition(kctl, job, 0, has_pods_or_never, NULL, err);
-    if (r == 0)
-        r = job_pods(kctl, job, arena, &pods, err);
     if (r < 0)
         return r;
     if (json_count(pods) < back && o->previous)
@@ -456,6 +497,32 @@ find_target(struct kctl *kctl, const struct logs_options *o, int n_operands, cha
     return resource_parse_one(kctl, &job_kind, n_operands, operands, arena, ret_target, err);
 }
 
+/* Finds the pod whose output is shown, and waits for its start. Another pod
+ * follows one that is deleted before it starts, unless the job ends.
+ */
+static int
+wait_for_pod(struct kctl *kctl, const struct logs_options *o, const struct target_object *target,
+             struct arena *arena, struct target_object *ret_pod, struct error *err)
+{
+    struct json *object = NULL;
+    int r = 0;
+
+    *ret_pod = *target;
+    do {
+        if (target->kind == &job_kind)
+            r = kctl_get(kctl, target, arena, &object, err);
+        if (r == 0 && target->kind == &job_kind)
+            r = choose_pod(kctl, o, target, arena, ret_pod, err);
+        if (r == 0 && !o->follows)
+            return check_started(kctl, ret_pod, err);
+        if (r == 0)
+            r = wait_for_condition(kctl, ret_pod, 0, has_started, NULL, err);
+        if (r == 0)
+            r = kctl_find(kctl, ret_pod, arena, &object, err);
+    } while (r == 0 && object == NULL && target->kind == &job_kind);
+    return r;
+}
+
 static int
 logs_run(struct kctl *kctl, const void *options, int n_operands, char **operands, struct error *err)
 {
@@ -463,7 +530,6 @@ logs_run(struct kctl *kctl, const void *options, int n_operands, char **operands
     const struct logs_options *o = options;
     struct target_object target;
     struct target_object pod;
-    struct json *job = NULL;
     int r, code;
 
     if (n_operands == 0)
@@ -487,15 +553,7 @@ logs_run(struct kctl *kctl, const void *options, int n_operands, char **operands
                          kctl_label(&target, arena));
     if (target.kind == &job_kind && target.task != NULL)
         return stream_task(kctl, o, &target, arena, err);
-    pod = target;
-    if (target.kind == &job_kind) {
-        r = kctl_get(kctl, &target, arena, &job, err);
-        if (r == 0)
-            r = choose_pod(kctl, o, &target, arena, &pod, err);
-    }
-    if (r == 0)
-        r = o->follows ? wait_for_condition(kctl, &pod, 0, has_started, NULL, err)
-                       : check_started(kctl, &pod, err);
+    r = wait_for_pod(kctl, o, &target, arena, &pod, err);
     if (r == 0)
         r = stream(kctl, o, &pod, &code, err);
     return r;
