@@ -180,6 +180,52 @@ like "kctl show of a deleted job shows history" "$(k1 show "$again")" \
 like "kctl wait of a deleted job, too" "$(k1 wait "$again")" \
     "^job $again Failed on n1, exit code 4"
 
+# --- kctl update: files, nodes, features, requeue ------------------------------
+
+block=$(submit -c 16 --wrap 'sleep 300')
+is_running_job() { [ "$(k1 jobs -o state --no-headers "$1" | tr -d ' ')" = Running ]; }
+wait_for 20 is_running_job "$block"
+waits=$(submit -c 16 -x n7 --wrap 'echo moved; echo wrong >&2')
+terms() { # JOB: the terms of its affinity, one a line
+    k1 get job "$1" -o json | jq -c '.spec.template.spec.affinity.nodeAffinity
+        .requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms // [] | .[] |
+        [(.matchExpressions // [])[], (.matchFields // [])[] |
+            "\(.key) \(.operator) \(.values // [] | join(","))"] | sort | join("; ")'
+}
+set_to() { # JOB FIELD...
+    k1 update "$@" 2>&1
+}
+like "an update changes the output of a waiting job" \
+    "$(set_to "$waits" output=new-%j.txt error=new-%A.err)" updated
+set_to "$waits" exclude='n[8-9]' >/dev/null
+is "exclude replaces the nodes that are excluded" "$(terms "$waits")" \
+    '"metadata.name NotIn n8; metadata.name NotIn n9"'
+set_to "$waits" constraint='avx|zone=east' >/dev/null
+is "constraint adds alternatives, and keeps the names" "$(terms "$waits" | paste -sd' ' -)" \
+    '"feature.kiln.hpc/avx Exists ; metadata.name NotIn n8; metadata.name NotIn n9" "metadata.name NotIn n8; metadata.name NotIn n9; zone In east"'
+set_to "$waits" ReqNodeList=n1 exclude=none >/dev/null
+is "nodelist adds the node to each" "$(terms "$waits" | paste -sd' ' -)" \
+    '"feature.kiln.hpc/avx Exists ; metadata.name In n1" "metadata.name In n1; zone In east"'
+set_to "$waits" constraint=none Requeue=1 >/dev/null
+is "none removes the features" "$(terms "$waits")" '"metadata.name In n1"'
+set_to "$waits" nodelist= >/dev/null
+is "without any the affinity is gone" "$(terms "$waits")" ''
+is "requeue is set" "$(k1 get job "$waits" -o json | jq .spec.requeue)" true
+like "a pattern that is unknown is refused" "$(set_to "$waits" output=%q)" 'unknown pattern'
+like "the task of a job that is no array is refused" "$(set_to "$waits" output=%a)" \
+    'not a job array'
+like "several nodes are refused" "$(set_to "$waits" nodelist='n[1-2]')" 'one node'
+like "a malformed constraint is refused" "$(set_to "$waits" constraint='a|b&c')" 'mixes'
+like "the files of a running job stay" "$(set_to "$block" output=late)" 'has a node already'
+tasks=$(submit -a 1-2 -c 16 --wrap 'echo "task $KILN_ARRAY_TASK_ID"')
+set_to "$tasks" output='task-%a-%A.txt' >/dev/null
+k1 cancel "$block" >/dev/null
+k1 wait "$waits" "$tasks" >/dev/null
+is "the job writes to its new files" \
+    "$(cat "$home/new-$waits.txt" "$home/new-$waits.err" | paste -sd' ' -)" 'moved wrong'
+is "and so does each task" "$(cat "$home/task-1-$tasks.txt" "$home/task-2-$tasks.txt" |
+    paste -sd' ' -)" 'task 1 task 2'
+
 # --- the controller is away ---------------------------------------------------
 
 stop controller

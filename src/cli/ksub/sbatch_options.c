@@ -8,9 +8,9 @@
 
 #include "cli/ksub/accelerators.h"
 #include "cli/ksub/ksub_options.h"
-#include "cli/ksub/output_path.h"
 #include "cli/ksub/submission_set.h"
 #include "cli/values/memory_size.h"
+#include "cli/values/output_path.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"

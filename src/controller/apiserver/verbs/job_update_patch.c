@@ -13,6 +13,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_dependency.h"
+#include "lib/api/job/job_nodes.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -20,6 +21,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
 
@@ -30,6 +32,7 @@
 #define MOST_BYTES (INT64_C(1) << 60)
 #define MOST_TEXT  1024
 #define MOST_LIST  8192
+#define MOST_PATH  4095
 
 /* ---- The request ---- */
 
@@ -40,18 +43,24 @@ static const struct update_field {
 } fields[] = {
     {"beginTime", JSON_STRING, 0, 64},
     {"comment", JSON_STRING, 0, MOST_TEXT},
+    {"constraint", JSON_STRING, 0, MOST_TEXT},
     {"cpusPerTask", JSON_NUMBER, 1, MOST_CPUS},
     {"deadline", JSON_STRING, 0, 64},
     {"dependency", JSON_STRING, 0, MOST_LIST},
+    {"excludedNodes", JSON_STRING, 0, MOST_LIST},
     {"gpuType", JSON_STRING, 0, 63},
     {"gpus", JSON_NUMBER, 0, 1024},
     {"memoryBytes", JSON_NUMBER, 1, MOST_BYTES},
     {"memoryPerCPUBytes", JSON_NUMBER, 1, MOST_BYTES},
     {"name", JSON_STRING, 1, MOST_TEXT},
+    {"nodes", JSON_STRING, 0, MOST_LIST},
     {"partition", JSON_STRING, 1, MOST_TEXT},
     {"priority", JSON_NUMBER, INT32_MIN, INT32_MAX},
     {"priorityClassName", JSON_STRING, 1, 253},
+    {"requeue", JSON_NUMBER, 0, 1},
     {"reservation", JSON_STRING, 0, 253},
+    {"stderrPath", JSON_STRING, 0, MOST_PATH},
+    {"stdoutPath", JSON_STRING, 1, MOST_PATH},
     {"tasks", JSON_NUMBER, 1, MOST_CPUS},
     {"throttle", JSON_NUMBER, -1, INT32_MAX},
     {"timeLimitSeconds", JSON_NUMBER, 0, INT32_MAX},
@@ -133,6 +142,7 @@ struct template_edit {
     const struct json *update;
     struct json *template_;
     struct json *spec; /* of the template */
+    bool is_array;
     const char *refusal;
 };
 
@@ -303,9 +313,70 @@ edit_reservation(struct template_edit *e)
         json_remove(placement, "reservation");
 }
 
+/* The reason is of the job, because it may depend on its present affinity. */
+static void
+edit_nodes(struct template_edit *e)
+{
+    struct error err = {0};
+    int r = 0;
+
+    if (has(e, "nodes"))
+        r = job_nodes_set_names(e->arena, e->spec, false, json_get_text(e->update, "nodes"), &err);
+    if (r == 0 && has(e, "excludedNodes"))
+        r = job_nodes_set_names(e->arena, e->spec, true, json_get_text(e->update, "excludedNodes"),
+                                &err);
+    if (r == 0 && has(e, "constraint"))
+        r = job_nodes_set_features(e->arena, e->spec, json_get_text(e->update, "constraint"), &err);
+    if (r < 0)
+        e->refusal = arena_strdup(e->arena, err.text);
+}
+
+/* A job without an array has no task: %A is its number, as in ksub. */
+static const char *
+path_of_job(struct template_edit *e, const char *path)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    for (const char *p = path; *p != '\0'; p++) {
+        const size_t digits = *p == '%' ? strspn(p + 1, "0123456789") : 0;
+        const char letter = *p == '%' ? p[1 + digits] : '\0';
+
+        strbuf_add(&text, p, letter != '\0' ? digits + 1 : 1);
+        if (letter == '\0')
+            continue;
+        if (letter == 'a')
+            e->refusal = "it is not a job array, and %a in a path is the task of one";
+        strbuf_add_char(&text, letter == 'A' ? 'j' : letter);
+        p += digits + 1;
+    }
+    return arena_strdup(e->arena, text.text);
+}
+
+/* An empty path sends the standard error to the output. */
+static void
+edit_files(struct template_edit *e)
+{
+    static const char *const names[] = {"stdoutPath", "stderrPath"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *path = json_get_text(e->update, names[i]);
+        struct json *execution = json_get(e->spec, "execution");
+
+        if (path == NULL || (path[0] == '\0' && execution == NULL))
+            continue;
+        if (path[0] == '\0')
+            json_remove(execution, names[i]);
+        else
+            json_set_string(e->arena, json_make_object(e->arena, e->spec, "execution"), names[i],
+                            e->is_array ? path : path_of_job(e, path));
+    }
+}
+
 static void
 edit_template(struct template_edit *e)
 {
+    edit_nodes(e);
+    edit_files(e);
     if (has(e, "timeLimitSeconds"))
         edit_limit(e);
     if (has(e, "tasks") || has(e, "cpusPerTask"))
@@ -370,6 +441,8 @@ edit_job(const struct template_edit *e, struct json *job)
         edit_time(e, spec, "beginTime", begin);
     if (deadline != NULL)
         edit_time(e, spec, "deadline", deadline);
+    if (has(e, "requeue"))
+        json_set_bool(e->arena, spec, "requeue", json_get_int(e->update, "requeue", 0) != 0);
 }
 
 /* -1 removes the array's own limit. */
@@ -460,6 +533,7 @@ job_update_patch_make(struct job_change_call *c)
     struct template_edit e = {
         .arena = c->arena,
         .update = c->update,
+        .is_array = json_get_path(job, "spec.array") != NULL,
         .template_ = json_get_path(job, "spec.template"),
         .spec = json_get_path(job, "spec.template.spec"),
     };

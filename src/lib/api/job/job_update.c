@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/api/job/job_array_path.h"
 #include "lib/api/object/check.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
@@ -50,6 +51,19 @@ take_resources(struct arena *arena, struct json *spec, const struct json *from)
 
     for (uint32_t i = 0; i < json_count(list) && i < json_count(others); i++)
         take(arena, json_at(list, i), json_at(others, i), "resources");
+}
+
+/* The job's own files; its input stays, because the new one may not exist. */
+static const char *const paths[] = {"stdoutPath", "stderrPath"};
+
+static void
+take_paths(struct arena *arena, struct json *spec, const struct json *from)
+{
+    struct json *execution = json_get(spec, "execution");
+    const struct json *other = json_get(from, "execution");
+
+    for (size_t i = 0; execution != NULL && i < ARRAY_SIZE(paths); i++)
+        take(arena, execution, other, paths[i]);
 }
 
 static void
@@ -109,6 +123,7 @@ job_update_compare(struct arena *arena, const struct json *template_, const stru
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         take(arena, spec, was, members[i]);
     take_resources(arena, spec, was);
+    take_paths(arena, spec, was);
     for (size_t i = 0; i < ARRAY_SIZE(annotations); i++)
         take_annotation(arena, t, old, annotations[i]);
     return is_same(arena, t, old) ? JOB_UPDATE_WAITING : JOB_UPDATE_OTHER;
@@ -168,6 +183,24 @@ take_deadline(struct arena *arena, struct json *pod, const struct json *job)
         json_remove(json_get(meta, "annotations"), ANNOTATION_DEADLINE);
 }
 
+/* Files of an array's task have its numbers instead of the patterns. */
+static void
+name_files(struct arena *arena, struct json *pod, const struct json *job)
+{
+    const char *task =
+        json_get_text(json_get_path(pod, "metadata.annotations"), ANNOTATION_ARRAY_TASK);
+    const int64_t id = json_get_int(json_get(job, "status"), "id", 0);
+    struct json *execution = json_get_path(pod, "spec.execution");
+
+    for (size_t i = 0; task != NULL && i < ARRAY_SIZE(paths); i++) {
+        const char *path = json_get_text(execution, paths[i]);
+
+        if (path != NULL && strchr(path, '%') != NULL)
+            json_set_string(arena, execution, paths[i],
+                            job_array_path(arena, path, id, strtoll(task, NULL, 10)));
+    }
+}
+
 void
 job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
 {
@@ -182,6 +215,8 @@ job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         take(arena, spec, wanted, members[i]);
     take_resources(arena, spec, wanted);
+    take_paths(arena, spec, wanted);
+    name_files(arena, pod, job);
     take_annotation(arena, pod, template_, ANNOTATION_CPUS_PER_TASK);
     take_annotation(arena, pod, template_, ANNOTATION_TASKS);
     take_annotation(arena, pod, job, ANNOTATION_JOB_NAME);

@@ -10,7 +10,9 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/verbs/jobs/job_request.h"
 #include "cli/values/gpu_request.h"
+#include "cli/values/hostlist.h"
 #include "cli/values/memory_size.h"
+#include "cli/values/output_path.h"
 #include "cli/values/time_expression.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/base/arena.h"
@@ -52,6 +54,11 @@ static const struct option_table update_table = {
             "  partition=NAME     the set of nodes it may go to, or A,B\n"
             "  reservation=NAME   the Reservation on whose nodes it runs, or "
             "none\n"
+            "  nodelist=NAME      only this node, or none\n"
+            "  exclude=LIST       none of these nodes: n1,n[3-5], or none\n"
+            "  constraint=LIST    features or labels, as ksub -C; or none\n"
+            "  output=PATH        its output file, with patterns as for ksub -o\n"
+            "  error=PATH         a file for its standard error; none: the output\n"
             "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
             "none\n"
             "  deadline=TIME      has ended by then, as for begin; none\n"
@@ -63,6 +70,7 @@ static const struct option_table update_table = {
             "none,\n"
             "                     and 'none' is no limit\n"
             "  name=TEXT          its name (JobName)\n"
+            "  requeue=yes|no     whether it starts again when its node is lost\n"
             "  comment=TEXT       a note, empty for none\n"
             "Slurm's names of these fields are known, too: TimeLimit, NumTasks, "
             "...\n"
@@ -259,6 +267,81 @@ read_dependency(const struct reading *r)
     return result < 0 ? result : read_text(r, "dependency");
 }
 
+/* The names of the list, in Slurm's short form; "none" or nothing removes it. */
+static int
+read_nodes(const struct reading *r, const char *member)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char **names = NULL;
+    size_t count = 0;
+    int result = 0;
+
+    if (r->text[0] != '\0' && strcmp(r->text, "none") != 0)
+        result = hostlist_expand(r->arena, r->text, &names, &count, r->err);
+    for (size_t i = 0; i < count; i++)
+        strbuf_printf(&text, "%s%s", i > 0 ? "," : "", names[i]);
+    if (result == 0)
+        json_set_string(r->arena, r->update, member, text.length > 0 ? text.text : "");
+    return result;
+}
+
+static int
+read_nodelist(const struct reading *r)
+{
+    return read_nodes(r, "nodes");
+}
+
+static int
+read_exclude(const struct reading *r)
+{
+    return read_nodes(r, "excludedNodes");
+}
+
+static int
+read_constraint(const struct reading *r)
+{
+    json_set_string(r->arena, r->update, "constraint", strcmp(r->text, "none") == 0 ? "" : r->text);
+    return 0;
+}
+
+static int
+read_path(const struct reading *r, const char *member)
+{
+    int result = output_path_check(r->text, r->err);
+
+    return result < 0 ? result : read_text(r, member);
+}
+
+static int
+read_output(const struct reading *r)
+{
+    return read_path(r, "stdoutPath");
+}
+
+static int
+read_error(const struct reading *r)
+{
+    if (r->text[0] == '\0' || strcmp(r->text, "none") == 0) {
+        json_set_string(r->arena, r->update, "stderrPath", "");
+        return 0;
+    }
+    return read_path(r, "stderrPath");
+}
+
+static int
+read_requeue(const struct reading *r)
+{
+    static const char *const yes[] = {"yes", "1", "true", "on"};
+    static const char *const no[] = {"no", "0", "false", "off"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
+        if (strcasecmp(r->text, yes[i]) == 0 || strcasecmp(r->text, no[i]) == 0) {
+            json_set_int(r->arena, r->update, "requeue", strcasecmp(r->text, yes[i]) == 0);
+            return 0;
+        }
+    return error_set(r->err, -EINVAL, "'%s' is neither yes nor no", r->text);
+}
+
 static const struct update_field {
     const char *name;
     const char *slurms; /* Slurm's name; or NULL */
@@ -266,16 +349,22 @@ static const struct update_field {
 } fields[] = {
     {"begin", "StartTime", read_begin},
     {"comment", "Comment", read_comment},
+    {"constraint", "Features", read_constraint},
     {"cpus-per-task", "CPUsPerTask", read_cpus},
     {"deadline", "Deadline", read_deadline},
     {"dependency", "Dependency", read_dependency},
+    {"error", "StdErr", read_error},
+    {"exclude", "ExcNodeList", read_exclude},
     {"gpus", NULL, read_gpus},
     {"mem", "MinMemoryNode", read_memory},
     {"mem-per-cpu", "MinMemoryCPU", read_memory_per_cpu},
     {"name", "JobName", read_name},
+    {"nodelist", "ReqNodeList", read_nodelist},
     {"ntasks", "NumTasks", read_tasks},
+    {"output", "StdOut", read_output},
     {"partition", "Partition", read_partition},
     {"priority", "Priority", read_priority},
+    {"requeue", "Requeue", read_requeue},
     {"reservation", "ReservationName", read_reservation},
     {"throttle", NULL, read_throttle},
     {"time", "TimeLimit", read_time},
@@ -328,7 +417,8 @@ read_field(const char *operand, struct json *update, struct arena *arena, struct
     if (f == NULL)
         return refuse_field(name, err);
     if (equals[1] == '\0' && f->read != read_comment && f->read != read_dependency
-        && f->read != read_reservation)
+        && f->read != read_reservation && f->read != read_nodelist && f->read != read_exclude
+        && f->read != read_constraint && f->read != read_error)
         return error_set(err, -EINVAL, "%s: a value is required", name);
     r = f->read(&reading);
     if (r < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/output_path.h"
+#include "cli/values/output_path.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/job_nodes.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/api/object/check.h"
+#include "lib/api/object/meta.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+#define LABEL_FEATURE "feature.kiln.hpc/"
+#define NAME_FIELD    "metadata.name"
+#define REQUIRED      "requiredDuringSchedulingIgnoredDuringExecution"
+
+/* ---- Requirements ---- */
+
+static struct json *
+requirement(struct arena *arena, const char *key, const char *op)
+{
+    struct json *r = json_object(arena);
+
+    json_set_string(arena, r, "key", key);
+    json_set_string(arena, r, "operator", op);
+    return r;
+}
+
+static struct json *
+requirement_of_value(struct arena *arena, const char *key, const char *op, const char *value)
+{
+    struct json *r = requirement(arena, key, op);
+    struct json *values = json_array(arena);
+
+    json_append(arena, values, json_string(arena, value));
+    json_set(arena, r, "values", values);
+    return r;
+}
+
+static bool
+is_label_text(const char *text)
+{
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++)
+        if (!isalnum((unsigned char)*text) && strchr("-_./", *text) == NULL)
+            return false;
+    return true;
+}
+
+/* "avx512" or "zone=east" */
+static struct json *
+feature(struct arena *arena, char *text)
+{
+    char *equals = strchr(text, '=');
+
+    if (equals == NULL) {
+        if (!is_label_text(text) || strchr(text, '/') != NULL)
+            return NULL;
+        return requirement(arena, arena_printf(arena, LABEL_FEATURE "%s", text), "Exists");
+    }
+    *equals = '\0';
+    if (!is_label_text(text) || !is_label_text(equals + 1))
+        return NULL;
+    return requirement_of_value(arena, text, "In", equals + 1);
+}
+
+/* ---- Terms ---- */
+
+/* A copy of a member; NULL if there is none. */
+static struct json *
+dup_member(struct arena *arena, const struct json *object, const char *name)
+{
+    const struct json *value = json_get(object, name);
+
+    return value != NULL ? json_dup(arena, value) : NULL;
+}
+
+static const struct json *
+terms_of(const struct json *spec)
+{
+    const struct json *nodes = json_get_path(spec, "affinity.nodeAffinity");
+
+    return json_get(json_get(nodes, REQUIRED), "nodeSelectorTerms");
+}
+
+/* A term without any requirement would match no node, so it is left out. */
+static void
+add_term(struct arena *arena, struct json *terms, struct json *labels, struct json *fields)
+{
+    struct json *term = json_object(arena);
+
+    if (json_count(labels) > 0)
+        json_set(arena, term, "matchExpressions", labels);
+    if (json_count(fields) > 0)
+        json_set(arena, term, "matchFields", fields);
+    if (json_count(term) > 0)
+        json_append(arena, terms, term);
+}
+
+static void
+set_terms(struct arena *arena, struct json *spec, struct json *terms)
+{
+    struct json *affinity, *nodes;
+
+    if (json_count(terms) > 0) {
+        affinity = json_make_object(arena, spec, "affinity");
+        nodes = json_make_object(arena, affinity, "nodeAffinity");
+        json_set(arena, json_make_object(arena, nodes, REQUIRED), "nodeSelectorTerms", terms);
+        return;
+    }
+    affinity = json_get(spec, "affinity");
+    nodes = json_get(affinity, "nodeAffinity");
+    if (nodes == NULL)
+        return;
+    json_remove(nodes, REQUIRED);
+    if (json_count(nodes) == 0)
+        json_remove(affinity, "nodeAffinity");
+    if (json_count(affinity) == 0)
+        json_remove(spec, "affinity");
+}
+
+/* ---- Names ---- */
+
+static bool
+is_of_names(const struct json *field, const char *op)
+{
+    return strcmp(check_text(field, "key"), NAME_FIELD) == 0
+           && strcmp(check_text(field, "operator"), op) == 0;
+}
+
+/* The fields of a term with the new names in place of the former. One
+ * requirement for each name, because a field selector takes one value.
+ */
+static struct json *
+with_names(struct arena *arena, const struct json *fields, const char *op, const char *names)
+{
+    struct json *others = json_array(arena);
+    char *rest = NULL;
+
+    for (uint32_t i = 0; i < json_count(fields); i++)
+        if (!is_of_names(json_at(fields, i), op))
+            json_append(arena, others, json_dup(arena, json_at(fields, i)));
+    for (char *name = strtok_r(arena_strdup(arena, names), ",", &rest); name != NULL;
+         name = strtok_r(NULL, ",", &rest))
+        json_append(arena, others, requirement_of_value(arena, NAME_FIELD, op, name));
+    return others;
+}
+
+int
+job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion, const char *names,
+                    struct error *err)
+{
+    const char *op = is_exclusion ? "NotIn" : "In";
+    const struct json *old = terms_of(spec);
+    struct json *terms = json_array(arena);
+    size_t n_commas = 0;
+
+    for (const char *p = names; *p != '\0'; p++)
+        n_commas += *p == ',';
+    if (!is_exclusion && n_commas > 0)
+        return error_set(err, -EOPNOTSUPP,
+                         "'%.80s' names %zu nodes, but a job has one node for "
+                         "now; jobs on several nodes come in a later release",
+                         names, n_commas + 1);
+    for (uint32_t i = 0; i < json_count(old); i++) {
+        const struct json *term = json_at(old, i);
+
+        add_term(arena, terms, dup_member(arena, term, "matchExpressions"),
+                 with_names(arena, json_get(term, "matchFields"), op, names));
+    }
+    if (json_count(old) == 0)
+        add_term(arena, terms, NULL, with_names(arena, NULL, op, names));
+    set_terms(arena, spec, terms);
+    return 0;
+}
+
+/* ---- Features ---- */
+
+/* The requirements that always hold: a partition, as former releases wrote it.
+ */
+static struct json *
+kept_labels(struct arena *arena, const struct json *term)
+{
+    const struct json *labels = json_get(term, "matchExpressions");
+    struct json *kept = json_array(arena);
+
+    for (uint32_t i = 0; i < json_count(labels); i++)
+        if (strcmp(check_text(json_at(labels, i), "key"), LABEL_PARTITION) == 0)
+            json_append(arena, kept, json_dup(arena, json_at(labels, i)));
+    return kept;
+}
+
+static bool
+has_same_fields(const struct json *terms)
+{
+    const struct json *first = json_get(json_at(terms, 0), "matchFields");
+
+    for (uint32_t i = 1; i < json_count(terms); i++) {
+        const struct json *other = json_get(json_at(terms, i), "matchFields");
+
+        if ((first == NULL) != (other == NULL) || (first != NULL && !json_equals(first, other)))
+            return false;
+    }
+    return true;
+}
+
+int
+job_nodes_set_features(struct arena *arena, struct json *spec, const char *text, struct error *err)
+{
+    const struct json *old = terms_of(spec);
+    const char separator = strchr(text, '|') != NULL ? '|' : '&';
+    struct json *fields = dup_member(arena, json_at(old, 0), "matchFields");
+    struct json *labels = kept_labels(arena, json_at(old, 0));
+    struct json *terms = json_array(arena);
+
+    if (separator == '|' && strchr(text, '&') != NULL)
+        return error_set(err, -EOPNOTSUPP, "'%.200s' mixes & and |; use only one of them", text);
+    if (!has_same_fields(old))
+        return error_set(err, -EINVAL,
+                         "its node affinity has terms with different names of nodes, which only "
+                         "'kctl replace' can change");
+    for (char *item = *text != '\0' ? arena_strdup(arena, text) : NULL; item != NULL;) {
+        char *next = strchr(item, separator);
+        struct json *one, *alternative = labels;
+
+        if (next != NULL)
+            *next++ = '\0';
+        one = feature(arena, item);
+        if (one == NULL)
+            return error_set(err, -EINVAL,
+                             "'%.200s' is not a list of features or "
+                             "KEY=VALUE labels, all of which (a&b) or one of which "
+                             "(a|b) a node must have",
+                             text);
+        if (separator == '|')
+            alternative = json_dup(arena, labels);
+        json_append(arena, alternative, one);
+        if (separator == '|')
+            add_term(arena, terms, alternative, fields);
+        item = next;
+    }
+    if (separator == '&')
+        add_term(arena, terms, labels, fields);
+    set_terms(arena, spec, terms);
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_nodes.h - which nodes a job may go to: names and features, as
+ * requirements of the affinity in its template's spec
+ *
+ * A list of names becomes requirements on metadata.name in every term of the
+ * affinity, "a&b" requirements on labels in one term, and "a|b" a term each.
+ *
+ * Thread:  any; pure functions of trees.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct arena;
+struct error;
+struct json;
+
+/* Sets the names, separated by commas, of the only node (one, for now) or of
+ * the nodes that are excluded; "" removes the requirement.
+ */
+int job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion,
+                        const char *names, struct error *err);
+
+/* Sets the features: "avx512", "zone=east", "a&b" or "a|b"; "" removes them.
+ * -EINVAL: malformed, or the terms of the affinity have different names.
+ */
+int job_nodes_set_features(struct arena *arena, struct json *spec, const char *text,
+                           struct error *err);
