@@ -255,6 +255,14 @@ is "it has no whole node there" "$(root get pods -o json \
         [.partition, .wholeNode]')" '["all",null]'
 k1 delete job "job-$e" "job-$f" "job-$g" "job-$h" >/dev/null
 
+e=$(s1 -H -p all --parsable long.sh 2>/dev/null)
+whole() { job "$e" .spec.template.spec.placement.wholeNode; }
+k1 update "$e" partition=big >/dev/null
+is "a job that is moved to a partition with exclusive nodes gets a whole node" "$(whole)" true
+k1 update "$e" partition=all >/dev/null
+is "it loses the whole node with the partition" "$(whole)" ""
+k1 delete job "job-$e" >/dev/null
+
 # --- nodes for one user at a time ---------------------------------------------
 
 s2() { as kilntest2 ksub -o /dev/null "$@"; }

@@ -4,7 +4,8 @@
  *
  * Only a creation gets these; the annotation kiln.hpc/defaulted lists them. An
  * update that leaves them out keeps them, so that a manifest can be replaced
- * and applied again. Jobs that were stored before there were partitions get
+ * and applied again; one that names other partitions gets or loses the whole
+ * node. Jobs that were stored before there were partitions get
  * nothing.
  */
 #include <inttypes.h>
@@ -379,15 +380,21 @@ keep_given(struct giving *g, const struct object *old_object)
         json_remove(json_get(g->spec, "placement"), "wholeNode");
 }
 
+static const char *
+old_partition(const struct giving *g, const struct object *old_object)
+{
+    const char *was =
+        json_path_text(admission_old_pod_spec(g->q, old_object), "placement.partition");
+
+    return was != NULL ? was : "";
+}
+
 /* Whether the update removes the partition: the job could then use every node.
  */
 static bool
 loses_partition(const struct giving *g, const struct object *old_object)
 {
-    const char *was =
-        json_path_text(admission_old_pod_spec(g->q, old_object), "placement.partition");
-
-    return was != NULL && was[0] != '\0' && named_partition(g)[0] == '\0';
+    return old_partition(g, old_object)[0] != '\0' && named_partition(g)[0] == '\0';
 }
 
 bool
@@ -407,6 +414,9 @@ partition_defaults_admit(struct request *q, struct json *tree, const struct obje
     if (old_object != NULL) {
         keep_given(&g, old_object);
         goes_on = !loses_partition(&g, old_object) || give_partition(&g);
+        if (goes_on && strcmp(old_partition(&g, old_object), named_partition(&g)) != 0
+            && read_terms(&g).is_exclusive)
+            give_node(&g);
     } else if ((goes_on = give_partition(&g))) {
         struct terms terms = read_terms(&g);
 
