@@ -23,10 +23,12 @@ def check_deps(e):
         return {'afterok': s == 'Completed', 'afternotok': s != 'Completed', 'afterany': True, 'after': True}[d['type']]
 
     def when(d):
-        r = runs.get(d['job'])
-        if not r:
-            return None
-        return (int(r[0].starts[0]) if 'delaySeconds' in d else r[0].starts[0]) + d.get('delaySeconds', 0) if d['type'] == 'after' else r[0].over()
+        r, delay = runs.get(d['job']), d.get('delaySeconds', 0)
+        if d['type'] != 'after':
+            return r[0].over() if r else None
+        # A job that was cancelled or deleted counts as started then, though its pod may still start under a kill.
+        t = [x for x in (r[0].starts[0] if r else None, jobs.get(d['job'], {}).get('stopped_at')) if x]
+        return (int(min(t)) if delay else min(t)) + delay if t else None
     early, wrongly, never, said = [], [], [], []
     for i, j in jobs.items():
         deps = j['deps']
@@ -102,9 +104,11 @@ def deps_dag(c):
         if random.random() < .06:
             v = random.choice(ids[-20:])
             jobs[v]['stopped'] = True
+            jobs[v].setdefault('stopped_at', time.time())
             c.act('cancel', str(v))
         if random.random() < .05:
             v = random.choice(ids[-20:])
+            jobs[v].setdefault('stopped_at', time.time())
             st, o, _ = c.insist('DELETE', f"{JOBS}/{jobs[v]['name']}?propagationPolicy=Background", ok=(200, 202, 404))
             jobs[v]['stopped'] = True
             jobs[v]['deleted'] = True
