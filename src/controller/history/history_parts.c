@@ -172,8 +172,11 @@ stand_back(void)
 {
     const struct sched_param usual = {.sched_priority = 0};
     const id_t self = (id_t)gettid();
+    struct sched_param order;
+    int policy;
 
-    (void)pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual);
+    if (pthread_getschedparam(pthread_self(), &policy, &order) == 0 && order.sched_priority > 0)
+        (void)pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual);
     (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICE_MORE);
 }
 
