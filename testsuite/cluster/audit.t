@@ -218,6 +218,11 @@ then
     ok "when there is room again, a line says how many lines are missing" \
         wait_for 5 told
     stop controller
+    mount -o remount,ro "$cluster/full"
+    said=$(kiln-controller --state-dir "$cluster/state" --socket "$cluster/socket" \
+        --munge-socket "$munge_socket" --audit-file "$cluster/full/audit.log" 2>&1)
+    is "an audit log on a read-only file system prevents the start" "$?" 74
+    like "the message names the file and the error" "$said" 'audit.log.*Read-only'
     umount "$cluster/full"
 else
     skip "lines that a full disk does not take are counted" "no tmpfs can be mounted"

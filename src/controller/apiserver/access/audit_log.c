@@ -295,11 +295,14 @@ free_unstarted(struct audit_log *a)
     free(a);
 }
 
-/* An error of the disk does not prevent the start: writing is tried again. */
+/* A full or failing disk does not prevent the start: writing is tried again. A
+ * file system that is read-only at the start is a mistake in the configuration
+ * (a unit with ProtectSystem=strict makes most of them so), and remains one.
+ */
 static bool
 is_passing(int r)
 {
-    return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO;
+    return r == -ENOSPC || r == -EDQUOT || r == -EIO;
 }
 
 static bool

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -84,6 +85,19 @@ sign(int fd)
     return fd_write_all(fd, text, strlen(text));
 }
 
+/* A command of root (--restore, --check-store) leaves a lock file that the
+ * controller's user can open.
+ */
+static int
+give_to_owner(const char *directory, int fd)
+{
+    struct stat st;
+
+    if (geteuid() != 0)
+        return 0;
+    return stat(directory, &st) < 0 || fchown(fd, st.st_uid, st.st_gid) < 0 ? -errno : 0;
+}
+
 static int
 take_lock(const char *path, int *ret_fd, struct error *err)
 {
@@ -97,7 +111,9 @@ take_lock(const char *path, int *ret_fd, struct error *err)
         return errno == EWOULDBLOCK
                    ? busy(path, fd, err)
                    : error_set(err, -errno, "cannot lock '%s': %s", file, strerror(errno));
-    r = sign(fd);
+    r = give_to_owner(path, fd);
+    if (r == 0)
+        r = sign(fd);
     if (r < 0)
         return error_set(err, r, "cannot write '%s': %s", file, strerror(-r));
     *ret_fd = fd;

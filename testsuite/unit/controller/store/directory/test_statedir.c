@@ -76,6 +76,24 @@ START_TEST(a_missing_directory_is_made_for_its_owner_alone)
 }
 END_TEST
 
+/* Root restores a backup into the directory of the service user. */
+START_TEST(the_lock_file_belongs_to_the_owner_of_the_directory)
+{
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+    CLEANUP_FREE char *lock = xasprintf("%s/lock", directory);
+    const uid_t owner = geteuid() == 0 ? 12345 : geteuid();
+    struct statedir *d = NULL;
+    struct stat st;
+
+    ck_assert_int_eq(chown(directory, owner, (gid_t)-1), 0);
+    ck_assert_int_eq(statedir_open(directory, &d, NULL), 0);
+
+    ck_assert_int_eq(stat(lock, &st), 0);
+    ck_assert_uint_eq(st.st_uid, owner);
+    statedir_close(d);
+}
+END_TEST
+
 START_TEST(network_file_systems_are_refused_and_local_ones_are_not)
 {
     ck_assert_str_eq(statedir_refused_filesystem(0x6969), "NFS");
@@ -88,4 +106,5 @@ END_TEST
 
 SUITE("statedir", the_second_owner_is_told_who_the_first_is,
       the_lock_of_a_process_that_died_is_no_lock, a_missing_directory_is_made_for_its_owner_alone,
-      network_file_systems_are_refused_and_local_ones_are_not)
+      network_file_systems_are_refused_and_local_ones_are_not,
+      the_lock_file_belongs_to_the_owner_of_the_directory)
