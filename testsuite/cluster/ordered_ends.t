@@ -65,7 +65,9 @@ urgent() { as kilntest2 ksub --parsable -o /dev/null -w n2 -c 1 --priority urgen
     --wrap 'exec sleep 1000'; }
 again=$(submit --requeue -w n1 --wrap "$saves")
 held=$(submit --requeue -w n1 --wrap "$saves")
-kept=$(submit --requeue -w n1 --checkpoint-command true --wrap "$saves")
+kept=$(submit --requeue -w n1 -o kept.out --checkpoint-command true --wrap "
+    echo try \$((KILN_RESTART_COUNT + 1))
+    $saves")
 cancelled=$(submit -w n1 --wrap "$saves")
 deleted=$(submit -w n1 --wrap "$saves")
 podless=$(submit -w n1 --wrap "$saves")
@@ -100,6 +102,12 @@ ok "a job that is requeued and held is held" wait_for 20 state_is "$held" Held
 ok "its attempt is Requeued" wait_for 10 has_rows "$held" "1 Requeued 0"
 ok "a job with a checkpoint command starts again" wait_for 20 starts "$kept" 2
 ok "its first attempt is Requeued" wait_for 10 has_rows "$kept" "1 Requeued 0"
+is "its second attempt appends to the output" "$(paste -sd, "$home/kept.out")" "try 1,try 2"
+like "kctl logs -p finds the output of the first attempt" \
+    "$(as kilntest1 kctl logs -p "$kept" 2>&1)" "try 1"
+like "so does --attempt" "$(as kilntest1 kctl logs --attempt 1 "$kept" 2>/dev/null)" "^try 1"
+like "an attempt that does not exist is still refused" \
+    "$(as kilntest1 kctl logs --attempt 5 "$kept" 2>&1)" "has no attempt 5"
 ok "a cancelled job is Cancelled" wait_for 20 state_is "$cancelled" Cancelled
 ok "history says so" wait_for 10 has_rows "$cancelled" "1 Cancelled 0"
 ok "a deleted job is Cancelled in history" wait_for 10 has_rows "$deleted" "1 Cancelled 0"

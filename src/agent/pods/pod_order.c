@@ -327,6 +327,16 @@ set_time_limit(const struct pod *pod, struct order *o)
     o->warn_main = e->signal->batch_only;
 }
 
+/* The output of earlier attempts is kept unless the user asked otherwise. */
+static bool
+appends(const struct object *pod, const struct execution *e)
+{
+    const char *attempt = string_map_find(&pod->meta->annotations, ANNOTATION_ATTEMPT);
+
+    return e->open_mode != NULL ? strcmp(e->open_mode, "append") == 0
+                                : attempt != NULL && strtoll(attempt, NULL, 10) > 0;
+}
+
 int
 pod_order_compose(const struct pod_order_input *in, struct arena *arena, struct order *o,
                   struct error *err)
@@ -363,7 +373,7 @@ pod_order_compose(const struct pod_order_input *in, struct arena *arena, struct 
         o->checkpoint = e->checkpoint_command != NULL && e->checkpoint_command[0] != '\0'
                             ? e->checkpoint_command
                             : NULL;
-        o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
+        o->append = appends(in->pod, e);
     }
     o->no_new_privileges = !may_gain_privileges(in->pod, arena);
     set_placement(in, o);

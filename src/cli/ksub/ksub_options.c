@@ -267,7 +267,7 @@ static const struct option_spec rows[] = {
      PLACE(numa_policy)},
     {.name = "open-mode",
      .argument = "MODE",
-     .help = "truncate output files, or append to them (truncate)",
+     .help = "truncate output files, or append to them (append from the second attempt on)",
      .type = OPTION_CALL,
      .set = submission_set_open_mode},
     {.name = "output",

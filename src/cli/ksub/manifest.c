@@ -233,8 +233,7 @@ execution(struct arena *arena, const struct submission *s)
              : s->is_slurms    ? SLURMS_OUTPUT
                                : DEFAULT_OUTPUT);
     set_text(arena, e, "stderrPath", file_pattern(arena, s, s->error));
-    if (s->append)
-        json_set_string(arena, e, "openMode", "append");
+    set_text(arena, e, "openMode", s->open_mode);
     json_set_string(arena, e, "umask", process_umask(arena));
     json_set(arena, e, "limits", process_limits(arena));
     if (s->has_signal)

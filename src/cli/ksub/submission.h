@@ -109,8 +109,8 @@ struct submission {
     const char *input;
     const char *output;
     const char *error;
-    bool append;
-    const char *exported; /* of --export; NULL: ALL */
+    const char *open_mode; /* append, truncate; NULL: the default */
+    const char *exported;  /* of --export; NULL: ALL */
 
     /* Several jobs at once */
     const char *pipeline; /* the file; or NULL */

@@ -256,9 +256,9 @@ submission_set_open_mode(UNUSED const struct option_spec *option, const char *va
     const size_t length = strlen(value);
 
     if (length > 0 && strncmp(value, "append", length) == 0)
-        s->append = true;
+        s->open_mode = "append";
     else if (length > 0 && strncmp(value, "truncate", length) == 0)
-        s->append = false;
+        s->open_mode = "truncate";
     else
         return error_set(err, -EINVAL, "'%s' is neither append nor truncate", value);
     return 0;

@@ -15,11 +15,8 @@
 
 #define INDEX ANNOTATION_INDEX /* the annotation is also a label */
 
-/* Attempts are numbered from 1; the pod's annotation counts the attempts before
- * it.
- */
-static int64_t
-attempt_of(const struct json *pod)
+int64_t
+log_pods_attempt_of(const struct json *pod)
 {
     const char *text =
         json_get_text(json_get_path(pod, "metadata.annotations"), ANNOTATION_ATTEMPT);
@@ -31,7 +28,7 @@ int
 log_pods_refuse_attempt(const struct target_object *job, int64_t attempt, const struct json *newest,
                         struct arena *arena, struct error *err)
 {
-    if (newest != NULL && attempt_of(newest) > attempt)
+    if (newest != NULL && log_pods_attempt_of(newest) > attempt)
         return error_set(err, -ENOENT,
                          "the output of attempt %" PRId64 " of %s can no "
                          "longer be found: its pod is gone; 'kctl history' "
@@ -45,7 +42,7 @@ const struct json *
 log_pods_find_attempt(const struct json *pods, int64_t attempt)
 {
     for (uint32_t i = json_count(pods); i-- > 0;)
-        if (attempt_of(json_at(pods, i)) == attempt)
+        if (log_pods_attempt_of(json_at(pods, i)) == attempt)
             return json_at(pods, i);
     return NULL;
 }

@@ -12,6 +12,11 @@ struct error;
 struct json;
 struct target_object;
 
+/* Attempts are numbered from 1; the pod's annotation counts the attempts before
+ * it.
+ */
+int64_t log_pods_attempt_of(const struct json *pod);
+
 /* The newest pod of that attempt, counted from 1; NULL: there is none. */
 const struct json *log_pods_find_attempt(const struct json *pods, int64_t attempt);
 

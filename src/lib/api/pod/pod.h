@@ -146,8 +146,11 @@ struct execution {
     const char *stdin_path; /* NULL: /dev/null */
     const char *stdout_path;
     const char *stderr_path; /* NULL: same as stdout */
-    const char *open_mode;   /* "truncate" (default), "append" */
-    const char *umask;       /* "0022" */
+    /* "truncate", "append"; by default the first attempt truncates, and later
+     * ones append
+     */
+    const char *open_mode;
+    const char *umask; /* "0022" */
     LIST_OF(struct rlimit_value) limits;
     const struct limit_signal *signal;
     int64_t fence_after_s;          /* 0: never */

@@ -75,7 +75,8 @@ static const struct field execution_fields[] = {
     STRING("stderrPath", execution, stderr_path, 0,
         HELP("Default: where the output goes.")),
     STRING("openMode", execution, open_mode, 0, ONE_OF("truncate", "append"),
-        HELP("truncate or append.")),
+        HELP("truncate or append; by default the first attempt truncates the "
+             "output, and later ones append to it.")),
     STRING("umask", execution, umask, 0, HELP("Octal: 0022.")),
     OBJECTS("limits", execution, limits, rlimit_value, 0, BY_KEY("name"),
         HELP("Limits of setrlimit(2).")),

@@ -11,6 +11,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -144,6 +145,40 @@ static struct topology gpu_topology = {
 /* A runtime counts what it can open, so numbers are those of the node only
  * where the other GPUs are not hidden.
  */
+/* Only the first attempt truncates the output, unless the user asked otherwise. */
+START_TEST(a_later_attempt_appends)
+{
+    static const struct {
+        const char *mode, *attempt;
+        bool appends;
+    } cases[] = {
+        {"", "0", false},
+        {"", "1", true},
+        {"\"openMode\":\"truncate\",", "1", false},
+        {"\"openMode\":\"append\",", "0", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        CLEANUP_FREE char *text = xasprintf(
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"job-7-0\","
+            "\"namespace\":\"physics\",\"uid\":\"u1\",\"annotations\":{\"" ANNOTATION_ATTEMPT
+            "\":\"%s\"}},\"spec\":{\"nodeName\":\"n1\",\"securityContext\":{\"runAsUser\":1001},"
+            "\"containers\":[{\"name\":\"main\",\"command\":[\"/bin/true\"]}],\"execution\":{%s"
+            "\"stdoutPath\":\"/out\"}},\"status\":{}}",
+            cases[i].attempt, cases[i].mode);
+        const struct object *pod = parse(text);
+        struct pod_order_input in = {.agent = &agent, .topology = &here, .pod = pod};
+        struct error err = {0};
+        struct order o;
+
+        ck_assert_msg(pod_order_compose(&in, arena, &o, &err) == 0, "%s", err.text);
+        ck_assert(o.append == cases[i].appends);
+        object_unref(pod);
+    }
+}
+END_TEST
+
 START_TEST(a_pod_sees_its_own_gpus_as_the_runtime_counts_them)
 {
     static const struct {
@@ -576,7 +611,7 @@ START_TEST(the_blobs_of_the_owning_job_are_asked_for)
 }
 END_TEST
 
-SUITE("pod_order", an_order_says_all_that_the_pod_says,
+SUITE("pod_order", an_order_says_all_that_the_pod_says, a_later_attempt_appends,
       a_pod_sees_its_own_gpus_as_the_runtime_counts_them,
       threads_are_counted_and_bound_only_on_request, the_partition_is_the_one_that_the_pod_runs_in,
       what_was_not_asked_for_has_no_variable, memory_is_bound_where_it_was_reserved,

@@ -123,7 +123,7 @@ START_TEST(every_option_has_its_place_in_the_job)
         .input = "in",
         .output = "out-%j",
         .error = "err-%j",
-        .append = true,
+        .open_mode = "append",
     };
 
     assert_manifest(&s, "apiVersion: batch/v1\n"
