@@ -96,6 +96,23 @@ is "its third attempt has its own number, and none has failed" \
     "$(job "$id" '"\(.status.attempts) \(.status.failed // 0)"')" "3 0"
 as kilntest1 kctl cancel "$id" >/dev/null
 
+# --- an end of its own beside a preemption --------------------------------------
+id=$(submit -p again --requeue --wrap "until [ -e $cluster/go ]; do sleep 0.1; done; exit 7")
+ok "a job runs whose agent is killed" wait_for 20 state_is "$id" Running
+stop n1 KILL
+: >"$cluster/go"
+has_exited() { ! pgrep -u kilntest1 -f "$cluster/go" >/dev/null; }
+ok "it fails while no agent is there" wait_for 20 has_exited
+urgent
+is_asked() { root get pod "job-$id-0" -o json | jq -e .metadata.deletionTimestamp; }
+ok "it is preempted meanwhile" wait_for 20 is_asked
+cluster_agent n1 --topology 'package:1 core:4 pu:1'
+ok "it has failed, and is not requeued" wait_for 20 state_is "$id" Failed
+is "with its own exit code, in one attempt" \
+    "$(job "$id" '"\(.status.exitCode) \(.status.attempts)"')" "7 1"
+like "history says so" "$(as kilntest1 kctl history --job "$id" -o state,exit 2>&1)" 'Failed +7'
+over
+
 # --- mode Cancel --------------------------------------------------------------
 id=$(submit -p ends --requeue --wrap 'exec sleep 1000')
 ok "a job runs in a partition whose preempted jobs end" \

@@ -344,6 +344,8 @@ status_patch_make_end(struct arena *arena, const struct object *object,
     set_host(arena, status, end->host_address);
     if (e != NULL && e->started_at_us != 0) {
         set_observed(arena, status, e->cpus_allowed, e->memory_allowed, e->boot_id);
+        if (!succeeded && e->had_own_end && end->reason == NULL && !e->was_oom)
+            json_set_bool(arena, json_get(status, "observed"), "ownEnd", true);
         if (end->seen != NULL)
             set_seen(arena, status, end->seen, end->seen_at_us);
         if (frozen_us > 0)

@@ -330,6 +330,7 @@ take_status(struct shepherd *s)
     e->was_fenced = s->supervisor.is_fenced;
     e->was_late = s->supervisor.is_late;
     e->was_ended = s->supervisor.has_order;
+    e->had_own_end = !e->was_ended && !e->was_fenced && !e->was_late && WIFEXITED(status);
     e->elapsed_us = clock_monotonic_us(&clock_system) - s->began_us;
     e->frozen_us = supervisor_frozen_us(&s->supervisor);
     if (WIFSIGNALED(status)) {

@@ -174,11 +174,8 @@ is_asked_for(const struct job *job, const struct pod *pod)
 static bool
 is_interrupted(const struct job *job, const struct pod *pod)
 {
-    const struct pod_condition *lost = pod_find_condition(pod, "DisruptionTarget");
-
     return pod_was_not_started(pod)
-           || (job->spec.requeue && lost != NULL && strcmp(lost->status, "True") == 0
-               && !pod_is_ended_by_preemption(pod));
+           || (job->spec.requeue && pod_was_disrupted(pod) && !pod_is_ended_by_preemption(pod));
 }
 
 static const struct object *

@@ -136,10 +136,7 @@ find_disruption(const struct pod *pod)
     const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
     const char *phase = pod->status.phase;
 
-    return c != NULL && c->status != NULL && strcmp(c->status, "True") == 0
-                   && (phase == NULL || strcmp(phase, "Succeeded") != 0)
-               ? c
-               : NULL;
+    return pod_was_disrupted(pod) && (phase == NULL || strcmp(phase, "Succeeded") != 0) ? c : NULL;
 }
 
 /* Maps upstream's reasons of a disruption to the codes of job_reason.h. */

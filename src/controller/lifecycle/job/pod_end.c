@@ -47,13 +47,10 @@ pod_end_is_interrupted(const struct job *job, const struct pod *pod)
 bool
 pod_end_is_excused(const struct job *job, const struct pod *pod, struct failure_ruling ruling)
 {
-    const struct pod_condition *lost = pod_find_condition(pod, "DisruptionTarget");
-
     if (is_asked_for(job, pod))
         return true;
     return ruling.rule < 0
-           && ((job->spec.requeue && lost != NULL && strcmp(lost->status, "True") == 0
-                && !pod_is_ended_by_preemption(pod))
+           && ((job->spec.requeue && pod_was_disrupted(pod) && !pod_is_ended_by_preemption(pod))
                || pod_was_not_started(pod));
 }
 

@@ -168,14 +168,6 @@ job_end_of_run(const struct job_run *run)
     return (struct job_end){run->node_name, run->reason, run->message, run->exit_code, run->signal};
 }
 
-static bool
-was_disrupted(const struct pod *pod)
-{
-    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
-
-    return c != NULL && is(c->status, "True");
-}
-
 struct job_end
 job_end_of_pod(const struct pod *pod)
 {
@@ -188,7 +180,7 @@ job_end_of_pod(const struct pod *pod)
     end.message = pod->status.message;
     end.exit_code = state.exit_code;
     end.signal = state.signal;
-    if (cause != NULL && was_disrupted(pod)) {
+    if (cause != NULL && pod_was_disrupted(pod)) {
         end.reason = cause->code;
         end.message = cause->message;
     }
@@ -198,7 +190,7 @@ job_end_of_pod(const struct pod *pod)
 bool
 job_end_has_pod(const struct pod *pod)
 {
-    return pod_is_finished(pod) || (pod->meta.deleted_at_us != 0 && was_disrupted(pod));
+    return pod_is_finished(pod) || (pod->meta.deleted_at_us != 0 && pod_was_disrupted(pod));
 }
 
 /* Of a job with several pods, that pod is one of many, and the job controller

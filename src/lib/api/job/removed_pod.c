@@ -61,15 +61,11 @@ make_entry(struct arena *arena, const struct json *tree)
     };
     static const char *const of_spec[] = {"nodeName"};
     static const char *const of_status[] = {
-        "phase",
-        "reason",
-        "message",
-        "conditions",
-        "cause",
-        "usage",
-        "startTime",
-        "frozenMicroseconds",
-        "containerStatuses",
+        "phase",     "reason",
+        "message",   "conditions",
+        "cause",     "usage",
+        "startTime", "frozenMicroseconds",
+        "observed",  "containerStatuses",
     };
     struct json *entry = json_object(arena);
     struct json *meta = json_make_object(arena, entry, "metadata");

@@ -98,6 +98,24 @@ asked_at_us(const struct pod *pod)
     return pod->meta.deleted_at_us - (grace_s != NULL ? *grace_s : 0) * INT64_C(1000000);
 }
 
+/* Whether the agent says that the process failed by itself, before an order to end
+ * reached it. Agents of former releases never say so.
+ */
+static bool
+has_own_end(const struct pod *pod)
+{
+    return pod->status.observed != NULL && pod->status.observed->has_own_end
+           && pod_is_finished(pod);
+}
+
+bool
+pod_was_disrupted(const struct pod *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+
+    return c != NULL && c->status != NULL && strcmp(c->status, "True") == 0 && !has_own_end(pod);
+}
+
 bool
 pod_was_ended(const struct pod *pod)
 {
@@ -105,7 +123,8 @@ pod_was_ended(const struct pod *pod)
 
     if (!pod_is_finished(pod))
         return true;
-    if (pod->meta.deleted_at_us == 0 || strcmp(pod->status.phase, "Succeeded") == 0)
+    if (pod->meta.deleted_at_us == 0 || strcmp(pod->status.phase, "Succeeded") == 0
+        || has_own_end(pod))
         return false;
     if (!pod_main_state(pod, &state) || !state.terminated || state.signal != 0
         || state.exit_code >= 128)
@@ -161,10 +180,7 @@ pod_find_condition(const struct pod *pod, const char *type)
 bool
 pod_is_ended_by_preemption(const struct pod *pod)
 {
-    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
-
-    return pod->status.cause != NULL && pod->status.cause->is_final && c != NULL
-           && strcmp(c->status, "True") == 0;
+    return pod->status.cause != NULL && pod->status.cause->is_final && pod_was_disrupted(pod);
 }
 
 bool

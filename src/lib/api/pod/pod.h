@@ -240,6 +240,7 @@ struct observed {
     int64_t processes;
     int64_t at_us;
     const char *node_boot_id;
+    bool has_own_end;
 };
 
 struct pod_usage { /* Kiln: totals, at the end or so far */
@@ -303,6 +304,11 @@ extern const struct record pod_cause_record;
 const struct pod *pod_of(const struct object *object);
 
 bool pod_is_finished(const struct pod *pod);
+
+/* Whether others ended the pod: it was preempted or evicted, or lost with its node.
+ * A process that had ended by itself before it heard of that was not disrupted.
+ */
+bool pod_was_disrupted(const struct pod *pod);
 
 /* Whether the pod was ended by its deletion, and not by its process, whatever
  * the exit code. Its end is what the deletion was for.

@@ -147,6 +147,8 @@ static const struct field observed_fields[] = {
     TIME("at", observed, at_us, 0,
         HELP("When this was first observed; later observations were the "
              "same.")),
+    BOOL("ownEnd", observed, has_own_end, 0,
+        HELP("Its process failed by itself, before an order to end reached it.")),
     STRING("nodeBootID", observed, node_boot_id, 0,
         HELP("The boot of the node that it ran under.")),
 };

@@ -226,6 +226,17 @@ START_TEST(a_pod_lost_with_its_node_is_replaced_when_the_job_says_so)
 }
 END_TEST
 
+START_TEST(a_pod_that_failed_by_itself_beside_a_preemption_fails_the_job)
+{
+    given_job("", "\"requeue\":true,\"backoffLimit\":0", "\"attempts\":1");
+    given_deleted_pod("j-0", "\"observed\":{\"ownEnd\":true},\"conditions\":[{\"type\":"
+                             "\"DisruptionTarget\",\"status\":\"True\"}]," FAILED_WITH("7"));
+
+    ck_assert(has_condition(plan_at(NOW).status, "FailureTarget"));
+    done();
+}
+END_TEST
+
 START_TEST(a_pod_lost_with_its_node_fails_the_job_otherwise)
 {
     given_job("", "\"backoffLimit\":0", "\"attempts\":1");
@@ -1317,6 +1328,7 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       without_backoff_the_first_failure_is_the_last,
       with_backoff_the_next_attempt_comes_after_a_pause,
       a_pod_lost_with_its_node_is_replaced_when_the_job_says_so,
+      a_pod_that_failed_by_itself_beside_a_preemption_fails_the_job,
       a_pod_lost_with_its_node_fails_the_job_otherwise, a_pod_that_was_made_and_is_gone_has_failed,
       an_array_says_that_it_has_failed_before_its_other_pods_are_deleted,
       a_requeued_job_ends_its_pod_and_runs_again, a_cancelled_job_has_failed_when_its_pods_are_gone,
