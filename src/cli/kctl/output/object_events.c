@@ -14,6 +14,7 @@
 #include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/object/status.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -377,6 +378,8 @@ object_events_add_row(struct grid *grid, const struct object_events_style *style
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const int64_t count = json_get_int(event, "count", 1);
     const char *age = describe_output_age(arena, time_of(event));
+    const char *message = json_get_text(event, "message");
+    CLEANUP_STRBUF struct strbuf plain = STRBUF_INIT;
     const char *cells[7];
     size_t n = 0;
 
@@ -392,7 +395,9 @@ object_events_add_row(struct grid *grid, const struct object_events_style *style
         cells[n++] = object_of(arena, event);
     if (style->names_sources)
         cells[n++] = source_of(event);
-    cells[n++] = json_get_text(event, "message");
+    if (message != NULL)
+        status_add_plain_message(message, &plain);
+    cells[n++] = plain.text;
     grid_add_row(grid, cells);
 }
 

@@ -108,12 +108,13 @@ take_name(const char **at, const struct kind *kind, struct strbuf *out)
     return true;
 }
 
-void
-status_add_plain_message(const char *message, struct strbuf *out)
+/* False: the text is no message of the API about an object; `out` is unchanged. */
+static bool
+add_plain(const char *text, struct strbuf *out)
 {
     static const char forbidden[] = " is forbidden: ";
     static const char unfulfilled[] = "Operation cannot be fulfilled on ";
-    const char *at = message;
+    const char *at = text;
     const size_t start = out->length;
     const struct kind *kind;
     bool has_name;
@@ -129,6 +130,24 @@ status_add_plain_message(const char *message, struct strbuf *out)
         strbuf_add_text(out, out->length > start ? at : at + 1);
     else {
         strbuf_truncate(out, start);
-        strbuf_add_text(out, message);
+        return false;
     }
+    return true;
+}
+
+void
+status_add_plain_message(const char *message, struct strbuf *out)
+{
+    const char *colon = strstr(message, ": ");
+    const size_t start = out->length;
+
+    if (add_plain(message, out))
+        return;
+    if (colon != NULL) {
+        strbuf_add(out, message, (size_t)(colon + 2 - message));
+        if (add_plain(colon + 2, out))
+            return;
+        strbuf_truncate(out, start);
+    }
+    strbuf_add_text(out, message);
 }

@@ -36,6 +36,7 @@ extern const struct record status_record;
 
 /* Appends the message for people: `jobs.batch "job-7" is forbidden: WHY` is
  * "job 7: WHY", `jobs.batch is forbidden: WHY` is "WHY", `nodes "n1" not found`
- * is "node n1 not found". Other messages are unchanged.
+ * is "node n1 not found". The same applies after a first colon, as in "Error
+ * creating: jobs.batch is forbidden: WHY". Other messages are unchanged.
  */
 void status_add_plain_message(const char *message, struct strbuf *out);

@@ -55,7 +55,12 @@ START_TEST(a_message_for_people_has_no_resource_of_the_api)
          "job 7: it was modified"},
         {"Job.batch \"job-7\" is invalid: spec.x: wrong", "job 7 is invalid: spec.x: wrong"},
         {"Job.batch \"\" is invalid: spec.x: wrong", "is invalid: spec.x: wrong"},
+        {"Error creating: pods \"job-7-0\" is forbidden: exceeded quota: q",
+         "Error creating: pod job-7-0: exceeded quota: q"},
+        {"Error creating job: jobs.batch is forbidden: no", "Error creating job: no"},
         /* These are unchanged. */
+        {"a: b: jobs.batch is forbidden: no", "a: b: jobs.batch is forbidden: no"},
+        {"spec.x: wrong", "spec.x: wrong"},
         {"jobs of root are refused", "jobs of root are refused"},
         {"jobs.batch", "jobs.batch"},
         {"jobs.batch \"job-7", "jobs.batch \"job-7"},
