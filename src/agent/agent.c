@@ -408,8 +408,8 @@ agent_new(const struct agent_settings *settings, enum agent_next mode, struct ag
     if (settings->metrics_file != NULL)
         a->metrics = metrics_file_new(&a->context, a->pods, settings->metrics_file);
     if (settings->usage_interval_us > 0)
-        a->usage_reporter =
-            usage_reporter_new(&a->context, a->pods, settings->usage_interval_us / 1000);
+        a->usage_reporter = usage_reporter_new(&a->context, a->pods, settings->gpu_library,
+                                               settings->usage_interval_us / 1000);
     a->hardware_watch = hardware_watch_new(&(struct hardware_watch_settings){
         .loop = a->loop,
         .workers = a->workers,

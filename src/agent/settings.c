@@ -208,6 +208,11 @@ static const struct setting settings[] = {
      .max = 3600 * SECOND_US, .option = "usage-interval", .argument = "TIME",
      .help = "Interval at which the node reports the current usage of itself "
              "and its pods, for kctl top and kubectl top; 0s: never."},
+    {"gpuLibrary", SETTING_TEXT, AT(gpu_library), .initial = "libnvidia-ml.so.1",
+     .option = "gpu-library", .argument = "FILE",
+     .help = "NVIDIA's library (NVML) that tells how busy GPUs are, for kctl "
+             "top. It is loaded if this node has such GPUs and the library "
+             "exists."},
     {"metricsFile", SETTING_TEXT, AT(metrics_file), .option = "metrics-file", .argument = "PATH",
      .help = "File to which the agent writes metrics about its work and its "
              "own usage every 15 s, for the textfile collector of "

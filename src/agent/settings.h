@@ -57,6 +57,7 @@ struct agent_settings {
     int64_t heartbeat_us;
     int64_t observe_us;                /* 0: pods are not observed */
     int64_t usage_interval_us;         /* 0: usage is not reported */
+    const char *gpu_library;           /* NULL: the use of GPUs is not measured */
     const char *metrics_file;          /* NULL: no file is written */
     bool devices;                      /* look for GPUs, NICs and NVMe */
     struct setting_texts device_files; /* "type=glob" */

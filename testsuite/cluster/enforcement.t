@@ -187,7 +187,10 @@ fi
 machines=$top_srcdir/testsuite/data/topology
 cp "$machines/gpu-box.xml" "$cluster/machine.xml"
 chmod 644 "$cluster/machine.xml"
-cluster_agent v1 --devices --topology "$cluster/machine.xml"
+cc -shared -fPIC -o "$cluster/libnvidia-ml.so.1" \
+    "$top_srcdir/testsuite/unit/agent/hardware/fake_nvml.c" 2>/dev/null
+cluster_agent v1 --devices --topology "$cluster/machine.xml" \
+    --gpu-library "$cluster/libnvidia-ml.so.1" --usage-interval 500ms
 ok "a node with a topology file is ready" ready v1
 kctl taint v1 "$(kctl get node v1 -o json | jq -r '.spec.taints[] |
     select(.key | contains("virtual")).key')-" >/dev/null
@@ -195,6 +198,14 @@ has() { kctl get node v1 -o json | jq -e ".status | $1"; }
 cpus=$(kctl get node v1 -o json | jq -r .status.allocatable.cpu)
 run v1 -c 2 --gpus 1
 gpus=$pod
+# The library says that /dev/nvidia0 is busy for a quarter of the time.
+uses_gpu() { kctl top pods "$gpus" | grep -Eq ' GPUS +GPU MEM$' &&
+    kctl top pods "$gpus" | grep -Eq "^$gpus .* 0\.25 +1(\.0)?Gi$"; }
+if [ -e "$cluster/libnvidia-ml.so.1" ]; then
+    ok "kctl top shows how busy the GPUs of a pod are, and their memory" wait_for 20 uses_gpu
+else
+    skip "kctl top shows how busy the GPUs of a pod are, and their memory" "no compiler"
+fi
 run v1 -c "$((cpus - 2))"
 rest=$pod
 cp "$machines/epyc-2s-nps1.xml" "$cluster/machine.xml"

@@ -342,6 +342,7 @@ like "on a terminal it redraws the table in place" "$screen" "$esc\[[0-9]+F"
 
 # completes WORD...: prints what bash offers for the last word as kilntest1.
 # bash makes "=" a word of its own.
+# shellcheck disable=SC2016 # of the inner shell
 completes() {
     as kilntest1 env COMPLETIONS="$completions" bash -c '
 . "$COMPLETIONS/$1"

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/usage_reporter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/hardware/gpu_meter.h"
 #include "agent/hardware/machine_load.h"
 #include "agent/node/process_usage.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
 #include "lib/api/cluster/metrics.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -32,6 +36,8 @@
 struct usage_reporter {
     const struct agent_context *agent;
     const struct pods *pods;
+    const char *gpu_library; /* or NULL */
+    struct gpu_meter *gpus;  /* NULL: no pod had a GPU of NVIDIA so far */
     int64_t interval_ms;
     struct timer *timer;
     int64_t started_us;        /* wall clock */
@@ -57,6 +63,8 @@ struct pod_measurement {
     bool is_known;
     struct cgroup_usage usage;
     uint64_t memory_bytes;
+    bool has_gpus; /* the use of its GPUs is known */
+    int64_t gpu_milli, gpu_memory_bytes;
 };
 
 struct measurement {
@@ -164,6 +172,9 @@ add_pod(const struct measurement *t, const struct pod_measurement *p, struct usa
     out->name = p->pod->meta->name;
     out->uid = p->pod->meta->uid;
     out->figures.memory_bytes = (int64_t)p->memory_bytes;
+    out->figures.has_gpus = p->has_gpus;
+    out->figures.gpu_milli = p->gpu_milli;
+    out->figures.gpu_memory_bytes = p->gpu_memory_bytes;
     set_pod_rate(t->m, p, &out->figures);
     out->total.peak_memory_bytes = (int64_t)p->usage.peak_memory_bytes;
     out->total.user_cpu_us = (int64_t)p->usage.cpu_user_us;
@@ -262,6 +273,52 @@ on_measured(void *arg)
     measurement_free(t);
 }
 
+/* The number in "/dev/nvidia3"; -1: another device. */
+static int
+nvidia_minor(const struct topology *t, const char *device)
+{
+    for (unsigned i = 0; i < t->n_devices; i++) {
+        const char *path = t->devices[i].path;
+        const char *base = path != NULL ? strrchr(path, '/') : NULL;
+        unsigned minor;
+        int used = 0;
+
+        if (base != NULL && strcmp(t->devices[i].name, device) == 0)
+            return sscanf(base, "/nvidia%3u%n", &minor, &used) == 1 && base[used] == '\0'
+                       ? (int)minor
+                       : -1;
+    }
+    return -1;
+}
+
+/* Known if all GPUs of NVIDIA that the pod has are known. */
+static void
+read_gpus(struct usage_reporter *m, struct pod_measurement *p)
+{
+    const struct allocation *allocation = pod_of(p->pod)->status.allocation;
+    bool is_unknown = false;
+
+    if (allocation == NULL || m->agent->topology == NULL || m->gpu_library == NULL)
+        return;
+    for (size_t i = 0; i < allocation->devices.count; i++) {
+        const int minor = nvidia_minor(m->agent->topology, allocation->devices.items[i]);
+        struct gpu_reading reading;
+
+        if (minor < 0)
+            continue;
+        if (m->gpus == NULL)
+            m->gpus = gpu_meter_new(m->gpu_library, m->interval_ms);
+        if (m->gpus == NULL || !gpu_meter_read(m->gpus, (unsigned)minor, &reading)) {
+            is_unknown = true;
+            continue;
+        }
+        p->has_gpus = true;
+        p->gpu_milli += (int64_t)reading.busy_percent * 10;
+        p->gpu_memory_bytes += (int64_t)reading.memory_bytes;
+    }
+    p->has_gpus = p->has_gpus && !is_unknown;
+}
+
 static void
 add_running_pod(const struct running_pod *running, void *context)
 {
@@ -276,6 +333,7 @@ add_running_pod(const struct running_pod *running, void *context)
         .shepherd = running->shepherd,
         .started_at_us = running->started_at_us,
     };
+    read_gpus(t->m, p);
 }
 
 static void
@@ -290,12 +348,14 @@ begin(void *context)
 }
 
 struct usage_reporter *
-usage_reporter_new(const struct agent_context *agent, const struct pods *pods, int64_t interval_ms)
+usage_reporter_new(const struct agent_context *agent, const struct pods *pods,
+                   const char *gpu_library, int64_t interval_ms)
 {
     struct usage_reporter *m = xnew(struct usage_reporter);
 
     m->agent = agent;
     m->pods = pods;
+    m->gpu_library = gpu_library;
     m->interval_ms = interval_ms > INTERVAL_MIN_MS ? interval_ms : INTERVAL_MIN_MS;
     m->last_readings = map_new();
     m->started_us = clock_real_us(agent->clock);
@@ -309,6 +369,7 @@ usage_reporter_free(struct usage_reporter *m)
     if (m == NULL)
         return;
     timer_free(m->timer);
+    gpu_meter_free(m->gpus);
     clear_last_readings(m);
     map_free(m->last_readings);
     free(m);

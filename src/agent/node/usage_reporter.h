@@ -8,6 +8,9 @@
  *                 memory only. A failed report is not sent again: the next one
  *                 replaces it.
  *
+ * The use of NVIDIA's GPUs is measured on a thread of its own (gpu_meter.h), once
+ * a pod has one.
+ *
  * Thread: the loop's; the files are read on a worker.
  */
 #pragma once
@@ -25,6 +28,6 @@ struct usage_reporter;
  */
 void usage_reporter_free(struct usage_reporter *usage_reporter);
 struct usage_reporter *usage_reporter_new(const struct agent_context *agent,
-                                          const struct pods *pods, int64_t interval_ms)
-    OWNED_BY(usage_reporter_free);
+                                          const struct pods *pods, const char *gpu_library,
+                                          int64_t interval_ms) OWNED_BY(usage_reporter_free);
 void usage_reporter_start(struct usage_reporter *usage_reporter);

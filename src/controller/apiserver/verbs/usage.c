@@ -210,6 +210,11 @@ add_usage(struct arena *a, struct json *parent, const struct usage_figures *f)
 
     json_set(a, usage, "cpu", json_stringf(a, "%" PRId64 "n", f->cpu_nanocores));
     json_set(a, usage, "memory", json_stringf(a, "%" PRId64 "Ki", f->memory_bytes / 1024));
+    if (f->has_gpus) {
+        json_set(a, usage, "nvidia.com/gpu", json_stringf(a, "%" PRId64 "m", f->gpu_milli));
+        json_set(a, usage, "nvidia.com/gpu-memory",
+                 json_stringf(a, "%" PRId64 "Ki", f->gpu_memory_bytes / 1024));
+    }
 }
 
 /* `of` is the object that was measured. */

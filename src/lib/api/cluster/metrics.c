@@ -59,6 +59,12 @@ static const struct field usage_figures_fields[] = {
         HELP("Cores in use, times 10^9.")),
     INT64("memoryBytes", usage_figures, memory_bytes, 0,
         HELP("The working set.")),
+    BOOL("hasGpus", usage_figures, has_gpus, 0,
+        HELP("Whether the use of its GPUs is known.")),
+    INT64("gpuMilli", usage_figures, gpu_milli, 0,
+        HELP("Busy GPUs, times 1000.")),
+    INT64("gpuMemoryBytes", usage_figures, gpu_memory_bytes, 0,
+        HELP("Memory of GPUs in use.")),
 };
 static RECORD(usage_figures, usage_figures, "hpc.kiln.v1.UsageFigures",
        HELP("The usage in a window of time."));

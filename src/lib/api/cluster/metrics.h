@@ -38,6 +38,9 @@ struct usage_figures {
     int64_t window_ms; /* 0: CPU rate not known yet */
     int64_t cpu_nanocores;
     int64_t memory_bytes; /* working set */
+    bool has_gpus;        /* the use of the pod's GPUs is known */
+    int64_t gpu_milli;    /* busy GPUs, times 1000 */
+    int64_t gpu_memory_bytes;
 };
 
 struct usage_of_pod {

@@ -32,6 +32,8 @@ struct top_pods_line {
                          * far */
     int64_t run_us;     /* of the pod that has run longest */
     int64_t memory_bytes, peak_bytes, wanted_bytes;
+    bool has_gpus;
+    int64_t gpu_milli, gpu_memory_bytes;
     bool is_known; /* its node has reported */
 };
 
@@ -98,6 +100,12 @@ add_usage(struct top_pods_line *line, const struct json *metrics)
 
         line->used_mcpu += quantity_text_milli(json_get_text(usage, "cpu"));
         line->memory_bytes += quantity_text_value(json_get_text(usage, "memory"));
+        if (json_get(usage, "nvidia.com/gpu") == NULL)
+            continue;
+        line->has_gpus = true;
+        line->gpu_milli += quantity_text_milli(json_get_text(usage, "nvidia.com/gpu"));
+        line->gpu_memory_bytes +=
+            quantity_text_value(json_get_text(usage, "nvidia.com/gpu-memory"));
     }
     line->cpu_us += json_get_int(total, "userCpuMicroseconds", 0)
                     + json_get_int(total, "systemCpuMicroseconds", 0);
@@ -251,6 +259,8 @@ show_line(struct top_pods_query *s, struct grid *grid, const struct top_pods_lin
         line->is_known ? top_bytes(a, line->memory_bytes) : unknown,
         line->peak_bytes > 0 ? top_bytes(a, line->peak_bytes) : unknown,
         line->wanted_bytes > 0 ? top_bytes(a, line->wanted_bytes) : unknown,
+        line->has_gpus ? arena_printf(a, "%.2f", (double)line->gpu_milli / 1000) : unknown,
+        line->has_gpus ? top_bytes(a, line->gpu_memory_bytes) : unknown,
     };
 
     grid_add_row(grid, cells);
@@ -271,7 +281,10 @@ top(struct top_pods_query *s, const struct top_query *q, struct grid *grid, stru
         {.name = "Memory"},
         {.name = "Peak"},
         {.name = "of"},
+        {.name = "GPUs"},
+        {.name = "GPU mem"},
     };
+    size_t n_columns = ARRAY_SIZE(columns) - 2;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < q->wanted->count; i++) {
@@ -285,7 +298,10 @@ top(struct top_pods_query *s, const struct top_query *q, struct grid *grid, stru
         else
             r = add_named_pod(s, wanted, err);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+    for (size_t i = 0; i < s->lines.count; i++)
+        if (s->lines.items[i].has_gpus)
+            n_columns = ARRAY_SIZE(columns);
+    for (size_t i = 0; i < n_columns; i++)
         grid_add_styled(grid, &columns[i]);
     for (size_t i = 0; r == 0 && i < s->lines.count; i++)
         show_line(s, grid, &s->lines.items[i]);
