@@ -253,6 +253,9 @@ run -D "$cluster/nowhere" --wrap true
 like "a job whose working directory does not exist fails" "$status" '^[1-9]'
 like "... and the message names the directory" \
     "$reason" "$cluster/nowhere.*No such file"
+run -i "$cluster/nothing" --wrap true
+like "a job whose input file does not exist is told that the file is missing" \
+    "$reason" "$cluster/nothing.*there is no such file on this node"
 run -o /proc/nowhere/out --wrap true
 like "a job whose output path cannot be created fails" "$status" '^[1-9]'
 like "... and the message names the path" \

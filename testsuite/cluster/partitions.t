@@ -94,11 +94,10 @@ never() { # WORDS OPTION...: the job is accepted, and the user is warned
     words=$1
     shift
     told=$(s1 "$@" -t 5 --wrap true 2>&1)
-    k1 delete job "job-$(echo "$told" | id)" >/dev/null &&
-        echo "$told" | grep -q "^ksub: warning: the job can never run: $words" || {
-        echo "$told" | sed 's/^/# /'
-        return 1
-    }
+    k1 delete job "job-$(echo "$told" | id)" >/dev/null
+    echo "$told" | grep -q "^ksub: warning: the job can never run: $words" && return
+    echo "$told" | sed 's/^/# /'
+    return 1
 }
 ok "a job that no node of its partition could run is warned about" never \
     "no node of partition gpu has 1 TiB of memory; the nearest, n2, has " -p gpu --mem 1T
