@@ -142,7 +142,7 @@ ok "its state is still Running" state_is "$runner" Running
 # The running job ends while it is held. The waiting job, which is held, may
 # not take its place.
 root delete pod "job-$runner-0" >/dev/null
-ok "the running job has ended" wait_for 30 state_is "$runner" Failed
+ok "the running job has ended" wait_for 30 state_is "$runner" Cancelled
 sleep 2
 not_ok "a held job does not take the free cores" is_bound "$waiter"
 like "a job that has ended cannot be held" \
