@@ -485,7 +485,8 @@ supervisor_wait_start(struct supervisor *v, int report_fd, void (*slow)(void *co
         int wait_ms = enforce_limit(v);
         int ready = poll(fds, 2, is_slow ? wait_ms : earlier_ms(wait_ms, SLOW_START_MS));
 
-        if (ready > 0 && fds[0].revents != 0)
+        /* A program that runs may react: its signals are read later. */
+        if (ready > 0 && fds[0].revents != 0 && fds[1].revents == 0)
             read_signals(v);
         if (ready == 0 && !is_slow) {
             is_slow = true;
