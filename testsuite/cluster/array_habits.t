@@ -134,6 +134,10 @@ has_sum() {
         grep -qE '^Sum: 6 tasks, 6 attempts; CPU efficiency [0-9.]+% \(00:00:[0-9]+ of 00:[0-9:]+\)'
 }
 ok "the efficiency of an array has a line with the sum" wait_for 20 has_sum
+is "... below all attempts, worst first" \
+    "$(user efficiency --tasks "$part" | awk -v id="${part}_" 'index($1, id) == 1 {
+        cpu = $7; sub(/%/, "", cpu); if (n++ && $5 == was_elapsed && cpu < was) print "order"
+        was = cpu; was_elapsed = $5 } END { print n }')" 6
 user efficiency "$part" >"$cluster/summary"
 is "... and without --tasks a summary" \
     "$(sed -n 's/^\(Tasks\|Attempts\|CPUs\): *\(.*\)/\1 \2/p' "$cluster/summary" | tr '\n' ';')" \
