@@ -107,6 +107,8 @@ if [ "$(ask "job=$caches" | jq '.items[0].rssBytes')" != null ] && [ "$least" !=
             .peakMemoryBytes >= .cacheBytes')" true
     like "kctl efficiency shows both" "$(kctl efficiency "$caches")" \
         '^Memory used: .*, of which processes [0-9.]+Mi; page cache at the end [0-9.]+Mi$'
+    like "kctl show does, too" "$(kctl show "$caches")" \
+        '^Memory: .*Mi at most, of which processes [0-9.]+Mi, the rest page cache; asked for 512'
     is "the page cache is not used memory" "$(kctl efficiency "$caches" -o json |
         jq '.[0].memoryEfficiencyPercent < 10')" true
 else

@@ -256,6 +256,12 @@ add_memory(struct shown_job *s, bool has_ended)
 
     if (asked == NULL)
         asked = "no memory";
+    if (has_ended && s->row != NULL && json_get_int(s->row, "cacheBytes", 0) > 0) {
+        describe_output_add(s->out, 0, "Memory",
+                            "%s at most, of which processes %s, the rest page cache; asked for %s",
+                            peak, column(s, s->row, "rss"), asked);
+        return;
+    }
     if (has_ended && peak[0] != '\0') {
         describe_output_add(s->out, 0, "Memory", "%s at most; asked for %s", peak, asked);
         return;
