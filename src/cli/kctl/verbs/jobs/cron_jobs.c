@@ -10,6 +10,7 @@
 #include "cli/print/local_time.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
+#include "lib/api/cron/cron_job.h"
 #include "lib/api/cron/cron_schedule.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -23,7 +24,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define SECOND_US INT64_C(1000000)
+#define SECOND_US  INT64_C(1000000)
+#define JUST_NOW_S 60
 
 static struct target_object
 target_of(const struct kctl *kctl, const struct kind *kind, const char *name)
@@ -119,7 +121,7 @@ set_suspend(struct kctl *kctl, const struct target_object *object, bool holds, s
  */
 static int
 cancel(struct kctl *kctl, const struct target_object *object, struct arena *arena,
-       const struct json **ret_active, struct error *err)
+       struct json **ret_held, struct error *err)
 {
     struct json *body = json_object(arena);
     const struct client_request request = {
@@ -129,8 +131,7 @@ cancel(struct kctl *kctl, const struct target_object *object, struct arena *aren
         .name = object->name,
         .body = body,
     };
-    struct json *held = NULL;
-    int r = set_suspend(kctl, object, true, arena, &held, err);
+    int r = set_suspend(kctl, object, true, arena, ret_held, err);
 
     if (r < 0)
         return r;
@@ -141,13 +142,12 @@ cancel(struct kctl *kctl, const struct target_object *object, struct arena *aren
     if (r < 0)
         return r;
     printf("%s cancelled\n", kctl_label(object, arena));
-    *ret_active = json_get_path(held, "status.active");
     return 0;
 }
 
 static int
 change(struct kctl *kctl, const struct target_object *object, enum cron_jobs_verb verb,
-       struct arena *arena, const struct json **ret_active, struct error *err)
+       struct arena *arena, struct json **ret_held, struct error *err)
 {
     const bool holds = verb == CRON_JOBS_HOLD;
     struct json *found = NULL;
@@ -156,7 +156,7 @@ change(struct kctl *kctl, const struct target_object *object, enum cron_jobs_ver
     if (r < 0)
         return r;
     if (verb == CRON_JOBS_CANCEL)
-        return cancel(kctl, object, arena, ret_active, err);
+        return cancel(kctl, object, arena, ret_held, err);
     if (json_is_true(json_get_path(found, "spec.suspend")) == holds) {
         printf("%s is %s already\n", kctl_label(object, arena), holds ? "held" : "released");
         return 0;
@@ -165,6 +165,51 @@ change(struct kctl *kctl, const struct target_object *object, enum cron_jobs_ver
     if (r == 0)
         printf("%s %s\n", kctl_label(object, arena), holds ? "held" : "released");
     return r;
+}
+
+static bool
+is_among(const struct json *active, const char *name)
+{
+    for (uint32_t i = 0; i < json_count(active); i++) {
+        const char *other = json_get_text(json_at(active, i), "name");
+
+        if (other != NULL && strcmp(other, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The name of the Job of the last time that was due, if it has not ended: it may
+ * have been created a moment ago and not be in the status yet. NULL: none.
+ */
+static const char *
+find_newest(struct kctl *kctl, const struct json *cron_job, struct arena *arena)
+{
+    const char *name = json_path_text(cron_job, "metadata.name");
+    const char *zone_name = json_path_text(cron_job, "spec.timeZone");
+    const char *text = json_path_text(cron_job, "spec.schedule");
+    const int64_t now_s = clock_real_us(&clock_system) / SECOND_US;
+    CLEANUP(time_zone_freep) struct time_zone *zone = NULL;
+    char job_name[CRON_JOB_NAME_SIZE];
+    struct cron_schedule schedule;
+    struct target_object target;
+    struct json *job = NULL;
+    unsigned count;
+    int64_t last_s;
+
+    if (name == NULL || zone_name == NULL || text == NULL
+        || time_zone_open(zone_name, &zone, NULL) < 0
+        || cron_schedule_parse(text, &schedule, NULL) < 0)
+        return NULL;
+    last_s = cron_schedule_last_s(&schedule, zone, now_s - JUST_NOW_S, now_s, 1, &count);
+    if (last_s == 0)
+        return NULL;
+    cron_job_name_job(name, last_s, job_name);
+    target = target_of(kctl, &job_kind, job_name);
+    if (kctl_find(kctl, &target, arena, &job, NULL) < 0 || job == NULL
+        || json_path_text(job, "status.completionTime") != NULL)
+        return NULL;
+    return arena_strdup(arena, job_name);
 }
 
 int
@@ -181,8 +226,12 @@ cron_jobs_change(struct kctl *kctl, const char *const *names, size_t count,
     for (size_t i = 0; i < count; i++) {
         const struct target_object object = target_of(kctl, &cron_job_kind, names[i]);
         const struct json *active = NULL;
+        const char *last;
         struct error why = {0};
-        int r = change(kctl, &object, verb, arena, &active, &why);
+        struct json *held = NULL;
+        int r = change(kctl, &object, verb, arena, &held, &why);
+
+        active = json_get_path(held, "status.active");
 
         if (r < 0 && result == 0)
             result = error_set(err, r, "%s", why.text);
@@ -195,6 +244,11 @@ cron_jobs_change(struct kctl *kctl, const char *const *names, size_t count,
                 continue;
             xgrow(jobs, n_jobs, capacity);
             jobs[n_jobs++] = (char *)(uintptr_t)name;
+        }
+        last = verb == CRON_JOBS_CANCEL && r == 0 ? find_newest(kctl, held, arena) : NULL;
+        if (last != NULL && !is_among(active, last)) {
+            xgrow(jobs, n_jobs, capacity);
+            jobs[n_jobs++] = (char *)(uintptr_t)last;
         }
     }
     *ret_jobs = arena_new_array(arena, char *, n_jobs + 1);
