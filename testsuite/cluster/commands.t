@@ -3,7 +3,7 @@
 # The commands that users type fifty times a day, on their own jobs: the list of
 # jobs, waiting for them, and all ways to name them.
 
-# shellcheck disable=SC2154,SC2317 # cluster.sh; called by others
+# shellcheck disable=SC2016,SC2154,SC2317 # of the inner shell; cluster.sh; called by others
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
