@@ -247,6 +247,16 @@ find_reason(const struct exit_record *e)
     return e->exit_code == 0 && e->signal == 0 ? "Completed" : "Error";
 }
 
+/* The pod was ended before its job had started. A job that could not be started has the
+ * time of the attempt.
+ */
+static bool
+was_called_off(const struct exit_record *e)
+{
+    return e != NULL && e->started_at_us == 0 && e->failed_step != NULL
+           && strcmp(e->failed_step, EXIT_RECORD_CALLED_OFF) == 0;
+}
+
 static struct json *
 make_terminated(struct arena *arena, const struct status_patch_end *end)
 {
@@ -261,7 +271,9 @@ make_terminated(struct arena *arena, const struct status_patch_end *end)
     if (message == NULL && e != NULL)
         message = e->message;
     set_text(arena, t, "message", message);
-    set_time(arena, t, "startedAt", e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
+    if (!was_called_off(e))
+        set_time(arena, t, "startedAt",
+                 e != NULL && e->started_at_us ? e->started_at_us : end->now_us);
     set_time(arena, t, "finishedAt", e != NULL && e->ended_at_us ? e->ended_at_us : end->now_us);
     return t;
 }

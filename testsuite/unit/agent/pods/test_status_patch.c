@@ -201,6 +201,25 @@ START_TEST(a_pod_that_could_not_start_says_why)
 }
 END_TEST
 
+START_TEST(a_pod_that_was_called_off_never_started)
+{
+    char step[] = EXIT_RECORD_CALLED_OFF;
+    struct exit_record e = {.failed_step = step, .exit_code = 137, .signal = 9};
+    struct container_state state = {0};
+    const struct object *now;
+
+    begin();
+    now = applied(status_patch_make_end(
+        arena, pod, &(struct status_patch_end){.exit_record = &e, .now_us = 5000000}));
+
+    ck_assert(pod_main_state(pod_of(now), &state) && state.terminated);
+    ck_assert_int_eq(state.started_at_us, 0);
+    ck_assert_int_eq(state.finished_at_us, 5000000);
+    object_unref(now);
+    finish();
+}
+END_TEST
+
 START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
 {
     const struct object *now;
@@ -351,7 +370,7 @@ END_TEST
 SUITE("status_patch", a_condition_that_came_meanwhile_stays,
       a_running_pod_is_ready_and_keeps_the_conditions_of_others,
       what_was_seen_and_what_is_wrong_is_told, an_end_is_told_with_its_phase_reason_and_exit_code,
-      a_pod_that_could_not_start_says_why,
+      a_pod_that_could_not_start_says_why, a_pod_that_was_called_off_never_started,
       a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
       how_long_a_pod_was_suspended_is_told_by_its_exit_record_alone,
       what_was_said_of_a_silent_node_is_taken_back_unseen,
