@@ -51,13 +51,18 @@ as kilntest1 kctl update "$late" deadline=none >/dev/null
 ok "a node is reserved for it without a deadline" planned "$late" n1
 as kilntest1 kctl cancel "$wide" "$late" >/dev/null
 
-id=$(submit --deadline now+62 -t 1 -c 100 --wrap true)
+id=$(submit --deadline now+62 -t 1 -c 100 --wrap true | tail -n 1)
 runs=$(submit --deadline now+1hour -t 10 --wrap 'exec sleep 1000')
 held=$(submit -H --deadline now+1hour -t 1 --wrap true)
 ok "a job with a deadline runs" wait_for 10 state_is "$runs" Running
 ok "a waiting job that can no longer end before its deadline ends" \
     wait_for 15 state_is "$id" Deadline
 like "kctl why names the deadline" "$(as kilntest1 kctl why "$id")" 'deadline'
+row_of() { as kilntest1 kctl history "$1" -o json |
+    jq -r '.items[] | "\(.state) \(.endedBy) \(.startTime)"'; }
+has_row() { [ "$(row_of "$1")" = "$2" ]; }
+ok "history has a row of the job, which never started" \
+    wait_for 5 has_row "$id" "Deadline deadline null"
 like "the deadline of a running job can be changed" \
     "$(as kilntest1 kctl update "$runs" deadline=now+1second)" updated
 ok "a running job is ended at its deadline" \
