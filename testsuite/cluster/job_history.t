@@ -115,6 +115,14 @@ else
     skip "history has its page cache and its processes' memory apart" "no cgroup counts memory"
 fi
 
+# The row is written a moment after the end: a command that names the job waits for it.
+late=
+for _ in 1 2 3; do
+    quick=$(ksub --parsable --wait -o /dev/null --wrap true | head -n 1)
+    kctl efficiency "$quick" >"$cluster/efficiency" 2>&1 || late="$late $(cat "$cluster/efficiency")"
+done
+is "kctl efficiency finds a job as soon as ksub --wait has returned" "$late" ""
+
 # --- other ends ---------------------------------------------------------------
 
 id=$(submit --wrap 'exit 3')

@@ -9,8 +9,10 @@
 
 #include "cli/connect/inquiry.h"
 #include "cli/kctl/client/kctl.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/value/job_elements.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -157,5 +159,68 @@ history_pages_visit(struct kctl *kctl, const char *query, history_row_fn *visit,
                       query[0] != '\0' ? '&' : '?', next != NULL ? next : "");
     }
     arena_free(page.arena);
+    return r;
+}
+
+/* ---- A job that has just ended ---- */
+
+#define ROW_TRIES 10
+#define ROW_WAIT  INT64_C(100000000) /* nanoseconds between them */
+#define RECENT_US INT64_C(10000000)
+
+struct counted_visit {
+    history_row_fn *visit;
+    void *context;
+    uint32_t count;
+};
+
+static bool
+visit_counted(const struct json *row, void *context)
+{
+    struct counted_visit *c = context;
+
+    c->count++;
+    return c->visit(row, c->context);
+}
+
+static bool
+has_just_ended(struct kctl *kctl, int64_t id)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct target_object job = {
+        .kind = &job_kind,
+        .namespace = kctl_namespace(kctl),
+        .name = arena_printf(arena, "job-%" PRId64, id),
+    };
+    struct json *object = NULL;
+    const struct json *conditions;
+
+    if (kctl_find(kctl, &job, arena, &object, NULL) < 0 || object == NULL)
+        return false;
+    conditions = json_get_path(object, "status.conditions");
+    for (uint32_t i = 0; i < json_count(conditions); i++) {
+        const struct json *c = json_at(conditions, i);
+        const char *type = json_get_text(c, "type");
+        const char *since = json_get_text(c, "lastTransitionTime");
+        int64_t us;
+
+        if (type != NULL && (strcmp(type, "Complete") == 0 || strcmp(type, "Failed") == 0))
+            return since != NULL && time_parse(since, &us) == 0
+                   && clock_real_us(&clock_system) - us < RECENT_US;
+    }
+    return false;
+}
+
+int
+history_pages_visit_job(struct kctl *kctl, int64_t id, const char *query, history_row_fn *visit,
+                        void *context, struct error *err)
+{
+    struct counted_visit c = {visit, context, 0};
+    int r = history_pages_visit(kctl, query, visit_counted, &c, err);
+
+    for (unsigned i = 0; r == 0 && c.count == 0 && i < ROW_TRIES && has_just_ended(kctl, id); i++) {
+        nanosleep(&(struct timespec){.tv_nsec = ROW_WAIT}, NULL);
+        r = history_pages_visit(kctl, query, visit_counted, &c, err);
+    }
     return r;
 }

@@ -28,3 +28,10 @@ int history_query_add_job(struct strbuf *query, const char *job, struct error *e
 typedef bool history_row_fn(const struct json *row, void *context);
 int history_pages_visit(struct kctl *kctl, const char *query, history_row_fn *visit, void *context,
                         struct error *err);
+
+/* Likewise for a query of that job. A row is written a moment after the end of the
+ * job, so if the job has just ended and has no row, this waits for it, at most a
+ * second.
+ */
+int history_pages_visit_job(struct kctl *kctl, int64_t id, const char *query, history_row_fn *visit,
+                            void *context, struct error *err);

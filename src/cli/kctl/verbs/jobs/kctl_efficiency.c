@@ -307,7 +307,7 @@ visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, struct e
         history_query_add(&query, "task", text.text);
     }
     u->array = array;
-    r = history_pages_visit(kctl, query.text, add_attempt, u, err);
+    r = history_pages_visit_job(kctl, id, query.text, add_attempt, u, err);
     if (r == 0 && u->n_found == before)
         r = error_set(err, -ENOENT,
                       "job %" PRId64 "%s%s has not ended, or you may not see its "

@@ -342,7 +342,7 @@ visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, const st
         task_list_format(tasks, &text);
         history_query_add(&of_job, "task", text.text);
     }
-    return history_pages_visit(kctl, of_job.text, add_row, p, err);
+    return history_pages_visit_job(kctl, id, of_job.text, add_row, p, err);
 }
 
 /* Sends one request, or one for each named job. */
