@@ -24,6 +24,9 @@
 #include "testsuite/replay/job_log.h"
 #include "testsuite/replay/pod_maker.h"
 
+/* START is read again after this time. */
+#define LOOK_S 5
+
 /* The cluster's state of a job of the log, in the same order. */
 struct live_job {
     struct log_job *job;
@@ -31,6 +34,7 @@ struct live_job {
     unsigned count, n_bound;
     int64_t end_s;
     int64_t told_s; /* predicted start; -1: no prediction */
+    int64_t seen_s; /* START when it was last read; -1: none */
     size_t place;   /* index in the heap of running jobs */
 };
 
@@ -45,6 +49,7 @@ struct log_replay {
     struct heap *running; /* by their end */
     size_t n_submitted, n_waiting;
     int64_t now_s;
+    double *errors_s; /* of START, one for each job that was told one */
     struct log_replay_figures figures;
     char group_name[32];
 };
@@ -144,9 +149,9 @@ note_start(struct log_replay *r, struct live_job *l)
     if (l->told_s >= 0) {
         double late_s = (double)(r->now_s - l->told_s);
 
-        r->figures.n_told++;
+        r->errors_s[r->figures.n_told++] = late_s < 0 ? -late_s : late_s;
+        r->figures.n_exact += r->now_s == l->told_s;
         r->figures.late_s += late_s;
-        r->figures.error_s += late_s < 0 ? -late_s : late_s;
     }
 }
 
@@ -221,17 +226,24 @@ settle(struct log_replay *r)
     }
 }
 
-static void
-ask_start(struct log_replay *r, struct live_job *l)
+/* START of a waiting job; -1: it has none. */
+static int64_t
+read_start(const struct log_replay *r, const struct live_job *l)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct json *answer = scheduler_explain(r->scheduler, l->pods[0], false, arena);
     const char *from = json_path_text(answer, "start.from");
     int64_t from_us;
 
+    return from != NULL && time_parse(from, &from_us) == 0 ? (from_us - FAKE_BEGIN) / FAKE_SECOND
+                                                           : -1;
+}
+
+static void
+ask_start(struct log_replay *r, struct live_job *l)
+{
     r->figures.n_asked++;
-    if (from != NULL && time_parse(from, &from_us) == 0)
-        l->told_s = (from_us - FAKE_BEGIN) / FAKE_SECOND;
+    l->told_s = read_start(r, l);
 }
 
 static void
@@ -287,12 +299,44 @@ run_second(struct log_replay *r)
             ask_start(r, &r->jobs[first]);
 }
 
+static void
+look(struct log_replay *r, bool is_first)
+{
+    for (size_t i = 0; i < r->n_submitted; i++) {
+        struct live_job *l = &r->jobs[i];
+        int64_t seen_s;
+
+        if (l->job->start_s >= 0)
+            continue;
+        seen_s = read_start(r, l);
+        r->figures.n_looked += !is_first;
+        r->figures.n_moved += !is_first && seen_s != l->seen_s;
+        l->seen_s = seen_s;
+    }
+}
+
+/* Nothing happens until the next event, so no START may move. The first look
+ * comes after a new forecast could be made.
+ */
+static void
+look_until(struct log_replay *r, int64_t next_s)
+{
+    for (unsigned i = 0; i <= r->settings->looks && r->now_s + LOOK_S < next_s; i++) {
+        set_now(r, r->now_s + LOOK_S);
+        scheduler_tick(r->scheduler);
+        settle(r);
+        look(r, i == 0);
+    }
+}
+
 static int
 run_all(struct log_replay *r, struct error *err)
 {
     int64_t next_s;
 
     while ((next_s = find_next(r)) != INT64_MAX) {
+        if (r->settings->looks > 0 && r->n_waiting > 0)
+            look_until(r, next_s);
         set_now(r, next_s);
         run_second(r);
     }
@@ -310,6 +354,7 @@ make_jobs(struct log_replay *r, struct error *err)
     unsigned cores = r->settings->cores_per_node;
 
     r->jobs = xnew_array(struct live_job, r->log->count);
+    r->errors_s = xnew_array(double, r->log->count + 1);
     for (size_t i = 0; i < r->log->count; i++) {
         struct log_job *j = &r->log->jobs[i];
 
@@ -348,6 +393,14 @@ open_scheduler(struct log_replay *r, struct error *err)
     return scheduler_new(&set, &r->scheduler, err);
 }
 
+static int
+compare_errors(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
 static void
 finish(struct log_replay *r)
 {
@@ -355,10 +408,14 @@ finish(struct log_replay *r)
 
     if (r->scheduler != NULL)
         f->attempts = scheduler_count(r->scheduler).attempts;
-    if (f->n_told > 0) {
-        f->error_s /= (double)f->n_told;
-        f->late_s /= (double)f->n_told;
-    }
+    if (f->n_told == 0)
+        return;
+    for (size_t i = 0; i < f->n_told; i++)
+        f->error_s += r->errors_s[i];
+    f->error_s /= (double)f->n_told;
+    f->late_s /= (double)f->n_told;
+    qsort(r->errors_s, f->n_told, sizeof(double), compare_errors);
+    f->median_s = r->errors_s[f->n_told / 2];
 }
 
 static void
@@ -370,6 +427,7 @@ replay_fini(struct log_replay *r)
         free(r->jobs[i].pods);
     }
     free(r->jobs);
+    free(r->errors_s);
     scheduler_free(r->scheduler);
     binding_client_free(r->api);
     pod_maker_free(r->pod_maker);

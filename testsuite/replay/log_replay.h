@@ -24,6 +24,7 @@ struct log_replay_settings {
     uint64_t seed;
     const struct kube_configuration *configuration; /* NULL: the default */
     bool predicts;                                  /* asks for the start of each waiting job */
+    unsigned looks; /* how often START is read again between two events, every 5 seconds */
 };
 
 struct log_replay_figures {
@@ -34,6 +35,10 @@ struct log_replay_figures {
     size_t n_told;     /* those with a prediction */
     double error_s;    /* mean difference between prediction and start */
     double late_s;     /* mean delay of the start after the prediction */
+    double median_s;   /* half of the errors are at most this large */
+    size_t n_exact;    /* started in the very second that was told */
+    size_t n_looked;   /* STARTs that were read again, although nothing had happened */
+    size_t n_moved;    /* those that were another time than before */
     size_t most_waiting;
 };
 

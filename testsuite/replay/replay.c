@@ -33,11 +33,17 @@ static const char usage[] =
     "  --config FILE         the scheduler's KubeSchedulerConfiguration\n"
     "  --out FILE            write the schedule, id,submit,start,end,procs\n"
     "  --no-start            do not ask when waiting jobs will start\n"
+    "  --looks N             between two events, read START again N times, every\n"
+    "                        5 seconds, and count how often it moved\n"
+    "  --true-limits         the limit of each job is its run time\n"
+    "  --fixed N             submit the first N jobs at once, and no others\n"
     "  --seed N              of what the scheduler breaks ties by (1)\n"
     "  --help                show this\n";
 
 struct arguments {
     const char *trace, *config, *out;
+    bool has_true_limits;
+    unsigned fixed; /* number of jobs; 0: all, as in the log */
     struct log_replay_settings settings;
 };
 
@@ -68,7 +74,9 @@ parse_arguments(int argc, char **argv)
         {"nodes", required_argument, NULL, 'n'},  {"cores-per-node", required_argument, NULL, 'c'},
         {"config", required_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
         {"no-start", no_argument, NULL, 'q'},     {"seed", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},         {0},
+        {"looks", required_argument, NULL, 'l'},  {"true-limits", no_argument, NULL, 't'},
+        {"fixed", required_argument, NULL, 'x'},  {"help", no_argument, NULL, 'h'},
+        {0},
     };
     struct arguments a = {.settings = {.seed = 1, .predicts = true}};
     int option;
@@ -92,6 +100,15 @@ parse_arguments(int argc, char **argv)
             break;
         case 's':
             a.settings.seed = parse_count("--seed", optarg, 1u << 30);
+            break;
+        case 'l':
+            a.settings.looks = parse_count("--looks", optarg, 1000000);
+            break;
+        case 't':
+            a.has_true_limits = true;
+            break;
+        case 'x':
+            a.fixed = parse_count("--fixed", optarg, 1u << 30);
             break;
         case 'h':
             fputs(usage, stdout);
@@ -142,7 +159,26 @@ print_figures(const struct job_log *log, const struct log_replay_figures *f)
     if (f->n_told == 0)
         return;
     printf("start_mean_error_s      %.0f\n", f->error_s);
+    printf("start_median_error_s    %.0f\n", f->median_s);
     printf("start_mean_late_s       %.0f\n", f->late_s);
+    printf("start_exact             %.4f\n", (double)f->n_exact / (double)f->n_told);
+    if (f->n_looked > 0)
+        printf("start_moved             %zu of %zu looks\n", f->n_moved, f->n_looked);
+}
+
+/* The log as the arguments change it. */
+static void
+change_log(const struct arguments *a, struct job_log *log)
+{
+    if (a->fixed > 0 && a->fixed < log->count)
+        log->count = a->fixed;
+    for (size_t i = 0; i < log->count; i++) {
+        if (a->has_true_limits)
+            log->jobs[i].limit_s = log->jobs[i].run_s;
+        if (a->fixed > 0)
+            log->jobs[i].submit_s = 0;
+    }
+    job_log_sort(log);
 }
 
 static int
@@ -152,6 +188,8 @@ run(struct arguments *a, struct job_log *log, struct error *err)
     struct log_replay_figures figures;
     int r = job_log_read(log, a->trace, processors, err);
 
+    if (r == 0)
+        change_log(a, log);
     if (r == 0)
         r = log_replay_run(log, &a->settings, &figures, err);
     if (r == 0 && a->out != NULL)
