@@ -22,6 +22,7 @@
 #include "lib/base/log.h"
 #include "lib/base/random.h"
 #include "lib/client/client.h"
+#include "lib/loop/workers.h"
 
 #define SECOND_US 1000000
 
@@ -37,6 +38,7 @@ struct scheduler_component {
     struct scheduler_loop *scheduler_loop;
     struct extender_transport *extender_transport; /* to extenders, if there are any */
     struct election *election;
+    struct workers *workers; /* for forecasts of starts */
     bool leads;
 };
 
@@ -67,6 +69,14 @@ answer_why(const struct client_question *question, struct arena *arena, struct j
 static void on_synced(void *context);
 
 static void
+run_aside(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *context)
+{
+    struct scheduler_component *s = context;
+
+    workers_submit(s->workers, s->loop, work, done, arg);
+}
+
+static void
 open_scheduler(struct scheduler_component *s)
 {
     const struct kube_configuration *c = s->settings->scheduling;
@@ -84,6 +94,8 @@ open_scheduler(struct scheduler_component *s)
         .features = &s->settings->features,
         .extenders = kube_configuration_extenders(c),
         .extender_transport = s->extender_transport,
+        .run_aside = run_aside,
+        .aside_context = s,
     };
 
     settings.profiles = kube_configuration_profiles(c, &settings.n_profiles);
@@ -165,6 +177,7 @@ begin_scheduling(struct loop *loop, struct client *client, void *context)
     s->loop = loop;
     s->client = client;
     s->scheduler_loop = scheduler_loop_new(loop, &clock_system);
+    s->workers = workers_new(1);
     if (extenders->count > 0)
         s->extender_transport = http_transport_new(loop, extenders);
     tell_warnings(c);
@@ -180,6 +193,8 @@ end_scheduling(void *component)
 
     election_free(s->election);
     close_scheduler(s);
+    workers_free(s->workers);
+    loop_drain(s->loop);
     scheduler_loop_free(s->scheduler_loop);
     extender_transport_free(s->extender_transport);
     free(s);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "controller/scheduler/bind/binding_client.h"
 #include "controller/scheduler/config/kube_configuration.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/scheduler.h"
@@ -20,7 +21,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "testsuite/lib/fake_clock.h"
-#include "testsuite/replay/binding_client.h"
 #include "testsuite/replay/job_log.h"
 #include "testsuite/replay/pod_maker.h"
 
@@ -156,13 +156,16 @@ note_start(struct log_replay *r, struct live_job *l)
 }
 
 static void
-pod_bound(const char *pod_name, const char *node_name, void *context)
+pod_bound(const char *namespace, const char *pod_name, const char *node_name,
+          const struct json *allocation, void *context)
 {
     struct log_replay *r = context;
     unsigned member;
     struct live_job *l = find_job(r, pod_name, &member);
     CLEANUP(object_unrefp) const struct object *before = l->pods[member];
 
+    (void)namespace;
+    (void)allocation;
     l->pods[member] = make_pod(r, l, member, node_name);
     scheduler_pod_changed(r->scheduler, before, l->pods[member]);
     if (++l->n_bound == l->count)
@@ -327,6 +330,12 @@ look_until(struct log_replay *r, int64_t next_s)
         settle(r);
         look(r, i == 0);
     }
+    /* A scheduler ticks all the time, also just before an event. */
+    if (r->now_s + 1 < next_s) {
+        set_now(r, next_s - 1);
+        scheduler_tick(r->scheduler);
+        settle(r);
+    }
 }
 
 static int
@@ -383,7 +392,8 @@ open_scheduler(struct log_replay *r, struct error *err)
         .seed = r->settings->seed,
         .initial_backoff_us = 1,
         .max_backoff_us = 1,
-        .without_forecast = !r->settings->predicts,
+        /* Without looks, a forecast is made only for the jobs that are asked about. */
+        .without_forecast = r->settings->looks == 0,
         .group_of = group_of,
         .context = r,
     };

@@ -71,11 +71,16 @@ static struct arguments
 parse_arguments(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"nodes", required_argument, NULL, 'n'},  {"cores-per-node", required_argument, NULL, 'c'},
-        {"config", required_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
-        {"no-start", no_argument, NULL, 'q'},     {"seed", required_argument, NULL, 's'},
-        {"looks", required_argument, NULL, 'l'},  {"true-limits", no_argument, NULL, 't'},
-        {"fixed", required_argument, NULL, 'x'},  {"help", no_argument, NULL, 'h'},
+        {"nodes", required_argument, NULL, 'n'},
+        {"cores-per-node", required_argument, NULL, 'c'},
+        {"config", required_argument, NULL, 'f'},
+        {"out", required_argument, NULL, 'o'},
+        {"no-start", no_argument, NULL, 'q'},
+        {"seed", required_argument, NULL, 's'},
+        {"looks", required_argument, NULL, 'l'},
+        {"true-limits", no_argument, NULL, 't'},
+        {"fixed", required_argument, NULL, 'x'},
+        {"help", no_argument, NULL, 'h'},
         {0},
     };
     struct arguments a = {.settings = {.seed = 1, .predicts = true}};

@@ -9,6 +9,7 @@
 
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/submission.h"
+#include "cli/print/local_time.h"
 #include "cli/values/memory_size.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -78,10 +79,10 @@ tell_begin(int64_t begin_at_us, const struct json *why, const char *message, str
     const char *chance = json_path_text(why, "start.chance");
     const char *node = json_path_text(why, "start.node");
     const char *from = json_path_text(why, "start.from");
-    char begin[TIME_TEXT_SIZE];
+    char begin[LOCAL_TIME_SIZE];
     int64_t from_us = 0;
 
-    time_format(begin_at_us, false, begin);
+    local_time_format(begin_at_us, begin);
     if (from != NULL)
         time_parse(from, &from_us);
     if (node != NULL && strcmp(chance, "Now") == 0)
@@ -100,12 +101,24 @@ tell_begin(int64_t begin_at_us, const struct json *why, const char *message, str
         strbuf_printf(out, "%s; not before %s (--begin)", message, begin);
 }
 
+/* The quota refuses the job's pod until other jobs have ended; nobody knows when
+ * that will be.
+ */
+static void
+tell_quota(const struct json *why, struct strbuf *out)
+{
+    const char *message = json_path_text(why, "quota.message");
+
+    if (message != NULL)
+        strbuf_printf(out, "; but it would wait until its quota has room: %s", message);
+}
+
 int
 test_only_print(const struct submission *s, struct client *client, const struct json *manifest,
                 struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, local = STRBUF_INIT;
     CLEANUP_SYNC_CALL struct sync_call call = {0};
     const struct json *why;
     const bool begins_later = s->begin_at_us > clock_real_us(&clock_system);
@@ -130,9 +143,11 @@ test_only_print(const struct submission *s, struct client *client, const struct 
         strbuf_add_text(&text, message);
     if (s->dependency != NULL && s->dependency[0] != '\0')
         strbuf_add_text(&text, "; but only after the jobs of --dependency");
+    tell_quota(why, &text);
     if (s->hold)
         strbuf_add_text(&text, "; it is held and waits for 'kctl release'");
-    printf("%c%s.\n", toupper((unsigned char)text.text[0]), text.text + 1);
+    local_time_add_text(text.text, &local);
+    printf("%c%s.\n", toupper((unsigned char)local.text[0]), local.text + 1);
     if (!begins_later) /* these are requests that could start now */
         print_smaller(json_get(why, "smaller"));
     return 0;

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "lib/base/strbuf.h"
+#include "lib/json/record.h"
+
 #define SECOND INT64_C(1000000)
 
 static struct tm
@@ -58,4 +61,35 @@ local_time_format_minute(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE])
                  &tm)
         == 0)
         snprintf(out, LOCAL_TIME_SIZE, "?");
+}
+
+/* The length of the time that the text begins with; 0: it begins with none. */
+static size_t
+time_length(const char *text)
+{
+    static const char form[] = "0000-00-00T00:00:00Z";
+
+    for (size_t i = 0; form[i] != '\0'; i++)
+        if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+            return 0;
+    return sizeof(form) - 1;
+}
+
+void
+local_time_add_text(const char *text, struct strbuf *out)
+{
+    while (*text != '\0') {
+        const size_t length = time_length(text);
+        char moment[TIME_TEXT_SIZE], local[LOCAL_TIME_SIZE];
+        int64_t us;
+
+        snprintf(moment, sizeof(moment), "%.*s", (int)length, text);
+        if (length == 0 || time_parse(moment, &us) < 0) {
+            strbuf_add_char(out, *text++);
+            continue;
+        }
+        local_time_format(us, local);
+        strbuf_add_text(out, local);
+        text += length;
+    }
 }

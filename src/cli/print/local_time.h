@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+struct strbuf;
+
 #define LOCAL_TIME_SIZE 32
 
 /* "2026-11-23 09:15:34" */
@@ -18,6 +20,11 @@ void local_time_format(int64_t us, char out[LOCAL_TIME_SIZE]);
  * "2025-11-21".
  */
 void local_time_format_brief(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);
+
+/* Appends the text with the API's times in it ("2026-11-23T08:15:34Z") as local
+ * times of the first form.
+ */
+void local_time_add_text(const char *text, struct strbuf *out);
 
 /* A future time, to the minute: "09:15", "Nov 24 09:15", "2028-01-31". */
 void local_time_format_minute(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);

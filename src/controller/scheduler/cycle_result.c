@@ -16,6 +16,7 @@
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/allocator/holding.h"
 #include "lib/api/node/node.h"
@@ -105,6 +106,7 @@ scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
 
     if (a->queued->is_deleted)
         return;
+    a->queued->n_errors += is_error;
     if (!is_error && answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
     scheduler_report_failure(s, a->cycle.pod, reason_of(s, a, answer), is_error);
@@ -186,12 +188,12 @@ fail_member(struct scheduler *s, const struct assignment_group *g, struct assign
 
     if (a->queued->is_deleted)
         return;
+    a->queued->n_errors += g->answer.verdict == VERDICT_ERROR;
     if (a == g->failed && g->answer.verdict != VERDICT_ERROR && g->answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(g->answer.plugin);
-    if (place != NULL) {
-        cause.from_us = place->reservation->from_us;
+    scheduler_forecast_report(s, a->queued, &cause);
+    if (place != NULL)
         cause.node = place->node->name;
-    }
     recorder_set_cause(s->recorder, a->cycle.pod, &cause);
     if (a == g->failed)
         recorder_failed(s->recorder, a->cycle.pod, w->reason, w->words);

@@ -263,6 +263,7 @@ scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
                          && (has_resources != had_resources || was_waiting || old_object == NULL);
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
+    scheduler_forecast_pod_changed(s, old_object, new_object);
     if (is_order_told || was_waiting || is_waiting || had_resources || has_resources) {
         CLEANUP(pod_view_unrefp)
         struct pod_view *pod = scheduler_view_pod(s, new_object != NULL ? new_object : old_object);
@@ -296,6 +297,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
                                       cache_find_node(s->cache, old_object->meta->name));
         cache_remove_node(s->cache, old_object->meta->name);
         queue_event(s->queue, &event_node_delete, old_object, NULL);
+        scheduler_forecast_changed(s);
         return;
     }
     if (old_object == NULL) {
@@ -305,7 +307,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
         retained_allocations_sync(&s->retained_allocations, NULL, new_object);
         unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
-        scheduler_forecast_nodes_changed(s);
+        scheduler_forecast_changed(s);
         scheduler_nodes_changed(s);
         return;
     }
@@ -319,7 +321,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
         has_changed |= events[i].actions != ACTION_UPDATE_OTHER;
     }
     if (has_changed) {
-        scheduler_forecast_nodes_changed(s);
+        scheduler_forecast_changed(s);
         scheduler_nodes_changed(s);
     }
 }
@@ -453,7 +455,7 @@ scheduler_tell_partitions(struct scheduler *s)
     }
     if (map_count(s->changed_partitions) == 0)
         return;
-    scheduler_forecast_nodes_changed(s);
+    scheduler_forecast_changed(s);
     while (map_next(s->changed_partitions, &at, NULL, &value)) {
         const struct object *object = value;
 

@@ -157,15 +157,21 @@ find_with_scratch(struct explanation *e)
     return NULL;
 }
 
-/* The forecast is not used for a pod that has a reservation or could start now.
+/* A profile that makes no reservations has no forecast: then it is known only
+ * when the pod could start if it were alone.
  */
 static void
 find_forecast(struct explanation *e)
 {
-    if (e->estimate.chance != START_LATER || e->estimate.is_assumed || e->profile->timed == 0
-        || (e->queued != NULL && scheduler_find_place(e->s, e->queued, e->pod) != NULL))
+    if (e->estimate.chance != START_LATER)
         return;
-    e->forecast_us = scheduler_forecast_us(e->s, e->pod, e->queued);
+    if (e->profile->timed != 0)
+        e->forecast = scheduler_forecast(e->s, e->pod, e->queued);
+    else
+        e->forecast = (struct start_time){
+            .from_us = e->estimate.from_us,
+            .is_assumed = e->estimate.is_assumed,
+        };
 }
 
 /* Runs the filters as a cycle would now. If the profile filters only a sample
@@ -298,9 +304,10 @@ explain_group(struct explanation *e)
     if (place != NULL) {
         e->estimate.from_us = place->reservation->from_us;
         e->estimate.node = place->node;
-    } else if (!pod_group_is_held(g))
+    }
+    if (!pod_group_is_held(g))
         find_forecast(e);
-    if (place != NULL || e->forecast_us > 0)
+    if (place != NULL || e->forecast.from_us > 0)
         explanation_add_group_start(e);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text that says when a waiting pod could start. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/explanation.h"
@@ -82,7 +83,33 @@ struct start_words {
 static bool
 is_behind(const struct explanation *e)
 {
-    return e->forecast_us > e->estimate.from_us + TOLD_APART_US;
+    return e->forecast.from_us > e->estimate.from_us + TOLD_APART_US;
+}
+
+/* Jobs are predicted to end before their time limits. */
+static bool
+is_before_limits(const struct explanation *e)
+{
+    return e->forecast.from_us > 0 && e->forecast.from_us < e->estimate.from_us - TOLD_APART_US;
+}
+
+static bool
+is_other_by_limits(const struct explanation *e)
+{
+    return e->forecast.from_us > 0
+           && llabs(e->forecast.by_limits_us - e->forecast.from_us) > TOLD_APART_US
+           && e->forecast.by_limits_us > 0;
+}
+
+static void
+tell_limits(const struct explanation *e, struct start_words *out)
+{
+    char time[TIME_TEXT_SIZE];
+
+    if (!is_other_by_limits(e))
+        return;
+    time_format(e->forecast.by_limits_us, false, time);
+    strbuf_printf(&out->head, ", or about %s if all jobs use up their time limits", time);
 }
 
 /* The pod would start sooner without the pods before it. */
@@ -93,7 +120,7 @@ tell_forecast(const struct explanation *e, const char *words, struct start_words
     char time[TIME_TEXT_SIZE];
     size_t before = 0;
 
-    time_format(e->forecast_us, false, time);
+    time_format(e->forecast.from_us, false, time);
     strbuf_printf(&out->head, "it may start about %s, after ", time);
     queue_count_before(e->s->queue, e->pod, e->profile, &before);
     if (before > 1)
@@ -101,6 +128,7 @@ tell_forecast(const struct explanation *e, const char *words, struct start_words
     else
         strbuf_add_text(&out->head,
                         before == 1 ? "the pod before it in the queue" : "those before it");
+    tell_limits(e, out);
     if (t->from_us > 0 && t->node != NULL) {
         time_format(t->from_us, false, time);
         strbuf_printf(&out->head, "; without them it could at %s, on %s", time, t->node->name);
@@ -118,8 +146,16 @@ tell_later(const struct explanation *e, const char *words, struct start_words *o
         tell_forecast(e, words, out);
         return;
     }
+    if (is_before_limits(e)) {
+        time_format(e->forecast.from_us, false, time);
+        strbuf_printf(&out->head, "it may start about %s, by how long earlier jobs ran", time);
+        tell_limits(e, out);
+        strbuf_printf(&out->head, ", on %s", t->node->name);
+        strbuf_printf(&out->tail, ", which %s", words);
+        return;
+    }
     if (t->from_us > 0) {
-        time_format(t->from_us, false, time);
+        time_format(e->forecast.from_us > 0 ? e->forecast.from_us : t->from_us, false, time);
         strbuf_printf(&out->head,
                       t->is_assumed ? "it may start about %s, if jobs without a time limit end by "
                                       "then, on %s"
@@ -174,8 +210,9 @@ tell_deadline(const struct explanation *e, struct strbuf *out)
 {
     char time[TIME_TEXT_SIZE];
 
-    if (e->estimate.chance < START_LATER || e->estimate.from_us == 0
-        || pod_view_is_in_time(e->pod, e->estimate.from_us))
+    int64_t from_us = e->forecast.from_us > 0 ? e->forecast.from_us : e->estimate.from_us;
+
+    if (e->estimate.chance < START_LATER || from_us == 0 || pod_view_is_in_time(e->pod, from_us))
         return;
     time_format(e->pod->deadline_us, false, time);
     strbuf_printf(out,
@@ -225,10 +262,17 @@ set_words(const struct explanation *e, struct json *start, const char *name,
     json_set(e->arena, start, name, explanation_text(e->arena, text.text, text.length));
 }
 
-static int64_t
-start_us(const struct explanation *e)
+/* `from` is absent if the forecast does not reach as far as this pod. */
+static void
+add_times(struct explanation *e, struct json *start)
 {
-    return e->forecast_us > e->estimate.from_us ? e->forecast_us : e->estimate.from_us;
+    add_time(e, start, "from", e->forecast.from_us);
+    if (is_behind(e) || e->forecast.from_us == 0)
+        add_time(e, start, "earliest", e->estimate.from_us);
+    if (is_other_by_limits(e))
+        add_time(e, start, "byLimits", e->forecast.by_limits_us);
+    if (e->forecast.from_us > 0 ? e->forecast.is_assumed : e->estimate.is_assumed)
+        json_set_bool(e->arena, start, "assumed", true);
 }
 
 void
@@ -247,11 +291,7 @@ explanation_add_start(struct explanation *e)
     size_t before = 0;
 
     json_set_string(e->arena, start, "chance", chances[e->estimate.chance]);
-    add_time(e, start, "from", start_us(e));
-    if (is_behind(e))
-        add_time(e, start, "earliest", e->estimate.from_us);
-    if (e->estimate.is_assumed)
-        json_set_bool(e->arena, start, "assumed", true);
+    add_times(e, start);
     add_time(e, start, "notBefore", e->estimate.not_before_us);
     if (e->estimate.node != NULL)
         json_set_string(e->arena, start, "node", e->estimate.node->name);
@@ -283,7 +323,7 @@ explanation_add_group_start(struct explanation *e)
     CLEANUP_STRBUF struct strbuf behind = STRBUF_INIT;
 
     json_set_string(e->arena, start, "chance", "Later");
-    add_time(e, start, "from", start_us(e));
+    add_times(e, start);
     if (e->estimate.node != NULL)
         json_set_string(e->arena, start, "node", e->estimate.node->name);
     tell_later(e, "", &said);

@@ -15,6 +15,7 @@
 #include "controller/scheduler/explain/shortage.h"
 #include "controller/scheduler/explain/start_estimate.h"
 #include "controller/scheduler/framework/cycle.h"
+#include "controller/scheduler/start_forecast.h"
 
 struct arena;
 struct diagnosis;
@@ -36,7 +37,7 @@ struct explanation {
     struct shortage shortage;
     struct closers closers;
     struct start_estimate estimate;
-    int64_t forecast_us;     /* behind those before it; 0: not known */
+    struct start_time forecast;
     bool is_stripped;        /* pod lacks its ephemeral claims */
     bool is_without_scratch; /* only scratch is lacking */
     bool is_at_least;        /* more nodes may have room than counted */

@@ -10,6 +10,7 @@
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/start_forecast.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/clock.h"
@@ -55,5 +56,6 @@ scheduler_tell_node_reservations(struct scheduler *s)
     }
     map_clear(s->changed_reservations);
     queue_event(s->queue, &event_withheld_nodes, NULL, NULL);
+    scheduler_forecast_changed(s);
     scheduler_room_changed(s, NULL);
 }

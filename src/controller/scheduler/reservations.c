@@ -126,15 +126,14 @@ reorder(struct timeline *t, struct reservation *r, const struct queued_pod *queu
     return after != before;
 }
 
-/* Reports to the owner when and where its pods start; CAUSE_FROM_SAME: the
- * owner no longer has a reservation.
+/* Reports to the owner where its pods have a reservation now, or that they no
+ * longer have one. When they start is reported by the forecast.
  */
 static void
-tell_owner(struct scheduler *s, const struct reservation *r, int64_t from_us)
+tell_owner(struct scheduler *s, const struct reservation *r, bool has_places)
 {
     for (unsigned i = 0; i < r->count; i++)
-        recorder_set_plan(s->recorder, r->members[i], from_us,
-                          from_us != CAUSE_FROM_SAME ? r->places[i].node->name : NULL);
+        recorder_set_plan(s->recorder, r->members[i], has_places ? r->places[i].node->name : NULL);
 }
 
 static void
@@ -151,7 +150,7 @@ take_out(struct scheduler *s, struct reservation *r)
 static void
 drop(struct scheduler *s, struct reservation *r)
 {
-    tell_owner(s, r, CAUSE_FROM_SAME);
+    tell_owner(s, r, false);
     take_out(s, r);
 }
 
@@ -183,7 +182,7 @@ plan(struct scheduler *s, struct reservation *r)
             mark_behind(s, r);
         }
         timeline_place(r, a.nodes, a.are_free, a.from_us);
-        tell_owner(s, r, a.from_us);
+        tell_owner(s, r, true);
     }
     start_answer_fini(&a);
     return is_known;
@@ -338,7 +337,7 @@ exchange(struct scheduler *s, struct reservation *r, unsigned at, const struct p
         scheduler_note_freed(s, free_place->node);
         mark_behind(s, r);
         timeline_move_place(free_place, node);
-        tell_owner(s, r, r->from_us);
+        tell_owner(s, r, true);
     }
     cycle_fini(&cycle);
 }

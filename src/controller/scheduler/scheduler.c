@@ -164,11 +164,27 @@ ask_extenders(struct scheduler *s, struct assignment *a)
         end_attempt(s, a, answer_error(a, "the nodes change faster than extenders answer"));
 }
 
+/* Which of several equally good nodes a pod gets depends on the pod and not on
+ * how many others were tried before it: so a simulation (start_simulation.h)
+ * chooses as the scheduler does. After an error it may be another one.
+ */
+static void
+seed_ties(struct scheduler *s, const struct queued_pod *queued)
+{
+    struct random_source ties = {.state = s->settings.seed + queued->n_errors};
+
+    for (const char *c = queued->key; *c != '\0'; c++)
+        ties.state = (ties.state ^ (unsigned char)*c) * UINT64_C(0x100000001b3); /* FNV-1a */
+    s->random.state = s->settings.has_same_ties ? s->settings.seed : random_next(&ties);
+}
+
 /* NULL: no node fits, and the node finder knows why. */
 static struct node_view *
 find_node(struct scheduler *s, struct assignment *a)
 {
     struct node_view *node;
+
+    seed_ties(s, a->queued);
 
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_trace_mark(&s->trace, STEP_SNAPSHOT);

@@ -29,6 +29,7 @@ struct feature_gates;
 struct json;
 struct metric_registry;
 struct object;
+struct order_memory;
 struct pod_view;
 struct profile_settings;
 struct scheduler;
@@ -50,6 +51,11 @@ struct scheduler_settings {
     int64_t max_unschedulable_us;
     int64_t assume_expire_us; /* 0: never */
 
+    /* All pods draw the same of several equally good nodes, for tests that
+     * compare schedulers which try equal pods in different orders.
+     */
+    bool has_same_ties;
+
     /* Schedules every pod by itself, as upstream does, for comparisons. */
     bool without_sharing;
 
@@ -57,6 +63,19 @@ struct scheduler_settings {
      * none.
      */
     bool without_forecast;
+
+    /* This scheduler simulates the future of another one (start_simulation.h).
+     * It reports nothing to users and administrators, and borrows what the
+     * other one has learned of run times; NULL: nothing.
+     */
+    bool is_simulation;
+    const struct order_memory *memory;
+
+    /* Runs `work` on another thread and then `done` on the scheduler's, for
+     * simulations; NULL: they run on the scheduler's thread.
+     */
+    void (*run_aside)(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *context);
+    void *aside_context;
     const struct feature_gates *features; /* NULL: the defaults */
 
     struct metric_registry *metrics; /* or NULL */

@@ -68,6 +68,8 @@ struct scheduler {
     struct probe probe;
     struct profile **profiles;
     unsigned n_profiles;
+    struct profile_settings *kept_profiles; /* that they were made from */
+    struct arena *kept_arena;
     struct queue *queue;
     struct pod_ranks *pod_ranks; /* NULL: no profile sorts by rank */
     struct cache *cache;

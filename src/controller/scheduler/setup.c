@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The components of the scheduler: how they are made, counted and freed. */
+#include <string.h>
+
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/bind/dispatcher.h"
 #include "controller/scheduler/bind/evictions.h"
@@ -31,14 +33,40 @@
 #include "lib/allocator/shared_demands.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 
 /* The causes of waits and their start times may take a fiftieth of the thread.
  */
 #define REPORT_US        2000
 #define REPORT_WINDOW_US 100000
+
+/* Copies the settings of a profile, for simulations. */
+static void
+keep_profile(struct scheduler *s, const struct profile_settings *given,
+             struct profile_settings *ret_kept)
+{
+    struct profile_plugin *plugins =
+        arena_alloc(s->kept_arena, (given->n_plugins + 1) * sizeof(*plugins));
+    struct point_order *orders = NULL;
+
+    for (unsigned i = 0; i < given->n_plugins; i++) {
+        plugins[i] = given->plugins[i];
+        if (plugins[i].args != NULL)
+            plugins[i].args = json_dup(s->kept_arena, plugins[i].args);
+    }
+    if (given->orders != NULL) {
+        orders = arena_alloc(s->kept_arena, POINTS * sizeof(*orders));
+        memcpy(orders, given->orders, POINTS * sizeof(*orders));
+    }
+    *ret_kept = *given;
+    ret_kept->scheduler_name = arena_strdup(s->kept_arena, given->scheduler_name);
+    ret_kept->plugins = plugins;
+    ret_kept->orders = orders;
+}
 
 static int
 make_profiles(struct scheduler *s, struct error *err)
@@ -57,6 +85,8 @@ make_profiles(struct scheduler *s, struct error *err)
         count = 1;
     }
     s->profiles = xnew_array(struct profile *, count);
+    s->kept_arena = arena_new(0);
+    s->kept_profiles = xnew_array(struct profile_settings, count);
     for (unsigned i = 0; i < count; i++) {
         struct profile_settings settings = given[i];
         int r;
@@ -65,6 +95,7 @@ make_profiles(struct scheduler *s, struct error *err)
         r = profile_new(&settings, &s->profiles[i], err);
         if (r < 0)
             return r;
+        keep_profile(s, &given[i], &s->kept_profiles[i]);
         s->n_profiles++;
     }
     return 0;
@@ -299,6 +330,7 @@ make_components(struct scheduler *s)
         .dispatcher = s->dispatcher,
         .clock = set->clock,
         .component = set->component != NULL ? set->component : SCHEDULER_DEFAULT_NAME,
+        .is_off = set->is_simulation,
     });
     s->retained_allocations = (struct retained_allocations){
         .cache = s->cache,
@@ -349,7 +381,9 @@ scheduler_new(const struct scheduler_settings *settings, struct scheduler **ret_
     if (r < 0)
         return r;
     if (profile_is_ranked(s->profiles[0])) /* all profiles sort alike */
-        s->pod_ranks = pod_ranks_new(settings->clock);
+        s->pod_ranks = settings->memory != NULL
+                           ? pod_ranks_new_after(settings->clock, settings->memory)
+                           : pod_ranks_new(settings->clock);
     *ret_scheduler = s;
     s = NULL;
     return 0;
@@ -411,6 +445,8 @@ scheduler_free(struct scheduler *s)
     for (unsigned i = 0; i < s->n_profiles; i++)
         profile_free(s->profiles[i]);
     free(s->profiles);
+    free(s->kept_profiles);
+    arena_free(s->kept_arena);
     nominator_free(s->handle.nominator);
     volume_book_free(s->handle.volumes);
     scheduler_metrics_free(s->metrics);

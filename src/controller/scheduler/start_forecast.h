@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start_forecast.h - when waiting pods start, behind the pods before them
+/* start_forecast.h - when waiting pods start
  *
- * A new forecast is made every few seconds while a pod waits, for the first
- * pods in the order. Only its start times are reported: in a pod's cause
- * (recorder.h) and by `why`.
+ * While pods wait, and after something has happened, the scheduler is simulated
+ * for the first pods in the order, on another thread (start_simulation.h). The times that it finds are reported in the causes of
+ * the pods (recorder.h) and by `why`. Nothing is decided by them.
  *
- * Called by:  setup.c (life), scheduler.c (tick), explain.c (time),
- *             wait_report.c (earliest start), and event_handlers.c, which knows
- *             of nodes and partitions.
+ * Called by:  setup.c (life), scheduler.c (tick), explain.c (times),
+ *             wait_report.c (the time in a report), and event_handlers.c and
+ *             node_reservation_events.c, which know what happens.
  * Thread:     the scheduler's.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
 
+struct object;
 struct pod_cause;
 struct pod_view;
 struct queued_pod;
@@ -26,22 +28,28 @@ struct start_forecast;
 void start_forecast_free(struct start_forecast *f);
 struct start_forecast *start_forecast_new(void) OWNED_BY(start_forecast_free);
 
-/* Change. Nodes changed: nodes or partitions have changed. Tick: makes a new
- * forecast when it is due, and reports it for its pods.
+/* Change. Changed: something happened after which pods may start at other
+ * times. Pod changed: a pod came, changed or went, which may be such a change.
+ * Tick: works on the forecast, if one is due.
  */
-void scheduler_forecast_nodes_changed(struct scheduler *s);
+void scheduler_forecast_changed(struct scheduler *s);
+void scheduler_forecast_pod_changed(struct scheduler *s, const struct object *old_object,
+                                    const struct object *new_object);
 void scheduler_tick_forecast(struct scheduler *s);
 
-/* A cycle has found when the pod could start if no pod were before it (from_us;
- * 0: not known). If the last forecast says a later time, `told` gets that. If
- * the pod is behind the end of the forecast, its time is marked as assumed.
- */
-void scheduler_forecast_note_earliest(struct scheduler *s, struct queued_pod *queued,
-                                      struct pod_cause *told);
+/* Sets the time in the report of a pod that waits for room. */
+void scheduler_forecast_report(struct scheduler *s, const struct queued_pod *queued,
+                               struct pod_cause *told);
 
-/* When the pod or its group starts, on the real clock; 0: not known. A pod that
- * is not in the queue (NULL) counts as the last one. For a pod that came after
- * the last forecast a new one is made, if there is time.
+/* When the pod starts, on the real clock. 0: that is not known, because it is
+ * behind the first pods, because no end of a pod lets it start, or because there
+ * was not enough time. A pod that is not in the queue (queued NULL) would come
+ * now. For a pod that has no time yet, a forecast is made, if that is quick.
  */
-int64_t scheduler_forecast_us(struct scheduler *s, const struct pod_view *pod,
-                              const struct queued_pod *queued);
+struct start_time {
+    int64_t from_us;
+    int64_t by_limits_us; /* if all pods run as long as they may; 0: not known */
+    bool is_assumed;      /* pods without a limit are assumed to end before */
+};
+struct start_time scheduler_forecast(struct scheduler *s, struct pod_view *pod,
+                                     const struct queued_pod *queued);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "controller/scheduler/explain/shortage.h"
-#include "controller/scheduler/explain/start_estimate.h"
 #include "controller/scheduler/explain/wait_cause.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/diagnosis.h"
@@ -48,24 +47,15 @@ shortage_of(const struct scheduler *s, const struct assignment *a)
     };
 }
 
-/* A reservation has the start time, even when there is no time for an estimate.
- */
+/* The time is that of the forecast, also for a pod with a reservation. */
 static void
-find_start(struct scheduler *s, const struct assignment *a, const struct diagnosis *d,
-           const struct shortage *shortage, bool has_time, struct pod_cause *ret)
+find_start(struct scheduler *s, const struct assignment *a, struct pod_cause *ret)
 {
     const struct reserved_place *place = scheduler_find_place(s, a->queued, a->cycle.pod);
-    struct start_estimate estimate;
 
-    if (place != NULL) {
-        ret->from_us = place->reservation->from_us;
+    scheduler_forecast_report(s, a->queued, ret);
+    if (place != NULL)
         ret->node = place->node->name;
-    } else if (has_time) {
-        start_estimate_time(&estimate, shortage, d, s->cache, s->settings.clock);
-        ret->from_us = estimate.from_us;
-        ret->is_assumed = estimate.is_assumed;
-    }
-    scheduler_forecast_note_earliest(s, a->queued, ret);
 }
 
 /* A pod that starts too late for its deadline gets no start time: its Job ends
@@ -110,7 +100,11 @@ scheduler_report_wait(struct scheduler *s, const struct assignment *a, const str
     int64_t began_us = time_share_begin(&s->report_share);
     struct shortage shortage = shortage_of(s, a);
     struct pod_cause told = {.from_us = CAUSE_FROM_SAME};
-    struct wait_cause cause =
+    struct wait_cause cause;
+
+    if (s->settings.is_simulation)
+        return;
+    cause =
         wait_cause_find(&(struct wait_cause_facts){.shortage = &shortage,
                                                    .diagnosis = d,
                                                    .counts = counts,
@@ -127,7 +121,7 @@ scheduler_report_wait(struct scheduler *s, const struct assignment *a, const str
         told.from_us =
             cause.reason == JOB_REASON_RESERVATION ? begin_of_reservation(s, a->cycle.pod) : 0;
     else
-        find_start(s, a, d, &shortage, has_time, &told);
+        find_start(s, a, &told);
     judge_deadline(s, a->cycle.pod, &told, &words);
     told.message = words.text;
     time_share_end(&s->report_share, began_us);
@@ -161,9 +155,15 @@ static void
 copy(struct queued_pod *other, void *context)
 {
     const struct alike *alike = context;
+    struct pod_cause told = {0};
 
-    if (scheduler_find_place(alike->s, other, other->pod) == NULL)
-        recorder_copy(alike->s->recorder, alike->pod, other->pod);
+    if (scheduler_find_place(alike->s, other, other->pod) != NULL)
+        return;
+    recorder_copy(alike->s->recorder, alike->pod, other->pod);
+    if (!alike->is_for_room)
+        return;
+    scheduler_forecast_report(alike->s, other, &told);
+    recorder_set_start(alike->s->recorder, other->pod, told.from_us, told.is_assumed);
 }
 
 /* Only one pod of a group is tried, but its cause may hold for the whole group:

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 static _Atomic int current_level = LOG_LEVEL_INFO;
+static _Thread_local bool is_mute;
 
 static const struct {
     const char *name;
@@ -34,6 +35,15 @@ enum log_level
 log_level(void)
 {
     return atomic_load_explicit(&current_level, memory_order_relaxed);
+}
+
+bool
+log_mute(bool is_muted)
+{
+    bool was_muted = is_mute;
+
+    is_mute = is_muted;
+    return was_muted;
 }
 
 /* The second folder of the path is the room, with any folders inside it:
@@ -102,7 +112,7 @@ log_write(enum log_level level, const char *file, const char *format, ...)
     va_list args;
     int saved = errno;
 
-    if (level > log_level())
+    if (level > log_level() || is_mute)
         return;
     room_of(file, room, sizeof(room));
     used = write_prefix(line, sizeof(line) - 1, level, room);

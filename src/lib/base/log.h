@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/base/macro.h"
 
 enum log_level {
@@ -22,6 +24,11 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
+
+/* While the calling thread is muted, it logs nothing: what it does was done
+ * before, and logged then. Returns whether it was muted.
+ */
+bool log_mute(bool is_muted);
 
 /* `file` is the path below src/, from which the room's name is derived. */
 void log_write(enum log_level level, const char *file, const char *format, ...) PRINTF(3, 4);

@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/random.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/replay/job_log.h"
@@ -231,6 +232,84 @@ START_TEST(a_job_wider_than_a_group_can_be_is_refused)
 }
 END_TEST
 
+/* 60 jobs of many sizes, all submitted at once, that use up their limits. */
+static void
+make_fixed(struct job_log *log, unsigned widest)
+{
+    struct random_source random = {.state = 7};
+
+    for (unsigned i = 0; i < 60; i++) {
+        int64_t run_s = 10 + (int64_t)random_below(&random, 600);
+
+        job_log_add(log, &(struct log_job){
+                             .id = i + 1,
+                             .run_s = run_s,
+                             .limit_s = run_s,
+                             .user = (int64_t)random_below(&random, 4),
+                             .procs = 1 + (unsigned)random_below(&random, widest),
+                             .start_s = -1,
+                         });
+    }
+    job_log_sort(log);
+}
+
+/* Nobody ends early and nobody comes: START is exact, and does not move. */
+START_TEST(jobs_start_when_they_were_told)
+{
+    static const struct {
+        unsigned nodes, cores;
+    } machines[] = {{1, 16}, {4, 8}, {2, 12}};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(machines); i++) {
+        struct job_log log = {0};
+        struct log_replay_figures figures;
+        struct error err = {0};
+        int r;
+
+        make_fixed(&log, 8);
+        r = log_replay_run(&log,
+                           &(struct log_replay_settings){
+                               .nodes = machines[i].nodes,
+                               .cores_per_node = machines[i].cores,
+                               .seed = i,
+                               .predicts = true,
+                               .looks = 1,
+                           },
+                           &figures, &err);
+        ck_assert_msg(r == 0, "%s", err.text);
+        ck_assert_uint_gt(figures.n_asked, 30);
+        ck_assert_uint_eq(figures.n_told, figures.n_asked);
+        /* When a job has waited too long may depend on the moment of a look. */
+        ck_assert_uint_ge(figures.n_exact * 100, figures.n_told * 95);
+        job_log_fini(&log);
+    }
+}
+END_TEST
+
+START_TEST(a_start_does_not_move_while_nothing_happens)
+{
+    struct job_log log = {0};
+    struct log_replay_figures figures;
+    struct error err = {0};
+    int r;
+
+    make_fixed(&log, 8);
+    r = log_replay_run(&log,
+                       &(struct log_replay_settings){
+                           .nodes = 2,
+                           .cores_per_node = 8,
+                           .seed = 1,
+                           .predicts = true,
+                           .looks = 3,
+                       },
+                       &figures, &err);
+    ck_assert_msg(r == 0, "%s", err.text);
+    ck_assert_uint_gt(figures.n_looked, 100);
+    ck_assert_uint_eq(figures.n_moved, 0);
+    job_log_fini(&log);
+}
+END_TEST
+
 START_TEST(a_schedule_is_scored_as_in_the_literature)
 {
     struct log_job jobs[] = {
@@ -256,4 +335,5 @@ SUITE("log_replay", a_log_is_read_without_what_cannot_run, a_job_runs_to_its_lim
       a_compressed_log_reads_the_same, what_is_no_log_is_refused_with_its_line,
       a_wide_job_has_all_its_nodes_or_none, jobs_share_a_node_of_several_cores,
       a_replay_can_be_repeated, a_job_wider_than_a_group_can_be_is_refused,
+      jobs_start_when_they_were_told, a_start_does_not_move_while_nothing_happens,
       a_schedule_is_scored_as_in_the_literature)

@@ -187,29 +187,6 @@ why_answer_add_dependencies(const struct why_answer *a, struct strbuf *out)
     }
 }
 
-/* Replaces the API's times in the text with local times. */
-static void
-add_local_times(const char *text, const struct json *start, struct strbuf *out)
-{
-    static const char *const names[] = {"from", "earliest", "notBefore"};
-    char local[LOCAL_TIME_SIZE];
-    int64_t us = 0;
-
-    strbuf_add_text(out, text);
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        const char *moment = json_get_text(start, names[i]);
-        const char *at = moment != NULL ? strstr(out->text, moment) : NULL;
-        CLEANUP_STRBUF struct strbuf tail = STRBUF_INIT;
-
-        if (at == NULL || time_parse(moment, &us) < 0)
-            continue;
-        strbuf_add_text(&tail, at + strlen(moment));
-        local_time_format(us, local);
-        strbuf_truncate(out, (size_t)(at - out->text));
-        strbuf_printf(out, "%s%s", local, tail.text);
-    }
-}
-
 /* Smaller requests that could start now. */
 static void
 add_smaller(const struct why_answer *a, struct strbuf *out)
@@ -236,6 +213,8 @@ add_basis(const struct why_answer *a, struct strbuf *out)
     strbuf_add_text(&text, json_is_true(json_get(start, "assumed"))
                                ? "an assumed end, because a running job has no time "
                                  "limit"
+                           : json_get(start, "byLimits") != NULL
+                               ? "how long earlier jobs ran compared to their limits"
                            : json_get(start, "earliest") != NULL
                                ? "the time limits of the running jobs and of the "
                                  "jobs before it"
@@ -261,7 +240,7 @@ why_answer_add_outlook(const struct why_answer *a, struct strbuf *out)
     if (outlook == NULL) /* a controller of the previous release */
         outlook = json_get_text(start, "message");
     if (outlook != NULL)
-        add_local_times(outlook, start, &text);
+        local_time_add_text(outlook, &text);
     else if (a->why == NULL && a->error.code == -EAGAIN)
         strbuf_add_text(&text, a->error.text);
     if (text.length > 0)

@@ -25,6 +25,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/policy/quota.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -388,6 +389,47 @@ make_pod(struct request *q, const struct json *job)
     return pod;
 }
 
+struct quota_question {
+    struct request *q;
+    const struct json *pod;
+};
+
+static bool
+ask_quota(const struct object *quota, void *context)
+{
+    const struct quota_question *asked = context;
+    struct request *q = asked->q;
+
+    if (quota_charge(q->arena, object_tree(quota, q->arena), &pod_kind, asked->pod, NULL,
+                     clock_real_us(q->server->clock), &q->quota_refusal)
+        != NULL)
+        q->quota_refusal = NULL;
+    return q->quota_refusal == NULL;
+}
+
+/* A quota refuses the pods of a Job only when the Job is to start them. */
+static void
+ask_quotas(struct request *q, const struct json *pod)
+{
+    struct quota_question asked = {.q = q, .pod = pod};
+
+    store_visit_index(q->server->store, &resource_quota_kind, RESOURCE_QUOTA_BY_NAMESPACE,
+                      STORE_PUBLISHED, q->route.namespace, ask_quota, &asked);
+}
+
+/* The scheduler knows no quotas. */
+static void
+finish_new(struct request *q, struct json *members)
+{
+    struct json *quota;
+
+    if (members != NULL && q->quota_refusal != NULL) {
+        quota = json_make_object(q->arena, members, "quota");
+        json_set_string(q->arena, quota, "message", q->quota_refusal);
+    }
+    finish_pod(q, members);
+}
+
 void
 why_explain_new(struct request *q, struct json *tree)
 {
@@ -409,6 +451,8 @@ why_explain_new(struct request *q, struct json *tree)
         return;
     }
     pod = object_new(&pod_kind, wanted);
+    if (q->route.kind == &job_kind)
+        ask_quotas(q, wanted);
     q->route.name = pod->meta->name;
-    ask_scheduler(q, pod, true, finish_pod);
+    ask_scheduler(q, pod, true, finish_new);
 }

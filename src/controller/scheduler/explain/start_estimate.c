@@ -397,17 +397,3 @@ start_estimate_make(struct start_estimate *ret, const struct shortage *s, const 
         ret->chance = w.chances[ret->node->slot];
     walk_fini(&w);
 }
-
-void
-start_estimate_time(struct start_estimate *ret, const struct shortage *s, const struct diagnosis *d,
-                    const struct cache *cache, struct clock *clock)
-{
-    struct estimate_walk w;
-
-    walk_init(&w, ret, s, d, clock);
-    look_at_nodes(&w, d, NULL);
-    walk_ends(&w, cache);
-    if (ret->from_us == 0 && ret->not_before_us == 0)
-        assume_ends(&w);
-    walk_fini(&w);
-}

@@ -49,13 +49,8 @@ struct start_estimate {
     uint32_t ends, trials;          /* how many were visited and made */
 };
 
-/* For a pod that fits on no node now. Make: everything. Time: only when the pod
- * could start, without the nearest node.
- */
+/* For a pod that fits on no node now. */
 void start_estimate_make(struct start_estimate *ret, const struct shortage *shortage,
-                         const struct diagnosis *diagnosis, const struct cache *cache,
-                         struct clock *clock);
-void start_estimate_time(struct start_estimate *ret, const struct shortage *shortage,
                          const struct diagnosis *diagnosis, const struct cache *cache,
                          struct clock *clock);
 

@@ -61,6 +61,7 @@ struct queued_pod {
     bool is_ordered;       /* it is in the queue's order (queue_order.h) */
     enum queue_state state;
     unsigned attempts;
+    unsigned n_errors; /* attempts that failed otherwise than for lack of a node */
     uint32_t gate_reason;
     int64_t queued_at_us;     /* orders pods of one priority */
     int64_t failed_at_us;     /* backoff counts from here */
@@ -68,12 +69,12 @@ struct queued_pod {
     int64_t first_at_us;      /* when it first became active; 0: not yet */
     plugin_set unschedulable; /* plugins that rejected it */
     plugin_set pending;       /* plugins that answered PENDING */
-    /* When it failed last: the earliest time with room for it, if no pod were
-     * ahead of it; 0: unknown
+    /* Its start by start_forecast.h; 0: not known. The number of the forecast is
+     * 0 if there was none with this pod yet.
      */
-    int64_t earliest_us;
-    int64_t forecast_us; /* its start by start_forecast.h */
-    uint64_t forecast;   /* number of that forecast; 0: none */
+    int64_t forecast_us, by_limits_us;
+    uint64_t forecast;
+    bool is_start_assumed;
     /* It is not considered for a reservation before the event of this number;
      * PASSED_OVER: before it is tried again; 0: it is considered
      */

@@ -57,16 +57,28 @@ struct pod_ranks {
     size_t n_past, past_capacity;
 };
 
-struct pod_ranks *
-pod_ranks_new(struct clock *clock)
+static struct pod_ranks *
+ranks_new(struct clock *clock, struct start_order *order)
 {
     struct pod_ranks *o = xnew(struct pod_ranks);
 
     o->clock = clock;
-    o->order = start_order_new();
+    o->order = order;
     o->kinds = map_new();
     o->jobs = map_new();
     return o;
+}
+
+struct pod_ranks *
+pod_ranks_new(struct clock *clock)
+{
+    return ranks_new(clock, start_order_new());
+}
+
+struct pod_ranks *
+pod_ranks_new_after(struct clock *clock, const struct order_memory *memory)
+{
+    return ranks_new(clock, start_order_new_after(memory));
 }
 
 static void
@@ -290,6 +302,28 @@ pod_ranks_predict_s(const struct pod_ranks *o, const struct queued_pod *queued,
     const struct ranked_job *job = find_waiting(o, queued);
 
     return job != NULL ? start_order_predict_s(o->order, job->job, ret_is_guarded) : 0;
+}
+
+struct order_memory *
+pod_ranks_remember(const struct pod_ranks *o)
+{
+    return order_memory_new(o->order);
+}
+
+/* A simulation sees a running pod as a job of its own, even if it came with a
+ * group.
+ */
+double
+pod_ranks_remember_pod(const struct pod_ranks *o, struct order_memory *memory,
+                       const struct pod_view *pod)
+{
+    const struct ranked_job *job = find_job(o, pod);
+    struct order_facts facts = facts_of(pod);
+    double run_s = order_memory_add(memory, o->order, &facts);
+
+    if (job == NULL || job->job == NULL)
+        return run_s;
+    return order_memory_add(memory, o->order, start_order_facts(job->job));
 }
 
 /* ---- The cluster ---- */

@@ -26,12 +26,17 @@
 
 struct clock;
 struct object;
+struct order_memory;
 struct pod_ranks;
 struct pod_view;
 
 /* Life */
 void pod_ranks_free(struct pod_ranks *o);
 struct pod_ranks *pod_ranks_new(struct clock *clock) OWNED_BY(pod_ranks_free);
+
+/* For a simulation (start_order_new_after): borrows the memory. */
+struct pod_ranks *pod_ranks_new_after(struct clock *clock, const struct order_memory *memory)
+    OWNED_BY(pod_ranks_free);
 DEFINE_CLEANUP(struct pod_ranks, pod_ranks_free)
 
 /* The cluster. Node changed: with objects as in queue_event. Bound: the pod
@@ -59,3 +64,11 @@ void pod_ranks_unrank(struct pod_ranks *o, const struct queued_pod *queued);
  */
 double pod_ranks_predict_s(const struct pod_ranks *o, const struct queued_pod *queued,
                            bool *ret_is_guarded);
+
+/* The memory of the order (start_order.h). Remember pod: adds what it predicts
+ * of a pod that waits or runs, and returns how long that runs, with its group if
+ * it came with one.
+ */
+struct order_memory *pod_ranks_remember(const struct pod_ranks *o);
+double pod_ranks_remember_pod(const struct pod_ranks *o, struct order_memory *memory,
+                              const struct pod_view *pod);

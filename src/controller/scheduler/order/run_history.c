@@ -43,6 +43,7 @@ struct run_history {
     struct run_means all;
     struct map *users;
     struct map *levels;
+    struct map *frozen; /* predictions by the key of the last level; or NULL */
 };
 
 struct run_history *
@@ -53,6 +54,28 @@ run_history_new(void)
     h->users = map_new();
     h->levels = map_new();
     return h;
+}
+
+struct run_history *
+run_history_new_frozen(void)
+{
+    struct run_history *h = run_history_new();
+
+    h->frozen = map_new();
+    return h;
+}
+
+static void
+free_frozen(struct map *frozen)
+{
+    size_t at = 0;
+    void *value;
+
+    if (frozen == NULL)
+        return;
+    while (map_next(frozen, &at, NULL, &value))
+        free(value);
+    map_free(frozen);
 }
 
 void
@@ -70,6 +93,7 @@ run_history_free(struct run_history *h)
         free(value);
     map_free(h->levels);
     map_free(h->users);
+    free_frozen(h->frozen);
     free(h);
 }
 
@@ -149,7 +173,7 @@ run_history_add(struct run_history *h, const struct run_kind *kind, int64_t run_
     char key[KEY_SIZE];
     double share, inverse;
 
-    if (run_s <= 0 || kind->limit_s <= 0)
+    if (run_s <= 0 || kind->limit_s <= 0 || h->frozen != NULL)
         return;
     share = (double)run_s / (double)kind->limit_s;
     inverse = (double)kind->limit_s / (double)(run_s > SHORTEST_S ? run_s : SHORTEST_S);
@@ -164,6 +188,36 @@ run_history_add(struct run_history *h, const struct run_kind *kind, int64_t run_
     }
 }
 
+void
+run_history_freeze(struct run_history *frozen, struct run_history *from,
+                   const struct run_kind *kind)
+{
+    struct run_prediction *p;
+    char key[KEY_SIZE];
+
+    format_key(kind, LEVELS - 1, key);
+    if (map_find(frozen->frozen, key) != NULL)
+        return;
+    p = xnew(struct run_prediction);
+    *p = run_history_predict(from, kind);
+    map_put(frozen->frozen, key, p);
+}
+
+static struct run_prediction
+find_frozen(const struct run_history *h, const struct run_kind *kind)
+{
+    const struct run_prediction *p;
+    char key[KEY_SIZE];
+
+    format_key(kind, LEVELS - 1, key);
+    p = map_find(h->frozen, key);
+    return p != NULL ? *p
+                     : (struct run_prediction){
+                         .run_s = (double)kind->limit_s,
+                         .short_s = (double)kind->limit_s,
+                     };
+}
+
 struct run_prediction
 run_history_predict(struct run_history *h, const struct run_kind *kind)
 {
@@ -172,6 +226,8 @@ run_history_predict(struct run_history *h, const struct run_kind *kind)
     double inverse = h->all.weight > 0 ? h->all.inverse : 1;
     struct run_prediction p;
 
+    if (h->frozen != NULL)
+        return find_frozen(h, kind);
     for (unsigned i = 0; i < LEVELS; i++) {
         char key[KEY_SIZE];
         const struct level *l;

@@ -11,8 +11,11 @@
  *
  * Predictions order jobs. No plan and no end of a job depends on them.
  *
+ * A frozen history contains predictions of another one, for a simulation: it
+ * learns nothing, and predicts the limit where it has none.
+ *
  * Owns:       its levels: RUN_HISTORY_LEVELS for each user; the least recently
- *             used ones are dropped.
+ *             used ones are dropped. Of a frozen one: its predictions.
  * Called by:  start_order.c.
  * Thread:     the scheduler's.
  */
@@ -41,12 +44,17 @@ struct run_prediction {
 /* Life */
 void run_history_free(struct run_history *h);
 struct run_history *run_history_new(void) OWNED_BY(run_history_free);
+struct run_history *run_history_new_frozen(void) OWNED_BY(run_history_free);
 DEFINE_CLEANUP(struct run_history, run_history_free)
 
 /* Adds a job that has ended. Jobs without run time or without limit are
  * ignored.
  */
 void run_history_add(struct run_history *h, const struct run_kind *kind, int64_t run_s);
+
+/* Adds to a frozen history what the other one predicts. */
+void run_history_freeze(struct run_history *frozen, struct run_history *from,
+                        const struct run_kind *kind);
 
 /* Predict: the limit if no job has ended yet. Key: what jobs are ordered by,
  * the lowest first; half of it says what the job costs other jobs, the other

@@ -64,6 +64,24 @@ shadow_schedule_new(void)
     return s;
 }
 
+struct shadow_past
+shadow_schedule_past(const struct shadow_schedule *s)
+{
+    return (struct shadow_past){
+        .ran = s->ran,
+        .predicted = s->predicted,
+        .longest_s = s->longest_s,
+    };
+}
+
+void
+shadow_schedule_continue(struct shadow_schedule *s, const struct shadow_past *past)
+{
+    s->ran = past->ran;
+    s->predicted = past->predicted;
+    s->longest_s = past->longest_s;
+}
+
 static void
 free_list(struct list *jobs)
 {

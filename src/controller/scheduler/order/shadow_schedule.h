@@ -43,6 +43,17 @@ void shadow_schedule_free(struct shadow_schedule *s);
 struct shadow_schedule *shadow_schedule_new(void) OWNED_BY(shadow_schedule_free);
 DEFINE_CLEANUP(struct shadow_schedule, shadow_schedule_free)
 
+/* The past that a schedule knows, for another one that continues it without
+ * its jobs: the longest wait, and how far predictions were from the real run
+ * times.
+ */
+struct shadow_past {
+    double ran, predicted; /* CPU seconds of all that really ended */
+    int64_t longest_s;
+};
+struct shadow_past shadow_schedule_past(const struct shadow_schedule *s);
+void shadow_schedule_continue(struct shadow_schedule *s, const struct shadow_past *past);
+
 /* Change, in the order of time. No job starts before the machine is set.
  * Submit: the job is borrowed until end or withdraw. Adopt: the job runs
  * already. Begin: the job starts in reality. End: it has ended in reality,

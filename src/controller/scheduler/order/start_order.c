@@ -20,11 +20,17 @@ struct order_job {
 
 struct start_order {
     struct run_history *history;
+    bool is_borrowed; /* the history, which is frozen then */
     struct shadow_schedule *shadow;
     struct release_list releases; /* of the jobs that really run */
     struct list jobs;
     int64_t machine_mcpu;
     int64_t used_mcpu;
+};
+
+struct order_memory {
+    struct run_history *history; /* frozen */
+    struct shadow_past shadow;
 };
 
 struct start_order *
@@ -38,6 +44,19 @@ start_order_new(void)
     return o;
 }
 
+struct start_order *
+start_order_new_after(const struct order_memory *memory)
+{
+    struct start_order *o = xnew(struct start_order);
+
+    o->history = memory->history;
+    o->is_borrowed = true;
+    o->shadow = shadow_schedule_new();
+    shadow_schedule_continue(o->shadow, &memory->shadow);
+    list_init(&o->jobs);
+    return o;
+}
+
 void
 start_order_free(struct start_order *o)
 {
@@ -45,7 +64,8 @@ start_order_free(struct start_order *o)
         return;
     list_foreach_safe(link, &o->jobs) free(container_of(link, struct order_job, link));
     shadow_schedule_free(o->shadow);
-    run_history_free(o->history);
+    if (!o->is_borrowed)
+        run_history_free(o->history);
     release_list_fini(&o->releases);
     free(o);
 }
@@ -220,4 +240,42 @@ start_order_predict_s(const struct start_order *o, const struct order_job *job,
 {
     *ret_is_guarded = job->is_guarded;
     return predict(o, &job->facts).run_s;
+}
+
+/* ---- The memory ---- */
+
+struct order_memory *
+order_memory_new(const struct start_order *o)
+{
+    struct order_memory *m = xnew(struct order_memory);
+
+    m->history = run_history_new_frozen();
+    m->shadow = shadow_schedule_past(o->shadow);
+    return m;
+}
+
+void
+order_memory_free(struct order_memory *m)
+{
+    if (m == NULL)
+        return;
+    run_history_free(m->history);
+    free(m);
+}
+
+double
+order_memory_add(struct order_memory *m, struct start_order *o, const struct order_facts *facts)
+{
+    struct run_kind kind = kind_of(facts);
+
+    if (kind.limit_s <= 0)
+        kind.limit_s = START_ORDER_NO_LIMIT_S;
+    run_history_freeze(m->history, o->history, &kind);
+    return run_history_predict(m->history, &kind).run_s;
+}
+
+const struct order_facts *
+start_order_facts(const struct order_job *job)
+{
+    return &job->facts;
 }

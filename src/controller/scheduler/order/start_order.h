@@ -29,6 +29,7 @@
 #include "lib/base/macro.h"
 
 struct order_job;
+struct order_memory;
 struct start_order;
 
 #define START_ORDER_SHARE 0.9
@@ -53,6 +54,12 @@ struct order_rank {
 /* Life */
 void start_order_free(struct start_order *o);
 struct start_order *start_order_new(void) OWNED_BY(start_order_free);
+
+/* For a simulation of an order's future: without jobs, but with what the order
+ * remembers (order_memory). Borrows that, and does not change it.
+ */
+struct start_order *start_order_new_after(const struct order_memory *memory)
+    OWNED_BY(start_order_free);
 DEFINE_CLEANUP(struct start_order, start_order_free)
 
 /* Change, in the order of time. Set machine: the number of all its CPUs.
@@ -78,3 +85,13 @@ struct order_rank start_order_rank(struct start_order *o, struct order_job *job,
 /* How long the job is predicted to run, and whether it goes first. */
 double start_order_predict_s(const struct start_order *o, const struct order_job *job,
                              bool *ret_is_guarded);
+
+/* The memory: all that the order has learned, for a simulation that may run on another thread:
+ * the longest wait so far, and the predictions for the jobs that are added. Add
+ * returns how long such a job is predicted to run; the order need not have it.
+ */
+void order_memory_free(struct order_memory *m);
+struct order_memory *order_memory_new(const struct start_order *o) OWNED_BY(order_memory_free);
+double order_memory_add(struct order_memory *m, struct start_order *o,
+                        const struct order_facts *facts);
+const struct order_facts *start_order_facts(const struct order_job *job);

@@ -556,10 +556,16 @@ queue_flush_leftover(struct queue *q)
     }
 }
 
-const struct queued_pod *
-queue_find(const struct queue *q, const char *namespace, const char *name)
+struct queued_pod *
+queue_find_to_change(const struct queue *q, const char *namespace, const char *name)
 {
     char key[KEY_SIZE];
 
     return item_map_find(q->pods, key_of(namespace, name, key));
+}
+
+const struct queued_pod *
+queue_find(const struct queue *q, const char *namespace, const char *name)
+{
+    return queue_find_to_change(q, namespace, name);
 }

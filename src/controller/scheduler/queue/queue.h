@@ -198,6 +198,10 @@ struct queue_counts {
 struct queue_counts queue_count(const struct queue *q);
 const struct queued_pod *queue_find(const struct queue *q, const char *namespace, const char *name);
 
+/* For the forecast, which keeps its result with the pod. */
+struct queued_pod *queue_find_to_change(const struct queue *q, const char *namespace,
+                                        const char *name);
+
 /* Of job: the pod of that Job that came first, and how many pods the Job has
  * here; NULL: none. Before: how many pods are sorted before the pod, which need
  * not be in the queue; false: the pod is gated, or it is not in the queue and

@@ -14,7 +14,6 @@
 #include "lib/base/clock.h"
 
 #define WRITES_PER_SECOND 500
-#define TIME_MOVES_US     INT64_C(60000000)
 
 /* At most this many events that are written once wait; further ones are lost.
  */
@@ -212,29 +211,12 @@ set_condition(struct recorder *r, struct story *s, const char *reason, const cha
     recorder_mark_dirty(r, s);
 }
 
-/* Times differ by a minute, or by an eighth of the wait: the owner of a pod
- * that waits for hours reads only the hours.
- */
 static bool
-is_other_time(const struct recorder *r, int64_t old_us, int64_t new_us)
+is_other_plan(const struct pod_cause *was, const struct pod_cause *now)
 {
-    int64_t now_us = clock_real_us(r->settings.clock);
-    int64_t least_us = (old_us - now_us) / 8;
-
-    if ((old_us > now_us) != (new_us > now_us))
-        return true;
-    if (least_us < TIME_MOVES_US)
-        least_us = TIME_MOVES_US;
-    return llabs(new_us - old_us) > least_us;
-}
-
-static bool
-is_other_plan(const struct recorder *r, const struct pod_cause *was, const struct pod_cause *now)
-{
-    if (was->is_assumed != now->is_assumed || (was->node == NULL) != (now->node == NULL)
-        || (was->node != NULL && strcmp(was->node, now->node) != 0))
-        return true;
-    return is_other_time(r, was->from_us, now->from_us);
+    return was->is_assumed != now->is_assumed || was->from_us != now->from_us
+           || (was->node == NULL) != (now->node == NULL)
+           || (was->node != NULL && strcmp(was->node, now->node) != 0);
 }
 
 static void
@@ -253,16 +235,20 @@ set_plan(struct recorder *r, struct story *s, const struct pod_cause *now)
 void
 recorder_set_cause(struct recorder *r, const struct pod_view *pod, const struct pod_cause *cause)
 {
-    struct story *s = story_of(r, pod);
-    bool is_same = s->cause.code != NULL && strcmp(s->cause.code, cause->code) == 0
-                   && strcmp(s->cause.message, cause->message) == 0;
     struct pod_cause now = *cause;
+    struct story *s;
+    bool is_same;
 
+    if (r->settings.is_off)
+        return;
+    s = story_of(r, pod);
+    is_same = s->cause.code != NULL && strcmp(s->cause.code, cause->code) == 0
+              && strcmp(s->cause.message, cause->message) == 0;
     if (now.from_us == CAUSE_FROM_SAME) {
         now.from_us = is_same ? s->cause.from_us : 0;
         now.is_assumed = is_same && s->cause.is_assumed;
     }
-    if (is_same && !is_other_plan(r, &s->cause, &now))
+    if (is_same && !is_other_plan(&s->cause, &now))
         return;
     if (!is_same) {
         set_shared_text(r, &s->cause.code, cause->code);
@@ -271,9 +257,16 @@ recorder_set_cause(struct recorder *r, const struct pod_view *pod, const struct 
     set_plan(r, s, &now);
 }
 
+/* Sets the time and the node, if the pod has a cause. */
+static void
+change_plan(struct recorder *r, struct story *s, const struct pod_cause *now)
+{
+    if (is_other_plan(&s->cause, now))
+        set_plan(r, s, now);
+}
+
 void
-recorder_set_plan(struct recorder *r, const struct pod_view *pod, int64_t from_us,
-                  const char *node_name)
+recorder_set_plan(struct recorder *r, const struct pod_view *pod, const char *node_name)
 {
     struct story *s = find_story(r, pod);
     struct pod_cause now;
@@ -282,20 +275,32 @@ recorder_set_plan(struct recorder *r, const struct pod_view *pod, int64_t from_u
         return;
     now = s->cause;
     now.node = node_name;
-    if (from_us != CAUSE_FROM_SAME) {
-        now.from_us = from_us;
-        now.is_assumed = false;
-    }
-    if (is_other_plan(r, &s->cause, &now))
-        set_plan(r, s, &now);
+    change_plan(r, s, &now);
+}
+
+void
+recorder_set_start(struct recorder *r, const struct pod_view *pod, int64_t from_us, bool is_assumed)
+{
+    struct story *s = find_story(r, pod);
+    struct pod_cause now;
+
+    if (s == NULL || s->cause.code == NULL)
+        return;
+    now = s->cause;
+    now.from_us = from_us;
+    now.is_assumed = is_assumed;
+    change_plan(r, s, &now);
 }
 
 void
 recorder_failed(struct recorder *r, const struct pod_view *pod, const char *reason,
                 const char *message)
 {
-    struct story *s = story_of(r, pod);
+    struct story *s;
 
+    if (r->settings.is_off)
+        return;
+    s = story_of(r, pod);
     s->count++;
     /* If only the count has changed, it is written at 1, 2, 4, 8, ... */
     if (s->message == NULL || strcmp(s->message, message) != 0
@@ -310,7 +315,8 @@ void
 recorder_condition(struct recorder *r, const struct pod_view *pod, const char *reason,
                    const char *message)
 {
-    set_condition(r, story_of(r, pod), reason, message);
+    if (!r->settings.is_off)
+        set_condition(r, story_of(r, pod), reason, message);
 }
 
 void
@@ -323,6 +329,7 @@ recorder_copy(struct recorder *r, const struct pod_view *pod, const struct pod_v
         return;
     cause = s->cause;
     cause.node = NULL;
+    cause.from_us = CAUSE_FROM_SAME;
     recorder_set_cause(r, other, &cause);
     recorder_condition(r, other, s->reason, s->message);
 }
@@ -346,8 +353,11 @@ recorder_message(const struct recorder *r, const struct pod_view *pod)
 void
 recorder_nominate(struct recorder *r, const struct pod_view *pod, const char *node_name)
 {
-    struct story *s = story_of(r, pod);
+    struct story *s;
 
+    if (r->settings.is_off)
+        return;
+    s = story_of(r, pod);
     set_text(&s->nominated, node_name);
     recorder_mark_dirty(r, s);
 }
@@ -358,7 +368,7 @@ recorder_event(struct recorder *r, const struct pod_view *pod, const char *type,
 {
     struct remark *m;
 
-    if (r->n_remarks >= MAX_ONCE)
+    if (r->settings.is_off || r->n_remarks >= MAX_ONCE)
         return;
     m = xnew(struct remark);
     m->pod = ref(pod);

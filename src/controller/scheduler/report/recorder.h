@@ -31,6 +31,7 @@ struct recorder_settings {
     struct clock *clock;
     const char *component;      /* "default-scheduler" */
     unsigned writes_per_second; /* 0: 500 */
+    bool is_off;                /* nothing is recorded */
 };
 
 /* The kinds of calls that the recorder queues in the dispatcher. */
@@ -56,19 +57,20 @@ void recorder_event(struct recorder *r, const struct pod_view *pod, const char *
 void recorder_nominate(struct recorder *r, const struct pod_view *pod, const char *node_name);
 
 /* Set cause: why the pod waits, for people (status.cause). It is written in one
- * patch with the condition that the same failure changes. A small change of the
- * time is not written. `from_us` is CAUSE_FROM_SAME if the time was not
- * computed. Set plan: the reservation of a pod with a cause has moved; node
- * NULL: the pod no longer has a reservation.
+ * patch with the condition that the same failure changes. `from_us` is
+ * CAUSE_FROM_SAME if the time was not computed. Set plan: the reservation of a
+ * pod with a cause has moved; node NULL: the pod no longer has a reservation.
+ * Set start: a pod with a cause starts at another time.
  */
 #define CAUSE_FROM_SAME (-1)
 void recorder_set_cause(struct recorder *r, const struct pod_view *pod,
                         const struct pod_cause *cause);
-void recorder_set_plan(struct recorder *r, const struct pod_view *pod, int64_t from_us,
-                       const char *node_name);
+void recorder_set_plan(struct recorder *r, const struct pod_view *pod, const char *node_name);
+void recorder_set_start(struct recorder *r, const struct pod_view *pod, int64_t from_us,
+                        bool is_assumed);
 
 /* Copy: gives `other`, which fails for the same reason, the condition and the
- * cause of `pod`, without an event and without the reserved node.
+ * cause of `pod`, without an event, the time and the reserved node.
  */
 void recorder_copy(struct recorder *r, const struct pod_view *pod, const struct pod_view *other);
 

@@ -126,6 +126,4 @@ typedef bool cache_end_fn(const struct pod_view *pod, struct node_view *node, in
                           void *context);
 void cache_visit_ends(const struct cache *cache, size_t most, cache_end_fn *visit, void *context);
 
-/* Visits all of them, in no order. */
-void cache_visit_all_ends(const struct cache *cache, cache_end_fn *visit, void *context);
 struct pod_view *cache_find_pod(const struct cache *cache, const struct pod_view *like);

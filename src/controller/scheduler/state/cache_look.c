@@ -140,17 +140,6 @@ is_before(const void *a, const void *b, void *context)
 }
 
 void
-cache_visit_all_ends(const struct cache *cache, cache_end_fn *visit, void *context)
-{
-    for (size_t i = 0; i < heap_count(cache->ends); i++) {
-        const struct cached_pod *p = heap_at(cache->ends, i);
-
-        if (!visit(p->pod, p->node, p->end_us, context))
-            return;
-    }
-}
-
-void
 cache_visit_ends(const struct cache *cache, size_t most, cache_end_fn *visit, void *context)
 {
     size_t count = heap_count(cache->ends), n_items = 0, visited = 0;

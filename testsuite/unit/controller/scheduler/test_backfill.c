@@ -237,7 +237,7 @@ START_TEST(one_that_changes_before_it_is_asked_about_room_gets_it)
     end(w, "a");
     fake_client_run(w->api);
     queued = queue_find(w->scheduler->queue, "default", "waits");
-    recorder_set_plan(w->scheduler->recorder, queued->pod, FAKE_BEGIN + 3600 * FAKE_SECOND, NULL);
+    recorder_set_start(w->scheduler->recorder, queued->pod, FAKE_BEGIN + 3600 * FAKE_SECOND, false);
     recorder_flush(w->scheduler->recorder);
     fake_client_run(w->api);
     advance(w, 0);

@@ -29,6 +29,7 @@ world_with_plugin(struct metric_registry *metrics)
         .profiles = &profile,
         .n_profiles = 1,
         .metrics = metrics,
+        .without_forecast = true, /* a simulation would need a plugin of its own */
     });
 }
 

@@ -546,11 +546,11 @@ START_TEST(an_answer_tells_how_many_are_before)
     world_add_pod(w, "d", "2", "1Gi", "");
     world_settle(w);
 
-    ck_assert(says(explain(w, arena, "b"), "; 1 pod is before it in the queue"));
-    ck_assert(says(explain(w, arena, "d"), "; 2 pods are before it in the queue"));
-    /* Its rank, which the default order uses, is not known yet. */
-    ck_assert_ptr_null(
-        strstr(json_path_text(explain_new(w, arena, "4", ""), "start.message"), "before it"));
+    ck_assert(says(explain(w, arena, "b"), ", after the pod before it in the queue"));
+    ck_assert(says(explain(w, arena, "d"), ", after the 2 pods before it in the queue"));
+    /* Its place in the order is not known yet, but the forecast knows its turn. */
+    ck_assert_ptr_nonnull(strstr(json_path_text(explain_new(w, arena, "4", ""), "start.message"),
+                                 ", after those before it"));
     ck_assert_ptr_null(
         strstr(json_path_text(explain(w, arena, "c"), "start.message"), "before it"));
     world_free(w);

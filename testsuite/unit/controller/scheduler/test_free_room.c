@@ -84,6 +84,9 @@ open_world(unsigned reservations)
             plugins[1][profiles[1].n_plugins++] = one;
     }
     return world_new(&(struct scheduler_settings){
+        .without_forecast = true,
+        .has_same_ties = true,
+        .seed = 1,
         .profiles = profiles,
         .n_profiles = 2,
         .group_of = group_by_labels,
@@ -260,8 +263,7 @@ is_awake(const struct world *w)
 }
 
 /* Advances the clock beyond backoff and delivers all events until no pod is
- * active. Among equal nodes each cycle draws the same random number, whatever
- * others drew before.
+ * active.
  */
 static void
 settle_one(struct world *w)
@@ -273,7 +275,6 @@ settle_one(struct world *w)
             fake_client_run(w->api);
             scheduler_tick(w->scheduler);
             fake_client_run(w->api);
-            w->scheduler->random.state = 1;
         } while (scheduler_work(w->scheduler, 1));
         scheduler_tick(w->scheduler);
         fake_client_run(w->api);

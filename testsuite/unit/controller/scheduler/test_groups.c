@@ -137,6 +137,7 @@ groups_new(void)
         .profiles = &profile,
         .n_profiles = 1,
         .group_of = group_by_labels,
+        .without_forecast = true, /* a simulation would need a gate of its own */
         .assume_expire_us = 30000000,
     });
 }
@@ -1120,17 +1121,14 @@ START_TEST(a_group_that_something_else_wakes_is_tried)
 }
 END_TEST
 
-START_TEST(each_of_a_group_reads_where_and_when_and_one_reads_why)
+START_TEST(each_of_a_group_reads_where_and_one_reads_why)
 {
     struct world *w = world_with_a_group_that_waits();
-    int64_t from_us = world_pod(w, "first-0")->status.cause->from_us;
 
-    ck_assert_int_gt(from_us, w->time.real_us);
     for (unsigned i = 0; i < 5; i++) {
         CLEANUP_FREE char *name = xasprintf("first-%u", i);
         const struct pod_cause *cause = world_pod(w, name)->status.cause;
 
-        ck_assert_int_eq(cause->from_us, from_us);
         ck_assert_ptr_nonnull(cause->node);
         if (i == 1 || i == 3)
             ck_assert_str_eq(message(w, name), "group 'first' of 5 pods, placed all together or "
@@ -1219,8 +1217,7 @@ SUITE("groups", all_members_are_bound_in_one_request, members_share_a_node_with_
       members_that_the_api_never_confirms_are_forgotten, a_group_of_512_is_bound_in_one_request,
       a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod,
       a_group_that_an_end_gives_too_little_room_sleeps_on,
-      a_group_that_something_else_wakes_is_tried,
-      each_of_a_group_reads_where_and_when_and_one_reads_why,
+      a_group_that_something_else_wakes_is_tried, each_of_a_group_reads_where_and_one_reads_why,
       a_plan_that_moves_is_written_for_those_alone_whose_node_is_another,
       a_group_behind_it_that_fits_to_the_last_cpu_passes, a_group_of_more_is_refused_in_words,
       a_profile_that_binds_one_at_a_time_refuses_groups)

@@ -331,9 +331,73 @@ START_TEST(why_says_the_turn_and_what_would_be_alone)
 }
 END_TEST
 
-SUITE("scheduler/start_forecast", each_of_those_that_wait_is_told_its_own_turn,
-      a_short_one_is_told_the_gap_that_it_fits_into, who_can_never_start_takes_nobodys_turn,
-      a_queue_of_one_partition_is_none_of_another,
+/* Jobs of this user take a tenth of their limits. */
+static void
+run_short(struct world *w, unsigned count)
+{
+    char name[16];
+
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(name, sizeof(name), "short%u", i);
+        submit(w, name, "", 1, 1000, "");
+        world_advance(w, 100000);
+        fake_client_remove(w->api, &pod_kind, "default", name);
+        world_advance(w, 1000);
+    }
+}
+
+/* By what earlier jobs took, p1 is told a tenth of the limit, and p2 two. */
+START_TEST(starts_are_told_by_predictions_and_by_limits)
+{
+    struct world *w = world_new(NULL);
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *answer;
+    int64_t from_us;
+
+    world_add_node(w, "n1", 1);
+    run_short(w, 20);
+    submit(w, "p0", "", 1, 1000, "");
+    submit(w, "p1", "", 1, 1000, "");
+    submit(w, "p2", "", 1, 1000, "");
+    world_advance(w, 3000);
+
+    ASSERT_NEAR(told_s(w, "p1"), 100);
+    ASSERT_NEAR(told_s(w, "p2"), 200);
+    answer = scheduler_explain(w->scheduler, fake_client_find(w->api, &pod_kind, "default", "p2"),
+                               false, arena);
+    ck_assert_int_eq(time_parse(json_path_text(answer, "start.byLimits"), &from_us), 0);
+    ASSERT_NEAR(from_now_s(w, from_us), 2000);
+    ck_assert_ptr_nonnull(
+        strstr(json_path_text(answer, "start.message"), "if all jobs use up their time limits"));
+    world_free(w);
+}
+END_TEST
+
+/* A wide job has a reservation, so a job that would delay it starts after it. */
+START_TEST(those_that_would_delay_the_first_are_told_a_time_after_it)
+{
+    struct world *w = forecast_new();
+
+    world_add_node(w, "n1", 4);
+    world_add_node(w, "n2", 4);
+    submit(w, "a", "", 3, 600, "");
+    submit(w, "b", "", 3, 1200, "");
+    submit(w, "wide", "", 4, 600, ""); /* 2 CPUs are free, but on two nodes */
+    submit(w, "long", "", 2, 3000, "");
+    submit(w, "brief", "", 1, 500, "");
+    world_advance(w, 3000);
+
+    ck_assert_str_ne(world_node_of(w, "brief"), "");
+    ASSERT_NEAR(told_s(w, "wide"), 600);
+    ASSERT_NEAR(told_s(w, "long"), 1200);
+    world_free(w);
+}
+END_TEST
+
+SUITE("scheduler/start_forecast", starts_are_told_by_predictions_and_by_limits,
+      those_that_would_delay_the_first_are_told_a_time_after_it,
+      each_of_those_that_wait_is_told_its_own_turn, a_short_one_is_told_the_gap_that_it_fits_into,
+      who_can_never_start_takes_nobodys_turn, a_queue_of_one_partition_is_none_of_another,
       partitions_that_nobody_waits_in_any_more_leave_their_place,
       a_group_is_told_when_all_of_it_start,
       a_group_that_asks_for_more_than_can_be_counted_gives_nobody_room,

@@ -152,6 +152,7 @@ START_TEST(a_taken_node_is_waited_for_until_about_its_end)
     world_settle(w);
     world_add_pod(w, "b", "2", "1Gi", "");
     world_advance(w, 1000);
+    world_advance(w, 2000); /* then there is a forecast with it */
 
     assert_cause(w, "b", "Resources", "waits for 2 CPUs on real");
     cause = world_pod(w, "b")->status.cause;
@@ -255,6 +256,7 @@ START_TEST(the_same_cause_is_written_once)
     world_settle(w);
     world_add_pod(w, "b", "2", "1Gi", "");
     world_advance(w, 1000);
+    world_advance(w, 2000);
     before = fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status");
     for (unsigned i = 0; i < 10; i++) {
         add_node(w, "v1", 1 + i % 2, "", TAINT);

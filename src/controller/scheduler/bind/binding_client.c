@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "testsuite/replay/binding_client.h"
+#include "controller/scheduler/bind/binding_client.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "lib/base/list.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
-#include "lib/loop/loop.h"
 
 struct binding_client {
     struct client client;
@@ -93,7 +92,6 @@ binding_client_new(binding_client_bound_fn *bound, void *context)
     struct binding_client *b = xnew(struct binding_client);
 
     b->client.ops = &ops;
-    b->client.loop = loop_new();
     b->bound = bound;
     b->context = context;
     list_init(&b->calls);
@@ -107,7 +105,6 @@ binding_client_free(struct binding_client *b)
         return;
     while (!list_is_empty(&b->calls))
         call_free(container_of(b->calls.next, struct pending_call, link));
-    loop_free(b->client.loop);
     free(b);
 }
 
@@ -120,8 +117,9 @@ binding_client_client(struct binding_client *b)
 static void
 tell_bound(const struct binding_client *b, const struct json *binding)
 {
-    b->bound(json_path_text(binding, "metadata.name"), json_path_text(binding, "target.name"),
-             b->context);
+    b->bound(json_path_text(binding, "metadata.namespace"),
+             json_path_text(binding, "metadata.name"), json_path_text(binding, "target.name"),
+             json_get(binding, "allocation"), b->context);
 }
 
 static void
