@@ -97,6 +97,8 @@ ok "a job can depend on a job of another user" \
 never() { # JOB STATE DEPENDENCY: the dependency is refused at once
     says "can never be met: job $1 has ended as $2" submit -d "$3" --wrap true
 }
+count() { root get jobs -o name | wc -l; }
+before=$(count)
 ok "afterok of a job that has failed already is refused" \
     never "$a" Cancelled "afterok:$a"
 ok "so is afternotok of one that has completed, among others" \
@@ -105,7 +107,7 @@ ok "and so are two of which none can be met" \
     never "$a" Cancelled "afterok:$a?afternotok:$c"
 ok "one of two that can be met is enough" submit -d "afterok:$a?afterok:$c" --wrap true
 ok "no job was made of those that were refused" \
-    [ "$(as kilntest1 kctl jobs --all --no-headers | wc -l)" -eq 12 ]
+    [ "$(count)" -eq $((before + 1)) ]
 
 # --- updates ------------------------------------------------------------------
 
