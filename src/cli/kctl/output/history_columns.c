@@ -256,7 +256,8 @@ add_for_people(const struct column *c, const struct json *row, struct strbuf *ou
         }
         break;
     case FORM_MILLI:
-        if (value != NULL)
+        /* a job that never started held nothing */
+        if (value != NULL && json_get(row, "startTime") != NULL)
             add_milli(n, out);
         break;
     case FORM_SECONDS:

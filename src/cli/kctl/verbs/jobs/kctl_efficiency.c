@@ -164,15 +164,21 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
         arena_printf(arena, "%s/%s", column(row, "user", arena), column(row, "account", arena)));
     add_line(out, "State:",
              arena_printf(arena, "%s (exit code %s)", column(row, "state", arena), exit_code));
+    /* It held nothing of what it asked for: this is the whole report. */
+    if (json_get(row, "startTime") == NULL) {
+        add_line(out, "CPUs:",
+                 arena_printf(arena, "none of the %g it asked for: it never started",
+                              (double)json_get_int(row, "cpuMillis", 0) / 1000));
+        return;
+    }
     add_line(out, "Node:", column(row, "node", arena));
     add_line(out, "CPUs:", column(row, "cpus", arena));
     add_line(out, "Elapsed:", column(row, "elapsed", arena));
     add_line(out, "CPU time:", column(row, "cputime", arena));
     add_line(out, "CPU efficiency:",
-             cpu != NULL                          ? arena_printf(arena, "%s of %s CPUs for %s", cpu,
-                                                                 column(row, "cpus", arena), column(row, "elapsed", arena))
-             : json_get(row, "startTime") == NULL ? "unknown: it never started"
-                                                  : "unknown: it ran for less than a second");
+             cpu != NULL ? arena_printf(arena, "%s of %s CPUs for %s", cpu,
+                                        column(row, "cpus", arena), column(row, "elapsed", arena))
+                         : "unknown: it ran for less than a second");
     add_line(out, "Memory used:",
              json_get(row, "rssBytes") == NULL
                  ? column(row, "peak", arena)
