@@ -312,7 +312,8 @@ def leaks(c):
     def check(e):
         w = []
         for k, most in (('controller', 60), ('agent', 30), ('helpers', 10)):
-            if e['s'][k] > most:
+            # With fewer jobs, the window of former versions (64 MiB) still fills, and helpers come and go.
+            if (k == 'agent' or done >= 20000) and e['s'][k] > most:
                 w.append(f'{k} grows by {e["s"][k]:.0f} KiB for 1,000 jobs')
         if e['s']['entries'] > 20 or e['s']['cg'] > 1:
             w.append(f"files or cgroups stay: {e['s']['entries']:.1f}, {e['s']['cg']:.1f} for 1,000 jobs")
