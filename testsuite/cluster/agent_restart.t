@@ -126,7 +126,9 @@ if command -v faketime >/dev/null; then
         state_is hour Running
     as kilntest1 kctl delete job hour >/dev/null
     stop n1
+    : >"$cluster/log/n1"
     agent
+    wait_for 20 grep -q 'is registered' "$cluster/log/n1"
 else
     skip "a clock that is set while the agent is down" "faketime is missing"
 fi
