@@ -48,9 +48,16 @@ ended() {
 ok "an array that is larger than its quota completes" wait_for 40 ended
 is "each of its tasks has run once" "$(ran large)" "1 2 3 4 5 6 7 8 9 "
 ok "never more pods exist than the quota allows" test "$most" -le 2
+is_busy() { [ "$(root get resourcequota small -o json | jq -r .status.used.pods)" = 2 ]; }
+busy=$(submit -a 1-2 --wrap 'sleep 60')
+wait_for 20 is_busy || note "the quota is not used up"
+like "ksub --test-only says that a quota would hold the job back" \
+    "$(as kilntest1 ksub --test-only --wrap true 2>&1)" \
+    'it would wait until its quota has room: .*small'
+as kilntest1 kctl cancel "$busy" >/dev/null
 free() { [ "$(root get resourcequota small -o json |
     jq -r '.status.used | "\(.pods) \(.["requests.cpu"])"')" = "0 0" ]; }
-ok "the quota is free again" wait_for 10 free
+ok "the quota is free again" wait_for 30 free
 root delete resourcequota small >/dev/null
 
 # --- no task fits its quota ---------------------------------------------------
