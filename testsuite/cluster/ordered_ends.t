@@ -181,6 +181,13 @@ ok "a job that was told before the agent and the controller were killed is Reque
     wait_for 20 has_rows "$slow" "1 Requeued 0"
 ok "it starts again" wait_for 20 starts "$slow" 2
 
+# --- a job that ignores the end of its time ------------------------------------
+deaf=$(as kilntest1 ksub --parsable -o /dev/null -w n1 --time 0:01 --wrap "
+    trap '' TERM; while :; do sleep 0.1; done")
+is_ending() { as kilntest1 kctl jobs "$deaf" --no-headers | grep -q ' Ending .*over its time limit'; }
+ok "a job over its limit that ignores SIGTERM is Ending" wait_for 15 is_ending
+root delete pod "job-$deaf-0" --grace-period 0 >/dev/null 2>&1
+
 # --- by their state -----------------------------------------------------------
 # The state of a Job is written up to a second after its pods have changed.
 fresh=
