@@ -98,7 +98,7 @@ status_is "the exit status for an unknown option is 64" \
     64 kctl get --no-such-option
 status_is "the exit status for a missing operand is 64" 64 kctl drain
 status_is "the exit status for a controller that cannot be reached is 69" 69 \
-    kctl -s http+unix:///nonexistent get nodes
+    kctl --no-wait -s http+unix:///nonexistent get nodes
 
 # --- nodes --------------------------------------------------------------------
 
