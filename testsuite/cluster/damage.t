@@ -84,7 +84,7 @@ is "the pod of the damaged Job is not deleted as an orphan" \
     "$(pods_of "$first")" 1
 ok "that pod still runs" runs first
 like "a new object cannot have the name of a damaged one" \
-    "$(create_map 2>&1)" 'configmaps "kept" is damaged'
+    "$(create_map 2>&1)" 'configmap kept is damaged'
 not_ok "the store cannot be checked while a controller uses it" \
     kiln-controller --state-dir "$state" --check-store
 
