@@ -93,7 +93,7 @@ kctl1 cancel "${array}_1"
 kctl1 requeue "${array}_2"
 kctl1 cancel "$whole"
 first=$(urgent)
-second=$(urgent)
+urgent >/dev/null
 
 ok "a requeued job starts again" wait_for 20 starts "$again" 2
 ok "its first attempt is Requeued, with its exit code" \
@@ -191,7 +191,7 @@ root delete pod "job-$deaf-0" --grace-period 0 >/dev/null 2>&1
 # --- by their state -----------------------------------------------------------
 # The state of a Job is written up to a second after its pods have changed.
 fresh=
-for i in 1 2 3; do
+for _ in 1 2 3; do
     fresh="$fresh $(submit --requeue -w n1 --wrap "$saves")"
 done
 waiting=$(submit --hold --wrap true)
