@@ -58,9 +58,10 @@ struct forecast_waiting {
 struct forecast_input {
     struct scheduler *s; /* while it is collected */
     struct scheduler_settings settings;
-    struct order_memory *memory; /* NULL: nothing is predicted */
-    int64_t now_us;              /* on the real clock */
-    bool is_full, is_exact;      /* exact: limits are what is predicted */
+    struct kept_profiles *profiles; /* of the settings */
+    struct order_memory *memory;    /* NULL: nothing is predicted */
+    int64_t now_us;                 /* on the real clock */
+    bool is_full, is_exact;         /* exact: limits are what is predicted */
     bool has_candidate;
     const struct object **nodes, **objects;
     struct forecast_running *running;
@@ -178,8 +179,9 @@ forecast_input_new(struct scheduler *s, size_t most, struct pod_view *candidate)
 
     in->s = s;
     in->settings = s->settings;
-    in->settings.profiles = s->kept_profiles;
-    in->settings.n_profiles = s->n_profiles;
+    in->profiles = kept_profiles_ref(s->kept_profiles);
+    in->settings.profiles = in->profiles->items;
+    in->settings.n_profiles = in->profiles->count;
     in->now_us = clock_real_us(s->settings.clock);
     in->memory = s->pod_ranks != NULL ? pod_ranks_remember(s->pod_ranks) : NULL;
     in->settings.memory = in->memory;
@@ -216,6 +218,7 @@ forecast_input_free(struct forecast_input *in)
         object_unref(in->waiting[i].object);
         pod_view_unref(in->waiting[i].pod);
     }
+    kept_profiles_unref(in->profiles);
     order_memory_free(in->memory);
     free(in->nodes);
     free(in->objects);

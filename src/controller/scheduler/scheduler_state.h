@@ -9,6 +9,8 @@
 
 #define SCHEDULER_DEFAULT_NAME "default-scheduler"
 
+#include <stdatomic.h>
+
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
@@ -57,6 +59,19 @@ struct freed_places {
     bool is_overfull; /* more nodes than fit here */
 };
 
+/* Copies of the settings of profiles, for simulations: one may run on another
+ * thread when its scheduler ends.
+ */
+struct kept_profiles {
+    atomic_uint references;
+    struct arena *arena;
+    struct profile_settings *items;
+    unsigned count;
+};
+
+struct kept_profiles *kept_profiles_ref(struct kept_profiles *k);
+void kept_profiles_unref(struct kept_profiles *k);
+
 struct scheduler {
     struct scheduler_settings settings;
     struct random_source random;
@@ -68,8 +83,7 @@ struct scheduler {
     struct probe probe;
     struct profile **profiles;
     unsigned n_profiles;
-    struct profile_settings *kept_profiles; /* that they were made from */
-    struct arena *kept_arena;
+    struct kept_profiles *kept_profiles; /* that they were made from */
     struct queue *queue;
     struct pod_ranks *pod_ranks; /* NULL: no profile sorts by rank */
     struct cache *cache;

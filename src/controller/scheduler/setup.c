@@ -44,28 +44,54 @@
 #define REPORT_US        2000
 #define REPORT_WINDOW_US 100000
 
-/* Copies the settings of a profile, for simulations. */
+struct kept_profiles *
+kept_profiles_ref(struct kept_profiles *k)
+{
+    atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
+    return k;
+}
+
+void
+kept_profiles_unref(struct kept_profiles *k)
+{
+    if (k == NULL || atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1)
+        return;
+    arena_free(k->arena);
+    free(k);
+}
+
+static struct kept_profiles *
+kept_profiles_new(unsigned most)
+{
+    struct kept_profiles *k = xnew(struct kept_profiles);
+
+    atomic_init(&k->references, 1);
+    k->arena = arena_new(0);
+    k->items = arena_alloc(k->arena, most * sizeof(*k->items));
+    return k;
+}
+
 static void
-keep_profile(struct scheduler *s, const struct profile_settings *given,
-             struct profile_settings *ret_kept)
+keep_profile(struct kept_profiles *k, const struct profile_settings *given)
 {
     struct profile_plugin *plugins =
-        arena_alloc(s->kept_arena, (given->n_plugins + 1) * sizeof(*plugins));
+        arena_alloc(k->arena, (given->n_plugins + 1) * sizeof(*plugins));
+    struct profile_settings *kept = &k->items[k->count++];
     struct point_order *orders = NULL;
 
     for (unsigned i = 0; i < given->n_plugins; i++) {
         plugins[i] = given->plugins[i];
         if (plugins[i].args != NULL)
-            plugins[i].args = json_dup(s->kept_arena, plugins[i].args);
+            plugins[i].args = json_dup(k->arena, plugins[i].args);
     }
     if (given->orders != NULL) {
-        orders = arena_alloc(s->kept_arena, POINTS * sizeof(*orders));
+        orders = arena_alloc(k->arena, POINTS * sizeof(*orders));
         memcpy(orders, given->orders, POINTS * sizeof(*orders));
     }
-    *ret_kept = *given;
-    ret_kept->scheduler_name = arena_strdup(s->kept_arena, given->scheduler_name);
-    ret_kept->plugins = plugins;
-    ret_kept->orders = orders;
+    *kept = *given;
+    kept->scheduler_name = arena_strdup(k->arena, given->scheduler_name);
+    kept->plugins = plugins;
+    kept->orders = orders;
 }
 
 static int
@@ -85,8 +111,7 @@ make_profiles(struct scheduler *s, struct error *err)
         count = 1;
     }
     s->profiles = xnew_array(struct profile *, count);
-    s->kept_arena = arena_new(0);
-    s->kept_profiles = xnew_array(struct profile_settings, count);
+    s->kept_profiles = kept_profiles_new(count);
     for (unsigned i = 0; i < count; i++) {
         struct profile_settings settings = given[i];
         int r;
@@ -95,7 +120,7 @@ make_profiles(struct scheduler *s, struct error *err)
         r = profile_new(&settings, &s->profiles[i], err);
         if (r < 0)
             return r;
-        keep_profile(s, &given[i], &s->kept_profiles[i]);
+        keep_profile(s->kept_profiles, &given[i]);
         s->n_profiles++;
     }
     return 0;
@@ -445,8 +470,7 @@ scheduler_free(struct scheduler *s)
     for (unsigned i = 0; i < s->n_profiles; i++)
         profile_free(s->profiles[i]);
     free(s->profiles);
-    free(s->kept_profiles);
-    arena_free(s->kept_arena);
+    kept_profiles_unref(s->kept_profiles);
     nominator_free(s->handle.nominator);
     volume_book_free(s->handle.volumes);
     scheduler_metrics_free(s->metrics);

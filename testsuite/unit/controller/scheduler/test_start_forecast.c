@@ -18,9 +18,23 @@ group_by_labels(const struct object *pod, const char **ret_name, void *context)
     return *ret_name != NULL ? 2 : 0;
 }
 
+/* A thread that has not come to its work yet. */
+struct aside {
+    void (*work)(void *arg), (*done)(void *arg);
+    void *arg;
+};
+
+static void
+put_aside(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *context)
+{
+    struct aside *a = context;
+
+    *a = (struct aside){work, done, arg};
+}
+
 /* Pods start in the order of submission, whatever is predicted. */
 static struct world *
-forecast_new(void)
+forecast_new_aside(struct aside *aside)
 {
     static struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
     static struct profile_settings profile = {
@@ -41,7 +55,15 @@ forecast_new(void)
         .group_of = group_by_labels,
         .initial_backoff_us = 1000,
         .max_backoff_us = 1000,
+        .run_aside = aside != NULL ? put_aside : NULL,
+        .aside_context = aside,
     });
+}
+
+static struct world *
+forecast_new(void)
+{
+    return forecast_new_aside(NULL);
 }
 
 /* Submits a pod with that many CPUs and seconds (0: no limit). */
@@ -394,6 +416,26 @@ START_TEST(those_that_would_delay_the_first_are_told_a_time_after_it)
 }
 END_TEST
 
+/* As when the controller ends, or loses its lead, during a simulation. */
+START_TEST(a_simulation_outlives_its_scheduler)
+{
+    struct aside aside = {0};
+    struct world *w = forecast_new_aside(&aside);
+
+    world_add_node(w, "n1", 1);
+    submit(w, "runs", "", 1, 600, "");
+    submit(w, "waits", "", 1, 600, "");
+    world_advance(w, 3000);
+    ck_assert_ptr_nonnull(aside.work);
+    world_close(w);
+
+    aside.work(aside.arg);
+    aside.done(aside.arg);
+    fake_client_free(w->api);
+    free(w);
+}
+END_TEST
+
 SUITE("scheduler/start_forecast", starts_are_told_by_predictions_and_by_limits,
       those_that_would_delay_the_first_are_told_a_time_after_it,
       each_of_those_that_wait_is_told_its_own_turn, a_short_one_is_told_the_gap_that_it_fits_into,
@@ -401,4 +443,5 @@ SUITE("scheduler/start_forecast", starts_are_told_by_predictions_and_by_limits,
       partitions_that_nobody_waits_in_any_more_leave_their_place,
       a_group_is_told_when_all_of_it_start,
       a_group_that_asks_for_more_than_can_be_counted_gives_nobody_room,
-      turns_follow_what_ends_before_its_limit, why_says_the_turn_and_what_would_be_alone)
+      turns_follow_what_ends_before_its_limit, why_says_the_turn_and_what_would_be_alone,
+      a_simulation_outlives_its_scheduler)
