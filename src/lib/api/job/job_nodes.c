@@ -16,6 +16,9 @@
 #define NAME_FIELD    "metadata.name"
 #define REQUIRED      "requiredDuringSchedulingIgnoredDuringExecution"
 
+/* In all terms together: names and alternatives multiply. */
+#define MOST_REQUIREMENTS 10000u
+
 /* ---- Requirements ---- */
 
 static struct json *
@@ -122,6 +125,17 @@ set_terms(struct arena *arena, struct json *spec, struct json *terms)
         json_remove(spec, "affinity");
 }
 
+static int
+check_size(size_t n_terms, size_t n_each, struct error *err)
+{
+    if (n_terms < 2 || n_each <= MOST_REQUIREMENTS / n_terms)
+        return 0;
+    return error_set(err, -E2BIG,
+                     "its %zu alternatives with %zu requirements each would be more than %u "
+                     "requirements of nodes; give fewer names of nodes or fewer features",
+                     n_terms, n_each, MOST_REQUIREMENTS);
+}
+
 /* ---- Names ---- */
 
 static bool
@@ -165,6 +179,8 @@ job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion, c
                          "'%.80s' names %zu nodes, but a job has one node for "
                          "now; jobs on several nodes come in a later release",
                          names, n_commas + 1);
+    if (check_size(json_count(old), n_commas + 1, err) < 0)
+        return -E2BIG;
     for (uint32_t i = 0; i < json_count(old); i++) {
         const struct json *term = json_at(old, i);
 
@@ -215,6 +231,7 @@ job_nodes_set_features(struct arena *arena, struct json *spec, const char *text,
     struct json *fields = dup_member(arena, json_at(old, 0), "matchFields");
     struct json *labels = kept_labels(arena, json_at(old, 0));
     struct json *terms = json_array(arena);
+    size_t n_alternatives = 1;
 
     if (separator == '|' && strchr(text, '&') != NULL)
         return error_set(err, -EOPNOTSUPP, "'%.200s' mixes & and |; use only one of them", text);
@@ -222,6 +239,10 @@ job_nodes_set_features(struct arena *arena, struct json *spec, const char *text,
         return error_set(err, -EINVAL,
                          "its node affinity has terms with different names of nodes, which only "
                          "'kctl replace' can change");
+    for (const char *p = text; separator == '|' && *p != '\0'; p++)
+        n_alternatives += *p == '|';
+    if (check_size(n_alternatives, json_count(fields), err) < 0)
+        return -E2BIG;
     for (char *item = *text != '\0' ? arena_strdup(arena, text) : NULL; item != NULL;) {
         char *next = strchr(item, separator);
         struct json *one, *alternative = labels;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
 #include "lib/api/job/job_nodes.h"
 
 #include <check.h>
@@ -79,5 +81,26 @@ START_TEST(what_cannot_be_expressed_is_refused)
 }
 END_TEST
 
+/* Each alternative has all names. */
+START_TEST(names_times_alternatives_are_bounded)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT, features = STRBUF_INIT;
+    struct json *spec = json_object(arena);
+
+    for (unsigned i = 0; i < 2000; i++)
+        strbuf_printf(&names, "%sn%u", i > 0 ? "," : "", i);
+    for (unsigned i = 0; i < 20; i++)
+        strbuf_printf(&features, "%sf%u", i > 0 ? "|" : "", i);
+
+    ck_assert_int_eq(job_nodes_set_names(arena, spec, true, names.text, NULL), 0);
+    ck_assert_int_eq(job_nodes_set_features(arena, spec, "a|b", NULL), 0);
+    ck_assert_int_eq(job_nodes_set_features(arena, spec, features.text, NULL), -E2BIG);
+    ck_assert_int_eq(job_nodes_set_names(arena, spec, true, "n1", NULL), 0);
+    ck_assert_int_eq(job_nodes_set_features(arena, spec, features.text, NULL), 0);
+    ck_assert_int_eq(job_nodes_set_names(arena, spec, true, names.text, NULL), -E2BIG);
+}
+END_TEST
+
 SUITE("job_nodes", each_sort_of_requirement_is_replaced_and_the_others_stay,
-      what_cannot_be_expressed_is_refused)
+      what_cannot_be_expressed_is_refused, names_times_alternatives_are_bounded)
