@@ -390,4 +390,7 @@ job_redact(struct arena *arena, struct json *job)
     /* The agent's message names paths that it could not open. */
     if (run != NULL)
         json_remove(run, "message");
+    /* Pods, with messages and output; only the job controller needs them. */
+    if (json_is(json_get(job, "status"), JSON_OBJECT))
+        json_remove(json_get(job, "status"), "removedPods");
 }

@@ -163,8 +163,25 @@ START_TEST(the_number_of_a_job_is_for_good)
 }
 END_TEST
 
+/* The removed pods have messages of processes, and paths. */
+START_TEST(others_do_not_see_what_its_pods_have_said)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *v = job(arena, "", "");
+    struct json *status = json_make_object(arena, v, "status");
+
+    json_set(arena, status, "removedPods", json_array(arena));
+    json_set_string(arena, status, "state", "Running");
+
+    job_redact(arena, v);
+
+    ck_assert_str_eq(printed(arena, status), "{'state':'Running'}");
+}
+END_TEST
+
 SUITE("job_strategy", a_job_gets_its_selector_and_its_pods_the_labels,
       a_selector_of_labels_matches_as_its_expressions_do,
       a_job_with_a_generated_name_keeps_its_own_labels, what_a_job_runs_cannot_be_changed,
       a_held_job_may_still_be_sent_elsewhere,
-      a_held_job_may_become_more_important_also_when_it_has_run, the_number_of_a_job_is_for_good)
+      a_held_job_may_become_more_important_also_when_it_has_run, the_number_of_a_job_is_for_good,
+      others_do_not_see_what_its_pods_have_said)
