@@ -22,12 +22,18 @@ copy_members(struct arena *arena, struct json *to, const struct json *from,
     }
 }
 
-/* The names that the job controller reads have one of these prefixes. */
+/* The job controller reads words and numbers. The owner of a pod may write longer
+ * annotations.
+ */
+#define VALUE_MOST 256
+
 static bool
-is_read(const char *annotation)
+is_read(const char *annotation, const struct json *value)
 {
     static const char *const prefixes[] = {"kiln.hpc/", "batch.kubernetes.io/"};
 
+    if (!json_is(value, JSON_STRING) || strlen(json_text(value)) > VALUE_MOST)
+        return false;
     for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
         if (strncmp(annotation, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -42,7 +48,7 @@ copy_annotations(struct arena *arena, const struct json *annotations)
     for (uint32_t i = 0; i < json_count(annotations); i++) {
         const char *name = annotations->members[i].name;
 
-        if (is_read(name))
+        if (is_read(name, annotations->members[i].value))
             json_set(arena, copy, name, json_dup(arena, annotations->members[i].value));
     }
     return copy;

@@ -28,13 +28,14 @@ static void
 make_and_remove(struct world *w, int n)
 {
     CLEANUP_FREE char *path = xasprintf(PODS "/j-%d", n);
-    CLEANUP_FREE char *body =
-        xasprintf("{\"metadata\":{\"name\":\"j-%d\",\"annotations\":{\"kiln.hpc/surplus\":\"true\","
-                  "\"example.com/notes\":\"long\"},\"ownerReferences\":[{\"apiVersion\":"
-                  "\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":true"
-                  "}]},\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"command\":"
-                  "[\"/bin/true\"]}]}}",
-                  n, find_job(w, "j")->meta->uid);
+    CLEANUP_FREE char *much = xasprintf("%0300d", 0);
+    CLEANUP_FREE char *body = xasprintf(
+        "{\"metadata\":{\"name\":\"j-%d\",\"annotations\":{\"kiln.hpc/surplus\":\"true\","
+        "\"kiln.hpc/mine\":\"%s\",\"example.com/notes\":\"long\"},\"ownerReferences\":[{\"apiVersion\":"
+        "\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":true"
+        "}]},\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"command\":"
+        "[\"/bin/true\"]}]}}",
+        n, much, find_job(w, "j")->meta->uid);
 
     ck_assert_int_eq(world_code(w, &controller, HTTP_POST, PODS, body), 201);
     ck_assert_int_eq(world_code(w, &controller, HTTP_DELETE, path, NULL), 200);
@@ -58,6 +59,7 @@ START_TEST(a_pod_that_is_removed_leaves_its_end_in_its_job)
     ck_assert_str_eq(pod.status.phase, "Pending");
     ck_assert_ptr_nonnull(string_map_find(&pod.meta.annotations, "kiln.hpc/surplus"));
     ck_assert_ptr_null(string_map_find(&pod.meta.annotations, "example.com/notes"));
+    ck_assert_ptr_null(string_map_find(&pod.meta.annotations, "kiln.hpc/mine"));
 }
 END_TEST
 
