@@ -319,8 +319,9 @@ admit_no_circle(struct request *q, const struct json *tree, const struct object 
 
 /* ---- Dependencies that can never be met ---- */
 
-/* How many of the named tasks are looked up among those that failed; with more,
- * the job is accepted, and ends when the job controller judges it.
+/* How many of the tasks that a request names are looked up among those that
+ * failed; with more, the job is accepted, and ends when the job controller
+ * judges it.
  */
 #define MOST_TASKS 10000
 
@@ -336,18 +337,20 @@ is_held(const struct json *tree)
 
 /* A task that is requeued is no longer among those that failed. */
 static bool
-has_failed_task(struct request *q, const struct job *array, const char *tasks, int64_t *ret_task)
+has_failed_task(struct request *q, const struct job *array, const char *tasks, int64_t *left,
+                int64_t *ret_task)
 {
     struct index_set failed = {0};
     struct task_list wanted, all;
     struct error err = {0};
     bool has_failed = false;
 
-    if (array->status.failed_indexes == NULL || task_list_parse(q->arena, tasks, &wanted, &err) < 0
+    if (*left <= 0 || array->status.failed_indexes == NULL
+        || task_list_parse(q->arena, tasks, &wanted, &err) < 0
         || task_list_parse(q->arena, array->spec.array->tasks, &all, &err) < 0)
         return false;
     index_set_parse(&failed, array->status.failed_indexes);
-    for (int64_t i = 0; i < wanted.total && i < MOST_TASKS && !has_failed; i++) {
+    for (int64_t i = 0; i < wanted.total && (*left)-- > 0 && !has_failed; i++) {
         *ret_task = task_list_at(&wanted, i);
         has_failed = index_set_has(&failed, task_list_index(&all, *ret_task));
     }
@@ -357,7 +360,8 @@ has_failed_task(struct request *q, const struct job *array, const char *tasks, i
 
 /* NONE: it has not ended, or nothing is known. */
 static enum job_state
-find_end(struct request *q, const struct json *tree, const struct json *one, int64_t *ret_task)
+find_end(struct request *q, const struct json *tree, const struct json *one, int64_t *left,
+         int64_t *ret_task)
 {
     const char *ended = json_get_text(one, "ended"), *uid = json_get_text(one, "uid");
     const char *tasks = json_get_text(one, "tasks");
@@ -369,7 +373,7 @@ find_end(struct request *q, const struct json *tree, const struct json *one, int
     if (object == NULL || uid == NULL || strcmp(object->meta->uid, uid) != 0)
         return JOB_STATE_NONE;
     if (tasks != NULL)
-        return !is_held(tree) && has_failed_task(q, job_of(object), tasks, ret_task)
+        return !is_held(tree) && has_failed_task(q, job_of(object), tasks, left, ret_task)
                    ? JOB_STATE_FAILED
                    : JOB_STATE_NONE;
     state = job_find_state(job_of(object));
@@ -381,7 +385,7 @@ find_end(struct request *q, const struct json *tree, const struct json *one, int
  * the tasks that are waited for together, one that failed is enough.
  */
 static const char *
-find_never_met(struct request *q, const struct json *tree, const struct json *one)
+find_never_met(struct request *q, const struct json *tree, const struct json *one, int64_t *left)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct job_dependency d = {
@@ -395,7 +399,7 @@ find_never_met(struct request *q, const struct json *tree, const struct json *on
 
     if (type == DEPENDENCY_SINGLETON || type == DEPENDENCY_CORR)
         return NULL;
-    state = find_end(q, tree, one, &task);
+    state = find_end(q, tree, one, left, &task);
     if (state == JOB_STATE_NONE || (task >= 0 && type != DEPENDENCY_OK)
         || job_dependency_judge_end(type, state) != DEPENDENCY_IS_NEVER_MET)
         return NULL;
@@ -421,11 +425,12 @@ admit_hope(struct request *q, const struct json *tree, const struct json *all)
     const struct json *list = json_get(all, "jobs");
     const bool is_any = is_same_text(json_get_text(all, "require"), "Any");
     const char *first = NULL;
+    int64_t left = MOST_TASKS; /* to be looked up */
 
     if (!principal_is_person(q->principal))
         return true;
     for (uint32_t i = 0; i < json_count(list); i++) {
-        const char *why = find_never_met(q, tree, json_at(list, i));
+        const char *why = find_never_met(q, tree, json_at(list, i), &left);
 
         if (why == NULL && is_any)
             return true;

@@ -9,6 +9,13 @@
     ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{" \
     "\"name\":\"main\",\"image\":\"host\",\"command\":[\"/bin/true\"]}]}}}}"
 
+#define ONE(tasks)       "{\"type\":\"afterok\",\"job\":1,\"tasks\":\"" tasks "\"}"
+#define AFTER(tasks)     "\"dependencies\":{\"jobs\":[" ONE(tasks) "]},"
+#define AFTER_BOTH(a, b) "\"dependencies\":{\"jobs\":[" ONE(a) "," ONE(b) "]},"
+#define TEMPLATE                                                                     \
+    "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":" \
+    "\"main\",\"image\":\"host\",\"command\":[\"/bin/true\"]}]}}}}"
+
 static void
 refused(struct world *w, enum http_method method, const char *path, const char *body, int code,
         const char *words)
@@ -153,7 +160,29 @@ START_TEST(upstream_has_no_arrays)
 }
 END_TEST
 
+/* With more tasks, the job controller judges the job. */
+START_TEST(only_so_many_tasks_are_looked_up_among_the_failed)
+{
+    static const struct principal controller = {.type = PRINCIPAL_LIFECYCLE, .name = "lifecycle"};
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    w.policy.limits.maximum_array_size = 100000;
+    taken(&w, HTTP_POST, JOBS, ARRAY("\"tasks\":\"0-19999\"", ""));
+    ck_assert_int_eq(world_code(&w, &controller, HTTP_PATCH, JOBS "/a/status",
+                                "{\"status\":{\"failedIndexes\":\"19999\"}}"),
+                     200);
+
+    refused(&w, HTTP_POST, JOBS,
+            "{\"metadata\":{\"name\":\"b\"},\"spec\":{" AFTER("19990-19999") TEMPLATE, 403,
+            "afterok:1_[19990-19999] can never be met: job 1_19999 has failed");
+    taken(&w, HTTP_POST, JOBS,
+          "{\"metadata\":{\"name\":\"b\"},\"spec\":{" AFTER_BOTH("0-9995", "19990-19999") TEMPLATE);
+}
+END_TEST
+
 SUITE("admission_array", what_follows_from_an_array_is_filled_in,
       an_array_is_not_bound_by_upstreams_ceilings, what_contradicts_an_array_is_refused,
       a_throttle_changes_and_takes_parallelism_along, an_array_stays_one_of_the_same_tasks,
-      a_client_that_does_not_know_arrays_leaves_them, upstream_has_no_arrays)
+      a_client_that_does_not_know_arrays_leaves_them, upstream_has_no_arrays,
+      only_so_many_tasks_are_looked_up_among_the_failed)
