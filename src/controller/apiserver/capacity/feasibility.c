@@ -44,14 +44,17 @@ name_node(struct feasibility_search *s, const char *name)
 static void
 name_values(struct feasibility_search *s, const struct selector_requirement *items, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        s->n_values += items[i].values.count > 0 ? items[i].values.count : 1;
         for (unsigned k = 0; k < items[i].values.count; k++)
             name_node(s, items[i].values.items[k]);
+    }
 }
 
 static void
 name_entries(struct feasibility_search *s, const struct string_map *map)
 {
+    s->n_values += map->count;
     for (unsigned i = 0; i < map->count; i++)
         name_node(s, map->items[i].value);
 }
@@ -311,7 +314,7 @@ feasibility_judge(const struct feasibility_question *q, struct strbuf *why)
     name_of_spec(&s);
     read_reservation(&s);
     read_demand(&s);
-    is_possible = s.is_unknown;
+    is_possible = s.is_unknown || s.n_values > FEASIBILITY_NAMES_MOST;
     if (!is_possible) {
         feasibility_visit(&s, stop_if_runs, &found);
         is_possible = found != NULL || (!s.is_only_named && !node_classes_are_complete(q->nodes));

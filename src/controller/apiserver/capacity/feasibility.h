@@ -24,6 +24,9 @@ struct node_classes;
 struct pod_spec;
 struct strbuf;
 
+/* A pod that names more nodes, or asks for more values of labels, is not
+ * compared: every class of nodes would be compared with each.
+ */
 #define FEASIBILITY_NAMES_MOST 1024u
 
 struct feasibility_question {

@@ -29,6 +29,7 @@ struct feasibility_search {
     const struct partition *partitions[PARTITIONS_MOST];
     unsigned n_partitions;
     struct map *named; /* struct class_node: nodes that are named in some way */
+    size_t n_values;   /* of labels and names that nodes are to have, or not */
     bool is_only_named;
     bool is_unknown;
     struct pod_sums sums;

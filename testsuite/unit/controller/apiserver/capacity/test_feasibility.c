@@ -353,8 +353,31 @@ START_TEST(a_label_with_the_name_of_a_node_finds_that_node)
 }
 END_TEST
 
+/* They would be compared with every class. */
+START_TEST(who_asks_for_very_many_labels_is_told_nothing)
+{
+    CLEANUP_STRBUF struct strbuf labels = STRBUF_INIT;
+    struct cluster c;
+
+    cluster_init(&c);
+    join(&c, "n1", "\"rack\":\"1\"", "\"cpu\":\"4\"", NULL);
+    for (unsigned i = 0; i < FEASIBILITY_NAMES_MOST; i++)
+        strbuf_printf(&labels, "%s{\"key\":\"rack\",\"operator\":\"Exists\"}", i > 0 ? "," : "");
+
+    ck_assert_str_ne(judge(&c, "\"cpu\":\"8\"",
+                           arena_printf(c.arena, TERM("\"matchExpressions\":[%s]"), labels.text)),
+                     "");
+    strbuf_add_text(&labels, ",{\"key\":\"rack\",\"operator\":\"Exists\"}");
+    ck_assert_str_eq(judge(&c, "\"cpu\":\"8\"",
+                           arena_printf(c.arena, TERM("\"matchExpressions\":[%s]"), labels.text)),
+                     "");
+    cluster_fini(&c);
+}
+END_TEST
+
 SUITE("feasibility", nodes_of_one_kind_are_one_class,
       a_node_changes_its_class_with_what_it_has_and_not_with_its_state,
       with_too_many_classes_nothing_is_called_impossible,
       nothing_is_impossible_without_nodes_or_while_one_is_unknown,
-      the_reason_has_the_nearest_that_could, a_label_with_the_name_of_a_node_finds_that_node)
+      the_reason_has_the_nearest_that_could, a_label_with_the_name_of_a_node_finds_that_node,
+      who_asks_for_very_many_labels_is_told_nothing)
