@@ -252,6 +252,22 @@ add_time(struct explanation *e, struct json *start, const char *name, int64_t at
     json_set_string(e->arena, start, name, time);
 }
 
+/* A pod that does not exist has no place in the queue, and a forecast with it may
+ * take too long: then the answer must not be taken for one.
+ */
+static void
+tell_unconsidered(const struct explanation *e, struct strbuf *out)
+{
+    const struct queue_counts counts = queue_count(e->s->queue);
+    const size_t waiting = counts.active + counts.backoff + counts.unschedulable;
+
+    if (e->queued != NULL || e->estimate.chance != START_LATER || e->forecast.from_us > 0
+        || waiting == 0)
+        return;
+    strbuf_printf(out, "; that leaves out %zu waiting job%s, which may go first", waiting,
+                  waiting == 1 ? "" : "s");
+}
+
 static void
 set_words(const struct explanation *e, struct json *start, const char *name,
           const struct start_words *said, const char *tail, const char *behind)
@@ -308,6 +324,8 @@ explanation_add_start(struct explanation *e)
     if (e->estimate.chance > START_BLOCKED && before > 0 && !is_behind(e))
         strbuf_printf(&behind, "; %zu pod%s %s before it in the queue", before,
                       before == 1 ? "" : "s", before == 1 ? "is" : "are");
+    else
+        tell_unconsidered(e, &behind);
     set_words(e, start, "message", &said, said.tail.text, behind.text);
     set_words(e, start, "outlook", &said, is_told(e, words.text) ? "" : said.tail.text,
               behind.text);

@@ -396,7 +396,8 @@ make_at_once(struct scheduler *s, struct pod_view *candidate)
     bool is_whole = false;
 
     f->questions.clock = s->settings.clock;
-    if (f->took_us >= ANSWER_US || !knows_time(s) || !time_share_is_open(&f->questions))
+    if (s->settings.without_forecast || f->took_us >= ANSWER_US || !knows_time(s)
+        || !time_share_is_open(&f->questions))
         return NULL;
     began_us = time_share_begin(&f->questions);
     until_us = now_us(s) + ANSWER_US;

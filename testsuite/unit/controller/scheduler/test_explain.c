@@ -119,6 +119,24 @@ START_TEST(a_full_node_has_room_when_enough_has_ended)
 }
 END_TEST
 
+START_TEST(an_answer_without_a_forecast_says_what_it_leaves_out)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(&(struct scheduler_settings){.without_forecast = true});
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "a", "3", "1Gi", "");
+    world_settle(w);
+    ck_assert(!says(explain_new(w, arena, "4", ""), "leaves out"));
+
+    world_add_pod(w, "b", "4", "1Gi", "");
+    world_settle(w);
+    ck_assert(says(explain_new(w, arena, "4", ""),
+                   "; that leaves out 1 waiting job, which may go first"));
+    world_free(w);
+}
+END_TEST
+
 START_TEST(without_time_limits_an_end_is_assumed)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -589,8 +607,8 @@ END_TEST
 SUITE("scheduler/explain", a_pod_that_fits_could_start_now,
       a_pod_that_is_too_large_for_all_never_runs, nodes_that_a_pod_does_not_ask_for_never_do,
       a_full_node_has_room_when_enough_has_ended, without_time_limits_an_end_is_assumed,
-      free_but_scattered_cores_are_no_room, nodes_that_are_closed_are_told,
-      a_closed_node_that_a_pod_does_not_ask_for_never_does,
+      an_answer_without_a_forecast_says_what_it_leaves_out, free_but_scattered_cores_are_no_room,
+      nodes_that_are_closed_are_told, a_closed_node_that_a_pod_does_not_ask_for_never_does,
       the_nearest_nodes_are_those_of_the_pods_partition, a_cluster_without_nodes_says_so,
       gated_pods_name_their_gates, nothing_changes_by_a_question, questions_leave_the_dice_alone,
       whole_cores_cost_their_threads, cores_of_each_socket_are_counted,
