@@ -28,7 +28,7 @@ struct gpu_reading {
  * that blocks; the thread then ends by itself. NULL: no thread can be started.
  */
 void gpu_meter_free(struct gpu_meter *meter);
-struct gpu_meter *gpu_meter_new(const char *library, int64_t interval_ms) OWNED_BY(gpu_meter_free);
+struct gpu_meter *gpu_meter_new(const char *library, int64_t interval_ms) MUST_USE;
 DEFINE_CLEANUP(struct gpu_meter, gpu_meter_free)
 
 /* Look: the GPU "/dev/nvidiaMINOR". */
