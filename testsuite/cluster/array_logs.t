@@ -161,7 +161,7 @@ second() { user logs --attempt 2 "$plain" 2>&1 | grep -q '^plain$'; }
 ok "the second attempt of a plain job is shown by its number" wait_for 10 second
 like "the first attempt of a plain job is shown, or reported as unknown" \
     "$(user logs --attempt 1 "$plain" 2>&1)" \
-    '^plain|output of attempt 1 of job/job-[0-9]* can no longer be found'
+    '^plain|output of attempt 1 of job [0-9]* can no longer be found'
 like "a third attempt of a plain job is reported as unknown" \
     "$(user logs --attempt 3 "$plain" 2>&1)" \
     'has no attempt 3'

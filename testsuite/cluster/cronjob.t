@@ -164,7 +164,7 @@ crons=$(as kilntest1 kctl jobs --cron)
 like "kctl jobs --cron shows it with its schedule" "$crons" \
     '^long-sleep +kilntest1 +Active +@hourly .* 0$'
 is "kctl jobs --cron shows only the user's own" \
-    "$(as kilntest2 kctl jobs --cron 2>&1)" "No CronJobs of that user; 'ksub --cron' submits one"
+    "$(as kilntest2 kctl jobs --cron 2>&1)" "No CronJobs of user kilntest2; 'ksub --cron' submits one"
 like "kctl jobs --cron --all-users shows all" \
     "$(as kilntest2 kctl jobs --cron --all-users --no-headers)" '^long-sleep '
 is "kctl hold takes the name" "$(as kilntest1 kctl hold long-sleep)" "cronjob/long-sleep held"

@@ -84,7 +84,7 @@ like "kctl efficiency prints the efficiency of a job" \
     "$(kctl efficiency "$id")" \
     "^CPU efficiency: +[0-9.]+% of 1 CPUs for 00:00:0[1-9]"
 is "...and reports a job that does not exist" \
-    "$(kctl efficiency 4711 2>&1 | grep -c 'job 4711 has not ended')" 1
+    "$(kctl efficiency 4711 2>&1 | grep -c 'job 4711 has no attempt that has ended')" 1
 is "a report counts the jobs of an account" \
     "$(kctl report -o json | jq -r '.[] | "\(.account) \(.completed)"')" \
     "default 1"

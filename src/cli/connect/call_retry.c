@@ -37,10 +37,16 @@ print_notice(struct call_retry *retry, const char *why)
     if (retry->is_said)
         return;
     retry->is_said = true;
-    fprintf(stderr,
-            "%s: the controller at '%s' does not answer%s%s; waiting until it does "
-            "(--no-wait: give up if it cannot be reached)\n",
-            retry->program, retry->server, why != NULL ? ": " : "", why != NULL ? why : "");
+    /* The reason names the controller itself. */
+    if (why != NULL)
+        fprintf(stderr,
+                "%s: %s (waiting until it answers; --no-wait: give up if it cannot be reached)\n",
+                retry->program, why);
+    else
+        fprintf(stderr,
+                "%s: the controller at '%s' does not answer; waiting until it does "
+                "(--no-wait: give up if it cannot be reached)\n",
+                retry->program, retry->server);
 }
 
 static void

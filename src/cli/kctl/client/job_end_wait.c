@@ -144,7 +144,7 @@ find_in_history(struct kctl *kctl, const struct target_object *job, struct arena
     if (r < 0)
         return r;
     if (!h.is_there)
-        return error_set(err, -ENOENT, "%s does not exist", kctl_label(job, arena));
+        return error_set(err, -ENOENT, "%s not found", kctl_job_words(job, arena));
     *ret_found = h.found;
     return 0;
 }
@@ -181,7 +181,7 @@ job_end_wait(struct kctl *kctl, const struct target_object *job, int64_t most_us
     outage_notice_free(outage);
     informer_free(w.informer);
     if (w.is_late)
-        return error_set(err, -EAGAIN, "%s has not ended", kctl_label(job, arena));
+        return error_set(err, -EAGAIN, "%s has not ended", kctl_job_words(job, arena));
     if (w.is_gone)
         return find_in_history(kctl, job, arena, ret_found, err);
     *ret_found = w.found;

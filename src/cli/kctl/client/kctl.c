@@ -71,6 +71,21 @@ kctl_label(const struct target_object *object, struct arena *arena)
     return arena_printf(arena, "%s/%s", object->kind->singular, object->name);
 }
 
+/* The server chose the name, which differs from others only in a number. */
+static bool
+is_numbered(const char *name)
+{
+    return strncmp(name, "job-", 4) == 0 && name[4] != '\0'
+           && name[4 + strspn(name + 4, "0123456789")] == '\0';
+}
+
+const char *
+kctl_job_words(const struct target_object *job, struct arena *arena)
+{
+    return is_numbered(job->name) ? arena_printf(arena, "job %s", job->name + 4)
+                                  : arena_printf(arena, "job \"%s\"", job->name);
+}
+
 /* ---- Calls ---- */
 
 static void
@@ -195,21 +210,11 @@ list_names(struct kctl *kctl, const struct client_request *missing, struct arena
     return n;
 }
 
-/* The server chose these names. They differ only in a number, so suggesting a
- * similar one makes no sense.
- */
-static bool
-is_numbered_job(const struct client_request *request)
-{
-    return request->kind == &job_kind && strncmp(request->name, "job-", 4) == 0
-           && request->name[4] != '\0'
-           && request->name[4 + strspn(request->name + 4, "0123456789")] == '\0';
-}
-
 static int
 refuse_missing(struct kctl *kctl, const struct client_request *request, struct error *err)
 {
-    if (is_numbered_job(request))
+    /* To suggest another number makes no sense. */
+    if (request->kind == &job_kind && is_numbered(request->name))
         return error_set(err, -ENOENT, "job %s not found", request->name + 4);
 
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

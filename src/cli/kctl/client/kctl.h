@@ -100,3 +100,6 @@ int kctl_patch(struct kctl *kctl, const struct target_object *object, struct jso
 
 /* "node/n7" */
 const char *kctl_label(const struct target_object *object, struct arena *arena);
+
+/* A job as the user knows it: "job 7"; `job "NAME"` if it has no number. */
+const char *kctl_job_words(const struct target_object *job, struct arena *arena);

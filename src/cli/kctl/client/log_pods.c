@@ -33,9 +33,9 @@ log_pods_refuse_attempt(const struct target_object *job, int64_t attempt, const 
                          "the output of attempt %" PRId64 " of %s can no "
                          "longer be found: its pod is gone; 'kctl history' "
                          "shows how it ended",
-                         attempt, kctl_label(job, arena));
+                         attempt, kctl_job_words(job, arena));
     return error_set(err, -ENOENT, "%s has no attempt %" PRId64 "; 'kctl history' lists them",
-                     kctl_label(job, arena), attempt);
+                     kctl_job_words(job, arena), attempt);
 }
 
 const struct json *

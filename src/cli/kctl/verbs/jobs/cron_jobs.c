@@ -356,8 +356,8 @@ cron_jobs_print(struct kctl *kctl, const struct cron_jobs_list *list, struct err
             add_row(grid, object, user, now_us, arena);
     }
     if (grid_rows(grid) == 0) {
-        fprintf(stderr, "No CronJobs%s; 'ksub --cron' submits one\n",
-                list->user != NULL ? " of that user" : "");
+        fprintf(stderr, "No CronJobs%s%s; 'ksub --cron' submits one\n",
+                list->user != NULL ? " of user " : "", list->user != NULL ? list->user : "");
         return 0;
     }
     grid_set_gap(grid, 2);

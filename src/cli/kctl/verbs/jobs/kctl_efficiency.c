@@ -316,8 +316,8 @@ visit_job(struct kctl *kctl, int64_t id, const struct task_list *tasks, struct e
     r = history_pages_visit_job(kctl, id, query.text, add_attempt, u, err);
     if (r == 0 && u->n_found == before)
         r = error_set(err, -ENOENT,
-                      "job %" PRId64 "%s%s has not ended, or you may not see its "
-                      "history ('kctl jobs' shows running jobs)",
+                      "job %" PRId64 "%s%s has no attempt that has ended, or you may "
+                      "not see its history ('kctl jobs' shows its state)",
                       id, tasks != NULL ? "_" : "", text.length > 0 ? text.text : "");
     if (r == 0 && array != NULL)
         end_array(u);

@@ -9,7 +9,9 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/job_content.h"
@@ -174,6 +176,22 @@ make_spec(struct kctl *kctl, const struct target_object *target, const struct js
     return r;
 }
 
+static const char *
+owner_of(const struct json *job)
+{
+    const char *user = json_get_text(json_get_path(job, "metadata.annotations"), ANNOTATION_USER);
+
+    return user != NULL ? user : "another user";
+}
+
+static bool
+is_own(const struct json *job)
+{
+    const char *uid = json_get_text(json_get_path(job, "metadata.annotations"), ANNOTATION_UID);
+
+    return uid != NULL && strtoll(uid, NULL, 10) == (long long)getuid();
+}
+
 static int
 resubmit(struct kctl *kctl, const struct resubmit_options *o, const struct target_object *target,
          const struct job_elements *tasks, struct error *err)
@@ -204,8 +222,12 @@ resubmit(struct kctl *kctl, const struct resubmit_options *o, const struct targe
                       .query = "fieldValidation=Strict",
                   },
                   arena, &made, err);
+    if (r < 0 && !is_own(job))
+        return error_set(err, r,
+                         "%s belongs to %s; only its owner and administrators can submit it again",
+                         kctl_job_words(target, arena), owner_of(job));
     if (r < 0)
-        return error_wrap(err, r, "%s", kctl_label(target, arena));
+        return error_wrap(err, r, "%s", kctl_job_words(target, arena));
     id = json_get_int(json_get(made, "status"), "id", 0);
     if (o->parsable)
         printf("%" PRId64 "\n", id);

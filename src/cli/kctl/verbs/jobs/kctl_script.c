@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/job_content.h"
+#include "cli/kctl/client/job_tasks.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/resource.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -47,12 +50,21 @@ script_run(struct kctl *kctl, const void *options, int n_operands, char **operan
     CLEANUP_SYNC_CALL struct sync_call content = {0};
     const struct script_options *o = options;
     struct target_object job;
-    struct json *tree = NULL;
+    struct json *tree = NULL, *tasks = NULL;
+    char *const *named = operands;
+    char *whole;
     int r;
 
     if (n_operands == 0)
         return error_set(err, -EINVAL, "which job?");
-    kctl->for_tasks = "all tasks have the script of the array; give only its number";
+    /* All tasks have the script of their array. */
+    if (n_operands == 1 && job_elements_looks_like(operands[0])) {
+        r = job_tasks_fetch(kctl, operands[0], arena, &tasks, err);
+        if (r < 0)
+            return r;
+        operands = &whole;
+        whole = arena_strndup(arena, named[0], strcspn(named[0], "_"));
+    }
     r = resource_parse_one(kctl, &job_kind, n_operands, operands, arena, &job, err);
     if (r == 0 && job.kind != &job_kind)
         r = error_set(err, -EINVAL, "%s has no script; only jobs have", kctl_label(&job, arena));
@@ -67,7 +79,7 @@ script_run(struct kctl *kctl, const void *options, int n_operands, char **operan
         if (content.text[i] == '\0')
             content.text[i] = '\n';
     r = fd_write_all(STDOUT_FILENO, content.text, content.length);
-    return r < 0 ? error_set(err, r, "writing to standard output failed") : 0;
+    return r < 0 ? error_set(err, r, "writing to standard output: %s", strerror(-r)) : 0;
 }
 
 const struct command script_command = {

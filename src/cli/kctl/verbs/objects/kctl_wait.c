@@ -326,7 +326,7 @@ show_job(struct end_wait *w, const struct target_object *job)
     time = object_summary_cell(answer, "Time");
     node = object_summary_cell(answer, "Node");
     reason = object_summary_cell(answer, "Reason");
-    show_progress(w, "%s: %s%s%s%s%s%s%s", kctl_label(job, arena),
+    show_progress(w, "%s: %s%s%s%s%s%s%s", kctl_job_words(job, arena),
                   object_summary_cell(answer, "State"), time[0] != '\0' ? " " : "", time,
                   node[0] != '\0' ? " on " : "", node, reason[0] != '\0' ? ", " : "", reason);
 }
@@ -344,7 +344,7 @@ wait_for_job(struct end_wait *w, const struct target_object *job, struct error *
 
         if (left == 0)
             return error_set(err, -ETIMEDOUT, "timed out waiting for the end of %s",
-                             kctl_label(job, arena));
+                             kctl_job_words(job, arena));
         show_job(w, job);
         r = job_end_wait(w->kctl, job, slice == INT64_MAX ? 0 : slice, arena, &found, err);
     } while (r == -EAGAIN);
