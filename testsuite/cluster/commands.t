@@ -59,7 +59,7 @@ progress() {
     as kilntest1 script -qec "stty cols 80; kctl wait --timeout 5s $long" /dev/null
 }
 like "on a terminal there is a line of progress" "$(progress | tr '\r' '\n')" \
-    "job/job-$long: Running .*on n1"
+    "job $long: Running .*on n1"
 unlike "without a terminal there is none" "$(k1 wait --timeout 1s "$long" 2>&1)" Running
 
 # --- kctl jobs ----------------------------------------------------------------
@@ -114,6 +114,8 @@ like "a range that ends before it begins is refused" \
     "$(k1 get jobs 9-3 2>&1)" 'ends before it begins'
 status_is "a range without any job is an error" 66 k1 get jobs 800-900
 k1 cancel "$long" >/dev/null
+is "a job that is not there is named as the user named it" "$(k1 wait 999 2>&1)" \
+    'kctl: wait: job 999 not found'
 
 # --- kctl show, script and resubmit -------------------------------------------
 
@@ -174,6 +176,12 @@ is "tasks of an array are resubmitted alone" \
     "$(k1 wait "${part}_[2-3]" | paste -sd' ' -)" "task ${part}_2 Failed task ${part}_3 Failed"
 status_is "a task that is not there is an error" 66 k1 resubmit "${array}_9"
 status_is "another user's job is denied" 77 as kilntest2 kctl resubmit "$steps"
+like "and its owner is named" "$(as kilntest2 kctl resubmit "$steps" 2>&1)" \
+    "job $steps belongs to kilntest1"
+is "files of another user's job are hidden, and not said to be elsewhere" \
+    "$(as kilntest2 kctl show "$steps" | grep -c -e Output -e "$home")" 0
+is "all tasks have the script of the array" "$(k1 script "${array}_2")" "$(k1 script "$array")"
+status_is "a task that is not there has none" 66 k1 script "${array}_9"
 k1 delete job "$again" >/dev/null
 like "kctl show of a deleted job shows history" "$(k1 show "$again")" \
     'deleted.*history'
@@ -181,6 +189,27 @@ like "kctl wait of a deleted job, too" "$(k1 wait "$again")" \
     "^job $again Failed on n1, exit code 4"
 
 # --- kctl update: files, nodes, features, requeue ------------------------------
+
+parts=$(submit -a 1-2%1 -c 2 -t 5 --mem 20M --wrap 'sleep 300')
+runs() { [ "$(k1 jobs "${parts}_1" -o json | jq -r '.items[0].state')" = Running ]; }
+ok "the first task runs" wait_for 20 runs
+like "kctl wait says for which job the time was up" \
+    "$(k1 wait --timeout 100ms "$parts" 2>&1)" "for the end of job $parts\$"
+k1 update "$parts" time=10 cpus-per-task=1 mem=30M >/dev/null
+for line in 'Time: +0:[0-9]+ of 5:00' 'CPUs: +2 \(numbers? [0-9,-]+\)' 'Memory: .*asked for 20Mi'; do
+    like "a task that runs keeps what it has: ${line%%: *}" "$(k1 show "${parts}_1")" "^$line"
+done
+for line in 'Time: +- of 10:00' 'CPUs: +1$' 'Memory: .*asked for 30Mi'; do
+    like "one that waits gets what was changed: ${line%%: *}" "$(k1 show "${parts}_2")" "^$line"
+done
+runs_in_part() { k1 show "$parts" | grep -q '^State: *Running, the rest is Pending, throttle'; }
+ok "an array that runs in part does not look as if it only waited" wait_for 10 runs_in_part
+has_run() { k1 show "${parts}_1" | grep -qE '^Time: +0:0[1-9]'; }
+ok "the time of a task that runs is counted" wait_for 10 has_run
+k1 cancel "$parts" >/dev/null
+huge=$(submit -c 1000 --wrap true 2>/dev/null)
+is "CPUs are a number, and no quantity" "$(k1 jobs -o cpus --no-headers "$huge" | tr -d ' ')" 1000
+k1 cancel "$huge" >/dev/null
 
 block=$(submit -c 16 --wrap 'sleep 300')
 is_running_job() { [ "$(k1 jobs -o state --no-headers "$1" | tr -d ' ')" = Running ]; }
@@ -237,7 +266,7 @@ asks=$!
 as kilntest1 kctl update "$held" comment=later >"$cluster/updated" 2>&1 &
 changes=$!
 ok "after three seconds kctl says that it waits" \
-    wait_for 10 grep -q 'does not answer.*waiting until it does' "$cluster/said"
+    wait_for 10 grep -q 'cannot reach the controller.*(waiting until it answers; --no-wait' "$cluster/said"
 cluster_controller --socket "$cluster/socket"
 wait "$asks"
 is "it succeeds when the controller is back" $? 0

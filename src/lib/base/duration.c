@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -139,4 +140,17 @@ duration_format(int64_t seconds, struct strbuf *out)
     else
         strbuf_printf(out, "%d:", (int)(seconds / HOUR));
     strbuf_printf(out, "%02d:%02d", (int)(seconds % HOUR / MINUTE), (int)(seconds % MINUTE));
+}
+
+void
+duration_format_brief(int64_t s, char out[DURATION_BRIEF_SIZE])
+{
+    if (s >= DAY)
+        snprintf(out, DURATION_BRIEF_SIZE, "%" PRId64 "-%02d:%02d:%02d", s / DAY,
+                 (int)(s % DAY / HOUR), (int)(s % HOUR / MINUTE), (int)(s % MINUTE));
+    else if (s >= HOUR)
+        snprintf(out, DURATION_BRIEF_SIZE, "%d:%02d:%02d", (int)(s / HOUR),
+                 (int)(s % HOUR / MINUTE), (int)(s % MINUTE));
+    else
+        snprintf(out, DURATION_BRIEF_SIZE, "%d:%02d", (int)(s / MINUTE), (int)(s % MINUTE));
 }

@@ -21,3 +21,8 @@ int duration_parse(const char *text, int64_t *ret_seconds, struct error *err);
 
 /* "2-12:30:00", "1:30:00", "unlimited" */
 void duration_format(int64_t seconds, struct strbuf *out);
+
+#define DURATION_BRIEF_SIZE 32
+
+/* "1-02:03:04", "2:03:04", "3:04", as in tables. */
+void duration_format_brief(int64_t seconds, char out[DURATION_BRIEF_SIZE]);

@@ -15,7 +15,9 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object/table.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
+#include "lib/base/duration.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/record.h"
@@ -183,30 +185,17 @@ summarize(struct table_row *row)
     return s;
 }
 
-/* "1-02:03:04", the form that batch systems use. */
-static void
-format_time(int64_t s, char out[32])
-{
-    if (s >= 86400)
-        snprintf(out, 32, "%" PRId64 "-%02d:%02d:%02d", s / 86400, (int)(s / 3600 % 24),
-                 (int)(s / 60 % 60), (int)(s % 60));
-    else if (s >= 3600)
-        snprintf(out, 32, "%d:%02d:%02d", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60));
-    else
-        snprintf(out, 32, "%d:%02d", (int)(s / 60), (int)(s % 60));
-}
-
 static void
 add_time(struct table_row *row)
 {
     const struct summary *s = row->summary;
     int64_t end_us = s->run.finished_at_us;
-    char text[32] = "";
+    char text[DURATION_BRIEF_SIZE] = "";
 
     if (end_us == 0)
         end_us = row->now_us;
     if (s->run.started_at_us != 0)
-        format_time((end_us - s->run.started_at_us - s->run.frozen_us) / SECOND_US, text);
+        duration_format_brief((end_us - s->run.started_at_us - s->run.frozen_us) / SECOND_US, text);
     table_cell(row, text);
 }
 
@@ -226,10 +215,10 @@ static void
 add_limit(struct table_row *row)
 {
     const int64_t *limit_s = find_spec(row)->active_deadline_seconds;
-    char text[32] = "none";
+    char text[DURATION_BRIEF_SIZE] = "none";
 
     if (limit_s != NULL)
-        format_time(*limit_s, text);
+        duration_format_brief(*limit_s, text);
     table_cell(row, text);
 }
 
@@ -238,10 +227,16 @@ add_cpus(struct table_row *row)
 {
     const struct pod_spec *spec = find_spec(row);
     const char *cpus = NULL;
+    char whole[24] = "";
+    int64_t milli;
 
     if (spec->containers.count > 0)
         cpus = string_map_find(&spec->containers.items[0].resources.requests, "cpu");
-    table_cell(row, cpus != NULL ? cpus : "shared");
+    /* "1000", where a quantity is "1k" */
+    milli = cpus != NULL ? quantity_text_milli(cpus) : 0;
+    if (milli >= 1000 && milli % 1000 == 0)
+        (void)snprintf(whole, sizeof(whole), "%" PRId64, milli / 1000);
+    table_cell(row, whole[0] != '\0' ? whole : cpus != NULL ? cpus : "shared");
 }
 
 static const char *

@@ -91,6 +91,24 @@ START_TEST(a_time_is_written_as_it_could_be_read)
 }
 END_TEST
 
+START_TEST(a_time_in_a_table_has_no_more_digits_than_it_needs)
+{
+    static const struct {
+        int64_t seconds;
+        const char *text;
+    } cases[] = {{0, "0:00"},           {9, "0:09"},         {3599, "59:59"},
+                 {3600, "1:00:00"},     {86399, "23:59:59"}, {86400, "1-00:00:00"},
+                 {217815, "2-12:30:15"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char out[DURATION_BRIEF_SIZE];
+
+        duration_format_brief(cases[i].seconds, out);
+        ck_assert_str_eq(out, cases[i].text);
+    }
+}
+END_TEST
+
 SUITE("duration", a_time_is_read_as_slurm_reads_it,
       what_is_no_time_is_refused_with_the_forms_that_are, a_time_beyond_a_hundred_years_is_refused,
-      a_time_is_written_as_it_could_be_read)
+      a_time_is_written_as_it_could_be_read, a_time_in_a_table_has_no_more_digits_than_it_needs)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/history_pages.h"
@@ -32,15 +33,19 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define MOST_SCRIPT 65536 /* bytes that are read to show the first command */
 #define MOST_LINE   200
 #define MOST_JOBS   1000
+#define SECOND_US   INT64_C(1000000)
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};
 
@@ -67,12 +72,24 @@ struct shown_job {
     const struct json *row;   /* of history, of the last attempt; or NULL */
     const struct json *item;  /* of a task (job_tasks.h); or NULL */
     int64_t id, task;
+    bool is_hidden; /* another user's: what it runs and its files are not shown */
 };
 
 static const struct json *
 spec_of(const struct shown_job *s)
 {
     return json_get_path(s->tree, "spec.template.spec");
+}
+
+/* What it was placed with. A task that has started keeps that when its array is
+ * changed for the tasks that wait.
+ */
+static const struct json *
+placed_spec(const struct shown_job *s)
+{
+    const struct json *spec = s->task >= 0 ? json_get(s->pod, "spec") : NULL;
+
+    return spec != NULL ? spec : spec_of(s);
 }
 
 static void
@@ -185,7 +202,7 @@ add_files(struct shown_job *s)
         add(s, "Input", resolve(s, input));
     if (output != NULL)
         add(s, "Output", resolve(s, output));
-    else
+    else if (!s->is_hidden)
         describe_output_add(s->out, 0, "Output",
                             "kept by the node; 'kctl logs %" PRId64 "' shows it", s->id);
     if (error != NULL)
@@ -201,19 +218,53 @@ add_time(struct shown_job *s, const char *name, const char *time)
         describe_output_add(s->out, 0, name, "%s", describe_output_local(s->arena, time));
 }
 
+static const char *
+brief(const struct shown_job *s, int64_t seconds)
+{
+    char text[DURATION_BRIEF_SIZE];
+
+    duration_format_brief(seconds, text);
+    return arena_strdup(s->arena, text);
+}
+
+/* How long the task has run until now, or ran. */
+static const char *
+task_time(const struct shown_job *s)
+{
+    const char *start = json_get_text(s->item, "startTime");
+    int64_t us;
+
+    if (start == NULL || time_parse(start, &us) < 0)
+        return "";
+    us = json_get_text(s->item, "endTime") != NULL
+             ? history_columns_elapsed_us(s->item)
+             : clock_real_us(&clock_system) - us - json_get_int(s->item, "frozenMicroseconds", 0);
+    return brief(s, us > 0 ? us / SECOND_US : 0);
+}
+
+static const char *
+task_limit(const struct shown_job *s)
+{
+    const struct json *held = s->row != NULL ? s->row : placed_spec(s);
+    const int64_t seconds =
+        json_get_int(held, s->row != NULL ? "timeLimitSeconds" : "activeDeadlineSeconds", 0);
+
+    return seconds > 0 ? brief(s, seconds) : "";
+}
+
 static void
 add_times(struct shown_job *s)
 {
     const char *submitted = json_path_text(s->tree, "metadata.creationTimestamp");
     const char *time = object_summary_cell(s->cells, "Time");
-    const char *limit = object_summary_cell(s->cells, "Limit");
+    const char *limit = s->item != NULL ? task_limit(s) : object_summary_cell(s->cells, "Limit");
     const char *start = object_summary_cell(s->cells, "Start");
 
     add_time(s, "Submitted", submitted);
     if (s->item != NULL) {
         add_time(s, "Started", json_get_text(s->item, "startTime"));
         add_time(s, "Ended", json_get_text(s->item, "endTime"));
-        time = column(s, s->item, "elapsed");
+        time = task_time(s);
     } else {
         if (start[0] == '~')
             describe_output_add(s->out, 0, "Start", "about %s",
@@ -248,13 +299,15 @@ memory_now(const struct shown_job *s)
 static void
 add_memory(struct shown_job *s, bool has_ended)
 {
-    const char *asked =
-        json_path_text(json_at(json_get(spec_of(s), "containers"), 0), "resources.requests.memory");
+    const char *asked = json_path_text(json_at(json_get(placed_spec(s), "containers"), 0),
+                                       "resources.requests.memory");
     const char *peak = column(s, s->row != NULL ? s->row : s->item, "peak");
     char now[HUMAN_TEXT_SIZE];
     int64_t bytes;
 
-    if (asked == NULL)
+    if (s->task >= 0 && s->row != NULL)
+        asked = column(s, s->row, "memory");
+    if (asked == NULL || asked[0] == '\0')
         asked = "no memory";
     if (has_ended && s->row != NULL && json_get_int(s->row, "cacheBytes", 0) > 0) {
         describe_output_add(s->out, 0, "Memory",
@@ -277,16 +330,21 @@ add_memory(struct shown_job *s, bool has_ended)
 static void
 add_resources(struct shown_job *s, bool has_ended)
 {
-    const struct json *container = json_at(json_get(spec_of(s), "containers"), 0);
+    const struct json *container = json_at(json_get(placed_spec(s), "containers"), 0);
     const struct json *requests = json_get_path(container, "resources.requests");
     const char *cpus = json_path_text(s->pod, "status.allocation.cpus");
     const char *gpus = json_get_text(requests, "kiln.hpc/gpu");
-    const char *asked = object_summary_cell(s->cells, "CPUs");
+    const char *asked = s->task < 0      ? object_summary_cell(s->cells, "CPUs")
+                        : s->row != NULL ? column(s, s->row, "cpus")
+                                         : json_get_text(requests, "cpu");
 
+    if (asked == NULL)
+        asked = "shared";
     add(s, "Partition", object_summary_cell(s->cells, "Partition"));
     add(s, "Node", node_of(s));
     if (cpus != NULL)
-        describe_output_add(s->out, 0, "CPUs", "%s (%s%s)", asked, has_ended ? "had " : "", cpus);
+        describe_output_add(s->out, 0, "CPUs", "%s (%s %s)", asked,
+                            cpus[strspn(cpus, "0123456789")] == '\0' ? "number" : "numbers", cpus);
     else
         add(s, "CPUs", asked);
     add_memory(s, has_ended);
@@ -305,6 +363,17 @@ state_of(const struct shown_job *s)
     return job_state_of_name(state);
 }
 
+/* Whether it is an array of which some tasks run and others wait: the state in
+ * its row is that of the waiting tasks.
+ */
+static bool
+runs_in_part(const struct shown_job *s, enum job_state state)
+{
+    return s->item == NULL && json_get_path(s->tree, "spec.array") != NULL
+           && job_state_words(state)->class == JOB_STATE_WAITS
+           && json_get_int(json_get(s->tree, "status"), "ready", 0) > 0;
+}
+
 static void
 add_state(struct shown_job *s)
 {
@@ -318,7 +387,8 @@ add_state(struct shown_job *s)
     const int64_t attempts = json_get_int(s->item != NULL ? s->item : status,
                                           s->item != NULL ? "attempt" : "attempts", 0);
 
-    describe_output_add(s->out, 0, "State", "%s%s%s",
+    describe_output_add(s->out, 0, "State", "%s%s%s%s",
+                        runs_in_part(s, state) ? "Running, the rest is " : "",
                         state != JOB_STATE_NONE ? job_state_words(state)->name : "unknown",
                         reason[0] != '\0' ? ", " : "", reason);
     if (by == NULL)
@@ -413,9 +483,19 @@ fetch_row(struct shown_job *s, bool has_ended)
         if (i > 0)
             nanosleep(&moment, NULL);
         history_query_add(&query, "job", arena_printf(s->arena, "%" PRId64, s->id));
+        if (s->task >= 0)
+            history_query_add(&query, "task", arena_printf(s->arena, "%" PRId64, s->task));
         if (history_pages_visit(s->kctl, query.text, keep_row, s, NULL) < 0 || s->row != NULL)
             return;
     }
+}
+
+static bool
+is_own(const struct shown_job *s)
+{
+    const char *uid = annotation(s, ANNOTATION_UID);
+
+    return uid != NULL && strtoll(uid, NULL, 10) == (long long)getuid();
 }
 
 static int
@@ -485,9 +565,12 @@ show(struct kctl *kctl, const struct target_object *job, int64_t id, const char 
         *err = missing;
         return r;
     }
-    if (task != NULL)
+    s.is_hidden = json_get_path(s.tree, "spec.template.spec.execution") == NULL && !is_own(&s);
+    if (task != NULL) {
         r = fetch_task(&s, task, err);
-    else if (json_get_path(s.tree, "spec.array") == NULL && job_state_is_ended(state_of(&s)))
+        if (r == 0 && job_state_is_ended(state_of(&s)) && json_get(s.item, "startTime") != NULL)
+            fetch_row(&s, true);
+    } else if (json_get_path(s.tree, "spec.array") == NULL && job_state_is_ended(state_of(&s)))
         fetch_row(&s, true);
     if (r == 0)
         add_job(&s);
