@@ -9,15 +9,14 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/job_content.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/job_operands.h"
 #include "cli/kctl/input/resource.h"
+#include "cli/kctl/verbs/jobs/job_owner.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/auth/digest.h"
@@ -176,22 +175,6 @@ make_spec(struct kctl *kctl, const struct target_object *target, const struct js
     return r;
 }
 
-static const char *
-owner_of(const struct json *job)
-{
-    const char *user = json_get_text(json_get_path(job, "metadata.annotations"), ANNOTATION_USER);
-
-    return user != NULL ? user : "another user";
-}
-
-static bool
-is_own(const struct json *job)
-{
-    const char *uid = json_get_text(json_get_path(job, "metadata.annotations"), ANNOTATION_UID);
-
-    return uid != NULL && strtoll(uid, NULL, 10) == (long long)getuid();
-}
-
 static int
 resubmit(struct kctl *kctl, const struct resubmit_options *o, const struct target_object *target,
          const struct job_elements *tasks, struct error *err)
@@ -222,10 +205,10 @@ resubmit(struct kctl *kctl, const struct resubmit_options *o, const struct targe
                       .query = "fieldValidation=Strict",
                   },
                   arena, &made, err);
-    if (r < 0 && !is_own(job))
+    if (r < 0 && !job_owner_is_self(job))
         return error_set(err, r,
                          "%s belongs to %s; only its owner and administrators can submit it again",
-                         kctl_job_words(target, arena), owner_of(job));
+                         kctl_job_words(target, arena), job_owner_name(job));
     if (r < 0)
         return error_wrap(err, r, "%s", kctl_job_words(target, arena));
     id = json_get_int(json_get(made, "status"), "id", 0);

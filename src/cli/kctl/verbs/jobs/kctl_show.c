@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/history_pages.h"
@@ -27,25 +26,21 @@
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/object_summary.h"
 #include "cli/kctl/verbs/jobs/job_file.h"
-#include "cli/print/human.h"
+#include "cli/kctl/verbs/jobs/job_owner.h"
+#include "cli/kctl/verbs/jobs/shown_job.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
-#include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
-#include "lib/base/clock.h"
-#include "lib/base/duration.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
-#include "lib/json/record.h"
 
 #define MOST_SCRIPT 65536 /* bytes that are read to show the first command */
 #define MOST_LINE   200
 #define MOST_JOBS   1000
-#define SECOND_US   INT64_C(1000000)
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};
 
@@ -59,57 +54,6 @@ static const struct option_table table = {
             "  kctl show 1042\n"
             "  kctl show 1043_7",
 };
-
-/* All that is known of a job, or of a task of an array. */
-struct shown_job {
-    struct kctl *kctl;
-    struct arena *arena;
-    struct strbuf *out;
-    const struct target_object *job;
-    const struct json *tree;
-    const struct json *cells; /* a Table with the row of kctl jobs */
-    const struct json *pod;   /* the newest; or NULL */
-    const struct json *row;   /* of history, of the last attempt; or NULL */
-    const struct json *item;  /* of a task (job_tasks.h); or NULL */
-    int64_t id, task;
-    bool is_hidden; /* another user's: what it runs and its files are not shown */
-};
-
-static const struct json *
-spec_of(const struct shown_job *s)
-{
-    return json_get_path(s->tree, "spec.template.spec");
-}
-
-/* What it was placed with. A task that has started keeps that when its array is
- * changed for the tasks that wait.
- */
-static const struct json *
-placed_spec(const struct shown_job *s)
-{
-    const struct json *spec = s->task >= 0 ? json_get(s->pod, "spec") : NULL;
-
-    return spec != NULL ? spec : spec_of(s);
-}
-
-static void
-add(struct shown_job *s, const char *name, const char *text)
-{
-    if (text != NULL && text[0] != '\0')
-        describe_output_add(s->out, 0, name, "%s", text);
-}
-
-/* The text of a column of kctl history, from a row or an item; "" without. */
-static const char *
-column(const struct shown_job *s, const struct json *row, const char *name)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    if (row == NULL)
-        return "";
-    history_columns_text(name, row, &text);
-    return text.length > 0 ? arena_strdup(s->arena, text.text) : "";
-}
 
 /* ---- What it runs ---- */
 
@@ -145,7 +89,7 @@ static void
 add_command(struct shown_job *s)
 {
     static const char *const parts[] = {"command", "args"};
-    const struct json *container = json_at(json_get(spec_of(s), "containers"), 0);
+    const struct json *container = json_at(json_get(shown_job_spec(s), "containers"), 0);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const bool is_script = json_get_path(s->tree, "spec.script") != NULL;
 
@@ -160,21 +104,12 @@ add_command(struct shown_job *s)
         strbuf_add_text(&text, "...");
     }
     if (text.length > 0)
-        add(s, is_script ? "Arguments" : "Command", text.text);
+        shown_job_add(s, is_script ? "Arguments" : "Command", text.text);
     add_script(s);
-    add(s, "Directory", json_get_text(container, "workingDir"));
+    shown_job_add(s, "Directory", json_get_text(container, "workingDir"));
 }
 
 /* ---- Files ---- */
-
-static const char *
-node_of(const struct shown_job *s)
-{
-    const char *node =
-        s->item != NULL ? json_get_text(s->item, "node") : object_summary_cell(s->cells, "Node");
-
-    return node != NULL && node[0] != '\0' ? node : NULL;
-}
 
 static const char *
 resolve(const struct shown_job *s, const char *pattern)
@@ -184,7 +119,7 @@ resolve(const struct shown_job *s, const char *pattern)
         .name = s->job->name,
         .id = s->id,
         .task = s->task,
-        .node = node_of(s),
+        .node = shown_job_node(s),
     };
 
     return job_file_resolve(&file, pattern, s->arena);
@@ -193,163 +128,20 @@ resolve(const struct shown_job *s, const char *pattern)
 static void
 add_files(struct shown_job *s)
 {
-    const struct json *execution = json_get(spec_of(s), "execution");
+    const struct json *execution = json_get(shown_job_spec(s), "execution");
     const char *input = json_get_text(execution, "stdinPath");
     const char *output = json_get_text(execution, "stdoutPath");
     const char *error = json_get_text(execution, "stderrPath");
 
     if (input != NULL)
-        add(s, "Input", resolve(s, input));
+        shown_job_add(s, "Input", resolve(s, input));
     if (output != NULL)
-        add(s, "Output", resolve(s, output));
+        shown_job_add(s, "Output", resolve(s, output));
     else if (!s->is_hidden)
         describe_output_add(s->out, 0, "Output",
                             "kept by the node; 'kctl logs %" PRId64 "' shows it", s->id);
     if (error != NULL)
-        add(s, "Error", resolve(s, error));
-}
-
-/* ---- Times and resources ---- */
-
-static void
-add_time(struct shown_job *s, const char *name, const char *time)
-{
-    if (time != NULL && time[0] != '\0')
-        describe_output_add(s->out, 0, name, "%s", describe_output_local(s->arena, time));
-}
-
-static const char *
-brief(const struct shown_job *s, int64_t seconds)
-{
-    char text[DURATION_BRIEF_SIZE];
-
-    duration_format_brief(seconds, text);
-    return arena_strdup(s->arena, text);
-}
-
-/* How long the task has run until now, or ran. */
-static const char *
-task_time(const struct shown_job *s)
-{
-    const char *start = json_get_text(s->item, "startTime");
-    int64_t us;
-
-    if (start == NULL || time_parse(start, &us) < 0)
-        return "";
-    us = json_get_text(s->item, "endTime") != NULL
-             ? history_columns_elapsed_us(s->item)
-             : clock_real_us(&clock_system) - us - json_get_int(s->item, "frozenMicroseconds", 0);
-    return brief(s, us > 0 ? us / SECOND_US : 0);
-}
-
-static const char *
-task_limit(const struct shown_job *s)
-{
-    const struct json *held = s->row != NULL ? s->row : placed_spec(s);
-    const int64_t seconds =
-        json_get_int(held, s->row != NULL ? "timeLimitSeconds" : "activeDeadlineSeconds", 0);
-
-    return seconds > 0 ? brief(s, seconds) : "";
-}
-
-static void
-add_times(struct shown_job *s)
-{
-    const char *submitted = json_path_text(s->tree, "metadata.creationTimestamp");
-    const char *time = object_summary_cell(s->cells, "Time");
-    const char *limit = s->item != NULL ? task_limit(s) : object_summary_cell(s->cells, "Limit");
-    const char *start = object_summary_cell(s->cells, "Start");
-
-    add_time(s, "Submitted", submitted);
-    if (s->item != NULL) {
-        add_time(s, "Started", json_get_text(s->item, "startTime"));
-        add_time(s, "Ended", json_get_text(s->item, "endTime"));
-        time = task_time(s);
-    } else {
-        if (start[0] == '~')
-            describe_output_add(s->out, 0, "Start", "about %s",
-                                describe_output_local(s->arena, start + 1));
-        add_time(s, "Started", object_summary_cell(s->cells, "Started"));
-        add_time(s, "Ended", object_summary_cell(s->cells, "Ended"));
-    }
-    add_time(s, "Not before", json_path_text(s->tree, "spec.beginTime"));
-    add_time(s, "Deadline", json_path_text(s->tree, "spec.deadline"));
-    describe_output_add(s->out, 0, "Time", "%s of %s", time[0] != '\0' ? time : "-",
-                        limit[0] != '\0' ? limit : "no limit");
-}
-
-/* The use right now, by the agent's last report. -1: unknown. */
-static int64_t
-memory_now(const struct shown_job *s)
-{
-    const struct target_object metrics = {
-        .kind = &pod_metrics_kind,
-        .namespace = s->job->namespace,
-        .name = json_path_text(s->pod, "metadata.name"),
-    };
-    struct json *found = NULL;
-    const char *text;
-
-    if (s->pod == NULL || kctl_find(s->kctl, &metrics, s->arena, &found, NULL) < 0 || found == NULL)
-        return -1;
-    text = json_get_text(json_get(json_at(json_get(found, "containers"), 0), "usage"), "memory");
-    return text != NULL ? quantity_text_value(text) : -1;
-}
-
-static void
-add_memory(struct shown_job *s, bool has_ended)
-{
-    const char *asked = json_path_text(json_at(json_get(placed_spec(s), "containers"), 0),
-                                       "resources.requests.memory");
-    const char *peak = column(s, s->row != NULL ? s->row : s->item, "peak");
-    char now[HUMAN_TEXT_SIZE];
-    int64_t bytes;
-
-    if (s->task >= 0 && s->row != NULL)
-        asked = column(s, s->row, "memory");
-    if (asked == NULL || asked[0] == '\0')
-        asked = "no memory";
-    if (has_ended && s->row != NULL && json_get_int(s->row, "cacheBytes", 0) > 0) {
-        describe_output_add(s->out, 0, "Memory",
-                            "%s at most, of which processes %s, the rest page cache; asked for %s",
-                            peak, column(s, s->row, "rss"), asked);
-        return;
-    }
-    if (has_ended && peak[0] != '\0') {
-        describe_output_add(s->out, 0, "Memory", "%s at most; asked for %s", peak, asked);
-        return;
-    }
-    bytes = has_ended ? -1 : memory_now(s);
-    if (bytes >= 0) {
-        human_bytes(bytes, now);
-        describe_output_add(s->out, 0, "Memory", "%s now; asked for %s", now, asked);
-    } else
-        describe_output_add(s->out, 0, "Memory", "asked for %s", asked);
-}
-
-static void
-add_resources(struct shown_job *s, bool has_ended)
-{
-    const struct json *container = json_at(json_get(placed_spec(s), "containers"), 0);
-    const struct json *requests = json_get_path(container, "resources.requests");
-    const char *cpus = json_path_text(s->pod, "status.allocation.cpus");
-    const char *gpus = json_get_text(requests, "kiln.hpc/gpu");
-    const char *asked = s->task < 0      ? object_summary_cell(s->cells, "CPUs")
-                        : s->row != NULL ? column(s, s->row, "cpus")
-                                         : json_get_text(requests, "cpu");
-
-    if (asked == NULL)
-        asked = "shared";
-    add(s, "Partition", object_summary_cell(s->cells, "Partition"));
-    add(s, "Node", node_of(s));
-    if (cpus != NULL)
-        describe_output_add(s->out, 0, "CPUs", "%s (%s %s)", asked,
-                            cpus[strspn(cpus, "0123456789")] == '\0' ? "number" : "numbers", cpus);
-    else
-        add(s, "CPUs", asked);
-    add_memory(s, has_ended);
-    if (gpus != NULL)
-        add(s, "GPUs", gpus);
+        shown_job_add(s, "Error", resolve(s, error));
 }
 
 /* ---- How it is, or how it ended ---- */
@@ -377,8 +169,8 @@ runs_in_part(const struct shown_job *s, enum job_state state)
 static void
 add_state(struct shown_job *s)
 {
-    const char *reason =
-        s->item != NULL ? column(s, s->item, "reason") : object_summary_cell(s->cells, "Reason");
+    const char *reason = s->item != NULL ? shown_job_column(s, s->item, "reason")
+                                         : object_summary_cell(s->cells, "Reason");
     const struct json *status = json_get(s->tree, "status");
     const char *by = s->item != NULL  ? json_get_text(s->item, "endedBy")
                      : s->row != NULL ? json_get_text(s->row, "endedBy")
@@ -394,9 +186,10 @@ add_state(struct shown_job *s)
     if (by == NULL)
         by = json_get_text(status, "cancelledBy");
     if (job_state_is_ended(state)) {
-        add(s, "Ended by", by);
-        add(s, "Exit code",
-            s->item != NULL ? column(s, s->item, "exit") : object_summary_cell(s->cells, "Exit"));
+        shown_job_add(s, "Ended by", by);
+        shown_job_add(s, "Exit code",
+                      s->item != NULL ? shown_job_column(s, s->item, "exit")
+                                      : object_summary_cell(s->cells, "Exit"));
     }
     if (s->item == NULL && json_path_text(s->tree, "spec.array.tasks") != NULL)
         describe_output_add(s->out, 0, "Tasks",
@@ -426,13 +219,13 @@ add_job(struct shown_job *s)
     add_state(s);
     add_command(s);
     add_files(s);
-    add_times(s);
-    add_resources(s, has_ended);
+    shown_job_add_times(s);
+    shown_job_add_resources(s, has_ended);
     if (!has_ended)
-        add(s, "Priority", object_summary_cell(s->cells, "Priority"));
+        shown_job_add(s, "Priority", object_summary_cell(s->cells, "Priority"));
     if (json_is_true(json_get_path(s->tree, "spec.requeue")))
-        add(s, "Requeue", "yes");
-    add(s, "Comment", annotation(s, ANNOTATION_COMMENT));
+        shown_job_add(s, "Requeue", "yes");
+    shown_job_add(s, "Comment", annotation(s, ANNOTATION_COMMENT));
 }
 
 /* ---- A job that is gone ---- */
@@ -453,9 +246,9 @@ static void
 add_gone(struct shown_job *s)
 {
     describe_output_add(s->out, 0, "Job", "%s (%s), which was deleted; this is from history",
-                        column(s, s->row, "id"), column(s, s->row, "name"));
+                        shown_job_column(s, s->row, "id"), shown_job_column(s, s->row, "name"));
     for (size_t i = 0; i < ARRAY_SIZE(gone_lines); i++)
-        add(s, gone_lines[i].name, column(s, s->row, gone_lines[i].column));
+        shown_job_add(s, gone_lines[i].name, shown_job_column(s, s->row, gone_lines[i].column));
 }
 
 /* ---- The data ---- */
@@ -488,14 +281,6 @@ fetch_row(struct shown_job *s, bool has_ended)
         if (history_pages_visit(s->kctl, query.text, keep_row, s, NULL) < 0 || s->row != NULL)
             return;
     }
-}
-
-static bool
-is_own(const struct shown_job *s)
-{
-    const char *uid = annotation(s, ANNOTATION_UID);
-
-    return uid != NULL && strtoll(uid, NULL, 10) == (long long)getuid();
 }
 
 static int
@@ -565,7 +350,8 @@ show(struct kctl *kctl, const struct target_object *job, int64_t id, const char 
         *err = missing;
         return r;
     }
-    s.is_hidden = json_get_path(s.tree, "spec.template.spec.execution") == NULL && !is_own(&s);
+    s.is_hidden =
+        json_get_path(s.tree, "spec.template.spec.execution") == NULL && !job_owner_is_self(s.tree);
     if (task != NULL) {
         r = fetch_task(&s, task, err);
         if (r == 0 && job_state_is_ended(state_of(&s)) && json_get(s.item, "startTime") != NULL)
