@@ -60,12 +60,6 @@ job_pod_counts_excuses(const struct job *job)
            || job_pod_counts_is_requeued(job, &before);
 }
 
-static bool
-is_indexed(const struct job *job)
-{
-    return job->spec.completion_mode != NULL && strcmp(job->spec.completion_mode, "Indexed") == 0;
-}
-
 /* ---- Indexes ---- */
 
 static void
@@ -97,7 +91,7 @@ release_index(struct job_pod_counts *t, int64_t index)
 static bool
 is_one_by_one(const struct job_pod_counts *t, const struct job *job)
 {
-    return t->is_numbered && !is_indexed(job);
+    return t->is_numbered && !job_is_indexed(job);
 }
 
 /* The state of a job that fails because of a run with that reason. Somebody who
@@ -121,7 +115,7 @@ job_pod_counts_new(const struct job *job)
     const int64_t *completions = job->spec.completions;
 
     t->job_uid = xstrdup(job->meta.uid);
-    t->is_numbered = is_indexed(job) || (completions != NULL && *completions == 1);
+    t->is_numbered = job_is_indexed(job) || (completions != NULL && *completions == 1);
     t->n_written = status->succeeded + status->failed + status->excused;
     t->pods = map_new();
     list_init(&t->expected);
@@ -130,7 +124,7 @@ job_pod_counts_new(const struct job *job)
     if (job_is_array(job)) {
         t->array = array_state_new(job);
         t->indexes.is_merged = t->array->tasks.total > LISTED_INDEXES;
-    } else if (is_indexed(job))
+    } else if (job_is_indexed(job))
         index_counts_load(&t->indexes, status->completed_indexes, status->failed_indexes);
     else if (t->is_numbered && status->succeeded > 0)
         index_counts_finish(&t->indexes, 0);
@@ -198,19 +192,33 @@ count_attempts(const struct job_pod_counts *t, const struct job *job)
     return slot != NULL && slot->next_attempt > attempts ? slot->next_attempt : attempts;
 }
 
+/* How many pods are gone at least: those that were made and are absent, and the
+ * ends in the status beyond those of the present pods. The second is the greater
+ * number if the status was not written after the last pods were made. The status
+ * may have counted a pod as replaced whose node has become silent since.
+ */
+static int64_t
+count_gone(const struct job_pod_counts *t, const struct job *job)
+{
+    const struct job_pod_ends *u = &t->unwritten;
+    int64_t unwritten = u->succeeded + u->failed + u->excused;
+    int64_t beyond = t->n_written + unwritten - t->succeeded - t->failed - t->excused - t->silent;
+    int64_t absent = count_attempts(t, job) - t->made;
+    int64_t gone = beyond > absent ? beyond : absent;
+
+    return gone > 0 ? gone : 0;
+}
+
 void
 job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
 {
     const struct job_status *was = &job->status;
-    int64_t attempts = count_attempts(t, job);
-    int64_t gone = attempts - t->made;
+    int64_t gone;
 
     if (t->array != NULL)
         return;
-    if (gone > 0)
-        t->made = attempts;
-    else
-        gone = 0;
+    gone = count_gone(t, job);
+    t->made += gone;
     restore_count(was->succeeded, t->unwritten.succeeded, &t->succeeded, &gone);
     restore_count(was->failed, t->unwritten.failed, &t->failed, &gone);
     restore_count(was->excused, t->unwritten.excused, &t->excused, &gone);
@@ -219,7 +227,7 @@ job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
     else
         t->failed += gone;
     restore_failures(t, was);
-    if (!is_indexed(job) && t->is_numbered && was->attempts > 0)
+    if (!job_is_indexed(job) && t->is_numbered && was->attempts > 0)
         note_numbers(t, 0, was->attempts - 1);
     else if (!t->is_numbered && t->next_index < was->attempts)
         t->next_index = was->attempts;

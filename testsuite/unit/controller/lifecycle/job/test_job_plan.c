@@ -259,6 +259,28 @@ START_TEST(a_pod_that_was_made_and_is_gone_has_failed)
 }
 END_TEST
 
+/* The controller was killed after it had made pods, and before it wrote so: two of
+ * the pods that the status has counted were removed.
+ */
+START_TEST(ends_that_were_counted_stay_counted_while_newer_pods_are_not)
+{
+    struct job_plan plan;
+
+    given_job("", "\"parallelism\":2,\"completions\":9,\"backoffLimit\":6",
+              "\"attempts\":4,\"succeeded\":2,\"failed\":1");
+    given_pod("j-0", "\"phase\":\"Succeeded\"");
+    given_pod("j-3", "\"phase\":\"Running\"");
+    given_pod("j-4", "\"phase\":\"Running\"");
+    given_pod("j-5", "\"phase\":\"Pending\"");
+
+    plan = plan_at(NOW);
+    ck_assert_int_eq(counts->succeeded, 2);
+    ck_assert_int_eq(counts->failed, 1);
+    ck_assert_int_eq(json_get_int(plan.status, "attempts", 0), 6);
+    done();
+}
+END_TEST
+
 START_TEST(a_requeued_job_ends_its_pod_and_runs_again)
 {
     static const char asked[] = "\"kiln.hpc/requeue-before\":\"1\"";
@@ -1331,7 +1353,9 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       a_pod_that_failed_by_itself_beside_a_preemption_fails_the_job,
       a_pod_lost_with_its_node_fails_the_job_otherwise, a_pod_that_was_made_and_is_gone_has_failed,
       an_array_says_that_it_has_failed_before_its_other_pods_are_deleted,
-      a_requeued_job_ends_its_pod_and_runs_again, a_cancelled_job_has_failed_when_its_pods_are_gone,
+      a_requeued_job_ends_its_pod_and_runs_again,
+      ends_that_were_counted_stay_counted_while_newer_pods_are_not,
+      a_cancelled_job_has_failed_when_its_pods_are_gone,
       pods_of_a_job_that_ends_are_deleted_after_the_status_says_why,
       a_job_does_not_end_before_its_start_if_the_clock_was_set_back,
       a_job_that_succeeded_before_it_was_cancelled_is_complete, a_held_job_has_no_pods,
