@@ -179,7 +179,7 @@ ok "a job that ended before it had a pod has a row" \
     wait_for 20 has_rows "$id" 1
 like "kctl efficiency says that it held nothing" "$(kctl efficiency "$id")" \
     'CPUs: +none of the 1 it asked for: it never started'
-unlike "...and nothing of a run" "$(kctl efficiency "$id")" 'Elapsed|less than a second'
+unlike "...and nothing of a run" "$(kctl efficiency "$id")" 'Elapsed|less than a second|unknown'
 is "...nor does kctl history" "$(kctl history "$id" --no-headers -o id,cpus | tr -d " ")" "$id"
 is "...without a start time" \
     "$(ask "job=$id" | jq -r '.items[] | "\(.state) \(.startTime)"')" "Cancelled null"

@@ -155,7 +155,9 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
 {
     const char *cpu = percent(row, "cpuEfficiencyPercent", arena);
     const char *memory = percent(row, "memoryEfficiencyPercent", arena);
+    const char *state = column(row, "state", arena);
     const char *exit_code = column(row, "exit", arena);
+    const bool has_started = json_get(row, "startTime") != NULL;
 
     add_line(out, "Job:",
              arena_printf(arena, "%s (%s)", column(row, "id", arena), column(row, "name", arena)));
@@ -163,9 +165,9 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
         out, "User/account:",
         arena_printf(arena, "%s/%s", column(row, "user", arena), column(row, "account", arena)));
     add_line(out, "State:",
-             arena_printf(arena, "%s (exit code %s)", column(row, "state", arena), exit_code));
+             has_started ? arena_printf(arena, "%s (exit code %s)", state, exit_code) : state);
     /* It held nothing of what it asked for: this is the whole report. */
-    if (json_get(row, "startTime") == NULL) {
+    if (!has_started) {
         add_line(out, "CPUs:",
                  arena_printf(arena, "none of the %g it asked for: it never started",
                               (double)json_get_int(row, "cpuMillis", 0) / 1000));

@@ -34,7 +34,7 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl script",
-    .usage = "[OPTION]... JOB",
+    .usage = "[OPTION]... JOB\n[OPTION]... JOB_TASK",
     .summary = "Print the script of a job, as it was when the job was submitted.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
