@@ -113,7 +113,7 @@ like "kctl why says how much is missing" "$(root why "$second")" \
     'n1 lacks 376Mi of free scratch'
 like "ksub --test-only says that no node has enough" \
     "$(as kilntest1 ksub --test-only --tmp 2G --wrap true 2>&1)" \
-    'n1, has 1Gi of scratch of the 2Gi needed'
+    'n1, has 1 GiB of scratch'
 # The agent is killed while the job runs.
 stop n1 KILL
 begin_agent
