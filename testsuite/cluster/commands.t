@@ -185,6 +185,11 @@ status_is "a task that is not there has none" 66 k1 script "${array}_9"
 k1 delete job "$again" >/dev/null
 like "kctl show of a deleted job shows history" "$(k1 show "$again")" \
     'deleted.*history'
+brief=$(submit -J brief --wrap true)
+k1 wait "$brief" >/dev/null
+k1 delete job "job-$brief" >/dev/null
+is "kctl wait of a job that is deleted at once finds its end as well" \
+    "$(k1 wait "$brief" 2>&1)" "job $brief Completed"
 like "kctl wait of a deleted job, too" "$(k1 wait "$again")" \
     "^job $again Failed on n1, exit code 4"
 

@@ -213,7 +213,7 @@ status=0
 wait "$follower" || status=$?
 is "kctl logs -f of a job that ends before it starts ends" "$status" 66
 like "it says why" "$(cat "$cluster/followed")" \
-    "job(/job-| )$never has ended without having started; 'kctl why' says more"
+    "job $never has ended without having started; 'kctl why' says more"
 
 # --- a node that is drained ---------------------------------------------------
 root drain n1 --evict >/dev/null 2>&1

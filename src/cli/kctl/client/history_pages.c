@@ -164,9 +164,10 @@ history_pages_visit(struct kctl *kctl, const char *query, history_row_fn *visit,
 
 /* ---- A job that has just ended ---- */
 
-#define ROW_TRIES 10
-#define ROW_WAIT  INT64_C(100000000) /* nanoseconds between them */
-#define RECENT_US INT64_C(10000000)
+#define ROW_TRIES  10
+#define GONE_TRIES 3                  /* of one command, for jobs that are gone */
+#define ROW_WAIT   INT64_C(100000000) /* nanoseconds between them */
+#define RECENT_US  INT64_C(10000000)
 
 struct counted_visit {
     history_row_fn *visit;
@@ -183,8 +184,11 @@ visit_counted(const struct json *row, void *context)
     return c->visit(row, c->context);
 }
 
+/* A job that is gone may have been deleted at its end. Whether it has ever been
+ * is not known, so not much time is spent on it.
+ */
 static bool
-has_just_ended(struct kctl *kctl, int64_t id)
+may_come(struct kctl *kctl, int64_t id)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct target_object job = {
@@ -195,8 +199,10 @@ has_just_ended(struct kctl *kctl, int64_t id)
     struct json *object = NULL;
     const struct json *conditions;
 
-    if (kctl_find(kctl, &job, arena, &object, NULL) < 0 || object == NULL)
+    if (kctl_find(kctl, &job, arena, &object, NULL) < 0)
         return false;
+    if (object == NULL)
+        return kctl->n_gone_waits++ < GONE_TRIES;
     conditions = json_get_path(object, "status.conditions");
     for (uint32_t i = 0; i < json_count(conditions); i++) {
         const struct json *c = json_at(conditions, i);
@@ -218,7 +224,7 @@ history_pages_visit_job(struct kctl *kctl, int64_t id, const char *query, histor
     struct counted_visit c = {visit, context, 0};
     int r = history_pages_visit(kctl, query, visit_counted, &c, err);
 
-    for (unsigned i = 0; r == 0 && c.count == 0 && i < ROW_TRIES && has_just_ended(kctl, id); i++) {
+    for (unsigned i = 0; r == 0 && c.count == 0 && i < ROW_TRIES && may_come(kctl, id); i++) {
         nanosleep(&(struct timespec){.tv_nsec = ROW_WAIT}, NULL);
         r = history_pages_visit(kctl, query, visit_counted, &c, err);
     }

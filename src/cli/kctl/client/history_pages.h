@@ -31,7 +31,7 @@ int history_pages_visit(struct kctl *kctl, const char *query, history_row_fn *vi
 
 /* Likewise for a query of that job. A row is written a moment after the end of the
  * job, so if the job has just ended and has no row, this waits for it, at most a
- * second.
+ * second; for jobs that are gone, three tries in all.
  */
 int history_pages_visit_job(struct kctl *kctl, int64_t id, const char *query, history_row_fn *visit,
                             void *context, struct error *err);

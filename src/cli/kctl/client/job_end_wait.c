@@ -120,6 +120,8 @@ keep_row(const struct json *row, void *context)
     h->is_there = true;
     h->found.id = json_get_int(row, "job", 0);
     h->found.exit_code = code;
+    if (job_state_of_name(state) == JOB_STATE_COMPLETED)
+        node = NULL; /* as job_reason_describe_end does */
     h->found.words = arena_printf(h->arena, "%s%s%s", state != NULL ? state : "has ended",
                                   node != NULL ? " on " : "", node != NULL ? node : "");
     if (code != 0)
@@ -138,7 +140,8 @@ find_in_history(struct kctl *kctl, const struct target_object *job, struct arena
     int r = dash != NULL ? history_query_add_job(&query, dash + 1, NULL) : -ENOENT;
 
     if (r >= 0)
-        r = history_pages_visit(kctl, query.text, keep_row, &h, err);
+        r = history_pages_visit_job(kctl, strtoll(dash + 1, NULL, 10), query.text, keep_row, &h,
+                                    err);
     else
         r = 0;
     if (r < 0)

@@ -32,6 +32,7 @@ struct kctl {
     const char *for_tasks; /* for a verb that accepts no tasks: the command to use
                      * instead */
     bool has_said_waiting; /* the message about throttling was printed */
+    unsigned n_gone_waits; /* for the history of jobs that are gone */
     int exit_code;         /* if not 0, main exits with it, even after an error */
 };
 

@@ -168,7 +168,7 @@ find_pods(struct kctl *kctl, const struct logs_options *o, const struct target_o
         if (r == 0 && has_ended(object) && json_count(*ret_pods) == 0)
             return error_set(err, -ENOENT,
                              "%s has ended without having started; 'kctl why' says more",
-                             kctl_label(job, arena));
+                             kctl_job_words(job, arena));
         if (r < 0 || has_ended(object) || json_count(*ret_pods) > 0)
             return r;
         r = wait_for_condition(kctl, job, 0, has_pods_or_never, NULL, err);
@@ -218,10 +218,10 @@ choose_pod(struct kctl *kctl, const struct logs_options *o, const struct target_
     if (json_count(pods) > 0 && chosen == NULL && (o->attempt > 0 || json_count(pods) < back))
         chosen = find_appended(o, pods);
     if (json_count(pods) < back && o->previous && chosen == NULL)
-        return error_set(err, -ENOENT, "%s has no attempt before", kctl_label(job, arena));
+        return error_set(err, -ENOENT, "%s has no attempt before", kctl_job_words(job, arena));
     if (json_count(pods) == 0)
         return error_set(err, -EAGAIN, "%s has not been started; 'kctl why' says more",
-                         kctl_label(job, arena));
+                         kctl_job_words(job, arena));
     if (chosen == NULL && o->attempt == 0)
         chosen = json_at(pods, json_count(pods) - back);
     if (chosen == NULL)

@@ -266,18 +266,20 @@ keep_row(const struct json *row, void *context)
  * failure is not reported: the other lines are still worth showing.
  */
 static void
-fetch_row(struct shown_job *s, bool has_ended)
+fetch_row(struct shown_job *s)
 {
     const struct timespec moment = {.tv_nsec = 250000000};
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
 
-    for (int i = 0; i < (has_ended ? 4 : 1); i++) {
-        CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
-
+    history_query_add(&query, "job", arena_printf(s->arena, "%" PRId64, s->id));
+    if (s->task < 0) {
+        (void)history_pages_visit_job(s->kctl, s->id, query.text, keep_row, s, NULL);
+        return;
+    }
+    history_query_add(&query, "task", arena_printf(s->arena, "%" PRId64, s->task));
+    for (int i = 0; i < 4; i++) {
         if (i > 0)
             nanosleep(&moment, NULL);
-        history_query_add(&query, "job", arena_printf(s->arena, "%" PRId64, s->id));
-        if (s->task >= 0)
-            history_query_add(&query, "task", arena_printf(s->arena, "%" PRId64, s->task));
         if (history_pages_visit(s->kctl, query.text, keep_row, s, NULL) < 0 || s->row != NULL)
             return;
     }
@@ -340,7 +342,7 @@ show(struct kctl *kctl, const struct target_object *job, int64_t id, const char 
     int r = fetch_job(&s, &missing);
 
     if (r == -ENOENT && id > 0 && task == NULL) {
-        fetch_row(&s, false);
+        fetch_row(&s);
         if (s.row != NULL) {
             add_gone(&s);
             return 0;
@@ -355,9 +357,9 @@ show(struct kctl *kctl, const struct target_object *job, int64_t id, const char 
     if (task != NULL) {
         r = fetch_task(&s, task, err);
         if (r == 0 && job_state_is_ended(state_of(&s)) && json_get(s.item, "startTime") != NULL)
-            fetch_row(&s, true);
+            fetch_row(&s);
     } else if (json_get_path(s.tree, "spec.array") == NULL && job_state_is_ended(state_of(&s)))
-        fetch_row(&s, true);
+        fetch_row(&s);
     if (r == 0)
         add_job(&s);
     return r;
