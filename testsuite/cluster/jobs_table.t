@@ -108,6 +108,12 @@ is "CSV has quotes where they are needed" \
     "$(submit -J '=1+1,"x"' -H --wrap true >/dev/null
     k1 jobs --name '=*' -o csv=name,state)" "name,state
 \"'=1+1,\"\"x\"\"\",Held"
+like "times in CSV have a zone" \
+    "$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine -o csv=submitted,started,ended,start)" \
+    '^(20[0-9-]{8}T[0-9:]{8}Z,){3}$'
+is "...and are those of the API" \
+    "$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine -o csv=submitted | tail -n 1)" \
+    "$(k1 jobs --name fine -o json | jq -r '.items[0].metadata.creationTimestamp')"
 is "JSON has complete objects" \
     "$(k1 jobs --name fails -o json | jq -r '.items[0] |
         [.kind, .status.id, .spec.backoffLimit] | map(tostring) | join(" ")')" \

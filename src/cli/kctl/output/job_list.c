@@ -445,6 +445,27 @@ add_csv_cell(const char *text, bool is_text, struct strbuf *out)
     strbuf_add_char(out, '"');
 }
 
+/* For programs, times have a zone: UTC. */
+static const char *
+format_csv_cell(const struct job_list *list, const struct job_row *row, unsigned column,
+                struct arena *arena)
+{
+    char point[TIME_TEXT_SIZE];
+
+    switch (job_column_at(column)->making) {
+    case JOB_COLUMN_POINT:
+    case JOB_COLUMN_START:
+        return cell_text(row->cells, list->cells[column], arena);
+    case JOB_COLUMN_SUBMITTED:
+        if (row->submitted_at_us == 0)
+            return "";
+        time_format(row->submitted_at_us, false, point);
+        return arena_strdup(arena, point);
+    default:
+        return format_cell(list, row, column, arena);
+    }
+}
+
 static void
 print_csv(const struct job_list *list, const struct job_list_style *style, struct strbuf *out)
 {
@@ -460,7 +481,7 @@ print_csv(const struct job_list *list, const struct job_list_style *style, struc
 
             if (i > 0)
                 strbuf_add_char(out, ',');
-            add_csv_cell(format_cell(list, &list->rows[at], column, arena),
+            add_csv_cell(format_csv_cell(list, &list->rows[at], column, arena),
                          job_column_at(column)->making == JOB_COLUMN_NAME, out);
         }
         strbuf_add_char(out, '\n');
