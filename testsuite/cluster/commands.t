@@ -110,6 +110,7 @@ is "kctl efficiency takes a list" \
         paste -sd' ' -)" "$good $bad"
 is "kctl why takes a list" "$(k1 why "$good,$bad" 2>&1 | grep -c '^Job')" 2
 like "kctl logs takes one job" "$(k1 logs "$good,$bad" 2>&1)" 'one object; these are 2'
+status_is "more are a mistake of the command line" 64 k1 script "$good" "$bad"
 like "a range that ends before it begins is refused" \
     "$(k1 get jobs 9-3 2>&1)" 'ends before it begins'
 status_is "a range without any job is an error" 66 k1 get jobs 800-900

@@ -14,6 +14,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/spelling.h"
 #include "lib/json/json.h"
+#include "lib/program/exit_status.h"
 
 #define MOST_TASKS 64   /* that one command shows separately */
 #define MOST_JOBS  1000 /* of ranges: one request each */
@@ -366,13 +367,15 @@ resource_parse_one(struct kctl *kctl, const struct kind *default_kind, int n_ope
 
     if (r < 0)
         return r;
+    if (resources.count == 1 && resources.items[0].name != NULL) {
+        *ret_object = resources.items[0];
+        return 0;
+    }
+    kctl->exit_code = EXIT_STATUS_USAGE; /* also after a request for the resource types */
     if (resources.count > 1)
         return error_set(err, -EINVAL, "give the name of one object; these are %zu",
                          resources.count);
-    if (resources.count != 1 || resources.items[0].name == NULL)
-        return error_set(err, -EINVAL, "give the name of one object");
-    *ret_object = resources.items[0];
-    return 0;
+    return error_set(err, -EINVAL, "give the name of one object");
 }
 
 static int
