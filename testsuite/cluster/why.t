@@ -178,9 +178,9 @@ ok "another job gets the same name" wait_for 20 says_first again ': Held'
 is "it does not have the events of the first one" "$(has_start)" 0
 as kilntest1 kctl delete job/again --wait >/dev/null
 job many 50 '  backoffLimitPerIndex: 0'
-has_ended() { as kilntest1 kctl get job many -o json |
+has_failed_fifty_times() { as kilntest1 kctl get job many -o json |
     jq -e '.status.failed == 50'; }
-ok "all fifty pods of a job fail" wait_for 60 has_ended
+ok "all fifty pods of a job fail" wait_for 60 has_failed_fifty_times
 told=$(as kilntest1 kctl why job/many)
 like "kctl why says how one of them failed" \
     "$(echo "$told" | head -n 1)" ': Failed on n1, exit code 3 \(NonZeroExit'

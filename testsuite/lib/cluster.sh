@@ -285,12 +285,25 @@ cluster_end() {
         stop "$(printf '%s' "$cluster_daemons" | awk 'NF { print $1; exit }')"
     done
     cluster_jobs_end
+    cluster_clients_end
     cluster_sanitizers || cluster_status=1
     if [ "$tap_failed" -gt 0 ] || [ "$cluster_status" -ne 0 ]; then
         cluster_keep_logs
     fi
     rm -rf "$cluster"
     exit "$cluster_status"
+}
+
+# A client that a test has left in the background waits for a controller that
+# is away, and would keep the test's output open.
+cluster_clients_end() {
+    for cluster_exe in /proc/[0-9]*/exe; do
+        case $(readlink "$cluster_exe" 2>/dev/null) in
+        "$cluster/bin/kctl" | "$cluster/bin/ksub")
+            kill "$(basename "${cluster_exe%/exe}")" 2>/dev/null
+            ;;
+        esac
+    done
 }
 
 cluster_shepherds() {
