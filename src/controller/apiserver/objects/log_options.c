@@ -143,7 +143,8 @@ check_stream(struct request *q, const struct pod *pod, const struct json *words)
         return true;
     reply_bad_request(&q->reply,
                       "pod \"%s\" writes its standard error to the same file as its "
-                      "standard output",
+                      "standard output: ask for its log without stream=Stderr (kctl logs without "
+                      "--stderr), which has both",
                       q->route.name);
     return false;
 }
