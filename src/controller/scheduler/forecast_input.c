@@ -269,10 +269,20 @@ find_limit(const struct forecast_input *in, const struct pod_view *pod, bool *re
     return deleted_us > in->now_us && deleted_us < end_us ? deleted_us : in->now_us + SECOND_US;
 }
 
+/* How long the pod stands still, until now and until others have left its cores. */
+static int64_t
+find_still(const struct forecast_input *in, const struct pod_view *pod, int64_t *ret_until_now_us)
+{
+    *ret_until_now_us = pod_frozen_us(pod->pod, in->now_us);
+    return *ret_until_now_us
+           + (pod->has_yielded && pod->free_at_us > in->now_us ? pod->free_at_us - in->now_us : 0);
+}
+
 static void
 find_end(struct forecast_input *in, const struct pod_view *pod, struct forecast_running *ret)
 {
     int64_t limit_us = find_limit(in, pod, &ret->is_guess), began_us = pod_view_start_us(pod);
+    int64_t still_us, stood_us;
     double run_us, ran_us;
 
     ret->end_us[FORECAST_BY_LIMITS] = ret->end_us[FORECAST_BY_PREDICTION] = limit_us;
@@ -283,11 +293,12 @@ find_end(struct forecast_input *in, const struct pod_view *pod, struct forecast_
         return;
     if (began_us > in->now_us)
         began_us = in->now_us; /* it has no start yet */
-    ran_us = (double)(in->now_us - began_us);
+    still_us = find_still(in, pod, &stood_us);
+    ran_us = (double)(in->now_us - began_us - stood_us);
     run_us = fmax(run_us, STILL_RUNS * ran_us);
-    if (run_us >= (double)(limit_us - began_us))
+    if (run_us >= (double)(limit_us - began_us - still_us))
         return;
-    ret->end_us[FORECAST_BY_PREDICTION] = began_us + (int64_t)run_us;
+    ret->end_us[FORECAST_BY_PREDICTION] = began_us + still_us + (int64_t)run_us;
     in->is_exact = false;
 }
 

@@ -354,6 +354,7 @@ has_changed(const struct object *a, const struct object *b)
         || x->meta.deleted_at_us != y->meta.deleted_at_us
         || number_of(x->spec.active_deadline_seconds) != number_of(y->spec.active_deadline_seconds)
         || number_of(x->spec.priority) != number_of(y->spec.priority)
+        || !is_same_text(note_of(a, ANNOTATION_YIELD), note_of(b, ANNOTATION_YIELD))
         || !is_same_text(note_of(a, ANNOTATION_UPDATE), note_of(b, ANNOTATION_UPDATE))
         || !is_same_text(note_of(a, ANNOTATION_HOLD), note_of(b, ANNOTATION_HOLD)))
         return true;

@@ -124,6 +124,7 @@ house_fini(struct house *h)
     loop_drain(h->w.loop);
     http_login_free(h->login);
     apiserver_free(h->w.server);
+    node_classes_free(h->w.classes);
     user_counts_free(h->w.counts);
     auth_server_free(h->auth);
     credential_backend_free(h->credential_backend);

@@ -76,7 +76,11 @@ world_with_diarists(void)
     for (unsigned i = 0; i < 3; i++)
         plugins[n_default_profile + i] = (struct profile_plugin){.plugin = &diarists[i]};
     diary[0] = '\0';
-    return world_new(&(struct scheduler_settings){.profiles = &profile, .n_profiles = 1});
+    return world_new(&(struct scheduler_settings){
+        .profiles = &profile,
+        .n_profiles = 1,
+        .without_forecast = true, /* a simulation would write into the diary, too */
+    });
 }
 
 START_TEST(what_was_reserved_is_given_back_in_reverse_order)

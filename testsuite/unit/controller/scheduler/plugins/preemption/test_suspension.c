@@ -89,9 +89,9 @@ add_partition(struct world *w, const char *name, const char *mode)
 }
 
 static struct world *
-make_world(unsigned nodes)
+make_world_with(unsigned nodes, const struct scheduler_settings *settings)
 {
-    struct world *w = world_new(NULL);
+    struct world *w = world_new(settings);
     char name[16];
 
     add_partition(w, "low", "Suspend");
@@ -100,6 +100,12 @@ make_world(unsigned nodes)
         world_add_numa_node(w, name, 1, 4);
     }
     return w;
+}
+
+static struct world *
+make_world(unsigned nodes)
+{
+    return make_world_with(nodes, NULL);
 }
 
 static void
@@ -214,7 +220,10 @@ START_TEST(who_waits_for_a_victim_knows_when_that_will_have_ended)
     for (unsigned i = 0; i < 20; i++)
         world_advance(w, 1000);
     from_us = world_pod(w, "next")->status.cause->from_us;
-    ck_assert_int_ge(from_us, began_us + INT64_C(600000000));
+    /* The user's last job ran for 23 s, so the victim is not expected to need all
+     * of its limit; it has stood still for 25 s.
+     */
+    ck_assert_int_ge(from_us, began_us + INT64_C(60000000));
     ck_assert_int_le(from_us, began_us + INT64_C(660000000));
     world_free(w);
 }
@@ -438,6 +447,9 @@ roll(struct crowd *c, unsigned below)
     return (unsigned)random_below(&c->dice, below);
 }
 
+/* The forecast would be most of the test's work. */
+static const struct scheduler_settings plain_settings = {.without_forecast = true};
+
 /* Checks what the API server checks. */
 static void
 check_cores(const struct crowd *c)
@@ -487,7 +499,9 @@ pass(struct crowd *c)
         run_pod(c, i);
     if (roll(c, 12) == 0) {
         c->n_killed++;
-        world_restart(c->w);
+        world_close(c->w);
+        world_open(c->w, &plain_settings);
+        scheduler_start(c->w->scheduler);
     }
     world_advance(c->w, 1000);
     check_cores(c);
@@ -499,7 +513,7 @@ START_TEST(never_do_two_run_on_a_core_and_all_end)
     unsigned n_yielded = 0;
 
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        struct crowd c = {.dice = {seed}, .w = make_world(NODES)};
+        struct crowd c = {.dice = {seed}, .w = make_world_with(NODES, &plain_settings)};
         unsigned at = 0, left = PODS;
 
         for (unsigned i = 0; i < PODS; i++) {
