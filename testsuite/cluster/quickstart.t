@@ -51,6 +51,7 @@ cat >"$cluster/slow/cc" <<SH
 #!/bin/sh
 echo compiling slowly
 sleep 4
+PATH='$PATH' # a cc of ccache would find this one again
 exec $(command -v cc) "\$@"
 SH
 chmod 755 "$cluster/slow/cc"
