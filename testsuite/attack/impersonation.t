@@ -143,13 +143,13 @@ is "the object belongs to the user" \
     "$(kctl --server "http+unix://$cluster/socket" get pod by-kctl \
     -o jsonpath='{.metadata.annotations.kiln\.hpc/user}')" kilntest1
 like "kctl --as has only the user's rights" "$(kctl --server \
-    "http+unix://$cluster/socket" create namespace x --as kilntest1 2>&1)" 'forbidden'
+    "http+unix://$cluster/socket" create namespace x --as kilntest1 2>&1)" "user 'kilntest1' cannot create"
 like "a user cannot use kctl --as" \
     "$(as kilntest1 kctl --as kilntest2 get pods 2>&1)" \
     'cannot impersonate'
 like "an administrator can use kctl --as through MUNGE, too" \
     "$(as kilntest2 kctl --as \
-    kilntest1 create namespace x 2>&1)" 'forbidden'
+    kilntest1 create namespace x 2>&1)" "user 'kilntest1' cannot create"
 
 # A request through kctl proxy that impersonates a user must not be answered
 # with the rights of the proxy's owner.
