@@ -15,6 +15,7 @@
 #include "controller/apiserver/summary/node_uses.h"
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
+#include "controller/health_metrics.h"
 #include "controller/history/history.h"
 #include "controller/listeners.h"
 #include "controller/munge_check.h"
@@ -498,8 +499,11 @@ static int
 start_listeners(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
-    int r = listeners_open(s, c->api, c->serving_keys, err);
+    int r;
 
+    health_metrics_add(c->metrics, s->state_dir, &c->is_munge_dead,
+                       serving_keys_tls(c->serving_keys));
+    r = listeners_open(s, c->api, c->serving_keys, err);
     if (r == 0 && s->listen.count > 0 && !s->is_conformance)
         c->munge_check =
             munge_check_new(c->loop, c->workers, c->credential_backend, &c->is_munge_dead);

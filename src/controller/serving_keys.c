@@ -187,3 +187,9 @@ serving_keys_layer(const struct serving_keys *e, struct http_layer *ret_layer)
 {
     *ret_layer = (struct http_layer){.make = tls_make_connection, .arg = e->tls};
 }
+
+struct tls *
+serving_keys_tls(const struct serving_keys *e)
+{
+    return e != NULL ? e->tls : NULL;
+}

@@ -18,6 +18,7 @@ struct serving_keys;
 struct error;
 struct http_layer;
 struct credential_backend;
+struct tls;
 
 /* Life. NULL for a controller without TLS listeners. */
 void serving_keys_free(struct serving_keys *keys);
@@ -34,3 +35,6 @@ void serving_keys_access(const struct serving_keys *keys,
                          struct credential_backend *credential_backend,
                          struct token_endpoint *ret_access);
 void serving_keys_layer(const struct serving_keys *keys, struct http_layer *ret_layer);
+
+/* Look: the TLS of the ports; NULL for no keys. */
+struct tls *serving_keys_tls(const struct serving_keys *keys);

@@ -248,6 +248,8 @@ ok "/metrics counts jobs by account, state and reason" wait_for 5 has_metric \
 stop munged
 not_ready() { curl -s "$cluster_url/readyz" | grep 'munged does not answer'; }
 ok "/readyz reports that munged does not answer" wait_for 20 not_ready
+munge_up() { curl -s --unix-socket "$cluster/socket" http://kiln/metrics | sed -n 's/^kiln_munge_up //p'; }
+is "so does a metric" "$(munge_up)" 0
 cluster_munge
 ok "/readyz reports success when munged answers again" \
     wait_for 20 cluster_is_ready

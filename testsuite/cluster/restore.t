@@ -47,8 +47,19 @@ is "the cluster's ID is the uid of the namespace kube-system" \
 begin old
 old=$id
 ok "a job runs" wait_for 20 runs old
+metric() { curl -s --unix-socket "$cluster/state/socket" http://kiln/metrics | sed -n "s/^$1 //p"; }
+is "a metric says that there was no backup" "$(metric kiln_last_backup_timestamp_seconds)" 0
 ok "a backup can be made while the controller runs" kiln-controller \
     --state-dir "$cluster/state" --backup "$cluster/backup"
+is "a metric has the time of the backup" \
+    "$(metric kiln_last_backup_timestamp_seconds | awk '{ printf "%d", $1 }')" \
+    "$(stat -c %Y "$cluster/state/last-backup")"
+is "a metric has the size of the store" \
+    "$(metric kiln_store_size_bytes | awk '{ print ($1 > 4096) }')" 1
+is "a metric has the CPUs of the nodes" "$(metric 'kiln_cpus{state="Ready"}')" 8
+is "a metric has the CPUs that pods hold" "$(metric kiln_cpus_allocated)" 1
+has_wait() { [ "$(metric 'kiln_job_wait_seconds_count{partition="all"}')" = 1 ]; }
+ok "a metric has the waits of jobs that started" wait_for 20 has_wait
 is "only its owner can read the backup" "$(stat -c %a "$cluster/backup")" 600
 not_ok "an existing backup is not overwritten" kiln-controller \
     --state-dir "$cluster/state" --backup "$cluster/backup"

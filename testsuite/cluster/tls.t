@@ -9,7 +9,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
-need munged munge kiln-controller kctl jq curl
+need munged munge kiln-controller kctl jq curl openssl
 if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
     skip_all "only root can make users"
 fi
@@ -43,6 +43,10 @@ is "only its owner can read the key of the certificate" \
     "$(stat -c %a "$cluster/state/tls.key")" 600
 is "only its owner can read the key of the tokens" \
     "$(stat -c %a "$cluster/state/token.key")" 600
+metric() { curl -s --unix-socket "$cluster/socket" http://kiln/metrics | sed -n "s/^$1 //p"; }
+is "a metric says when the certificate ends" \
+    "$(metric kiln_tls_certificate_expiry_timestamp_seconds | awk '{ printf "%d", $1 }')" \
+    "$(date -d "$(openssl x509 -in "$authority" -noout -enddate | cut -d= -f2)" +%s)"
 ok "a client that has the certificate can verify the controller" \
     curl -fs --cacert "$authority" "https://localhost:$tls_port/version" \
     -o /dev/null

@@ -7,6 +7,7 @@
 #include "controller/lifecycle/gc/namespace_controller.h"
 #include "controller/lifecycle/gc/retention.h"
 #include "controller/lifecycle/job/job_controller.h"
+#include "controller/lifecycle/job_waits.h"
 #include "controller/lifecycle/node/node_health.h"
 #include "controller/lifecycle/node/reservation_controller.h"
 #include "controller/lifecycle/node/taint_eviction.h"
@@ -36,6 +37,7 @@ struct lifecycle {
     struct volume_controller *volumes;
     struct ephemeral_claims *ephemeral;
     struct state_counts *counts; /* or NULL */
+    struct job_waits *waits;     /* or NULL */
 };
 
 struct lifecycle *
@@ -85,8 +87,10 @@ lifecycle_new(const struct lifecycle_settings *s)
         .clock = s->clock,
     });
     l->ephemeral = ephemeral_claims_new(s->loop, s->client, l->cache);
-    if (s->metrics != NULL)
+    if (s->metrics != NULL) {
         l->counts = state_counts_new(l->cache, s->metrics);
+        l->waits = job_waits_new(l->cache, s->clock, s->metrics);
+    }
     object_cache_start(l->cache);
     return l;
 }
@@ -110,6 +114,7 @@ lifecycle_free(struct lifecycle *l)
     node_health_free(l->nodes);
     cron_controller_free(l->cron_jobs);
     job_controller_free(l->jobs);
+    job_waits_free(l->waits);
     state_counts_free(l->counts);
     object_cache_free(l->cache);
     free(l);

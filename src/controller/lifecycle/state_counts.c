@@ -8,9 +8,11 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
+#include "lib/api/node_use.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 #include "lib/base/metric.h"
@@ -22,6 +24,8 @@ struct state_counts {
     struct metric_family *nodes;
     struct metric_family *jobs;
     struct metric_family *pods;
+    struct metric_family *cpus;
+    struct metric *allocated;
     struct map *namespaces; /* namespaces that have their own series */
     struct map *used;       /* every series ever counted in, by its address */
 };
@@ -108,7 +112,7 @@ pod_reason(const struct pod *pod)
 /* ---- Counting ---- */
 
 static void
-count(struct state_counts *c, struct metric_family *family, const char *const *labels, int by)
+count(struct state_counts *c, struct metric_family *family, const char *const *labels, double by)
 {
     struct metric *series = metric_series_of(family, labels);
     CLEANUP_FREE char *key = xasprintf("%p", (void *)series);
@@ -117,11 +121,56 @@ count(struct state_counts *c, struct metric_family *family, const char *const *l
     map_put(c->used, key, series);
 }
 
+static double
+cpus_of(const struct node *node)
+{
+    const char *cpus = string_map_find(&node->status.allocatable, "cpu");
+
+    return cpus != NULL ? (double)quantity_text_milli(cpus) / 1000 : 0;
+}
+
 static void
 count_node(struct state_counts *c, const struct object *node, int by)
 {
-    if (node != NULL)
-        count(c, c->nodes, (const char *const[]){node_state(node_of(node)), NULL}, by);
+    const char *labels[2] = {NULL, NULL};
+
+    if (node == NULL)
+        return;
+    labels[0] = node_state(node_of(node));
+    count(c, c->nodes, labels, by);
+    count(c, c->cpus, labels, by * cpus_of(node_of(node)));
+}
+
+/* A pod holds CPUs from its binding until its end. */
+static bool
+holds_cpus(const struct object *pod)
+{
+    return pod != NULL && pod_of(pod)->spec.node_name != NULL
+           && pod_of(pod)->spec.node_name[0] != '\0' && !pod_is_finished(pod_of(pod));
+}
+
+static double
+held_cpus(const struct object *pod)
+{
+    struct node_use use = {0};
+
+    if (holds_cpus(pod))
+        node_use_add_pod(&use, pod_of(pod));
+    return (double)use.cpus;
+}
+
+/* Most changes of a pod are of its conditions and usage. */
+static bool
+holds_the_same(const struct object *a, const struct object *b)
+{
+    const struct allocation *x, *y;
+
+    if (!holds_cpus(a) || !holds_cpus(b))
+        return holds_cpus(a) == holds_cpus(b);
+    x = pod_of(a)->status.allocation;
+    y = pod_of(b)->status.allocation;
+    return pod_has_yielded(pod_of(a)) == pod_has_yielded(pod_of(b))
+           && (x == NULL || y == NULL ? x == y : allocation_equals(x, y));
 }
 
 /* The state that one object is counted under. */
@@ -199,6 +248,8 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
     const struct state is = state_of_pod(new_object);
 
     move(c, c->pods, new_object ? new_object : old_object, &was, &is);
+    if (!holds_the_same(old_object, new_object))
+        metric_add(c->allocated, held_cpus(new_object) - held_cpus(old_object));
 }
 
 struct state_counts *
@@ -207,6 +258,10 @@ state_counts_new(struct object_cache *cache, struct metric_registry *registry)
     struct state_counts *c = xnew(struct state_counts);
 
     c->nodes = metric_gauge(registry, "kiln_nodes", "Nodes by state.", "state");
+    c->cpus = metric_gauge(registry, "kiln_cpus",
+                           "Allocatable CPUs of the nodes, by the state of the node.", "state");
+    c->allocated =
+        metric_series(metric_gauge(registry, "kiln_cpus_allocated", "CPUs that pods hold.", NULL));
     c->jobs = metric_gauge(registry, "kiln_jobs",
                            "Jobs by namespace (account), state and, for "
                            "failed jobs, reason.",
@@ -233,6 +288,7 @@ state_counts_free(struct state_counts *c)
         return;
     while (map_next(c->used, &at, NULL, &series))
         metric_set(series, 0);
+    metric_set(c->allocated, 0);
     map_free(c->used);
     map_free(c->namespaces);
     free(c);

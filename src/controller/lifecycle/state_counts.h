@@ -4,6 +4,8 @@
  *   kiln_nodes{state}                  Ready, NotReady, Cordoned, Fenced
  *   kiln_jobs{namespace,state,reason}  Pending, Held, Running, Complete, Failed
  *   kiln_pods{namespace,phase,reason}  upstream's phases
+ *   kiln_cpus{state}                   allocatable CPUs, by the state of their node
+ *   kiln_cpus_allocated                CPUs that pods hold
  *
  * The counts are kept up to date from watch events, so a scrape does not visit
  * objects. The reasons are a fixed list; any other reason counts as "Other".

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
@@ -69,6 +70,17 @@ tls_open(const char *certificate_path, const char *key_path, struct tls **ret_tl
     }
     *ret_tls = tls;
     return 0;
+}
+
+int64_t
+tls_certificate_end_s(const struct tls *tls)
+{
+    const X509 *certificate = SSL_CTX_get0_certificate(tls->context);
+    struct tm end;
+
+    if (certificate == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) != 1)
+        return 0;
+    return timegm(&end);
 }
 
 struct bufferevent *

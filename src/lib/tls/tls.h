@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "lib/base/macro.h"
 
 struct bufferevent;
@@ -22,6 +24,9 @@ void tls_free(struct tls *tls);
 int tls_open(const char *certificate_path, const char *key_path, struct tls **ret_tls,
              struct error *err);
 DEFINE_CLEANUP(struct tls, tls_free)
+
+/* When the certificate ends, in seconds since 1970; 0: unknown. */
+int64_t tls_certificate_end_s(const struct tls *tls);
 
 /* Makes a bufferevent for one connection to be accepted; `tls` is a struct tls.
  * It closes its descriptor when it is freed.

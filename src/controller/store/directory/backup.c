@@ -17,6 +17,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/log.h"
+#include "lib/base/macro.h"
 
 /* Added before agents have reported how far ids and revisions had come. */
 #define MORE_IDS       "1000"
@@ -135,6 +137,59 @@ open_there(const char *path, sqlite3 **ret_db, struct error *err)
     return sql_open(path, ret_db, err);
 }
 
+/* When root backs up or restores, the file must belong to the controller's user. */
+static int
+give_away(const char *directory, const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (geteuid() != 0)
+        return 0;
+    if (stat(directory, &st) < 0 || chown(path, st.st_uid, st.st_gid) < 0)
+        return error_set(err, -errno, "cannot give '%s' to the owner of its directory: %s", path,
+                         strerror(errno));
+    return 0;
+}
+
+/* A backup is as good without this file, so its failure is only reported. */
+static void
+note_backup(const char *directory)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/last-backup", directory);
+    struct error err = {0};
+    int r = file_write_atomic(path, 0600, "", 0, &err);
+
+    if (r == 0)
+        r = give_away(directory, path, &err);
+    if (r < 0)
+        log_warning("the time of this backup is not recorded for the metrics: %s", err.text);
+}
+
+int64_t
+store_last_backup_s(const char *directory)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/last-backup", directory);
+    struct stat st;
+
+    return stat(path, &st) == 0 ? st.st_mtime : 0;
+}
+
+int64_t
+store_file_bytes(const char *directory)
+{
+    static const char *const names[] = {"kiln.db", "kiln.db-wal"};
+    int64_t sum = 0;
+    struct stat st;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        CLEANUP_FREE char *path = xasprintf("%s/%s", directory, names[i]);
+
+        if (stat(path, &st) == 0)
+            sum += st.st_size;
+    }
+    return sum;
+}
+
 int
 store_backup(const char *directory, const char *file, struct error *err)
 {
@@ -147,6 +202,8 @@ store_backup(const char *directory, const char *file, struct error *err)
     if (r == 0)
         r = copy(db, file, err);
     sql_close(db);
+    if (r == 0)
+        note_backup(directory);
     return r;
 }
 
@@ -162,20 +219,6 @@ go_beyond(const char *path, struct error *err)
         r = sql_exec(db, rise, err);
     sql_close(db);
     return r == 0 ? sync_path(path, err) : r;
-}
-
-/* When root restores, the file must belong to the controller's user. */
-static int
-give_away(const char *directory, const char *path, struct error *err)
-{
-    struct stat st;
-
-    if (geteuid() != 0)
-        return 0;
-    if (stat(directory, &st) < 0 || chown(path, st.st_uid, st.st_gid) < 0)
-        return error_set(err, -errno, "cannot give '%s' to the owner of its directory: %s", path,
-                         strerror(errno));
-    return 0;
 }
 
 int

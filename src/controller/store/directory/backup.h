@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "lib/base/macro.h"
 
 struct error;
@@ -21,6 +23,14 @@ struct error;
  * then it is FILE.new.
  */
 int store_backup(const char *directory, const char *file, struct error *err);
+
+/* When the last backup of this directory was made, in seconds since 1970; 0:
+ * there was none. It is the time of the file last-backup beside the store.
+ */
+int64_t store_last_backup_s(const char *directory);
+
+/* The size of the database with its write-ahead log. */
+int64_t store_file_bytes(const char *directory);
 
 /* Copies another database of the directory likewise; the copy belongs to the
  * owner of the directory it is in. The caller checks its tables.

@@ -84,6 +84,29 @@ put_node(const char *name, const char *spec, const char *ready)
         name, spec, ready);
 }
 
+/* A pod that gets four CPUs with its node. */
+static void
+put_holder(const char *name, const char *node, const char *phase)
+{
+    const char *allocation = *node != '\0' ? ",\"allocation\":{\"cpus\":\"0-3\"}" : "";
+
+    put(&pod_kind,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"x\"},\"spec\":{\"nodeName\":\"%s\","
+        "\"containers\":[{\"name\":\"main\"}]},\"status\":{\"phase\":\"%s\"%s}}",
+        name, node, phase, allocation);
+}
+
+static void
+check_allocated(int cpus)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    char line[64];
+
+    metric_format(registry, &text);
+    snprintf(line, sizeof(line), "\nkiln_cpus_allocated %d\n", cpus);
+    ck_assert_msg(strstr(text.text, line) != NULL, "not %d in:\n%s", cpus, text.text);
+}
+
 START_TEST(a_node_is_in_one_state)
 {
     begin();
@@ -105,6 +128,32 @@ START_TEST(a_node_is_in_one_state)
     fake_client_remove(api, &node_kind, NULL, "n3");
     fake_client_run(api);
     ck_assert_str_eq(look("kiln_nodes"), "");
+    end();
+}
+END_TEST
+
+START_TEST(cpus_are_counted_by_the_state_of_their_node_and_as_held_by_pods)
+{
+    begin();
+    put(&node_kind, "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{\"cpu\":\"64\"},"
+                    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+    put(&node_kind, "{\"metadata\":{\"name\":\"n2\"},\"status\":{\"allocatable\":{\"cpu\":\"32\"},"
+                    "\"conditions\":[{\"type\":\"Ready\",\"status\":\"Unknown\"}]}}");
+    ck_assert_str_eq(look("kiln_cpus"), "{state=\"NotReady\"} 32;{state=\"Ready\"} 64;");
+    put_holder("a", "", "Pending");
+    check_allocated(0);
+
+    put_holder("a", "n1", "Pending");
+    put_holder("b", "n1", "Running");
+    check_allocated(8);
+    put_holder("a", "n1", "Running");
+    check_allocated(8);
+
+    put_holder("a", "n1", "Succeeded");
+    check_allocated(4);
+    fake_client_remove(api, &pod_kind, "x", "b");
+    fake_client_run(api);
+    check_allocated(0);
     end();
 }
 END_TEST
@@ -256,7 +305,8 @@ START_TEST(who_does_not_lead_counts_nothing)
 }
 END_TEST
 
-SUITE("state_counts", a_node_is_in_one_state, a_job_goes_from_state_to_state_and_out,
-      a_job_that_succeeded_is_complete, reasons_that_are_not_ours_are_one,
-      namespaces_beyond_a_thousand_are_counted_together,
+SUITE("state_counts", a_node_is_in_one_state,
+      cpus_are_counted_by_the_state_of_their_node_and_as_held_by_pods,
+      a_job_goes_from_state_to_state_and_out, a_job_that_succeeded_is_complete,
+      reasons_that_are_not_ours_are_one, namespaces_beyond_a_thousand_are_counted_together,
       pods_are_counted_by_phase_and_by_why_they_wait_or_ended, who_does_not_lead_counts_nothing)
