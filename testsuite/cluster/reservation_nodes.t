@@ -41,4 +41,30 @@ ok "it does not replace the other node" has "$other"
 told_again() { grep -c "considered this node not ready" "$cluster/log/$other"; }
 ok "an agent whose node was given up does not log this again and again" \
     test "$(told_again)" -le 5
+
+# --- host lists ---------------------------------------------------------------
+
+# Prints what a command writes, on one line.
+line_of() { "$@" 2>&1 | tr '\n' ' '; }
+is "a host list names several nodes" "$(line_of root cordon 'n[1-2]')" \
+    "node/n1 cordoned node/n2 cordoned "
+is "it is accepted after the type, too" \
+    "$(line_of root uncordon 'node/n[1,2],n1')" \
+    "node/n1 uncordoned node/n2 uncordoned "
+is "kctl taint accepts one" "$(line_of root taint 'n[1-2]' a=b:NoSchedule)" \
+    "node/n1 tainted node/n2 tainted "
+is "kctl label accepts one" "$(line_of root label nodes 'n[1-2]' rack=r1)" \
+    "node/n1 labeled node/n2 labeled "
+is "kctl get accepts one" "$(line_of root get nodes 'n[1-2]' -o name)" \
+    "node/n1 node/n2 "
+is "kctl nodes accepts one" "$(line_of root nodes -o name 'n[1-2]')" \
+    "node/n1 node/n2 "
+like "a node that is missing is named" "$(line_of root nodes 'n[2-3]')" \
+    'node "n3" not found'
+like "an error has the position" "$(line_of root drain 'n[1-')" \
+    'a number is missing at character 5'
+root reserve all --nodes n2,n1 --start now+9hours --duration 1h --users root \
+    --overlap >/dev/null
+like "tables show nodes in the short form" \
+    "$(root get reservations all --no-headers)" ' n\[1-2\] '
 finish

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_text.c - any bytes as the small texts of the API: quantities, CPU
- * lists, ids, tasks, times, label and field selectors
+ * lists, lists of nodes, ids, tasks, times, label and field selectors
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "lib/api/object/field_query.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/value/cpuset.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/id_ranges.h"
 #include "lib/api/value/quantity.h"
 #include "lib/api/value/selector.h"
@@ -97,6 +98,27 @@ try_task_list(const char *text)
         abort();
 }
 
+/* The short form of the names reads as the same names. */
+static void
+try_hostlist(const char *text)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf formatted = STRBUF_INIT;
+    const char **names, **again;
+    size_t count, n_again;
+
+    if (hostlist_expand(arena, text, &names, &count, NULL) < 0)
+        return;
+    if (count == 0 || count > HOSTLIST_MAX)
+        abort();
+    hostlist_format(names, count, 0, &formatted);
+    if (hostlist_expand(arena, formatted.text, &again, &n_again, NULL) < 0 || n_again != count)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], again[i]) != 0)
+            abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -111,6 +133,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     try_cpuset(text);
     try_id_ranges(text);
     try_task_list(text);
+    try_hostlist(text);
     (void)wildcard_matches(text, text);
     (void)time_parse(text, &us);
     if (label_query_parse(arena, text, &labels, NULL) == 0)

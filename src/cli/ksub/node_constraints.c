@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/ksub/submission.h"
-#include "cli/values/hostlist.h"
 #include "lib/api/job/job_nodes.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"

@@ -12,6 +12,7 @@
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/spelling.h"
@@ -88,6 +89,8 @@ check_node(const char *name, struct error *err)
         return 0;
     if (name[0] == '\0')
         return error_set(err, -EINVAL, "--node is empty");
+    if (hostlist_looks_like(name))
+        return error_set(err, -EINVAL, "--node: '%.80s': give the name of one node", name);
     for (const char *p = name; *p != '\0'; p++)
         if (!isalnum((unsigned char)*p) && *p != '-' && *p != '.')
             return error_set(err, -EINVAL, "--node: '%.80s' is not a valid node name", name);

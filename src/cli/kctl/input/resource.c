@@ -8,6 +8,7 @@
 
 #include "cli/kctl/client/job_pods.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/id_ranges.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -236,11 +237,29 @@ add_ids(struct resource_parser *p, const struct kind *kind, const char *text, st
     return r;
 }
 
+/* Adds "n[1-4],n9". */
+static int
+add_nodes(struct resource_parser *p, const char *list, struct error *err)
+{
+    const char **names = NULL;
+    size_t count = 0;
+    int r = hostlist_expand(p->arena, list, &names, &count, err);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct target_object node = {.kind = &node_kind, .name = names[i]};
+
+        append(p, &node);
+    }
+    return r;
+}
+
 static int
 add(struct resource_parser *p, const struct kind *kind, const char *name, struct error *err)
 {
     struct target_object object = {.kind = kind, .name = name};
 
+    if (name != NULL && kind == &node_kind && hostlist_looks_like(name))
+        return add_nodes(p, name, err);
     if (name != NULL
         && ((kind == &job_kind && id_ranges_looks_like(name))
             || (kind == &pod_kind && job_elements_looks_like(name))))
@@ -376,6 +395,28 @@ resource_parse_one(struct kctl *kctl, const struct kind *default_kind, int n_ope
         return error_set(err, -EINVAL, "give the name of one object; these are %zu",
                          resources.count);
     return error_set(err, -EINVAL, "give the name of one object");
+}
+
+int
+resource_parse_nodes(struct kctl *kctl, int n_operands, char **operands, struct arena *arena,
+                     const char ***ret_names, size_t *ret_count, struct error *err)
+{
+    struct named_resources nodes = {0};
+    const char **names;
+    int r = 0;
+
+    if (n_operands > 0)
+        r = resource_parse(kctl, &node_kind, n_operands, operands, arena, &nodes, err);
+    names = arena_new_array(arena, const char *, nodes.count + 1);
+    for (size_t i = 0; r == 0 && i < nodes.count; i++) {
+        if (nodes.items[i].kind != &node_kind)
+            r = error_set(err, -EINVAL, "'%s/%s' is not a node", nodes.items[i].kind->singular,
+                          nodes.items[i].name);
+        names[i] = nodes.items[i].name;
+    }
+    *ret_names = names;
+    *ret_count = nodes.count;
+    return r;
 }
 
 static int

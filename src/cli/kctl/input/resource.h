@@ -4,8 +4,9 @@
  *
  * A number where a job is expected is the job's id, independent of the job's
  * name and namespace; lists and ranges of ids are accepted wherever one is
- * ("5,6", "10-20", see job_operands.h). Where kctl accepts tasks, "1042_7" is the newest pod of
- * that task of an array, or the job if the task has no pod.
+ * ("5,6", "10-20", see job_operands.h), as are host lists where a node is
+ * ("n[1-4],n9", see hostlist.h). Where kctl accepts tasks, "1042_7" is the
+ * newest pod of that task of an array, or the job if the task has no pod.
  *
  * Thread: the main one.
  */
@@ -36,6 +37,11 @@ int resource_parse(struct kctl *kctl, const struct kind *default_kind, int n_ope
 int resource_parse_one(struct kctl *kctl, const struct kind *default_kind, int n_operands,
                        char **operands, struct arena *arena, struct target_object *ret_object,
                        struct error *err);
+
+/* The names of nodes: "n1", "node/n1" or "n[1-4]"; none if there are no operands.
+ */
+int resource_parse_nodes(struct kctl *kctl, int n_operands, char **operands, struct arena *arena,
+                         const char ***ret_names, size_t *ret_count, struct error *err);
 
 /* Like resource_parse, but a collection (no name) is replaced by the objects in
  * it that match the selector.

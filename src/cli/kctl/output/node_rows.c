@@ -9,6 +9,7 @@
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
 #include "cli/print/local_time.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -122,113 +123,31 @@ compare_names(const void *a, const void *b)
     return order != 0 ? order : strverscmp(text_of(x, "name"), text_of(y, "name"));
 }
 
-/* Splits "n17" into "n" and 17; false: the name ends in no number, or in one
- * with a leading zero.
- */
-static bool
-split_name(const char *name, size_t *ret_stem, long *ret_number)
-{
-    size_t stem = strlen(name);
-
-    while (stem > 0 && name[stem - 1] >= '0' && name[stem - 1] <= '9')
-        stem--;
-    *ret_stem = stem;
-    if (name[stem] == '\0' || strlen(name + stem) > 9
-        || (name[stem] == '0' && name[stem + 1] != '\0'))
-        return false;
-    *ret_number = strtol(name + stem, NULL, 10);
-    return true;
-}
-
-/* The number of adjacent nodes with this stem and a number; 1 for other names.
- */
-static size_t
-count_siblings(const struct json *const *nodes, size_t count)
-{
-    const char *name = text_of(nodes[0], "name");
-    size_t stem, other_stem, n = 1;
-    long number;
-
-    if (!split_name(name, &stem, &number))
-        return 1;
-    while (n < count) {
-        const char *other = text_of(nodes[n], "name");
-
-        if (!split_name(other, &other_stem, &number) || other_stem != stem
-            || strncmp(other, name, stem) != 0)
-            break;
-        n++;
-    }
-    return n;
-}
-
-/* Adds "n[1-3,7]". */
-static void
-format_siblings(const struct json *const *nodes, size_t count, struct strbuf *out)
-{
-    size_t stem = 0;
-    long first = 0, last = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const char *name = text_of(nodes[i], "name");
-        long number = 0;
-
-        (void)split_name(name, &stem, &number);
-        if (i > 0 && number == last + 1) {
-            last = number;
-            continue;
-        }
-        if (i > 0 && last > first)
-            strbuf_printf(out, "-%ld", last);
-        if (i == 0) {
-            strbuf_add(out, name, stem);
-            strbuf_add_char(out, '[');
-        } else
-            strbuf_add_char(out, ',');
-        strbuf_printf(out, "%ld", number);
-        first = last = number;
-    }
-    if (last > first)
-        strbuf_printf(out, "-%ld", last);
-    strbuf_add_char(out, ']');
-}
-
-/* Adds "n[1-3,7],head": sorted names, shortened if they differ only in a
- * number.
- */
+/* Adds "head,n[1-3,7]". */
 static void
 format_names(const struct json *const *nodes, size_t count, struct strbuf *out)
 {
-    for (size_t i = 0, n; i < count; i += n) {
-        n = count_siblings(nodes + i, count - i);
-        if (i > 0)
-            strbuf_add_char(out, ',');
-        if (out->length > MAX_LIST) {
-            strbuf_printf(out, "... (%zu more)", count - i);
-            return;
-        }
-        if (n == 1)
-            strbuf_add_text(out, text_of(nodes[i], "name"));
-        else
-            format_siblings(nodes + i, n, out);
-    }
+    CLEANUP_FREE const char **names = xnew_array(const char *, count + 1);
+
+    for (size_t i = 0; i < count; i++)
+        names[i] = text_of(nodes[i], "name");
+    hostlist_format(names, count, MAX_LIST, out);
 }
 
 void
-node_rows_format_names(const struct json *names, struct arena *arena, struct strbuf *out)
+node_rows_format_names(const struct json *names, struct strbuf *out)
 {
-    uint32_t count = json_count(names);
-    CLEANUP_FREE const struct json **nodes = xnew_array(const struct json *, count + 1);
+    const uint32_t count = json_count(names);
+    CLEANUP_FREE const char **texts = xnew_array(const char *, count + 1);
+    size_t n = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        struct json *node = json_object(arena);
+        const char *name = json_text(json_at(names, i));
 
-        json_set_string(arena, node, "name", json_text(json_at(names, i)));
-        nodes[i] = node;
+        if (name != NULL)
+            texts[n++] = name;
     }
-    if (count > 0)
-        qsort(nodes, count, sizeof(nodes[0]), compare_names);
-    format_names(nodes, count, out);
+    hostlist_format(texts, n, MAX_LIST, out);
 }
 
 /* ---- Rows ---- */

@@ -38,7 +38,7 @@ struct node_sum {
 void node_sum_add(struct node_sum *sum, const struct json *node);
 
 /* Formats a list of names as "n[1-3],head". */
-void node_rows_format_names(const struct json *names, struct arena *arena, struct strbuf *out);
+void node_rows_format_names(const struct json *names, struct strbuf *out);
 
 void node_rows_print(const struct json *nodes, const struct node_rows_style *style,
                      struct strbuf *out);

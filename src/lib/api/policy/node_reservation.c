@@ -9,7 +9,9 @@
 #include "lib/api/object/table.h"
 #include "lib/api/policy/local_zone.h"
 #include "lib/api/policy/partition.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/alloc.h"
 #include "lib/base/duration.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/time_zone.h"
@@ -20,6 +22,7 @@
 #define YEAR_S       (366 * DAY_S)
 #define LONGEST_S    (100 * YEAR_S)
 #define REASON_MAX   200u
+#define NAMES_MAX    120u /* bytes of names in a table */
 #define MOST_NAMES   10000u
 #define MOST_WINDOWS 1500u
 
@@ -442,10 +445,11 @@ add_nodes(struct table_row *row)
     const char *const *names;
     unsigned count = node_reservation_nodes(r, &names);
 
-    for (unsigned i = 0; i < count && i < 4; i++)
-        strbuf_printf(&out, "%s%s", i > 0 ? "," : "", names[i]);
-    if (count > 4)
-        strbuf_printf(&out, ",... (%u)", count);
+    CLEANUP_FREE const char **sorted = xnew_array(const char *, count + 1);
+
+    for (unsigned i = 0; i < count; i++)
+        sorted[i] = names[i];
+    hostlist_format(sorted, count, NAMES_MAX, &out);
     table_cell(row, out.text != NULL ? out.text : "");
 }
 

@@ -132,7 +132,7 @@ tell_planned(const struct json *reservation, const struct target_object *node, s
         start = json_path_text(reservation, "spec.start");
     if (start != NULL && time_parse(start, &us) == 0)
         local_time_format_brief(us, clock_real_us(&clock_system), from);
-    node_rows_format_names(nodes_of(reservation), arena, &nodes);
+    node_rows_format_names(nodes_of(reservation), &nodes);
     printf("%s will be drained again from %s on by reservation %s%s%s; 'kctl "
            "delete reservation %s' cancels that for %s\n",
            kctl_label(node, arena), from, name, words[0] != '\0' ? ": " : "", words, name,

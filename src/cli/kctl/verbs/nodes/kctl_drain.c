@@ -104,7 +104,7 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl drain --reason 'new kernel' --wait n7\n"
-            "  kctl drain --evict --wait --timeout 10m n7\n"
+            "  kctl drain --evict --wait --timeout 10m 'n[1-4],n7'\n"
             "  kctl drain --at 18:00 --for 4h --reason 'new kernel' n[1-4]",
 };
 

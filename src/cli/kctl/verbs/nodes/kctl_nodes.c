@@ -14,6 +14,7 @@
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/node_rows.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
@@ -79,6 +80,7 @@ static const struct option_table table = {
     .more = "Examples:\n"
             "  kctl nodes\n"
             "  kctl nodes -o wide -p gpu\n"
+            "  kctl nodes 'rack1-n[01-16]'\n"
             "  kctl nodes --state Down,Silent",
 };
 
@@ -142,42 +144,56 @@ has_partition(const char *wanted, const char *has)
     return false;
 }
 
-/* Whether operands name the node; marks those that do. */
-static bool
-is_named(const char *name, int n_names, char **names, bool *found)
+/* A node that operands name, and whether there is one of that name. */
+struct wanted_node {
+    const char *name;
+    bool is_there;
+};
+
+static int
+compare_wanted(const void *a, const void *b)
 {
-    bool is_named = n_names == 0;
+    return strcmp(((const struct wanted_node *)a)->name, ((const struct wanted_node *)b)->name);
+}
 
-    for (int i = 0; i < n_names; i++) {
-        const char *wanted = names[i];
+/* Whether operands name the node; marks it. */
+static bool
+is_named(const char *name, struct wanted_node *wanted, size_t count)
+{
+    const struct wanted_node key = {.name = name};
+    struct wanted_node *found = NULL;
 
-        if (strncmp(wanted, "node/", 5) == 0)
-            wanted += 5;
-        if (strcmp(wanted, name) == 0)
-            is_named = found[i] = true;
-    }
-    return is_named;
+    if (count == 0)
+        return true;
+    found = bsearch(&key, wanted, count, sizeof(*wanted), compare_wanted);
+    if (found != NULL)
+        found->is_there = true;
+    return found != NULL;
 }
 
 static int
-choose(const struct nodes_options *o, const struct json *all, int n_names, char **names,
-       struct arena *arena, struct json *chosen, struct error *err)
+choose(const struct nodes_options *o, const struct json *all, const char *const *names,
+       size_t n_names, struct arena *arena, struct json *chosen, struct error *err)
 {
-    CLEANUP_FREE bool *found = xcalloc((size_t)n_names + 1, sizeof(*found));
+    CLEANUP_FREE struct wanted_node *wanted = xcalloc(n_names + 1, sizeof(*wanted));
+
+    for (size_t i = 0; i < n_names; i++)
+        wanted[i].name = names[i];
+    qsort(wanted, n_names, sizeof(*wanted), compare_wanted);
 
     for (uint32_t i = 0; i < json_count(all); i++) {
         struct json *node = json_at(all, i);
         const char *partition = json_get_text(node, "partition");
 
-        if (!is_named(json_get_text(node, "name"), n_names, names, found)
+        if (!is_named(json_get_text(node, "name"), wanted, n_names)
             || (o->state != NULL && !is_among(o->state, json_get_text(node, "state")))
             || (o->partition != NULL && !has_partition(o->partition, partition)))
             continue;
         json_append(arena, chosen, node);
     }
-    for (int i = 0; i < n_names; i++)
-        if (!found[i])
-            return error_set(err, -ENOENT, "node \"%s\" not found", names[i]);
+    for (size_t i = 0; i < n_names; i++)
+        if (!wanted[i].is_there)
+            return error_set(err, -ENOENT, "node \"%s\" not found", wanted[i].name);
     return 0;
 }
 
@@ -207,6 +223,8 @@ nodes_run(struct kctl *kctl, const void *options, int n_operands, char **operand
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const struct nodes_options *o = options;
     const bool is_wide = o->form != NULL && strcmp(o->form, "wide") == 0;
+    const char **names = NULL;
+    size_t n_names = 0;
     struct json *answer, *chosen = json_array(arena);
     struct node_rows_style style = {
         .no_headings = o->no_headings,
@@ -224,9 +242,11 @@ nodes_run(struct kctl *kctl, const void *options, int n_operands, char **operand
     if (o->state != NULL)
         r = check_states(o->state, err);
     if (r == 0)
+        r = resource_parse_nodes(kctl, n_operands, operands, arena, &names, &n_names, err);
+    if (r == 0)
         r = kctl_ask(kctl, "/kiln/v1/nodes", arena, &answer, err);
     if (r == 0)
-        r = choose(o, json_get(answer, "nodes"), n_operands, operands, arena, chosen, err);
+        r = choose(o, json_get(answer, "nodes"), names, n_names, arena, chosen, err);
     if (r < 0)
         return r;
     if (o->form != NULL && strcmp(o->form, "json") == 0) {
@@ -241,7 +261,7 @@ nodes_run(struct kctl *kctl, const void *options, int n_operands, char **operand
         print_names(chosen);
         return 0;
     }
-    style.groups = o->groups || (!is_wide && n_operands == 0 && json_count(chosen) > FEW);
+    style.groups = o->groups || (!is_wide && n_names == 0 && json_count(chosen) > FEW);
     node_rows_print(chosen, &style, &out);
     fwrite(out.text, 1, out.length, stdout);
     return 0;

@@ -94,7 +94,7 @@ add_words(const struct json *spec, const struct json *status, struct strbuf *out
 }
 
 static void
-add_row(struct grid *grid, const struct json *reservation, struct arena *arena)
+add_row(struct grid *grid, const struct json *reservation)
 {
     const struct json *spec = json_get(reservation, "spec");
     const struct json *status = json_get(reservation, "status");
@@ -107,7 +107,7 @@ add_row(struct grid *grid, const struct json *reservation, struct arena *arena)
 
     format_time(start[0] != '\0' ? start : text_of(spec, "start"), from);
     format_time(text_of(status, "end"), until);
-    node_rows_format_names(json_count(nodes) > 0 ? nodes : json_get(spec, "nodes"), arena, &names);
+    node_rows_format_names(json_count(nodes) > 0 ? nodes : json_get(spec, "nodes"), &names);
     add_users(spec, &users);
     add_words(spec, status, &words);
     grid_add_row(grid, (const char *const[]){
@@ -161,7 +161,7 @@ reservations_run(struct kctl *kctl, const void *options, int n_operands, char **
     grid = make_grid();
     for (uint32_t i = 0; i < json_count(items); i++)
         if (name_choice_has(json_at(items, i), n_operands, operands))
-            add_row(grid, json_at(items, i), arena);
+            add_row(grid, json_at(items, i));
     grid_print(grid, !o->no_headings, &out);
     fwrite(out.text, 1, out.length, stdout);
     return 0;

@@ -9,6 +9,7 @@
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/picture_file.h"
 #include "cli/print/local_time.h"
 #include "cli/print/node_chart.h"
@@ -73,41 +74,40 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl timeline\n"
-            "  kctl timeline --hours 48 n1 n2\n"
+            "  kctl timeline --hours 48 n[1-4]\n"
             "  kctl timeline --svg cluster.svg",
 };
 
 /* ---- The request ---- */
 
 static int
-add_names(struct strbuf *path, int count, char **names, struct error *err)
+add_names(struct strbuf *path, size_t count, const char *const *names, struct error *err)
 {
-    for (int i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *name = names[i];
 
-        if (strncmp(name, "node/", 5) == 0)
-            name += 5;
         if (name[0] == '\0' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-")] != '\0')
-            return error_set(err, -EINVAL,
-                             "'%s' is not a valid node name; give nodes as "
-                             "separate arguments",
-                             names[i]);
+            return error_set(err, -EINVAL, "'%.80s' is not a valid node name", name);
         strbuf_printf(path, "%s%s", i == 0 ? "?nodes=" : ",", name);
     }
     return 0;
 }
 
 static int
-ask(struct kctl *kctl, const struct timeline_options *o, int n_names, char **names,
+ask(struct kctl *kctl, const struct timeline_options *o, int n_operands, char **operands,
     struct arena *arena, struct json **ret_answer, struct error *err)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
-    int r;
+    const char **names;
+    size_t n_names;
+    int r = resource_parse_nodes(kctl, n_operands, operands, arena, &names, &n_names, err);
 
     strbuf_add_text(&path, "/kiln/v1/timeline");
-    if (n_names > NODES_MOST)
-        return error_set(err, -EINVAL, "more than %d nodes", NODES_MOST);
-    r = add_names(&path, n_names, names, err);
+    if (r == 0 && n_names > NODES_MOST)
+        r = error_set(err, -EINVAL, "these are %zu nodes; a timeline shows %d at most", n_names,
+                      NODES_MOST);
+    if (r == 0)
+        r = add_names(&path, n_names, names, err);
     if (r == 0 && o->limit > 0 && n_names == 0)
         strbuf_printf(&path, "?limit=%lld", (long long)o->limit);
     if (r == 0)

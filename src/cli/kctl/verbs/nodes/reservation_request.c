@@ -9,10 +9,10 @@
 
 #include "cli/kctl/client/kctl.h"
 #include "cli/print/local_time.h"
-#include "cli/values/hostlist.h"
 #include "cli/values/time_expression.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/policy/local_zone.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostlist.h - lists of node names in Slurm's short form: "n[1-3,08-10],login"
+ *
+ * Thread: any.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena;
+struct error;
+struct strbuf;
+
+/* A list of more names is refused before any of them is made. */
+#define HOSTLIST_MAX 65536u
+
+/* Whether the text is more than one plain name. No name of an object contains a
+ * comma or a bracket.
+ */
+bool hostlist_looks_like(const char *text);
+
+/* The names, in the arena, in the order written and each once; leading zeros
+ * are kept. -EINVAL for a text that is no such list, -E2BIG above HOSTLIST_MAX
+ * names; the text of the error has the position.
+ */
+int hostlist_expand(struct arena *arena, const char *text, const char ***ret_names,
+                    size_t *ret_count, struct error *err);
+
+/* Adds the short form, sorted by number: "head,n[1-3,7],rack[01-04]-gpu". Sorts
+ * `names`, too. After `most_bytes` (0: no limit) the rest is only counted:
+ * "... (12 more)".
+ */
+void hostlist_format(const char **names, size_t count, size_t most_bytes, struct strbuf *out);
