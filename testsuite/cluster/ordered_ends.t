@@ -184,8 +184,27 @@ ok "it starts again" wait_for 20 starts "$slow" 2
 # --- a job that ignores the end of its time ------------------------------------
 deaf=$(as kilntest1 ksub --parsable -o /dev/null -w n1 --time 0:01 --wrap "
     trap '' TERM; while :; do sleep 0.1; done")
-is_ending() { as kilntest1 kctl jobs "$deaf" --no-headers | grep -q ' Ending .*over its time limit'; }
-ok "a job over its limit that ignores SIGTERM is Ending" wait_for 15 is_ending
+task=$(as kilntest1 ksub --parsable -o /dev/null -w n1 --time 0:01 -a 1 --wrap "
+    trap '' TERM; while :; do sleep 0.1; done")
+ids_of() { as kilntest1 kctl jobs --state "$1" -o json |
+    jq -r --argjson id "$deaf" '.items[].status.id | select(. == $id)'; }
+is_ending() { as kilntest1 kctl jobs "$1" --no-headers | grep -q ' Ending .*over its time limit'; }
+ok "a job over its limit that ignores SIGTERM is Ending" wait_for 15 state_is "$deaf" Ending
+ok "the table says so" wait_for 5 is_ending "$deaf"
+is "kctl jobs --state Ending finds it" "$(ids_of Ending)" "$deaf"
+is "kctl jobs --state Running does not" "$(ids_of Running)" ""
+like "kctl why says so" "$(as kilntest1 kctl why "$deaf")" 'Ending.*over its time limit'
+like "kctl show says so" "$(as kilntest1 kctl show "$deaf")" 'State: *Ending'
+ok "a task of an array is Ending, too" wait_for 15 is_ending "$task"
+like "kctl show says so of the task" "$(as kilntest1 kctl show "${task}_1")" 'State: *Ending'
+like "so does kctl why" "$(as kilntest1 kctl why "${task}_1")" 'Ending on n1, over its time limit'
+stop n1 KILL
+stop controller KILL
+cluster_controller --socket "$cluster/socket"
+agent
+wait_for 20 root wait --for condition=Ready node n1
+is "it is Ending after a restart of the controller and the agent" "$(ids_of Ending)" "$deaf"
+root delete pod "job-$task-1-0" --grace-period 0 >/dev/null 2>&1
 root delete pod "job-$deaf-0" --grace-period 0 >/dev/null 2>&1
 
 # --- by their state -----------------------------------------------------------

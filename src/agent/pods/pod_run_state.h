@@ -62,6 +62,9 @@ struct pod_run {
     bool is_freeze_refused;                    /* reported: its shepherd cannot freeze */
     struct timer *deadline_timer;
     bool deadline_exceeded;
+    int64_t exceeded_at_us; /* wall clock */
+    int64_t tell_ending_us; /* monotonic: when to report it if the pod has not ended by then */
+    bool told_ending;
 
     /* The latest placement that was observed (placement_watch.c), and the fault
      * of its allocation: a reason and a sentence, or NULL.

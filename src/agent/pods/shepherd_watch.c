@@ -33,6 +33,7 @@
 #define FREEZE_FIRST_MS 10
 #define FREEZE_LAST_MS  1000
 #define FREEZE_LENT_MS  100
+#define TELL_ENDING_MS  500
 
 /* Whether the shepherd itself keeps the present limit. A shepherd of an older
  * release keeps none, or only the limit that it was started with.
@@ -41,6 +42,32 @@ static bool
 keeps_limit(const struct pod_run *s)
 {
     return s->live != NULL && s->live->keeps_limit >= (s->is_limit_changed ? 2 : 1);
+}
+
+static void
+note_exceeded(struct pod_run *s, int64_t now_us)
+{
+    if (s->deadline_exceeded || !deadline_is_exceeded(&s->deadline, now_us))
+        return;
+    s->deadline_exceeded = true;
+    s->exceeded_at_us = clock_real_us(s->s.agent->clock);
+    s->tell_ending_us = now_us + TELL_ENDING_MS * 1000;
+}
+
+/* Reports a pod that is over its limit and has not ended yet. Most pods end on
+ * SIGTERM at once, and need no report but that of their end. Returns when to
+ * look again.
+ */
+static int64_t
+tell_ending(struct pod_run *s, int64_t now_us, int64_t next_us)
+{
+    if (!s->deadline_exceeded || s->told_ending || s->phase != POD_RUN_RUNNING)
+        return next_us;
+    if (s->tell_ending_us > now_us)
+        return s->tell_ending_us < next_us ? s->tell_ending_us : next_us;
+    s->told_ending = true;
+    status_report_repeat(s);
+    return next_us;
 }
 
 void
@@ -62,13 +89,13 @@ shepherd_watch_enforce(void *context)
             break;
         case DEADLINE_TERMINATE:
             s->deadline.terminated = true;
-            s->deadline_exceeded = deadline_is_exceeded(&s->deadline, now);
+            note_exceeded(s, now);
             if (!keeps_limit(s) || s->deadline.delete_us <= now)
                 launch_signal(s->pidfd, LAUNCH_ALL, SIGTERM, NULL);
             break;
         case DEADLINE_KILL:
             s->deadline.terminated = s->deadline.killed = true;
-            s->deadline_exceeded = s->deadline_exceeded || deadline_is_exceeded(&s->deadline, now);
+            note_exceeded(s, now);
             launch_signal(s->pidfd, LAUNCH_ALL, SIGKILL, NULL);
             s->killed_at_us = now;
             timer_start(s->deadline_timer, UNKILLABLE_MS);
@@ -76,6 +103,7 @@ shepherd_watch_enforce(void *context)
         case DEADLINE_WAIT:
             if (s->deadline.killed)
                 unkillable_check(s);
+            next = tell_ending(s, now, next);
             if (next != DEADLINE_NEVER)
                 timer_start(s->deadline_timer, (next - now) / 1000 + 1);
             return;

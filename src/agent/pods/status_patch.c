@@ -183,6 +183,20 @@ clear_reason(struct arena *arena, struct json *status)
     json_set(arena, status, "message", json_null(arena));
 }
 
+/* The API may have the time that a former agent reported. */
+static void
+set_ending(struct arena *arena, struct json *status, const struct pod *pod,
+           const struct ending_state *ending)
+{
+    struct json *o;
+
+    if (ending->reason == NULL || pod->status.ending != NULL)
+        return;
+    o = json_make_object(arena, status, "ending");
+    json_set_string(arena, o, "reason", ending->reason);
+    set_time(arena, o, "since", ending->since_us);
+}
+
 struct json *
 status_patch_make_running(struct arena *arena, const struct object *object,
                           const struct status_patch_running *r)
@@ -197,6 +211,7 @@ status_patch_make_running(struct arena *arena, const struct object *object,
     add_frozen(arena, list, pod, &r->frozen, r->now_us);
     if (r->frozen.before_us > 0)
         json_set_int(arena, status, "frozenMicroseconds", r->frozen.before_us);
+    set_ending(arena, status, pod, &r->ending);
     json_set_string(arena, status, "phase", "Running");
     clear_reason(arena, status);
     set_time(arena, status, "startTime", r->started_at_us);
@@ -340,6 +355,8 @@ status_patch_make_end(struct arena *arena, const struct object *object,
         add_condition(arena, list, pod, "DisruptionTarget", true, end->reason, "", ended_us);
     add_broken(arena, list, pod, &end->broken, ended_us);
     json_set_string(arena, status, "phase", succeeded ? "Succeeded" : "Failed");
+    if (end->was_ending || pod->status.ending != NULL)
+        json_set(arena, status, "ending", json_null(arena));
     clear_reason(arena, status);
     if (end->reason != NULL)
         json_set_string(arena, status, "reason", end->reason);

@@ -44,6 +44,12 @@ struct frozen_state {
 struct json *status_patch_make_waiting(struct arena *arena, const struct object *pod,
                                        const char *for_what);
 
+/* The agent ends the pod; a NULL reason: it does not. */
+struct ending_state {
+    const char *reason;
+    int64_t since_us; /* wall clock */
+};
+
 struct status_patch_running {
     const char *host_address; /* or NULL */
     const char *boot_id;
@@ -55,6 +61,7 @@ struct status_patch_running {
     int64_t seen_at_us;
     struct allocation_fault broken;
     struct frozen_state frozen;
+    struct ending_state ending;
     int64_t now_us;
 };
 struct json *status_patch_make_running(struct arena *arena, const struct object *pod,
@@ -73,6 +80,7 @@ struct status_patch_end {
     int64_t seen_at_us;
     struct allocation_fault broken;
     struct frozen_state frozen;
+    bool was_ending; /* as reported while it ran */
     int64_t now_us;
     const char *host_address;
     const char *boot_id;

@@ -122,24 +122,28 @@ make_patch(struct pod_run *s, struct arena *arena)
     if (s->wanted == REPORT_RUNNING) {
         s->told_frozen_at_us = s->live->frozen_at_us;
         s->told_frozen_us = s->live->frozen_us;
+        s->told_ending |= s->deadline_exceeded;
         s->told_yielding = pod_find_yield(pod_of(s->pod)) != NULL;
-        return status_patch_make_running(arena, s->pod,
-                                         &(struct status_patch_running){
-                                             .host_address = g->address,
-                                             .boot_id = g->boot_id,
-                                             .started_at_us = s->live->started_at_us,
-                                             .cpus = s->live->cpus_allowed,
-                                             .memory_nodes = s->live->memory_allowed,
-                                             .seen = s->seen,
-                                             .seen_at_us = s->seen_at_us,
-                                             .broken = broken,
-                                             .frozen = {.at_us = s->live->frozen_at_us,
-                                                        .before_us = s->live->frozen_us,
-                                                        .by = shepherd_watch_freezer(s),
-                                                        .yields_to = pod_find_yield(pod_of(s->pod)),
-                                                        .is_refused = s->is_freeze_refused},
-                                             .now_us = clock_real_us(g->clock),
-                                         });
+        return status_patch_make_running(
+            arena, s->pod,
+            &(struct status_patch_running){
+                .host_address = g->address,
+                .boot_id = g->boot_id,
+                .started_at_us = s->live->started_at_us,
+                .cpus = s->live->cpus_allowed,
+                .memory_nodes = s->live->memory_allowed,
+                .seen = s->seen,
+                .seen_at_us = s->seen_at_us,
+                .broken = broken,
+                .frozen = {.at_us = s->live->frozen_at_us,
+                           .before_us = s->live->frozen_us,
+                           .by = shepherd_watch_freezer(s),
+                           .yields_to = pod_find_yield(pod_of(s->pod)),
+                           .is_refused = s->is_freeze_refused},
+                .ending = {.reason = s->deadline_exceeded ? "DeadlineExceeded" : NULL,
+                           .since_us = s->exceeded_at_us},
+                .now_us = clock_real_us(g->clock),
+            });
     }
     return status_patch_make_end(arena, s->pod,
                                  &(struct status_patch_end){
@@ -152,6 +156,7 @@ make_patch(struct pod_run *s, struct arena *arena)
                                      .broken = broken,
                                      .frozen = {.at_us = live != NULL ? live->frozen_at_us : 0,
                                                 .before_us = live != NULL ? live->frozen_us : 0},
+                                     .was_ending = s->told_ending,
                                      .now_us = clock_real_us(g->clock),
                                      .host_address = g->address,
                                      .boot_id = g->boot_id,

@@ -104,7 +104,7 @@ state_of_pod(const struct pod *pod)
         return pod_was_ended(pod) ? JOB_STATE_ENDING : JOB_STATE_FAILED;
     if (strcmp(phase, "Unknown") == 0)
         return JOB_STATE_UNKNOWN;
-    if (pod->meta.deleted_at_us != 0)
+    if (pod_is_ending(pod))
         return JOB_STATE_ENDING;
     if (strcmp(phase, "Running") == 0)
         return JOB_STATE_RUNNING;

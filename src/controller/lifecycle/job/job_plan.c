@@ -300,11 +300,13 @@ find_state(const struct job *job, const struct job_pod_counts *t, const struct j
 {
     if (verdict->outcome != JOB_GOES_ON)
         return t->active > 0 || t->ending > 0 ? JOB_STATE_ENDING : find_ending(t, verdict);
-    if (t->running > 0)
-        return t->frozen < t->running ? JOB_STATE_RUNNING : JOB_STATE_FROZEN;
+    if (t->running > t->frozen + t->over)
+        return JOB_STATE_RUNNING;
+    if (t->frozen > 0)
+        return JOB_STATE_FROZEN;
     if (t->silent > 0)
         return JOB_STATE_UNKNOWN;
-    if (t->ending > 0)
+    if (t->ending > 0 || t->over > 0)
         return JOB_STATE_ENDING;
     if (t->placed > 0)
         return JOB_STATE_STARTING;

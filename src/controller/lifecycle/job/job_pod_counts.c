@@ -22,9 +22,7 @@
 #define FIRST_REFUSAL_WAIT_US INT64_C(1000000)
 #define MAX_REFUSAL_WAIT_US   INT64_C(60000000)
 
-/* Arrays with more elements do not list their indexes in the status: the list
- * of every other index of a million would have megabytes.
- */
+/* The status of a larger array lists no indexes: it could take megabytes. */
 #define LISTED_INDEXES 1000
 
 struct expected {
@@ -507,6 +505,7 @@ recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
     t->held += pod_sight_change(was, is, SEEN_HELD);
     t->to_freeze += pod_sight_change(was, is, SEEN_TO_FREEZE);
     t->frozen += pod_sight_change(was, is, SEEN_FROZEN);
+    t->over += pod_sight_change(was, is, SEEN_OVER);
     t->ending += pod_sight_change(was, is, SEEN_ENDING);
     t->deleting += pod_sight_change(was, is, SEEN_DELETING);
     if (index >= 0 && pod_sight_change(was, is, SEEN_ACTIVE) > 0)

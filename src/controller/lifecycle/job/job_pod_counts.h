@@ -71,6 +71,7 @@ struct job_pod_counts {
     char *fail_message;       /* of the rule that fails the job; NULL: none does */
     int64_t to_freeze;        /* pods with a node that are marked to be frozen */
     int64_t frozen;           /* running pods that are frozen */
+    int64_t over;             /* running pods that their agents end */
     int64_t held;             /* live pods without a node that are marked as held */
     char *yields_to;          /* "job 51 of u2": the job for which the last seen pod is
                     * frozen; or NULL */

@@ -450,6 +450,7 @@ job_report_state(struct job_report *r, enum job_state state, const char *yields_
         || (was == NULL && state == JOB_STATE_PENDING && json_count(r->status) == 0))
         return;
     json_set_string(r->arena, r->status, "state", is);
+    r->is_urgent |= state == JOB_STATE_ENDING;
     if (r->event.reason == NULL)
         tell_hold(r, was, state);
     if (r->event.reason == NULL)

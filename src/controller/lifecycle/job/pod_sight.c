@@ -49,7 +49,9 @@ live_sight_of(const struct pod *pod)
         sight |= SEEN_HELD;
     if (sight & SEEN_PLACED && string_map_find(&pod->meta.annotations, ANNOTATION_FREEZE) != NULL)
         sight |= SEEN_TO_FREEZE;
-    if (strcmp(phase, "Running") == 0)
+    if (strcmp(phase, "Running") == 0 && pod_is_ending(pod))
+        sight |= SEEN_RUNNING | SEEN_OVER;
+    else if (strcmp(phase, "Running") == 0)
         sight |= pod_is_frozen(pod) ? SEEN_RUNNING | SEEN_FROZEN : SEEN_RUNNING;
     if (strcmp(phase, "Unknown") == 0)
         sight |= SEEN_SILENT;

@@ -26,6 +26,7 @@ enum pod_sight {
     SEEN_TO_FREEZE = 2048,
     SEEN_FROZEN = 4096,
     SEEN_WITHDRAWN = 8192,
+    SEEN_OVER = 16384, /* running, and its agent ends it */
 };
 
 /* Of never sets SEEN_WITHDRAWN, since the pod does not show that. Change: 1, 0

@@ -85,30 +85,6 @@ find_run(const struct summary *s, int64_t now_us, struct run *run)
     run->frozen_us = pod_frozen_us(s->pod, now_us);
 }
 
-/* Whether the pod has reached its time limit, but has not ended on SIGTERM yet. */
-static bool
-is_over_limit(const struct pod *pod, int64_t now_us)
-{
-    const int64_t *limit_s = pod->spec.active_deadline_seconds;
-    struct container_state state;
-
-    return limit_s != NULL && !pod_is_finished(pod) && !pod_is_frozen(pod)
-           && pod_main_state(pod, &state) && state.running && state.started_at_us > 0
-           && (now_us - state.started_at_us - pod_frozen_us(pod, now_us)) / SECOND_US > *limit_s;
-}
-
-/* The Job's status says that it runs until its pod has ended. */
-static void
-note_over_limit(const struct table_row *row, struct summary *s)
-{
-    if (s->tasks != NULL || s->pod == NULL || job_find_state(s->job) != JOB_STATE_RUNNING
-        || !is_over_limit(s->pod, row->now_us))
-        return;
-    s->state = JOB_STATE_ENDING;
-    s->reason = JOB_REASON_TIME_LIMIT;
-    s->words = "over its time limit, and has not ended on SIGTERM yet";
-}
-
 static void
 find_words(const struct table_row *row, struct summary *s)
 {
@@ -181,7 +157,6 @@ summarize(struct table_row *row)
     if (job_is_array(s->job) && s->tasks == NULL && s->job->status.failed > 0
         && job_find_state(s->job) == JOB_STATE_FAILED)
         s->words = find_verdict(row, s->job);
-    note_over_limit(row, s);
     return s;
 }
 
@@ -299,6 +274,9 @@ find_state(const struct summary *s)
 
     if (s->state != JOB_STATE_NONE)
         return s->state;
+    if (pod != NULL && pod_is_ending(pod)
+        && (state == JOB_STATE_RUNNING || state == JOB_STATE_FROZEN))
+        return JOB_STATE_ENDING;
     if (pod == NULL || pod->meta.deleted_at_us != 0 || pod_is_finished(pod)
         || pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
         return state;
@@ -454,11 +432,11 @@ add_part(struct table_row *row, const struct summary *part)
 }
 
 static enum job_state
-state_of(const struct pod *pod, int64_t now_us)
+state_of(const struct pod *pod)
 {
     const char *phase = pod->status.phase;
 
-    if (pod->meta.deleted_at_us != 0 || is_over_limit(pod, now_us))
+    if (pod_is_ending(pod))
         return JOB_STATE_ENDING;
     if (phase != NULL && strcmp(phase, "Unknown") == 0)
         return JOB_STATE_UNKNOWN;
@@ -489,7 +467,7 @@ add_running(struct table_row *row, const struct summary *s, const struct job_arr
         .pod = task->pod,
         .tasks = s->tasks,
         .id = arena_printf(row->arena, "%" PRId64 "_%" PRId64, s->job->status.id, task->id),
-        .state = state_of(task->pod, row->now_us),
+        .state = state_of(task->pod),
     };
 
     find_run(&part, row->now_us, &part.run);

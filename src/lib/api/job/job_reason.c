@@ -358,7 +358,9 @@ rank_of(const struct pod *pod)
         return 3;
     if (!is(pod->status.phase, "Running"))
         return 4;
-    return pod_is_frozen(pod) ? 5 : 6;
+    if (pod_is_ending(pod))
+        return 5;
+    return pod_is_frozen(pod) ? 6 : 7;
 }
 
 const struct pod *
@@ -387,6 +389,15 @@ tell_frozen(const struct job_reason_facts *f, struct strbuf *words)
 }
 
 static enum job_reason
+tell_running(const struct job_reason_facts *f, struct strbuf *words)
+{
+    if (f->pod->status.ending == NULL || f->pod->meta.deleted_at_us != 0)
+        return tell_frozen(f, words);
+    strbuf_add_text(words, POD_OVER_LIMIT);
+    return JOB_REASON_TIME_LIMIT;
+}
+
+static enum job_reason
 tell_placed(const struct job_reason_facts *f, struct strbuf *words)
 {
     struct container_state state = {0};
@@ -403,7 +414,7 @@ tell_placed(const struct job_reason_facts *f, struct strbuf *words)
         return JOB_REASON_NODE_DOWN;
     }
     if (is(f->pod->status.phase, "Running"))
-        return tell_frozen(f, words);
+        return tell_running(f, words);
     if (pod_main_state(f->pod, &state) && state.waiting && is_text(state.message)) {
         job_end_add_message(f, state.message, "its node waits for it", words);
         return JOB_REASON_START;

@@ -184,6 +184,12 @@ pod_is_ended_by_preemption(const struct pod *pod)
 }
 
 bool
+pod_is_ending(const struct pod *pod)
+{
+    return !pod_is_finished(pod) && (pod->meta.deleted_at_us != 0 || pod->status.ending != NULL);
+}
+
+bool
 pod_is_frozen(const struct pod *pod)
 {
     const struct pod_condition *c = pod_find_condition(pod, CONDITION_FROZEN);

@@ -265,6 +265,12 @@ struct pod_cause {
     bool is_final;       /* preempted, and its Job ends with that */
 };
 
+/* Kiln: the agent ends the pod, and it has not ended yet. */
+struct pod_ending {
+    const char *reason; /* as the container's will be: "DeadlineExceeded" */
+    int64_t since_us;
+};
+
 struct pod_status {
     const char *phase; /* Pending, Running, Succeeded, Failed, Unknown */
     const char *reason;
@@ -279,6 +285,7 @@ struct pod_status {
     const struct pod_usage *usage;
     const struct pod_cause *cause;
     int64_t frozen_us; /* earlier suspensions, in total */
+    const struct pod_ending *ending;
 };
 
 struct pod {
@@ -299,6 +306,7 @@ extern const struct record pod_spec_record;
 extern const struct record pod_template_record;
 extern const struct record pod_usage_record;
 extern const struct record pod_cause_record;
+extern const struct record pod_ending_record;
 
 /* The view of an object of kind Pod. */
 const struct pod *pod_of(const struct object *object);
@@ -354,6 +362,11 @@ bool pod_is_memory_bound(const struct pod *pod);
 bool pod_was_not_started(const struct pod *pod);
 /* Whether the pod was preempted in a way that also ends its job. */
 bool pod_is_ended_by_preemption(const struct pod *pod);
+/* Whether the processes of the pod are being ended: it is being deleted, or its
+ * agent ends it because of its time limit.
+ */
+#define POD_OVER_LIMIT "over its time limit, and has not ended on SIGTERM yet"
+bool pod_is_ending(const struct pod *pod);
 /* A pod is frozen while its agent suspends it; it keeps its memory and cores.
  * pod_frozen_us is the total time suspended, including the present one.
  */

@@ -196,4 +196,13 @@ static const struct field pod_cause_fields[] = {
 };
 RECORD(pod_cause, pod_cause, "hpc.kiln.v1.Cause",
        HELP("Why it waits, or why it was ended."));
+
+static const struct field pod_ending_fields[] = {
+    STRING("reason", pod_ending, reason, ALWAYS | REQUIRED, OFTEN("DeadlineExceeded"),
+        HELP("Why, in one word; the reason of its end, if it does not end by itself first.")),
+    TIME("since", pod_ending, since_us, KEPT,
+        HELP("When its processes got the first signal to end.")),
+};
+RECORD(pod_ending, pod_ending, "hpc.kiln.v1.Ending",
+       HELP("Why its agent ends it."));
 /* clang-format on */

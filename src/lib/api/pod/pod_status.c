@@ -250,6 +250,8 @@ static const struct field pod_status_fields[] = {
     INT64("frozenMicroseconds", pod_status, frozen_us, KILN,
         HELP("How long it was suspended before (kctl suspend); this is not "
              "counted against its time limit.")),
+    OBJECT("ending", pod_status, ending, pod_ending, OPTIONAL | KILN,
+        HELP("Its agent ends it, and it has not ended yet: it is over its time limit.")),
 };
 RECORD(pod_status, pod_status, "io.k8s.api.core.v1.PodStatus",
        MESSAGE("phase conditions message reason hostIP podIP startTime "

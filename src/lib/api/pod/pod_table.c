@@ -350,6 +350,22 @@ add_withheld(struct table_row *row)
     table_cell(row, a != NULL ? a->withheld : "");
 }
 
+/* Its agent ends it; the table of upstream does not show that. */
+static bool
+is_ended_by_agent(const struct pod *pod)
+{
+    return pod_is_ending(pod) && pod->meta.deleted_at_us == 0;
+}
+
+static void
+add_kiln_status(struct table_row *row)
+{
+    if (is_ended_by_agent(pod_of(row->object)))
+        table_cell(row, "Terminating");
+    else
+        add_status(row);
+}
+
 /* Writes why the pod waits or was ended, with the text that the Job's table
  * shows, or upstream's message if another scheduler or a former release wrote
  * no cause.
@@ -361,7 +377,9 @@ add_wait_reason(struct table_row *row)
     const struct pod_condition *scheduled = pod_find_condition(pod_of(row->object), "PodScheduled");
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (cause != NULL && is_text(cause->message))
+    if (is_ended_by_agent(pod_of(row->object)))
+        table_cell(row, POD_OVER_LIMIT);
+    else if (cause != NULL && is_text(cause->message))
         table_cell(row, cause->message);
     else if (scheduled == NULL || !is_text(scheduled->status)
              || strcmp(scheduled->status, "False") != 0)
@@ -401,7 +419,7 @@ add_exit(struct table_row *row)
 static const struct table_column kiln_columns[] = {
     TABLE_NAME,
     COLUMN("User", add_user, "Its user."),
-    COLUMN("State", add_status, "Its state, or the reason for it."),
+    COLUMN("State", add_kiln_status, "Its state, or the reason for it."),
     COLUMN("Node", add_node, "The node it runs on, or will run on."),
     COLUMN("CPUs", add_cpus, "The hardware threads it has to itself."),
     COLUMN("NUMA", add_numa, "The NUMA nodes its memory comes from."),

@@ -107,6 +107,39 @@ START_TEST(a_running_pod_is_ready_and_keeps_the_conditions_of_others)
 }
 END_TEST
 
+/* A former agent may have reported it. */
+START_TEST(a_pod_that_is_over_its_limit_is_ending_until_its_end)
+{
+    struct status_patch_running running = {
+        .started_at_us = 1000000, .ending = {.reason = "DeadlineExceeded", .since_us = 9000000}};
+    const struct object *now, *later;
+
+    begin();
+    now = applied(status_patch_make_running(arena, pod, &running));
+    ck_assert(pod_is_ending(pod_of(now)));
+    ck_assert_str_eq(pod_of(now)->status.ending->reason, "DeadlineExceeded");
+    ck_assert_int_eq(pod_of(now)->status.ending->since_us, 9000000);
+
+    object_unref(pod);
+    pod = now;
+    running.ending.since_us = 10000000;
+    later = applied(status_patch_make_running(arena, pod, &running));
+    ck_assert_int_eq(pod_of(later)->status.ending->since_us, 9000000);
+    object_unref(later);
+
+    running.ending.reason = NULL;
+    later = applied(status_patch_make_running(arena, pod, &running));
+    ck_assert(pod_is_ending(pod_of(later)));
+    object_unref(later);
+
+    later = applied(status_patch_make_end(arena, pod, &(struct status_patch_end){0}));
+    ck_assert_ptr_null(pod_of(later)->status.ending);
+    ck_assert(!pod_is_ending(pod_of(later)));
+    object_unref(later);
+    finish();
+}
+END_TEST
+
 START_TEST(an_end_is_told_with_its_phase_reason_and_exit_code)
 {
     static const struct {
@@ -369,8 +402,9 @@ END_TEST
 
 SUITE("status_patch", a_condition_that_came_meanwhile_stays,
       a_running_pod_is_ready_and_keeps_the_conditions_of_others,
-      what_was_seen_and_what_is_wrong_is_told, an_end_is_told_with_its_phase_reason_and_exit_code,
-      a_pod_that_could_not_start_says_why, a_pod_that_was_called_off_never_started,
+      a_pod_that_is_over_its_limit_is_ending_until_its_end, what_was_seen_and_what_is_wrong_is_told,
+      an_end_is_told_with_its_phase_reason_and_exit_code, a_pod_that_could_not_start_says_why,
+      a_pod_that_was_called_off_never_started,
       a_pod_lost_with_its_node_carries_the_mark_of_a_disruption,
       how_long_a_pod_was_suspended_is_told_by_its_exit_record_alone,
       what_was_said_of_a_silent_node_is_taken_back_unseen,

@@ -94,6 +94,9 @@ look_up(struct kctl *kctl, const struct target_object *target, struct arena *are
         .cause = find_cell(found, "Reason"),
         .code = find_cell(found, "Code"),
     };
+    /* kubectl's word for a pod; a task has the states of jobs. */
+    if (target->task != NULL && strcmp(ret_subject->state, "Terminating") == 0)
+        ret_subject->state = job_state_words(JOB_STATE_ENDING)->name;
     if (ret_subject->object == NULL)
         return error_set(err, -EPROTO, "the server's answer is not a table");
     return 0;

@@ -131,6 +131,7 @@ has_condition(const struct json *status, const char *type)
     return false;
 }
 
+#define ENDING "\"ending\":{\"reason\":\"DeadlineExceeded\"}"
 #define FAILED_WITH(code)                                             \
     "\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"main\"," \
     "\"state\":{\"terminated\":{\"exitCode\":" code ","               \
@@ -1105,6 +1106,29 @@ START_TEST(a_new_job_is_pending_by_the_first_write_that_is_made_anyway)
 }
 END_TEST
 
+START_TEST(a_job_whose_pods_are_ended_by_their_agents_is_ending)
+{
+    given_job("", "", "\"id\":7,\"state\":\"Running\"");
+    given_pod("j-0", "\"phase\":\"Running\"," ENDING);
+    ck_assert_str_eq(state_at(NOW), "Ending");
+    ck_assert(plan_at(NOW).status_is_urgent);
+    done();
+
+    given_job("", "\"parallelism\":2,\"completions\":2", "\"id\":7");
+    given_pod("j-0", "\"phase\":\"Running\"," ENDING);
+    given_pod("j-1", "\"phase\":\"Running\"");
+    ck_assert_str_eq(state_at(NOW), "Running");
+    given_pod("j-1", "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Frozen\","
+                     "\"status\":\"True\"}]");
+    ck_assert_str_eq(state_at(NOW), "Frozen");
+    given_pod("j-1", "\"phase\":\"Running\"," ENDING);
+    ck_assert_str_eq(state_at(NOW), "Ending");
+    given_pod("j-1", "\"phase\":\"Unknown\"");
+    ck_assert_str_eq(state_at(NOW), "Unknown");
+    done();
+}
+END_TEST
+
 START_TEST(the_pod_that_is_furthest_says_what_the_job_does)
 {
     given_job("", "\"parallelism\":9,\"completions\":9", "");
@@ -1377,6 +1401,8 @@ SUITE("job_plan", a_job_that_fails_at_once_has_started_with_its_first_pod, a_new
       a_job_ends_when_its_limit_no_longer_fits_before_its_deadline,
       a_job_that_runs_goes_on_until_its_deadline,
       a_new_job_is_pending_by_the_first_write_that_is_made_anyway,
+      a_job_whose_pods_are_ended_by_their_agents_is_ending,
+      a_job_whose_pods_are_ended_by_their_agents_is_ending,
       the_pod_that_is_furthest_says_what_the_job_does, one_that_ran_and_waits_again_is_requeued,
       an_ending_says_what_the_job_has_ended_of, a_job_that_is_over_ends_while_pods_are_left,
       an_ending_is_told_after_the_pods_are_gone, the_last_run_says_who_pushed_it_out,
