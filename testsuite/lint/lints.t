@@ -42,7 +42,7 @@ finds() {
 }
 
 fresh
-for check in check-includes check-names check-spdx check-lists; do
+for check in check-includes check-names check-spdx check-lists check-waits; do
     ok "$check accepts a good tree" "$lint/$check" "$tree"
 done
 
@@ -118,6 +118,18 @@ ok "check-names --lower lowers the numbers to the counts" "$lint/check-names" "$
 write src/lib/high/roof.c '/* What keeps the rain out. */'
 finds "an allowed number that is lower than the count is found" check-names \
     'src/lib/high: 2, and 1 are allowed'
+
+fresh
+write src/lib/high/tower.c 'x(void)' '{' '    waitpid(pid, /* ; */ &status,' '            0);' '}'
+finds "a wait for a process that may block is found" check-waits \
+    'tower.c:3: waitpid[(]pid, &status, 0[)]'
+write testsuite/lint/waits-allowed 'src/lib/high/tower.c 1 # a reason'
+ok "check-waits accepts an exception with a reason" "$lint/check-waits" "$tree"
+write testsuite/lint/waits-allowed 'src/lib/high/tower.c 1'
+finds "an exception without a reason is found" check-waits 'tower.c 1$'
+write src/lib/high/tower.c 'r = waitpid(pid, &status,' '            WNOHANG);'
+finds "an exception that is not needed any more is found" check-waits \
+    'tower.c: 0 calls can block, and 1 are allowed'
 
 fresh
 write src/lib/low/stone.h '/* stone.h - a stone */' '#pragma once'

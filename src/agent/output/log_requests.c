@@ -14,6 +14,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
@@ -28,12 +29,14 @@
 
 /* A log stream and its pod. */
 struct served_stream {
+    struct list link;
     struct log_requests *requests;
     struct log_stream *stream;
     char *id;
     char *namespace;
     char *pod;
     bool follows;
+    bool is_stopped; /* only the end of its child is missing */
 };
 
 struct log_requests {
@@ -46,12 +49,14 @@ struct log_requests {
     struct timer *again;
     struct timer *check_streams;
     struct strbuf line;   /* the part of the next line that has come */
-    struct map *servings; /* by id */
+    struct map *servings; /* by id, except the stopped ones */
+    struct list streams;  /* all */
 };
 
 static void
 free_served_stream(struct served_stream *s)
 {
+    list_remove(&s->link);
     log_stream_free(s->stream);
     free(s->id);
     free(s->namespace);
@@ -64,8 +69,10 @@ stop_stream(struct log_requests *r, const char *id)
 {
     struct served_stream *s = map_remove(r->servings, id);
 
-    if (s != NULL)
-        free_served_stream(s);
+    if (s == NULL)
+        return;
+    s->is_stopped = true;
+    log_stream_stop(s->stream);
 }
 
 static void
@@ -73,7 +80,8 @@ on_over(UNUSED struct log_stream *stream, void *context)
 {
     struct served_stream *s = context;
 
-    map_remove(s->requests->servings, s->id);
+    if (!s->is_stopped)
+        map_remove(s->requests->servings, s->id);
     free_served_stream(s);
 }
 
@@ -194,6 +202,7 @@ serve(struct log_requests *r, const struct json *request_json)
     s->namespace = xstrdup(json_get_text(request_json, "namespace"));
     s->pod = xstrdup(pod_name_of(request_json));
     s->follows = request.follow;
+    list_add_last(&r->streams, &s->link);
     map_put(r->servings, s->id, s);
     s->stream = log_stream_new(&settings, &request);
     if (s->follows && !timer_is_running(r->check_streams))
@@ -219,9 +228,10 @@ take_line(struct log_requests *r, const char *text, size_t length)
 
     if (type != NULL && id != NULL && strcmp(type, "stop") == 0)
         stop_stream(r, id);
-    else if (type != NULL && strcmp(type, "log") == 0 && is_whole(request_json))
-        serve(r, request_json);
-    else
+    else if (type != NULL && strcmp(type, "log") == 0 && is_whole(request_json)) {
+        if (map_find(r->servings, id) == NULL)
+            serve(r, request_json);
+    } else
         log_warning("ignoring a request of the controller that this agent "
                     "does not support: %.*s",
                     (int)(length < 200 ? length : 200), text);
@@ -314,6 +324,7 @@ log_requests_new(const struct agent_context *agent, struct http_client *http,
     r->target = xasprintf("/api/v1/nodes/%s/requests", agent->node);
     strbuf_init(&r->line);
     r->servings = map_new();
+    list_init(&r->streams);
     r->again = timer_new(agent->loop, open_stream, r);
     r->check_streams = timer_new(agent->loop, check_streams, r);
     open_stream(r);
@@ -323,15 +334,12 @@ log_requests_new(const struct agent_context *agent, struct http_client *http,
 void
 log_requests_free(struct log_requests *r)
 {
-    size_t at = 0;
-    void *s;
-
     if (r == NULL)
         return;
     if (r->call != NULL)
         http_call_cancel(r->call);
-    while (map_next(r->servings, &at, NULL, &s))
-        free_served_stream(s);
+    list_foreach_safe(at, &r->streams)
+        free_served_stream(container_of(at, struct served_stream, link));
     map_free(r->servings);
     timer_free(r->again);
     timer_free(r->check_streams);

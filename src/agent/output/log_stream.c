@@ -40,7 +40,8 @@ struct log_stream {
     struct http_call *call;
     struct timer *over; /* stopped when the stream is freed before */
     bool has_exited;
-    bool at_end; /* end of the pipe was read */
+    bool is_ending; /* nothing more is sent; only the child's end is missing */
+    bool at_end;    /* end of the pipe was read */
     bool last_sent;
     bool has_sent; /* some output */
     int exit_status;
@@ -55,22 +56,32 @@ close_fd(int *fd)
     *fd = -1;
 }
 
+/* The pod's user decides what file the child reads, and so whether it dies of
+ * SIGKILL soon, late or never: it may wait for a file server, or be traced. So
+ * nothing here waits for it.
+ */
+static void
+stop_sending(struct log_stream *p)
+{
+    if (p->call != NULL)
+        http_call_cancel(p->call);
+    p->call = NULL;
+    fdwatch_free(p->out);
+    p->out = NULL;
+    close_fd(&p->in_fd);
+    close_fd(&p->out_fd);
+    if (p->child != NULL && !p->has_exited)
+        (void)child_kill(p->child, SIGKILL);
+}
+
 void
 log_stream_free(struct log_stream *p)
 {
     if (p == NULL)
         return;
-    if (p->call != NULL)
-        http_call_cancel(p->call);
+    stop_sending(p);
     timer_free(p->over);
-    fdwatch_free(p->out);
-    if (p->child != NULL && !p->has_exited) {
-        (void)child_kill(p->child, SIGKILL);
-        (void)waitpid(child_pid(p->child), NULL, 0);
-    }
     child_free(p->child);
-    close_fd(&p->in_fd);
-    close_fd(&p->out_fd);
     close_fd(&p->err_fd);
     free(p->id);
     free(p);
@@ -81,7 +92,19 @@ finish(void *context)
 {
     struct log_stream *p = context;
 
-    p->s.over(p, p->s.context);
+    if (!p->is_ending)
+        stop_sending(p);
+    p->is_ending = true;
+    if (p->child == NULL || p->has_exited)
+        p->s.over(p, p->s.context);
+}
+
+void
+log_stream_stop(struct log_stream *p)
+{
+    stop_sending(p);
+    p->is_ending = true;
+    timer_start(p->over, 0);
 }
 
 static void
@@ -177,7 +200,10 @@ on_child_exit(const struct child_exit *end, void *arg)
         p->words[n] = '\0';
     p->has_exited = true;
     p->exit_status = end->is_known && WIFEXITED(end->status) ? WEXITSTATUS(end->status) : 100;
-    send_end(p);
+    if (p->is_ending)
+        timer_start(p->over, 0);
+    else
+        send_end(p);
 }
 
 /* `here` is the end that this process keeps; reading from it does not block. */

@@ -46,14 +46,20 @@ struct log_stream_settings {
     struct http_client *http;
     const char *node;
     const char *program;      /* kiln-output */
-    log_stream_over_fn *over; /* ended: the owner frees it */
+    log_stream_over_fn *over; /* ended, and the child is gone: the owner frees it */
     void *context;
 };
 
-/* Life. log_stream_free ends the child. */
+/* Life. log_stream_stop kills the child, and `over` follows once the child is
+ * gone, which may take as long as the child's file system likes. log_stream_free
+ * kills the child and does not wait for it either, so that a child that lives on
+ * is not counted any more: for the end of the agent.
+ */
 void log_stream_free(struct log_stream *stream);
 struct log_stream *log_stream_new(const struct log_stream_settings *settings,
                                   const struct log_stream_wish *request) OWNED_BY(log_stream_free);
+
+void log_stream_stop(struct log_stream *stream);
 
 /* The job is over: a follower gets the rest of the output, and then the end. */
 void log_stream_finish(struct log_stream *stream);

@@ -13,12 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/shepherd/child_end.h"
 #include "agent/shepherd/supervisor.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 
 #define WORDS_BYTES 256
+#define DEATH_MS    5000 /* a killed hook may wait for a file server, and is left then */
 
 /* A running hook. */
 struct hook {
@@ -186,7 +188,7 @@ hook_run(const char *what, const char *program, const char *const *environment, 
     struct hook h = {.calls = calls};
     int status = 0;
     int ends[2];
-    bool has_ended;
+    bool has_ended, is_dead;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(err, -errno, "%s: pipe: %s", what, strerror(errno));
@@ -203,10 +205,9 @@ hook_run(const char *what, const char *program, const char *const *environment, 
     has_ended = wait_for_exit(&h, limit_ms, &words);
     if (!has_ended)
         signal_session(h.pid, SIGKILL);
-    while (waitpid(h.pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (has_ended)
+    is_dead = child_end_wait(pidfd, DEATH_MS) && child_end_take(h.pid, &status) >= 0;
+    if (has_ended && is_dead)
         return check_status(what, program, status, &words, err);
-    return error_set(err, -ETIMEDOUT, "the %s '%s' took longer than %lld s and was killed", what,
-                     program, (long long)(limit_ms / 1000));
+    return error_set(err, -ETIMEDOUT, "the %s '%s' took longer than %lld s and %s", what, program,
+                     (long long)(limit_ms / 1000), is_dead ? "was killed" : "cannot be killed");
 }

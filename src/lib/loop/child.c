@@ -119,19 +119,25 @@ start(const struct child_plan *plan, pid_t *ret_pid)
     return -r;
 }
 
+/* The descriptor for the watch is reserved before there is a process: one that
+ * cannot be watched would have to be waited for.
+ */
 int
 child_spawn(struct loop *loop, const struct child_plan *plan, child_fn fn, void *arg,
             struct child **ret_child, struct error *err)
 {
+    int reserved = open("/dev/null", O_RDONLY | O_CLOEXEC);
     pid_t pid = 0;
-    int r = start(plan, &pid);
+    int r = reserved < 0 ? -errno : start(plan, &pid);
 
+    if (reserved >= 0)
+        close(reserved);
     if (r < 0)
         return error_wrap(err, r, "starting '%s'", plan->path);
     r = watch(loop, pid, fn, arg, ret_child, err);
     if (r < 0) {
         kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
+        (void)waitpid(pid, NULL, WNOHANG);
     }
     return r;
 }

@@ -44,8 +44,9 @@ struct child_plan {
 
 /* Life. Spawn starts a process (posix_spawn, whose cost does not depend on the
  * size of this process) and watches it; 0 or a negative errno. Free does not
- * kill the process; when it ends later, it stays a zombie. The callback may
- * free.
+ * kill the process; when it ends later, it stays a zombie. So kill a process
+ * that is no longer wanted, and free at its callback: nothing else waits for it,
+ * and it may take long to die. The callback may free.
  */
 void child_free(struct child *c);
 int child_spawn(struct loop *loop, const struct child_plan *plan, child_fn fn, void *arg,

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A user keeps a process from ending that an agent or a shepherd waits for. They
+# must wait for it without being held up themselves.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+hold=${top_builddir:-.}/testsuite/attack/hold
+[ -x "$hold" ] || skip_all "testsuite/attack/hold is not built"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+cp "$hold" "$cluster/bin/hold"
+
+# The mounts below the cluster's directory go with it.
+unmount() { grep -o " $cluster[^ ]*" /proc/mounts | while read -r at; do umount -l "$at"; done; }
+trap 'status=$?; unmount; (exit "$status"); cluster_end' EXIT
+
+cluster_controller
+KILN_SERVER=$cluster/state/socket
+export KILN_SERVER
+home=$cluster/home/kilntest1
+cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 300ms
+wait_for 20 kctl wait --for condition=Ready node n1 || bail_out "no node"
+kctl taint n1 "$(kctl get node n1 -o json | jq -r '.spec.taints[] |
+    select(.key | contains("virtual")).key')-" >/dev/null
+
+state_is() { kctl get job "$1" --no-headers | grep -qw "$2"; }
+submit() { as kilntest1 ksub --parsable "$@"; }
+holds() { grep -q holding "$cluster/log/$1"; }
+begin_hold() { # NAME ARGUMENTS...: as this test's user
+    begin_name=$1
+    shift
+    start "$begin_name" "$@"
+    wait_for 20 holds "$begin_name"
+}
+runs_another() { wait_for 20 state_is "$(submit -o /dev/null --wrap true)" Completed; }
+
+# --- a reader of logs that cannot be killed -----------------------------------
+
+# The output file is replaced by a link into a file system of the user's own,
+# which does not answer. Without FUSE, this test holds the reader itself by
+# tracing it as root, which no user could do: it then stays a zombie.
+readers() { # of this cluster: their pids
+    for exe in /proc/[0-9]*/exe; do
+        [ "$(readlink "$exe")" != "$cluster/bin/kiln-output" ] || echo "$exe" | tr -dc '0-9\n'
+    done
+}
+is_reading() { [ -n "$(readers)" ]; }
+id=$(submit -o "$home/out" --wrap 'echo line; sleep 1000')
+wait_for 20 grep -q line "$home/out" || bail_out "the job does not begin"
+directory "$home/held" 700
+chown kilntest1: "$home/held"
+is_fuse=no
+if begin_hold files hold files "$home/held" "$(id -u kilntest1)" "$(id -g kilntest1)"; then
+    is_fuse=yes
+    as kilntest1 rm "$home/out" # ln -f would look at both files
+    as kilntest1 ln -s "$home/held/out" "$home/out"
+else
+    note "no FUSE here: $(cat "$cluster/log/files")"
+fi
+start reader kctl logs -f "$id"
+ok "a helper reads the output" wait_for 20 is_reading
+[ "$is_fuse" = no ] || ok "it waits for the user's file system" \
+    wait_for 20 grep -q asked "$cluster/log/files"
+helper=$(readers | head -n 1)
+[ "$is_fuse" = yes ] || begin_hold helper hold process "$helper"
+is_asleep() { grep -q '^State:.[DZ]' "/proc/$helper/status"; }
+stop reader KILL
+ok "the agent kills it when the reader has gone" wait_for 20 is_asleep
+ok "the node still runs jobs after its reader has gone" runs_another
+is "the helper has not ended" "$(is_asleep && echo yes)" yes
+if [ "$is_fuse" = yes ]; then stop files KILL; else stop helper KILL; fi
+helper_is_gone() { ! [ -e "/proc/$helper" ]; }
+ok "the helper ends when it can, and is reaped" wait_for 20 helper_is_gone
+kctl cancel "$id" >/dev/null
+
+finish
