@@ -17,7 +17,7 @@ cluster_munge
 cp "$hold" "$cluster/bin/hold"
 
 # The mounts below the cluster's directory go with it.
-unmount() { grep -o " $cluster[^ ]*" /proc/mounts | while read -r at; do umount -l "$at"; done; }
+unmount() { grep -o " ${cluster}[^ ]*" /proc/mounts | while read -r at; do umount -l "$at"; done; }
 trap 'status=$?; unmount; (exit "$status"); cluster_end' EXIT
 
 cluster_controller
