@@ -99,8 +99,8 @@ START_TEST(the_end_of_a_child_that_another_has_reaped_is_told_without_a_status)
     pid_t pid;
 
     ck_assert_int_eq(spawn(&w, "exit 3", NULL), 0);
-    pid = child_pid(w.child);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    pid = waitpid(-1, NULL, 0);
+    ck_assert_int_gt(pid, 0);
     loop_run(w.loop);
 
     ck_assert(!w.end.is_known);
