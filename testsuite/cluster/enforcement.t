@@ -189,8 +189,11 @@ cp "$machines/gpu-box.xml" "$cluster/machine.xml"
 chmod 644 "$cluster/machine.xml"
 cc -shared -fPIC -o "$cluster/libnvidia-ml.so.1" \
     "$top_srcdir/testsuite/unit/agent/hardware/fake_nvml.c" 2>/dev/null
-cluster_agent v1 --devices --topology "$cluster/machine.xml" \
-    --gpu-library "$cluster/libnvidia-ml.so.1" --usage-interval 500ms
+v1() {
+    cluster_agent v1 --devices --topology "$cluster/machine.xml" \
+        --gpu-library "$cluster/libnvidia-ml.so.1" --usage-interval 500ms
+}
+v1
 ok "a node with a topology file is ready" ready v1
 kctl taint v1 "$(kctl get node v1 -o json | jq -r '.spec.taints[] |
     select(.key | contains("virtual")).key')-" >/dev/null
@@ -199,12 +202,41 @@ cpus=$(kctl get node v1 -o json | jq -r .status.allocatable.cpu)
 run v1 -c 2 --gpus 1
 gpus=$pod
 # The library says that /dev/nvidia0 is busy for a quarter of the time.
+gone_file() { [ ! -e "$1" ]; }
 uses_gpu() { kctl top pods "$gpus" | grep -Eq ' GPUS +GPU MEM$' &&
     kctl top pods "$gpus" | grep -Eq "^$gpus .* 0\.25 +1(\.0)?Gi$"; }
 if [ -e "$cluster/libnvidia-ml.so.1" ]; then
     ok "kctl top shows how busy the GPUs of a pod are, and their memory" wait_for 20 uses_gpu
+    # What was measured is not lost with the agent.
+    used=$(as kilntest1 ksub --parsable -w v1 -o /dev/null -c 1 --gpus 1 \
+        --wrap 'while [ ! -e "$HOME/enough" ]; do sleep 0.1; done')
+    pod=job-$used-0
+    wait_for 20 pod_is .status.phase Running
+    file=$cluster/v1/state/pods/$(of_pod .metadata.uid)/gpu
+    wait_for 10 test -s "$file"
+    stop v1 KILL
+    as kilntest1 touch "$cluster/home/kilntest1/enough"
+    gone() { ! kill -0 "$1" 2>/dev/null; }
+    wait_for 10 gone "$(sed -n 's/^job_pid.*://p' \
+        "$cluster/v1/run/pods/$(of_pod .metadata.uid)/live")"
+    v1
+    has_row() { [ "$(kctl history --job "$used" -o json | jq '.items | length')" = 1 ]; }
+    wait_for 20 has_row
+    is "history has the use of the GPU, also if the agent was killed meanwhile" \
+        "$(kctl history --job "$used" -o csv=gpuutil,gpupeak,gpumemory | tail -n 1)" \
+        "75.00,2147483648,85899345920"
+    like "kctl efficiency shows it" "$(kctl efficiency "$used" | tr -s ' ' | paste -sd ' ')" \
+        'GPU efficiency: 75.00% of 1 GPU GPU memory used: at most 2(\.0)?Gi of 80(\.0)?Gi'
+    is "so does -o json" "$(kctl efficiency "$used" -o json |
+        jq -r '.[] | "\(.gpus) \(.gpuEfficiencyPercent) \(.gpuMemoryEfficiencyPercent)"')" \
+        "1 75 2.5"
+    ok "the file of the ended pod is removed" wait_for 10 gone_file "$file"
 else
     skip "kctl top shows how busy the GPUs of a pod are, and their memory" "no compiler"
+    skip "history has the use of the GPU, also if the agent was killed meanwhile" "no compiler"
+    skip "kctl efficiency shows it" "no compiler"
+    skip "so does -o json" "no compiler"
+    skip "the file of the ended pod is removed" "no compiler"
 fi
 run v1 -c "$((cpus - 2))"
 rest=$pod

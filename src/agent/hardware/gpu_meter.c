@@ -43,7 +43,6 @@ struct gpu_meter {
     bool is_ending;
     struct {
         unsigned minor;
-        int64_t at_us; /* monotonic */
         struct gpu_reading reading;
     } gpus[MOST_GPUS];
     unsigned n_gpus;
@@ -90,7 +89,6 @@ note(struct gpu_meter *m, unsigned minor, const struct gpu_reading *reading)
     if (i < MOST_GPUS) {
         m->n_gpus = i == m->n_gpus ? i + 1 : m->n_gpus;
         m->gpus[i].minor = minor;
-        m->gpus[i].at_us = clock_monotonic_us(&clock_system);
         m->gpus[i].reading = *reading;
     }
     pthread_mutex_unlock(&m->lock);
@@ -117,6 +115,8 @@ measure(struct gpu_meter *m, const struct nvml_functions *f)
              &(struct gpu_reading){
                  .busy_percent = utilization.gpu < 100 ? utilization.gpu : 100,
                  .memory_bytes = memory.used,
+                 .memory_total_bytes = memory.total,
+                 .at_us = clock_monotonic_us(&clock_system),
              });
     }
     return true;
@@ -241,7 +241,7 @@ gpu_meter_read(struct gpu_meter *m, unsigned minor, struct gpu_reading *ret_read
     pthread_mutex_lock(&m->lock);
     for (unsigned i = 0; i < m->n_gpus && !is_known; i++)
         if (m->gpus[i].minor == minor
-            && now_us - m->gpus[i].at_us <= STALE * m->interval_ms * 1000) {
+            && now_us - m->gpus[i].reading.at_us <= STALE * m->interval_ms * 1000) {
             *ret_reading = m->gpus[i].reading;
             is_known = true;
         }

@@ -21,6 +21,8 @@ struct gpu_meter;
 struct gpu_reading {
     unsigned busy_percent; /* of the time of NVML's last sample */
     uint64_t memory_bytes; /* in use */
+    uint64_t memory_total_bytes;
+    int64_t at_us; /* monotonic */
 };
 
 /* Life. The thread starts with new, and looks for the library again from time to

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/usage_reporter.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "agent/hardware/machine_load.h"
 #include "agent/node/process_usage.h"
 #include "agent/pods/agent_context.h"
+#include "agent/pods/files/gpu_use.h"
+#include "agent/pods/pod_record.h"
 #include "agent/pods/pod_run.h"
 #include "agent/pods/pods.h"
 #include "lib/api/cluster/metrics.h"
@@ -64,7 +67,8 @@ struct pod_measurement {
     struct cgroup_usage usage;
     uint64_t memory_bytes;
     bool has_gpus; /* the use of its GPUs is known */
-    int64_t gpu_milli, gpu_memory_bytes;
+    struct gpu_use_sample gpus;
+    struct gpu_use gpu_use; /* a copy, to be written */
 };
 
 struct measurement {
@@ -112,6 +116,24 @@ measure_processes(struct measurement *t)
 }
 
 static void
+write_gpu_use(const struct measurement *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const struct pod_measurement *p = &t->pods[i];
+        const char *uid = p->pod->meta->uid;
+        CLEANUP_FREE char *dir = NULL;
+        int r;
+
+        if (!p->has_gpus || p->gpu_use.samples == 0)
+            continue;
+        dir = pod_record_state_path(t->m->agent, uid, "");
+        r = gpu_use_write(&p->gpu_use, dir, uid);
+        if (r < 0 && r != -ENOENT) /* the pod may be gone */
+            log_debug("the use of GPUs was not written to '%s': %s", dir, strerror(-r));
+    }
+}
+
+static void
 measure(void *arg)
 {
     struct measurement *t = arg;
@@ -128,6 +150,7 @@ measure(void *arg)
         (void)cgroup_read_working_set(p->cgroup, &p->memory_bytes);
     }
     measure_processes(t);
+    write_gpu_use(t);
     t->at_us = clock_monotonic_us(clock);
     t->has_load = machine_load_read("", &t->load, NULL) == 0;
 }
@@ -173,8 +196,8 @@ add_pod(const struct measurement *t, const struct pod_measurement *p, struct usa
     out->uid = p->pod->meta->uid;
     out->figures.memory_bytes = (int64_t)p->memory_bytes;
     out->figures.has_gpus = p->has_gpus;
-    out->figures.gpu_milli = p->gpu_milli;
-    out->figures.gpu_memory_bytes = p->gpu_memory_bytes;
+    out->figures.gpu_milli = p->gpus.milli;
+    out->figures.gpu_memory_bytes = p->gpus.bytes;
     set_pod_rate(t->m, p, &out->figures);
     out->total.peak_memory_bytes = (int64_t)p->usage.peak_memory_bytes;
     out->total.user_cpu_us = (int64_t)p->usage.cpu_user_us;
@@ -312,11 +335,30 @@ read_gpus(struct usage_reporter *m, struct pod_measurement *p)
             is_unknown = true;
             continue;
         }
+        if (!p->has_gpus || reading.at_us < p->gpus.at_us)
+            p->gpus.at_us = reading.at_us;
         p->has_gpus = true;
-        p->gpu_milli += (int64_t)reading.busy_percent * 10;
-        p->gpu_memory_bytes += (int64_t)reading.memory_bytes;
+        p->gpus.count++;
+        p->gpus.milli += (int64_t)reading.busy_percent * 10;
+        p->gpus.bytes += (int64_t)reading.memory_bytes;
+        p->gpus.total_bytes += (int64_t)reading.memory_total_bytes;
     }
     p->has_gpus = p->has_gpus && !is_unknown;
+}
+
+/* Leaves out what was read before the pod's start, and the time for which the
+ * pod is suspended, which its elapsed time leaves out, too.
+ */
+static void
+sum_gpus(const struct usage_reporter *m, struct pod_measurement *p, struct gpu_use *sum)
+{
+    struct clock *clock = m->agent->clock;
+    const int64_t ago_us = clock_real_us(clock) - p->started_at_us;
+
+    if (p->has_gpus && !pod_is_frozen(pod_of(p->pod))
+        && clock_monotonic_us(clock) - p->gpus.at_us < ago_us)
+        gpu_use_add(sum, &p->gpus);
+    p->gpu_use = *sum;
 }
 
 static void
@@ -334,6 +376,7 @@ add_running_pod(const struct running_pod *running, void *context)
         .started_at_us = running->started_at_us,
     };
     read_gpus(t->m, p);
+    sum_gpus(t->m, p, running->gpu_use);
 }
 
 static void

@@ -16,6 +16,7 @@
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
+#include "agent/pods/files/gpu_use.h"
 #include "agent/pods/files/spare_dirs.h"
 #include "agent/pods/pod_cgroup.h"
 #include "agent/pods/pod_order.h"
@@ -375,6 +376,14 @@ pod_host_read_ending(const struct agent_context *g, const char *uid)
     struct exit_record *exit_record = NULL;
 
     return exit_record_read(state, run, uid, &exit_record, NULL) == 0 ? exit_record : NULL;
+}
+
+void
+pod_host_read_gpu_use(const struct agent_context *g, const char *uid, struct gpu_use *ret_use)
+{
+    CLEANUP_FREE char *state = pod_record_state_path(g, uid, "");
+
+    gpu_use_read(state, uid, ret_use);
 }
 
 struct cgroup *

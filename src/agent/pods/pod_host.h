@@ -82,6 +82,11 @@ struct live_record *pod_host_read_live(const struct agent_context *agent, const 
 int pod_host_open_shepherd(const struct agent_context *agent, const char *uid,
                            const struct live_record *live);
 struct exit_record *pod_host_read_ending(const struct agent_context *agent, const char *uid);
+
+/* Reads the use of the pod's GPUs that an earlier agent has noted. */
+struct gpu_use;
+void pod_host_read_gpu_use(const struct agent_context *agent, const char *uid,
+                           struct gpu_use *ret_use);
 struct cgroup *pod_host_find_cgroup(const struct agent_context *agent, const char *uid);
 
 /* The boot under which the pod began, from the pod's record. It is unknown when

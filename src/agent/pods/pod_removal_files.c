@@ -16,6 +16,7 @@
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
+#include "agent/pods/files/gpu_use.h"
 #include "agent/pods/files/spare_dirs.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_record.h"
@@ -111,7 +112,7 @@ struct removal_call {
 static void
 remove_files(const char *path, struct spare_dirs *spare_dirs)
 {
-    static const char *const files[] = {"exit", "script"};
+    static const char *const files[] = {"exit", "script", GPU_USE_FILE};
 
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);

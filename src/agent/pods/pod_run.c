@@ -322,6 +322,7 @@ pod_run_resume(struct pod_run *s)
     }
     s->live = pod_host_read_live(g, s->uid);
     s->exit_record = pod_host_read_ending(g, s->uid);
+    pod_host_read_gpu_use(g, s->uid, &s->gpu_use);
     s->cgroup = pod_host_find_cgroup(g, s->uid);
     if (s->exit_record != NULL) {
         s->ended_before = true;
@@ -538,7 +539,7 @@ pod_run_is_retained(const struct pod_run *s)
 }
 
 bool
-pod_run_get_running(const struct pod_run *s, struct running_pod *ret_running)
+pod_run_get_running(struct pod_run *s, struct running_pod *ret_running)
 {
     if (s->phase != POD_RUN_RUNNING || s->live == NULL)
         return false;
@@ -547,6 +548,7 @@ pod_run_get_running(const struct pod_run *s, struct running_pod *ret_running)
         .cgroup = s->cgroup,
         .shepherd = (pid_t)s->live->shepherd_pid,
         .started_at_us = s->live->started_at_us,
+        .gpu_use = &s->gpu_use,
     };
     return true;
 }

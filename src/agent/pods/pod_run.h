@@ -31,6 +31,7 @@ struct agent_context;
 struct blobs;
 struct cgroup;
 struct error;
+struct gpu_use;
 struct object;
 struct pod_mounts;
 struct pod_run;
@@ -139,5 +140,6 @@ struct running_pod {
     const struct cgroup *cgroup; /* NULL: no cgroups are used */
     pid_t shepherd;              /* 0: unknown */
     int64_t started_at_us;
+    struct gpu_use *gpu_use; /* for samples to be added */
 };
-bool pod_run_get_running(const struct pod_run *run, struct running_pod *ret_running);
+bool pod_run_get_running(struct pod_run *run, struct running_pod *ret_running);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/pods/files/gpu_use.h"
 #include "agent/pods/pod_run.h"
 #include "agent/shepherd/deadline.h"
 
@@ -76,6 +77,8 @@ struct pod_run {
     bool was_restored; /* a worker was asked to set its CPUs again */
     char *misplaced;
     char *lost; /* parts of its allocation that the machine no longer has */
+
+    struct gpu_use gpu_use;
 
     struct timer *hold_timer; /* before a broken node refuses it */
 

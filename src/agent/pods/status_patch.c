@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/pods/files/gpu_use.h"
 #include "agent/pods/observation.h"
 #include "agent/shepherd/files/exit_record.h"
 #include "lib/api/object/object.h"
@@ -294,7 +295,8 @@ make_terminated(struct arena *arena, const struct status_patch_end *end)
 }
 
 static void
-set_usage(struct arena *arena, struct json *status, const struct exit_record *e)
+set_usage(struct arena *arena, struct json *status, const struct exit_record *e,
+          const struct gpu_use *gpus)
 {
     struct json *u = json_make_object(arena, status, "usage");
 
@@ -305,6 +307,12 @@ set_usage(struct arena *arena, struct json *status, const struct exit_record *e)
     }
     json_set_int(arena, u, "userCpuMicroseconds", e->cpu_user_us);
     json_set_int(arena, u, "systemCpuMicroseconds", e->cpu_system_us);
+    if (gpus != NULL && gpus->samples > 0) {
+        json_set_int(arena, u, "gpus", gpus->count);
+        json_set_int(arena, u, "gpuMillis", gpu_use_mean_milli(gpus));
+        json_set_int(arena, u, "gpuPeakMemoryBytes", gpus->peak_bytes);
+        json_set_int(arena, u, "gpuMemoryBytes", gpus->total_bytes);
+    }
     if (!e->has_io)
         return;
     json_set_int(arena, u, "readBytes", e->read_bytes);
@@ -379,7 +387,7 @@ status_patch_make_end(struct arena *arena, const struct object *object,
             set_seen(arena, status, end->seen, end->seen_at_us);
         if (frozen_us > 0)
             json_set_int(arena, status, "frozenMicroseconds", frozen_us);
-        set_usage(arena, status, e);
+        set_usage(arena, status, e, end->gpu_use);
     }
     return body;
 }

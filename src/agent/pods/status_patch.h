@@ -14,6 +14,7 @@
 
 struct arena;
 struct exit_record;
+struct gpu_use;
 struct json;
 struct object;
 struct observation;
@@ -80,7 +81,8 @@ struct status_patch_end {
     int64_t seen_at_us;
     struct allocation_fault broken;
     struct frozen_state frozen;
-    bool was_ending; /* as reported while it ran */
+    const struct gpu_use *gpu_use; /* or NULL */
+    bool was_ending;               /* as reported while it ran */
     int64_t now_us;
     const char *host_address;
     const char *boot_id;

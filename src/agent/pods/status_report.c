@@ -156,6 +156,7 @@ make_patch(struct pod_run *s, struct arena *arena)
                                      .broken = broken,
                                      .frozen = {.at_us = live != NULL ? live->frozen_at_us : 0,
                                                 .before_us = live != NULL ? live->frozen_us : 0},
+                                     .gpu_use = &s->gpu_use,
                                      .was_ending = s->told_ending,
                                      .now_us = clock_real_us(g->clock),
                                      .host_address = g->address,

@@ -74,11 +74,12 @@ prepare(struct history_file *f, struct error *err)
                      " eligible_at, start_at, node, cpu_milli, memory, devices,"
                      " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
                      " reason, message, script, revision, lost, task,"
-                     " frozen_us, tasks, read_bytes, written_bytes, rss, cache) VALUES (?1, ?2, ?3,"
+                     " frozen_us, tasks, read_bytes, written_bytes, rss, cache,"
+                     " gpus, gpu_milli, gpu_peak, gpu_memory) VALUES (?1, ?2, ?3,"
                      " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
                      " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
                      " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
-                     " ?35, ?36, ?37, ?38)"
+                     " ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42)"
                      " ON CONFLICT (key) DO NOTHING"},
         {&f->confirm, "UPDATE attempts SET lost = 0, revision = ?2"
                       " WHERE key = ?1 AND lost = 1"},
@@ -324,6 +325,10 @@ bind_row(sqlite3_stmt *s, const struct history_row *row, const int64_t ids[WORD_
     history_bind_number(s, 36, row->written_bytes);
     history_bind_number(s, 37, row->rss_bytes);
     history_bind_number(s, 38, row->cache_bytes);
+    history_bind_number(s, 39, row->gpus);
+    history_bind_number(s, 40, row->gpu_milli);
+    history_bind_number(s, 41, row->gpu_peak_bytes);
+    history_bind_number(s, 42, row->gpu_memory_bytes);
 }
 
 /* The attempt ended in a timeline that the store has lost, and has ended again

@@ -59,6 +59,10 @@ static const char *const names[COLUMN_COUNT] = {
     [COLUMN_WRITTEN] = "written_bytes",
     [COLUMN_RSS] = "rss",
     [COLUMN_CACHE] = "cache",
+    [COLUMN_GPUS] = "gpus",
+    [COLUMN_GPU_MILLI] = "gpu_milli",
+    [COLUMN_GPU_PEAK] = "gpu_peak",
+    [COLUMN_GPU_MEMORY] = "gpu_memory",
 };
 
 enum form {
@@ -116,6 +120,10 @@ static const struct member {
     MEMBER("peakMemoryBytes", MEASURE, COLUMN_PEAK),
     MEMBER("rssBytes", MEASURE, COLUMN_RSS),
     MEMBER("cacheBytes", MEASURE, COLUMN_CACHE),
+    MEMBER("gpus", MEASURE, COLUMN_GPUS),
+    MEMBER("gpuMillis", MEASURE, COLUMN_GPU_MILLI),
+    MEMBER("gpuPeakMemoryBytes", MEASURE, COLUMN_GPU_PEAK),
+    MEMBER("gpuMemoryBytes", MEASURE, COLUMN_GPU_MEMORY),
     MEMBER("readBytes", MEASURE, COLUMN_READ),
     MEMBER("writtenBytes", MEASURE, COLUMN_WRITTEN),
     MEMBER("state", WORD, COLUMN_STATE),

@@ -58,6 +58,10 @@ enum history_column {
     COLUMN_WRITTEN,
     COLUMN_RSS,
     COLUMN_CACHE,
+    COLUMN_GPUS,
+    COLUMN_GPU_MILLI,
+    COLUMN_GPU_PEAK,
+    COLUMN_GPU_MEMORY,
     COLUMN_COUNT
 };
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))

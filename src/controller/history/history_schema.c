@@ -122,6 +122,11 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     /* The parts of the memory used; NULL: not known. */
     ("ALTER TABLE attempts ADD COLUMN rss INTEGER;"
      "ALTER TABLE attempts ADD COLUMN cache INTEGER;"),
+    /* The use of GPUs; NULL: not known. */
+    ("ALTER TABLE attempts ADD COLUMN gpus INTEGER;"
+     "ALTER TABLE attempts ADD COLUMN gpu_milli INTEGER;"
+     "ALTER TABLE attempts ADD COLUMN gpu_peak INTEGER;"
+     "ALTER TABLE attempts ADD COLUMN gpu_memory INTEGER;"),
 };
 
 static const struct schema_steps schema = {

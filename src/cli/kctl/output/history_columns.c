@@ -37,6 +37,7 @@ enum column_form {
     FORM_ELAPSED, /* from start to end */
     FORM_WAITED,  /* from when it could start until its start */
     FORM_EXIT,
+    FORM_GPUS, /* percent of the GPUs that were busy */
 };
 
 static const struct column {
@@ -71,6 +72,9 @@ static const struct column {
     {"peak", "peakMemoryBytes", FORM_BYTES, {"Peak", true, 0, 0, false}, false},
     {"rss", "rssBytes", FORM_BYTES, {"RSS", true, 0, 0, false}, false},
     {"cache", "cacheBytes", FORM_BYTES, {"Cache", true, 0, 0, false}, false},
+    {"gpuutil", "gpuMillis", FORM_GPUS, {"GPU%", true, 0, 0, false}, false},
+    {"gpupeak", "gpuPeakMemoryBytes", FORM_BYTES, {"GPU peak", true, 0, 0, false}, false},
+    {"gpumemory", "gpuMemoryBytes", FORM_BYTES, {"GPU memory", true, 0, 0, false}, false},
     {"read", "readBytes", FORM_BYTES, {"Read", true, 0, 0, false}, false},
     {"written", "writtenBytes", FORM_BYTES, {"Written", true, 0, 0, false}, false},
     {"cputime", "cpuTimeMicros", FORM_MICROS, {"CPU time", true, 0, 0, false}, false},
@@ -159,6 +163,14 @@ int64_t
 history_columns_memory_bytes(const struct json *row)
 {
     return json_get_int(row, "rssBytes", json_get_int(row, "peakMemoryBytes", -1));
+}
+
+double
+history_columns_gpu_percent(const struct json *row)
+{
+    const int64_t gpus = json_get_int(row, "gpus", 0);
+
+    return gpus > 0 ? (double)json_get_int(row, "gpuMillis", 0) / 10 / (double)gpus : -1;
 }
 
 static int64_t
@@ -283,6 +295,10 @@ add_for_people(const struct column *c, const struct json *row, struct strbuf *ou
         else if (json_get(row, "exitCode") != NULL)
             strbuf_add_int(out, json_get_int(row, "exitCode", 0));
         break;
+    case FORM_GPUS:
+        if (history_columns_gpu_percent(row) >= 0)
+            strbuf_printf(out, "%.2f", history_columns_gpu_percent(row));
+        break;
     case FORM_NUMBER:
         if (value != NULL)
             strbuf_add_int(out, n);
@@ -353,6 +369,8 @@ members_of(const struct column *c)
         return "startTime,eligibleTime";
     case FORM_EXIT:
         return "signal,exitCode";
+    case FORM_GPUS:
+        return "gpus,gpuMillis";
     default:
         return c->member;
     }

@@ -14,7 +14,7 @@ struct grid;
 struct json;
 struct strbuf;
 
-#define HISTORY_COLUMNS_MOST 40
+#define HISTORY_COLUMNS_MOST 48
 
 struct history_columns {
     unsigned items[HISTORY_COLUMNS_MOST]; /* indexes in the list of all */
@@ -40,6 +40,9 @@ void history_columns_text(const char *name, const struct json *row, struct strbu
  * known; -1: nothing is known.
  */
 int64_t history_columns_memory_bytes(const struct json *row);
+
+/* How busy its GPUs were on average; -1: it had none, or that is unknown. */
+double history_columns_gpu_percent(const struct json *row);
 
 /* From start to end; -1: the job never started. */
 int64_t history_columns_elapsed_us(const struct json *row);

@@ -208,18 +208,30 @@ has_ended(const struct json *item)
 static void
 take_row(struct element_listing *l, struct json *item, const struct json *row)
 {
-    static const char *const names[] =
-        {
-            "attempt",       "pod",
-            "node",          "startTime",
-            "endTime",       "exitCode",
-            "signal",        "reason",
-            "cpuTimeMicros", "peakMemoryBytes",
-            "rssBytes",      "cacheBytes",
-            "readBytes",     "writtenBytes",
-            "state", /* this and the next only for an element that has ended */
-            "endedBy",
-        };
+    static const char
+        *const names[] =
+            {
+                "attempt",
+                "pod",
+                "node",
+                "startTime",
+                "endTime",
+                "exitCode",
+                "signal",
+                "reason",
+                "cpuTimeMicros",
+                "peakMemoryBytes",
+                "rssBytes",
+                "cacheBytes",
+                "gpus",
+                "gpuMillis",
+                "gpuPeakMemoryBytes",
+                "gpuMemoryBytes",
+                "readBytes",
+                "writtenBytes",
+                "state", /* this and the next only for an element that has ended */
+                "endedBy",
+            };
     const size_t n = ARRAY_SIZE(names) - (has_ended(item) ? 0 : 2);
 
     if (json_get_int(item, "attempt", 0) > json_get_int(row, "attempt", 0))

@@ -72,6 +72,14 @@ static const struct field history_row_fields[] = {
         HELP("What its processes had of the peak memory, without page cache.")),
     INT64("cacheBytes", history_row, cache_bytes, OPTIONAL,
         HELP("The page cache of its files, at its end.")),
+    INT64("gpus", history_row, gpus, OPTIONAL,
+        HELP("Its GPUs whose use is known.")),
+    INT64("gpuMillis", history_row, gpu_milli, OPTIONAL,
+        HELP("How many of these were busy on average, in thousandths of a GPU.")),
+    INT64("gpuPeakMemoryBytes", history_row, gpu_peak_bytes, OPTIONAL,
+        HELP("The most memory of these that was in use.")),
+    INT64("gpuMemoryBytes", history_row, gpu_memory_bytes, OPTIONAL,
+        HELP("The memory that these have.")),
     INT64("readBytes", history_row, read_bytes, OPTIONAL,
         HELP("What it read from storage.")),
     INT64("writtenBytes", history_row, written_bytes, OPTIONAL,
@@ -393,6 +401,10 @@ take_run(struct history_row *row, struct arena *arena, const struct pod *pod, in
         row->peak_memory_bytes = keep_number(arena, usage->peak_memory_bytes);
         row->rss_bytes = usage->rss_bytes;
         row->cache_bytes = usage->cache_bytes;
+        row->gpus = usage->gpus;
+        row->gpu_milli = usage->gpu_milli;
+        row->gpu_peak_bytes = usage->gpu_peak_bytes;
+        row->gpu_memory_bytes = usage->gpu_memory_bytes;
         row->read_bytes = usage->read_bytes;
         row->written_bytes = usage->written_bytes;
     }

@@ -48,7 +48,9 @@ struct history_row {
     const int64_t *cpu_time_us; /* NULL: unknown */
     const int64_t *peak_memory_bytes;
     const int64_t *rss_bytes, *cache_bytes; /* NULL: the agent did not tell */
-    const int64_t *read_bytes;              /* of storage */
+    /* Of GPUs; NULL: unknown. Busy on average in thousandths of a GPU. */
+    const int64_t *gpus, *gpu_milli, *gpu_peak_bytes, *gpu_memory_bytes;
+    const int64_t *read_bytes; /* of storage */
     const int64_t *written_bytes;
     const char *state;        /* a name of job_state.h */
     const int64_t *exit_code; /* NULL: there is none */

@@ -249,7 +249,10 @@ struct pod_usage { /* Kiln: totals, at the end or so far */
     int64_t system_cpu_us;
     const int64_t *rss_bytes;   /* of the peak, without page cache; NULL: unknown */
     const int64_t *cache_bytes; /* page cache, at the end */
-    const int64_t *read_bytes;  /* of storage, at the end; NULL: unknown */
+    const int64_t *gpus;        /* of NVIDIA; NULL: no GPU, or their use is unknown */
+    const int64_t *gpu_milli;   /* busy on average, in thousandths of a GPU */
+    const int64_t *gpu_peak_bytes, *gpu_memory_bytes; /* used at most; all of their memory */
+    const int64_t *read_bytes;                        /* of storage, at the end; NULL: unknown */
     const int64_t *written_bytes;
 };
 

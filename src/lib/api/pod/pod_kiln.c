@@ -168,6 +168,15 @@ static const struct field pod_usage_fields[] = {
     INT64("cacheBytes", pod_usage, cache_bytes, OPTIONAL,
         HELP("The page cache of its files, at the end. It counts as memory, and the kernel takes "
              "it back when memory is short.")),
+    INT64("gpus", pod_usage, gpus, OPTIONAL,
+        HELP("The GPUs whose use is known: those of NVIDIA, if the node has the library of the "
+             "driver. Known at the end, if it ran for long enough.")),
+    INT64("gpuMillis", pod_usage, gpu_milli, OPTIONAL,
+        HELP("How many of these were busy on average, in thousandths of a GPU.")),
+    INT64("gpuPeakMemoryBytes", pod_usage, gpu_peak_bytes, OPTIONAL,
+        HELP("The most memory of these that was in use in any sample.")),
+    INT64("gpuMemoryBytes", pod_usage, gpu_memory_bytes, OPTIONAL,
+        HELP("The memory that these have.")),
     INT64("readBytes", pod_usage, read_bytes, OPTIONAL,
         HELP("Read from storage, at the end.")),
     INT64("writtenBytes", pod_usage, written_bytes, OPTIONAL,

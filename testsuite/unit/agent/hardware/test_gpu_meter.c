@@ -71,6 +71,7 @@ START_TEST(the_use_of_a_gpu_is_found_by_its_device_file)
     ck_assert(wait_for_reading(meter, 0, 20000000, &reading));
     ck_assert_uint_eq(reading.busy_percent, 25);
     ck_assert_uint_eq(reading.memory_bytes, UINT64_C(1) << 30);
+    ck_assert_uint_eq(reading.memory_total_bytes, UINT64_C(80) << 30);
     ck_assert(gpu_meter_read(meter, 1, &reading));
     ck_assert_uint_eq(reading.busy_percent, 75);
     ck_assert_uint_eq(reading.memory_bytes, UINT64_C(2) << 30);

@@ -274,6 +274,10 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
                               "ALTER TABLE attempts DROP COLUMN written_bytes;"
                               "ALTER TABLE attempts DROP COLUMN rss;"
                               "ALTER TABLE attempts DROP COLUMN cache;"
+                              "ALTER TABLE attempts DROP COLUMN gpus;"
+                              "ALTER TABLE attempts DROP COLUMN gpu_milli;"
+                              "ALTER TABLE attempts DROP COLUMN gpu_peak;"
+                              "ALTER TABLE attempts DROP COLUMN gpu_memory;"
                               "ALTER TABLE attempts DROP COLUMN task;"
                               "ALTER TABLE attempts DROP COLUMN frozen_us;"
                               "ALTER TABLE attempts DROP COLUMN tasks",

@@ -57,6 +57,8 @@ START_TEST(a_row_is_printed_as_its_record_is)
     row.peak_memory_bytes = &peak;
     row.rss_bytes = &none;
     row.cache_bytes = &peak;
+    row.gpus = row.gpu_milli = &code;
+    row.gpu_peak_bytes = row.gpu_memory_bytes = &peak;
     row.read_bytes = &none;
     row.written_bytes = &code;
     row.exit_code = &code;
@@ -227,6 +229,10 @@ START_TEST(a_file_of_before_months_gets_their_sums)
                               "ALTER TABLE attempts DROP COLUMN written_bytes;"
                               "ALTER TABLE attempts DROP COLUMN rss;"
                               "ALTER TABLE attempts DROP COLUMN cache;"
+                              "ALTER TABLE attempts DROP COLUMN gpus;"
+                              "ALTER TABLE attempts DROP COLUMN gpu_milli;"
+                              "ALTER TABLE attempts DROP COLUMN gpu_peak;"
+                              "ALTER TABLE attempts DROP COLUMN gpu_memory;"
                               "PRAGMA user_version = 3",
                               NULL),
                      0);

@@ -48,6 +48,8 @@ struct efficiency_sum {
     double asked_bytes; /* of attempts that have a peak */
     double peaks_bytes; /* of attempts that requested memory */
     double read_bytes, written_bytes;
+    double gpu_held_us, gpu_busy_us; /* GPUs times time, where their use is known */
+    int64_t gpu_peak_bytes;
     struct value_range lengths_us, cpus_milli, percents;
     struct worst_row worst[EFFICIENCY_WORST];
     size_t n_worst;
@@ -177,6 +179,17 @@ add_memory(struct efficiency_sum *sum, const struct json *row)
         sum->most_bytes = memory;
 }
 
+static void
+add_gpus(struct efficiency_sum *sum, const struct json *row, double elapsed_us)
+{
+    const int64_t peak = json_get_int(row, "gpuPeakMemoryBytes", 0);
+
+    sum->gpu_held_us += (double)json_get_int(row, "gpus", 0) * elapsed_us;
+    sum->gpu_busy_us += (double)json_get_int(row, "gpuMillis", 0) / 1000 * elapsed_us;
+    if (peak > sum->gpu_peak_bytes)
+        sum->gpu_peak_bytes = peak;
+}
+
 void
 efficiency_sum_add(struct efficiency_sum *sum, const struct json *row)
 {
@@ -206,6 +219,7 @@ efficiency_sum_add(struct efficiency_sum *sum, const struct json *row)
         widen(&sum->percents, (double)used_us * 100 / held);
     }
     add_memory(sum, row);
+    add_gpus(sum, row, (double)elapsed_us);
     sum->read_bytes += (double)json_get_int(row, "readBytes", 0);
     sum->written_bytes += (double)json_get_int(row, "writtenBytes", 0);
 }
@@ -301,6 +315,8 @@ efficiency_sum_add_line(struct efficiency_sum *sum, struct strbuf *out)
                       sum->peaks_bytes * 100 / sum->asked_bytes, peak, most);
     else if (sum->peak_bytes > 0)
         strbuf_printf(out, "; memory at most %s, none was asked for", peak);
+    if (sum->gpu_held_us > 0)
+        strbuf_printf(out, "; GPU efficiency %.2f%%", sum->gpu_busy_us * 100 / sum->gpu_held_us);
     strbuf_add_char(out, '\n');
 }
 
@@ -380,6 +396,11 @@ describe_use(const struct efficiency_sum *sum, struct strbuf *out)
     else
         add_fact(out, "CPU efficiency:", "unknown: no task ran for a second");
     describe_memory(sum, out);
+    if (sum->gpu_held_us > 0) {
+        human_bytes(sum->gpu_peak_bytes, read);
+        add_fact(out, "GPU efficiency:", "%.2f%%", sum->gpu_busy_us * 100 / sum->gpu_held_us);
+        add_fact(out, "GPU memory used:", "at most %s", read);
+    }
     human_bytes((int64_t)sum->read_bytes, read);
     human_bytes((int64_t)sum->written_bytes, written);
     add_fact(out, "Read from storage:", "%s", read);

@@ -103,6 +103,14 @@ add_percents(struct arena *arena, const struct json *source)
         set_percent(arena, row, "memoryEfficiencyPercent",
                     part_of(history_columns_memory_bytes(row),
                             (double)json_get_int(row, "memoryBytes", 0)));
+    if (history_columns_gpu_percent(row) >= 0) {
+        set_percent(arena, row, "gpuEfficiencyPercent",
+                    part_of(json_get_int(row, "gpuMillis", 0),
+                            (double)json_get_int(row, "gpus", 0) * 1000));
+        set_percent(arena, row, "gpuMemoryEfficiencyPercent",
+                    part_of(json_get_int(row, "gpuPeakMemoryBytes", 0),
+                            (double)json_get_int(row, "gpuMemoryBytes", 0)));
+    }
     return row;
 }
 
@@ -150,6 +158,35 @@ percent(const struct json *row, const char *name, struct arena *arena)
     return arena_printf(arena, "%s%%", text.text);
 }
 
+/* "nvidia.com/gpu=2" in the devices of history. */
+static bool
+had_gpus(const struct json *row)
+{
+    const char *devices = json_get_text(row, "devices");
+
+    return devices != NULL && strcasestr(devices, "gpu") != NULL;
+}
+
+/* Nothing for a job without GPUs. */
+static void
+describe_gpus(const struct json *row, struct arena *arena, struct strbuf *out)
+{
+    const char *busy = percent(row, "gpuEfficiencyPercent", arena);
+    const int64_t gpus = json_get_int(row, "gpus", 0);
+
+    if (busy == NULL) {
+        if (had_gpus(row))
+            add_line(out,
+                     "GPU efficiency:", "unknown: nothing measured it, or the job was too short");
+        return;
+    }
+    add_line(out, "GPU efficiency:",
+             arena_printf(arena, "%s of %" PRId64 " GPU%s", busy, gpus, gpus == 1 ? "" : "s"));
+    add_line(out, "GPU memory used:",
+             arena_printf(arena, "at most %s of %s", column(row, "gpupeak", arena),
+                          column(row, "gpumemory", arena)));
+}
+
 static void
 describe(const struct json *row, struct arena *arena, struct strbuf *out)
 {
@@ -190,10 +227,14 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
     add_line(out, "Memory efficiency:",
              memory != NULL ? arena_printf(arena, "%s of %s", memory, column(row, "memory", arena))
                             : "unknown: it asked for no memory");
+    describe_gpus(row, arena, out);
     add_line(out, "Read from storage:", column(row, "read", arena));
     add_line(out, "Written to storage:", column(row, "written", arena));
 }
 
+#define GPU_COLUMN 11
+
+/* The column of GPUs is shown if one of the rows has GPUs. */
 static void
 print_table(const struct json *const *rows_shown, size_t n, struct arena *arena, struct strbuf *out)
 {
@@ -203,19 +244,23 @@ print_table(const struct json *const *rows_shown, size_t n, struct arena *arena,
         {"Elapsed", true, 0, 0, false}, {"CPU time", true, 0, 0, false},
         {"CPU%", true, 0, 0, false},    {"Memory", true, 0, 0, false},
         {"Peak", true, 0, 0, false},    {"Cache", true, 0, 2, false},
-        {"Mem%", true, 0, 0, false},    {"Read", true, 0, 1, false},
-        {"Written", true, 0, 1, false},
+        {"Mem%", true, 0, 0, false},    [GPU_COLUMN] = {"GPU%", true, 0, 0, false},
+        {"Read", true, 0, 1, false},    {"Written", true, 0, 1, false},
     };
     CLEANUP(grid_freep)
     struct grid *grid = grid_new(terminal_colour_is_wanted());
+    bool has_gpus = false;
 
+    for (size_t i = 0; i < n; i++)
+        has_gpus |= json_get(rows_shown[i], "gpuEfficiencyPercent") != NULL;
     grid_set_gap(grid, 2);
     grid_set_width(grid, terminal_width());
     for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-        grid_add_styled(grid, &columns[i]);
+        if (has_gpus || i != GPU_COLUMN)
+            grid_add_styled(grid, &columns[i]);
     for (size_t i = 0; i < n; i++) {
         const struct json *row = rows_shown[i];
-        const char *const cells[] = {
+        const char *cells[ARRAY_SIZE(columns)] = {
             column(row, "id", arena),
             column(row, "attempt", arena),
             column(row, "state", arena),
@@ -227,10 +272,14 @@ print_table(const struct json *const *rows_shown, size_t n, struct arena *arena,
             column(row, "peak", arena),
             json_get(row, "cacheBytes") != NULL ? column(row, "cache", arena) : "",
             percent(row, "memoryEfficiencyPercent", arena),
+            [GPU_COLUMN] = percent(row, "gpuEfficiencyPercent", arena),
             column(row, "read", arena),
             column(row, "written", arena),
         };
 
+        if (!has_gpus)
+            memmove(cells + GPU_COLUMN, cells + GPU_COLUMN + 1,
+                    (ARRAY_SIZE(columns) - GPU_COLUMN - 1) * sizeof(*cells));
         grid_add_row(grid, cells);
     }
     grid_print(grid, true, out);
