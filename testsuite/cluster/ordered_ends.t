@@ -161,16 +161,29 @@ done
 own=$(submit --requeue -w n1 --wrap "$name; echo \$\$ >own.pid; touch begun.\$n.\$i
     until [ -e go ]; do sleep 0.1; done; exit 0")
 slow=$(submit --requeue -w n1 --wrap "$name; trap 'touch told; sleep 1; exit 0' TERM; $loops")
-wait_for 20 starts "$own"
-wait_for 20 starts "$slow"
+# Cancelled while their agent is away, in which time the first two end by themselves.
+good=$(submit --requeue -w n1 --wrap "$name; touch begun.\$n.\$i; until [ -e go ]; do sleep 0.1; done")
+bad=$(submit -w n1 --wrap "$name; touch begun.\$n.\$i; until [ -e go ]; do sleep 0.1; done; exit 3")
+both=$(submit -w n1 -a 0-1 --wrap "$name; touch begun.\$n.\$i; until [ -e go ]; do sleep 0.1; done
+    exit \$((KILN_ARRAY_TASK_ID * 4))")
+long=$(submit -w n1 --wrap "$name; $loops")
+follows=$(after "$good")
+for id in "$own" "$slow" "$good" "$bad" "${both}_0" "${both}_1" "$long"; do
+    wait_for 20 starts "$id"
+done
 wait_for 20 state_is "$own" Running
 kctl1 requeue "$slow"
 wait_for 20 test -e "$home/told"
 stop n1 KILL
 kctl1 requeue "$own"
+kctl1 cancel "$good" "$bad" "$both" "$long"
+ends() { as kilntest1 kctl jobs "$1" -o state,reason --no-headers | grep -q "Ending .*[Cc]ancelled by kilntest1"; }
+ok "a job that was cancelled while its agent is away is Ending, and says by whom" wait_for 10 ends "$long"
 stop controller KILL
 as kilntest1 touch "$home/go"
-over() { has_ended "$(cat "$home/own.pid")"; }
+over() {
+    has_ended "$(cat "$home/own.pid")" && ! pgrep -u kilntest1 -f "begun.*until .*/go\|until \[ -e go" >/dev/null
+}
 wait_for 20 over
 cluster_controller --socket "$cluster/socket"
 agent
@@ -180,6 +193,23 @@ ok "history says so" wait_for 10 has_rows "$own" "1 Completed 0"
 ok "a job that was told before the agent and the controller were killed is Requeued" \
     wait_for 20 has_rows "$slow" "1 Requeued 0"
 ok "it starts again" wait_for 20 starts "$slow" 2
+# What the table, the Job and history say of a job, and who ended it.
+said() {
+    printf '%s %s ' "$(as kilntest1 kctl jobs "$1" -o state --no-headers | tr -d ' ')" \
+        "$(job "$1" '"\(.status.state) \(.status.cancelledBy)"')"
+    as kilntest1 kctl history "$1" -o json |
+        jq -r '[.items[] | "\(.state) \(.exitCode) \(.endedBy)"] | sort | join(",")'
+}
+says() { [ "$(said "$1")" = "$2" ] || { said "$1" >"$cluster/said.$1"; false; }; }
+ok "a job that completed before it was cancelled is Completed everywhere" \
+    wait_for 20 says "$good" "Completed Completed null Completed 0 null"
+ok "the job that waits for it runs" wait_for 20 state_is "$follows" Completed
+ok "one that failed before is Failed everywhere" \
+    wait_for 20 says "$bad" "Failed Failed null Failed 3 null"
+ok "an array whose tasks all ended before has failed as they did" \
+    wait_for 20 says "$both" "Failed Failed null Completed 0 null,Failed 4 null"
+ok "one that was still running is Cancelled everywhere" \
+    wait_for 20 says "$long" "Cancelled Cancelled kilntest1 Cancelled 143 kilntest1"
 
 # --- a job that ignores the end of its time ------------------------------------
 deaf=$(as kilntest1 ksub --parsable -o /dev/null -w n1 --time 0:01 --wrap "
@@ -238,6 +268,6 @@ like "it says why" "$(cat "$cluster/followed")" \
 root drain n1 --evict >/dev/null 2>&1
 ok "a job that is evicted waits to run again" wait_for 20 state_is "$again" Requeued
 ok "its attempt is Preempted" wait_for 10 has_rows "$again" "1 Requeued 0,2 Preempted 0"
-like "a report counts no completed job that was ended" \
-    "$(as kilntest1 kctl report -o json | jq -r '[.[].completed] | add')" '^1$'
+like "a report counts as completed the four that ended by themselves, and none that was ended" \
+    "$(as kilntest1 kctl report -o json | jq -r '[.[].completed] | add')" '^4$'
 finish

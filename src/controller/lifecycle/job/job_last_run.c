@@ -64,6 +64,7 @@ job_last_run_load(struct job_last_run *run, const struct job_status *status)
         run->frozen_us = known->frozen_us;
         run->signal = known->signal;
         run->is_failure = is_failure_of(known->reason);
+        run->was_ended = !run->is_failure;
         set_usage(run, known->usage);
     }
     if (status->exit_code != NULL) {
@@ -174,11 +175,30 @@ ending_of(const struct pod *pod)
     if (e.reason == NULL && disruption != NULL)
         e = (struct ending){reason_of_disruption(disruption->reason),
                             text_or_null(disruption->message)};
+    if (e.reason == NULL && pod_main_state(pod, &state) && state.reason != NULL
+        && strcmp(state.reason, "OOMKilled") == 0)
+        e.reason = state.reason;
     if (e.reason == NULL && pod->meta.deleted_at_us != 0 && pod_was_ended(pod))
         e.reason = REASON_POD_DELETED;
     if (e.reason == NULL && pod_main_state(pod, &state))
         e.reason = text_or_null(state.reason);
     return e;
+}
+
+/* Whether an order ended the pod, and not a limit or a preemption before it: as
+ * history_row.h tells the end of the attempt.
+ */
+static bool
+was_ended(const struct pod *pod, const char *reason)
+{
+    switch (job_state_of_failure(NULL, reason)) {
+    case JOB_STATE_TIMED_OUT:
+    case JOB_STATE_OUT_OF_MEMORY:
+    case JOB_STATE_PREEMPTED:
+        return false;
+    default:
+        return pod_was_ended(pod);
+    }
 }
 
 const char *
@@ -210,6 +230,7 @@ note(struct job_last_run *known, enum run_choice choice, const struct pod *pod, 
     }
     run.frozen_us = pod_frozen_us(pod, run.finished_at_us);
     run.is_failure = is_failure;
+    run.was_ended = was_ended(pod, ending.reason);
     run.pod_name = xstrdup(pod->meta.name);
     run.node_name = dup_or_null(pod->spec.node_name);
     run.reason = dup_or_null(ending.reason != NULL ? ending.reason : reason_if_unknown);

@@ -21,6 +21,7 @@ struct job_last_run {
     char *reason;
     char *message;
     bool is_failure; /* it counts as a failure of the job */
+    bool was_ended;  /* because somebody deleted the pod or cancelled the job */
     int64_t started_at_us;
     int64_t finished_at_us;
     int64_t frozen_us; /* of the run: how long the pod was frozen */

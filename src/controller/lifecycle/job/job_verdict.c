@@ -276,14 +276,31 @@ judge_dependencies(const struct job_pod_counts *t)
     };
 }
 
-/* A cancelled Job is not failed by its pods, since the cancel ends them; but a
- * Job that was complete before is complete.
+/* Whether each pod of a cancelled Job came to its end before the order reached it:
+ * the order ended nothing, and has only kept the Job from starting another pod. Of
+ * several pods the ends are not kept, unless they are an array's.
+ */
+static bool
+has_own_end(const struct job *job, const struct job_pod_counts *t)
+{
+    if (t->active > 0 || t->ending > 0)
+        return false;
+    if (t->array != NULL)
+        return index_counts_count_failed(&t->indexes, job_completions(job))
+                   + index_counts_count_done(&t->indexes, job_completions(job))
+               >= job_completions(job);
+    return t->is_numbered && !job_is_indexed(job) && t->run.pod_name != NULL && t->run.is_failure
+           && !t->run.was_ended;
+}
+
+/* Pods that a cancel ends do not fail the Job; what they did before the order
+ * reached them does.
  */
 struct job_verdict
 job_judge(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
           struct arena *arena)
 {
-    struct job_verdict cancel, verdict;
+    struct job_verdict cancel, verdict = {0};
 
     if (restore(job, "FailureTarget", JOB_FAILED, &verdict)
         || restore(job, "SuccessCriteriaMet", JOB_COMPLETE, &verdict))
@@ -297,9 +314,12 @@ job_judge(const struct job *job, const struct job_pod_counts *t, int64_t now_us,
             verdict = judge_indexes(job, t, arena);
         if (verdict.outcome == JOB_GOES_ON)
             verdict = judge_dependencies(t);
-        if (verdict.outcome != JOB_GOES_ON)
-            return verdict;
+    } else if (has_own_end(job, t)) {
+        verdict = judge_failures(job, t, now_us);
+        if (verdict.outcome == JOB_GOES_ON)
+            verdict = judge_indexes(job, t, arena);
     }
-    verdict = judge_success(job, t, arena);
+    if (verdict.outcome == JOB_GOES_ON)
+        verdict = judge_success(job, t, arena);
     return verdict.outcome != JOB_GOES_ON ? verdict : cancel;
 }

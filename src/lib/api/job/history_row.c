@@ -8,6 +8,7 @@
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
+#include "lib/api/job/job_end.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
 #include "lib/api/object/kind.h"
@@ -352,9 +353,12 @@ take_end(struct history_row *row, struct arena *arena, const struct pod *pod, co
         row->state = job_state_words(JOB_STATE_COMPLETED)->name;
         return;
     }
-    if (pod_is_finished(pod))
+    if (job_end_has_pod(pod))
         reason = job_reason_find(&facts, &words);
     state = state_of_reason(reason);
+    /* Nothing shows that its end came before the order. */
+    if (state == JOB_STATE_NODE_FAILED && is_cancelled(job) && pod_was_ended(pod))
+        state = JOB_STATE_NONE;
     if (state == JOB_STATE_NONE && pod_was_ended(pod))
         state = state_of_deleted(pod, job, &reason);
     if (state == JOB_STATE_NONE)

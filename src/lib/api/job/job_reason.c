@@ -436,6 +436,11 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
             return tell_failure(f, failed, words);
         if (job_find_condition(job, "Complete") != NULL)
             return JOB_REASON_NONE;
+        if (job_is_cancelled(job)) {
+            strbuf_printf(words, "cancelled by %.100s",
+                          string_map_find(&job->meta.annotations, ANNOTATION_CANCEL));
+            return JOB_REASON_CANCELLED;
+        }
     }
     if (f->pod != NULL && is_placed(f->pod) && (job == NULL || !job_end_has_pod(f->pod)))
         return tell_placed(f, words);

@@ -327,9 +327,11 @@ START_TEST(a_cancelled_job_has_failed_when_its_pods_are_gone)
 
     struct job_plan ending = plan_at(NOW);
 
-    ck_assert(!ending.delete_active);
+    ck_assert(ending.delete_active);
     ck_assert_uint_eq(ending.n_create, 0);
-    ck_assert(has_condition(ending.status, "FailureTarget"));
+    ck_assert(ending.status_is_urgent);
+    ck_assert_str_eq(json_get_text(ending.status, "state"), "Ending");
+    ck_assert(!has_condition(ending.status, "FailureTarget")); /* it may have ended by itself */
     ck_assert(!has_condition(ending.status, "Failed"));
     done();
 
@@ -1163,6 +1165,8 @@ END_TEST
     "\"status\":\"True\",\"reason\":\"PreemptionByScheduler\","            \
     "\"message\":\"for k\"}]"
 
+#define OWN_END "\"observed\":{\"ownEnd\":true}," FAILED_WITH("3")
+
 START_TEST(one_that_ran_and_waits_again_is_requeued)
 {
     given_job("", "\"backoffLimit\":3", "\"attempts\":1");
@@ -1194,7 +1198,14 @@ START_TEST(an_ending_says_what_the_job_has_ended_of)
         {"", RAN("DeadlineExceeded"), "TimedOut"},
         {"", RAN("NodeLost"), "NodeFailed"},
         {"", PUSHED_OUT, "Preempted"},
-        {"\"kiln.hpc/cancel\":\"alice\"", RAN("OOMKilled"), "Cancelled"},
+        {"\"kiln.hpc/cancel\":\"alice\"", RAN("Terminated"), "Cancelled"},
+        {"\"kiln.hpc/cancel\":\"alice\"", RAN("NodeLost"), "Cancelled"},
+        {"\"kiln.hpc/cancel\":\"alice\"", RAN("ShepherdLost"), "Cancelled"},
+        /* before the order reached it */
+        {"\"kiln.hpc/cancel\":\"alice\"", "\"phase\":\"Succeeded\"", "Completed"},
+        {"\"kiln.hpc/cancel\":\"alice\"", OWN_END, "Failed"},
+        {"\"kiln.hpc/cancel\":\"alice\"", RAN("OOMKilled"), "OutOfMemory"},
+        {"\"kiln.hpc/cancel\":\"alice\"", RAN("DeadlineExceeded"), "TimedOut"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -1202,11 +1213,15 @@ START_TEST(an_ending_says_what_the_job_has_ended_of)
 
         given_job(cases[i].annotations, "\"backoffLimit\":0",
                   "\"attempts\":1,\"state\":\"Running\"");
-        given_pod("j-0", cases[i].pod);
-        status = plan_at(NOW).status;
-        ck_assert_str_eq(json_get_text(status, "state"), cases[i].state);
-        ck_assert(has_condition(status, "Complete") || has_condition(status, "Failed"));
         if (cases[i].annotations[0] != '\0')
+            given_deleted_pod("j-0", cases[i].pod);
+        else
+            given_pod("j-0", cases[i].pod);
+        status = plan_at(NOW).status;
+        ck_assert_msg(strcmp(json_get_text(status, "state"), cases[i].state) == 0, "%zu: is %s", i,
+                      json_get_text(status, "state"));
+        ck_assert(has_condition(status, "Complete") || has_condition(status, "Failed"));
+        if (strcmp(cases[i].state, "Cancelled") == 0)
             ck_assert_str_eq(json_get_text(status, "cancelledBy"), "alice");
         else
             ck_assert_ptr_null(json_get(status, "cancelledBy"));

@@ -98,6 +98,11 @@ static const struct ending {
      ENDED_ON_ORDER_AT("0", "2026-11-23T07:59:31Z"), "", NULL, "Cancelled", "olga"},
     /* before the order */
     {DELETED, "\"phase\":\"Succeeded\"", "\"kiln.hpc/cancel\":\"alice\"", NULL, "Completed", NULL},
+    /* cancelled, and then lost with its node or its shepherd */
+    {DELETED, FAILED ",\"reason\":\"NodeLost\"", "\"kiln.hpc/cancel\":\"alice\"", NULL, "Cancelled",
+     "alice"},
+    {DELETED, FAILED ",\"reason\":\"ShepherdLost\"", "\"kiln.hpc/cancel\":\"alice\"", NULL,
+     "Cancelled", "alice"},
     {DELETED, "\"phase\":\"Running\"", NULL, "bob", "Cancelled", "bob"},
     {DELETED, "\"phase\":\"Running\"", NULL, NULL, "Cancelled", NULL},
     {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}", FAILED, "", NULL, "Cancelled",
@@ -109,6 +114,12 @@ static const struct ending {
      FAILED TARGET("PreemptionByScheduler") ",\"cause\":{\"code\":"
                                             "\"Preempted\",\"message\":"
                                             "\"preempted by job 51 of u\"}",
+     "", NULL, "Preempted", "job 51"},
+    /* preempted before its process started, and gone */
+    {DELETED,
+     "\"phase\":\"Pending\"" TARGET("PreemptionByScheduler") ",\"cause\":{\"code\":"
+                                                             "\"Preempted\",\"message\":"
+                                                             "\"preempted by job 51 of u\"}",
      "", NULL, "Preempted", "job 51"},
     {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}",
      FAILED TARGET("EvictionByEvictionAPI") ",\"cause\":{\"code\":\"Evicted\","
