@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """History: migration, retention, a full disk, backup, queries."""
+from arrays import array_plants, check_array, evidence
 from checks import *
 
 
@@ -41,6 +42,10 @@ def fill_history(c, rows, age=0):
     db.close()
 
 
+FIRST_COLUMNS = ('id end_at uid user account partition job job_uid idx attempt object name pod key submit_at eligible_at start_at node cpu_milli memory devices '
+                 'time_limit cpu_us peak state exit_code signal ended_by reason message script revision lost').split()
+
+
 def downgrade(path):
     """A file as its first schema was."""
     db = sqlite3.connect(path)
@@ -48,8 +53,9 @@ def downgrade(path):
         db.execute(f'DROP INDEX IF EXISTS {i}')
     db.execute('CREATE INDEX IF NOT EXISTS by_uid ON attempts (uid, end_at)')
     db.execute('CREATE INDEX IF NOT EXISTS by_account ON attempts (account, end_at)')
-    for col in ('task', 'frozen_us', 'tasks', 'read_bytes', 'written_bytes'):
-        db.execute(f'ALTER TABLE attempts DROP COLUMN {col}')
+    for col in [r[1] for r in db.execute('PRAGMA table_info(attempts)')]:
+        if col not in FIRST_COLUMNS:
+            db.execute(f'ALTER TABLE attempts DROP COLUMN {col}')
     db.execute('DROP TABLE epochs')
     db.execute('DROP TABLE monthly')
     db.execute('PRAGMA user_version = 1')

@@ -129,6 +129,8 @@ def preempt_storm(c, mode):
             begun = [r for r in mine if any(q.pod == r.get('pod') for q in rs)]
             if len({r.get('podUid') for r in mine}) != len(mine) or len(begun) != len(rs) or not mine or any(r.get('startTime') for r in mine if r not in begun):
                 w.append(f"{tag} ran {len(rs)} times and has {len(mine)} rows: {[(r['state'], r.get('attempt'), r.get('startTime')) for r in mine]}")
+            if s != 'Cancelled' and how != 'requeue' and any(r['state'] == 'Cancelled' for r in mine):
+                w.append(f'{tag} is {s}, and nobody cancelled it, but an attempt of it is Cancelled')
             e['unbegun'] = e.get('unbegun', Counter()) + Counter((r['state'], r.get('reason')) for r in mine if r not in begun)
             for r in mine:
                 # the row of the run of that pod

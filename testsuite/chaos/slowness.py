@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A slow disk, a slow network, many agents at once, slow watchers, a stopped controller."""
+from arrays import array_plants, check_array, evidence
 from checks import *
 
 
@@ -244,7 +245,7 @@ def slow_watchers(c):
 
         def __init__(self, path, pause):
             super().__init__(daemon=True)
-            self.path, self.pause, self.mirror, self.odd, self.lists, self.events, self.marks = path, pause, {}, [], 0, 0, 0
+            self.path, self.pause, self.mirror, self.odd, self.lists, self.events, self.marks, self.doing = path, pause, {}, [], 0, 0, 0, ''
             self.start()
 
         def run(self):
@@ -261,6 +262,7 @@ def slow_watchers(c):
                         rv = int(o['metadata']['resourceVersion'])
                         self.mirror = {i['metadata']['uid']: i['metadata']['resourceVersion'] for i in o['items']}
                         self.lists += 1
+                    self.doing = f'watches from {rv} since {now():.0f}'
                     k = UConn(c.sock, 20)
                     k.request('GET', f'{self.path}?watch=1&allowWatchBookmarks=true&resourceVersion={rv}')
                     r = k.getresponse()
@@ -300,7 +302,8 @@ def slow_watchers(c):
                         if not over.is_set() and self.events % 20 == 0:
                             time.sleep(self.pause)
                     k.close()
-                except NET:
+                except NET as err:
+                    self.doing = f'{err} at {now():.0f}'
                     time.sleep(.05)
                 if over.is_set() and stop.is_set():
                     return
@@ -356,7 +359,7 @@ def slow_watchers(c):
     wrong = []
     if not until(60, equal, 1):
         p, jj = listed(PODS), listed(JOBS)
-        wrong.append(f"watchers have another picture: {[(w.path[-4:], len(w.mirror), len(p if w.path == PODS else jj), w.lists, w.events) for w in slow if w.mirror != (p if w.path == PODS else jj)]}")
+        wrong.append(f"watchers have another picture: {[(w.path[-4:], len(w.mirror), len(p if w.path == PODS else jj), w.lists, w.events, w.doing) for w in slow if w.mirror != (p if w.path == PODS else jj)]}")
     stop.set()
     odd = [o for w in slow for o in w.odd] + [o for w in fast for o in w.odd]
     if odd:
