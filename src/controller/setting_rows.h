@@ -8,8 +8,9 @@
 
 #include "lib/program/setting.h"
 
-#define CONTROLLER_STATE_DIR LOCALSTATEDIR "/lib/kiln"
-#define CONTROLLER_SOCKET    RUNSTATEDIR "/kiln/socket"
+#define CONTROLLER_STATE_DIR     LOCALSTATEDIR "/lib/kiln"
+#define CONTROLLER_SOCKET        RUNSTATEDIR "/kiln/socket"
+#define CONTROLLER_CONFIGURATION SYSCONFDIR "/kiln/controller.yaml"
 
 /* Offsets are in struct controller_settings. */
 extern const struct setting_table controller_setting_table;

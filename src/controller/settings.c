@@ -9,6 +9,7 @@
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/apiserver.h"
+#include "controller/configuration_backup.h"
 #include "controller/history/history_backup.h"
 #include "controller/scheduler/config/kube_configuration.h"
 #include "controller/serving_keys.h"
@@ -36,9 +37,13 @@ static const struct option_spec rows[] = {
      "Write a copy of the store to FILE, and of history to FILE.history, and "
      "exit; also while the controller runs.",
      OPTION_TEXT, AT(backup)},
+    {"backup-everything", 0, NULL,
+     "With --backup: also write the keys and the configuration, to the "
+     "directory FILE.config.",
+     OPTION_FLAG, AT(backs_up_everything)},
     {"restore", 0, "FILE",
      "Replace the store with a copy made by --backup, and exit; existing "
-     "history is kept.",
+     "history, keys and configuration are kept.",
      OPTION_TEXT, AT(restore)},
     {"check-store", 0, NULL,
      "List the rows of the store that cannot be read and are kept aside, and "
@@ -168,22 +173,52 @@ initialize(const struct controller_settings *s)
 }
 
 static void NORETURN
-copy_store(const struct controller_settings *s)
+back_up(const struct controller_settings *s)
 {
     struct error err = {0};
-    int r = 0;
+    int r = history_backup_check(s->backup, &err);
 
-    if (s->backup != NULL) {
-        r = history_backup_check(s->backup, &err);
-        if (r == 0)
-            r = store_backup(s->state_dir, s->backup, &err);
-        if (r == 0)
-            r = history_backup(s->state_dir, s->backup, &err);
-    } else {
+    if (r == 0 && s->backs_up_everything)
+        r = configuration_backup_check(s->backup, &err);
+    if (r == 0)
+        r = store_backup(s->state_dir, s->backup, &err);
+    if (r == 0)
+        r = history_backup(s->state_dir, s->backup, &err);
+    if (r == 0 && s->backs_up_everything)
+        r = configuration_backup(s, s->backup, &err);
+    exit((int)program_end(options.name, r, &err));
+}
+
+/* The restored configuration may have another state directory. */
+static int
+take_settings(struct controller_settings *s, struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
+    struct controller_settings again;
+
+    if (controller_settings_read_again(s, &again, &mistakes) < 0)
+        return error_set(err, -EINVAL, "the restored configuration has mistakes: %.*s",
+                         (int)strcspn(mistakes.text, "\n"), mistakes.text);
+    again.restore = s->restore;
+    *s = again;
+    return 0;
+}
+
+static void NORETURN
+restore(struct controller_settings *s)
+{
+    struct error err = {0};
+    bool has_settings;
+    int r = configuration_restore(s, s->restore, &has_settings, &err);
+
+    if (r == 0 && has_settings)
+        r = take_settings(s, &err);
+    if (r == 0)
         r = store_restore(s->state_dir, s->restore, &err);
-        if (r == 0)
-            r = history_restore(s->state_dir, s->restore, &err);
-    }
+    if (r == 0)
+        r = history_restore(s->state_dir, s->restore, &err);
+    if (r == 0)
+        r = keys_restore(s, s->restore, &err);
     exit((int)program_end(options.name, r, &err));
 }
 
@@ -208,7 +243,8 @@ rotate_tokens(const struct controller_settings *s)
 static const struct configuration configuration = {
     .options = &options,
     .settings = &controller_setting_table,
-    .file = SYSCONFDIR "/kiln/controller.yaml",
+    .file = CONTROLLER_CONFIGURATION,
+    .file_offset = offsetof(struct controller_settings, config_file),
     .check = check_settings,
 };
 
@@ -247,8 +283,12 @@ controller_settings_read(struct controller_settings *s, int argc, char **argv)
         rotate_tokens(s);
     if (s->initialize)
         initialize(s);
-    if (s->backup != NULL || s->restore != NULL)
-        copy_store(s);
+    if (s->backs_up_everything && s->backup == NULL)
+        program_refuse(&options, "--backup-everything goes with --backup FILE");
+    if (s->backup != NULL)
+        back_up(s);
+    if (s->restore != NULL)
+        restore(s);
     if (s->check_store || s->drop_damaged != NULL)
         check_store(s);
     set_socket(s);

@@ -23,6 +23,7 @@ struct controller_settings {
     struct arena *arena; /* owns the texts */
     int argc;            /* of the command line, for a reload */
     char **argv;
+    const char *config_file; /* that was read, or NULL */
     const char *state_dir;
     int64_t reserve_bytes;
     struct setting_texts listen; /* "ADDR:PORT" */
@@ -60,6 +61,7 @@ struct controller_settings {
     const char *write_config_to;
     bool initialize;
     const char *backup; /* files, or NULL */
+    bool backs_up_everything;
     const char *restore;
     bool check_store;
     const char *drop_damaged; /* a key, or NULL */

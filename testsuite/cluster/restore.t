@@ -78,6 +78,56 @@ is "it is a whole store" "$(head -c 15 "$cluster/second")" "SQLite format 3"
 empty "nothing but the two files remains" \
     "$(find "$cluster" -maxdepth 1 -name 'second?*' ! -name second.history)"
 ok "the backup includes the history" test -s "$cluster/backup.history"
+
+# --- keys, configuration and rotation -------------------------------------------
+conf=$cluster/conf
+mkdir "$conf"
+cat >"$conf/controller.yaml" <<YAML
+stateDir: $cluster/state
+cluster: test
+YAML
+echo 'server: http://head:6820' >"$conf/client.yaml"
+echo 'a key' >"$cluster/state/token.key"
+backup_with() { kiln-controller --config "$conf/controller.yaml" "$@" 2>&1; }
+like "--backup-everything alone is refused" "$(backup_with --backup-everything)" \
+    'goes with --backup'
+ok "keys and configuration can be backed up, too" \
+    backup_with --backup "$cluster/all" --backup-everything
+is "the backup has what exists of them" "$(cd "$cluster/all.config" && echo *)" \
+    "client.yaml controller.yaml token.key"
+is "only its owner can read it" \
+    "$(stat -c %a "$cluster/all.config" "$cluster/all.config"/* | sort -u | tr '\n' ' ')" \
+    "600 700 "
+backups=$cluster/backups
+mkdir "$backups"
+rotate() {
+    "$top_srcdir/etc/systemd/kiln-backup" --keep "$1" "$backups" \
+        kiln-controller --config "$conf/controller.yaml" 2>&1
+}
+for day in 20260101T000000Z 20260102T000000Z; do
+    rotate 9 >/dev/null
+    mv "$backups"/kiln-20[2-9]*Z "$cluster/$day"
+done
+mv "$cluster"/20260101T000000Z "$backups/kiln-20260101T000000Z"
+mv "$cluster"/20260102T000000Z "$backups/kiln-20260102T000000Z"
+mkdir "$backups/kiln-20250101T000000Z" # not a backup
+touch "$backups/kiln-20260101T000000Z/note" "$backups/kiln-20260103T000000Z" "$backups/mine"
+says=$(rotate 2)
+like "the timer's program makes a backup" "$says" "made '.*/kiln-20[0-9]*T[0-9]*Z'"
+is "it keeps the newest ones, and all files that it did not make" \
+    "$(cd "$backups" && find . -type f ! -path './kiln-202[6-9]*/kiln.db*' | sort | tr '\n' ' ')" \
+    "./.lock ./kiln-20260101T000000Z.removed/note ./kiln-20260103T000000Z ./mine "
+is "a backup that was made before is there" \
+    "$(cd "$backups/kiln-20260102T000000Z" && echo *)" \
+    "kiln.db kiln.db.config kiln.db.history"
+ok "a directory without a store is left" test -d "$backups/kiln-20250101T000000Z"
+touch "$backups/unfinished" # in the way: as if the disk were full
+not_ok "a backup that fails has an exit status" rotate 1
+ok "it removes none of the former ones" test -s "$backups/kiln-20260102T000000Z/kiln.db"
+rm "$backups/unfinished"
+not_ok "it keeps at least one" rotate 0
+rm "$cluster/state/token.key"
+
 begin young
 young=$id
 ok "another job is submitted after the backup, and runs" wait_for 20 runs young
@@ -87,6 +137,17 @@ stop controller KILL
 head -c 8192 /dev/zero >"$cluster/bad"
 not_ok "a file that is not a backup is refused" kiln-controller \
     --state-dir "$cluster/state" --restore "$cluster/bad"
+says=$(backup_with --restore "$cluster/all")
+like "keys that are missing are restored" "$says" "state/token.key' restored"
+is "a restored key has its content" "$(cat "$cluster/state/token.key")" 'a key'
+echo '# other' >>"$conf/controller.yaml"
+rm "$conf/client.yaml"
+says=$(backup_with --restore "$cluster/all")
+like "files that exist are kept, and differences are reported" "$says" \
+    "conf/controller.yaml' exists and differs from .*; it was kept"
+like "configuration that is missing is restored" "$says" "conf/client.yaml' restored"
+is "it has its content" "$(cat "$conf/client.yaml")" 'server: http://head:6820'
+rm "$conf/controller.yaml" "$cluster/state"/*.before-restore*
 ok "the backup can be restored" kiln-controller \
     --state-dir "$cluster/state" --restore "$cluster/backup"
 ok "the replaced store is kept" test -s "$cluster/state/kiln.db.before-restore"

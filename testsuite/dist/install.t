@@ -46,6 +46,9 @@ there "$here/lib/systemd/system/kiln-controller.service"
 there "$here/lib/sysusers.d/kiln.conf"
 there "$here/lib/tmpfiles.d/kiln.conf"
 there "$here/libexec/kiln/kiln-jobs-holder"
+there "$here/libexec/kiln/kiln-backup"
+there "$here/lib/systemd/system/kiln-backup.service"
+there "$here/lib/systemd/system/kiln-backup.timer"
 empty "nothing is installed elsewhere" \
     "$(installed | grep -vE "^($here|$etc/kiln)/")"
 empty "no installed file has an unreplaced path" \

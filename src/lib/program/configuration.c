@@ -143,6 +143,8 @@ read_file(const struct configuration *c, const struct given *g, void *target,
             return 0;
         path = c->file;
     }
+    if (c->file_offset > 0)
+        *(const char **)((char *)target + c->file_offset) = arena_strdup(g->arena, path);
     return setting_read_file(c->settings, g->arena, path, target, mistakes);
 }
 

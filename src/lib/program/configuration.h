@@ -27,6 +27,11 @@ struct configuration {
      * with one line per mistake. May be NULL; a reload does not call it.
      */
     int (*check)(void *target, struct strbuf *mistakes);
+
+    /* Where the target has a const char * for the path of the file that was
+     * read (NULL if there was none); 0: nowhere.
+     */
+    size_t file_offset;
 };
 
 /* Reads everything into the target, which both the options and the settings
