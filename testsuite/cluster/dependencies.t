@@ -161,6 +161,14 @@ kill_controller gone
 x=$(submit -d "afterok:$v" --wrap true)
 ok "the result of a deleted job is taken from history" \
     wait_for 20 has_state "$x" Completed
+x=$(submit -d "after:$v+10" --wrap true)
+sleep 1
+ok "after: the delay counts from the start that history has" waits "$x" "after:$v+10"
+ok "an update that repeats the dependency waits likewise" \
+    as kilntest1 kctl update "$x" "dependency=after:$v+10"
+kill_controller gone
+ok "and so does a controller that starts anew" waits "$x" "after:$v+10"
+as kilntest1 kctl cancel "$x" >/dev/null
 ok "afternotok: history says that the deleted job had completed" \
     says "afternotok:$v can never be met: job $v has ended as Completed" \
     submit -d "afternotok:$v" --wrap true

@@ -40,6 +40,7 @@
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define MOST_FOLLOWED 10000 /* jobs, in the search for a cycle; */
 #define MOST_EDGES    20000 /* and their dependencies in total */
@@ -182,6 +183,26 @@ find_before(const struct object *old_object, int64_t id, const char *tasks)
     return NULL;
 }
 
+/* Only a delay depends on when a job has begun that is gone. */
+static void
+note_end(struct request *q, struct json *one, const char *state, const char *began)
+{
+    json_set_string(q->arena, one, "ended", state);
+    if (began != NULL && json_get_int(one, "delaySeconds", 0) > 0)
+        json_set_string(q->arena, one, "endedStartTime", began);
+}
+
+static const char *
+began_before(struct request *q, const struct job_dependency *before)
+{
+    char *text = arena_alloc(q->arena, TIME_TEXT_SIZE);
+
+    if (before->ended_began_at_us == 0)
+        return NULL;
+    time_format(before->ended_began_at_us, false, text);
+    return text;
+}
+
 static void
 fill(struct request *q, struct json *one, const char *uid, const char *namespace, const char *name)
 {
@@ -210,14 +231,14 @@ resolve(struct request *q, const struct json *tree, const struct object *old_obj
     if (before != NULL && (job == NULL || strcmp(job->meta->uid, before->uid) != 0)) {
         fill(q, one, before->uid, before->namespace, before->name);
         if (before->ended != NULL)
-            json_set_string(q->arena, one, "ended", before->ended);
+            note_end(q, one, before->ended, began_before(q, before));
         return true;
     }
     if (job == NULL && q->gone_jobs != NULL)
         gone = (key = gone_jobs_key(q->arena, one)) != NULL ? map_find(q->gone_jobs, key) : NULL;
     if (gone != NULL) {
         fill(q, one, gone->uid, gone->namespace, gone->name);
-        json_set_string(q->arena, one, "ended", job_state_words(gone->state)->name);
+        note_end(q, one, job_state_words(gone->state)->name, gone->began);
         return true;
     }
     if (job == NULL || !may_read(q, job))
@@ -232,7 +253,7 @@ static bool
 resolve_all(struct request *q, const struct json *tree, const struct object *old_object,
             struct json *list)
 {
-    static const char *const ours[] = {"uid", "namespace", "name", "ended"};
+    static const char *const ours[] = {"uid", "namespace", "name", "ended", "endedStartTime"};
 
     for (uint32_t i = 0; i < json_count(list); i++) {
         struct json *one = json_at(list, i);

@@ -75,10 +75,20 @@ judge(const struct map *states)
     return state;
 }
 
+/* As an RFC 3339 time in UTC, so that the order of texts is that of the times. */
+static const char *
+prefer(const char *known, const char *time, bool is_last)
+{
+    if (known == NULL || time == NULL)
+        return known != NULL ? known : time;
+    return (strcmp(time, known) > 0) == is_last ? time : known;
+}
+
 static bool
 read_rows(struct ended_job_inquiry *i, const struct json *rows, struct ended_job *job)
 {
     CLEANUP(map_freep) struct map *states = map_new(); /* by index */
+    const char *ended = NULL;
     char index[DECIMAL_SIZE];
 
     *job = (struct ended_job){.uid = find_uid(i, rows)};
@@ -90,9 +100,13 @@ read_rows(struct ended_job_inquiry *i, const struct json *rows, struct ended_job
             continue;
         job->namespace = json_get_text(row, "account");
         job->name = json_get_text(row, "object");
+        job->began = prefer(job->began, json_get_text(row, "startTime"), i->question.tasks != NULL);
+        ended = prefer(ended, json_get_text(row, "endTime"), true);
         (void)map_put(states, decimal_of(json_get_int(row, "index", -1), index),
                       (char *)(uintptr_t)state);
     }
+    if (job->began == NULL)
+        job->began = ended;
     job->state = judge(states);
     return job->state != JOB_STATE_NONE && job->namespace != NULL && job->name != NULL;
 }

@@ -23,6 +23,9 @@ struct ended_job {
     enum job_state state; /* the combined state of the last attempts of all its
                            * elements
                            */
+    const char *began;    /* its first start, or the last start of the tasks; its end
+                        * where nothing of it has started; NULL: not known
+                        */
 };
 
 /* `job` is NULL when it has no row that the request's principal may read; with

@@ -27,7 +27,7 @@
 #include "lib/json/json.h"
 
 static void
-reply_state(struct request *q, const char *uid, enum job_state state)
+reply_state(struct request *q, const char *uid, enum job_state state, const char *began)
 {
     struct json *answer = json_object(q->arena);
 
@@ -35,6 +35,8 @@ reply_state(struct request *q, const char *uid, enum job_state state)
     json_set_string(q->arena, answer, "kind", "JobEnd");
     json_set_string(q->arena, answer, "uid", uid);
     json_set_string(q->arena, answer, "state", job_state_words(state)->name);
+    if (began != NULL)
+        json_set_string(q->arena, answer, "startTime", began);
     reply_tree(&q->reply, 200, answer);
 }
 
@@ -58,7 +60,7 @@ found(struct request *q, const struct ended_job *job, const struct error *err, v
     else if (job == NULL)
         write_not_found(q);
     else
-        reply_state(q, job->uid, job->state);
+        reply_state(q, job->uid, job->state, job->began);
     request_finish(q);
 }
 
@@ -94,7 +96,7 @@ verb_get_end(struct request *q)
         request_finish(q);
     } else if (object != NULL && strcmp(object->meta->uid, uid) == 0) {
         if (list == NULL && job_is_finished(job_of(object)))
-            reply_state(q, uid, job_find_state(job_of(object)));
+            reply_state(q, uid, job_find_state(job_of(object)), NULL);
         else
             refuse_for_now(q, "the Job still exists; its status shows how it "
                               "ended");

@@ -160,6 +160,19 @@ wake_after(struct dependency_answer *answer, int64_t us)
         answer->wake_after_us = us;
 }
 
+/* When what the edge waits for has begun; 0: it has not. */
+static int64_t
+find_began(const struct dependencies *d, const struct edge *e)
+{
+    if (e->target == NULL)
+        return e->began_us;
+    if (e->watch != NULL)
+        return e->watch->verdict == DEPENDENCY_IS_MET
+                   ? dependency_target_watch_began(d->targets, e->target, e->watch)
+                   : 0;
+    return e->target->stage >= DEPENDENCY_STAGE_STARTED ? e->target->began_us : 0;
+}
+
 /* A delay runs on the monotonic clock from when it is first judged after the
  * start, shortened by the real time since the start; it is never longer than
  * delay_us, even if the real clock was set back.
@@ -168,14 +181,12 @@ static enum job_dependency_verdict
 judge_delay(const struct dependencies *d, struct edge *e, struct dependency_answer *answer)
 {
     const int64_t now_us = clock_monotonic_us(d->settings.clock);
-    int64_t began_us, left_us;
+    const int64_t began_us = find_began(d, e);
+    int64_t left_us;
 
-    if (e->watch != NULL ? e->watch->verdict != DEPENDENCY_IS_MET
-                         : e->target->stage < DEPENDENCY_STAGE_STARTED)
+    if (began_us == 0)
         return DEPENDENCY_WAITS;
     if (e->due_us == 0) {
-        began_us = e->watch != NULL ? dependency_target_watch_began(d->targets, e->target, e->watch)
-                                    : e->target->began_us;
         left_us = began_us + e->delay_us - clock_real_us(d->settings.clock);
         if (left_us > e->delay_us)
             left_us = e->delay_us;
@@ -206,7 +217,7 @@ judge_edge(struct dependencies *d, struct edge *e, const struct object *job,
     if (e->type == DEPENDENCY_SINGLETON)
         return singletons_is_first(d->singletons, job) ? DEPENDENCY_IS_MET : DEPENDENCY_WAITS;
     if (e->target == NULL)
-        return e->verdict;
+        return e->verdict == DEPENDENCY_WAITS ? judge_delay(d, e, answer) : e->verdict;
     if (e->watch != NULL)
         return judge_watch(d, e, answer);
     dependency_target_ask(d->targets, e->target);

@@ -20,6 +20,7 @@
 #include "lib/base/map.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 struct dependency_targets {
     struct dependency_targets_settings settings;
@@ -286,11 +287,14 @@ end_question(struct ends_question *question)
 }
 
 static enum job_state
-read_state(const struct client_reply *reply)
+read_end(const struct client_reply *reply, int64_t *ret_began_us)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *answer = json_parse(arena, reply->text, reply->length, NULL, NULL);
+    const char *began = json_get_text(answer, "startTime");
 
+    if (began == NULL || time_parse(began, ret_began_us) < 0)
+        *ret_began_us = 0;
     return job_state_of_name(json_get_text(answer, "state"));
 }
 
@@ -303,14 +307,17 @@ on_end(const struct client_reply *reply, void *context)
     struct ends_question *question = context;
     struct dependency_targets *all = question->asker;
     struct dependency_target *t = find_asked(question);
+    enum job_state state;
+    int64_t began_us;
 
     if (t != NULL) {
         t->is_asked = false;
         if (reply->code == 404)
             dependency_target_settle(all, t, JOB_STATE_NONE, 0);
-        else if (reply->code == 200)
-            dependency_target_settle(all, t, read_state(reply), 0);
-        else
+        else if (reply->code == 200) {
+            state = read_end(reply, &began_us);
+            dependency_target_settle(all, t, state, began_us);
+        } else
             all->settings.changed(t, all->settings.context);
     }
     end_question(question);
@@ -329,7 +336,12 @@ on_tasks_end(const struct client_reply *reply, void *context)
     if (watch != NULL) {
         watch->is_asked = false;
         if (reply->code == 200 || reply->code == 404) {
-            enum job_state state = reply->code == 200 ? read_state(reply) : JOB_STATE_CANCELLED;
+            int64_t began_us = 0;
+            enum job_state state =
+                reply->code == 200 ? read_end(reply, &began_us) : JOB_STATE_CANCELLED;
+
+            if (watch->began_us == 0)
+                watch->began_us = began_us;
 
             t->is_gone = true;
             task_watches_settle(t->watches, watch,

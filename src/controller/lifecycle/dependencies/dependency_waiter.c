@@ -143,6 +143,9 @@ add_edge(struct dependency_targets *all, struct waiter *w, const struct job *job
     if (!is_target(dependency)) {
         if (e->type != DEPENDENCY_SINGLETON)
             e->verdict = job_dependency_judge_end(e->type, noted);
+        e->began_us = began_us;
+        if (e->delay_us > 0 && began_us > 0 && e->verdict == DEPENDENCY_IS_MET)
+            e->verdict = DEPENDENCY_WAITS; /* judged each time the verdict is asked for */
         count(w, e->verdict, 1);
         return;
     }

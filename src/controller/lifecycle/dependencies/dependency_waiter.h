@@ -39,7 +39,9 @@ struct edge {
         verdict;
     bool is_by_element;
     int64_t delay_us;
-    int64_t due_us; /* monotonic; 0: not known yet */
+    int64_t began_us; /* real time; without a target: when that job had begun; 0:
+                       * not known */
+    int64_t due_us;   /* monotonic; 0: not known yet */
 };
 
 struct waiter {

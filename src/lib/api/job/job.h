@@ -81,7 +81,8 @@ struct job_dependency {
     const char *uid;
     const char *namespace;
     const char *name;
-    const char *ended; /* state of a job that was gone at admission */
+    const char *ended;         /* state of a job that was gone at admission */
+    int64_t ended_began_at_us; /* when that job had begun; its end where it never did */
 };
 
 struct job_dependencies {

@@ -76,6 +76,9 @@ static const struct field job_dependency_fields[] = {
         HELP("Its name; set by the server.")),
     STRING("ended", job_dependency, ended, 0,
         HELP("Its state, if it was gone already; set by the server.")),
+    TIME("endedStartTime", job_dependency, ended_began_at_us, 0,
+        HELP("When it had started, if it was gone already, or its end where "
+             "it never did; set by the server.")),
 };
 static RECORD(job_dependency, job_dependency, "hpc.kiln.v1.JobDependency",
        HELP("Another job that is waited for."));
@@ -488,6 +491,8 @@ job_dependency_noted_start_us(const struct job *job, const struct job_dependency
 {
     const struct job_dependency_end *end = find_end(job, d);
 
+    if (d->ended != NULL)
+        return d->ended_began_at_us;
     return end != NULL ? end->began_at_us : 0;
 }
 

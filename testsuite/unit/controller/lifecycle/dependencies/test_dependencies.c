@@ -235,6 +235,36 @@ START_TEST(minutes_after_a_job_that_is_gone_go_on_over_a_restart)
 }
 END_TEST
 
+START_TEST(minutes_after_a_job_that_was_gone_before_count_from_its_start)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    char began[TIME_TEXT_SIZE];
+
+    for (int i = 0; i < 2; i++) {
+        begin();
+        time_format(now.real_us - 4 * MINUTE, false, began);
+        put(2,
+            arena_printf(arena,
+                         AFTER("{\"type\":\"after\",\"job\":1,\"uid\":\"u1\",\"namespace\":"
+                               "\"default\",\"name\":\"job-1\",\"delaySeconds\":600,"
+                               "\"ended\":\"Completed\"%s}"),
+                         i == 0 ? arena_printf(arena, ",\"endedStartTime\":\"%s\"", began) : ""),
+            "");
+        fake_client_run(api);
+        if (i == 0) {
+            ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_WAITS);
+            ck_assert_int_eq(judge("job-2").wake_after_us, 6 * MINUTE);
+            restart();
+            ck_assert_int_eq(judge("job-2").wake_after_us, 6 * MINUTE);
+            now.monotonic_us += 6 * MINUTE;
+        }
+        /* the previous release noted no time */
+        ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_MET);
+        end();
+    }
+}
+END_TEST
+
 /* The previous release noted no time. */
 START_TEST(minutes_after_a_job_of_which_no_time_is_noted_begin_anew)
 {
@@ -516,6 +546,7 @@ SUITE("dependencies", the_end_of_a_task_wakes_those_who_wait_for_it,
       ten_thousand_are_woken_by_the_end_that_decides_and_by_no_other,
       minutes_pass_though_the_clock_is_set, minutes_after_a_job_that_is_gone_go_on_over_a_restart,
       minutes_after_a_job_of_which_no_time_is_noted_begin_anew,
+      minutes_after_a_job_that_was_gone_before_count_from_its_start,
       news_that_come_late_or_twice_take_nothing_back,
       a_waiter_that_is_listed_before_its_job_waits_for_it,
       singletons_are_in_order_however_they_are_found, singletons_keep_their_order_over_a_restart,
