@@ -79,4 +79,39 @@ helper_is_gone() { ! [ -e "/proc/$helper" ]; }
 ok "the helper ends when it can, and is reaped" wait_for 20 helper_is_gone
 kctl cancel "$id" >/dev/null
 
+# --- a job that another pod of its user traces --------------------------------
+
+# Submits a job that waits for a line, and one that traces its main process:
+# $id, $pod, $tracer. A signal would stop the traced job, so it has no children.
+trace_job() { # process|exit
+    as kilntest1 rm -f pid go trace
+    as kilntest1 mkfifo go
+    # shellcheck disable=SC2016 # of the job's shell
+    id=$(submit -o /dev/null --wrap 'echo $$ >pid; read -r line <go; exit 0')
+    pod=job-$id-0
+    wait_for 20 test -s "$home/pid" || bail_out "the job does not begin"
+    tracer=$(submit -o "$home/trace" --wrap "exec hold $1 $(cat "$home/pid")")
+    wait_for 20 grep -q holding "$home/trace"
+}
+pod_is_gone() { ! kctl get pod "$pod"; }
+if trace_job process; then
+    echo line >"$home/go"
+    ok "a traced job that ends has its end, although nobody can reap it" \
+        wait_for 20 state_is "$id" Completed
+    ok "its tracer goes on" state_is "$tracer" Running
+    kctl cancel "$tracer" >/dev/null
+    trace_job process
+    kctl delete pod "$pod" --grace-period=1 >/dev/null
+    ok "a traced pod that is deleted is gone" wait_for 20 pod_is_gone
+    kctl cancel "$tracer" >/dev/null
+    trace_job exit
+    kctl delete pod "$pod" --grace-period=1 >/dev/null
+    ok "a pod whose process is stopped at its exit is gone, too" wait_for 20 pod_is_gone
+    ok "because its tracer was killed" wait_for 20 state_is "$tracer" Failed
+    nothing_is_left() { [ -z "$(kctl get node n1 -o json | jq -r '.status.remnants[]?.name')" ]; }
+    ok "the node has its cores back" wait_for 20 nothing_is_left
+else
+    skip "a traced job that ends has its end" "users may not trace processes here: $(cat "$home/trace")"
+fi
+
 finish

@@ -11,6 +11,7 @@
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/records/output_record.h"
+#include "agent/shepherd/child_end.h"
 #include "agent/shepherd/files/exit_record.h"
 #include "agent/shepherd/files/live_record.h"
 #include "agent/volumes/tmp_dirs.h"
@@ -37,6 +38,8 @@ struct pod_cleanup {
     char *error_output; /* of its standard error; or NULL */
     uid_t output_uid;
     gid_t output_gid;
+    uid_t owner;           /* 0: root, or unknown */
+    bool frees_held;       /* of the processes, those that their owner holds */
     struct cgroup *cgroup; /* borrowed */
     struct exit_record *exit_record;
     struct live_record *live; /* as the shepherd left it */
@@ -55,6 +58,8 @@ note_left(pid_t pid, void *context)
 
     c->n_left++;
     c->left = pid;
+    if (c->frees_held)
+        child_end_free(pid, c->owner);
     return 0;
 }
 
@@ -351,6 +356,9 @@ pod_cleanup_begin(struct pod_run *s)
     c->tmp_dir = s->tmp_dir != NULL ? xstrdup(s->tmp_dir) : NULL;
     c->cgroup = s->cgroup;
     find_output(c, s->pod);
+    if (!ran_as_root(pod_of(s->pod)))
+        c->owner = (uid_t)*pod_of(s->pod)->spec.security_context->run_as_user;
+    c->frees_held = s->killed_at_us != 0;
     c->read_ending = s->exit_record == NULL;
     s->busy++;
     workers_submit(s->s.agent->workers, s->s.agent->loop, clean_work, clean_done, c);

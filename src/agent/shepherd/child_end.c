@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,4 +74,41 @@ child_end_take(pid_t pid, int *ret_status)
     if (reaped < 0)
         return -errno;
     return reaped > 0 ? 1 : read_status(pid, ret_status);
+}
+
+/* The number that follows the key in /proc/PID/status. */
+static bool
+read_number(pid_t pid, const char *key, long *ret_number)
+{
+    char path[64], text[4096];
+    const char *at;
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
+    CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return false;
+    text[n] = '\0';
+    at = strstr(text, key);
+    if (at == NULL)
+        return false;
+    *ret_number = strtol(at + strlen(key), NULL, 10);
+    return true;
+}
+
+/* The tracer's pid is read again once it cannot become another process's. */
+void
+child_end_free(pid_t pid, uid_t user)
+{
+    long tracer, again, owner;
+
+    if (!read_number(pid, "\nTracerPid:", &tracer) || tracer <= 1)
+        return;
+    CLEANUP_FD int fd = (int)syscall(SYS_pidfd_open, (pid_t)tracer, 0);
+    if (fd >= 0 && read_number((pid_t)tracer, "\nUid:", &owner) && owner == (long)user && user != 0
+        && read_number(pid, "\nTracerPid:", &again) && again == tracer)
+        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 }

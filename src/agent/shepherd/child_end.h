@@ -4,9 +4,11 @@
  * A process that another one traces stays a zombie after its death until the
  * other one lets go of it, and until then its parent is neither told nor can it
  * reap the process. Any process of the same user can trace a job. The kernel
- * tells the death by the pidfd nevertheless.
+ * tells the death by the pidfd nevertheless. A tracer can also stop a killed
+ * process just before its death (PTRACE_O_TRACEEXIT), for as long as the tracer
+ * lives.
  *
- * Thread: the shepherd's only one.
+ * Thread: any.
  */
 #pragma once
 
@@ -22,3 +24,9 @@ bool child_end_wait(int pidfd, int wait_ms);
  * traces it, and it stays a zombie; a negative errno.
  */
 int child_end_take(pid_t pid, int *ret_status);
+
+/* Lets a process die that was killed, but stands still in the trace of another
+ * process of that user: kills the tracer. Nothing happens to tracers of others,
+ * root's included.
+ */
+void child_end_free(pid_t pid, uid_t user);

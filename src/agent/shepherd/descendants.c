@@ -21,6 +21,7 @@
 struct process {
     pid_t pid;
     pid_t parent;
+    int n_threads;
     char state;
     bool is_ours;
 };
@@ -48,7 +49,10 @@ read_process(pid_t pid, struct process *ret_process)
         return -errno;
     text[n] = '\0';
     at = strrchr(text, ')');
-    if (at == NULL || sscanf(at + 1, " %c %d", &ret_process->state, &ret_process->parent) != 2)
+    if (at == NULL
+        || sscanf(at + 1, " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
+                  &ret_process->state, &ret_process->parent, &ret_process->n_threads)
+               != 3)
         return -EBADMSG;
     ret_process->pid = pid;
     return 0;
@@ -140,6 +144,26 @@ descendants_signal(int signal_number, pid_t spared)
             kill(c.items[i].pid, signal_number);
     free(c.items);
     return r;
+}
+
+/* A dead first thread may leave others. */
+static bool
+is_dead(const struct process *p)
+{
+    return strchr("ZX", p->state) != NULL && p->n_threads <= 1;
+}
+
+int
+descendants_visit(int (*visit)(pid_t pid, void *context), void *context)
+{
+    struct process_table c = {0};
+    int r = find_ours(&c);
+
+    for (size_t i = 0; r >= 0 && i < c.count; i++)
+        if (c.items[i].is_ours && !is_dead(&c.items[i]))
+            r = visit(c.items[i].pid, context);
+    free(c.items);
+    return r < 0 ? r : 0;
 }
 
 /* A process in an uninterruptible wait stops when the wait ends, which may be

@@ -18,6 +18,9 @@
  */
 int descendants_signal(int signal_number, pid_t spared);
 
+/* Visits each descendant that is not dead, until the first negative result. */
+int descendants_visit(int (*visit)(pid_t pid, void *context), void *context);
+
 /* descendants_stop stops each running descendant; returns how many it stopped,
  * so 0 means that all are stopped, or a negative errno. process_stop does the
  * same for one process.

@@ -527,7 +527,7 @@ run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
             .may_share_memory = shares_memory,
             .has_channel = has_channel,
             .had_pods = n > 1,
-            .supervisor = {.signal_fd = -1},
+            .supervisor = {.signal_fd = -1, .job_fd = -1},
         };
         enum shepherd_exit_status status = serve_pod(&s);
 

@@ -233,6 +233,7 @@ fork_job_process(struct shepherd *s, int *ret_report_fd, struct error *err)
         return pid;
     }
     s->supervisor.job = pid;
+    s->supervisor.uid = (uid_t)s->order.uid;
     s->live.job_pid = pid;
     *ret_report_fd = ends[0];
     return 0;

@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/shepherd/become_user.h"
+#include "agent/shepherd/child_end.h"
 #include "agent/shepherd/descendants.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/launch.h"
@@ -29,6 +31,7 @@
 #define LONGEST_WAIT_MS 3600000
 #define FREEZE_LOOK_MS  20
 #define FREEZE_AGAIN_MS 1000
+#define HELD_MS         1000 /* a killed process that still lives then is held */
 
 int
 supervisor_begin(struct supervisor *v, struct error *err)
@@ -149,6 +152,8 @@ signal_all(const struct supervisor *v, int signo)
 static void
 end_all(struct supervisor *v, int signo)
 {
+    if (signo == SIGKILL && v->killed_at_us == 0)
+        v->killed_at_us = clock_monotonic_us(&clock_system);
     signal_all(v, signo);
     v->is_being_ended = v->is_told_to_end = true;
     thaw_pod(v);
@@ -161,65 +166,6 @@ warn(const struct supervisor *v)
 }
 
 /* ---- The checkpoint command ---- */
-
-static bool
-checkpoint_begin(struct checkpoint *c, void *context, int64_t grace_us, int64_t now_us)
-{
-    struct error err = {0};
-    pid_t pid;
-
-    if (c->start == NULL || c->has_begun || grace_us <= 0)
-        return false;
-    c->has_begun = true;
-    c->began_us = c->ended_us = now_us;
-    c->until_us = now_us + grace_us - deadline_last_us(grace_us);
-    pid = c->start(context, &err);
-    if (pid < 0) {
-        c->failure = xstrdup(err.text);
-        return false;
-    }
-    c->pid = pid;
-    return true;
-}
-
-static bool
-checkpoint_note_end(struct checkpoint *c, pid_t pid, int status, int64_t now_us)
-{
-    if (c->pid == 0 || pid != c->pid)
-        return false;
-    c->pid = 0;
-    c->status = status;
-    c->ended_us = now_us;
-    return true;
-}
-
-/* The pid is valid until it is reaped. Before the command has made its session,
- * only the process itself can be signalled.
- */
-static bool
-checkpoint_cut(struct checkpoint *c, int64_t now_us)
-{
-    if (c->pid == 0 || now_us < c->until_us)
-        return false;
-    if (kill(-c->pid, SIGKILL) < 0)
-        kill(c->pid, SIGKILL);
-    c->was_cut = true;
-    checkpoint_note_end(c, c->pid, W_EXITCODE(0, SIGKILL), now_us);
-    return true;
-}
-
-static int
-checkpoint_wait_ms(const struct checkpoint *c, int64_t now_us)
-{
-    int64_t ms;
-
-    if (c->pid == 0)
-        return -1;
-    ms = (c->until_us - now_us) / 1000 + 1;
-    if (ms < 0)
-        return 0;
-    return ms < LONGEST_WAIT_MS ? (int)ms : LONGEST_WAIT_MS;
-}
 
 /* A frozen job is thawed first, because the command is in the job's cgroup, and
  * may ask the job for its state.
@@ -256,11 +202,7 @@ end_after_checkpoint(struct supervisor *v)
 static bool
 has_job_ended(const struct supervisor *v)
 {
-    siginfo_t info = {0};
-
-    return v->is_over
-           || (waitid(P_PID, (id_t)v->job, &info, WEXITED | WNOHANG | WNOWAIT) == 0
-               && info.si_pid == v->job);
+    return v->is_over || child_end_wait(v->job_fd, 0);
 }
 
 /* Everything that the agent sends to a job is an order to end it: a signal, or
@@ -357,6 +299,11 @@ reap(struct supervisor *v)
         v->is_over = true;
     }
     v->is_childless = pid < 0 && errno == ECHILD;
+    if (v->is_over || !has_job_ended(v))
+        return;
+    if (child_end_take(v->job, &v->status) < 0)
+        v->status = SIGKILL; /* nobody can tell */
+    v->is_over = true;
 }
 
 static bool
@@ -480,6 +427,7 @@ supervisor_wait_start(struct supervisor *v, int report_fd, void (*slow)(void *co
     ssize_t n;
 
     v->is_starting = true;
+    v->job_fd = (int)syscall(SYS_pidfd_open, v->job, 0);
     v->deadline.started_us = clock_boottime_us();
     while (fds[1].revents == 0) {
         int wait_ms = enforce_limit(v);
@@ -508,13 +456,45 @@ wait_for_event(struct supervisor *v, int until_ms)
     struct pollfd fds[] = {
         {.fd = v->signal_fd, .events = POLLIN},
         {.fd = output_index_watch(&v->output_index, now_us, &note_ms), .events = POLLIN},
+        {.fd = v->is_over ? -1 : v->job_fd, .events = POLLIN},
     };
-    int n = poll(fds, 2, earlier_ms(until_ms, note_ms));
+    int n = poll(fds, 3, earlier_ms(until_ms, note_ms));
 
-    if (fds[0].revents != 0)
+    if (fds[0].revents != 0 || fds[2].revents != 0)
         read_events(v);
     else if (fds[1].revents != 0 || (n == 0 && note_ms >= 0))
         output_index_note(&v->output_index, clock_monotonic_us(&clock_system));
+}
+
+/* ---- Killed processes that another one holds ---- */
+
+static int
+free_one(pid_t pid, void *context)
+{
+    const struct supervisor *v = context;
+
+    child_end_free(pid, v->uid);
+    return 0;
+}
+
+/* Frees killed processes that do not die because a process of the same user
+ * traces them. Returns the time until the next attempt; -1: never.
+ */
+static int
+free_held(struct supervisor *v)
+{
+    int64_t ms;
+
+    if (v->killed_at_us == 0)
+        return -1;
+    ms = (clock_monotonic_us(&clock_system) - v->killed_at_us) / 1000;
+    if (ms < HELD_MS)
+        return HELD_MS - (int)ms;
+    if (v->cgroup != NULL)
+        (void)cgroup_visit_processes(v->cgroup, free_one, v);
+    else
+        (void)descendants_visit(free_one, v);
+    return HELD_MS;
 }
 
 void
@@ -531,6 +511,7 @@ supervisor_wait_end(struct supervisor *v)
         hold_still(v);
         if (v->is_frozen)
             limit_ms = earlier_ms(limit_ms, v->stands_still ? FREEZE_AGAIN_MS : FREEZE_LOOK_MS);
+        limit_ms = earlier_ms(limit_ms, free_held(v));
         if (wait_ms == 0) {
             v->is_fenced = true;
             end_all(v, SIGKILL);
@@ -540,10 +521,30 @@ supervisor_wait_end(struct supervisor *v)
     output_index_end(&v->output_index);
 }
 
-static bool
-has_no_processes(const struct supervisor *v)
+static int
+count_one(UNUSED pid_t pid, void *context)
 {
-    return v->is_childless && (v->cgroup == NULL || cgroup_is_empty(v->cgroup) == 1);
+    ++*(unsigned *)context;
+    return 0;
+}
+
+/* Whether all children that are left are dead and cannot be reaped. */
+static bool
+has_only_dead(struct supervisor *v)
+{
+    unsigned count = 0;
+
+    if (descendants_visit(count_one, &count) < 0 || count > 0)
+        return false;
+    reap(v);
+    return true;
+}
+
+static bool
+has_no_processes(struct supervisor *v)
+{
+    return (v->cgroup == NULL || cgroup_is_empty(v->cgroup) == 1)
+           && (v->is_childless || has_only_dead(v));
 }
 
 /* Ends early when a child ends or, on v2, the cgroup becomes empty. */
@@ -584,6 +585,7 @@ supervisor_kill_rest(struct supervisor *v, int64_t wait_ms)
         end_all(v, SIGKILL);
         if (v->cgroup != NULL)
             descendants_signal(SIGKILL, 0);
+        (void)free_held(v);
         pause_for(v, events_fd, pause_ms);
         pause_ms = pause_ms * 2 < LAST_PAUSE_MS ? pause_ms * 2 : LAST_PAUSE_MS;
     } while (!has_no_processes(v) && clock_monotonic_us(&clock_system) < until);

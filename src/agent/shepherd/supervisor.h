@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/shepherd/checkpoint.h"
 #include "agent/shepherd/deadline.h"
 #include "agent/shepherd/fence.h"
 #include "agent/shepherd/output_index.h"
@@ -22,25 +23,11 @@ struct become_user_report;
 struct cgroup;
 struct error;
 
-/* The job's own command that saves its state before the job is ended; it runs
- * once. Times are of the monotonic clock.
- */
-struct checkpoint {
-    /* Starts the command in a session of its own; returns its pid, or a
-     * negative errno. NULL: the job has none.
-     */
-    pid_t (*start)(void *context, struct error *err);
-    bool has_begun; /* or could not be started */
-    bool was_cut;   /* killed because its time was over */
-    pid_t pid;      /* 0: not running */
-    int status;     /* of waitpid, once it has ended */
-    int64_t began_us, until_us, ended_us;
-    char *failure; /* why it could not be started, or NULL */
-};
-
 struct supervisor {
     int signal_fd;
+    uid_t uid;                   /* of the job */
     pid_t job;                   /* 0 before there is one */
+    int job_fd;                  /* its pidfd, or -1 */
     const struct cgroup *cgroup; /* of the job, or NULL */
     struct fence fence;
     struct deadline deadline;
@@ -59,11 +46,12 @@ struct supervisor {
     /* called when the job was frozen or thawed */
     void (*note_frozen)(void *context);
     void *context;
-    bool is_over; /* the job was reaped, with `status` */
+    bool is_over; /* the job is dead, with `status` */
     int status;
     bool is_childless;
-    bool is_fenced;   /* killed by the fence */
-    int cancelled_by; /* signal that cancelled the start; or 0 */
+    int64_t killed_at_us; /* monotonic: the first SIGKILL to all; or 0 */
+    bool is_fenced;       /* killed by the fence */
+    int cancelled_by;     /* signal that cancelled the start; or 0 */
 };
 
 /* Blocks all signals and becomes a child subreaper, so that no signal and no
@@ -89,7 +77,10 @@ bool supervisor_wait_start(struct supervisor *v, int report_fd, void (*slow)(voi
  */
 void supervisor_wait_end(struct supervisor *v);
 
-/* Kills the remaining processes, and waits at most `wait_ms` for their end. */
+/* Kills the remaining processes, and waits at most `wait_ms` for their end, but
+ * not for dead ones that another process traces and that therefore cannot be
+ * reaped.
+ */
 bool supervisor_kill_rest(struct supervisor *v, int64_t wait_ms);
 
 /* How long the job has been suspended until now. */
