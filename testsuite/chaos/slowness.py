@@ -250,9 +250,7 @@ def slow_watchers(c):
 
         def run(self):
             rv = None
-            while not over.is_set() or self.pause:
-                if over.is_set():
-                    self.pause = 0
+            while not stop.is_set():  # after the storm without pauses
                 try:
                     if rv is None:
                         st, o = c.req('GET', self.path, timeout=60)
@@ -305,8 +303,6 @@ def slow_watchers(c):
                 except NET as err:
                     self.doing = f'{err} at {now():.0f}'
                     time.sleep(.05)
-                if over.is_set() and stop.is_set():
-                    return
     stop = threading.Event()
     slow = [Slow(p, pause) for p in (PODS, JOBS) for pause in (.05, .3, 1, 5)]
     fast = [Watcher(c, PODS), Watcher(c, JOBS)]
