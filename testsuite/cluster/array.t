@@ -95,7 +95,7 @@ ${id}_4 Failed 3
 ${id}_5 Completed 0"
 like "kctl status says how many tasks failed, which, and how" \
     "$(user status "$id" | tr '\n' ' ')" \
-    '1 of 5 tasks failed .*Tasks: *5: 4 succeeded, 1 failed .* 1 by Failed, exit code 3: 4 '
+    '1 of 5 tasks failed .*Tasks: *5: 4 succeeded, 1 failed .* 1 Failed, exit code 3: 4 '
 is "history has a task by its number" \
     "$(user history "${id}_4" -o id,index,task --no-headers |
     sed 's/  */ /g; s/^ //')" "${id}_4 3 4"

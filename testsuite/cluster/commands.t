@@ -175,6 +175,7 @@ like "--hold holds the new job" \
 part=$(k1 resubmit --parsable "${array}_[2-3]")
 is "tasks of an array are resubmitted alone" \
     "$(k1 wait "${part}_[2-3]" | paste -sd' ' -)" "task ${part}_2 Failed task ${part}_3 Failed"
+like "it says that it is a task" "$(k1 resubmit --hold "${array}_2")" "\(again task ${array}_2\)"
 status_is "a task that is not there is an error" 66 k1 resubmit "${array}_9"
 status_is "another user's job is denied" 77 as kilntest2 kctl resubmit "$steps"
 like "and its owner is named" "$(as kilntest2 kctl resubmit "$steps" 2>&1)" \
@@ -261,10 +262,45 @@ is "the job writes to its new files" \
 is "and so does each task" "$(cat "$home/task-1-$tasks.txt" "$home/task-2-$tasks.txt" |
     paste -sd' ' -)" 'task 1 task 2'
 
+# --- what is not there, and where it is -----------------------------------------
+
+for what in 'get jobs' report history jobs; do
+    # shellcheck disable=SC2086 # two words
+    status_is "kctl $what reports an unknown user" 66 k1 $what --user nobody-here
+    # shellcheck disable=SC2086
+    like "kctl $what reports an unknown partition" "$(k1 $what --partition typo 2>&1)" \
+        "--partition: .*typo\" not found; 'kctl partitions'"
+done
+status_is "a known user without jobs is no error" 0 k1 get jobs --user kilntest2
+is "kctl history -A is of all users, as kctl jobs -A" "$(as kilntest2 kctl history -A -o id)" \
+    "$(as kilntest2 kctl history --all -o id)"
+like "kctl history of a state that it cannot have is a mistake" \
+    "$(k1 history --state Ending 2>&1)" "only what has ended; 'kctl jobs --state'"
+like "kctl cancel says what it looked for" "$(k1 cancel --state Frozen 2>&1)" \
+    '^No active jobs in state Frozen that you may change$'
+is "jobs that are not there are named together" "$(k1 cancel 990,991 995 2>&1)" \
+    "kctl: cancel: 3 jobs (990-991,995): there is no such job"
+gone=$(submit --wrap true)
+k1 wait "$gone" >/dev/null
+root delete job "job-$gone" >/dev/null
+for what in logs script resubmit; do
+    like "kctl $what of a deleted job points to history" "$(k1 "$what" "$gone" 2>&1)" \
+        "job $gone not found; 'kctl history $gone'"
+done
+asks=$(submit --hold -w n1 -x n7,n8,n9 -C 'gold|zone=east' -d "afterany:$good" --wrap true 2>/dev/null)
+asks=$(k1 show "$asks" | tr -s ' ')
+for line in 'Nodelist: n1' 'Excluded: n\[7-9\]' 'Constraint: gold\|zone=east' \
+    "Dependency: afterany:$good"; do
+    like "kctl show has ${line%%:*}" "$asks" "$line"
+done
+top=$(submit -D / --hold --wrap true)
+like "a file in / has one slash" "$(k1 show "$top")" 'Output: +/kiln-'
+
 # --- the controller is away ---------------------------------------------------
 
 stop controller
 status_is "--no-wait fails at once" 69 as kilntest1 timeout 10 kctl --no-wait jobs
+status_is "so does ksub --no-wait" 69 as kilntest1 timeout 10 ksub --no-wait --wrap true
 like "the error says where the server is configured" \
     "$(k1 jobs --no-wait 2>&1)" 'refused.*--server, KILN_SERVER'
 as kilntest1 kctl jobs --all -o id,name >"$cluster/jobs" 2>"$cluster/said" &

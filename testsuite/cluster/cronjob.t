@@ -85,6 +85,11 @@ unlike "another user cannot read the command" \
     "$(as kilntest2 kctl get cronjob mine -o json)" 'id -u'
 
 # A CronJob that is held creates no Jobs.
+for what in why show logs script; do
+    like "kctl $what of a CronJob says what it is" "$(as kilntest1 kctl "$what" mine 2>&1)" \
+        "'mine' is a recurring job .*'kctl jobs --cron'"
+done
+like "so does kctl wait" "$(as kilntest1 kctl wait mine 2>&1)" "'mine' is a recurring job"
 is "its owner can hold a CronJob" "$(as kilntest1 kctl hold cronjob/mine)" \
     "cronjob/mine held"
 is "a CronJob that is held already is reported" \

@@ -230,7 +230,7 @@ ok "waiting for the deletion of a job that does not exist succeeds" \
 is "kctl cancel -u cancels the jobs of a user" "$(kctl cancel -u root)" \
     "job/$id cancelled"
 is "a user without jobs is reported" "$(kctl cancel -u nobody 2>&1)" \
-    "No active jobs that you may change"
+    "No active jobs of user nobody that you may change"
 wait_for 20 kctl wait --for condition=Failed job "$id"
 # Prints how often jobs were read.
 reads() {
@@ -365,7 +365,7 @@ is "a script from a pipe has arguments" "$(cat given.out)" "given words"
 kctl wait --for condition=Complete --timeout 30s "$id" >/dev/null
 like "kctl cancel says that there is nothing to cancel" \
     "$(kctl cancel -u root 2>&1)" \
-    'No active jobs that you may change'
+    'No active jobs of user root that you may change'
 status_is "an empty command is refused" 64 ksub --wrap ' '
 status_is "a script together with --wrap is refused" 64 ksub --wrap true a.yaml
 is "kctl create namespace creates a namespace" \

@@ -119,13 +119,13 @@ is "this takes one request, even if other jobs have ended" \
     "$(($(requests) - before))" 1
 is "held jobs are not selected by --state Pending" \
     "$(k1 cancel --name 'sweep-2?' --state Pending 2>&1)" \
-    "No active jobs that you may change"
+    "No active jobs in state Pending named sweep-2? that you may change"
 like "an operator can cancel jobs of another user" \
     "$(as kilntest2 kctl cancel --user kilntest1 --name sweep-1 </dev/null)" \
     'job/1 cancelled'
 is "a user cannot cancel jobs of another user" \
     "$(k1 cancel --user kilntest2 --yes 2>&1)" \
-    "No active jobs that you may change"
+    "No active jobs of user kilntest2 that you may change"
 is "on a terminal kctl asks" "$(printf 'y\n' | script -qec \
     "setpriv --reuid kilntest1 --regid kilntest1 --init-groups \
         kctl cancel --all" /dev/null | tr -d '\r' |

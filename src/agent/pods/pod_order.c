@@ -124,6 +124,14 @@ work_dir_of(const struct object *pod)
     return c->working_dir != NULL ? c->working_dir : "/";
 }
 
+static bool
+ends_with_slash(const char *path)
+{
+    const size_t length = strlen(path);
+
+    return length > 0 && path[length - 1] == '/';
+}
+
 /* Returns an absolute path; a relative one is below the working directory. */
 static const char *
 path_of(const struct agent_context *g, const struct object *pod, struct arena *arena,
@@ -142,7 +150,7 @@ path_of(const struct agent_context *g, const struct object *pod, struct arena *a
     if (pattern == NULL)
         return NULL;
     if (*pattern != '/')
-        strbuf_printf(&out, "%s/", work_dir_of(pod));
+        strbuf_printf(&out, "%s%s", work_dir_of(pod), ends_with_slash(work_dir_of(pod)) ? "" : "/");
     filename_pattern_expand(pattern, &values, &out);
     return arena_strndup(arena, out.text, out.length);
 }

@@ -148,6 +148,42 @@ cron_submit_schedule(const char *text, struct arena *arena)
     return arena_strdup(arena, out.text);
 }
 
+const char *
+cron_submit_explain(const char *text, struct arena *arena)
+{
+    static const struct {
+        const char *name, *range, *before, *after;
+    } fields[] = {
+        {"minute", "0-59", "", " * * * *"},
+        {"hour", "0-23", "* ", " * * *"},
+        {"day of the month", "1-31", "* * ", " * *"},
+        {"month", "1-12 or jan-dec", "* * * ", " *"},
+        {"weekday", "0-7 (0 and 7 are Sunday) or sun-sat", "* * * * ", ""},
+    };
+    char *words[ARRAY_SIZE(fields)];
+    char *rest = NULL;
+    size_t n = 0;
+
+    for (char *word = strtok_r(arena_strdup(arena, text), " \t", &rest); word != NULL;
+         word = strtok_r(NULL, " \t", &rest)) {
+        if (n == ARRAY_SIZE(fields))
+            return NULL;
+        words[n++] = word;
+    }
+    for (size_t i = 0; n == ARRAY_SIZE(fields) && i < n; i++) {
+        const char *alone =
+            arena_printf(arena, "%s%s%s", fields[i].before, words[i], fields[i].after);
+        struct cron_schedule schedule;
+
+        if (cron_schedule_parse(cron_submit_schedule(alone, arena), &schedule, NULL) < 0)
+            return arena_printf(arena,
+                                "the %s '%s' is not in %s, nor a list, range or step of "
+                                "these (1,15; 1-5; */10)",
+                                fields[i].name, words[i], fields[i].range);
+    }
+    return NULL;
+}
+
 struct json *
 cron_submit_manifest(const struct submission *s, const struct json *job, struct arena *arena)
 {

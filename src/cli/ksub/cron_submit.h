@@ -16,6 +16,11 @@ struct submission;
  */
 const char *cron_submit_schedule(const char *text, struct arena *arena);
 
+/* The first of the five fields that is wrong, and what it may be, in the arena;
+ * NULL: there are not five fields, or none of them is wrong.
+ */
+const char *cron_submit_explain(const char *text, struct arena *arena);
+
 /* The CronJob that creates Jobs like `job`. Its name is the job's with random
  * letters; its schedule is in this host's time zone.
  */

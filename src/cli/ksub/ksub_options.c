@@ -236,6 +236,11 @@ static const struct option_spec rows[] = {
              "without #KSUB lines",
      .type = OPTION_FLAG,
      PLACE(no_sbatch)},
+    {.name = "no-wait",
+     .help = "fail at once if the controller cannot be reached; otherwise ksub tries for half a "
+             "minute",
+     .type = OPTION_FLAG,
+     PLACE(no_wait)},
     {.name = "nodelist",
      .letter = 'w',
      .argument = "NODE",

@@ -98,7 +98,7 @@ submit(const struct submission *s, const struct json *manifest, struct arena *ar
         .job = manifest,
         .dry_run = s->test_only || s->cron != NULL,
         .is_test = s->test_only,
-        .patience_ms = PATIENCE_MS,
+        .patience_ms = s->no_wait ? 0 : PATIENCE_MS,
     };
     int r = connection_open(s->server, NULL,
                             s->wait || s->test_only || s->cron != NULL ? CONNECTION_OFTEN

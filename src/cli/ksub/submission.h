@@ -120,6 +120,7 @@ struct submission {
     /* Options of ksub itself */
     const char *server;
     bool wait;
+    bool no_wait; /* for a controller that cannot be reached */
     bool parsable;
     bool test_only;
     bool dry_run;

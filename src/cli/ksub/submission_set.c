@@ -90,6 +90,9 @@ submission_set_cron(UNUSED const struct option_spec *option, const char *value, 
                          "ksub --cron '0 3 * * *'",
                          value);
     r = cron_schedule_parse(cron_submit_schedule(value, arena), &schedule, err);
+    if (r < 0 && cron_submit_explain(value, arena) != NULL)
+        return error_set(err, r, "'%s' is not a schedule: %s", value,
+                         cron_submit_explain(value, arena));
     if (r < 0)
         return error_wrap(err, r,
                           "'%s' is not a schedule such as '0 3 * * *' "

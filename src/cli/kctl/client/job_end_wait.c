@@ -146,6 +146,13 @@ find_in_history(struct kctl *kctl, const struct target_object *job, struct arena
         r = 0;
     if (r < 0)
         return r;
+    if (!h.is_there && dash == NULL) {
+        struct json *job_now = NULL; /* for the error, which knows CronJobs */
+
+        r = kctl_get(kctl, job, arena, &job_now, err);
+        if (r < 0)
+            return r;
+    }
     if (!h.is_there)
         return error_set(err, -ENOENT, "%s not found", kctl_job_words(job, arena));
     *ret_found = h.found;

@@ -210,15 +210,39 @@ list_names(struct kctl *kctl, const struct client_request *missing, struct arena
     return n;
 }
 
+/* Whether a CronJob has the name that was given for a Job. */
+static bool
+is_recurring(struct kctl *kctl, const struct client_request *request, struct arena *arena)
+{
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
+    struct json *found = NULL;
+    const struct client_request cron_job = {
+        .verb = CLIENT_GET,
+        .kind = &cron_job_kind,
+        .namespace = request->namespace,
+        .name = request->name,
+    };
+
+    return call(kctl, &cron_job, arena, &sync_call, &found, NULL) == 0;
+}
+
 static int
 refuse_missing(struct kctl *kctl, const struct client_request *request, struct error *err)
 {
     /* To suggest another number makes no sense. */
     if (request->kind == &job_kind && is_numbered(request->name))
-        return error_set(err, -ENOENT, "job %s not found", request->name + 4);
+        return error_set(err, -ENOENT,
+                         "job %s not found; 'kctl history %s' shows whether it ended and was "
+                         "deleted",
+                         request->name + 4, request->name + 4);
 
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char **names = arena_new_array(arena, const char *, MAX_CANDIDATES);
+    if (request->kind == &job_kind && is_recurring(kctl, request, arena))
+        return error_set(err, -ENOENT,
+                         "'%s' is a recurring job and not one of its jobs: 'kctl jobs --cron' "
+                         "shows when it runs next, 'kctl jobs --all --name %s' its jobs",
+                         request->name, request->name);
     const size_t n = list_names(kctl, request, arena, names);
     const char *near = spelling_nearest(request->name, names, n);
 

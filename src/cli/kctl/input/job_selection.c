@@ -210,6 +210,24 @@ job_selection_check_exists(struct kctl *kctl, const struct job_selection *s, str
     return r;
 }
 
+const char *
+job_selection_words(const struct job_selection *s, struct arena *arena)
+{
+    const struct {
+        const char *words, *value;
+    } all[] = {
+        {"in state", s->state},         {"of user", s->user}, {"named", s->name},
+        {"in partition", s->partition}, {"on node", s->node}, {"of account", s->account},
+    };
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        if (all[i].value != NULL)
+            strbuf_printf(&text, "%s%s %.80s", text.length > 0 ? " " : "", all[i].words,
+                          all[i].value);
+    return text.length > 0 ? arena_strdup(arena, text.text) : "";
+}
+
 bool
 job_selection_is_empty(const struct job_selection *s)
 {

@@ -63,6 +63,9 @@ struct job_selection {
 /* Parses the states; -EINVAL, with the nearest valid one. */
 int job_selection_check(struct job_selection *selection, struct error *err);
 
+/* "in state Pending of user ann"; "" if nothing is selected. */
+const char *job_selection_words(const struct job_selection *selection, struct arena *arena);
+
 /* For a selection that no job meets: -ENOENT if it names a user, partition, node
  * or account that does not exist, with the nearest one that does.
  */

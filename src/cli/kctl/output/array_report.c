@@ -182,7 +182,7 @@ add_group(struct failures *f, struct task_group *g, struct strbuf *out)
     if (length > MOST_TEXT)
         for (length = MOST_TEXT; length > 1 && text.text[length] != ',';)
             length--;
-    describe_output_add(out, 2, "Ended", "%" PRId64 " by %s: %.*s%s", list.total, g->words,
+    describe_output_add(out, 2, "Ended", "%" PRId64 " %s: %.*s%s", list.total, g->words,
                         (int)length, text.text, length < text.length ? ",..." : "");
 }
 

@@ -180,13 +180,14 @@ job_outcomes_is_empty(const struct job_outcomes *o)
 }
 
 int
-job_outcomes_print(struct job_outcomes *o, bool is_range, struct error *err)
+job_outcomes_print(struct job_outcomes *o, bool is_range, const char *selected, struct error *err)
 {
     const char *failure = NULL;
     int result = 0;
 
     if (o->count == 0)
-        fprintf(stderr, "No active jobs that you may change\n");
+        fprintf(stderr, "No active jobs%s%s that you may change\n", selected[0] != '\0' ? " " : "",
+                selected);
     if (o->count > 1)
         qsort(o->jobs, o->count, sizeof(*o->jobs), compare);
     for (size_t i = 0, n; i < o->count; i += n) {
@@ -197,7 +198,7 @@ job_outcomes_print(struct job_outcomes *o, bool is_range, struct error *err)
             n++;
         if (n <= FEW && job->outcome != OUTCOME_NOT_FOUND)
             n = 1;
-        if (job->outcome == OUTCOME_NOT_FOUND && !is_range && n <= FEW)
+        if (job->outcome == OUTCOME_NOT_FOUND && job->id == 0)
             n = 1;
         if (!is_failure(o, job, is_range)) {
             puts(line_of(o, job, n));

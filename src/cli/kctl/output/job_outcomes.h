@@ -30,6 +30,7 @@ bool job_outcomes_is_empty(const struct job_outcomes *outcomes);
 
 /* Prints the results; failures go to standard error, except the last, which is
  * returned as the error: -ENOENT or -EACCES. With `is_range`, missing jobs are
- * no failure.
+ * no failure. `selected` says which jobs were asked for: "in state Pending".
  */
-int job_outcomes_print(struct job_outcomes *outcomes, bool is_range, struct error *err);
+int job_outcomes_print(struct job_outcomes *outcomes, bool is_range, const char *selected,
+                       struct error *err);

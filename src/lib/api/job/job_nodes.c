@@ -10,6 +10,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 #define LABEL_FEATURE "feature.kiln.hpc/"
@@ -193,6 +194,42 @@ job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion, c
     return 0;
 }
 
+/* Whether the list has the text already. */
+static bool
+has_item(const struct strbuf *list, const char *text, const char *separators)
+{
+    const size_t length = strlen(text);
+
+    for (const char *at = list->text; at != NULL && *at != '\0';) {
+        const size_t n = strcspn(at, separators);
+
+        if (n == length && strncmp(at, text, n) == 0)
+            return true;
+        at += n + (at[n] != '\0');
+    }
+    return false;
+}
+
+const char *
+job_nodes_names(struct arena *arena, const struct json *spec, bool is_exclusion)
+{
+    const char *op = is_exclusion ? "NotIn" : "In";
+    const struct json *terms = terms_of(spec);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < json_count(terms); i++) {
+        const struct json *fields = json_get(json_at(terms, i), "matchFields");
+
+        for (uint32_t k = 0; k < json_count(fields); k++) {
+            const char *name = json_text(json_at(json_get(json_at(fields, k), "values"), 0));
+
+            if (is_of_names(json_at(fields, k), op) && name != NULL && !has_item(&out, name, ","))
+                strbuf_printf(&out, "%s%s", out.length > 0 ? "," : "", name);
+        }
+    }
+    return out.length > 0 ? arena_strdup(arena, out.text) : "";
+}
+
 /* ---- Features ---- */
 
 /* The requirements that always hold: a partition, as former releases wrote it.
@@ -221,6 +258,46 @@ has_same_fields(const struct json *terms)
             return false;
     }
     return true;
+}
+
+/* "avx512" or "zone=east"; NULL: a requirement of another form. */
+static const char *
+feature_text(struct arena *arena, const struct json *label)
+{
+    const char *key = check_text(label, "key");
+    const char *op = check_text(label, "operator");
+    const struct json *values = json_get(label, "values");
+
+    if (strcmp(op, "Exists") == 0 && strncmp(key, LABEL_FEATURE, strlen(LABEL_FEATURE)) == 0)
+        return key + strlen(LABEL_FEATURE);
+    if (strcmp(op, "In") == 0 && json_count(values) == 1 && json_text(json_at(values, 0)) != NULL)
+        return arena_printf(arena, "%s=%s", key, json_text(json_at(values, 0)));
+    return NULL;
+}
+
+const char *
+job_nodes_features(struct arena *arena, const struct json *spec)
+{
+    const struct json *terms = terms_of(spec);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < json_count(terms); i++) {
+        const struct json *labels = json_get(json_at(terms, i), "matchExpressions");
+        CLEANUP_STRBUF struct strbuf one = STRBUF_INIT;
+
+        for (uint32_t k = 0; k < json_count(labels); k++) {
+            const char *text = feature_text(arena, json_at(labels, k));
+
+            if (strcmp(check_text(json_at(labels, k), "key"), LABEL_PARTITION) == 0)
+                continue;
+            if (text == NULL)
+                return "";
+            strbuf_printf(&one, "%s%s", one.length > 0 ? "&" : "", text);
+        }
+        if (one.length > 0 && !has_item(&out, one.text, "|"))
+            strbuf_printf(&out, "%s%s", out.length > 0 ? "|" : "", one.text);
+    }
+    return out.length > 0 ? arena_strdup(arena, out.text) : "";
 }
 
 int

@@ -21,6 +21,12 @@ struct json;
 int job_nodes_set_names(struct arena *arena, struct json *spec, bool is_exclusion,
                         const char *names, struct error *err);
 
+/* Reads them back, in the arena and separated by commas; "" for none, and also
+ * for requirements that the functions here could not have made.
+ */
+const char *job_nodes_names(struct arena *arena, const struct json *spec, bool is_exclusion);
+const char *job_nodes_features(struct arena *arena, const struct json *spec);
+
 /* Sets the features: "avx512", "zone=east", "a&b" or "a|b"; "" removes them.
  * -EINVAL: malformed, or the terms of the affinity have different names.
  */

@@ -2,6 +2,7 @@
 #include "cli/ksub/cron_submit.h"
 
 #include <check.h>
+#include <string.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -35,4 +36,28 @@ START_TEST(sunday_may_be_the_day_7_as_in_a_crontab)
 }
 END_TEST
 
-SUITE("cron_submit", sunday_may_be_the_day_7_as_in_a_crontab)
+START_TEST(a_wrong_field_is_named_with_what_it_may_be)
+{
+    static const char *const cases[][2] = {
+        {"60 * * * *", "the minute '60' is not in 0-59"},
+        {"0 24 * * *", "the hour '24' is not in 0-23"},
+        {"0 0 0 * *", "the day of the month '0' is not in 1-31"},
+        {"0 0 * 1,13 *", "the month '1,13' is not in 1-12"},
+        {"0 0 * * 5-8", "the weekday '5-8' is not in 0-7"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const char *words = cron_submit_explain(cases[i][0], arena);
+
+        ck_assert_msg(words != NULL && strncmp(words, cases[i][1], strlen(cases[i][1])) == 0,
+                      "%s: %s", cases[i][0], words != NULL ? words : "nothing");
+    }
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    ck_assert_ptr_null(cron_submit_explain("0 0 * * 7", arena));
+    ck_assert_ptr_null(cron_submit_explain("0 0 * *", arena));
+}
+END_TEST
+
+SUITE("cron_submit", a_wrong_field_is_named_with_what_it_may_be,
+      sunday_may_be_the_day_7_as_in_a_crontab)

@@ -302,7 +302,8 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB --open-mode rw\n", "neither append nor"},
         {"#!/bin/sh\n#KSUB --begin later\n", "is not a time (such as"},
         {"#!/bin/sh\n#KSUB --export A,=b\n", "--export: '=b' has no name"},
-        {"#!/bin/sh\n#KSUB --cron '0 0 * * 8'\n", "above maximum (6)"},
+        {"#!/bin/sh\n#KSUB --cron '0 0 * * 8'\n",
+         "the weekday '8' is not in 0-7 (0 and 7 are Sunday)"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "lib/api/job/job_array_path.h"
 #include "lib/api/object/meta.h"
@@ -29,7 +30,7 @@ job_file_resolve(const struct job_file *f, const char *pattern, struct arena *ar
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
 
     if (pattern[0] != '/' && directory != NULL)
-        strbuf_printf(&path, "%s/", directory);
+        strbuf_printf(&path, "%s%s", directory, strcmp(directory, "/") == 0 ? "" : "/");
     if (f->task >= 0)
         pattern = job_array_path(arena, pattern, f->id, f->task);
     else if (json_get_path(f->job, "spec.array") != NULL)

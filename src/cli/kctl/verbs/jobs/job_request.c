@@ -200,5 +200,6 @@ job_request_send(struct kctl *kctl, const struct job_request *request,
     if (r < 0)
         return r;
     return job_outcomes_print(outcomes,
-                              job_operands_have_range(choice->n_operands, choice->operands), err);
+                              job_operands_have_range(choice->n_operands, choice->operands),
+                              job_selection_words(&choice->selection, arena), err);
 }

@@ -54,6 +54,11 @@ static const struct option_spec rows[] = {
     JOB_SELECTION_OPTIONS(struct history_options, selection),
     {.name = "all",
      .letter = 'a',
+     .help = "the same as --all-users, its name in former releases",
+     .type = OPTION_FLAG,
+     PLACE(all)},
+    {.name = "all-users",
+     .letter = 'A',
      .help = "attempts of all users, as far as you may see them",
      .type = OPTION_FLAG,
      PLACE(all)},
@@ -103,17 +108,18 @@ static const struct option_table table = {
     .summary = "Show each attempt of jobs that ended, also of deleted jobs: "
                "by default yours of the last day, oldest first.",
     OPTION_ROWS(rows),
-    .more = "Columns: id, name, user, account, partition, state, attempt, ended, "
-            "elapsed, cpus, node, exit, reason, uid, object, pod, submitted, "
-            "eligible, started, waited, limit, memory, peak, read, written, "
-            "cputime, devices, signal, by, message, script, index, task, lost; or "
-            "all\n"
-            "\n"
-            "Examples:\n"
-            "  kctl history --since 7d --state Failed,TimedOut\n"
-            "  kctl history 1041_7 1042-1044\n"
-            "  kctl history --job 1041 -o id,attempt,started,ended,node\n"
-            "  kctl history --all --since 2026-01-01 -o csv=all",
+    .more =
+        "Columns: id, name, user, account, partition, state, attempt, ended, "
+        "elapsed, cpus, node, exit, reason, uid, object, pod, submitted, "
+        "eligible, started, waited, limit, memory, peak, rss, cache, gpuutil, "
+        "gpupeak, gpumemory, read, written, cputime, devices, signal, by, message, script, index, task, lost; or "
+        "all\n"
+        "\n"
+        "Examples:\n"
+        "  kctl history --since 7d --state Failed,TimedOut\n"
+        "  kctl history 1041_7 1042-1044\n"
+        "  kctl history --job 1041 -o id,attempt,started,ended,node\n"
+        "  kctl history -A --since 2026-01-01 -o csv=all",
 };
 
 enum history_form { AS_TABLE, AS_JSON, AS_CSV, AS_SWF };
@@ -144,6 +150,17 @@ parse_form(const char *text, struct printing *p, struct error *err)
     } else if (text != NULL && strcmp(text, "table") != 0)
         columns = text;
     return history_columns_parse(columns, &p->columns, err);
+}
+
+/* History has ended attempts only. */
+static int
+check_states(uint32_t states, struct error *err)
+{
+    if (states == 0 || (states & JOB_STATES_ENDED) != 0)
+        return 0;
+    return error_set(err, -EINVAL,
+                     "--state: history has only what has ended; 'kctl jobs --state' shows jobs "
+                     "that have not");
 }
 
 static void
@@ -209,7 +226,9 @@ make_query(struct kctl *kctl, const struct history_options *o, struct arena *are
     int r = job_selection_check(&selection, err);
 
     if (r == 0 && o->all && selection.user != NULL)
-        r = error_set(err, -EINVAL, "--all does not go with --user");
+        r = error_set(err, -EINVAL, "--all-users does not go with --user");
+    if (r == 0)
+        r = check_states(selection.states, err);
     if (r == 0 && account != NULL && strchr(account, ',') != NULL)
         r = error_set(err, -EINVAL, "--account: give only one account");
     if (r == 0)
@@ -312,7 +331,7 @@ tell_none(const struct history_options *o)
 
     fprintf(stderr, "No attempts of jobs%s in history%s match%s%s\n", is_own ? " of yours" : "",
             is_of_a_day ? " of the last day" : "", is_of_a_day ? "; --since goes further back" : "",
-            is_own ? "; --all shows those of all users" : "");
+            is_own ? "; -A shows those of all users" : "");
 }
 
 static void

@@ -15,6 +15,7 @@
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_selection.h"
 #include "cli/kctl/output/node_rows.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
@@ -434,6 +435,14 @@ report_run(struct kctl *kctl, const void *options, int n_operands, char **operan
         r = find_period(o, &period, err);
     if (r == 0)
         r = fetch(kctl, o, &period, arena, &items, err);
+    if (r == 0 && json_count(items) == 0)
+        r = job_selection_check_exists(kctl,
+                                       &(struct job_selection){
+                                           .user = o->user,
+                                           .partition = o->partition,
+                                           .account = o->account,
+                                       },
+                                       err);
     if (r == 0)
         r = count_cpus(kctl, arena, &cpus, err);
     if (r < 0)

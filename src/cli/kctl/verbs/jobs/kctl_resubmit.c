@@ -175,6 +175,20 @@ make_spec(struct kctl *kctl, const struct target_object *target, const struct js
     return r;
 }
 
+/* "job 4", "task 4_2" or "tasks 4_[2,5]" */
+static const char *
+words_of(int64_t id, const struct job_elements *tasks, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (tasks == NULL)
+        return arena_printf(arena, "job %" PRId64, id);
+    task_list_format(&tasks->tasks, &text);
+    return tasks->tasks.total == 1
+               ? arena_printf(arena, "task %" PRId64 "_%s", id, text.text)
+               : arena_printf(arena, "tasks %" PRId64 "_[%.200s]", id, text.text);
+}
+
 static int
 resubmit(struct kctl *kctl, const struct resubmit_options *o, const struct target_object *target,
          const struct job_elements *tasks, struct error *err)
@@ -215,8 +229,8 @@ resubmit(struct kctl *kctl, const struct resubmit_options *o, const struct targe
     if (o->parsable)
         printf("%" PRId64 "\n", id);
     else
-        printf("Submitted job %" PRId64 " (again job %" PRId64 ")\n", id,
-               json_get_int(json_get(job, "status"), "id", 0));
+        printf("Submitted job %" PRId64 " (again %s)\n", id,
+               words_of(json_get_int(json_get(job, "status"), "id", 0), tasks, arena));
     fflush(stdout);
     return 0;
 }

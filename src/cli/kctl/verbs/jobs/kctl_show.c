@@ -28,15 +28,20 @@
 #include "cli/kctl/verbs/jobs/job_file.h"
 #include "cli/kctl/verbs/jobs/job_owner.h"
 #include "cli/kctl/verbs/jobs/shown_job.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_dependency.h"
+#include "lib/api/job/job_nodes.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/value/hostlist.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define MOST_SCRIPT 65536 /* bytes that are read to show the first command */
 #define MOST_LINE   200
@@ -201,6 +206,40 @@ add_state(struct shown_job *s)
         describe_output_add(s->out, 0, "Attempts", "%" PRId64, attempts);
 }
 
+/* In short form: "n[1-4,7]". */
+static void
+add_nodes(struct shown_job *s, const char *name, bool is_exclusion)
+{
+    const char *text = job_nodes_names(s->arena, shown_job_spec(s), is_exclusion);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const char **names = NULL;
+    size_t count = 0;
+
+    if (text[0] == '\0')
+        return;
+    if (hostlist_expand(s->arena, text, &names, &count, NULL) == 0)
+        hostlist_format(names, count, MOST_LINE, &out);
+    shown_job_add(s, name, out.length > 0 ? out.text : text);
+}
+
+/* Its requirements of nodes and of other jobs. */
+static void
+add_requirements(struct shown_job *s)
+{
+    const struct json *dependencies = json_get_path(s->tree, "spec.dependencies");
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct job_dependencies all = {0};
+
+    add_nodes(s, "Nodelist", false);
+    add_nodes(s, "Excluded", true);
+    shown_job_add(s, "Constraint", job_nodes_features(s->arena, shown_job_spec(s)));
+    if (dependencies == NULL)
+        return;
+    record_decode(&job_dependencies_record, s->arena, dependencies, &all);
+    job_dependencies_format(&all, MOST_LINE, &out);
+    shown_job_add(s, "Dependency", out.text);
+}
+
 static void
 add_job(struct shown_job *s)
 {
@@ -221,6 +260,7 @@ add_job(struct shown_job *s)
     add_files(s);
     shown_job_add_times(s);
     shown_job_add_resources(s, has_ended);
+    add_requirements(s);
     if (!has_ended)
         shown_job_add(s, "Priority", object_summary_cell(s->cells, "Priority"));
     if (json_is_true(json_get_path(s->tree, "spec.requeue")))

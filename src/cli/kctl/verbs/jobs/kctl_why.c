@@ -114,14 +114,20 @@ is_of_pods_alone(const struct subject *s)
     return s->target->kind == &pod_kind;
 }
 
+/* Its tasks have nodes of their own. */
+static bool
+is_array(const struct subject *s)
+{
+    return s->target->task == NULL && json_get_path(s->object, "spec.array") != NULL;
+}
+
 /* Whether it is an array of which some tasks run and others wait: the state in
  * its row is that of the waiting tasks.
  */
 static bool
 runs_in_part(const struct subject *s)
 {
-    return s->target->task == NULL && class_of(s) == JOB_STATE_WAITS
-           && json_get_path(s->object, "spec.array") != NULL
+    return is_array(s) && class_of(s) == JOB_STATE_WAITS
            && json_get_int(json_get(s->object, "status"), "ready", 0) > 0;
 }
 
@@ -146,7 +152,7 @@ add_cause(const struct subject *s, struct strbuf *out)
     else
         strbuf_printf(&line, "Job %lld (%s)", (long long)id, name != NULL ? name : s->target->name);
     strbuf_printf(&line, ": %s%s", runs_in_part(s) ? "Running, the rest is " : "", s->state);
-    if (s->node[0] != '\0' && (is_pod || class_of(s) != JOB_STATE_WAITS))
+    if (s->node[0] != '\0' && (is_pod || class_of(s) != JOB_STATE_WAITS) && !is_array(s))
         strbuf_printf(&line, " on %s", s->node);
     if (s->cause[0] != '\0')
         strbuf_printf(&line, ", %s", s->cause);

@@ -285,6 +285,10 @@ show(struct kctl *kctl, const struct get_options *o, const struct listing_style 
         return 0;
     if (r < 0)
         return r;
+    if (count == 0 && !job_selection_is_empty(&o->jobs))
+        r = job_selection_check_exists(kctl, &o->jobs, err);
+    if (r < 0)
+        return r;
     if (count == 0 && !o->watches && !says_so_itself(style))
         say_nothing_found(object);
     if (count > 0 && *has_printed && request.accept != NULL)

@@ -22,6 +22,35 @@
 #define FIELDS(all)   "\"matchFields\":[" all "]"
 #define LABELS(all)   "\"matchExpressions\":[" all "]"
 
+START_TEST(they_are_read_back)
+{
+    static const struct {
+        const char *spec, *names, *excluded, *features;
+    } cases[] = {
+        {"{}", "", "", ""},
+        {TERMS("{" FIELDS(NAME("In", "n1")) "}"), "n1", "", ""},
+        {TERMS("{" LABELS(FEATURE("a") "," FEATURE("b")) "," FIELDS(
+             NAME("NotIn", "n1") "," NAME("NotIn", "n2")) "}"),
+         "", "n1,n2", "a&b"},
+        {TERMS("{" LABELS(FEATURE("a")) "," FIELDS(NAME("NotIn", "n1")) "},{" LABELS(
+             "{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"east\"]}") "," FIELDS(NAME("NotIn",
+                                                                                             "n1")) "}"),
+         "", "n1", "a|zone=east"},
+        {TERMS("{" LABELS("{\"key\":\"zone\",\"operator\":\"Gt\",\"values\":[\"3\"]}") "}"), "", "",
+         ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        struct json *spec = json_parse(arena, cases[i].spec, strlen(cases[i].spec), NULL, NULL);
+
+        ck_assert_str_eq(job_nodes_names(arena, spec, false), cases[i].names);
+        ck_assert_str_eq(job_nodes_names(arena, spec, true), cases[i].excluded);
+        ck_assert_str_eq(job_nodes_features(arena, spec), cases[i].features);
+    }
+}
+END_TEST
+
 START_TEST(each_sort_of_requirement_is_replaced_and_the_others_stay)
 {
     static const struct {
@@ -102,5 +131,5 @@ START_TEST(names_times_alternatives_are_bounded)
 }
 END_TEST
 
-SUITE("job_nodes", each_sort_of_requirement_is_replaced_and_the_others_stay,
+SUITE("job_nodes", they_are_read_back, each_sort_of_requirement_is_replaced_and_the_others_stay,
       what_cannot_be_expressed_is_refused, names_times_alternatives_are_bounded)
