@@ -58,7 +58,69 @@ is "an administrator's cancel writes the administrator's name" \
 api kilntest1 PATCH "$jobs/c" "$(annotate kiln.hpc/cancel kilntest2)" $merge \
     >/dev/null
 is "that name cannot be changed to that of a third user" \
-    "$(annotation "$jobs/c" kiln.hpc/cancel)" kilntest1
+    "$(annotation "$jobs/c" kiln.hpc/cancel)" root
+api kilntest1 PATCH "$jobs/c" '{"metadata":{"annotations":{
+"kiln.hpc/cancel":null}}}' $merge >/dev/null
+is "...nor removed by the owner of the job" \
+    "$(annotation "$jobs/c" kiln.hpc/cancel)" root
+
+# --- every annotation and label that the source knows -------------------------
+
+# In the template of a Job, in that of a CronJob, and on a pod: the value
+# "forged" must reach no pod. (The values of these seven are the user's.)
+users='comment|cpus-per-task|job-name|pids-limit|tasks|time-limit|variables'
+known=$(grep -rhoE '"(kiln\.hpc|batch\.kubernetes\.io)/[a-z][a-z-]+"' \
+    "$top_srcdir/src" | tr -d '"' | sort -u | grep -vE "/($users)\$")
+ok "the source has such names" [ "$(echo "$known" | wc -l)" -gt 40 ]
+all=$(echo "$known" | sed 's/.*/"&":"forged"/' | paste -sd,)
+# (The validation of upstream refuses another uid in the label.)
+labels=$(echo "$all" | sed 's/"[^"]*controller-uid":"forged",//')
+forged='[(.metadata.annotations, .metadata.labels) // {} | to_entries[] |
+    select(.value == "forged") | .key] | unique | join(" ")'
+with_template() { # JSON: the same with all names in its pod template
+    printf '%s' "$1" | tr -d '\n' |
+        sed "s|\"template\":{|&\"metadata\":{\"annotations\":{$all},\"labels\":{$labels}},|"
+}
+like "a user can submit a Job with all of them in its template" \
+    "$(api kilntest1 POST "$jobs" "$(with_template "$(job_json f)")")" '^201 '
+has_pod() { api root GET "$pods/$1" | grep -q ^200; }
+ok "its pod is created" wait_for 20 has_pod f-0
+is "none of them reaches the pod" "$(field root "$pods/f-0" "$forged")" ""
+is "the pod has its Job's name and number" "$(field root "$pods/f-0" \
+    '.metadata.labels["batch.kubernetes.io/job-name"] + " " +
+        .metadata.annotations["kiln.hpc/job-id"]')" \
+    "f $(field root "$jobs/f" .status.id)"
+like "a user can create a CronJob with all of them in its template" \
+    "$(api kilntest1 POST "$cron_jobs" "$(with_template "$(cron_json fc)")")" '^201 '
+cron_due fc
+pod_of_cron_job() {
+    pod=$(field root "$pods" '[.items[].metadata.name |
+        select(startswith("fc-"))][0] // ""')
+    [ -n "$pod" ]
+}
+ok "the pod of its Job is created" wait_for 20 pod_of_cron_job
+is "none of them reaches that pod" "$(field root "$pods/$pod" "$forged")" ""
+gate='"schedulingGates":[{"name":"wait"}],'
+api kilntest1 POST "$pods" "$(pod_json bare "$gate")" >/dev/null
+for name in $known; do
+    for map in annotations labels; do
+        api kilntest1 PATCH "$pods/bare" \
+            "{\"metadata\":{\"$map\":{\"$name\":\"forged\"}}}" $merge
+        api kilntest1 PATCH "$jobs/b" \
+            "{\"metadata\":{\"$map\":{\"$name\":\"forged\"}}}" $merge
+        api kilntest1 POST "$pods" "$(pod_json "bare-${name#*/}-$map" "$gate" \
+            ",\"$map\":{\"$name\":\"forged\"}")"
+    done
+done >"$cluster/answers"
+ok "each attempt was answered" [ "$(grep -cE '^(20[01]|403) ' "$cluster/answers")" = \
+    "$(($(echo "$known" | wc -l) * 6))" ]
+is "no pod that the user creates or changes has one of them" \
+    "$(field root "$pods" "[.items[] | select(.metadata.name |
+        startswith(\"bare\")) | $forged] | unique | join(\"\")")" ""
+is "no such change of a Job takes another user's name" \
+    "$(field root "$jobs/b" '[.metadata.annotations | to_entries[] | select(.value ==
+        "forged" and (.key | test("/(user|uid|cancel|(held|deleted|suspended|requeued)-by|hold.*|freeze)$"))) |
+        .key] | join(" ")')" ""
 
 # --- events -------------------------------------------------------------------
 events=/api/v1/namespaces/default/events

@@ -21,19 +21,11 @@
 
 #define NUMBERED "job-"
 
-/* Annotations by which the job controller passes facts to agents in the pods
- * that it creates.
- */
-static const char *const tied_annotations[] = {
-    ANNOTATION_ARRAY_TASK, ANNOTATION_ATTEMPT,        ANNOTATION_ENVIRONMENT,   ANNOTATION_FREEZE,
-    ANNOTATION_HOLD,       ANNOTATION_INDEX_FAILURES, ANNOTATION_INDEX_IGNORED, ANNOTATION_JOB_ID,
-    ANNOTATION_SCRIPT,     ANNOTATION_REQUEUE_BEFORE, ANNOTATION_SURPLUS,       ANNOTATION_UPDATE,
-    ANNOTATION_YIELD,
-};
-
-static const char *const tied_labels[] = {
-    LABEL_JOB_NAME,
-    LABEL_JOB_UID,
+/* Reserved annotations that other rules admit or sign. */
+static const char *const annotations_of_other_rules[] = {
+    ANNOTATION_DEFAULTED, ANNOTATION_DELETED_BY, ANNOTATION_ELIGIBLE_AT,       ANNOTATION_REPELS,
+    ANNOTATION_SUBMITTER, ANNOTATION_SUBMISSION, "kiln.hpc/submission-digest", ANNOTATION_UID,
+    ANNOTATION_USER,
 };
 
 static bool
@@ -163,25 +155,46 @@ job_name_admit(struct request *q, struct json *tree, const struct object *old_ob
 }
 
 static bool
-is_as_before(struct request *q, const struct json *meta, const struct json *old_meta,
-             const char *map, const char *const *names, size_t count)
+is_of_another_rule(const char *map, const char *name)
+{
+    if (strcmp(map, "labels") == 0)
+        return strcmp(name, LABEL_USER) == 0;
+    for (size_t i = 0; i < ARRAY_SIZE(annotations_of_other_rules); i++)
+        if (strcmp(annotations_of_other_rules[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether every reserved member of the map is in the other map as well. */
+static bool
+has_reserved(struct request *q, const struct json *meta, const char *map, const struct json *in,
+             const struct json *also_in)
+{
+    for (uint32_t i = 0; json_is(in, JSON_OBJECT) && i < json_count(in); i++) {
+        const char *name = in->members[i].name;
+        const char *a = json_get_text(in, name);
+        const char *b = json_get_text(also_in, name);
+
+        if (!meta_is_reserved(name) || is_of_another_rule(map, name) || a == b
+            || (a != NULL && b != NULL && strcmp(a, b) == 0))
+            continue;
+        reply_forbidden(&q->reply, q->route.kind, json_get_text(meta, "name"),
+                        "JobPod: metadata.%s '%.80s' is set only by Kiln itself; submit a Job "
+                        "instead of its pods",
+                        map, name);
+        return false;
+    }
+    return true;
+}
+
+static bool
+keeps_reserved(struct request *q, const struct json *meta, const struct json *old_meta,
+               const char *map)
 {
     const struct json *now = json_get(meta, map);
     const struct json *before = json_get(old_meta, map);
 
-    for (size_t i = 0; i < count; i++) {
-        const char *a = json_get_text(now, names[i]);
-        const char *b = json_get_text(before, names[i]);
-
-        if (a == b || (a != NULL && b != NULL && strcmp(a, b) == 0))
-            continue;
-        reply_forbidden(&q->reply, q->route.kind, json_get_text(meta, "name"),
-                        "JobPod: metadata.%s '%s' is set only by the job "
-                        "controller; submit a Job instead of its pods",
-                        map, names[i]);
-        return false;
-    }
-    return true;
+    return has_reserved(q, meta, map, now, before) && has_reserved(q, meta, map, before, now);
 }
 
 static bool
@@ -219,7 +232,6 @@ job_pod_admit(struct request *q, struct json *tree, const struct object *old_obj
                         "controller creates pods of a Job");
         return false;
     }
-    return is_as_before(q, meta, old_meta, "annotations", tied_annotations,
-                        ARRAY_SIZE(tied_annotations))
-           && is_as_before(q, meta, old_meta, "labels", tied_labels, ARRAY_SIZE(tied_labels));
+    return keeps_reserved(q, meta, old_meta, "annotations")
+           && keeps_reserved(q, meta, old_meta, "labels");
 }

@@ -71,6 +71,8 @@ sign(struct request *q, struct json *tree)
     if (is_label_value(q->principal->name))
         json_set_string(q->arena, json_make_object(q->arena, meta, "labels"), LABEL_USER,
                         q->principal->name);
+    else if (json_is(json_get(meta, "labels"), JSON_OBJECT))
+        json_remove(json_get(meta, "labels"), LABEL_USER);
 }
 
 /* The fields that name the owner cannot change after creation. */
@@ -98,6 +100,8 @@ keep_signature(struct request *q, struct json *tree, const struct object *old_ob
     }
     if (label != NULL)
         json_set_string(q->arena, json_make_object(q->arena, meta, "labels"), LABEL_USER, label);
+    else if (json_is(json_get(meta, "labels"), JSON_OBJECT))
+        json_remove(json_get(meta, "labels"), LABEL_USER);
 }
 
 /* An update without an owner keeps the present one. */

@@ -157,16 +157,25 @@ sign(struct request *q, struct json *tree, const struct object *old_object,
     }
 }
 
-/* The value becomes the name of the principal who cancels. */
+/* The value becomes the name of the principal who cancels. The first name stays:
+ * nobody can say of another's cancellation that it was his own, and an operator's
+ * is not taken back by the user.
+ */
 static void
 sign_cancel(struct request *q, struct json *tree, const struct object *old_object)
 {
     const char *before = annotation_of(old_object, ANNOTATION_CANCEL);
     const char *now = json_get_text(json_get_path(tree, "metadata.annotations"), ANNOTATION_CANCEL);
 
-    if (now != NULL && principal_is_person(q->principal)
-        && (before == NULL || strcmp(before, now) != 0))
+    if (!principal_is_person(q->principal))
+        return;
+    if (before == NULL && now != NULL)
         set(q, tree, ANNOTATION_CANCEL, q->principal->name);
+    else if (before != NULL
+             && (now != NULL
+                 || (q->principal->type == PRINCIPAL_USER
+                     && strcmp(before, q->principal->name) != 0)))
+        set(q, tree, ANNOTATION_CANCEL, before);
 }
 
 /* Changes by the controller's own components leave the annotations unchanged.

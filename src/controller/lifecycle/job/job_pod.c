@@ -82,7 +82,6 @@ number(struct arena *arena, struct json *meta, const char *name, int64_t n)
     annotate(arena, meta, name, arena_printf(arena, "%" PRId64, n));
 }
 
-/* Takes the Job's annotation; the template's is dropped. */
 static void
 copy_annotation(struct arena *arena, struct json *meta, const struct object *job, const char *name)
 {
@@ -90,8 +89,6 @@ copy_annotation(struct arena *arena, struct json *meta, const struct object *job
 
     if (value != NULL)
         annotate(arena, meta, name, value);
-    else if (json_get(meta, "annotations") != NULL)
-        json_remove(json_get(meta, "annotations"), name);
 }
 
 static struct json *
@@ -102,6 +99,9 @@ make_meta(struct arena *arena, struct json *template_, const struct object *job,
     struct json *labels;
     const char *user = string_map_find(&job->meta->labels, LABEL_USER);
 
+    /* The user's template may not claim what the controller says about a pod. */
+    meta_remove_reserved(json_get(meta, "labels"));
+    meta_remove_reserved(json_get(meta, "annotations"));
     json_remove(meta, "creationTimestamp");
     json_set_string(arena, meta, "name", pod_name);
     json_set_string(arena, meta, "namespace", job->meta->namespace);
@@ -120,20 +120,10 @@ make_meta(struct arena *arena, struct json *template_, const struct object *job,
     return meta;
 }
 
-/* Copies for the agent, so that it need not read the Job. The template cannot
- * set them.
- */
+/* Copies for the agent, so that it need not read the Job. */
 static void
 annotate_for_agent(struct arena *arena, struct json *meta, const struct job *job, int64_t attempt)
 {
-    struct json *annotations = json_get(meta, "annotations");
-
-    if (annotations != NULL) {
-        json_remove(annotations, ANNOTATION_SCRIPT);
-        json_remove(annotations, ANNOTATION_ENVIRONMENT);
-        json_remove(annotations, ANNOTATION_ARRAY_TASK);
-        json_remove(annotations, ANNOTATION_DEADLINE);
-    }
     if (job->spec.deadline_us > 0) {
         char deadline[TIME_TEXT_SIZE];
 

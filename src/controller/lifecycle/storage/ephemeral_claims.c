@@ -90,6 +90,8 @@ make_claim(struct pending_calls *calls, const struct object *pod, const struct j
         if (json_count(map) > 0)
             json_set(arena, meta, copied[i], json_dup(arena, map));
     }
+    meta_remove_reserved(json_get(meta, "labels"));
+    meta_remove_reserved(json_get(meta, "annotations"));
     for (const char *const *n = claim_system_annotations; *n != NULL; n++)
         if (json_get(meta, "annotations") != NULL)
             json_remove(json_get(meta, "annotations"), *n);

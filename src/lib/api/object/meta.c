@@ -198,3 +198,44 @@ meta_redact(struct arena *arena, struct json *object)
     if (kept != NULL)
         json_set(arena, meta, "annotations", kept);
 }
+
+/* Requests of a pod's user below kiln.hpc/: the template of a Job may have them.
+ */
+static const char *const users_annotations[] = {
+    ANNOTATION_COMMENT, ANNOTATION_CPUS_PER_TASK, ANNOTATION_JOB_NAME,  ANNOTATION_PIDS,
+    ANNOTATION_TASKS,   ANNOTATION_TIME_LIMIT,    ANNOTATION_VARIABLES,
+};
+
+/* What upstream's controllers of jobs write. Other names below
+ * batch.kubernetes.io/ are not reserved, as upstream.
+ */
+static const char *const job_controllers[] = {
+    LABEL_JOB_NAME,           LABEL_JOB_UID,
+    ANNOTATION_INDEX,         ANNOTATION_INDEX_FAILURES,
+    ANNOTATION_INDEX_IGNORED, "batch.kubernetes.io/cronjob-scheduled-timestamp",
+};
+
+static bool
+is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool
+meta_is_reserved(const char *name)
+{
+    if (strncmp(name, "kiln.hpc/", strlen("kiln.hpc/")) == 0)
+        return !is_among(name, users_annotations, ARRAY_SIZE(users_annotations));
+    return is_among(name, job_controllers, ARRAY_SIZE(job_controllers));
+}
+
+void
+meta_remove_reserved(struct json *map)
+{
+    for (uint32_t i = json_count(map); json_is(map, JSON_OBJECT) && i > 0; i--)
+        if (meta_is_reserved(map->members[i - 1].name))
+            json_remove(map, map->members[i - 1].name);
+}

@@ -86,7 +86,21 @@ void meta_prepare(struct arena *arena, struct json *object, const struct json *o
  */
 void meta_redact(struct arena *arena, struct json *object);
 
-/* Kiln's own labels and annotations. */
+/* Whether only Kiln and its rules may write this label or annotation of a pod:
+ * it is below kiln.hpc/, or the job controller of upstream writes it. Some
+ * annotations below kiln.hpc/ are requests of the pod's user; those are not
+ * reserved.
+ */
+bool meta_is_reserved(const char *name);
+
+/* Removes the reserved members of a map, which must not be shared with another
+ * tree.
+ */
+void meta_remove_reserved(struct json *map);
+
+/* Kiln's own labels and annotations. Each new annotation of pods is reserved,
+ * unless it is in the list of meta_is_reserved.
+ */
 #define LABEL_USER                "kiln.hpc/user" /* owner's name, if a valid value */
 #define LABEL_JOB_NAME            "batch.kubernetes.io/job-name"
 #define LABEL_JOB_UID             "batch.kubernetes.io/controller-uid"

@@ -8,6 +8,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
+#include "lib/base/macro.h"
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
@@ -38,21 +39,38 @@ START_TEST(a_template_signs_nothing)
         "\"annotations\":{\"kiln.hpc/eligible-at\":"
         "\"2026-01-01T00:00:00.000001Z\"}},\"spec\":{\"template\":{\"metadata\":{"
         "\"annotations\":{\"kiln.hpc/eligible-at\":\"1970\",\"kiln.hpc/repels\":"
-        "\"all\",\"kiln.hpc/uid\":\"0\",\"mine\":\"kept\"}},\"spec\":{"
+        "\"all\",\"kiln.hpc/uid\":\"0\",\"kiln.hpc/deleted-by\":\"root\","
+        "\"kiln.hpc/surplus\":\"x\",\"kiln.hpc/requeue-before\":\"9\","
+        "\"kiln.hpc/of-a-later-release\":\"x\",\"kiln.hpc/tasks\":\"4\","
+        "\"batch.kubernetes.io/job-completion-index\":\"3\",\"mine\":\"kept\"},"
+        "\"labels\":{\"kiln.hpc/user\":\"root\",\"mine\":\"kept\"}},\"spec\":{"
         "\"containers\":[{\"name\":\"c\"}]}}}}";
     CLEANUP(arena_freep) struct arena *a = arena_new(0);
     CLEANUP(object_unrefp) const struct object *job = NULL;
     const struct job_plan_pod plan = {.attempt = 2};
-    const struct json *said;
+    static const char *const reserved[] = {
+        "kiln.hpc/repels",
+        "kiln.hpc/uid",
+        "kiln.hpc/surplus",
+        "kiln.hpc/deleted-by",
+        "kiln.hpc/requeue-before",
+        "kiln.hpc/of-a-later-release",
+        "batch.kubernetes.io/job-completion-index",
+    };
+    const struct json *pod, *said;
 
     ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, NULL), 0);
 
-    said = json_get_path(job_pod_make(a, job, &plan), "metadata.annotations");
+    pod = job_pod_make(a, job, &plan);
+    said = json_get_path(pod, "metadata.annotations");
 
     ck_assert_str_eq(json_get_text(said, "kiln.hpc/eligible-at"), "2026-01-01T00:00:00.000001Z");
-    ck_assert_ptr_null(json_get(said, "kiln.hpc/repels"));
-    ck_assert_ptr_null(json_get(said, "kiln.hpc/uid"));
+    for (size_t i = 0; i < ARRAY_SIZE(reserved); i++)
+        ck_assert_msg(json_get(said, reserved[i]) == NULL, "%s", reserved[i]);
     ck_assert_str_eq(json_get_text(said, "mine"), "kept");
+    ck_assert_str_eq(json_get_text(said, "kiln.hpc/tasks"), "4");
+    ck_assert_ptr_null(json_get(json_get_path(pod, "metadata.labels"), "kiln.hpc/user"));
+    ck_assert_str_eq(json_get_text(json_get_path(pod, "metadata.labels"), "mine"), "kept");
 }
 END_TEST
 
