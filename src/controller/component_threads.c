@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/access/start_rights.h"
+#include "controller/apiserver/apiserver.h"
 #include "controller/component_thread.h"
 #include "controller/election.h"
 #include "controller/lifecycle/lifecycle.h"
@@ -33,6 +35,7 @@ struct scheduler_component {
     atomic_bool *is_failing;
     struct loop *loop;
     struct client *client;
+    struct start_rights *start_rights; /* of the API server */
     struct scheduler *scheduler;
     struct informers *informers;
     struct scheduler_loop *scheduler_loop;
@@ -76,6 +79,13 @@ run_aside(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *con
     workers_submit(s->workers, s->loop, work, done, arg);
 }
 
+static bool
+refuse_start(const struct pod *pod, const struct kind *kind, const char *name, struct strbuf *why,
+             void *context)
+{
+    return start_rights_refuse(context, pod, kind, name, why);
+}
+
 static void
 open_scheduler(struct scheduler_component *s)
 {
@@ -96,6 +106,8 @@ open_scheduler(struct scheduler_component *s)
         .extender_transport = s->extender_transport,
         .run_aside = run_aside,
         .aside_context = s,
+        .refuse = refuse_start,
+        .refuse_context = s->start_rights,
     };
 
     settings.profiles = kube_configuration_profiles(c, &settings.n_profiles);
@@ -209,6 +221,7 @@ component_threads_start_scheduler(struct apiserver *api, const struct controller
     s->settings = settings;
     s->metrics = metrics;
     s->is_failing = is_failing;
+    s->start_rights = apiserver_start_rights(api);
     return component_thread_new(&(struct component_thread_settings){
         .name = "scheduler",
         .api = api,

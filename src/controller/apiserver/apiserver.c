@@ -5,6 +5,7 @@
 
 #include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/bootstrap.h"
 #include "controller/apiserver/discovery/openapi.h"
@@ -73,6 +74,15 @@ apiserver_new(const struct apiserver_settings *settings)
         membership_new_of_partitions(server->loop, server->store, server->workers);
     server->reservation_users =
         membership_new_of_reservations(server->loop, server->store, server->workers);
+    server->start_rights = start_rights_new(&(struct start_rights_settings){
+        .loop = server->loop,
+        .clock = server->clock,
+        .workers = server->workers,
+        .policy = server->policy,
+        .look_up = settings->look_up_user,
+        .partitions = server->partition_users,
+        .reservations = server->reservation_users,
+    });
     if (settings->counts == NULL)
         server->own_counts = user_counts_new(server->clock);
     server->counts = settings->counts != NULL ? settings->counts : server->own_counts;
@@ -107,6 +117,7 @@ apiserver_free(struct apiserver *server)
     membership_free(server->class_users);
     membership_free(server->partition_users);
     membership_free(server->reservation_users);
+    start_rights_free(server->start_rights);
     shared_change_free(server->shared_change);
     dispatch_free(server->dispatch);
     time_slices_free(server->time_slices);
@@ -176,4 +187,10 @@ struct client *
 apiserver_client_new(struct apiserver *server, struct loop *loop, enum apiserver_room room)
 {
     return local_client_new(server, loop, &component_principals[room]);
+}
+
+struct start_rights *
+apiserver_start_rights(const struct apiserver *server)
+{
+    return server->start_rights;
 }

@@ -35,6 +35,7 @@ struct node_classes;
 struct node_uses;
 struct policy;
 struct store;
+struct user;
 struct user_counts;
 struct workers;
 
@@ -57,6 +58,7 @@ struct apiserver_settings {
     struct audit_log *audit;           /* or NULL; outlives the server */
     const char *configz;               /* JSON for /configz, or NULL */
     struct token_endpoint token_endpoint;
+    const struct user *(*look_up_user)(uid_t uid, gid_t gid); /* NULL: user_lookup */
 
     atomic_bool *is_munge_dead; /* true: munged does not answer, and /readyz
                                  * fails; or NULL
@@ -88,6 +90,9 @@ int apiserver_listen_unix(struct apiserver *server, const char *path, mode_t mod
 int apiserver_listen_tls(struct apiserver *server, const char *address,
                          const struct http_layer *layer, struct error *err);
 void apiserver_close(struct apiserver *server);
+
+/* For the scheduler, which asks before it starts a pod. */
+struct start_rights *apiserver_start_rights(const struct apiserver *server);
 
 /* A client in this process, for a component of the controller whose thread runs
  * `loop`. Free it on that thread, before the server.

@@ -421,6 +421,8 @@ scheduler_make_handle(struct scheduler *s)
         .owner = s,
         .find = handle_find,
         .visit = handle_visit,
+        .refuse = set->refuse,
+        .refuse_context = set->refuse_context,
         .hold = handle_hold,
         .bind_volumes = handle_bind_volumes,
         .bind = handle_bind,

@@ -27,11 +27,14 @@ struct error;
 struct extenders;
 struct feature_gates;
 struct json;
+struct kind;
 struct metric_registry;
 struct object;
 struct order_memory;
+struct pod;
 struct pod_view;
 struct profile_settings;
+struct strbuf;
 struct scheduler;
 
 struct scheduler_settings {
@@ -93,6 +96,13 @@ struct scheduler_settings {
      * by itself.
      */
     unsigned (*group_of)(const struct object *pod, const char **ret_name, void *context);
+
+    /* Whether the pod's owner may not start it (handle.h). Any thread. NULL: all
+     * owners may.
+     */
+    bool (*refuse)(const struct pod *pod, const struct kind *kind, const char *name,
+                   struct strbuf *why, void *context);
+    void *refuse_context;
 
     /* Called when there is work and there was none before. May be NULL. */
     void (*ready)(void *context);

@@ -82,6 +82,7 @@ user_lookup(uid_t uid, gid_t gid)
         u->name = xstrdup(entry.pw_name);
         take_groups(u);
     } else {
+        u->is_unsure = r != 0 && r != ENOENT && r != ESRCH && r != EBADF && r != EPERM;
         take_number(u, gid);
     }
     free(buffer);

@@ -16,8 +16,9 @@
 struct user {
     unsigned references; /* atomic */
     uid_t uid;
-    gid_t gid;     /* primary */
-    bool is_known; /* has an entry in the user database */
+    gid_t gid;      /* primary */
+    bool is_known;  /* has an entry in the user database */
+    bool is_unsure; /* the database did not answer, so the user may have one */
     char *name;
     gid_t *groups; /* all groups, the primary one included */
     size_t n_groups;

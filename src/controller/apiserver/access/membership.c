@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/access/membership.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "controller/apiserver/access/policy.h"
@@ -11,6 +12,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/policy/node_reservation.h"
 #include "lib/api/policy/partition.h"
+#include "lib/auth/user.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -31,12 +33,16 @@ struct membership {
     struct store *store;
     struct workers *workers;
     struct store_watch *watch;
-    struct map *places; /* by name of the namespace */
+    pthread_mutex_t lock; /* guards `places`; only the loop changes them */
+    struct map *places;   /* by name of the namespace */
 };
 
 struct namespace_members {
     bool has_everybody;
-    char *names; /* as annotated */
+    bool is_resolving; /* `people` are those of earlier names */
+    char *names;       /* as annotated */
+    char *uid;         /* of the object */
+    char *accounts;    /* of a Partition or Reservation: ",a,b,"; NULL: all */
     struct policy_people people;
 };
 
@@ -56,6 +62,8 @@ place_free(struct namespace_members *place)
         return;
     policy_people_fini(&place->people);
     free(place->names);
+    free(place->uid);
+    free(place->accounts);
     free(place);
 }
 
@@ -80,16 +88,20 @@ static void
 resolved(void *arg)
 {
     struct membership_lookup *lookup = arg;
-    struct namespace_members *place = map_find(lookup->membership->places, lookup->namespace);
+    struct membership *m = lookup->membership;
+    struct namespace_members *place = map_find(m->places, lookup->namespace);
 
     if (lookup->err.code != 0)
         log_warning("members of %s '%s': %s, ignoring that name",
                     lookup->membership->kind->singular, lookup->namespace, lookup->err.text);
     /* The annotation may have changed since the look-up began. */
     if (place != NULL && place->names != NULL && strcmp(place->names, lookup->names) == 0) {
+        pthread_mutex_lock(&m->lock);
         policy_people_fini(&place->people);
         place->people = lookup->people;
         memset(&lookup->people, 0, sizeof(lookup->people));
+        place->is_resolving = false;
+        pthread_mutex_unlock(&m->lock);
     }
     lookup_free(lookup);
 }
@@ -184,26 +196,58 @@ names_of_reservation(const struct object *object)
     return xstrdup(names.length > 0 ? names.text : "*");
 }
 
+/* NULL: the object is for all accounts. */
+static char *
+accounts_of(const struct object *object)
+{
+    CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
+    const char *const *items = NULL;
+    unsigned count = 0;
+
+    if (object->kind == &partition_kind) {
+        items = partition_of(object)->spec.allowed_accounts.items;
+        count = partition_of(object)->spec.allowed_accounts.count;
+    } else if (object->kind == &reservation_kind) {
+        items = node_reservation_of(object)->spec.accounts.items;
+        count = node_reservation_of(object)->spec.accounts.count;
+    }
+    for (unsigned i = 0; i < count; i++)
+        strbuf_printf(&all, "%s%s,", i == 0 ? "," : "", items[i]);
+    return count > 0 ? xstrdup(all.text) : NULL;
+}
+
+static bool
+is_same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 static void
 note(struct membership *m, const struct object *object)
 {
     const char *name = object->meta->name;
     CLEANUP_FREE char *members = m->names_of(object);
+    CLEANUP_FREE char *accounts = accounts_of(object);
     struct namespace_members *place = map_find(m->places, name);
     struct namespace_members *was;
 
-    if (place != NULL && place->names != NULL && members != NULL
-        && strcmp(place->names, members) == 0)
+    if (place != NULL && place->names != NULL && is_same(place->names, members)
+        && is_same(place->accounts, accounts) && strcmp(place->uid, object->meta->uid) == 0)
         return;
     was = place;
     place = xnew(struct namespace_members);
+    place->uid = xstrdup(object->meta->uid);
+    place->accounts = accounts != NULL ? xstrdup(accounts) : NULL;
     place->has_everybody = members != NULL && strcmp(members, "*") == 0;
+    pthread_mutex_lock(&m->lock);
     if (members != NULL && !place->has_everybody) {
         place->names = xstrdup(members);
+        place->is_resolving = true;
         keep_people(place, was);
         start_lookup(m, name, members);
     }
     place_free(map_put(m->places, name, place));
+    pthread_mutex_unlock(&m->lock);
 }
 
 static bool
@@ -220,8 +264,11 @@ changed(const struct store_change *change, void *context)
 
     if (change->new_object != NULL)
         note(m, change->new_object);
-    else
+    else {
+        pthread_mutex_lock(&m->lock);
         place_free(map_remove(m->places, change->old_object->meta->name));
+        pthread_mutex_unlock(&m->lock);
+    }
 }
 
 static struct membership *
@@ -235,6 +282,7 @@ new_of(const struct kind *kind, names_of_fn *names_of, struct loop *loop, struct
     m->loop = loop;
     m->store = store;
     m->workers = workers;
+    pthread_mutex_init(&m->lock, NULL);
     m->places = map_new();
     store_list(store, kind, NULL, NULL, 0, visit, m);
     if (store_watch(store, kind, store_revision(store), -1, NULL, changed, m, &m->watch) < 0)
@@ -285,6 +333,7 @@ membership_free(struct membership *m)
     while (map_next(m->places, &at, NULL, &place))
         place_free(place);
     map_free(m->places);
+    pthread_mutex_destroy(&m->lock);
     free(m);
 }
 
@@ -298,4 +347,61 @@ membership_has(const struct membership *m, const char *name, const struct princi
     return (place->has_everybody
             || policy_people_has(&place->people, principal->uid, principal->groups,
                                  principal->n_groups));
+}
+
+static bool
+has_account(const char *accounts, const char *account)
+{
+    size_t n = strlen(account);
+
+    if (n == 0)
+        return false;
+    for (const char *at = strstr(accounts, account); at != NULL; at = strstr(at + 1, account))
+        if (at[-1] == ',' && at[n] == ',')
+            return true;
+    return false;
+}
+
+/* Called with the lock. */
+static enum membership_answer
+check_place(const struct membership *m, const struct namespace_members *place,
+            const struct membership_question *q, struct strbuf *why)
+{
+    const char *kind = m->kind->singular;
+
+    if (q->uid != NULL && strcmp(place->uid, q->uid) != 0) {
+        strbuf_printf(why,
+                      "%s %s is not the one that the job was submitted to, which was deleted; "
+                      "'kctl update job' with %s=%s asks for the new one",
+                      kind, q->place, kind, q->place);
+        return MEMBERSHIP_NO;
+    }
+    if (q->skips_people)
+        return MEMBERSHIP_YES;
+    if (place->accounts != NULL && !has_account(place->accounts, q->account)) {
+        strbuf_printf(why, "%s %s is no longer for account %s", kind, q->place, q->account);
+        return MEMBERSHIP_NO;
+    }
+    if (place->has_everybody)
+        return MEMBERSHIP_YES;
+    if (place->is_resolving || q->user == NULL)
+        return MEMBERSHIP_UNKNOWN;
+    if (policy_people_has(&place->people, q->user->uid, q->user->groups, q->user->n_groups))
+        return MEMBERSHIP_YES;
+    strbuf_printf(why, "%s %s is no longer for user %s", kind, q->place, q->user->name);
+    return MEMBERSHIP_NO;
+}
+
+enum membership_answer
+membership_check(struct membership *m, const struct membership_question *q, struct strbuf *why)
+{
+    const struct namespace_members *place;
+    enum membership_answer answer = MEMBERSHIP_YES; /* others say that it is gone */
+
+    pthread_mutex_lock(&m->lock);
+    place = map_find(m->places, q->place);
+    if (place != NULL)
+        answer = check_place(m, place, q, why);
+    pthread_mutex_unlock(&m->lock);
+    return answer;
 }

@@ -11,7 +11,7 @@
  * Reservations have them in their spec; without both they are for everybody.
  *
  * Owns:    a watch of one of these kinds.
- * Thread:  the loop's.
+ * Thread:  the loop's; membership_check any.
  */
 #pragma once
 
@@ -23,6 +23,8 @@ struct principal;
 struct loop;
 struct membership;
 struct store;
+struct strbuf;
+struct user;
 struct workers;
 
 #define ANNOTATION_MEMBERS        "kiln.hpc/members"
@@ -45,6 +47,21 @@ struct membership *membership_new_of_partitions(struct loop *loop, struct store 
 struct membership *membership_new_of_reservations(struct loop *loop, struct store *store,
                                                   struct workers *workers)
     OWNED_BY(membership_free);
+
+/* For a start, of any thread: whether the object has the uid, and the user and
+ * account may use it. Unknown: the names are being looked up. Writes why not.
+ */
+enum membership_answer { MEMBERSHIP_YES, MEMBERSHIP_NO, MEMBERSHIP_UNKNOWN };
+struct membership_question {
+    const char *place;
+    const char *uid;         /* NULL: any */
+    bool skips_people;       /* an administrator has admitted it */
+    const struct user *user; /* NULL: not known yet */
+    const char *account;
+};
+enum membership_answer membership_check(struct membership *membership,
+                                        const struct membership_question *question,
+                                        struct strbuf *why);
 
 /* Look, by the name of the namespace, class, partition or reservation. Also
  * false while the names are resolved for the first time.

@@ -162,6 +162,31 @@ admission_delete(struct request *q, const struct object *old_object)
     return run(q, ON_DELETE, NULL, old_object);
 }
 
+void
+admission_note_uids(struct request *q, struct json *tree, const char *annotation, const char *uids)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    const char *is = json_get_text(json_get(meta, "annotations"), annotation);
+
+    if (uids == NULL && json_get(json_get(meta, "annotations"), annotation) != NULL)
+        json_remove(json_get(meta, "annotations"), annotation);
+    else if (uids != NULL && (is == NULL || strcmp(is, uids) != 0))
+        json_set_string(q->arena, json_make_object(q->arena, meta, "annotations"), annotation,
+                        uids);
+}
+
+bool
+admission_keep_uids(struct request *q, struct json *tree, const char *annotation,
+                    const struct object *old_object)
+{
+    const char *was = string_map_find(&old_object->meta->annotations, annotation);
+
+    if (was != NULL && json_get(json_get_path(tree, "metadata.annotations"), annotation) == NULL)
+        return false;
+    admission_note_uids(q, tree, annotation, was);
+    return true;
+}
+
 static const char *
 path_of_pod_spec(const struct request *q)
 {

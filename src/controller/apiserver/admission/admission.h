@@ -157,6 +157,15 @@ const char *admission_list_names(struct request *q, const struct kind *kind);
  */
 bool admission_allows_account(const char *const *accounts, unsigned count, const char *account);
 
+/* Writes the annotation of what the request is admitted to, by its uids; NULL
+ * removes it. Keep keeps that of the old object, and returns false if a client
+ * has removed it, to be admitted again.
+ */
+void admission_note_uids(struct request *q, struct json *tree, const char *annotation,
+                         const char *uids);
+bool admission_keep_uids(struct request *q, struct json *tree, const char *annotation,
+                         const struct object *old_object);
+
 /* The pod spec of a Pod's, Job's or CronJob's tree, or NULL. */
 struct json *admission_pod_spec(const struct request *q, struct json *tree);
 

@@ -23,8 +23,16 @@
 
 /* Reserved annotations that other rules admit or sign. */
 static const char *const annotations_of_other_rules[] = {
-    ANNOTATION_DEFAULTED, ANNOTATION_DELETED_BY, ANNOTATION_ELIGIBLE_AT,       ANNOTATION_REPELS,
-    ANNOTATION_SUBMITTER, ANNOTATION_SUBMISSION, "kiln.hpc/submission-digest", ANNOTATION_UID,
+    ANNOTATION_PARTITION_UID,
+    ANNOTATION_RESERVATION_UID,
+    ANNOTATION_DEFAULTED,
+    ANNOTATION_DELETED_BY,
+    ANNOTATION_ELIGIBLE_AT,
+    ANNOTATION_REPELS,
+    ANNOTATION_SUBMITTER,
+    ANNOTATION_SUBMISSION,
+    "kiln.hpc/submission-digest",
+    ANNOTATION_UID,
     ANNOTATION_USER,
 };
 

@@ -20,6 +20,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/base/macro.h"
 #include "lib/json/json.h"
 
 static bool
@@ -34,14 +35,25 @@ is_suspended(const struct object *old_object, const struct json *tree)
     return job_of(old_object)->spec.suspend || json_is_true(json_get_path(tree, "spec.suspend"));
 }
 
-/* The deadline is in the waiting pods, too. */
 static bool
-has_other_deadline(const struct json *tree, const struct json *old)
+is_same_text(const char *a, const char *b)
 {
-    const char *is = json_path_text(tree, "spec.deadline");
-    const char *was = json_path_text(old, "spec.deadline");
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
 
-    return strcmp(is != NULL ? is : "", was != NULL ? was : "") != 0;
+/* The deadline and what the Job was admitted to are in the waiting pods, too. */
+static bool
+has_other_terms(const struct json *tree, const struct json *old)
+{
+    static const char *const names[] = {ANNOTATION_PARTITION_UID, ANNOTATION_RESERVATION_UID};
+    const struct json *is = json_get_path(tree, "metadata.annotations");
+    const struct json *was = json_get_path(old, "metadata.annotations");
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!is_same_text(json_get_text(is, names[i]), json_get_text(was, names[i])))
+            return true;
+    return !is_same_text(json_path_text(tree, "spec.deadline"),
+                         json_path_text(old, "spec.deadline"));
 }
 
 /* The pods of a suspended Job end and are created again, so upstream's rules
@@ -60,7 +72,7 @@ job_update_admit(struct request *q, struct json *tree, const struct object *old_
         return true;
     job_update_keep_number(q->arena, tree, old);
     what = is != was ? job_update_compare(q->arena, is, was) : JOB_UPDATE_NONE;
-    if (what == JOB_UPDATE_NONE && has_other_deadline(tree, old))
+    if (what == JOB_UPDATE_NONE && has_other_terms(tree, old))
         job_update_count(q->arena, tree, old);
     if (what == JOB_UPDATE_NONE || what == JOB_UPDATE_OTHER)
         return true;

@@ -223,6 +223,25 @@ check_partition(struct request *q, const struct json *tree, const char *name,
            && check_amounts(q, tree, p, a);
 }
 
+/* Notes the uids of the partitions that the job is admitted to. */
+static void
+note_partitions(struct request *q, struct json *tree, const char *names)
+{
+    CLEANUP_STRBUF struct strbuf uids = STRBUF_INIT;
+    size_t n;
+
+    for (const char *at = names; (n = partition_next_name(&at)) > 0; at += n) {
+        const struct object *object = store_find(q->server->store, STORE_PENDING, &partition_kind,
+                                                 NULL, arena_strndup(q->arena, at, n));
+
+        strbuf_printf(&uids, "%s%s", uids.length > 0 ? "," : "",
+                      object != NULL ? object->meta->uid : "");
+    }
+    if (uids.length > 0 && q->principal->type == PRINCIPAL_ADMINISTRATOR)
+        strbuf_add_text(&uids, ADMITTED_BY_ADMINISTRATOR);
+    admission_note_uids(q, tree, ANNOTATION_PARTITION_UID, uids.length > 0 ? uids.text : NULL);
+}
+
 bool
 partition_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
@@ -238,13 +257,16 @@ partition_admit(struct request *q, struct json *tree, const struct object *old_o
     if (old_object != NULL) {
         before =
             read_asked(q, request_old_tree(q, old_object), admission_old_pod_spec(q, old_object));
-        is_new = strcmp(now.partitions, before.partitions) != 0;
-        if (is_the_same(&now, &before))
+        is_new = strcmp(now.partitions, before.partitions) != 0
+                 || !admission_keep_uids(q, tree, ANNOTATION_PARTITION_UID, old_object);
+        if (!is_new && is_the_same(&now, &before))
             return true;
     }
     for (const char *at = now.partitions; (n = partition_next_name(&at)) > 0; at += n)
         if (!check_partition(q, tree, arena_strndup(q->arena, at, n), &now, is_new))
             return false;
+    if (is_new)
+        note_partitions(q, tree, now.partitions);
     return true;
 }
 

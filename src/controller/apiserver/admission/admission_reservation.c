@@ -93,7 +93,12 @@ reservation_admit(struct request *q, struct json *tree, const struct object *old
     name = named_by(spec);
     if (old_object != NULL)
         was = named_by(admission_old_pod_spec(q, old_object));
-    if (*name == '\0' || strcmp(name, was) == 0)
+    if (*name == '\0') {
+        admission_note_uids(q, tree, ANNOTATION_RESERVATION_UID, NULL);
+        return true;
+    }
+    if (strcmp(name, was) == 0
+        && admission_keep_uids(q, tree, ANNOTATION_RESERVATION_UID, old_object))
         return true;
     object = store_find(q->server->store, STORE_PENDING, &reservation_kind, NULL, name);
     if (object == NULL)
@@ -115,7 +120,14 @@ reservation_admit(struct request *q, struct json *tree, const struct object *old
                                    "reservation %s has ended; 'kctl "
                                    "reservations' lists the others",
                                    name));
-    return check_rights(q, tree, r);
+    if (!check_rights(q, tree, r))
+        return false;
+    admission_note_uids(q, tree, ANNOTATION_RESERVATION_UID,
+                        arena_printf(q->arena, "%s%s", r->meta.uid,
+                                     q->principal->type == PRINCIPAL_ADMINISTRATOR
+                                         ? ADMITTED_BY_ADMINISTRATOR
+                                         : ""));
+    return true;
 }
 
 /* ---- Reservations ---- */

@@ -8,6 +8,7 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/objects/barred_tasks.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/request/body.h"
@@ -180,6 +181,18 @@ check_job(struct bind_member *m, const struct object *pod)
     return why == NULL || refuse(m, why);
 }
 
+/* The rights of the pod's owner, who may have lost them since the submission. */
+static bool
+check_owner(struct bind_member *m, const struct object *pod)
+{
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+    const char *node = pod_of(pod)->spec.node_name;
+
+    return (node != NULL && node[0] != '\0')
+           || start_rights_bind(m->q->server->start_rights, pod_of(pod), &why)
+           || refuse(m, arena_strdup(m->q->arena, why.text));
+}
+
 /* Refuses an allocation that cannot be read: it would block every later binding
  * on the node.
  */
@@ -316,5 +329,6 @@ bool
 binding_check(struct bind_member *m, const struct object *pod)
 {
     return authorization_covers(m->q, pod) && read_target(m) && check_pod(m, pod)
-           && check_job(m, pod) && check_allocation(m) && check_node(m) && check_disjoint(m);
+           && check_job(m, pod) && check_owner(m, pod) && check_allocation(m) && check_node(m)
+           && check_disjoint(m);
 }

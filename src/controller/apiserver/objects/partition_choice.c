@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -18,14 +19,24 @@
 #include "lib/api/value/cpuset.h"
 #include "lib/base/bitset.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-static const struct object *
-find_partition(void *request, UNUSED const char *kind, const char *name)
-{
-    const struct request *q = request;
+struct choosing {
+    const struct request *q;
+    const struct pod *pod;
+};
 
-    return store_find(q->server->store, STORE_PENDING, &partition_kind, NULL, name);
+/* NULL also for a partition that the owner may not use any more. */
+static const struct object *
+find_partition(void *context, UNUSED const char *kind, const char *name)
+{
+    const struct choosing *c = context;
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+
+    return start_rights_refuse(c->q->server->start_rights, c->pod, &partition_kind, name, &why)
+               ? NULL
+               : store_find(c->q->server->store, STORE_PENDING, &partition_kind, NULL, name);
 }
 
 /* Whether the pod has all CPUs of the node. Without cores of its own on a node
@@ -63,14 +74,16 @@ partition_choice_write(struct request *q, const struct object *pod, struct json 
     const struct object *node;
     const struct partition *choice;
     struct json *placement;
+    struct choosing choosing = {q, pod_of(pod)};
 
     if (!partition_choice_is_open(q, pod))
         return;
     node = store_find(q->server->store, STORE_PENDING, &node_kind, NULL, binding->target.name);
-    choice = node != NULL
-                 ? partition_find_start(pod_of(pod)->spec.placement->partition, &node->meta->labels,
-                                        is_whole(binding->allocation, node), find_partition, q)
-                 : NULL;
+    choice =
+        node != NULL
+            ? partition_find_start(pod_of(pod)->spec.placement->partition, &node->meta->labels,
+                                   is_whole(binding->allocation, node), find_partition, &choosing)
+            : NULL;
     if (choice == NULL)
         return;
     placement = json_dup(q->arena, json_get(spec, "placement"));

@@ -29,6 +29,7 @@ struct openapi;
 struct policy;
 struct agent_relay;
 struct request_metrics;
+struct start_rights;
 struct responders;
 struct time_slices;
 struct token_endpoint;
@@ -63,6 +64,7 @@ struct apiserver {
     struct membership *class_users; /* of priority classes */
     struct membership *partition_users;
     struct membership *reservation_users;
+    struct start_rights *start_rights;
     struct store_watch *node_watch; /* of bootstrap.c: for new partitions */
     struct shared_change *shared_change;
     struct dispatch *dispatch; /* to the channels */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/objects/binding_check.h"
 #include "controller/apiserver/objects/partition_choice.h"
 #include "controller/apiserver/objects/put.h"
@@ -324,9 +325,50 @@ bind_group(struct request *q)
     }
 }
 
+/* The pod at this place of the request; NULL: there is none, which is refused
+ * later.
+ */
+static const struct object *
+find_pod(const struct request *q, uint32_t place)
+{
+    const struct json *item = is_group(q)  ? json_at(json_get(q->body, "items"), place)
+                              : place == 0 ? q->body
+                                           : NULL;
+    const char *name =
+        q->route.name != NULL ? q->route.name : json_path_text(item, "metadata.name");
+
+    return item == NULL || name == NULL
+               ? NULL
+               : store_find(q->server->store, STORE_PENDING, &pod_kind, q->route.namespace, name);
+}
+
+static void
+bind_again(void *request)
+{
+    verb_bind(request);
+}
+
+/* Whether the request continues when an owner of its pods has been looked up. */
+static bool
+waits_for_owner(struct request *q)
+{
+    const uint32_t count = is_group(q) ? json_count(json_get(q->body, "items")) : 1;
+
+    for (uint32_t i = 0; i < count && i < GROUP_MAX; i++) {
+        const struct object *pod = find_pod(q, i);
+
+        if (pod != NULL
+            && start_rights_look_up(q->server->start_rights, pod_of(pod), bind_again, q))
+            return true;
+    }
+    return false;
+}
+
 void
 verb_bind(struct request *q)
 {
+    if (waits_for_owner(q))
+        return;
     if (is_group(q))
         bind_group(q);
     else

@@ -431,6 +431,11 @@ edit_job(const struct template_edit *e, struct json *job)
     if (has(e, "timeLimitSeconds"))
         annotate(e->arena, job, ANNOTATION_TIME_LIMIT,
                  json_get(e->spec, LIMIT) == NULL ? TIME_LIMIT_NONE : NULL);
+    /* Admitted again, also to a new one of the same name. */
+    if (has(e, "partition"))
+        annotate(e->arena, job, ANNOTATION_PARTITION_UID, NULL);
+    if (has(e, "reservation"))
+        annotate(e->arena, job, ANNOTATION_RESERVATION_UID, NULL);
     if (has(e, "name"))
         annotate(e->arena, job, ANNOTATION_JOB_NAME, json_get_text(e->update, "name"));
     if (has(e, "comment"))

@@ -40,6 +40,7 @@ static const struct {
     {"PartitionClosed", {MEANS_WORDS, JOB_REASON_PARTITION_DOWN, NULL}},
     {"PartitionTime", {MEANS_WORDS, JOB_REASON_PARTITION_TIME, NULL}},
     {"PartitionLimit", {MEANS_WORDS, JOB_REASON_PARTITION_LIMIT, NULL}},
+    {"NotAllowed", {MEANS_WORDS, JOB_REASON_NOT_ALLOWED, NULL}},
     {"ReservedNodes",
      {MEANS_WITHHELD, JOB_REASON_RESERVED,
       "would still run when a reservation begins on every node that has room"}},

@@ -19,17 +19,20 @@ struct cycle;
 struct grant;
 struct holding;
 struct json;
+struct kind;
 struct string_ids;
 struct node_reservations;
 struct node_view;
 struct nominator;
 struct object;
+struct pod;
 struct pod_view;
 struct probe;
 struct profile;
 struct proposals;
 struct random_source;
 struct snapshot;
+struct strbuf;
 struct timeline;
 struct volume_book;
 struct volume_plan;
@@ -56,6 +59,13 @@ struct handle {
     handle_find_fn *find;
     void (*visit)(void *owner, const char *kind, const char *namespace, handle_visit_fn *visit,
                   void *context);
+
+    /* Whether the pod may not start: because of its owner (`kind` NULL), or in
+     * the Partition or Reservation of that name. Writes why. NULL: all may.
+     */
+    bool (*refuse)(const struct pod *pod, const struct kind *kind, const char *name,
+                   struct strbuf *why, void *context);
+    void *refuse_context;
 
     /* Records that the assumed pod holds these cores, memory and devices of the
      * node; takes the holding.

@@ -20,6 +20,7 @@
     KNOW(node_ports)          \
     KNOW(node_unschedulable)  \
     KNOW(numa_fit)            \
+    KNOW(owner)               \
     KNOW(predicted_order)     \
     KNOW(preemption)          \
     KNOW(priority_sort)       \
@@ -61,6 +62,7 @@ static const struct json interpod_args = {
 const struct profile_plugin default_profile[] = {
     {.plugin = &scheduling_gates_plugin},
     {.plugin = &predicted_order_plugin},
+    {.plugin = &owner_plugin},
     {.plugin = &node_partition_plugin},
     {.plugin = &exclusive_user_plugin},
     {.plugin = &reservation_plugin},

@@ -30,6 +30,7 @@ static const char *const names[JOB_REASON_COUNT] = {
     [JOB_REASON_PARTITION_DOWN] = "PartitionDown",
     [JOB_REASON_PARTITION_TIME] = "PartitionTimeLimit",
     [JOB_REASON_PARTITION_LIMIT] = "PartitionLimit",
+    [JOB_REASON_NOT_ALLOWED] = "NotAllowed",
     [JOB_REASON_RESERVATION] = "Reservation",
     [JOB_REASON_RESERVATION_GONE] = "ReservationDeleted",
     [JOB_REASON_RESERVED] = "ReservedNodes",

@@ -47,6 +47,7 @@ enum job_reason {
     JOB_REASON_PARTITION_DOWN,   /* likewise, the whole partition */
     JOB_REASON_PARTITION_TIME,   /* time above its partition's limit */
     JOB_REASON_PARTITION_LIMIT,  /* CPUs or memory above it */
+    JOB_REASON_NOT_ALLOWED,      /* its owner, partition or reservation changed */
     JOB_REASON_RESERVATION,      /* its reservation has not begun */
     JOB_REASON_RESERVATION_GONE, /* its reservation is gone or has ended */
     JOB_REASON_RESERVED,         /* nodes are reserved before its end */

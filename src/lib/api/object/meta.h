@@ -101,86 +101,94 @@ void meta_remove_reserved(struct json *map);
 /* Kiln's own labels and annotations. Each new annotation of pods is reserved,
  * unless it is in the list of meta_is_reserved.
  */
-#define LABEL_USER                "kiln.hpc/user" /* owner's name, if a valid value */
-#define LABEL_JOB_NAME            "batch.kubernetes.io/job-name"
-#define LABEL_JOB_UID             "batch.kubernetes.io/controller-uid"
-#define LABEL_HOSTNAME            "kubernetes.io/hostname"
-#define LABEL_PARTITION           "kiln.hpc/partition" /* on nodes: ksub -p */
-#define ANNOTATION_USER           "kiln.hpc/user"      /* owner's name, always */
-#define ANNOTATION_UID            "kiln.hpc/uid"
-#define ANNOTATION_REQUEUE_BEFORE "kiln.hpc/requeue-before" /* earlier pods do not count */
-#define ANNOTATION_SUBMISSION     "kiln.hpc/submission-key"
-#define ANNOTATION_SUBMITTER      "kiln.hpc/submitter-uid"
-#define ANNOTATION_CANCEL         "kiln.hpc/cancel" /* by whom; ends a Job */
-#define ANNOTATION_DELETED_BY     "kiln.hpc/deleted-by"
-#define ANNOTATION_REQUEUED_BY    "kiln.hpc/requeued-by"
+#define LABEL_USER                 "kiln.hpc/user" /* owner's name, if a valid value */
+#define LABEL_JOB_NAME             "batch.kubernetes.io/job-name"
+#define LABEL_JOB_UID              "batch.kubernetes.io/controller-uid"
+#define LABEL_HOSTNAME             "kubernetes.io/hostname"
+#define LABEL_PARTITION            "kiln.hpc/partition" /* on nodes: ksub -p */
+#define ANNOTATION_USER            "kiln.hpc/user"      /* owner's name, always */
+#define ANNOTATION_UID             "kiln.hpc/uid"
+#define ANNOTATION_REQUEUE_BEFORE  "kiln.hpc/requeue-before" /* earlier pods do not count */
+#define ANNOTATION_SUBMISSION      "kiln.hpc/submission-key"
+#define ANNOTATION_SUBMITTER       "kiln.hpc/submitter-uid"
+#define ANNOTATION_CANCEL          "kiln.hpc/cancel" /* by whom; ends a Job */
+#define ANNOTATION_DELETED_BY      "kiln.hpc/deleted-by"
+#define ANNOTATION_REQUEUED_BY     "kiln.hpc/requeued-by"
 /* On Jobs: who holds the Job; with hold-at, since when. No new pods are
  * created. On pods: the pod must not be scheduled, because its Job is held.
  */
-#define ANNOTATION_HOLD           "kiln.hpc/hold"
-#define ANNOTATION_HOLD_AT        "kiln.hpc/hold-at"
+#define ANNOTATION_HOLD            "kiln.hpc/hold"
+#define ANNOTATION_HOLD_AT         "kiln.hpc/hold-at"
 /* On Jobs: who asked to suspend the running pods; copied to the pods. */
-#define ANNOTATION_FREEZE         "kiln.hpc/freeze"
+#define ANNOTATION_FREEZE          "kiln.hpc/freeze"
 /* On running pods: for whom the pod must be suspended, as "job 51 of u2";
  * that job runs on the pod's cores meanwhile. Only the scheduler writes it.
  */
-#define ANNOTATION_YIELD          "kiln.hpc/yield"
+#define ANNOTATION_YIELD           "kiln.hpc/yield"
 /* On pods that end so that their Job can restart: the agent runs the checkpoint
  * command.
  */
-#define ANNOTATION_CHECKPOINT     "kiln.hpc/checkpoint"
-#define ANNOTATION_HELD_BY        "kiln.hpc/held-by" /* who suspended the Job */
+#define ANNOTATION_CHECKPOINT      "kiln.hpc/checkpoint"
+#define ANNOTATION_HELD_BY         "kiln.hpc/held-by" /* who suspended the Job */
 /* On Jobs and pods: the settings that the partition supplied by default, as
  * "partition,time". The time limit is "none" if the user explicitly asked for
  * no limit.
  */
-#define ANNOTATION_DEFAULTED      "kiln.hpc/defaulted"
-#define ANNOTATION_TIME_LIMIT     "kiln.hpc/time-limit"
-#define TIME_LIMIT_NONE           "none"
-#define ANNOTATION_JOB_NAME       "kiln.hpc/job-name"    /* ksub -J */
-#define ANNOTATION_JOB_ID         "kiln.hpc/job-id"      /* on pods: status.id */
-#define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"     /* on pods: 0, 1, ... */
-#define ANNOTATION_SCRIPT         "kiln.hpc/script"      /* on pods: digest */
-#define ANNOTATION_ENVIRONMENT    "kiln.hpc/environment" /* likewise */
-#define ANNOTATION_ARRAY_TASK     "kiln.hpc/array-task"  /* on pods: task id */
-#define ANNOTATION_INDEX          "batch.kubernetes.io/job-completion-index"
-#define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
-#define ANNOTATION_INDEX_IGNORED  "batch.kubernetes.io/job-index-ignored-failure-count"
+#define ANNOTATION_DEFAULTED       "kiln.hpc/defaulted"
+#define ANNOTATION_TIME_LIMIT      "kiln.hpc/time-limit"
+#define TIME_LIMIT_NONE            "none"
+#define ANNOTATION_JOB_NAME        "kiln.hpc/job-name"    /* ksub -J */
+#define ANNOTATION_JOB_ID          "kiln.hpc/job-id"      /* on pods: status.id */
+#define ANNOTATION_ATTEMPT         "kiln.hpc/attempt"     /* on pods: 0, 1, ... */
+#define ANNOTATION_SCRIPT          "kiln.hpc/script"      /* on pods: digest */
+#define ANNOTATION_ENVIRONMENT     "kiln.hpc/environment" /* likewise */
+#define ANNOTATION_ARRAY_TASK      "kiln.hpc/array-task"  /* on pods: task id */
+#define ANNOTATION_INDEX           "batch.kubernetes.io/job-completion-index"
+#define ANNOTATION_INDEX_FAILURES  "batch.kubernetes.io/job-index-failure-count"
+#define ANNOTATION_INDEX_IGNORED   "batch.kubernetes.io/job-index-ignored-failure-count"
 /* On pods, from the Job's template: "slurm" gives the pod Slurm's variables. */
-#define ANNOTATION_VARIABLES      "kiln.hpc/variables"
-#define ANNOTATION_PIDS           "kiln.hpc/pids-limit" /* on pods: processes */
-#define ANNOTATION_SURPLUS        "kiln.hpc/surplus"    /* on pods: unwanted */
+#define ANNOTATION_VARIABLES       "kiln.hpc/variables"
+#define ANNOTATION_PIDS            "kiln.hpc/pids-limit" /* on pods: processes */
+#define ANNOTATION_SURPLUS         "kiln.hpc/surplus"    /* on pods: unwanted */
 /* The first time at which the object could have been scheduled, in
  * microseconds: on Jobs and pods, written by admission. Pods of a Job have the
  * Job's value.
  */
-#define ANNOTATION_ELIGIBLE_AT    "kiln.hpc/eligible-at"
+#define ANNOTATION_ELIGIBLE_AT     "kiln.hpc/eligible-at"
 /* On pods: spec.deadline of their Job, so that no start is planned after it. */
-#define ANNOTATION_DEADLINE       "kiln.hpc/deadline"
+#define ANNOTATION_DEADLINE        "kiln.hpc/deadline"
 /* On Jobs and their pods: the number of updates of the Job's template since its
  * creation (job_update.h); written by admission.
  */
-#define ANNOTATION_UPDATE         "kiln.hpc/update"
+#define ANNOTATION_UPDATE          "kiln.hpc/update"
 /* On templates and pods: the value of ksub's -n, and of -c for a job that was
  * updated.
  */
-#define ANNOTATION_TASKS          "kiln.hpc/tasks"
-#define ANNOTATION_CPUS_PER_TASK  "kiln.hpc/cpus-per-task"
-#define ANNOTATION_COMMENT        "kiln.hpc/comment" /* ksub --comment */
+#define ANNOTATION_TASKS           "kiln.hpc/tasks"
+#define ANNOTATION_CPUS_PER_TASK   "kiln.hpc/cpus-per-task"
+#define ANNOTATION_COMMENT         "kiln.hpc/comment" /* ksub --comment */
+/* On Jobs and pods: the uids of the Partitions (separated by commas, in the order
+ * of the job's list) and of the Reservation that the job was admitted to. Another
+ * object of the same name does not start it. An administrator's request may use
+ * what the owner of the job may not.
+ */
+#define ANNOTATION_PARTITION_UID   "kiln.hpc/partition-uid"
+#define ANNOTATION_RESERVATION_UID "kiln.hpc/reservation-uid"
+#define ADMITTED_BY_ADMINISTRATOR  " administrator" /* after the uids */
 /* Which pods a pod's affinity terms apply to: those of all users, or only of
  * its owner. On pods and Jobs of administrators.
  */
-#define ANNOTATION_REPELS         "kiln.hpc/repels"
-#define REPELS_ALL                "all"
-#define REPELS_OWNER              "owner"
+#define ANNOTATION_REPELS          "kiln.hpc/repels"
+#define REPELS_ALL                 "all"
+#define REPELS_OWNER               "owner"
 /* Protect claims and volumes while they are in use. */
-#define FINALIZER_CLAIM           "kubernetes.io/pvc-protection"
-#define FINALIZER_VOLUME          "kubernetes.io/pv-protection"
-#define TAINT_NOT_READY           "node.kubernetes.io/not-ready"
-#define TAINT_UNREACHABLE         "node.kubernetes.io/unreachable"
-#define TAINT_HOOK_FAILED         "kiln.hpc/hook-failed"
-#define TAINT_CHECK_FAILED        "kiln.hpc/self-check-failed"
-#define TAINT_HARDWARE_MISSING    "kiln.hpc/hardware-missing"
-#define TAINT_UNSCHEDULABLE       "node.kubernetes.io/unschedulable"
-#define TAINT_VIRTUAL             "kiln.hpc/virtual" /* a configured topology */
-#define TAINT_NOT_APPROVED        "kiln.hpc/not-approved"
+#define FINALIZER_CLAIM            "kubernetes.io/pvc-protection"
+#define FINALIZER_VOLUME           "kubernetes.io/pv-protection"
+#define TAINT_NOT_READY            "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE          "node.kubernetes.io/unreachable"
+#define TAINT_HOOK_FAILED          "kiln.hpc/hook-failed"
+#define TAINT_CHECK_FAILED         "kiln.hpc/self-check-failed"
+#define TAINT_HARDWARE_MISSING     "kiln.hpc/hardware-missing"
+#define TAINT_UNSCHEDULABLE        "node.kubernetes.io/unschedulable"
+#define TAINT_VIRTUAL              "kiln.hpc/virtual" /* a configured topology */
+#define TAINT_NOT_APPROVED         "kiln.hpc/not-approved"

@@ -59,6 +59,10 @@ static const struct {
     {"partition does not exist", "PartitionMissing", true},
     {"partition starts no jobs", "PartitionClosed", false},
     {"node(s) are withheld by reservations", "ReservedNodes", false},
+    {"partition is not for the pod's owner", "NotAllowed", false},
+    {"reservation is not for the pod's owner", "NotAllowed", false},
+    {"the pod's owner is no longer a user", "NotAllowed", false},
+    {"not allowed: ", "NotAllowed", false}, /* the three, in words */
     {"reservation does not exist", "ReservationMissing", true},
     {"reservation has not begun", "ReservationPlanned", false},
     {"reservation has ended", "ReservationEnded", true},

@@ -29,7 +29,7 @@
 
 struct partition_self {
     struct handle *handle;
-    uint32_t missing, closed, time, limit, elsewhere;
+    uint32_t missing, closed, rights, time, limit, elsewhere;
 };
 
 /* The partitions that the cycle's pod may use now. */
@@ -50,6 +50,7 @@ partition_make(struct handle *handle, const struct json *args, void **ret_self, 
     self->handle = handle;
     self->missing = handle_reason(handle, "partition does not exist");
     self->closed = handle_reason(handle, "partition starts no jobs");
+    self->rights = handle_reason(handle, "partition is not for the pod's owner");
     self->time = handle_reason(handle, "pod is over its partition's time limit");
     self->limit = handle_reason(handle, "pod is over its partition's limit");
     self->elsewhere = handle_reason(handle, "node(s) are not of the pod's partition");
@@ -81,6 +82,26 @@ sign_limits(const struct pod_view *pod, struct strbuf *out)
     }
 }
 
+/* What the rights to a partition depend on. */
+static void
+sign_rights(const struct pod_view *pod, struct strbuf *out)
+{
+    const char *uids = string_map_find(&pod->pod->meta.annotations, ANNOTATION_PARTITION_UID);
+
+    strbuf_add_char(out, ' ');
+    strbuf_add_int(out, pod->owner);
+    strbuf_printf(out, " %s %s", pod->namespace, uids != NULL ? uids : "");
+}
+
+static bool
+has_no_right(const struct partition_self *me, const struct pod_view *pod, const char *name,
+             struct strbuf *why)
+{
+    const struct handle *h = me->handle;
+
+    return h->refuse != NULL && h->refuse(pod->pod, &partition_kind, name, why, h->refuse_context);
+}
+
 /* When the pod names several partitions, its time limit and amounts decide
  * which of them it may use.
  */
@@ -89,8 +110,10 @@ partition_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self;
     strbuf_add_text(out, names_of(pod));
-    if (strchr(names_of(pod), ',') != NULL)
+    if (strchr(names_of(pod), ',') != NULL) {
         sign_limits(pod, out);
+        sign_rights(pod, out);
+    }
     return true;
 }
 
@@ -100,9 +123,14 @@ partition_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 static bool
 partition_sign_prefilter(void *self, const struct pod_view *pod, struct strbuf *out)
 {
-    (void)self;
-    if (names_of(pod)[0] != '\0' && strchr(names_of(pod), ',') == NULL)
-        sign_limits(pod, out);
+    const struct partition_self *me = self;
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+
+    if (names_of(pod)[0] == '\0' || strchr(names_of(pod), ',') != NULL)
+        return true;
+    sign_limits(pod, out);
+    if (has_no_right(me, pod, names_of(pod), &why))
+        sign_rights(pod, out);
     return true;
 }
 
@@ -186,6 +214,11 @@ refuse(const struct partition_self *me, struct cycle *c, const struct partition 
         partition_format_state(p, &state);
         cycle_say(c, "partition %s %s", p->meta.name, state.text);
         return me->closed;
+    }
+    strbuf_truncate(&state, 0);
+    if (has_no_right(me, c->pod, p->meta.name, &state)) {
+        cycle_say(c, "not allowed: %s", state.text);
+        return me->rights;
     }
     if (!check_time(c, p))
         return me->time;

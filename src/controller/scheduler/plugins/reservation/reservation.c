@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/policy/node_reservation.h"
@@ -28,7 +29,7 @@
 
 struct reservation_self {
     struct handle *handle;
-    uint32_t missing, planned, ended, empty, elsewhere;
+    uint32_t missing, rights, planned, ended, empty, elsewhere;
 };
 
 static int
@@ -40,6 +41,7 @@ reservation_make(struct handle *handle, const struct json *args, void **ret_self
     (void)err;
     self->handle = handle;
     self->missing = handle_reason(handle, "reservation does not exist");
+    self->rights = handle_reason(handle, "reservation is not for the pod's owner");
     self->planned = handle_reason(handle, "reservation has not begun");
     self->ended = handle_reason(handle, "reservation has ended");
     self->empty = handle_reason(handle, "reservation has no nodes");
@@ -58,6 +60,30 @@ reservation_sign(void *self, const struct pod_view *pod, struct strbuf *out)
     return true;
 }
 
+static bool
+has_no_right(const struct reservation_self *me, const struct pod_view *pod, const char *name,
+             struct strbuf *why)
+{
+    const struct handle *h = me->handle;
+
+    return h->refuse != NULL
+           && h->refuse(pod->pod, &reservation_kind, name, why, h->refuse_context);
+}
+
+/* Pods whose owners have lost the right are no group with those of others. */
+static bool
+reservation_sign_prefilter(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    const char *name = node_reservations_name(pod);
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+
+    if (name == NULL || !has_no_right(self, pod, name, &why))
+        return true;
+    strbuf_add_int(out, pod->owner);
+    strbuf_printf(out, " %s", why.text);
+    return true;
+}
+
 /* STRING_ID_NONE: the pod may start now. */
 static uint32_t
 refuse(const struct reservation_self *me, struct cycle *c, const struct object *object,
@@ -66,10 +92,15 @@ refuse(const struct reservation_self *me, struct cycle *c, const struct object *
     int64_t now_us = clock_real_us(me->handle->clock);
     const struct node_reservation *r;
     struct reserved_window window;
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
 
     if (object == NULL) {
         cycle_say(c, "reservation %s is gone", name);
         return me->missing;
+    }
+    if (has_no_right(me, c->pod, name, &why)) {
+        cycle_say(c, "not allowed: %s", why.text);
+        return me->rights;
     }
     r = node_reservation_of(object);
     if (!node_reservation_window(r, now_us, &window)) {
@@ -163,6 +194,7 @@ const struct plugin reservation_plugin = {
     .make = reservation_make,
     .drop = free,
     .sign = reservation_sign,
+    .sign_prefilter = reservation_sign_prefilter,
     .prefilter = reservation_prefilter,
     .filter = reservation_filter,
     .wakes = wakes,

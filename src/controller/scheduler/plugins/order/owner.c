@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owner - a pod starts only while its owner is the user who submitted it
+ *
+ * Kiln's own. A user may be removed while a job waits, and the number may be
+ * given to somebody else. The user database does not say when it changes, so a
+ * pod that is refused is tried again with the leftovers of the queue.
+ *
+ * Extension points:  prefilter
+ * Woken by:          a node joining
+ */
+#include "controller/scheduler/framework/framework.h"
+#include "lib/base/strbuf.h"
+
+struct owner_self {
+    struct handle *handle;
+    uint32_t reason;
+};
+
+static int
+owner_make(struct handle *handle, UNUSED const struct json *args, void **ret_self,
+           UNUSED struct error *err)
+{
+    struct owner_self *self = xnew(struct owner_self);
+
+    self->handle = handle;
+    self->reason = handle_reason(handle, "the pod's owner is no longer a user");
+    *ret_self = self;
+    return 0;
+}
+
+static bool
+refuses(const struct owner_self *me, const struct pod_view *pod, struct strbuf *why)
+{
+    const struct handle *h = me->handle;
+
+    return h->refuse != NULL && h->refuse(pod->pod, NULL, NULL, why, h->refuse_context);
+}
+
+/* Pods that are refused are no group with those of other owners. */
+static bool
+owner_sign_prefilter(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+
+    if (refuses(self, pod, &why))
+        strbuf_add_int(out, pod->owner);
+    return true;
+}
+
+static enum verdict
+owner_prefilter(void *self, struct cycle *c, UNUSED struct prefilter_result *ret_result,
+                uint32_t *ret_reason)
+{
+    const struct owner_self *me = self;
+    CLEANUP_STRBUF struct strbuf why = STRBUF_INIT;
+
+    if (!refuses(me, c->pod, &why))
+        return VERDICT_SKIP;
+    cycle_say(c, "not allowed: %s", why.text);
+    *ret_reason = me->reason;
+    return VERDICT_NEVER;
+}
+
+static const struct wake wakes[] = {
+    {EVENT_NODE, ACTION_ADD, NULL},
+};
+
+const struct plugin owner_plugin = {
+    .name = "Owner",
+    .make = owner_make,
+    .drop = free,
+    .wakes = wakes,
+    .n_wakes = ARRAY_SIZE(wakes),
+    .sign_prefilter = owner_sign_prefilter,
+    .prefilter = owner_prefilter,
+};

@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The rights of a job that waited are those at its start: not in a reservation
+# or partition that has become another user's, not in a new one of the same
+# name, and not as a person who got the number of a removed user.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq curl
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:1 core:8 pu:1'
+is_ready() { [ "$(root get nodes --no-headers | grep -cw Ready)" = 1 ]; }
+wait_for 20 is_ready || bail_out "no node"
+root taint nodes n1 kiln.hpc/virtual- >/dev/null
+code_is() { field root "$pods/job-$1-0" '.status.cause.code // ""' | grep -qx "$2"; }
+state_is() { root get job "$1" --no-headers | grep -qw "$2"; }
+says() { root why "$1" 2>&1 | grep -q "$2"; }
+held() { as kilntest1 ksub --parsable --hold -t 1:00 --wrap true "$@"; }
+
+# --- a reservation ------------------------------------------------------------
+root reserve mine --nodes n1 --duration 2h --users kilntest1 >/dev/null
+reservation=/apis/kiln.hpc/v1/reservations/mine
+ok "a user holds a job in a reservation" wait_for 10 held --reservation mine
+job=$(held --reservation mine)
+api root PATCH $reservation '{"spec":{"users":["kilntest2"]}}' $merge >/dev/null
+root release "$job" >/dev/null
+ok "when it is released, the reservation is another user's, and kctl why says so" \
+    wait_for 20 says "$job" 'reservation mine is no longer for user kilntest1'
+ok "the job waits for that reason" wait_for 10 code_is "$job" NotAllowed
+api root PATCH $reservation '{"spec":{"users":["kilntest1","kilntest2"]}}' $merge >/dev/null
+ok "it runs when the reservation is the user's again" \
+    wait_for 30 state_is "$job" Completed
+
+job=$(held --reservation mine)
+root delete reservation mine >/dev/null
+root reserve mine --nodes n1 --duration 2h --users kilntest1 >/dev/null
+root release "$job" >/dev/null
+ok "a job does not start in a new reservation of the same name" \
+    wait_for 20 says "$job" 'reservation mine is not the one that the job was submitted to'
+api kilntest1 PATCH "$jobs/job-$job" '{"metadata":{"annotations":{
+"kiln.hpc/reservation-uid":"'"$(field root $reservation .metadata.uid)"'"}}}' $merge >/dev/null
+ok "a user cannot write the uid of the new one" \
+    says "$job" 'is not the one that the job was submitted to'
+as kilntest1 kctl update job "$job" reservation=mine >/dev/null
+ok "kctl update admits the job to the new one, and it runs" \
+    wait_for 30 state_is "$job" Completed
+root delete reservation mine >/dev/null
+
+# --- a partition --------------------------------------------------------------
+partition() { # USER
+    root apply -f - >/dev/null <<TXT
+apiVersion: kiln.hpc/v1
+kind: Partition
+metadata: {name: special}
+spec: {allowedUsers: [$1]}
+TXT
+}
+partition kilntest1
+ok "a user holds a job in a partition" wait_for 10 held -p special
+job=$(held -p special)
+own=$(held -p special)
+api root PATCH "$jobs/job-$own" \
+    '{"metadata":{"annotations":{"kiln.hpc/partition-uid":null}}}' $merge >/dev/null
+partition kilntest2
+root release "$job" "$own" >/dev/null
+ok "when it is released, the partition is another user's" \
+    wait_for 20 says "$job" 'partition special is no longer for user kilntest1'
+ok "a job that an administrator has admitted runs" wait_for 30 state_is "$own" Completed
+ok "the other still waits" code_is "$job" NotAllowed
+root delete partition special >/dev/null
+partition kilntest1
+ok "it does not start in a new partition of the same name" \
+    wait_for 20 says "$job" 'partition special is not the one that the job was submitted to'
+as kilntest1 kctl update job "$job" partition=special >/dev/null
+ok "kctl update admits the job to the new one, and it runs" \
+    wait_for 30 state_is "$job" Completed
+
+# --- the user -----------------------------------------------------------------
+users() { flock /tmp/kiln-test-users.lock "$@"; }
+reused=kilnreused$$ removed=kilnremoved$$ new=kilnnew$$
+if ! cluster_user $reused || ! cluster_user $removed; then
+    bail_out "no users"
+fi
+uid=$(id -u $reused)
+job=$(as $reused ksub --parsable --hold --wrap true)
+other=$(as $removed ksub --parsable --hold --wrap true)
+users userdel $reused
+users userdel $removed
+users useradd --uid "$uid" --no-create-home --home-dir /nonexistent $new
+root release "$job" "$other" >/dev/null
+ok "a job of a removed user does not run as the person who has the number now" \
+    wait_for 20 says "$job" "not allowed: uid $uid was user $reused .* and is user $new now"
+ok "a job of a removed user waits" \
+    wait_for 20 says "$other" "not allowed: user $removed .* no longer exists"
+ok "the jobs wait for that reason" wait_for 10 code_is "$job" NotAllowed
+users userdel $new
+finish
