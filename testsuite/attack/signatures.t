@@ -122,6 +122,16 @@ is "no such change of a Job takes another user's name" \
         "forged" and (.key | test("/(user|uid|cancel|(held|deleted|suspended|requeued)-by|hold.*|freeze)$"))) |
         .key] | join(" ")')" ""
 
+# --- the mark of the cluster, which raises job numbers ------------------------
+cluster_uid=$(field root /api/v1/namespaces/kube-system .metadata.uid)
+like "a user can send a mark of the cluster" \
+    "$(api kilntest1 POST /api/v1/nodes/none/mark \
+    "{\"mark\":\"$cluster_uid 281474976710000 1073741000 0123456789abcdef $(printf \
+        '%064d' 0)\"}")" '^(201|403) '
+api kilntest1 POST "$jobs" "$(job_json after-mark '"suspend":true,')" >/dev/null
+ok "a mark that the cluster has not sealed uses up no job numbers" \
+    [ "$(field root "$jobs/after-mark" .status.id)" -lt 100 ]
+
 # --- events -------------------------------------------------------------------
 events=/api/v1/namespaces/default/events
 event() { # NAME KIND OBJECT

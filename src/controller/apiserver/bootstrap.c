@@ -179,6 +179,8 @@ bootstrap(struct apiserver *server)
         if (!(server->policy->is_conformance && is_kilns(objects[i].kind))
             && !is_there(server->store, objects[i].kind, objects[i].name))
             create(server, objects[i].kind, objects[i].body);
-    if (!server->policy->is_conformance)
+    if (!server->policy->is_conformance) {
+        cluster_mark_make_key(server->store);
         make_partitions(server);
+    }
 }

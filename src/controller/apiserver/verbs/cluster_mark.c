@@ -38,12 +38,6 @@
 #define MORE_REVISIONS 1000000
 #define MORE_IDS       1000
 
-/* The limits of a mark whose seal cannot be checked: higher ones would use up
- * the numbers.
- */
-#define MOST_REVISIONS ((int64_t)1 << 48)
-#define MOST_IDS       ((int64_t)1 << 30)
-
 #define RANGES 1000 /* with more, one range covers all */
 
 struct sealed_mark {
@@ -76,9 +70,8 @@ seal(const char *key, const struct sealed_mark *mark, char out[DIGEST_HEX_SIZE])
     digest_format(&digest, out);
 }
 
-/* Returns false for a mark that this cluster did not seal. A store without a
- * key is from before the cluster's first mark, so it accepts any mark within
- * the limits.
+/* Returns false for a mark that this cluster did not seal: anybody could write
+ * one, and use up the numbers.
  */
 static bool
 read_mark(const char *key, const char *text, struct sealed_mark *ret_mark)
@@ -86,13 +79,11 @@ read_mark(const char *key, const char *text, struct sealed_mark *ret_mark)
     char wanted[DIGEST_HEX_SIZE];
     struct digest ours, theirs;
 
-    if (text == NULL
+    if (text == NULL || key == NULL
         || sscanf(text, "%63s %" SCNd64 " %" SCNd64 " %19s %64s", ret_mark->uid,
                   &ret_mark->revision, &ret_mark->job_id, ret_mark->run, ret_mark->seal)
                != 5)
         return false;
-    if (key == NULL)
-        return ret_mark->revision < MOST_REVISIONS && ret_mark->job_id < MOST_IDS;
     seal(key, ret_mark, wanted);
     return digest_parse(wanted, &ours) == 0 && digest_parse(ret_mark->seal, &theirs) == 0
            && digest_equals(&ours, &theirs);
@@ -228,18 +219,22 @@ answer_mark(struct request *q, const char *key, const char *uid)
     reply_tree(&q->reply, 201, tree);
 }
 
-static const char *
-make_key(struct request *q, struct store_txn *txn)
+void
+cluster_mark_make_key(struct store *store)
 {
     unsigned char bytes[DIGEST_SIZE];
     struct digest digest;
     char hex[DIGEST_HEX_SIZE];
+    struct store_txn *txn;
 
+    if (store_find_secret(store, KEY_NAME) != NULL)
+        return;
     random_bytes(bytes, sizeof(bytes));
     digest_of(bytes, sizeof(bytes), &digest);
     digest_format(&digest, hex);
+    txn = store_begin(store);
     store_txn_put_secret(txn, KEY_NAME, hex);
-    return arena_printf(q->arena, "%s", hex);
+    store_commit(txn, NULL, NULL);
 }
 
 static bool
@@ -278,7 +273,7 @@ verb_mark(struct request *q)
         request_finish_durably(q);
         return;
     }
-    if (uid == NULL || q->server->policy->is_conformance) {
+    if (uid == NULL || key == NULL || q->server->policy->is_conformance) {
         reply_not_found(&q->reply, &node_kind, q->route.name);
         request_finish_durably(q);
         return;
@@ -291,11 +286,6 @@ verb_mark(struct request *q)
             request_rollback(q, txn);
             return;
         }
-    }
-    if (key == NULL) {
-        if (txn == NULL)
-            txn = store_begin(store);
-        key = make_key(q, txn);
     }
     answer_mark(q, key, uid);
     if (txn != NULL)
