@@ -206,7 +206,7 @@ static const char *const users_annotations[] = {
     ANNOTATION_TASKS,   ANNOTATION_TIME_LIMIT,    ANNOTATION_VARIABLES,
 };
 
-/* What upstream's controllers of jobs write. Other names below
+/* Upstream's controllers of jobs write these. Other names below
  * batch.kubernetes.io/ are not reserved, as upstream.
  */
 static const char *const job_controllers[] = {

@@ -82,7 +82,7 @@ sign_limits(const struct pod_view *pod, struct strbuf *out)
     }
 }
 
-/* What the rights to a partition depend on. */
+/* Rights to a partition depend on the owner and on what it was admitted to. */
 static void
 sign_rights(const struct pod_view *pod, struct strbuf *out)
 {
