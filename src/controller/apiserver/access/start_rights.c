@@ -171,7 +171,7 @@ is_fresh(const struct start_rights *r, const struct known_user *k)
 
 /* ---- The owner ---- */
 
-/* Who submitted the pod. False: nobody to check. */
+/* Finds who submitted the pod. False: there is nobody to check. */
 static bool
 find_owner(const struct start_rights *r, const struct pod *pod, uid_t *ret_uid,
            const char **ret_name)

@@ -49,8 +49,8 @@ struct start_rights *start_rights_new(const struct start_rights_settings *settin
     OWNED_BY(start_rights_free);
 
 /* Whether the pod may not start: because of its owner (`kind` NULL), or in the
- * Partition or Reservation of that name. Writes why. What is not known does not
- * refuse here; start_rights_bind decides that.
+ * Partition or Reservation of that name. Writes why. A right that is not known
+ * yet is no refusal here; start_rights_bind decides that.
  */
 bool start_rights_refuse(struct start_rights *r, const struct pod *pod, const struct kind *kind,
                          const char *name, struct strbuf *why);
