@@ -185,6 +185,27 @@ mv "$log" "$cluster/moved"
 note_something 1
 ok "a log that was moved away is created again" wait_for 5 test -s "$log"
 
+# --- a log that cannot be written any more ------------------------------------
+stop controller
+mkdir "$cluster/gone"
+audited --audit-file "$cluster/gone/audit.log"
+readyz() { curl -s --unix-socket "$cluster/socket" "http://kiln/readyz$1"; }
+says_broken() { readyz '' | grep -q "audit failed: "; }
+ok "/readyz is ok while the log can be written" [ "$(readyz '')" = ok ]
+like "and says so about the log" "$(readyz '?verbose')" '\[\+\]audit ok'
+rm -r "$cluster/gone"
+note_something 3
+ok "/readyz fails once it cannot be written any more" wait_for 5 says_broken
+unlike "it does not tell strangers the name of the file" "$(readyz '')" gone
+like "kctl status says why, and how many lines are missing" "$(root status)" \
+    'Warning: +the audit log cannot be written, and [1-9][0-9]* lines? w.*dropped: .*No such file'
+mkdir "$cluster/gone"
+note_something 1
+is_well() { [ "$(readyz '')" = ok ]; }
+ok "/readyz is ok again once the log can be written" wait_for 5 is_well
+like "kctl status still says how many lines are missing" "$(root status)" \
+    'Warning: +[1-9][0-9]* lines? of the audit log could not be written'
+
 # --- a full disk --------------------------------------------------------------
 stop controller
 mkdir "$cluster/full"
@@ -202,7 +223,7 @@ then
     is "the lines on the full disk are complete" \
         "$(jq -c . "$cluster/full/audit.log" | wc -l)" \
         "$(wc -l <"$cluster/full/audit.log")"
-    like "the error is logged once" "$(grep -c 'cannot write the audit log' \
+    like "the error is logged once" "$(grep -c 'cannot write the audit log.*full.audit' \
         "$cluster/log/controller")" '^1$'
     cp "$cluster/full/audit.log" "$cluster/before"
     : >"$cluster/full/audit.log"

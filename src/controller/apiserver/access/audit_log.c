@@ -38,6 +38,8 @@ struct audit_log {
     uint64_t dropped;
     bool is_spared;  /* the store's disk is full */
     size_t n_spared; /* bytes added since then */
+    char *trouble;   /* of the latest lines, or NULL */
+    int trouble_code;
     bool is_ending;
 
     /* Used by the thread only. */
@@ -152,6 +154,15 @@ tell_dropped(struct audit_log *a, uint64_t dropped, struct strbuf *text)
                   dropped - a->n_told);
 }
 
+/* Call with the lock held. */
+static void
+note_trouble(struct audit_log *a, int code, const struct error *err)
+{
+    free(a->trouble);
+    a->trouble = code < 0 ? xstrdup(err->text) : NULL;
+    a->trouble_code = code;
+}
+
 static void
 write_batch(struct audit_log *a, const struct strbuf *batch, uint64_t n_lines, uint64_t dropped)
 {
@@ -164,13 +175,14 @@ write_batch(struct audit_log *a, const struct strbuf *batch, uint64_t n_lines, u
     strbuf_add(&text, batch->text, batch->length);
     if (text.length > 0)
         r = write_text(a, &text, &err);
-    if (r == 0) {
+    if (r == 0)
         a->n_told = dropped;
-        return;
-    }
-    complain(a, &err);
+    else
+        complain(a, &err);
     pthread_mutex_lock(&a->lock);
-    a->dropped += n_lines;
+    note_trouble(a, r, &err);
+    if (r < 0)
+        a->dropped += n_lines;
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -281,6 +293,30 @@ audit_log_dropped(struct audit_log *a)
     return dropped;
 }
 
+/* A full or failing disk does not prevent the start: writing is tried again. A
+ * file system that is read-only at the start is a mistake in the configuration
+ * (a unit with ProtectSystem=strict makes most of them so), and remains one.
+ */
+static bool
+is_passing(int r)
+{
+    return r == -ENOSPC || r == -EDQUOT || r == -EIO;
+}
+
+bool
+audit_log_find_trouble(struct audit_log *a, struct strbuf *words, bool *ret_is_passing)
+{
+    bool has_trouble;
+
+    pthread_mutex_lock(&a->lock);
+    has_trouble = a->trouble != NULL;
+    if (has_trouble)
+        strbuf_add_text(words, a->trouble);
+    *ret_is_passing = is_passing(a->trouble_code);
+    pthread_mutex_unlock(&a->lock);
+    return has_trouble;
+}
+
 /* ---- Life ---- */
 
 static void
@@ -291,18 +327,9 @@ free_unstarted(struct audit_log *a)
     pthread_cond_destroy(&a->added);
     pthread_cond_destroy(&a->ends);
     pthread_mutex_destroy(&a->lock);
+    free(a->trouble);
     free(a->path);
     free(a);
-}
-
-/* A full or failing disk does not prevent the start: writing is tried again. A
- * file system that is read-only at the start is a mistake in the configuration
- * (a unit with ProtectSystem=strict makes most of them so), and remains one.
- */
-static bool
-is_passing(int r)
-{
-    return r == -ENOSPC || r == -EDQUOT || r == -EIO;
 }
 
 static bool
@@ -347,6 +374,7 @@ audit_log_open(const struct audit_log_settings *settings, struct audit_log **ret
         r = open_file(a, err);
     if (is_passing(r)) {
         complain(a, err);
+        note_trouble(a, r, err);
         r = 0;
     }
     if (r == 0 && thread_start(&a->thread, "audit", work, a) != 0)

@@ -29,6 +29,7 @@
 
 struct audit_log;
 struct error;
+struct strbuf;
 
 struct audit_log_settings {
     const char *path; /* NULL: standard error, for the journal */
@@ -49,5 +50,9 @@ void audit_log_add(struct audit_log *log, const char *line, size_t length);
 /* Says whether the store's disk is full now. */
 void audit_log_spare(struct audit_log *log, bool is_full);
 
-/* Look. The number of lines dropped since the start. */
+/* Look. The number of lines dropped since the start. find_trouble appends why the
+ * latest lines could not be written, and returns whether that is so;
+ * *ret_is_passing: only because the disk is full, or fails.
+ */
 uint64_t audit_log_dropped(struct audit_log *log);
+bool audit_log_find_trouble(struct audit_log *log, struct strbuf *words, bool *ret_is_passing);

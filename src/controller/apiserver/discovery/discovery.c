@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "controller/apiserver/access/audit_log.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/discovery/api_resources.h"
 #include "controller/apiserver/discovery/discovery_documents.h"
@@ -66,10 +67,33 @@ describe_damaged_since(const struct request *q)
                  : "";
 }
 
+/* Everybody may read this, so it does not name the file; 'kctl status' does. A full
+ * disk is no reason to call the controller unready.
+ */
+static bool
+has_audit_trouble(const struct request *q, bool *ret_is_passing)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+    return q->server->audit != NULL
+           && audit_log_find_trouble(q->server->audit, &words, ret_is_passing);
+}
+
+static const char *
+describe_audit(const struct request *q)
+{
+    bool is_passing;
+
+    if (q->server->audit == NULL)
+        return "";
+    return has_audit_trouble(q, &is_passing) ? "[-]audit log cannot be written\n" : "[+]audit ok\n";
+}
+
 static void
 reply_health(struct request *q, const char *path)
 {
     bool is_ready = !q->server->is_closing;
+    bool is_passing;
     const char *text = "ok";
 
     if (strcmp(path, "/readyz") == 0 && !is_ready) {
@@ -86,6 +110,12 @@ reply_health(struct request *q, const char *path)
         reply_text(&q->reply, 500, TEXT, text, strlen(text));
         return;
     }
+    if (strcmp(path, "/readyz") == 0 && has_audit_trouble(q, &is_passing) && !is_passing) {
+        text = "[-]audit failed: the audit log cannot be written: 'kctl status' says why\n"
+               "readyz check failed\n";
+        reply_text(&q->reply, 500, TEXT, text, strlen(text));
+        return;
+    }
     for (unsigned i = 0; i < ARRAY_SIZE(q->server->leases); i++)
         if (q->server->leases[i] != NULL && atomic_load(q->server->leases[i])) {
             text = arena_printf(q->arena,
@@ -96,16 +126,16 @@ reply_health(struct request *q, const char *path)
             return;
         }
     if (q->is_verbose)
-        text = arena_printf(q->arena,
-                            "[+]ping ok\n%s\n%s%s[+]munge ok\n"
-                            "[+]leaderElection ok\n"
-                            "[+]shutdown ok\n%s "
-                            "check passed\n",
-                            store_is_read_only(q->server->store)
-                                ? "[-]store accepts only reads and deletes: "
-                                  "its disk is full"
-                                : "[+]store ok",
-                            describe_damaged(q), describe_damaged_since(q), path + 1);
+        text = arena_printf(
+            q->arena,
+            "[+]ping ok\n%s\n%s%s%s[+]munge ok\n"
+            "[+]leaderElection ok\n"
+            "[+]shutdown ok\n%s "
+            "check passed\n",
+            store_is_read_only(q->server->store) ? "[-]store accepts only reads and deletes: "
+                                                   "its disk is full"
+                                                 : "[+]store ok",
+            describe_damaged(q), describe_damaged_since(q), describe_audit(q), path + 1);
     reply_text(&q->reply, 200, TEXT, text, strlen(text));
 }
 

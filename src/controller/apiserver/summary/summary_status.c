@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 
+#include "controller/apiserver/access/audit_log.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/summary/job_counts.h"
@@ -22,6 +23,7 @@
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -74,6 +76,30 @@ add_history_warnings(struct request *q, struct json *warnings)
 }
 
 static void
+add_audit_warnings(struct request *q, struct json *warnings)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    struct audit_log *audit = q->server->audit;
+    unsigned long long dropped;
+    bool is_passing;
+
+    if (audit == NULL)
+        return;
+    dropped = audit_log_dropped(audit);
+    if (audit_log_find_trouble(audit, &words, &is_passing))
+        warn(q, warnings,
+             arena_printf(q->arena, "the audit log cannot be written, and %llu line%s %s: %s",
+                          dropped, dropped == 1 ? "" : "s",
+                          dropped == 1 ? "was dropped" : "were dropped", words.text));
+    else if (dropped > 0)
+        warn(q, warnings,
+             arena_printf(q->arena,
+                          "%llu line%s of the audit log could not be written since the "
+                          "controller was started",
+                          dropped, dropped == 1 ? "" : "s"));
+}
+
+static void
 add_warnings(struct request *q, struct json *tree)
 {
     const struct apiserver *server = q->server;
@@ -92,6 +118,7 @@ add_warnings(struct request *q, struct json *tree)
                           "(kiln-controller --check-store)",
                           damaged, damaged == 1 ? "" : "s"));
     add_history_warnings(q, warnings);
+    add_audit_warnings(q, warnings);
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         if (server->leases[i] != NULL && atomic_load(server->leases[i]))
             warn(q, warnings,
