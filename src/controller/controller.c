@@ -228,6 +228,7 @@ start_workers(struct controller *c, struct error *err)
         .workers = c->workers,
         .started_with = c->settings,
         .policy = &c->policy,
+        .serving_keys = &c->serving_keys,
     });
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/policy.h"
+#include "controller/serving_keys.h"
 #include "controller/settings.h"
 #include "controller/site_policy.h"
 #include "lib/base/alloc.h"
@@ -24,6 +25,7 @@ struct reload {
     /* Used by the worker while a reload is under way. */
     struct controller_settings fresh;
     struct policy policy;
+    struct fresh_certificate *certificate; /* or NULL */
     struct strbuf mistakes;
 };
 
@@ -37,6 +39,9 @@ read_again(void *arg)
         return;
     if (site_policy_read(&r->fresh, &r->policy, &err) < 0)
         strbuf_printf(&r->mistakes, "%s\n", err.text);
+    if (serving_keys_read_again(*r->s.serving_keys, &r->certificate, &err) < 0)
+        strbuf_printf(&r->mistakes,
+                      "the TLS certificate: %s; the former certificate stays in use\n", err.text);
 }
 
 static void
@@ -62,6 +67,8 @@ apply(struct reload *r)
     *r->s.policy = r->policy;
     r->policy = before;
     log_set_level((enum log_level)r->fresh.log_level);
+    if (serving_keys_take(*r->s.serving_keys, r->certificate))
+        log_info("The TLS certificate has changed: new connections use the new one");
     waiting = controller_settings_say_unloaded(r->s.started_with, &r->fresh);
     log_info("The configuration was reloaded%s",
              waiting > 0 ? "; some settings take effect after a restart" : "");
@@ -74,6 +81,8 @@ apply(struct reload *r)
 static void
 clear(struct reload *r)
 {
+    fresh_certificate_free(r->certificate);
+    r->certificate = NULL;
     site_policy_fini(&r->policy);
     memset(&r->policy, 0, sizeof(r->policy));
     controller_settings_fini(&r->fresh);

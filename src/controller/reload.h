@@ -4,7 +4,8 @@
  *
  * Settings marked `reloads` in the table change. For each other setting that
  * differs from the one at the start, a line in the log says that it needs a
- * restart. A configuration with a mistake changes nothing.
+ * restart. A certificate for TLS is read again, too. A configuration with a mistake,
+ * or a certificate that cannot be used, changes nothing.
  *
  * Called by:  controller.c.
  * Thread:     the loop's; a worker reads the file and resolves names.
@@ -17,13 +18,15 @@ struct controller_settings;
 struct loop;
 struct policy;
 struct reload;
+struct serving_keys;
 struct workers;
 
 struct reload_settings {
     struct loop *loop;
     struct workers *workers;
     const struct controller_settings *started_with;
-    struct policy *policy; /* in effect; changed on the loop */
+    struct policy *policy;              /* in effect; changed on the loop */
+    struct serving_keys **serving_keys; /* NULL without TLS; likewise */
 };
 
 /* Life. Free after the workers are gone. */

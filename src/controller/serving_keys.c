@@ -32,6 +32,11 @@ struct serving_keys {
     struct bearer_tokens *bearer;
 };
 
+struct fresh_certificate {
+    struct strbuf pem;
+    struct tls *tls;
+};
+
 static char *
 token_key(const struct controller_settings *s)
 {
@@ -159,6 +164,53 @@ serving_keys_free(struct serving_keys *e)
 }
 
 int
+serving_keys_read_again(const struct serving_keys *e, struct fresh_certificate **ret_fresh,
+                        struct error *err)
+{
+    struct fresh_certificate *fresh;
+    int r;
+
+    *ret_fresh = NULL;
+    if (e == NULL)
+        return 0;
+    fresh = xnew(struct fresh_certificate);
+    strbuf_init(&fresh->pem);
+    r = file_read(e->certificate, CERTIFICATE_MOST, &fresh->pem, err);
+    if (r == 0)
+        r = tls_open(e->certificate, e->key, &fresh->tls, err);
+    if (r < 0) {
+        fresh_certificate_free(fresh);
+        return r;
+    }
+    *ret_fresh = fresh;
+    return 0;
+}
+
+void
+fresh_certificate_free(struct fresh_certificate *fresh)
+{
+    if (fresh == NULL)
+        return;
+    tls_free(fresh->tls);
+    strbuf_fini(&fresh->pem);
+    free(fresh);
+}
+
+bool
+serving_keys_take(struct serving_keys *e, struct fresh_certificate *fresh)
+{
+    struct strbuf before;
+
+    if (e == NULL || fresh == NULL)
+        return false;
+    before = e->pem;
+    tls_take_certificate(e->tls, fresh->tls);
+    e->pem = fresh->pem;
+    fresh->pem = before;
+    return strcmp(e->pem.text, before.text) != 0;
+}
+
+int
 serving_keys_rotate_tokens(const struct controller_settings *settings, struct error *err)
 {
     CLEANUP_FREE char *key = token_key(settings);
@@ -177,7 +229,7 @@ serving_keys_access(const struct serving_keys *e, struct credential_backend *cre
         .bearer = e->bearer,
         .credential_backend = credential_backend,
         .cluster = e->settings->cluster,
-        .authority = e->pem.text,
+        .authority = &e->pem,
         .lifetime_s = e->settings->token_lifetime_us / SECOND_US,
     };
 }

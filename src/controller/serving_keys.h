@@ -5,10 +5,12 @@
  * Both are in the state directory, and are made there at the first start. The
  * site may provide its own certificate instead.
  *
- * Called by:  controller.c.
- * Thread:     the main one.
+ * Called by:  controller.c, reload.c.
+ * Thread:     the main one; serving_keys_read_again: any.
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include "lib/base/macro.h"
 
@@ -29,6 +31,16 @@ int serving_keys_open(const struct controller_settings *settings, struct serving
  * running or not.
  */
 int serving_keys_rotate_tokens(const struct controller_settings *settings, struct error *err);
+
+/* Another certificate at the same paths, for a reload. Read_again reads it, and fails
+ * with words that say what is wrong; take uses it for new connections, and
+ * leaves the former one in `fresh`. True if it is another one. Both accept NULL.
+ */
+struct fresh_certificate;
+int serving_keys_read_again(const struct serving_keys *keys, struct fresh_certificate **ret_fresh,
+                            struct error *err);
+bool serving_keys_take(struct serving_keys *keys, struct fresh_certificate *fresh);
+void fresh_certificate_free(struct fresh_certificate *fresh);
 
 /* Look: for the API server; borrowed. */
 void serving_keys_access(const struct serving_keys *keys,

@@ -25,6 +25,7 @@
 #include "lib/program/configuration.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
+#include "lib/tls/tls.h"
 
 #define AT(member) .offset = offsetof(struct controller_settings, member)
 
@@ -145,6 +146,21 @@ check_settings(void *target, struct strbuf *mistakes)
     return r;
 }
 
+/* A reload of a unit asks for this, and then sends SIGHUP. */
+static int
+check_start(void *target, struct strbuf *mistakes)
+{
+    const struct controller_settings *s = target;
+    CLEANUP(tls_freep) struct tls *tls = NULL;
+    struct error err = {0};
+
+    if (s->tls_listen.count == 0 || s->tls_certificate == NULL
+        || tls_open(s->tls_certificate, s->tls_key, &tls, &err) == 0)
+        return 0;
+    strbuf_printf(mistakes, "tls: %s\n", err.text);
+    return -EINVAL;
+}
+
 static void NORETURN
 write_config(const struct controller_settings *s)
 {
@@ -246,6 +262,7 @@ static const struct configuration configuration = {
     .file = CONTROLLER_CONFIGURATION,
     .file_offset = offsetof(struct controller_settings, config_file),
     .check = check_settings,
+    .check_start = check_start,
 };
 
 static void

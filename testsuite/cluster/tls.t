@@ -165,6 +165,43 @@ like "kctl kubeconfig contains the site's certificate" \
     "$(as kilntest1 kctl kubeconfig)" \
     "$(base64 -w 0 <"$cluster/etc/site.crt")"
 
+# --- a certificate that is replaced while the controller runs -----------------
+log_says() { grep -Eq "$1" "$cluster/log/controller"; }
+serves() {
+    curl -fs --cacert "$1" "https://localhost:$tls_port/version" -o /dev/null
+}
+cp "$cluster/etc/site.crt" "$cluster/etc/first.crt"
+cp "$cluster/etc/site.key" "$cluster/etc/first.key"
+mkdir "$cluster/other"
+kiln-controller --init --state-dir "$cluster/other" >/dev/null
+find_free_port
+start other kiln-controller --state-dir "$cluster/other" \
+    --munge-socket "$munge_socket" --listen-tls "127.0.0.1:$free_port"
+wait_for 10 test -s "$cluster/other/tls.key"
+wait_for 10 test -s "$cluster/other/tls.crt"
+stop other
+echo broken >"$cluster/etc/site.crt"
+like "--check-config refuses a certificate that is none" "$(kiln-controller \
+    --config "$cluster/etc/site.yaml" --listen-tls 127.0.0.1:1 \
+    --check-config 2>&1)" "tls: certificate '.*site.crt'"
+signal controller HUP
+ok "the log says that a broken certificate is not loaded" wait_for 10 log_says \
+    "reloading: the TLS certificate: .*site.crt.*former certificate stays"
+ok "the former certificate is served" serves "$cluster/etc/first.crt"
+cp "$cluster/other/tls.crt" "$cluster/etc/site.crt"
+signal controller HUP
+ok "a key that belongs to another certificate is not loaded" \
+    wait_for 10 log_says "reloading: the TLS certificate: key '.*site.key'"
+cp "$cluster/other/tls.key" "$cluster/etc/site.key"
+signal controller HUP
+ok "after SIGHUP the new certificate is served" \
+    wait_for 10 serves "$cluster/etc/site.crt"
+not_ok "the former certificate is not served any more" \
+    serves "$cluster/etc/first.crt"
+ok "the log says so" wait_for 10 log_says "The TLS certificate has changed"
+like "kctl kubeconfig contains the new one" "$(as kilntest1 kctl kubeconfig)" \
+    "$(base64 -w 0 <"$cluster/etc/site.crt")"
+
 # --- requests that a proxy may parse differently ------------------------------
 # raw REQUEST: sends the bytes over TLS, prints the status code.
 raw() {

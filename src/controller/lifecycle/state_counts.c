@@ -34,11 +34,27 @@ struct state_counts {
 
 /* Reasons of Job conditions and of ended or waiting pods. */
 static const char *const reasons[] = {
-    "BackoffLimitExceeded",     "Cancelled",    "Completed",    "DeadlineExceeded",
-    "DependencyNeverSatisfied", "Error",        "Evicted",      "FailedIndexes",
-    "MaxFailedIndexesExceeded", "NodeLost",     "NodeRebooted", "OOMKilled",
-    "PodFailurePolicy",         "Preempted",    "PrologFailed", "Refused",
-    "SchedulingGated",          "ShepherdLost", "StartError",   "Unschedulable",
+    "BackoffLimitExceeded",
+    "Cancelled",
+    "Completed",
+    "DeadlineExceeded",
+    "DependencyNeverSatisfied",
+    "Error",
+    "Evicted",
+    "FailedIndexes",
+    "MaxFailedIndexesExceeded",
+    "NodeLost",
+    "NodeRebooted",
+    "NodeShutdown",
+    "OOMKilled",
+    "PodFailurePolicy",
+    "Preempted",
+    "PrologFailed",
+    "Refused",
+    "SchedulingGated",
+    "ShepherdLost",
+    "StartError",
+    "Unschedulable",
 };
 
 static const char *

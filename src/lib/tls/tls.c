@@ -83,6 +83,16 @@ tls_certificate_end_s(const struct tls *tls)
     return timegm(&end);
 }
 
+/* Connections keep the context that they were made with. */
+void
+tls_take_certificate(struct tls *tls, struct tls *by)
+{
+    SSL_CTX *before = tls->context;
+
+    tls->context = by->context;
+    by->context = before;
+}
+
 struct bufferevent *
 tls_make_connection(struct event_base *base, void *arg)
 {

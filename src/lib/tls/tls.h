@@ -4,7 +4,7 @@
  * TLS 1.2 and 1.3. Clients have no certificate; they authenticate in their
  * requests.
  *
- * Thread: the loop's.
+ * Thread: the loop's; tls_open: any.
  */
 #pragma once
 
@@ -27,6 +27,9 @@ DEFINE_CLEANUP(struct tls, tls_free)
 
 /* When the certificate ends, in seconds since 1970; 0: unknown. */
 int64_t tls_certificate_end_s(const struct tls *tls);
+
+/* Uses the certificate and the key of `by` for new connections; `by` is to be freed. */
+void tls_take_certificate(struct tls *tls, struct tls *by);
 
 /* Makes a bufferevent for one connection to be accepted; `tls` is a struct tls.
  * It closes its descriptor when it is freed.

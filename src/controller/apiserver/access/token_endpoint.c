@@ -14,6 +14,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/http/http_server.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -46,7 +47,7 @@ serve_access(struct request *q)
     struct json *tree = json_object(q->arena);
 
     json_set_string(q->arena, tree, "cluster", a->cluster);
-    json_set_string(q->arena, tree, "certificateAuthority", a->authority);
+    json_set_string(q->arena, tree, "certificateAuthority", a->authority->text);
     json_set_int(q->arena, tree, "port", http_server_layered_port(q->server->http));
     reply_tree(&q->reply, 200, tree);
     request_finish(q);

@@ -18,13 +18,14 @@
 struct bearer_tokens;
 struct credential_backend;
 struct request;
+struct strbuf;
 
 /* Of a controller that serves TLS; otherwise all members are zero. */
 struct token_endpoint {
     struct bearer_tokens *bearer;
     struct credential_backend *credential_backend;
     const char *cluster;
-    const char *authority; /* the certificate, in PEM */
+    const struct strbuf *authority; /* the certificate, in PEM; a reload changes it */
     int64_t lifetime_s;
 };
 
