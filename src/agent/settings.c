@@ -16,6 +16,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/http/http_address.h"
 #include "lib/program/configuration.h"
 #include "lib/program/option.h"
@@ -252,6 +253,10 @@ static const struct setting settings[] = {
      .argument = "TIME",
      .help = "Time limit of prolog and epilog; one that takes longer is "
              "killed and counts as failed."},
+    {"shutdownGracePeriod", SETTING_TIMESPAN, AT(shutdown_grace_us), .initial = "30s", .min = 0,
+     .max = 86400 * SECOND_US, .option = "shutdown-grace-period", .argument = "TIME",
+     .help = "Time that jobs have between SIGTERM and SIGKILL when the node is "
+             "shut down; the grace period of a pod may be shorter."},
     {"logLevel", SETTING_CHOICE, AT(log_level), .initial = "info", .choices = setting_log_levels,
      .option = "log-level", .argument = "LEVEL",
      .help = "How much to log: error, warning, info or debug."},
@@ -291,6 +296,19 @@ fill_in(struct agent_settings *s)
             is_root ? RUNSTATEDIR "/kiln-agent" : arena_printf(s->arena, "%s/run", s->state_dir);
 }
 
+/* The start refuses it, too. */
+static int
+check_start(void *target, struct strbuf *mistakes)
+{
+    const struct agent_settings *s = target;
+
+    if (s->controller != NULL)
+        return 0;
+    strbuf_add_text(mistakes, "controller: is required: give the address of the API, such as "
+                              "http://head:6820\n");
+    return -EINVAL;
+}
+
 void
 agent_settings_read(struct agent_settings *s, int argc, char **argv)
 {
@@ -298,6 +316,7 @@ agent_settings_read(struct agent_settings *s, int argc, char **argv)
         .options = &options,
         .settings = &table,
         .file = geteuid() == 0 ? SYSCONFDIR "/kiln/agent.yaml" : NULL,
+        .check_start = check_start,
     };
     int operands;
 

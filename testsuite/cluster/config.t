@@ -104,6 +104,17 @@ is "a kind that kube-apiserver does not have is absent" \
     "$(code_of metrics.k8s.io/v1beta1/nodes)" 404
 stop conforming
 
+# --- what a unit would refuse -------------------------------------------------
+printf 'serviceUser: root\n' >c.yaml
+said=$(kiln-agent --check-config --config c.yaml 2>&1)
+is "an agent's configuration without a controller is refused" "$?" 78
+like "the message says what is missing" "$said" \
+    '^kiln-agent: controller: is required'
+printf 'serviceUser: root\ncontroller: http://h:1\ncgroupBase: /mine\n' >c.yaml
+like "a unit does not override cgroupBase in silence" "$(kiln-agent \
+    --check-config --config c.yaml --cgroup-base /kiln.slice/x 2>&1)" \
+    'cgroupBase in the configuration file has no effect: .*--cgroup-base /kiln'
+
 # --- the name of a node -------------------------------------------------------
 if [ "$(id -u)" -ne 0 ] || ! unshare --uts true 2>/dev/null; then
     skip "a host name with capitals becomes a node name in lower case" \

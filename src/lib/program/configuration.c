@@ -11,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/program/option.h"
 #include "lib/program/program.h"
@@ -118,13 +119,46 @@ is_given_before(const struct given *g, size_t i)
     return false;
 }
 
+static void
+print_one(const struct setting *s, const void *target, struct strbuf *out)
+{
+    setting_print(&(struct setting_table){.settings = s, .n_settings = 1}, target, out);
+}
+
+/* Sets what the command line gives, instead of the file's value. An administrator
+ * who edits the file does not see the command line of a unit, so the log says if
+ * the file has a value of its own.
+ */
 static int
-apply_overrides(const struct given *g, void *target, struct error *err)
+override(const struct given *g, const struct override *o, void *target, bool is_silent,
+         struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf of_file = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf initial = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf now = STRBUF_INIT;
+    const struct setting *s = o->setting;
+    int r;
+
+    print_one(s, target, &of_file);
+    setting_reset_one(s, g->arena, target);
+    print_one(s, target, &initial);
+    r = setting_set(s, g->arena, o->text, target, err);
+    if (r < 0 || is_silent)
+        return r;
+    print_one(s, target, &now);
+    if (strcmp(of_file.text, initial.text) != 0 && strcmp(of_file.text, now.text) != 0)
+        log_warning("%s in the configuration file has no effect: the command line has --%s%s%s",
+                    s->key, s->option, o->text != NULL ? " " : "", o->text != NULL ? o->text : "");
+    return 0;
+}
+
+static int
+apply_overrides(const struct given *g, void *target, bool is_silent, struct error *err)
 {
     for (size_t i = 0; i < g->n_overrides; i++) {
         const struct setting *s = g->overrides[i].setting;
-        int r = (is_given_before(g, i) ? setting_add : setting_set)(
-            s, g->arena, g->overrides[i].text, target, err);
+        int r = is_given_before(g, i) ? setting_add(s, g->arena, g->overrides[i].text, target, err)
+                                      : override(g, &g->overrides[i], target, is_silent, err);
 
         if (r < 0)
             return error_wrap(err, r, "--%s", s->option);
@@ -186,11 +220,13 @@ configuration_begin(const struct configuration *c, int argc, char **argv, struct
     operands = program_begin(&g.table, argc, argv, &g);
     setting_reset(c->settings, arena, target);
     r = read_file(c, &g, target, &mistakes);
-    if (apply_overrides(&g, target, &err) < 0)
+    if (apply_overrides(&g, target, false, &err) < 0)
         program_refuse(&g.table, "%s", err.text);
     if (r < 0)
         end_with_mistakes(&g.table, &mistakes);
     if (c->check != NULL && c->check(target, &mistakes) < 0)
+        end_with_mistakes(&g.table, &mistakes);
+    if (g.checks && c->check_start != NULL && c->check_start(target, &mistakes) < 0)
         end_with_mistakes(&g.table, &mistakes);
     if (g.checks || g.prints)
         end_well(c, &g);
@@ -211,12 +247,12 @@ configuration_read(const struct configuration *c, int argc, char **argv, struct 
     r = option_parse(&g.table, argc, argv, &g, &operands, &err);
     if (r == 0) {
         setting_reset(c->settings, arena, target);
-        r = apply_overrides(&g, target, &err);
+        r = apply_overrides(&g, target, true, &err);
     }
     if (r < 0) {
         strbuf_printf(mistakes, "%s\n", err.text);
         return r;
     }
     r = read_file(c, &g, target, mistakes);
-    return r < 0 ? r : apply_overrides(&g, target, &err);
+    return r < 0 ? r : apply_overrides(&g, target, true, &err);
 }

@@ -32,12 +32,17 @@ struct configuration {
      * read (NULL if there was none); 0: nowhere.
      */
     size_t file_offset;
+
+    /* For --check-config only: finds what else a start would refuse, like check.
+     * May be NULL.
+     */
+    int (*check_start)(void *target, struct strbuf *mistakes);
 };
 
 /* Reads everything into the target, which both the options and the settings
  * fill: their offsets are into the same struct. Returns the index of the first
  * operand; exits after --help and the like, and with status USAGE or CONFIG
- * after mistakes.
+ * after mistakes. Logs which values of the file the command line overrides.
  */
 int configuration_begin(const struct configuration *configuration, int argc, char **argv,
                         struct arena *arena, void *target);

@@ -46,12 +46,25 @@ static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
 
 static const char *file_by_default;
 
+static int
+check_start(void *target, struct strbuf *mistakes)
+{
+    if (((struct target *)target)->port != 99)
+        return 0;
+    strbuf_add_text(mistakes, "port: 99 is in use\n");
+    return -EINVAL;
+}
+
 /* Begins a daemon with that command line and prints its settings. */
 static void
 begin(const char *const *words)
 {
     const struct configuration c = {
-        .options = &options, .settings = &table, .file = file_by_default};
+        .options = &options,
+        .settings = &table,
+        .file = file_by_default,
+        .check_start = check_start,
+    };
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct target target = {0};
     char name[] = "kiln-thing";
@@ -87,8 +100,8 @@ START_TEST(the_command_line_wins_over_the_file_and_the_file_over_defaults)
     CLEANUP_FREE char *path = write_file(dir, "port: 1\nstateDir: /srv\n");
     struct apart run;
 
-    BEGIN(&run, "--config", path, "-p", "2", "--conformance");
-    ck_assert_str_eq(run.text, "2 /srv 1\n");
+    BEGIN(&run, "--config", path, "-p", "1", "--conformance");
+    ck_assert_str_eq(run.text, "1 /srv 1\n");
 
     BEGIN(&run, "--config", path);
     ck_assert_str_eq(run.text, "1 /srv 0\n");
@@ -167,6 +180,37 @@ START_TEST(a_good_configuration_can_be_checked_and_printed)
 }
 END_TEST
 
+START_TEST(what_only_a_start_refuses_is_checked_too)
+{
+    struct apart run;
+
+    BEGIN(&run, "--check-config", "-p", "99");
+    ck_assert_ptr_nonnull(strstr(run.text, "kiln-thing: port: 99 is in use\n"));
+    ck_assert_int_eq(run.status, EXIT_STATUS_CONFIG);
+
+    BEGIN(&run, "--print-config", "-p", "99");
+    ck_assert_int_eq(run.status, 0);
+}
+END_TEST
+
+START_TEST(a_value_of_the_file_is_not_overridden_in_silence)
+{
+    CLEANUP(scratch_freep) char *dir = scratch_new();
+    CLEANUP_FREE char *path = write_file(dir, "port: 1\n");
+    CLEANUP_FREE char *as_initial = xasprintf("%s/initial.yaml", dir);
+    struct apart run;
+
+    BEGIN(&run, "--config", path, "-p", "2");
+    ck_assert_ptr_nonnull(strstr(
+        run.text, "port in the configuration file has no effect: the command line has --port 2\n"));
+    ck_assert_ptr_nonnull(strstr(run.text, "2 /var/lib/kiln 0\n"));
+
+    ck_assert_int_eq(file_write_atomic(as_initial, 0600, "port: 80\n", 9, NULL), 0);
+    BEGIN(&run, "--config", as_initial, "-p", "2");
+    ck_assert_str_eq(run.text, "2 /var/lib/kiln 0\n");
+}
+END_TEST
+
 START_TEST(help_shows_the_options_of_settings_too)
 {
     struct apart run;
@@ -206,5 +250,6 @@ SUITE("configuration", the_command_line_wins_over_the_file_and_the_file_over_def
       the_usual_file_is_read_when_it_is_there,
       mistakes_in_the_file_are_all_told_and_end_the_program,
       mistakes_on_the_command_line_are_told_as_such,
-      a_good_configuration_can_be_checked_and_printed, help_shows_the_options_of_settings_too,
+      a_good_configuration_can_be_checked_and_printed, what_only_a_start_refuses_is_checked_too,
+      a_value_of_the_file_is_not_overridden_in_silence, help_shows_the_options_of_settings_too,
       a_reload_reads_the_file_as_it_is_now)
