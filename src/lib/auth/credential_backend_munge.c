@@ -120,9 +120,11 @@ explain(munge_ctx_t context, munge_err_t why, struct error *err)
     case EMUNGE_CRED_UNAUTHORIZED:
         return error_set(err, -EKEYREJECTED,
                          "the credential was made for a user other than uid "
-                         "%u, which read it; is the service user configured "
-                         "the same on both machines?",
-                         (unsigned)geteuid());
+                         "%u, which read it: the user of the controller must "
+                         "have the same uid on all machines ('id -u kiln'); "
+                         "change it on one of them, or set serviceUser: %u "
+                         "where the credential was made",
+                         (unsigned)geteuid(), (unsigned)geteuid());
     case EMUNGE_CRED_INVALID:
         return error_set(err, -EKEYREJECTED,
                          "the credential is not from this cluster: do both "
