@@ -243,6 +243,7 @@ fill_context(struct agent *a)
         .prolog = s->prolog,
         .epilog = s->epilog,
         .hook_timeout_ms = s->hook_timeout_us / 1000,
+        .shutdown_grace_ms = s->shutdown_grace_us / 1000,
         .hook_failed = on_hook_failed,
         .hook_context = a,
         .fork_server = a->resources.fork_server,

@@ -51,6 +51,7 @@ struct agent_settings {
     const char *prolog; /* NULL: none; the epilog likewise */
     const char *epilog;
     int64_t hook_timeout_us;
+    int64_t shutdown_grace_us;
     int64_t max_pods;
     int64_t pids_per_pod;       /* 0: derived from pid_max */
     const char *default_memory; /* a quantity; NULL: no default */

@@ -75,6 +75,50 @@ like "the message says that the files were removed" \
     "$words" 'not restarted.*files were removed'
 ok "the next agent does not create the pod's directory again" [ ! -e "$run" ]
 
+# --- the node is shut down ----------------------------------------------------
+# As systemd does it: the agent ends first, and then each shepherd gets SIGTERM.
+# run_job WORD OPTION...: starts a job that saves its state in the file WORD when
+# it is told to end. Its shepherd is $shepherd.
+run_job() {
+    word=$1
+    shift
+    id=$(submit "$@" --wrap "trap 'echo saved >>$word; exit 0' TERM
+        echo \$PPID >>$word.part; mv $word.part $word-runs
+        while :; do sleep 0.1; done")
+    wait_for 20 test -e "$home/$word-runs"
+    wait_for 20 state_is "$id" Running
+    shepherd=$(cat "$home/$word-runs")
+}
+attempts_of() { admin get pods -l "job-name=job-$1" -o json | jq '.items | length'; }
+run_job again --requeue
+again=$id
+run_job once
+once=$id
+fork_server=$(pgrep -P "$(pid_of n1)" | head -n 1)
+kill -TERM "$fork_server"
+stop n1
+for word in again once; do
+    kill -TERM "$(cat "$home/$word-runs")"
+    ok "the job ($word) gets SIGTERM" wait_for 20 test -s "$home/$word"
+    ok "its shepherd ends" wait_for 20 has_ended "$(cat "$home/$word-runs")"
+done
+rm "$home/again-runs"
+agent
+ok "a job that may run again does so" wait_for 30 test -e "$home/again-runs"
+is "the pod has failed because of the shutdown" "$(admin get pods \
+    -l "job-name=job-$again" -o json | jq -r '[.items[] | select(.status.phase ==
+    "Failed") | .status.reason + " " + (.status.conditions[] |
+    select(.type == "DisruptionTarget") | .status)] | join(",")')" \
+    "NodeShutdown True"
+ok "the job that may not is NodeFailed" wait_for 20 state_is "$once" NodeFailed
+like "kctl why says so" "$(admin why "$once")" 'node n1 was shut down'
+run_job alone --requeue
+rm "$home/alone-runs"
+kill -TERM "$shepherd"
+ok "a job ends, too, when only its shepherd gets SIGTERM, and runs again" \
+    wait_for 30 test -e "$home/alone-runs"
+admin delete job "$again" "$id" >/dev/null
+
 # --- a process that the kernel kills because of memory ------------------------
 # The script ignores how its child ended. The next step of a pipeline must not
 # use what the child left, so the job fails.

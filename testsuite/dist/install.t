@@ -44,13 +44,14 @@ there "$here/lib/systemd/system/kiln-agent.service"
 there "$here/lib/systemd/system/kiln-jobs.service"
 there "$here/lib/systemd/system/kiln-controller.service"
 there "$here/lib/sysusers.d/kiln.conf"
+there "$etc/needrestart/conf.d/kiln.conf"
 there "$here/lib/tmpfiles.d/kiln.conf"
 there "$here/libexec/kiln/kiln-jobs-holder"
 there "$here/libexec/kiln/kiln-backup"
 there "$here/lib/systemd/system/kiln-backup.service"
 there "$here/lib/systemd/system/kiln-backup.timer"
 empty "nothing is installed elsewhere" \
-    "$(installed | grep -vE "^($here|$etc/kiln)/")"
+    "$(installed | grep -vE "^($here|$etc/kiln|$etc/needrestart)/")"
 empty "no installed file has an unreplaced path" \
     "$(cd "$place" && grep -rnIE '@[a-z]+dir@' .)"
 

@@ -73,6 +73,7 @@ struct agent_context {
     const char *prolog;
     const char *epilog;
     int64_t hook_timeout_ms;
+    int64_t shutdown_grace_ms; /* of pods, at most, when the node is shut down */
     void (*hook_failed)(const char *what, void *context);
     void *hook_context;
 

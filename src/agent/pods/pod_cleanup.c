@@ -313,6 +313,9 @@ clean_done(void *arg)
                         "its node was cut off from the controller for longer than "
                         "fenceAfterSeconds, and the node ended it");
         s->is_disruption = true;
+    } else if (s->exit_record != NULL && s->exit_record->was_shut_down && s->end_reason == NULL) {
+        pod_run_set_end(s, "NodeShutdown", "it was ended because its node was being shut down");
+        s->is_disruption = true;
     } else if ((s->deadline_exceeded || (s->exit_record != NULL && s->exit_record->was_late))
                && s->end_reason == NULL) {
         pod_run_set_end(s, "DeadlineExceeded",

@@ -320,7 +320,7 @@ set_hooks(const struct pod_order_input *in, struct arena *arena, struct order *o
  * before a preemption, too.
  */
 static void
-set_time_limit(const struct pod *pod, struct order *o)
+set_time_limit(const struct pod *pod, int64_t shutdown_ms, struct order *o)
 {
     const struct execution *e = pod->spec.execution;
     const int64_t *grace = pod->spec.termination_grace_seconds;
@@ -328,6 +328,7 @@ set_time_limit(const struct pod *pod, struct order *o)
     if (pod->spec.active_deadline_seconds != NULL)
         o->time_limit_ms = *pod->spec.active_deadline_seconds * 1000;
     o->grace_ms = (grace != NULL ? *grace : DEFAULT_GRACE_S) * 1000;
+    o->shutdown_grace_ms = o->grace_ms < shutdown_ms ? o->grace_ms : shutdown_ms;
     if (e == NULL || e->signal == NULL)
         return;
     o->warn_before_ms = e->signal->seconds_before * 1000;
@@ -369,7 +370,7 @@ pod_order_compose(const struct pod_order_input *in, struct arena *arena, struct 
     o->job_cgroup = in->job_cgroup;
     o->shepherd_cgroup = in->shepherd_cgroup;
     o->kill_wait_ms = KILL_WAIT_MS;
-    set_time_limit(pod, o);
+    set_time_limit(pod, g->shutdown_grace_ms, o);
     o->heard_path = arena_printf(arena, AGENT_CONTEXT_HEARD, g->run_dir);
     o->work_dir = work_dir_of(in->pod);
     o->umask = umask_of(e);

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/cgroup/cgroup.h"
+#include "agent/shepherd/descendants.h"
 #include "lib/base/clock.h"
 #include "lib/base/fd.h"
 
@@ -111,4 +113,20 @@ child_end_free(pid_t pid, uid_t user)
     if (fd >= 0 && read_number((pid_t)tracer, "\nUid:", &owner) && owner == (long)user && user != 0
         && read_number(pid, "\nTracerPid:", &again) && again == tracer)
         (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+}
+
+static int
+free_one(pid_t pid, void *context)
+{
+    child_end_free(pid, *(const uid_t *)context);
+    return 0;
+}
+
+void
+child_end_free_all(const struct cgroup *cgroup, uid_t user)
+{
+    if (cgroup != NULL)
+        (void)cgroup_visit_processes(cgroup, free_one, &user);
+    else
+        (void)descendants_visit(free_one, &user);
 }

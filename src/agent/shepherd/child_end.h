@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct cgroup;
+
 /* Waits at most that long until the process is dead, with all its threads. -1
  * as pidfd: false, at once.
  */
@@ -27,6 +29,8 @@ int child_end_take(pid_t pid, int *ret_status);
 
 /* Lets a process die that was killed, but stands still in the trace of another
  * process of that user: kills the tracer. Nothing happens to tracers of others,
- * root's included.
+ * root's included. Free_all does that for all processes of the cgroup, or, if that
+ * is NULL, all descendants of this process.
  */
 void child_end_free(pid_t pid, uid_t user);
+void child_end_free_all(const struct cgroup *cgroup, uid_t user);

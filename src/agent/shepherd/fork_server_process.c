@@ -174,15 +174,30 @@ drop_signals(void)
         ;
 }
 
+/* Between two pods, SIGTERM ends the process as any other. */
+static bool
+wait_for_next(struct call *call)
+{
+    sigset_t end;
+    bool is_received;
+
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    signal(SIGTERM, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &end, NULL);
+    is_received = receive_request(HANDOVER_CHANNEL_FD, call);
+    sigprocmask(SIG_BLOCK, &end, NULL);
+    return is_received;
+}
+
 bool
 fork_server_process_next(bool (*may_go_on)(void))
 {
     const struct handover_forked self = {.pid = getpid()};
     struct call call;
 
-    if (send_reply(HANDOVER_CHANNEL_FD, &self, -1) < 0
-        || !receive_request(HANDOVER_CHANNEL_FD, &call) || call.request.has_channel
-        || call.request.has_home || !may_go_on())
+    if (send_reply(HANDOVER_CHANNEL_FD, &self, -1) < 0 || !wait_for_next(&call)
+        || call.request.has_channel || call.request.has_home || !may_go_on())
         return false;
     place_descriptors(&call);
     drop_signals();

@@ -231,6 +231,7 @@ begin_supervision(struct shepherd *s, struct error *err)
         .delete_us = DEADLINE_NEVER,
         .delete_grace_us = DEADLINE_NEVER,
     };
+    s->supervisor.shutdown_grace_us = s->order.shutdown_grace_ms * 1000;
     s->supervisor.warning = (struct warning){
         .signal = (int)s->order.warn_signal,
         .first_only = s->order.warn_main,

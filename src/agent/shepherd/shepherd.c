@@ -330,7 +330,8 @@ take_status(struct shepherd *s)
     e->was_fenced = s->supervisor.is_fenced;
     e->was_late = s->supervisor.is_late;
     e->was_ended = s->supervisor.has_order;
-    e->had_own_end = !e->was_ended && !e->was_fenced && !e->was_late && WIFEXITED(status);
+    e->had_own_end =
+        !e->was_ended && !e->was_fenced && !e->was_late && !e->was_shut_down && WIFEXITED(status);
     e->elapsed_us = clock_monotonic_us(&clock_system) - s->began_us;
     e->frozen_us = supervisor_frozen_us(&s->supervisor);
     if (WIFSIGNALED(status)) {
@@ -363,6 +364,7 @@ kill_rest(struct shepherd *s)
 {
     struct supervisor *v = &s->supervisor;
 
+    s->exit_record.was_shut_down = v->is_shut_down;
     if (v->job == 0)
         return;
     if (s->live.started_at_us != 0)
@@ -464,7 +466,7 @@ may_stay(const struct shepherd *s)
     return s->has_channel && s->may_share_memory && s->inherited_state->boot_id != NULL
            && !s->has_asked_site && o->uid != 0 && o->prolog == NULL && o->epilog == NULL
            && s->is_usage_cgroups && s->live.started_at_us != 0 && v->is_over && v->is_childless
-           && !v->is_fenced && !v->is_frozen && !v->checkpoint.has_begun
+           && !v->is_fenced && !v->is_frozen && !v->is_to_exit && !v->checkpoint.has_begun
            && !s->exit_record.has_left_behind;
 }
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -17,6 +16,7 @@
 #include "agent/shepherd/become_user.h"
 #include "agent/shepherd/child_end.h"
 #include "agent/shepherd/descendants.h"
+#include "agent/shepherd/freezing.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/launch.h"
 #include "lib/base/alloc.h"
@@ -33,6 +33,9 @@
 #define FREEZE_AGAIN_MS 1000
 #define HELD_MS         1000 /* a killed process that still lives then is held */
 
+/* The longest time between two signals of one loop over many processes. */
+#define SHUTDOWN_WAIT_MS 250
+
 int
 supervisor_begin(struct supervisor *v, struct error *err)
 {
@@ -42,6 +45,7 @@ supervisor_begin(struct supervisor *v, struct error *err)
     sigemptyset(&heard);
     sigaddset(&heard, SIGCHLD);
     sigaddset(&heard, HANDOVER_SIGNAL);
+    sigaddset(&heard, SIGTERM);
     if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return error_set(err, -errno, "watching: %s", strerror(errno));
     /* if it were ignored, children would leave no status */
@@ -54,48 +58,13 @@ supervisor_begin(struct supervisor *v, struct error *err)
 
 /* ---- Freezing ---- */
 
-static int
-stop_one(pid_t pid, void *context)
-{
-    unsigned *count = context;
-
-    if (pid > 1 && pid != getpid())
-        *count += process_stop(pid);
-    return 0;
-}
-
-/* Freezes by the cgroup's freezer; without one by SIGSTOP to each process,
- * repeated until none runs. SIGCONT then also continues processes that the job
- * itself has stopped. True once all processes stand still.
- */
-static bool
-freeze(const struct cgroup *cgroup)
-{
-    unsigned count = 0;
-
-    if (cgroup == NULL)
-        return descendants_stop() == 0;
-    if (cgroup_freeze(cgroup, true) == 0)
-        return cgroup_is_frozen(cgroup) == 1;
-    return cgroup_visit_processes(cgroup, stop_one, &count) == 0 && count == 0;
-}
-
-static void
-thaw(const struct cgroup *cgroup)
-{
-    if (cgroup == NULL)
-        descendants_signal(SIGCONT, 0);
-    else if (cgroup_freeze(cgroup, false) < 0)
-        cgroup_signal(cgroup, SIGCONT);
-}
-
 /* Repeated, because the user could continue a process that only a signal has
  * stopped, and it would run while the time limit waits.
  */
 static void
 hold_still(struct supervisor *v)
 {
-    if (!v->is_frozen || !freeze(v->cgroup) || v->stands_still)
+    if (!v->is_frozen || !freezing_freeze(v->cgroup) || v->stands_still)
         return;
     v->stands_still = true;
     v->note_frozen(v->context);
@@ -106,7 +75,7 @@ thaw_pod(struct supervisor *v)
 {
     if (!v->is_frozen)
         return;
-    thaw(v->cgroup);
+    freezing_thaw(v->cgroup);
     v->frozen_us += deadline_thaw(&v->deadline, clock_boottime_us());
     v->is_frozen = v->stands_still = false;
     v->note_frozen(v->context);
@@ -306,22 +275,50 @@ reap(struct supervisor *v)
     v->is_over = true;
 }
 
-static bool
-is_limit(const struct signalfd_siginfo *received)
-{
-    return (received->ssi_ptr & UINT32_MAX) == HANDOVER_IS_LIMIT;
-}
+/* ---- The shutdown of the node ---- */
 
 static bool
-is_freeze(const struct signalfd_siginfo *received)
+has_ended_by_sigterm(const struct supervisor *v)
 {
-    return (received->ssi_ptr & UINT32_MAX) == HANDOVER_IS_FREEZE;
+    return v->is_over
+           && ((WIFSIGNALED(v->status) && WTERMSIG(v->status) == SIGTERM)
+               || (WIFEXITED(v->status) && WEXITSTATUS(v->status) == 128 + SIGTERM));
 }
 
-static bool
-is_checkpoint(const struct signalfd_siginfo *received)
+/* SIGTERM to the shepherd itself: the node is being shut down, or the unit of the
+ * jobs stopped. The job is ended as by an order, with the grace period for this
+ * case. Of this, its own end, an order and its time limit, the first one is the
+ * cause.
+ */
+static void
+begin_shutdown(struct supervisor *v)
 {
-    return (received->ssi_ptr & UINT32_MAX) == HANDOVER_IS_CHECKPOINT;
+    const bool is_running = v->job != 0 && !v->is_starting;
+
+    if (v->is_to_exit)
+        return;
+    v->is_to_exit = true;
+    if (is_running)
+        reap(v);
+    v->is_shut_down = !v->has_order && !v->is_late && !v->is_fenced && v->cancelled_by == 0
+                      && (!has_job_ended(v) || has_ended_by_sigterm(v));
+    if (is_running) {
+        v->deadline.delete_us = clock_boottime_us();
+        v->deadline.delete_grace_us = v->shutdown_grace_us;
+        return;
+    }
+    v->cancelled_by = v->cancelled_by != 0 ? v->cancelled_by : SIGTERM;
+    if (v->job != 0)
+        end_all(v, SIGKILL);
+}
+
+/* ---- Waiting ---- */
+
+/* The lower half of the value (handover.h). */
+static uint64_t
+kind_of(const struct signalfd_siginfo *received)
+{
+    return received->ssi_ptr & UINT32_MAX;
 }
 
 static void
@@ -341,15 +338,17 @@ read_signals(struct supervisor *v)
     struct signalfd_siginfo received;
 
     while (read(v->signal_fd, &received, sizeof(received)) == (ssize_t)sizeof(received)) {
+        if (received.ssi_signo == SIGTERM)
+            begin_shutdown(v);
         if (received.ssi_signo != (uint32_t)HANDOVER_SIGNAL)
             continue;
-        if (is_limit(&received))
+        if (kind_of(&received) == HANDOVER_IS_LIMIT)
             set_limit(v, HANDOVER_LIMIT_OF(received.ssi_ptr));
-        else if (is_freeze(&received))
+        else if (kind_of(&received) == HANDOVER_IS_FREEZE)
             set_frozen(v, HANDOVER_FREEZE_OF(received.ssi_ptr));
-        else if (is_checkpoint(&received) && v->job == 0)
+        else if (kind_of(&received) == HANDOVER_IS_CHECKPOINT && v->job == 0)
             forward_signal(v, HANDOVER_VALUE(LAUNCH_ALL, SIGTERM));
-        else if (is_checkpoint(&received))
+        else if (kind_of(&received) == HANDOVER_IS_CHECKPOINT)
             checkpoint_and_end(v, HANDOVER_CHECKPOINT_OF(received.ssi_ptr) * 1000);
         else
             forward_signal(v, received.ssi_int);
@@ -396,13 +395,13 @@ enforce_limit(struct supervisor *v)
             break;
         case DEADLINE_TERMINATE:
             d->terminated = true;
-            v->is_late |= !v->is_over;
-            if (!begin_checkpoint(v, d->grace_us))
+            v->is_late |= !v->is_over && deadline_is_exceeded(d, now);
+            if (!begin_checkpoint(v, v->is_to_exit ? d->delete_grace_us : d->grace_us))
                 end_all(v, v->is_starting ? SIGKILL : SIGTERM);
             break;
         case DEADLINE_KILL:
             d->terminated = d->killed = true;
-            v->is_late |= !v->is_over;
+            v->is_late |= !v->is_over && deadline_is_exceeded(d, now);
             end_all(v, SIGKILL);
             return -1;
         case DEADLINE_WAIT:
@@ -468,15 +467,6 @@ wait_for_event(struct supervisor *v, int until_ms)
 
 /* ---- Killed processes that another one holds ---- */
 
-static int
-free_one(pid_t pid, void *context)
-{
-    const struct supervisor *v = context;
-
-    child_end_free(pid, v->uid);
-    return 0;
-}
-
 /* Frees killed processes that do not die because a process of the same user
  * traces them. Returns the time until the next attempt; -1: never.
  */
@@ -490,11 +480,25 @@ free_held(struct supervisor *v)
     ms = (clock_monotonic_us(&clock_system) - v->killed_at_us) / 1000;
     if (ms < HELD_MS)
         return HELD_MS - (int)ms;
-    if (v->cgroup != NULL)
-        (void)cgroup_visit_processes(v->cgroup, free_one, v);
-    else
-        (void)descendants_visit(free_one, v);
+    child_end_free_all(v->cgroup, v->uid);
     return HELD_MS;
+}
+
+/* Whoever stops the unit may signal the job before its shepherd. */
+static void
+await_shutdown(struct supervisor *v)
+{
+    const int64_t until = clock_monotonic_us(&clock_system) + SHUTDOWN_WAIT_MS * 1000;
+    struct pollfd fd = {.fd = v->signal_fd, .events = POLLIN};
+    int64_t left_ms = SHUTDOWN_WAIT_MS;
+
+    if (v->has_order || v->is_late || v->is_fenced || !has_ended_by_sigterm(v))
+        return;
+    while (!v->is_to_exit && left_ms > 0) {
+        poll(&fd, 1, (int)left_ms);
+        read_events(v);
+        left_ms = (until - clock_monotonic_us(&clock_system)) / 1000;
+    }
 }
 
 void
@@ -518,6 +522,7 @@ supervisor_wait_end(struct supervisor *v)
         } else
             wait_for_event(v, earlier_ms(wait_ms, limit_ms));
     }
+    await_shutdown(v);
     output_index_end(&v->output_index);
 }
 

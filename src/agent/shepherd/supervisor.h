@@ -2,8 +2,9 @@
 /* supervisor.h - watches over the job: its start, its end, the processes that
  * it leaves behind
  *
- * Waits for children, for signals of the agent (handover.h) and for growing
- * output, and for nothing else. Other signals to the shepherd are ignored.
+ * Waits for children, for signals of the agent (handover.h), for growing output,
+ * and for SIGTERM, which means that the node is being shut down. Other signals to
+ * the shepherd are ignored.
  *
  * Thread: the shepherd's only one.
  */
@@ -49,9 +50,12 @@ struct supervisor {
     bool is_over; /* the job is dead, with `status` */
     int status;
     bool is_childless;
-    int64_t killed_at_us; /* monotonic: the first SIGKILL to all; or 0 */
-    bool is_fenced;       /* killed by the fence */
-    int cancelled_by;     /* signal that cancelled the start; or 0 */
+    int64_t killed_at_us;      /* monotonic: the first SIGKILL to all; or 0 */
+    bool is_fenced;            /* killed by the fence */
+    bool is_to_exit;           /* SIGTERM came to the shepherd: this is its last pod */
+    bool is_shut_down;         /* this is why the job was ended */
+    int64_t shutdown_grace_us; /* between SIGTERM and SIGKILL then */
+    int cancelled_by;          /* signal that cancelled the start; or 0 */
 };
 
 /* Blocks all signals and becomes a child subreaper, so that no signal and no

@@ -45,6 +45,7 @@ static const struct exit_record_field fields[] = {
     FIELD(SWITCH, was_oom),
     FIELD(SWITCH, was_fenced),
     FIELD(SWITCH, was_late),
+    FIELD(SWITCH, was_shut_down),
     FIELD(SWITCH, was_ended),
     FIELD(SWITCH, had_own_end),
     FIELD(NUMBER, started_at_us),

@@ -34,11 +34,12 @@ struct exit_record {
     int64_t exit_code; /* 128 + signal if killed, 125 to 127 if not started */
     int64_t signal;    /* 0: no signal */
     bool has_core;
-    bool was_oom;     /* the OOM killer killed the job or a process of it */
-    bool was_fenced;  /* killed because its node was cut off (fence.h) */
-    bool was_late;    /* ended at its time limit */
-    bool was_ended;   /* on the agent's order, which came before its own end */
-    bool had_own_end; /* no order came before its end; shepherds of earlier releases do
+    bool was_oom;       /* the OOM killer killed the job or a process of it */
+    bool was_fenced;    /* killed because its node was cut off (fence.h) */
+    bool was_late;      /* ended at its time limit */
+    bool was_shut_down; /* ended because its node was being shut down */
+    bool was_ended;     /* on the agent's order, which came before its own end */
+    bool had_own_end;   /* no order came before its end; shepherds of earlier releases do
                        * not know it */
 
     int64_t started_at_us; /* wall clock; 0: never started */

@@ -65,6 +65,7 @@ static const struct order_field fields[] = {
     FIELD(SWITCH, warn_main, false),
     FIELD(NUMBER, grace_ms, false),
     FIELD(NUMBER, kill_wait_ms, false),
+    FIELD(NUMBER, shutdown_grace_ms, false),
     FIELD(PATH, prolog, false),
     FIELD(PATH, epilog, false),
     FIELD(NUMBER, hook_timeout_ms, false),
@@ -82,6 +83,7 @@ order_init(struct order *o)
         .script_bytes = -1,
         .umask = 022,
         .kill_wait_ms = 10000,
+        .shutdown_grace_ms = 30000,
         .hook_timeout_ms = 60000,
     };
 }
@@ -315,8 +317,8 @@ check_ranges(const struct order *o, struct error *err)
     if (o->script_bytes < 0 && o->arguments.count == 0)
         return error_set(err, -EINVAL, "the order contains nothing to run");
     if (o->umask < 0 || o->umask > 0777 || o->oom_score_adj < -1000 || o->oom_score_adj > 1000
-        || o->groups_timeout_ms < 1 || o->kill_wait_ms < 0 || o->fence_after_ms < 0
-        || (o->fence_after_ms > 0 && o->heard_path == NULL))
+        || o->groups_timeout_ms < 1 || o->kill_wait_ms < 0 || o->shutdown_grace_ms < 0
+        || o->fence_after_ms < 0 || (o->fence_after_ms > 0 && o->heard_path == NULL))
         return error_set(err, -ERANGE, "a number of the order is out of range");
     return 0;
 }

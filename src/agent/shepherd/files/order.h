@@ -86,6 +86,9 @@ struct order {
     bool warn_main;      /* only to the first process (warning.h) */
     int64_t grace_ms;
 
+    /* between SIGTERM and SIGKILL when the node is being shut down */
+    int64_t shutdown_grace_ms;
+
     /* maximum wait for processes that the job left behind */
     int64_t kill_wait_ms;
 

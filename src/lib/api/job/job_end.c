@@ -117,9 +117,11 @@ job_end_tell(const struct job_reason_facts *f, const struct job_end *end, struct
         return tell_out_of_memory(f, words);
     if (is(reason, "DeadlineExceeded"))
         return tell_late(f, words);
-    if (is(reason, "NodeLost") || is(reason, "NodeRebooted")) {
+    if (is(reason, "NodeLost") || is(reason, "NodeRebooted") || is(reason, "NodeShutdown")) {
         strbuf_printf(words, "%s%s was %s", of, node_or_its(end->node),
-                      is(reason, "NodeLost") ? "lost" : "restarted");
+                      is(reason, "NodeLost")       ? "lost"
+                      : is(reason, "NodeRebooted") ? "restarted"
+                                                   : "shut down");
         return JOB_REASON_NODE_DOWN;
     }
     if (is(reason, "PrologFailed")) {

@@ -94,8 +94,9 @@ job_state_of_failure(const char *condition_reason, const char *run_reason)
     static const struct reason of_run[] = {
         {"DeadlineExceeded", JOB_STATE_TIMED_OUT}, {"Evicted", JOB_STATE_PREEMPTED},
         {"NodeLost", JOB_STATE_NODE_FAILED},       {"NodeRebooted", JOB_STATE_NODE_FAILED},
-        {"OOMKilled", JOB_STATE_OUT_OF_MEMORY},    {REASON_POD_DELETED, JOB_STATE_CANCELLED},
-        {"Preempted", JOB_STATE_PREEMPTED},        {"ShepherdLost", JOB_STATE_NODE_FAILED},
+        {"NodeShutdown", JOB_STATE_NODE_FAILED},   {"OOMKilled", JOB_STATE_OUT_OF_MEMORY},
+        {REASON_POD_DELETED, JOB_STATE_CANCELLED}, {"Preempted", JOB_STATE_PREEMPTED},
+        {"ShepherdLost", JOB_STATE_NODE_FAILED},
     };
     enum job_state state = find_reason(of_condition, ARRAY_SIZE(of_condition), condition_reason);
 

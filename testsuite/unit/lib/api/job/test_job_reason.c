@@ -126,6 +126,7 @@ START_TEST(ends_are_told_by_what_was_too_much)
         {"Error", NULL, 0, 0, "Other", "it failed"},
         {"NodeLost", "Its node ...", 0, 0, "NodeDown", "node real was lost"},
         {"NodeRebooted", NULL, 0, 0, "NodeDown", "node real was restarted"},
+        {"NodeShutdown", NULL, 0, 0, "NodeDown", "node real was shut down"},
         {"PrologFailed", "prolog: exit 1", 0, 0, "Prolog", "the prolog of node real failed"},
         {"StartError", "no directory /home/u1; make it", 0, 0, "JobLaunchFailure",
          "no directory /home/u1"},
