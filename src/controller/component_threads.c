@@ -300,6 +300,18 @@ stop_loops(void *context)
     c->lifecycle = NULL;
 }
 
+static int
+answer_quota(const struct client_question *question, struct arena *arena, struct json **ret_answer,
+             void *context)
+{
+    struct lifecycle_component *c = context;
+
+    if (c->lifecycle == NULL)
+        return -EAGAIN;
+    *ret_answer = lifecycle_explain(c->lifecycle, question->object, arena);
+    return 0;
+}
+
 static void *
 begin_lifecycle(struct loop *loop, struct client *client, void *context)
 {
@@ -307,6 +319,7 @@ begin_lifecycle(struct loop *loop, struct client *client, void *context)
 
     c->loop = loop;
     c->client = client;
+    client_respond(client, answer_quota, c);
     c->election = election_new(&(struct election_settings){
         .settings = c->settings,
         .loop = loop,

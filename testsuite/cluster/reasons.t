@@ -129,18 +129,34 @@ apiVersion: v1
 kind: ResourceQuota
 metadata: {name: chem, namespace: default}
 spec: {hard: {requests.cpu: "2"}}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: pressing, annotations: {kiln.hpc/allowed-users: kilntest1}}
+value: 1000
 TXT
-counts() { root get resourcequota chem -o json | jq -e '.status.used'; }
-ok "the quota is counted" wait_for 20 counts
+# The quota is not counted yet, but limits already.
 long=$(sub -c 2 --wrap 'exec sleep 600')
-ok "a job uses the whole quota" wait_for 20 state_is "$long" Running
 id=$(sub -c 1 --wrap true)
 says "a job that waits for a quota" "$id" AssocGrpCpuLimit 'quota chem: 2 CPUs used of 2'
-# By now the backoff of the job is at least 12 seconds.
-sleep 14
+ok "the first job uses the whole quota" state_is "$long" Running
+for i in 1 2 3 4 5 6; do
+    last=$(sub -c 1 --wrap "echo $i >>blocked; exec sleep 2")
+done
+urgent=$(sub -c 2 --priority pressing --wrap 'echo urgent >>blocked')
+says "an urgent one waits, too" "$urgent" AssocGrpCpuLimit 'quota chem: 2 CPUs used of 2'
+like "kctl why says which quota, and what place" "$(as kilntest1 kctl why "$last")" \
+    'Quota: *chem; 7 of 8 that wait go before it'
+like "the urgent job is the first" "$(as kilntest1 kctl why "$urgent")" \
+    'Quota: *chem; it is the first of 8 that wait'
+# Their retries would have been 12 seconds apart by now.
+sleep 4
+is "each blocked job is logged once" \
+    "$(grep -c 'quota.*exceeded quota: chem' "$cluster/log/controller")" 8
 end "$long"
-ok "the job starts as soon as the quota has room, and not after its backoff" \
-    wait_for 6 state_is "$id" Completed
+ok "the blocked jobs run" wait_for 60 state_is "$last" Completed
+is "the urgent one went first, the others in their order" \
+    "$(tr '\n' ' ' <"$cluster/home/kilntest1/blocked")" 'urgent 1 2 3 4 5 6 '
 root delete resourcequota chem >/dev/null
 
 # --- how a job ended ----------------------------------------------------------

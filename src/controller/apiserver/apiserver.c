@@ -66,7 +66,8 @@ apiserver_new(const struct apiserver_settings *settings)
     server->time_slices = time_slices_new(server->loop);
     server->barred_tasks = barred_tasks_new();
     server->agent_relay = agent_relay_new(server);
-    server->responders = responders_new(server);
+    server->responders = responders_new(server, false);
+    server->quota_responders = responders_new(server, true);
     server->usage = usage_new(server->loop, server->clock);
     server->membership = membership_new(server->loop, server->store, server->workers);
     server->class_users = membership_new_of_classes(server->loop, server->store, server->workers);
@@ -100,6 +101,7 @@ apiserver_stop(struct apiserver *server)
     agent_relay_free(server->agent_relay);
     server->agent_relay = NULL;
     responders_stop(server->responders);
+    responders_stop(server->quota_responders);
     membership_stop(server->membership);
     bootstrap_stop(server);
     membership_stop(server->class_users);
@@ -124,6 +126,7 @@ apiserver_free(struct apiserver *server)
     barred_tasks_free(server->barred_tasks);
     usage_free(server->usage);
     responders_free(server->responders);
+    responders_free(server->quota_responders);
     openapi_free(server->openapi);
     request_metrics_free(server->request_metrics);
     user_counts_free(server->own_counts);

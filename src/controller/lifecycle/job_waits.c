@@ -98,17 +98,6 @@ note_oldest(struct partition_waits *p)
     atomic_store(&p->oldest_us, first != NULL ? first->since_us : 0);
 }
 
-static int64_t
-eligible_since(const struct job *job)
-{
-    const char *text = string_map_find(&job->meta.annotations, ANNOTATION_ELIGIBLE_AT);
-    int64_t since_us;
-
-    if (text == NULL || time_parse(text, &since_us) < 0)
-        since_us = job->meta.created_at_us;
-    return job->spec.begin_at_us > since_us ? job->spec.begin_at_us : since_us;
-}
-
 static bool
 is_waiting(const struct object *job)
 {
@@ -122,7 +111,7 @@ add(struct job_waits *w, const struct object *job)
 {
     struct waiting_job *waiter = map_find(w->waiters, job->meta->uid);
     struct partition_waits *p = find_partition(w, job_of(job));
-    const int64_t since_us = eligible_since(job_of(job));
+    const int64_t since_us = job_eligible_at_us(job_of(job));
 
     if (waiter != NULL && waiter->partition == p && waiter->since_us == since_us)
         return;
@@ -168,7 +157,7 @@ start_of(const struct job_waits *w, const struct job *job)
 static void
 observe_start(struct job_waits *w, const struct job *was, const struct job *is)
 {
-    const int64_t since_us = eligible_since(is);
+    const int64_t since_us = job_eligible_at_us(is);
     const int64_t start_us = start_of(w, is);
 
     if (job_find_state(was) != JOB_STATE_PENDING || start_us == 0)

@@ -17,8 +17,11 @@
 #include "controller/lifecycle/storage/ephemeral_claims.h"
 #include "controller/lifecycle/storage/storage_protection.h"
 #include "controller/lifecycle/storage/volume_controller.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/client/client.h"
+#include "lib/json/json.h"
 
 struct lifecycle {
     struct client *client;
@@ -93,6 +96,15 @@ lifecycle_new(const struct lifecycle_settings *s)
     }
     object_cache_start(l->cache);
     return l;
+}
+
+struct json *
+lifecycle_explain(struct lifecycle *l, const struct object *object, struct arena *arena)
+{
+    struct json *answer =
+        object->kind == &job_kind ? job_controller_explain_quota(l->jobs, object, arena) : NULL;
+
+    return answer != NULL ? answer : json_object(arena);
 }
 
 void

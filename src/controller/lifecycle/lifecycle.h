@@ -16,12 +16,15 @@
 
 #include "lib/base/macro.h"
 
+struct arena;
 struct client;
 struct clock;
+struct json;
 struct kind;
 struct lifecycle;
 struct loop;
 struct metric_registry;
+struct object;
 
 struct lifecycle_settings {
     struct loop *loop;
@@ -47,3 +50,9 @@ struct lifecycle_settings {
 void lifecycle_free(struct lifecycle *lifecycle);
 struct lifecycle *lifecycle_new(const struct lifecycle_settings *settings) OWNED_BY(lifecycle_free);
 DEFINE_CLEANUP(struct lifecycle, lifecycle_free)
+
+/* Look: what pods and Jobs wait for that the scheduler does not know. An empty
+ * object: nothing.
+ */
+struct json *lifecycle_explain(struct lifecycle *lifecycle, const struct object *object,
+                               struct arena *arena);

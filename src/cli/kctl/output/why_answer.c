@@ -169,6 +169,25 @@ why_answer_add_wait(const struct why_answer *a, const struct json *pod, struct s
 }
 
 void
+why_answer_add_quota(const struct why_answer *a, struct strbuf *out)
+{
+    const struct json *quota = json_get(a->why, "quota");
+    const char *name = json_get_text(quota, "name");
+    const int64_t waiting = json_get_int(quota, "waiting", 0);
+    const int64_t before = json_get_int(quota, "place", 1) - 1;
+
+    if (name == NULL)
+        return;
+    if (before == 0)
+        describe_output_add(out, 2, "Quota", "%s; it is the first of %" PRId64 " that wait%s", name,
+                            waiting, waiting == 1 ? "s" : "");
+    else
+        describe_output_add(out, 2, "Quota",
+                            "%s; %" PRId64 " of %" PRId64 " that wait %s before it", name, before,
+                            waiting, before == 1 ? "goes" : "go");
+}
+
+void
 why_answer_add_dependencies(const struct why_answer *a, struct strbuf *out)
 {
     const struct json *all = json_get(a->why, "dependencies");

@@ -5,6 +5,7 @@
  *   Not placed:  1 of 3 nodes: Insufficient cpu (InsufficientCPU)
  *   Needs:       2 CPUs on whole cores
  *   Nearest:     real has 1 CPU free
+ *   Quota:       chem, where 3 of 17 waiting jobs are before it
  *   Outlook:     it could start at 2026-11-23 13:50:28 at the earliest, on real
  *
  * Thread: the main one.
@@ -44,5 +45,6 @@ bool why_answer_is_waiting(const struct json *pod);
  */
 void why_answer_add_wait(const struct why_answer *answer, const struct json *pod,
                          struct strbuf *out);
+void why_answer_add_quota(const struct why_answer *answer, struct strbuf *out);
 void why_answer_add_dependencies(const struct why_answer *answer, struct strbuf *out);
 void why_answer_add_outlook(const struct why_answer *answer, struct strbuf *out);

@@ -6,6 +6,7 @@
  * never use the same remaining quota. The lifecycle component recounts after
  * deletions.
  */
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
@@ -26,16 +27,28 @@ struct quota_change {
     struct quota_change *next;
 };
 
+/* A new quota is counted within moments. Until then a job waits; what people
+ * create themselves is not refused.
+ */
+static bool
+must_be_counted(const struct request *q)
+{
+    return q->route.kind == &pod_kind && !q->server->policy->is_conformance;
+}
+
 static bool
 add_change(struct request *q, const struct object *quota, const struct json *object,
            const struct json *old)
 {
     struct json *tree = object_tree(quota, q->arena);
+    const int64_t now_us = clock_real_us(q->server->clock);
     const char *why = NULL;
-    const struct json *used = quota_charge(q->arena, tree, q->route.kind, object, old,
-                                           clock_real_us(q->server->clock), &why);
+    const struct json *used =
+        quota_charge(q->arena, tree, q->route.kind, object, old, now_us, &why);
     struct quota_change *change;
 
+    if (why == NULL && must_be_counted(q))
+        why = quota_find_uncounted(q->arena, tree, q->route.kind, object, now_us);
     if (why != NULL) {
         reply_forbidden(&q->reply, q->route.kind, json_path_text(object, "metadata.name"), "%s",
                         why);

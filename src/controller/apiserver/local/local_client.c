@@ -303,8 +303,11 @@ local_client_respond(struct client *client, client_respond_fn *respond, void *co
 {
     struct local_client *p = container_of(client, struct local_client, client);
 
+    struct responders *all = p->principal->type == PRINCIPAL_LIFECYCLE ? p->server->quota_responders
+                                                                       : p->server->responders;
+
     responder_close(p->responder);
-    p->responder = responder_new(p->server, client->loop, respond, context);
+    p->responder = responder_new(all, client->loop, respond, context);
 }
 
 static void

@@ -77,6 +77,9 @@ struct request {
                               */
     const char *agent;                      /* User-Agent, or NULL */
     struct quota_change *quota_changes;     /* charged by admission */
+    const struct json *quota_wait;          /* of a job that `why` is asked about, from the
+                                             * lifecycle component; or NULL
+                                             */
     const char *quota_refusal;              /* of a pod that `why` is asked about; or NULL */
     const struct task_list *requeued_tasks; /* of the array that is patched, or
                                              * NULL

@@ -30,6 +30,7 @@
 struct responder {
     atomic_uint references;
     struct apiserver *server;
+    struct responders *all;
     pthread_mutex_t lock;       /* protects `loop` */
     struct loop *loop;          /* the client's; NULL: closed */
     client_respond_fn *respond; /* NULL: closed; used by the client's thread
@@ -48,6 +49,7 @@ struct responders {
                                        */
     struct time_share share;
     struct timer *pause; /* until the time share allows more */
+    bool is_optional;    /* a request goes on without an answer */
     bool is_stopped;
 };
 
@@ -55,7 +57,8 @@ struct responders {
  * that the API's thread needs to give up on the answer.
  */
 struct responder_question {
-    struct list link;            /* used by the API's thread only */
+    struct list link; /* used by the API's thread only */
+    struct responders *all;
     struct request *q;           /* likewise; NULL: given up */
     struct timer *timer;         /* likewise */
     responder_done_fn *done;     /* likewise */
@@ -77,12 +80,14 @@ responder_unref(struct responder *r)
 }
 
 static void
-fail(struct request *q, int code)
+fail(const struct responders *all, struct request *q, int code)
 {
     static const char nobody[] = "no scheduler of this controller holds its lease, and only the "
                                  "scheduler can answer that";
     static const char late[] = "the scheduler did not answer in time; try again";
 
+    if (all->is_optional)
+        return;
     reply_fail(&q->reply, &(struct reply_failure){
                               .code = 503,
                               .reason = "ServiceUnavailable",
@@ -110,9 +115,9 @@ end_question(struct responder_question *question, struct json *answer, int resul
     list_remove(&question->link);
     timer_free(question->timer);
     question->timer = NULL;
-    q->server->responders->n_questions--;
+    question->all->n_questions--;
     if (result < 0)
-        fail(q, result);
+        fail(question->all, q, result);
     question->done(q, answer);
 }
 
@@ -123,7 +128,7 @@ static void
 take_answer(void *arg)
 {
     struct responder_question *question = arg;
-    struct responders *all = question->responder->server->responders;
+    struct responders *all = question->all;
     struct request *q = question->q;
 
     time_share_add(&all->share, question->took_us);
@@ -238,14 +243,14 @@ end_pause(void *arg)
 }
 
 void
-responders_ask(struct request *q, const struct object *object, bool is_hypothetical,
-               responder_done_fn *done)
+responders_ask(struct responders *all, struct request *q, const struct object *object,
+               bool is_hypothetical, responder_done_fn *done)
 {
-    struct responders *all = q->server->responders;
     struct responder_question *question;
 
-    if (all->current == NULL || all->is_stopped) {
-        fail(q, -EAGAIN);
+    if (all->current == NULL || all->is_stopped
+        || (all->is_optional && all->n_questions >= QUESTIONS_MAX)) {
+        fail(all, q, -EAGAIN);
         done(q, NULL);
         return;
     }
@@ -261,6 +266,7 @@ responders_ask(struct request *q, const struct object *object, bool is_hypotheti
         return;
     }
     question = xnew(struct responder_question);
+    question->all = all;
     question->q = q;
     question->done = done;
     question->asked.object = object_ref(object);
@@ -281,7 +287,7 @@ static void
 register_responder(void *arg)
 {
     struct responder *r = arg;
-    struct responders *all = r->server->responders;
+    struct responders *all = r->all;
 
     responder_unref(all->current);
     all->current = r;
@@ -291,7 +297,7 @@ static void
 unregister_responder(void *arg)
 {
     struct responder *r = arg;
-    struct responders *all = r->server->responders;
+    struct responders *all = r->all;
 
     if (all->current == r) {
         all->current = NULL;
@@ -305,18 +311,18 @@ unregister_responder(void *arg)
 }
 
 struct responder *
-responder_new(struct apiserver *server, struct loop *loop, client_respond_fn *respond,
-              void *context)
+responder_new(struct responders *all, struct loop *loop, client_respond_fn *respond, void *context)
 {
     struct responder *r = xnew(struct responder);
 
     atomic_init(&r->references, 2); /* the client's and the API's */
-    r->server = server;
+    r->server = all->server;
+    r->all = all;
     pthread_mutex_init(&r->lock, NULL);
     r->loop = loop;
     r->respond = respond;
     r->context = context;
-    loop_post(server->loop, register_responder, r);
+    loop_post(r->server->loop, register_responder, r);
     return r;
 }
 
@@ -333,11 +339,12 @@ responder_close(struct responder *r)
 }
 
 struct responders *
-responders_new(struct apiserver *server)
+responders_new(struct apiserver *server, bool is_optional)
 {
     struct responders *all = xnew(struct responders);
 
     all->server = server;
+    all->is_optional = is_optional;
     list_init(&all->questions);
     all->share = (struct time_share){
         .clock = server->clock,

@@ -34,19 +34,24 @@ struct responders;
 /* For the client: registers a responder, and unregisters it. `loop` is the
  * client's.
  */
-struct responder *responder_new(struct apiserver *server, struct loop *loop,
+struct responder *responder_new(struct responders *all, struct loop *loop,
                                 client_respond_fn *respond, void *context);
 void responder_close(struct responder *r);
 
-/* Life. responders_stop fails the questions under way with a 503. */
+/* Life. There is one for the scheduler, and one for the lifecycle component, which
+ * knows who waits for a quota. Without an answer that is optional a request goes
+ * on; for others the reply is a 503. responders_stop fails the questions under
+ * way.
+ */
 void responders_free(struct responders *all);
-struct responders *responders_new(struct apiserver *server) OWNED_BY(responders_free);
+struct responders *responders_new(struct apiserver *server, bool is_optional)
+    OWNED_BY(responders_free);
 void responders_stop(struct responders *all);
 
 /* Asks about the pod or the Job and calls `done` with the answer, which is in
- * the request's arena. On a failure the reply is made and the answer is NULL.
- * `done` finishes the request.
+ * the request's arena. On a failure the reply is made, unless the answer is
+ * optional, and the answer is NULL. `done` finishes the request.
  */
 typedef void responder_done_fn(struct request *q, struct json *answer);
-void responders_ask(struct request *q, const struct object *object, bool is_hypothetical,
-                    responder_done_fn *done);
+void responders_ask(struct responders *all, struct request *q, const struct object *object,
+                    bool is_hypothetical, responder_done_fn *done);

@@ -69,20 +69,20 @@ struct apiserver {
     struct shared_change *shared_change;
     struct dispatch *dispatch; /* to the channels */
     struct time_slices *time_slices;
-    struct barred_tasks *barred_tasks; /* of arrays whose pods are bound */
-    struct list watches;               /* over HTTP */
-    struct agent_relay *agent_relay;   /* logs from the agents */
-    struct responders *responders;     /* in-process clients that answer questions
-                                      */
-    struct usage *usage;               /* of nodes and pods, measured by their
+    struct barred_tasks *barred_tasks;   /* of arrays whose pods are bound */
+    struct list watches;                 /* over HTTP */
+    struct agent_relay *agent_relay;     /* logs from the agents */
+    struct responders *responders;       /* the scheduler, which answers questions */
+    struct responders *quota_responders; /* the lifecycle component, likewise */
+    struct usage *usage;                 /* of nodes and pods, measured by their
                                       * agents
                                       */
-    struct user_counts *counts;        /* of the store's objects and of streams */
-    struct job_counts *job_counts;     /* or NULL */
-    struct history *history;           /* or NULL */
-    struct node_uses *node_uses;       /* or NULL */
-    struct node_classes *node_classes; /* or NULL */
-    struct user_counts *own_counts;    /* `counts`, when the owner gave none; or
+    struct user_counts *counts;          /* of the store's objects and of streams */
+    struct job_counts *job_counts;       /* or NULL */
+    struct history *history;             /* or NULL */
+    struct node_uses *node_uses;         /* or NULL */
+    struct node_classes *node_classes;   /* or NULL */
+    struct user_counts *own_counts;      /* `counts`, when the owner gave none; or
                                      * NULL
                                      */
     struct http_server *http;

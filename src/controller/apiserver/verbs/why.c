@@ -94,7 +94,7 @@ ask_scheduler(struct request *q, const struct object *object, bool is_hypothetic
               responder_done_fn *done)
 {
     if (user_limits_begin_question(q))
-        responders_ask(q, object, is_hypothetical, done);
+        responders_ask(q->server->responders, q, object, is_hypothetical, done);
     else
         request_finish(q);
 }
@@ -266,6 +266,12 @@ explain_job_alone(struct request *q, struct json *answer, const struct object *o
                   arena_printf(q->arena, "it must not start before %s", time));
     } else if (pods->placed > 0)
         set_cause(q, answer, "Placed", "Placed", "all of its pods have nodes");
+    else if (q->quota_wait != NULL)
+        set_cause(q, answer, "Waiting",
+                  job->status.cause != NULL ? job->status.cause->code
+                                            : job_reason_name(JOB_REASON_GROUP_OTHER),
+                  arena_printf(q->arena, "it waits for room in quota %s",
+                               json_get_text(q->quota_wait, "name")));
     else
         set_cause(q, answer, "Waiting", "NoPods", "the job controller has not processed it yet");
     answer_now(q, answer);
@@ -298,10 +304,55 @@ finish_job(struct request *q, struct json *members)
     pods = count_pods(job_of(object), json_get_int(json_get(members, "pods"), "waiting", 0));
     add_members(q, answer, members);
     add_pods(q, answer, &pods);
+    if (q->quota_wait != NULL)
+        json_set(q->arena, answer, "quota", json_dup(q->arena, q->quota_wait));
     if (json_get(answer, "state") == NULL)
         explain_job_alone(q, answer, object, &pods);
     else
         answer_now(q, answer);
+}
+
+/* The lifecycle component has answered, or cannot; then the rest is answered. */
+static void
+take_quota_wait(struct request *q, struct json *wait)
+{
+    const struct object *object = find_object(q);
+
+    q->quota_wait = json_count(wait) > 0 ? wait : NULL;
+    if (object != NULL) {
+        responders_ask(q->server->responders, q, object, false, finish_job);
+        return;
+    }
+    finish_job(q, NULL);
+}
+
+static bool
+note_any(const struct object *quota, void *context)
+{
+    (void)quota;
+    *(bool *)context = true;
+    return false;
+}
+
+static bool
+has_quotas(const struct request *q)
+{
+    bool is_any = false;
+
+    store_visit_index(q->server->store, &resource_quota_kind, RESOURCE_QUOTA_BY_NAMESPACE,
+                      STORE_PUBLISHED, q->route.namespace, note_any, &is_any);
+    return is_any;
+}
+
+static void
+ask_about_job(struct request *q, const struct object *object)
+{
+    if (!has_quotas(q))
+        ask_scheduler(q, object, false, finish_job);
+    else if (user_limits_begin_question(q))
+        responders_ask(q->server->quota_responders, q, object, false, take_quota_wait);
+    else
+        request_finish(q);
 }
 
 /* A held job is explained from the store; its pods that do not run are counted
@@ -315,7 +366,7 @@ explain_job(struct request *q, const struct object *object)
     struct job_pods pods;
 
     if (!job_is_finished(job) && !job_is_held(job)) {
-        ask_scheduler(q, object, false, finish_job);
+        ask_about_job(q, object);
         return;
     }
     pods = count_pods(job, job->status.active - job->status.ready);

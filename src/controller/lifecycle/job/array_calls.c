@@ -183,14 +183,15 @@ struct array_make {
     struct job_plan_pod pods[];
 };
 
-/* The refused pods are in the order in which they were sent. False: none was
- * refused.
+/* The refused pods are in the order in which they were sent. Returns whether the
+ * Job is to be synced again.
  */
 static bool
 refuse_listed(const struct array_make *create, const struct json *refused)
 {
     const char *job = job_sync_job(create->sync)->meta->name;
     const char *words = NULL;
+    bool must_retry = false;
     unsigned at = 0;
 
     for (uint32_t i = 0; i < json_count(refused); i++) {
@@ -203,23 +204,30 @@ refuse_listed(const struct array_make *create, const struct json *refused)
         while (at < create->n && create->pods[at].index != index)
             at++;
         if (at < create->n)
-            job_sync_refuse(create->sync, create->pods[at].index, create->pods[at].attempt, words);
+            must_retry = job_sync_refuse(create->sync, create->pods[at].index,
+                                         create->pods[at].attempt, words)
+                         || must_retry;
     }
     if (words != NULL)
         job_sync_tell_refusal(create->sync, words);
-    return words != NULL;
+    return must_retry;
 }
 
-static void
+/* Returns whether the Job is to be synced again. */
+static bool
 refuse_all(const struct array_make *create, const struct client_reply *reply)
 {
     struct error err = {0};
+    bool must_retry = false;
 
     if (client_reply_error(reply, &err) == -ECANCELED)
-        return;
+        return true;
     for (unsigned i = 0; i < create->n; i++)
-        job_sync_refuse(create->sync, create->pods[i].index, create->pods[i].attempt, err.text);
+        must_retry =
+            job_sync_refuse(create->sync, create->pods[i].index, create->pods[i].attempt, err.text)
+            || must_retry;
     job_sync_tell_refusal(create->sync, err.text);
+    return must_retry;
 }
 
 static void
@@ -238,7 +246,7 @@ on_made(const struct client_reply *reply, void *context)
     if (answer != NULL)
         has_failed = refuse_listed(create, json_get(answer, "refused"));
     else
-        refuse_all(create, reply);
+        has_failed = refuse_all(create, reply);
     free(create);
     job_sync_end_call(sync, has_failed);
 }

@@ -27,6 +27,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/partition.h"
+#include "lib/api/policy/priority_class.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -50,6 +51,7 @@ struct job_controller {
     struct array_sync *arrays;
     bool holds_never_satisfied;
     int64_t maximum_requeues;
+    int64_t default_priority;
     struct job_memories *memories;
     struct quota_waiters *waiters;
     struct timer *overdue;
@@ -80,9 +82,22 @@ maximum_requeues_of(const struct job_controller *c, const struct job *job)
 
 /* ---- A sync ---- */
 
-static void
+/* A Job that waits for a quota is synced once more, only to write its cause. */
+static bool
+waits_for_quota(struct job_controller *c, const struct object *job, const char *key,
+                const char *words, bool is_update, bool *ret_is_new)
+{
+    if (!quota_waiters_refuse(c->waiters, job, words, is_update, ret_is_new)) {
+        quota_waiters_remove(c->waiters, key);
+        return false;
+    }
+    workqueue_add(c->queue, key);
+    return true;
+}
+
+static bool
 on_refused(const struct object *job, int64_t index, int64_t attempt, const char *words,
-           void *context)
+           bool *ret_is_new, void *context)
 {
     struct job_controller *c = context;
     char key[OBJECT_KEY_SIZE];
@@ -91,24 +106,25 @@ on_refused(const struct object *job, int64_t index, int64_t attempt, const char 
     object_key(job, key);
     m = job_memories_peek(c->memories, key);
     if (m == NULL)
-        return;
+        return false;
     job_pod_counts_refuse(m->counts, index, attempt, words);
-    quota_waiters_refuse(c->waiters, job, words);
+    return waits_for_quota(c, job, key, words, false, ret_is_new);
 }
 
-static void
+static bool
 on_updated(const struct object *job, const char *refusal, void *context)
 {
     struct job_controller *c = context;
     char key[OBJECT_KEY_SIZE];
     struct job_memory *m;
+    bool is_new;
 
     object_key(job, key);
     m = job_memories_peek(c->memories, key);
     if (m == NULL || (refusal == NULL && m->counts->refusal == NULL))
-        return;
+        return false;
     job_pod_counts_set_refusal(m->counts, refusal);
-    quota_waiters_refuse(c->waiters, job, refusal);
+    return refusal != NULL && waits_for_quota(c, job, key, refusal, true, &is_new);
 }
 
 static void
@@ -245,13 +261,12 @@ work_on_job(const char *key, void *context)
     }
     if (has_damaged_pods(c, job)) {
         job_memories_forget(c->memories, key);
+        quota_waiters_remove(c->waiters, key);
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
     }
     m = job_memories_get(c->memories, key, job_of(job));
     m->counts->maximum_requeues = maximum_requeues_of(c, job_of(job));
-    if (m->counts->refusal == NULL)
-        quota_waiters_remove(c->waiters, key);
     if (!array_sync_knows_elements(c->arrays, m, job)) {
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
@@ -278,10 +293,11 @@ work_on_job(const char *key, void *context)
         plan.status = NULL;
 
     sync = job_sync_begin(&c->sync, job);
-    create_pods(c, sync, m->counts, &plan);
+    if (!quota_waiters_holds_back(c->waiters, key, false))
+        create_pods(c, sync, m->counts, &plan);
     if (plan.delete_active)
         job_sync_delete_active(sync);
-    else
+    else if (!quota_waiters_holds_back(c->waiters, key, true))
         update_pods(sync, m, job);
     if (asks_nothing(m, &plan))
         quota_waiters_remove(c->waiters, key);
@@ -340,6 +356,9 @@ on_job(const struct object *old_object, const struct object *new_object, void *c
 
     object_key(new_object ? new_object : old_object, key);
     dependencies_see(c->dependencies, old_object, new_object);
+    if (old_object != NULL && new_object != NULL)
+        quota_waiters_see_job(c->waiters, new_object,
+                              !job_update_is_current(old_object->meta, new_object->meta));
     job_log_job(old_object, new_object);
     if (old_object != NULL && new_object != NULL
         && !job_update_is_current(old_object->meta, new_object->meta))
@@ -403,9 +422,6 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
     workqueue_add(c->queue, key);
 }
 
-/* Refused pods are tried again at once, and not only when they are retried a
- * minute later.
- */
 static void
 on_quota(const struct object *old_object, const struct object *new_object, void *context)
 {
@@ -447,6 +463,8 @@ add_job(const struct object *job, void *context)
 
     object_key(job, key);
     job_log_job(NULL, job);
+    if (!job_is_finished(job_of(job)))
+        quota_waiters_recall(c->waiters, job);
     workqueue_add(c->queue, key);
 }
 
@@ -458,6 +476,33 @@ on_woken(const char *key, void *context)
 
     if (object_cache_has_synced(c->cache))
         workqueue_add(c->queue, key);
+}
+
+/* The pods of a Job without a priority class get the default class. */
+static void
+on_class(const struct object *old_object, const struct object *new_object, void *context)
+{
+    struct job_controller *c = context;
+
+    if (old_object != NULL && priority_class_of(old_object)->global_default)
+        c->default_priority = 0;
+    if (new_object != NULL && priority_class_of(new_object)->global_default)
+        c->default_priority = priority_class_of(new_object)->value;
+}
+
+static int64_t
+find_priority(const struct object *job, void *context)
+{
+    const struct job_controller *c = context;
+    const struct pod_spec *spec = job_of(job)->spec.template_.spec;
+    const struct object *class;
+
+    if (spec == NULL || (spec->priority == NULL && spec->priority_class_name == NULL))
+        return c->default_priority;
+    if (spec->priority != NULL)
+        return *spec->priority;
+    class = object_cache_find(c->cache, &priority_class_kind, NULL, spec->priority_class_name);
+    return class != NULL ? priority_class_of(class)->value : 0;
 }
 
 static void
@@ -493,7 +538,7 @@ job_controller_new(struct loop *loop, struct client *client, struct object_cache
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
     workqueue_follow_clock(c->queue, clock); /* jobs wait for begin times and deadlines */
     c->memories = job_memories_new(cache, clock, c->queue);
-    c->waiters = quota_waiters_new(on_woken, c);
+    c->waiters = quota_waiters_new(loop, on_woken, find_priority, c);
     c->arrays = array_sync_new(&(struct array_sync_settings){
         .client = client,
         .cache = cache,
@@ -506,6 +551,7 @@ job_controller_new(struct loop *loop, struct client *client, struct object_cache
     object_cache_listen(cache, &job_kind, on_job, c);
     object_cache_listen(cache, &pod_kind, on_pod, c);
     object_cache_listen(cache, &resource_quota_kind, on_quota, c);
+    object_cache_listen(cache, &priority_class_kind, on_class, c);
     object_cache_listen(cache, &partition_kind, on_partition, c);
     object_cache_on_synced(cache, on_synced, c);
     return c;
@@ -522,6 +568,13 @@ void
 job_controller_limit_requeues(struct job_controller *c, int64_t maximum)
 {
     c->maximum_requeues = maximum;
+}
+
+struct json *
+job_controller_explain_quota(struct job_controller *c, const struct object *job,
+                             struct arena *arena)
+{
+    return quota_waiters_explain(c->waiters, job, arena);
 }
 
 void

@@ -17,10 +17,13 @@
 
 #include "lib/base/macro.h"
 
+struct arena;
 struct client;
 struct clock;
 struct job_controller;
+struct json;
 struct loop;
+struct object;
 struct object_cache;
 
 void job_controller_free(struct job_controller *control);
@@ -32,6 +35,10 @@ DEFINE_CLEANUP(struct job_controller, job_controller_free)
 /* Whether jobs whose dependencies can never be met wait on; otherwise they end.
  */
 void job_controller_hold_never_satisfied(struct job_controller *control, bool holds);
+
+/* Which quota the Job waits for: {name, place, waiting}; NULL: none. */
+struct json *job_controller_explain_quota(struct job_controller *control, const struct object *job,
+                                          struct arena *arena);
 
 /* How often an interrupted job starts again before it is held; 0: any number of
  * times.

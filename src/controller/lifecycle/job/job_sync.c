@@ -29,6 +29,8 @@ struct job_sync {
     const struct object *job;
     unsigned calls; /* pending calls, plus 1 until job_sync_end */
     bool has_failed;
+    bool waits_for_quota; /* the last refusal is a quota's */
+    bool is_news;         /* and the Job did not wait for that quota before */
 };
 
 struct job_sync *
@@ -78,10 +80,15 @@ job_sync_end_call(struct job_sync *sync, bool has_failed)
     end_call(sync);
 }
 
-void
+bool
 job_sync_refuse(struct job_sync *sync, int64_t index, int64_t attempt, const char *words)
 {
-    sync->settings->refused(sync->job, index, attempt, words, sync->settings->context);
+    bool is_new = false;
+
+    sync->waits_for_quota =
+        sync->settings->refused(sync->job, index, attempt, words, &is_new, sync->settings->context);
+    sync->is_news = is_new || (sync->is_news && sync->waits_for_quota);
+    return !sync->waits_for_quota;
 }
 
 struct live_visit {
@@ -142,7 +149,15 @@ job_sync_tell_refusal(struct job_sync *sync, const char *words)
 {
     CLEANUP_FREE char *message = NULL;
 
-    log_warning("cannot create a pod of job '%s': %s, trying again", sync->job->meta->name, words);
+    if (sync->waits_for_quota && !sync->is_news)
+        return;
+    sync->is_news = false;
+    if (sync->waits_for_quota)
+        log_info("job '%s/%s' waits for a quota: %s", sync->job->meta->namespace,
+                 sync->job->meta->name, words);
+    else
+        log_warning("cannot create a pod of job '%s': %s, trying again", sync->job->meta->name,
+                    words);
     message = xasprintf("Error creating: %.500s", words);
     event_recorder_record(sync->settings->event_recorder, sync->job, RECORD_WARNING, "FailedCreate",
                           message);
@@ -154,11 +169,13 @@ refuse_create(struct create *create, const struct client_reply *reply)
     struct job_sync *sync = create->sync;
     struct error err = {0};
 
-    sync->has_failed = true;
     if (client_reply_error(reply, &err) == -ECANCELED)
-        return;
-    job_sync_refuse(sync, create->index, create->attempt, err.text);
-    job_sync_tell_refusal(sync, err.text);
+        sync->has_failed = true;
+    else {
+        if (job_sync_refuse(sync, create->index, create->attempt, err.text))
+            sync->has_failed = true;
+        job_sync_tell_refusal(sync, err.text);
+    }
 }
 
 static void
@@ -378,10 +395,12 @@ on_updated(const struct client_reply *reply, void *context)
     struct job_sync *sync = context;
     struct error err = {0};
 
-    if (check_written(sync, reply))
-        sync->settings->updated(sync->job, NULL, sync->settings->context);
-    else if (reply->code == 403 && client_reply_error(reply, &err) < 0)
-        sync->settings->updated(sync->job, err.text, sync->settings->context);
+    if (reply->code == 403 && client_reply_error(reply, &err) < 0) {
+        if (!sync->settings->updated(sync->job, err.text, sync->settings->context))
+            sync->has_failed = true;
+    } else if (check_written(sync, reply)) {
+        (void)sync->settings->updated(sync->job, NULL, sync->settings->context);
+    }
     end_call(sync);
 }
 

@@ -26,16 +26,17 @@ struct object_cache;
 
 /* Refused: the API refused to create that pod, with the message `words`.
  * Updated: a waiting pod was updated to match the Job (refusal NULL), or the
- * update was refused. Done: all calls are answered; if has_failed, the Job is
+ * update was refused. Both return true if the Job waits for a quota now, which
+ * wakes it, and *ret_is_new if that is news. Done: all calls are answered; if has_failed, the Job is
  * synced again.
  */
 struct job_sync_settings {
     struct client *client;
     struct object_cache *cache;
     struct event_recorder *event_recorder;
-    void (*refused)(const struct object *job, int64_t index, int64_t attempt, const char *words,
-                    void *context);
-    void (*updated)(const struct object *job, const char *refusal, void *context);
+    bool (*refused)(const struct object *job, int64_t index, int64_t attempt, const char *words,
+                    bool *ret_is_new, void *context);
+    bool (*updated)(const struct object *job, const char *refusal, void *context);
     void (*done)(const struct object *job, bool has_failed, void *context);
     void *context;
 };
@@ -78,10 +79,12 @@ void job_sync_write(struct job_sync *sync, struct arena *arena TAKES, struct jso
 /* For calls of other modules in the same sync, which lasts until each begun
  * call has ended. End_write: the call has failed if the reply says that it is
  * to be tried again; 404 is not a failure. Refuse: that pod could not be
- * created. Tell_refusal logs that and records an Event.
+ * created. Returns whether the sync is to be tried again; a Job that waits for a
+ * quota is woken by it. Tell_refusal logs the last refusal and records an Event,
+ * of a quota only when the Job begins to wait for it.
  */
 struct client *job_sync_begin_call(struct job_sync *sync);
 void job_sync_end_call(struct job_sync *sync, bool has_failed);
 void job_sync_end_write(struct job_sync *sync, const struct client_reply *reply);
-void job_sync_refuse(struct job_sync *sync, int64_t index, int64_t attempt, const char *words);
+bool job_sync_refuse(struct job_sync *sync, int64_t index, int64_t attempt, const char *words);
 void job_sync_tell_refusal(struct job_sync *sync, const char *words);

@@ -346,10 +346,14 @@ work(const char *key, void *context)
 static void
 add(struct quota_controller *q, const struct object *quota)
 {
+    const struct counted_quota *p = find_counted(q, quota);
     char key[OBJECT_KEY_SIZE];
 
     object_key(quota, key);
-    workqueue_add_after(q->queue, key, DELAY_MS);
+    if (p != NULL && p->usage == NULL)
+        workqueue_add(q->queue, key); /* pods wait until it is counted */
+    else
+        workqueue_add_after(q->queue, key, DELAY_MS);
 }
 
 /* A quota's usage depends on nothing but its spec and the counted objects, so a

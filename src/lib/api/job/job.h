@@ -262,6 +262,11 @@ const char *job_find_user(const struct job *job);
 /* 0: the job has not ended. */
 int64_t job_ended_at_us(const struct job *job);
 
+/* Since when the job could have started: it was submitted or released, its begin
+ * time has come, and the jobs that it waited for have ended.
+ */
+int64_t job_eligible_at_us(const struct job *job);
+
 /* The exit code for a program that waits for the job, which must have ended: 0
  * if the job is Completed, otherwise the job's exit code, but never 0.
  */

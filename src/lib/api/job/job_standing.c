@@ -164,6 +164,19 @@ job_find_user(const struct job *job)
 }
 
 int64_t
+job_eligible_at_us(const struct job *job)
+{
+    const char *text = string_map_find(&job->meta.annotations, ANNOTATION_ELIGIBLE_AT);
+    int64_t since_us;
+
+    if (text == NULL || time_parse(text, &since_us) < 0)
+        since_us = job->meta.created_at_us;
+    if (job->status.dependencies != NULL && job->status.dependencies->met_at_us > since_us)
+        since_us = job->status.dependencies->met_at_us;
+    return job->spec.begin_at_us > since_us ? job->spec.begin_at_us : since_us;
+}
+
+int64_t
 job_ended_at_us(const struct job *job)
 {
     const struct job_condition *end = job_find_condition(job, "Complete");

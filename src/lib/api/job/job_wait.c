@@ -5,10 +5,12 @@
 
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/quantity.h"
+#include "lib/api/value/quota_refusal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
+#define QUOTA_HEAD    "quota "
 #define LABEL_FEATURE "feature.kiln.hpc/"
 
 /* A message is shown in a column and stored in up to a hundred thousand pods.
@@ -292,25 +294,6 @@ job_wait_format(const struct job_wait *wait, const struct pod_spec *spec, struct
 
 /* ---- Refusals ---- */
 
-/* Finds the value after "NAME=" in a list, up to the comma or the end. */
-static bool
-find_value(const char *list, const char *end, const char *name, size_t n, const char **ret,
-           size_t *ret_length)
-{
-    for (const char *p = list; p != NULL && p < end;) {
-        const char *comma = memchr(p, ',', (size_t)(end - p));
-        const char *stop = comma != NULL ? comma : end;
-
-        if ((size_t)(stop - p) > n && strncmp(p, name, n) == 0 && p[n] == '=') {
-            *ret = p + n + 1;
-            *ret_length = (size_t)(stop - *ret);
-            return true;
-        }
-        p = comma != NULL ? comma + 1 : end;
-    }
-    return false;
-}
-
 static enum job_reason
 reason_of_resource(const char *name, size_t n, const char **ret_words)
 {
@@ -336,12 +319,6 @@ reason_of_resource(const char *name, size_t n, const char **ret_words)
     return JOB_REASON_GROUP_OTHER;
 }
 
-/* One resource in each of the lists; has: what others use. */
-struct quota_pair {
-    const char *name, *asks, *has, *most;
-    size_t n_name, n_asks, n_has, n_most;
-};
-
 static bool
 read_amount(const char *text, size_t n, struct quantity *ret_amount)
 {
@@ -365,25 +342,13 @@ is_never_met(const struct quota_pair *pair)
  * form.
  */
 static bool
-find_pair(const char *requested, const char *used, const char *limited, struct quota_pair *ret_pair)
+find_pair(const struct quota_refusal *refusal, struct quota_pair *ret_pair)
 {
-    const char *end = limited + strlen(limited);
+    struct quota_pair pair;
+    const char *at = NULL;
     bool is_any = false;
 
-    for (const char *p = requested + strlen(", requested: "); p < used;) {
-        size_t n = strcspn(p, ",");
-        const char *equals = memchr(p, '=', n);
-        struct quota_pair pair = {.name = p};
-
-        if (equals == NULL)
-            return false;
-        pair.n_name = (size_t)(equals - p);
-        pair.asks = equals + 1;
-        pair.n_asks = n - pair.n_name - 1;
-        if (!find_value(used + strlen(", used: "), limited, p, pair.n_name, &pair.has, &pair.n_has)
-            || !find_value(limited + strlen(", limited: "), end, p, pair.n_name, &pair.most,
-                           &pair.n_most))
-            return false;
+    while (quota_refusal_next(refusal, &at, &pair)) {
         if (!is_any)
             *ret_pair = pair;
         is_any = true;
@@ -391,7 +356,6 @@ find_pair(const char *requested, const char *used, const char *limited, struct q
             *ret_pair = pair;
             return true;
         }
-        p += n + 1;
     }
     return is_any;
 }
@@ -401,22 +365,18 @@ find_pair(const char *requested, const char *used, const char *limited, struct q
  * limited: requests.cpu=4".
  */
 static enum job_reason
-tell_quota(const char *text, struct strbuf *out)
+tell_quota(const struct quota_refusal *refusal, struct strbuf *out)
 {
-    const char *requested = strstr(text, ", requested: ");
-    const char *used = strstr(text, ", used: ");
-    const char *limited = strstr(text, ", limited: ");
     const char *words = NULL;
     struct quota_pair pair;
     enum job_reason reason;
     bool is_vain;
 
-    if (requested == NULL || used == NULL || limited == NULL || requested > used || used > limited
-        || !find_pair(requested, used, limited, &pair))
+    if (!find_pair(refusal, &pair))
         return JOB_REASON_NONE;
     is_vain = is_never_met(&pair);
     reason = reason_of_resource(pair.name, pair.n_name, &words);
-    strbuf_printf(out, "quota %.*s: ", (int)(requested - text), text);
+    strbuf_printf(out, QUOTA_HEAD "%.*s: ", (int)refusal->n_quota, refusal->quota);
     if (is_vain)
         strbuf_add(out, pair.asks, pair.n_asks);
     else
@@ -437,13 +397,12 @@ tell_quota(const char *text, struct strbuf *out)
 enum job_reason
 job_wait_format_refusal(const char *refusal, struct strbuf *out)
 {
-    static const char head[] = "exceeded quota: ";
-    const char *quota = strstr(refusal, head);
     size_t before = out->length;
     enum job_reason reason = JOB_REASON_NONE;
+    struct quota_refusal quota;
 
-    if (quota != NULL)
-        reason = tell_quota(quota + strlen(head), out);
+    if (quota_refusal_parse(refusal, &quota) && quota.kind == QUOTA_REFUSAL_EXCEEDED)
+        reason = tell_quota(&quota, out);
     if (reason == JOB_REASON_NONE) {
         strbuf_truncate(out, before);
         strbuf_add(out, refusal, strcspn(refusal, "\n"));
@@ -451,4 +410,15 @@ job_wait_format_refusal(const char *refusal, struct strbuf *out)
     }
     cut(out, before, REFUSAL_MAX);
     return reason;
+}
+
+const char *
+job_wait_find_quota(const char *message, size_t *ret_length)
+{
+    const size_t n = strlen(QUOTA_HEAD);
+
+    if (message == NULL || strncmp(message, QUOTA_HEAD, n) != 0 || strchr(message, ':') == NULL)
+        return NULL;
+    *ret_length = strcspn(message + n, ":");
+    return message + n;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "lib/api/job/job_reason.h"
 
@@ -54,3 +55,8 @@ const char *job_wait_partition(const struct pod_spec *spec);
  * other refusals the API's own text, shortened.
  */
 enum job_reason job_wait_format_refusal(const char *refusal, struct strbuf *out);
+
+/* The name of the quota in such a text, borrowed from it; NULL: the text is not
+ * about a quota.
+ */
+const char *job_wait_find_quota(const char *message, size_t *ret_length);

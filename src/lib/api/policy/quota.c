@@ -332,10 +332,10 @@ charge(struct arena *arena, const struct json *quota, const struct quota_amounts
  * has not been computed yet; NULL: there are none.
  */
 static const char *
-uncounted(struct arena *arena, const struct json *quota, const struct quota_amounts *taken)
+uncounted(struct arena *arena, const struct json *quota, const struct json *hard,
+          const struct quota_amounts *taken)
 {
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
-    const struct json *hard = json_get_path(quota, "status.hard");
     const struct json *used = json_get_path(quota, "status.used");
 
     for (uint32_t i = 0; i < json_count(hard); i++) {
@@ -389,13 +389,26 @@ quota_charge(struct arena *arena, const struct json *quota, const struct kind *k
         words = arena_printf(arena, "failed quota: %s: %s",
                              check_text(json_get(quota, "metadata"), "name"), words);
     if (words == NULL)
-        words = uncounted(arena, quota, &taken);
+        words = uncounted(arena, quota, hard, &taken);
     if (words == NULL)
         words = charge(arena, quota, &taken, used);
     if (words == NULL)
         return used;
     *ret_why = words;
     return NULL;
+}
+
+const char *
+quota_find_uncounted(struct arena *arena, const struct json *quota, const struct kind *kind,
+                     const struct json *object, int64_t now_us)
+{
+    struct quota_amounts taken;
+
+    if (!quota_covers(quota, kind, object))
+        return NULL;
+    quota_amounts_init(&taken, arena);
+    quota_add_usage(&taken, kind, object, now_us);
+    return uncounted(arena, quota, json_get_path(quota, "spec.hard"), &taken);
 }
 
 struct json *

@@ -59,6 +59,14 @@ const struct json *quota_charge(struct arena *arena, const struct json *quota,
                                 const struct kind *kind, const struct json *object,
                                 const struct json *old, int64_t now_us, const char **ret_why);
 
+/* Upstream's text about resources that the object uses and that the quota's spec
+ * limits, while their use is not counted yet; NULL: there are none. Upstream
+ * lets such objects pass until the quota has a status.
+ */
+const char *quota_find_uncounted(struct arena *arena, const struct json *quota,
+                                 const struct kind *kind, const struct json *object,
+                                 int64_t now_us);
+
 /* The amounts as a status.used with the names that `hard` limits. */
 struct json *quota_used(struct arena *arena, const struct json *hard,
                         const struct quota_amounts *amounts);

@@ -332,6 +332,7 @@ explain(struct kctl *kctl, const struct target_object *target, struct error *err
         add_detail(&s, json_path_text(s.object, "status.lastRun.message"), &out);
     if (is_pod || pod != NULL)
         why_answer_add_wait(&answer, is_pod ? s.object : pod, &out);
+    why_answer_add_quota(&answer, &out);
     why_answer_add_dependencies(&answer, &out);
     why_answer_add_outlook(&answer, &out);
     r = add_events(kctl, &s, arena, &out, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/request/responder.h"
 
+#include "controller/apiserver/request/server.h"
 #include "lib/client/client.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/suite.h"
@@ -89,7 +90,7 @@ START_TEST(questions_are_asked_one_by_one_and_have_a_share_of_the_time)
 
     world_init(&w);
     add_pod(&w);
-    responder = responder_new(w.server, w.loop, respond, &scholar);
+    responder = responder_new(w.server->responders, w.loop, respond, &scholar);
     loop_drain(w.loop);
     for (unsigned i = 0; i < 3; i++)
         ask(&w, &alice, &asked[i]);
@@ -115,7 +116,7 @@ START_TEST(quick_answers_do_not_wait)
 
     world_init(&w);
     add_pod(&w);
-    responder = responder_new(w.server, w.loop, respond, &scholar);
+    responder = responder_new(w.server->responders, w.loop, respond, &scholar);
     loop_drain(w.loop);
     for (unsigned i = 0; i < 8; i++)
         ask(&w, &alice, &asked[i]);
@@ -138,7 +139,7 @@ START_TEST(one_user_has_eight_that_wait_and_others_still_ask)
 
     world_init(&w);
     add_pod(&w);
-    responder = responder_new(w.server, w.loop, respond, &scholar);
+    responder = responder_new(w.server->responders, w.loop, respond, &scholar);
     loop_drain(w.loop);
     for (unsigned i = 0; i < 8; i++)
         ask(&w, &alice, &asked[i]);
@@ -168,7 +169,7 @@ START_TEST(those_that_wait_fail_when_nobody_answers_any_more)
 
     world_init(&w);
     add_pod(&w);
-    responder = responder_new(w.server, w.loop, respond, &scholar);
+    responder = responder_new(w.server->responders, w.loop, respond, &scholar);
     loop_drain(w.loop);
     for (unsigned i = 0; i < 3; i++)
         ask(&w, &alice, &asked[i]);
@@ -194,12 +195,12 @@ START_TEST(another_answers_when_the_one_that_was_asked_is_gone)
 
     world_init(&w);
     add_pod(&w);
-    first = responder_new(w.server, dead, respond, &scholar);
+    first = responder_new(w.server->responders, dead, respond, &scholar);
     loop_drain(w.loop);
     ask(&w, &alice, &asked[0]);
     loop_drain(w.loop);
     responder_close(first);
-    second = responder_new(w.server, w.loop, respond, &scholar);
+    second = responder_new(w.server->responders, w.loop, respond, &scholar);
     loop_drain(w.loop);
     ask(&w, &alice, &asked[1]);
 
@@ -220,7 +221,7 @@ START_TEST(nobody_is_asked_under_conformance)
     world_init(&w);
     add_pod(&w);
     w.policy.is_conformance = true;
-    responder = responder_new(w.server, w.loop, respond, &scholar);
+    responder = responder_new(w.server->responders, w.loop, respond, &scholar);
     loop_drain(w.loop);
 
     ck_assert_int_eq(world_code(&w, &admin, HTTP_GET, WHY, NULL), 404);

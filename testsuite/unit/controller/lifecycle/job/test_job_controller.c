@@ -492,7 +492,8 @@ static void
 refuse_creates(void)
 {
     for (int i = 0; i < 200; i++)
-        fake_client_fail(api, CLIENT_CREATE, NULL, 403, "exceeded quota: q");
+        fake_client_fail(api, CLIENT_CREATE, NULL, 403,
+                         "exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1");
 }
 
 static unsigned
@@ -519,11 +520,13 @@ START_TEST(what_was_refused_is_tried_when_its_quota_is_changed)
     }
     ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
 
+    put_quota("default", 13, 13);
     before = creates();
-    put_quota("default", 13, 1);
+    put_quota("default", 13, 13);
     put_quota("other", 2, 0);
+    settle();
     ck_assert_uint_eq(creates(), before);
-    put_quota("default", 13, 0);
+    put_quota("default", 13, 12);
     ck_assert_uint_gt(creates(), before);
 
     before = creates();
