@@ -146,7 +146,7 @@ dependencies_see(struct dependencies *d, const struct object *old_job, const str
     if (t != NULL && new_job != NULL)
         dependency_target_see(d->targets, t, new_job);
     else if (t != NULL)
-        dependency_target_settle(d->targets, t, JOB_STATE_NONE, 0);
+        dependency_target_see_gone(d->targets, t, old_job);
     singletons_see(d->singletons, old_job, new_job);
     see_waiter(d, key, new_job);
 }

@@ -14,6 +14,7 @@
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -254,6 +255,48 @@ dependency_target_settle(struct dependency_targets *all, struct dependency_targe
     t->is_gone = true;
     close_elements(all, t);
     all->settings.changed(t, all->settings.context);
+}
+
+static bool
+is_success(const char *phase)
+{
+    return phase != NULL && strcmp(phase, "Succeeded") == 0;
+}
+
+static void
+find_success(const struct object *object, void *context)
+{
+    if (is_success(pod_of(object)->status.phase))
+        *(bool *)context = true;
+}
+
+/* Whether the one pod of the Job has completed, as history will say. The Job's own
+ * status may say so a second later, and a Job that is deleted never does.
+ */
+static bool
+has_completed(const struct dependency_targets *all, const struct job *job)
+{
+    const int64_t *completions = job->spec.completions;
+    const struct json *removed = job->status.removed_pods;
+    bool has_success = job_find_condition(job, "SuccessCriteriaMet") != NULL;
+
+    if (job_is_array(job) || completions == NULL || *completions != 1)
+        return has_success;
+    for (uint32_t i = 0; i < json_count(removed); i++)
+        has_success =
+            has_success || is_success(json_path_text(json_at(removed, i), "status.phase"));
+    object_cache_visit_owned(all->settings.cache, job->meta.uid, find_success, &has_success);
+    return has_success;
+}
+
+void
+dependency_target_see_gone(struct dependency_targets *all, struct dependency_target *t,
+                           const struct object *object)
+{
+    const struct job *job = job_of(object);
+
+    dependency_target_settle(all, t, has_completed(all, job) ? JOB_STATE_COMPLETED : JOB_STATE_NONE,
+                             find_began(all, job));
 }
 
 /* ---- Questions to history ---- */

@@ -84,9 +84,12 @@ void dependency_targets_release(struct dependency_targets *all, struct dependenc
 /* Change. See: the Job was added or changed. See_pod: a pod of the Job was.
  * Settle: the Job is gone, it ended in `state` (NONE: not known; taken as
  * cancelled) and began at `began_us`, real time (0: not known; taken as now).
+ * See_gone: the Job was deleted.
  */
 void dependency_target_see(struct dependency_targets *all, struct dependency_target *target,
                            const struct object *job);
+void dependency_target_see_gone(struct dependency_targets *all, struct dependency_target *target,
+                                const struct object *job);
 void dependency_target_see_pod(struct dependency_target *target, const struct object *pod);
 void dependency_target_settle(struct dependency_targets *all, struct dependency_target *target,
                               enum job_state state, int64_t began_us);

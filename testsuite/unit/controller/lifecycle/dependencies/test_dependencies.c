@@ -305,6 +305,38 @@ START_TEST(news_that_come_late_or_twice_take_nothing_back)
 }
 END_TEST
 
+/* The pod is reported before the status of its Job is written. */
+START_TEST(a_job_that_is_deleted_after_its_pod_completed_has_completed)
+{
+    static const char *const statuses[] = {
+        RUNS, /* with the pod */
+        RUNS ",\"removedPods\":[{\"metadata\":{\"name\":\"job-1-0\"},\"status\":{\"phase\":"
+             "\"Succeeded\"}}]",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+        begin();
+        put(1, "\"completions\":1", statuses[i]);
+        if (i == 0)
+            fake_client_put(api, &pod_kind,
+                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                            "\"job-1-0\",\"namespace\":\"default\",\"ownerReferences\":[{"
+                            "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"job-1\","
+                            "\"uid\":\"u1\",\"controller\":true}]},\"spec\":{\"containers\":[{"
+                            "\"name\":\"main\"}]},\"status\":{\"phase\":\"Succeeded\"}}");
+        put(2, AFTER(ON("afterok", 1)), "");
+        put(3, AFTER(ON("afternotok", 1)), "");
+        fake_client_run(api);
+        ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_WAITS);
+        fake_client_remove(api, &job_kind, "default", "job-1");
+        fake_client_run(api);
+        ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_MET);
+        ck_assert_int_eq(judge("job-3").verdict, DEPENDENCY_IS_NEVER_MET);
+        end();
+    }
+}
+END_TEST
+
 /* A list has "job-10" before "job-9". */
 START_TEST(a_waiter_that_is_listed_before_its_job_waits_for_it)
 {
@@ -545,6 +577,7 @@ SUITE("dependencies", the_end_of_a_task_wakes_those_who_wait_for_it,
       an_array_that_ended_badly_before_frees_no_task, an_end_decides_once_for_all_that_wait,
       ten_thousand_are_woken_by_the_end_that_decides_and_by_no_other,
       minutes_pass_though_the_clock_is_set, minutes_after_a_job_that_is_gone_go_on_over_a_restart,
+      a_job_that_is_deleted_after_its_pod_completed_has_completed,
       minutes_after_a_job_of_which_no_time_is_noted_begin_anew,
       minutes_after_a_job_that_was_gone_before_count_from_its_start,
       news_that_come_late_or_twice_take_nothing_back,
