@@ -86,8 +86,16 @@ def identity(c):
     kills, hit, over = Counter(), set(), threading.Event()
     agent_down = [0.0]
 
+    def parent(p):
+        try:
+            return int(open(f'/proc/{p}/stat').read().rpartition(')')[2].split()[1])
+        except OSError:
+            return 0
+
     def children():
-        """The kept and busy shepherds: processes of the fork server's or shepherd's program as root."""
+        """The fork server, and the kept and busy shepherds: processes of its or the shepherd's program.
+
+        The process of a job has this program, too, until it executes its own. Its parent is a shepherd."""
         r = []
         for p in own_processes(f'{c.d}/bin'):
             try:
@@ -96,7 +104,8 @@ def identity(c):
                 continue
             if exe in ('kiln-shepherd', 'kiln-forkserver'):
                 r.append((p, exe))
-        return r
+        servers = {p for p, exe in r if exe == 'kiln-forkserver' and parent(p) == c.procs['n1'].pid}
+        return [(p, exe) for p, exe in r if p in servers or parent(p) in servers or parent(p) not in {q for q, _ in r}]
     zombies = []
 
     def zombie_scan():

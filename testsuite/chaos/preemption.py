@@ -11,7 +11,7 @@ def preempt_storm(c, mode):
     c.partition('low', preemptionMode=mode, priorityTier=1)
     c.partition('high', priorityTier=10)
     low, high, asked, kills, down, over = {}, {}, {}, Counter(), {}, threading.Event()
-    NL, NH = int(16 * c.scale) or 1, int(60 * c.scale) or 1
+    NL, NH = max(5, int(16 * c.scale)), max(20, int(60 * c.scale))  # it lasts a minute anyway
 
     def go(name, part, cpu, secs, code=0, **spec):
         b = c.body(name, c.ticker(name, secs, code), cpu=str(cpu), **spec)
