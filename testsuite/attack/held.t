@@ -46,9 +46,7 @@ runs_another() { wait_for 20 state_is "$(submit -o /dev/null --wrap true)" Compl
 # which does not answer. Without FUSE, this test holds the reader itself by
 # tracing it as root, which no user could do: it then stays a zombie.
 readers() { # of this cluster: their pids
-    for exe in /proc/[0-9]*/exe; do
-        [ "$(readlink "$exe")" != "$cluster/bin/kiln-output" ] || echo "$exe" | tr -dc '0-9\n'
-    done
+    find /proc/[0-9]*/exe -maxdepth 0 -lname "$cluster/bin/kiln-output" 2>/dev/null | tr -dc '0-9\n'
 }
 is_reading() { [ -n "$(readers)" ]; }
 id=$(submit -o "$home/out" --wrap 'echo line; sleep 1000')
@@ -78,6 +76,58 @@ if [ "$is_fuse" = yes ]; then stop files KILL; else stop helper KILL; fi
 helper_is_gone() { ! [ -e "/proc/$helper" ]; }
 ok "the helper ends when it can, and is reaped" wait_for 20 helper_is_gone
 kctl cancel "$id" >/dev/null
+
+# --- what readers cost --------------------------------------------------------
+
+# All but the ends of this file is a hole, in which there are no lines.
+id=$(submit -o "$home/sparse" --wrap 'echo first; truncate -s 15T '"$home/sparse"'
+    printf "\\nlast but one\\nlast\\n" >>'"$home/sparse"'; sleep 1000')
+wait_for 20 grep -aq first "$home/sparse"
+is_written() { tail -c 5 "$home/sparse" | grep -q last; }
+if wait_for 10 is_written; then
+    is "the last line is found without reading a hole of 15 TB" \
+        "$(timeout 30 kctl logs --tail 1 "$id")" last
+    is "lines are not searched before the hole" \
+        "$(timeout 30 kctl logs --tail 9 "$id" | tr -d '\000' | tr '\n' ' ')" " last but one last "
+else
+    skip "the last line is found" "no file may have 15 TB here"
+fi
+start reader0 kctl logs -f --tail 1 "$id"
+wait_for 20 is_reading
+helper=$(readers | head -n 1)
+if grep -q "does not limit\|no cgroup" "$cluster/log/n1"; then
+    skip "the readers have a cgroup of their own" "no cgroups here"
+else
+    like "the readers have a cgroup of their own" "$(cat "/proc/$helper/cgroup")" /readers
+fi
+is "their priority is the lowest" "$(ps -o ni= -p "$helper" | tr -d ' ')" 19
+for i in $(seq 31); do start "reader$i" kctl logs -f --tail 1 "$id"; done
+all_read() { [ "$(readers | wc -l)" -eq 32 ]; }
+ok "as many readers as a user may have read the outputs of one user" wait_for 30 all_read
+like "further readers are refused" "$(timeout 30 kctl logs --tail 1 "$id" 2>&1)" \
+    'too many readers read outputs of this user'
+for i in $(seq 0 31); do stop "reader$i" KILL; done
+none_reads() { ! is_reading; }
+ok "all helpers end with their readers" wait_for 20 none_reads
+kctl cancel "$id" >/dev/null
+
+# --- who reads ----------------------------------------------------------------
+
+# An administrator may give a pod any group, but the node runs nothing as a
+# member of a group that its user is not in.
+echo secret >"$cluster/secret"
+chgrp 42 "$cluster/secret"
+chmod 640 "$cluster/secret"
+kctl create -f - >/dev/null <<JSON
+{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "reader"},
+ "spec": {"restartPolicy": "Never",
+  "securityContext": {"runAsUser": $(id -u kilntest1), "runAsGroup": 42},
+  "execution": {"stdoutPath": "$cluster/secret"},
+  "containers": [{"name": "main", "image": "host", "command": ["true"]}]}}
+JSON
+is_refused() { kctl get pod reader -o json | jq -e '.status.phase == "Failed"'; }
+ok "a pod of a foreign group does not run" wait_for 20 is_refused
+like "its output is not read with that group either" "$(kctl logs reader 2>&1)" 'Permission denied'
 
 # --- a job that another pod of its user traces --------------------------------
 

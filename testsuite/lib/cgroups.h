@@ -19,7 +19,7 @@
 static inline int
 cgroups_remove_base(struct cgroot *root, struct error *err)
 {
-    const char *const leaves[] = {"shepherds", CGBASE_KEEPER, ""};
+    const char *const leaves[] = {"shepherds", "readers", CGBASE_KEEPER, ""};
     CLEANUP(cgroup_freep) struct cgroup *c = NULL;
     int r = cgroot_make(root, "last", &c, err);
 

@@ -19,12 +19,16 @@
 
 #define MOUNTINFO_LIMIT_BYTES (16u << 20)
 #define SHEPHERDS             "shepherds"
+#define READERS               "readers"
+#define READERS_WEIGHT        1u             /* a pod has 100 for each of its CPUs */
+#define READERS_BYTES         (512ull << 20) /* mostly page cache of what they read */
 
 struct cgroot {
     /* the tracking hierarchy is the first */
     struct cgbase bases[CGROUP_MAX_DIRS];
     unsigned n_bases;
     struct cgroup *shepherds;
+    struct cgroup *readers;
     struct cgroot_ability ability;
 };
 
@@ -217,6 +221,30 @@ make_shepherds(struct cgroot *r, struct error *err)
     return 0;
 }
 
+/* A reader of outputs is no part of the job whose output it reads: it may live
+ * longer, and runs while the job is frozen. It must not take the jobs' CPU time
+ * and memory either. A limit that the machine cannot set is left out.
+ */
+static struct cgroup *
+make_readers(const struct cgroot *r)
+{
+    struct cgroup *c = cgroup_new(READERS);
+
+    for (unsigned i = 0; i < r->n_bases; i++) {
+        const struct cgbase *b = &r->bases[i];
+        char *leaf = xasprintf("%s/" READERS, b->directory);
+
+        if ((i == 0 || b->version == 2 || (b->controllers & (CONTROLLER_CPU | CONTROLLER_MEMORY)))
+            && (b->is_lazy || cgbase_make_directory(leaf, NULL) == 0))
+            cgroup_add_directory(c, b->version, b->controllers, b->is_lazy, leaf);
+        else
+            free(leaf);
+    }
+    (void)cgroup_set_weight(c, READERS_WEIGHT, NULL);
+    (void)cgroup_set_memory(c, READERS_BYTES, NULL);
+    return c;
+}
+
 static void
 make_partitions(struct cgroot *r, const char *cpus)
 {
@@ -285,6 +313,8 @@ cgroot_repair(struct cgroot *r, struct error *err)
             return made;
         mended = 1;
     }
+    if (mended)
+        cgroup_free(make_readers(r));
     return mended;
 }
 
@@ -328,6 +358,7 @@ cgroot_open(const struct cgroot_settings *settings, struct cgroot **ret_root, st
     hierarchies_fini(&all);
     if (r < 0)
         return r;
+    root->readers = make_readers(root);
     read_ability(root);
     make_partitions(root, settings->partition_cpus);
     *ret_root = root;
@@ -345,6 +376,7 @@ cgroot_close(struct cgroot *r)
         free(r->bases[i].directory);
     }
     cgroup_free(r->shepherds);
+    cgroup_free(r->readers);
     free(r->ability.lacking);
     free(r->ability.devices_lacking);
     free(r->ability.partitions_lacking);
@@ -357,7 +389,8 @@ static int
 check_name(const char *name, struct error *err)
 {
     if (*name == '\0' || *name == '.' || strpbrk(name, "/\n") != NULL
-        || strcmp(name, SHEPHERDS) == 0 || strcmp(name, CGBASE_KEEPER) == 0)
+        || strcmp(name, SHEPHERDS) == 0 || strcmp(name, READERS) == 0
+        || strcmp(name, CGBASE_KEEPER) == 0)
         return error_set(err, -EINVAL, "'%s' is not a valid cgroup name", name);
     return 0;
 }
@@ -402,6 +435,12 @@ struct cgroup *
 cgroot_shepherds(struct cgroot *r)
 {
     return r->shepherds;
+}
+
+const struct cgroup *
+cgroot_readers(const struct cgroot *r)
+{
+    return r->readers;
 }
 
 int

@@ -74,13 +74,15 @@ void cgroot_refill(struct cgroot *r);
 
 /* Cgroups below the base. A name has no '/'. cgroot_make creates the
  * directories; cgroot_find uses existing ones, -ENOENT where there are none.
- * cgroot_shepherds is the leaf of all shepherds, made by cgroot_open.
+ * cgroot_shepherds is the leaf of all shepherds, cgroot_readers that of the
+ * processes that read jobs' outputs, both made by cgroot_open.
  */
 int cgroot_make(struct cgroot *r, const char *name, struct cgroup **ret_c, struct error *err);
 int cgroot_find(struct cgroot *r, const char *name, struct cgroup **ret_c, struct error *err);
 struct cgroup *cgroot_shepherds(struct cgroot *r);
+const struct cgroup *cgroot_readers(const struct cgroot *r);
 
-/* Calls `visit` for every cgroup below the base except the shepherds', with a
+/* Calls `visit` for every cgroup below the base except those two, with a
  * name borrowed for the call; stops at the first result that is not 0.
  */
 typedef int (*cgroot_visit_fn)(const char *name, void *context);

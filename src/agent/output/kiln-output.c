@@ -10,27 +10,41 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/cgroup/cgroup.h"
 #include "agent/output/line_times.h"
 #include "agent/records/output_record.h"
+#include "agent/shepherd/user_account.h"
+#include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/macro.h"
 
 #define PIECE       65536
 #define LOOK_MS     200
 #define GIVE_UP_S   30 /* user database that does not answer */
 #define TAIL_BLOCKS 65536
+#define SEARCH_MOST (INT64_C(1) << 30) /* bytes of data in which lines are searched */
+
+/* An exit status tells the agent the HTTP status, less 400 to fit; 99 is 400
+ * itself.
+ */
+#define BAD       99
+#define NOT_FOUND (404 - 400)
+#define FORBIDDEN (403 - 400)
+#define FAILED    100
+
+#define LOWEST_PRIORITY 19
 
 struct output_request {
     uid_t uid;
@@ -55,29 +69,61 @@ fail(int status, const char *format, ...)
     exit(status);
 }
 
-/* An exit status tells the agent the HTTP status, less 400 to fit; 99 is 400
- * itself.
+static void
+on_late(UNUSED int signal_number)
+{
+    static const char words[] = "the user database of the node does not answer";
+
+    if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
+        _exit(FAILED);
+    _exit(FAILED);
+}
+
+/* The user as the node knows him now: one who has left the group that the job
+ * had is read for without that group.
  */
-#define BAD       99
-#define NOT_FOUND (404 - 400)
-#define FORBIDDEN (403 - 400)
-#define FAILED    100
+static struct user_account *
+find_user(const struct output_request *w)
+{
+    struct user_account *p = NULL;
+    struct error err = {0};
+    int r = user_account_find(w->uid, w->gid, &p, &err);
+
+    if (r == -EPERM)
+        r = user_account_find(w->uid, (gid_t)-1, &p, &err);
+    if (r < 0)
+        fail(FORBIDDEN, "%s", err.text);
+    return p;
+}
 
 static void
 become_user(const struct output_request *w)
 {
-    const struct passwd *p;
+    struct identity who;
+    int r;
 
-    if (geteuid() != 0)
-        return; /* rootless: the agent is the user */
+    if (geteuid() != 0 && geteuid() != w->uid)
+        fail(FORBIDDEN, "this node serves only outputs of uid %u", geteuid());
+    signal(SIGALRM, on_late);
     alarm(GIVE_UP_S);
-    p = getpwuid(w->uid);
-    if ((p != NULL ? initgroups(p->pw_name, w->gid) : setgroups(0, NULL)) < 0
-        || setresgid(w->gid, w->gid, w->gid) < 0 || setresuid(w->uid, w->uid, w->uid) < 0)
-        fail(FAILED, "becoming uid %u: %s", w->uid, strerror(errno));
-    if (w->uid != 0 && setuid(0) == 0)
-        fail(FAILED, "uid %u can become root again", w->uid);
+    CLEANUP(user_account_freep) struct user_account *p = find_user(w);
     alarm(0);
+    identity_prepare(&who, p);
+    r = identity_become(&who);
+    identity_fini(&who);
+    if (r < 0)
+        fail(FAILED, "becoming uid %u: %s", w->uid, strerror(-r));
+}
+
+/* Before it becomes the user. Without such a cgroup, its low priority must do. */
+static void
+enter_cgroup(const char *text)
+{
+    CLEANUP(cgroup_freep) struct cgroup *c = NULL;
+
+    (void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
+    if (text != NULL && text[0] != '\0' && cgroup_parse(text, &c, NULL) == 0)
+        (void)cgroup_add(c, 0, NULL);
 }
 
 static int
@@ -94,28 +140,83 @@ open_output(const char *path)
     return fd;
 }
 
-/* The offset of the last `lines` lines, found from the end in blocks. */
+/* The end of the data before `at`, which a hole may precede: a file of many
+ * terabytes can be made of nothing but a hole, and has no line in it. The steps
+ * double while there is no data, and halve where there is some.
+ */
+static off_t
+skip_hole(int fd, off_t at)
+{
+    off_t step = TAIL_BLOCKS;
+
+    while (at > 0) {
+        off_t from = at > step ? at - step : 0;
+        off_t data = lseek(fd, from, SEEK_DATA);
+
+        if (data < 0 && errno != ENXIO)
+            return at; /* a file system without holes */
+        if (data < 0 || data >= at) {
+            at = from;
+            step *= 2;
+        } else if (step == TAIL_BLOCKS)
+            return at;
+        else
+            step /= 2;
+    }
+    return 0;
+}
+
+/* The offset behind the newline that is the n-th before `at`. The search ends
+ * at a hole of SEARCH_MOST bytes, and after so many bytes of data: the offset is
+ * then that of a later line, or in the middle of the only one.
+ */
+static off_t
+find_newline(int fd, off_t at, int64_t n)
+{
+    static char block[TAIL_BLOCKS];
+    int64_t left = SEARCH_MOST;
+    off_t found = -1, behind = at;
+
+    while (at > 0) {
+        const char *newline;
+        size_t length, end;
+
+        at = skip_hole(fd, at);
+        if (behind - at >= SEARCH_MOST)
+            return behind;
+        if (at == 0)
+            break;
+        if (left <= 0)
+            return found >= 0 ? found : at;
+        length = end = at < (off_t)sizeof(block) ? (size_t)at : sizeof(block);
+        if (pread(fd, block, length, at - (off_t)length) != (ssize_t)length)
+            return 0;
+        while ((newline = memrchr(block, '\n', end)) != NULL) {
+            end = (size_t)(newline - block);
+            found = at - (off_t)length + (off_t)end + 1;
+            if (--n == 0)
+                return found;
+        }
+        behind = at -= (off_t)length;
+        left -= (int64_t)length;
+    }
+    return 0;
+}
+
+/* The offset of the last `lines` lines. A final newline ends the last line, and
+ * begins none.
+ */
 static off_t
 find_tail(int fd, int64_t lines)
 {
-    static char block[TAIL_BLOCKS];
-    off_t at = lseek(fd, 0, SEEK_END);
-    bool last = true; /* a final newline ends the last line, and begins none */
+    off_t size = lseek(fd, 0, SEEK_END);
+    char last = '\0';
 
-    if (lines == 0)
-        return at;
-    while (at > 0) {
-        size_t n = at < (off_t)sizeof(block) ? (size_t)at : sizeof(block);
-        ssize_t got = pread(fd, block, n, at - (off_t)n);
-
-        if (got != (ssize_t)n)
-            return 0;
-        for (size_t i = n; i-- > 0; last = false)
-            if (block[i] == '\n' && !last && lines-- == 1)
-                return at - (off_t)n + (off_t)i + 1;
-        at -= (off_t)n;
-    }
-    return 0;
+    if (lines == 0 || size <= 0)
+        return size;
+    if (pread(fd, &last, 1, size - 1) == 1 && last == '\n')
+        size--;
+    return find_newline(fd, size, lines);
 }
 
 /* False when the limit is reached. */
@@ -156,27 +257,6 @@ wait_for_more(void)
     return read(STDIN_FILENO, &byte, 1) > 0;
 }
 
-/* The offset where the line begins that contains `at`, or ends just before it.
- */
-static off_t
-find_line(int fd, off_t at)
-{
-    static char block[TAIL_BLOCKS];
-
-    while (at > 0) {
-        size_t n = at < (off_t)sizeof(block) ? (size_t)at : sizeof(block);
-        ssize_t got = pread(fd, block, n, at - (off_t)n);
-
-        if (got != (ssize_t)n)
-            return 0;
-        for (size_t i = n; i-- > 0;)
-            if (block[i] == '\n')
-                return at - (off_t)n + (off_t)i + 1;
-        at -= (off_t)n;
-    }
-    return 0;
-}
-
 static void
 go_to_begin(struct output_request *w, int fd)
 {
@@ -189,7 +269,7 @@ go_to_begin(struct output_request *w, int fd)
         /* A line that began before this offset but ends after it belongs to the
          * period, too.
          */
-        since = since > size ? 0 : find_line(fd, since);
+        since = since > size ? 0 : find_newline(fd, since, 1);
         at = since > at ? since : at;
     }
     (void)lseek(fd, at, SEEK_SET);
@@ -316,7 +396,7 @@ main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         puts("usage: kiln-output UID GID FOLLOW TAIL LIMIT TIMESTAMPS SINCE "
-             "STARTED STATE PATH|POD\n"
+             "STARTED STATE PATH|POD [CGROUP]\n"
              "\n"
              "Started by kiln-agent; not for use by hand.\n"
              "\n"
@@ -324,7 +404,7 @@ main(int argc, char **argv)
              "      --help                show what it is for");
         return 0;
     }
-    if (argc != 11) {
+    if (argc != 11 && argc != 12) { /* an agent that still runs may be older */
         fputs("kiln-output: started by kiln-agent; not for use by hand\n", stderr);
         return 64;
     }
@@ -340,6 +420,7 @@ main(int argc, char **argv)
     w.path = argv[10];
     if (strcmp(argv[1], "-") == 0)
         find_gone(&w, argv[9], argv[10]);
+    enter_cgroup(argc == 12 ? argv[11] : NULL);
     become_user(&w);
     show(&w);
     return 0;

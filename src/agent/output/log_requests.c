@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "agent/cgroup/cgroot.h"
+#include "agent/cgroup/cgroup.h"
 #include "agent/output/log_stream.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_order.h"
@@ -27,6 +29,9 @@
 #define LOOK_MS      500 /* interval of checks whether followed pods are over */
 #define LINE_MAX_LEN (64u << 10)
 
+#define STREAMS_MOST     128u
+#define STREAMS_OF_OWNER 32u
+
 /* A log stream and its pod. */
 struct served_stream {
     struct list link;
@@ -35,6 +40,7 @@ struct served_stream {
     char *id;
     char *namespace;
     char *pod;
+    char *owner; /* whose output it is: a uid or a name */
     bool follows;
     bool is_stopped; /* only the end of its child is missing */
 };
@@ -48,6 +54,7 @@ struct log_requests {
     struct http_call *call;
     struct timer *again;
     struct timer *check_streams;
+    struct strbuf cgroup; /* of the children; empty: none */
     struct strbuf line;   /* the part of the next line that has come */
     struct map *servings; /* by id, except the stopped ones */
     struct list streams;  /* all */
@@ -60,6 +67,7 @@ free_served_stream(struct served_stream *s)
     log_stream_free(s->stream);
     free(s->id);
     free(s->namespace);
+    free(s->owner);
     free(s->pod);
     free(s);
 }
@@ -160,9 +168,12 @@ find_output(struct log_requests *r, struct arena *arena, const struct json *requ
     request->refusal = "the pod is no longer on this node";
     if (pod == NULL)
         return;
-    who = pod_of(pod)->spec.security_context;
-    if (who == NULL || who->run_as_user == NULL)
+    request->status = 403;
+    request->refusal = "the pod's user may not run anything on this node";
+    if (pod_order_check_user(r->agent, pod, NULL) < 0)
         return;
+    request->status = 404;
+    who = pod_of(pod)->spec.security_context;
     request->uid = (uid_t)*who->run_as_user;
     request->gid = (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
     request->path = json_get_text(request_json, "errorOf") != NULL
@@ -172,6 +183,43 @@ find_output(struct log_requests *r, struct arena *arena, const struct json *requ
         request->refusal = "the pod writes its standard error into its output";
     request->state_dir = arena_printf(arena, "%s/pods/%s", r->agent->state_dir, pod->meta->uid);
     request->started_us = find_start(pod, arena);
+}
+
+/* Whose output it is, as far as the agent knows. Only the record of a pod that
+ * is gone has its uid, so the controller says the user's name.
+ */
+static char *
+dup_owner(const struct log_stream_wish *request, const struct json *request_json)
+{
+    const char *user = json_get_text(request_json, "user");
+
+    if (request->gone == NULL)
+        return xasprintf("%u", request->uid);
+    return xstrdup(user != NULL ? user : "-");
+}
+
+/* Counts the readers, also those whose child was killed and does not end: the
+ * owner decides how long that takes.
+ */
+static void
+limit(const struct log_requests *r, const struct served_stream *s, struct log_stream_wish *request)
+{
+    unsigned all = 0, owners = 0;
+
+    list_foreach(at, &r->streams)
+    {
+        all++;
+        owners += strcmp(container_of(at, struct served_stream, link)->owner, s->owner) == 0;
+    }
+    if (all < STREAMS_MOST && owners < STREAMS_OF_OWNER)
+        return;
+    request->path = request->gone = NULL;
+    request->status = 429;
+    request->refusal = owners >= STREAMS_OF_OWNER
+                           ? "too many readers read outputs of this user's jobs on that node, or "
+                             "cannot be ended; try again"
+                           : "too many readers read outputs on that node, or cannot be ended; try "
+                             "again";
 }
 
 static void
@@ -192,6 +240,7 @@ serve(struct log_requests *r, const struct json *request_json)
         .http = r->http,
         .node = r->agent->node,
         .program = r->program,
+        .cgroup = r->cgroup.text,
         .over = on_over,
         .context = s,
     };
@@ -201,6 +250,8 @@ serve(struct log_requests *r, const struct json *request_json)
     s->id = xstrdup(request.id);
     s->namespace = xstrdup(json_get_text(request_json, "namespace"));
     s->pod = xstrdup(pod_name_of(request_json));
+    s->owner = dup_owner(&request, request_json);
+    limit(r, s, &request);
     s->follows = request.follow;
     list_add_last(&r->streams, &s->link);
     map_put(r->servings, s->id, s);
@@ -323,6 +374,9 @@ log_requests_new(const struct agent_context *agent, struct http_client *http,
     r->program = xstrdup(program);
     r->target = xasprintf("/api/v1/nodes/%s/requests", agent->node);
     strbuf_init(&r->line);
+    strbuf_init(&r->cgroup);
+    if (agent->cgroups != NULL)
+        cgroup_format(cgroot_readers(agent->cgroups), &r->cgroup);
     r->servings = map_new();
     list_init(&r->streams);
     r->again = timer_new(agent->loop, open_stream, r);
@@ -344,6 +398,7 @@ log_requests_free(struct log_requests *r)
     timer_free(r->again);
     timer_free(r->check_streams);
     strbuf_fini(&r->line);
+    strbuf_fini(&r->cgroup);
     free(r->program);
     free(r->target);
     free(r);

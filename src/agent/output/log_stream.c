@@ -231,10 +231,11 @@ start_child(struct log_stream *p, const struct log_stream_wish *w, struct error 
     CLEANUP_FREE char *since = xasprintf("%" PRId64, w->since_us);
     CLEANUP_FREE char *started = xasprintf("%" PRId64, w->started_us);
     CLEANUP_FREE char *state = xstrdup(w->state_dir);
+    CLEANUP_FREE char *cgroup = xstrdup(p->s.cgroup != NULL ? p->s.cgroup : "");
     char follow[] = {w->follow ? '1' : '0', '\0'};
     char timestamps[] = {w->timestamps ? '1' : '0', '\0'};
-    char *argv[] = {program,    uid,   gid,     follow, tail, limit,
-                    timestamps, since, started, state,  path, NULL};
+    char *argv[] = {program, uid,     gid,   follow, tail,   limit, timestamps,
+                    since,   started, state, path,   cgroup, NULL};
     CLEANUP_FD int in = -1;
     CLEANUP_FD int out = -1;
     CLEANUP_FD int errors = -1;

@@ -46,6 +46,7 @@ struct log_stream_settings {
     struct http_client *http;
     const char *node;
     const char *program;      /* kiln-output */
+    const char *cgroup;       /* of the child; NULL: this process's */
     log_stream_over_fn *over; /* ended, and the child is gone: the owner frees it */
     void *context;
 };

@@ -339,7 +339,7 @@ find_output(struct pod_cleanup *c, const struct object *pod)
     const struct security_context *who = pod_of(pod)->spec.security_context;
 
     if (string_map_find(&pod->meta->annotations, ANNOTATION_ARRAY_TASK) == NULL || e == NULL
-        || e->stdout_path == NULL || who == NULL || who->run_as_user == NULL)
+        || e->stdout_path == NULL || pod_order_check_user(c->agent, pod, NULL) < 0)
         return;
     c->output = xstrdup(pod_order_output_path(c->agent, pod, arena));
     if (e->stderr_path != NULL)

@@ -43,10 +43,10 @@ pod_order_find_needs(const struct object *pod, struct pod_order_needs *ret_needs
     ret_needs->environment = string_map_find(notes, ANNOTATION_ENVIRONMENT);
 }
 
-static int
-check_user(const struct agent_context *g, const struct pod *pod, struct error *err)
+int
+pod_order_check_user(const struct agent_context *g, const struct object *pod, struct error *err)
 {
-    const struct security_context *who = pod->spec.security_context;
+    const struct security_context *who = pod_of(pod)->spec.security_context;
 
     if (who == NULL || who->run_as_user == NULL)
         return error_set(err, -EPERM,
@@ -101,7 +101,7 @@ int
 pod_order_check(const struct agent_context *agent, const struct object *object, struct error *err)
 {
     const struct pod *pod = pod_of(object);
-    int r = check_user(agent, pod, err);
+    int r = pod_order_check_user(agent, object, err);
 
     if (r == 0)
         r = check_shape(pod, err);

@@ -49,6 +49,12 @@ void pod_order_find_needs(const struct object *pod, struct pod_order_needs *ret_
  */
 int pod_order_check(const struct agent_context *agent, const struct object *pod, struct error *err);
 
+/* Whether this node runs anything as the pod's user: its jobs, and the readers
+ * of their outputs. pod_order_check includes it.
+ */
+int pod_order_check_user(const struct agent_context *agent, const struct object *pod,
+                         struct error *err);
+
 /* The path of the pod's output: the requested one, or one of the agent's own
  * for a pod that requests none.
  */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/ioprio.h>
 #include <linux/keyctl.h>
@@ -22,6 +21,7 @@
 
 #include "agent/shepherd/files/order.h"
 #include "agent/shepherd/prepared_job.h"
+#include "agent/shepherd/user_account.h"
 #include "lib/base/macro.h"
 
 /* one more than the highest signal number; a multiple of 8 bits in the mask */
@@ -182,82 +182,31 @@ begin_keyring(const struct prepared_job *o)
     return 0;
 }
 
-/* Direct system calls, because the C library's functions of these names change
- * all threads that it knows, which are the shepherd's here.
- */
-#ifdef SYS_setresuid32
-#define SET_GROUPS SYS_setgroups32
-#define SET_GIDS   SYS_setresgid32
-#define SET_UIDS   SYS_setresuid32
-#else
-#define SET_GROUPS SYS_setgroups
-#define SET_GIDS   SYS_setresgid
-#define SET_UIDS   SYS_setresuid
-#endif
-
 static int
 set_groups(const struct prepared_job *o)
 {
-    return syscall(SET_GROUPS, (size_t)o->n_groups, o->groups) < 0 ? -errno : 0;
+    return identity_set_groups(&o->who);
 }
 
 static int
 set_gid(const struct prepared_job *o)
 {
-    return syscall(SET_GIDS, o->gid, o->gid, o->gid) < 0 ? -errno : 0;
+    return identity_set_gid(&o->who);
 }
 
 /* Until its program runs, the process belongs to the user but may share the
- * memory of a shepherd that ran other users' pods before. With fs.suid_dumpable
- * at 2, which systemd-coredump sets, only root may read that memory, but the
- * kernel still dumps it, and a site's core handler may give the user the dump.
+ * memory of a shepherd that ran other users' pods before: see user_account.c.
  */
 static int
 set_uid(const struct prepared_job *o)
 {
-    if (syscall(SET_UIDS, o->uid, o->uid, o->uid) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        return -errno;
-    return 0;
+    return identity_set_uid(&o->who);
 }
 
-static bool
-has_capabilities(void)
-{
-    struct __user_cap_header_struct header = {
-        .version = _LINUX_CAPABILITY_VERSION_3,
-    };
-    struct __user_cap_data_struct data[2] = {0};
-
-    if (syscall(SYS_capget, &header, data) < 0)
-        return true;
-    return (data[0].effective | data[0].permitted | data[1].effective | data[1].permitted) != 0;
-}
-
-/* The job must not be able to become root again, even if the kernel or a
- * security module has changed the effect of the three calls above.
- */
 static int
 verify_identity(const struct prepared_job *o)
 {
-    uid_t real, effective, saved;
-    gid_t real_gid, effective_gid, saved_gid;
-    int n = getgroups(o->n_groups, o->groups_seen);
-
-    if (getresuid(&real, &effective, &saved) < 0
-        || getresgid(&real_gid, &effective_gid, &saved_gid) < 0)
-        return -errno;
-    if (real != o->uid || effective != o->uid || saved != o->uid || real_gid != o->gid
-        || effective_gid != o->gid || saved_gid != o->gid)
-        return -ENOTRECOVERABLE;
-    if (o->is_root
-        && (n != o->n_groups
-            || memcmp(o->groups, o->groups_seen, sizeof(gid_t) * (size_t)o->n_groups) != 0))
-        return -ENOTRECOVERABLE;
-    if (o->uid == 0)
-        return 0;
-    if (syscall(SET_UIDS, (uid_t)-1, 0, (uid_t)-1) == 0 || syscall(SYS_setuid, 0) == 0)
-        return -ENOTRECOVERABLE;
-    return o->is_root && has_capabilities() ? -ENOTRECOVERABLE : 0;
+    return identity_verify(&o->who);
 }
 
 static int
@@ -441,7 +390,7 @@ become_user_and_run(const struct prepared_job *o)
 
         if (o->step != NULL)
             *(volatile int *)o->step = (int)i;
-        if (steps[i].need == ANYBODY || o->is_root)
+        if (steps[i].need == ANYBODY || o->who.is_root)
             r = steps[i].take(o);
         report = (struct become_user_report){(int)i, -r};
         if (r < 0)

@@ -26,7 +26,7 @@ prepared_job_fini(struct prepared_job *t)
     for (size_t i = 0; i < t->n_made; i++)
         free(t->made[i]);
     free(t->made);
-    free(t->groups_seen);
+    identity_fini(&t->who);
     free(t->program_paths);
     free(t->arguments);
     free(t->environment);
@@ -248,17 +248,12 @@ prepared_job_prepare(struct prepared_job *t, const struct order *o, const struct
     int r;
 
     *t = (struct prepared_job){
-        .is_root = geteuid() == 0,
-        .uid = p->uid,
-        .gid = geteuid() == 0 ? p->gid : getegid(),
-        .groups = p->groups,
-        .n_groups = p->n_groups,
         .no_new_privileges = o->no_new_privileges || o->mounts.count > 0,
         .umask = (mode_t)o->umask,
         .report_fd = -1,
         .channel_fd = -1,
     };
-    t->groups_seen = xnew_array(gid_t, (size_t)p->n_groups + 1);
+    identity_prepare(&t->who, p);
     snprintf(t->oom_score_adj, sizeof(t->oom_score_adj), "%d", (int)o->oom_score_adj);
     prepare_limits(t, o);
     prepare_environment(t, o, p);

@@ -15,6 +15,7 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/shepherd/files/rlimit.h"
+#include "agent/shepherd/user_account.h"
 
 struct error;
 struct order;
@@ -24,7 +25,6 @@ struct user_account;
 #define PREPARED_JOB_NODE_WORDS 16u
 
 struct prepared_job {
-    bool is_root;
     int join_fds[CGROUP_MAX_DIRS]; /* cgroups to join; set by the caller */
     int n_join_fds;
     char oom_score_adj[8];
@@ -34,11 +34,7 @@ struct prepared_job {
     bool has_cpus;
     int memory_mode; /* of set_mempolicy; -1: none */
     unsigned long memory_nodes[PREPARED_JOB_NODE_WORDS];
-    uid_t uid;
-    gid_t gid;
-    const gid_t *groups;
-    gid_t *groups_seen; /* space for n_groups ids, to verify them */
-    int n_groups;
+    struct identity who;
     struct order_mount *mounts; /* the job's own mounts */
     unsigned n_mounts;
     bool no_new_privileges;

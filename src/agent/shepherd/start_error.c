@@ -122,7 +122,7 @@ obstacle_dup(const struct prepared_job *t, const char *path, int error_number)
 {
     if (error_number != EACCES)
         return NULL;
-    return path_obstacle_dup(path, t->uid, t->gid);
+    return path_obstacle_dup(path, t->who.uid, t->who.gid);
 }
 
 static char *
@@ -142,7 +142,7 @@ start_error_dup(const struct prepared_job *t, const struct become_user_report *r
     CLEANUP_FREE char *obstacle = NULL;
 
     if (path != NULL) {
-        what = xasprintf("%s '%s' as uid %u", step, path, t->uid);
+        what = xasprintf("%s '%s' as uid %u", step, path, t->who.uid);
         obstacle = obstacle_dup(t, path, error_number);
         return sentence(what, error_number,
                         obstacle != NULL ? obstacle : explain_file(step, error_number));

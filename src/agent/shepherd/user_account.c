@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -127,4 +130,118 @@ user_account_find(uid_t uid, gid_t gid, struct user_account **ret_user, struct e
     *ret_user = p;
     p = NULL;
     return 0;
+}
+
+/* ---- Becoming the user ---- */
+
+void
+identity_prepare(struct identity *i, const struct user_account *p)
+{
+    const bool is_root = geteuid() == 0;
+
+    *i = (struct identity){
+        .is_root = is_root,
+        .uid = p->uid,
+        .gid = is_root ? p->gid : getegid(),
+        .groups = p->groups,
+        .groups_seen = xnew_array(gid_t, (size_t)p->n_groups + 1),
+        .n_groups = p->n_groups,
+    };
+}
+
+void
+identity_fini(struct identity *i)
+{
+    free(i->groups_seen);
+    i->groups_seen = NULL;
+}
+
+/* Direct system calls, because the C library's functions of these names change
+ * all threads that it knows, which are the shepherd's here.
+ */
+#ifdef SYS_setresuid32
+#define SET_GROUPS SYS_setgroups32
+#define SET_GIDS   SYS_setresgid32
+#define SET_UIDS   SYS_setresuid32
+#else
+#define SET_GROUPS SYS_setgroups
+#define SET_GIDS   SYS_setresgid
+#define SET_UIDS   SYS_setresuid
+#endif
+
+int
+identity_set_groups(const struct identity *i)
+{
+    return syscall(SET_GROUPS, (size_t)i->n_groups, i->groups) < 0 ? -errno : 0;
+}
+
+int
+identity_set_gid(const struct identity *i)
+{
+    return syscall(SET_GIDS, i->gid, i->gid, i->gid) < 0 ? -errno : 0;
+}
+
+/* Until its program runs, the process belongs to the user but may share the
+ * memory of a shepherd that ran other users' pods before. With fs.suid_dumpable
+ * at 2, which systemd-coredump sets, only root may read that memory, but the
+ * kernel still dumps it, and a site's core handler may give the user the dump.
+ */
+int
+identity_set_uid(const struct identity *i)
+{
+    if (syscall(SET_UIDS, i->uid, i->uid, i->uid) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return -errno;
+    return 0;
+}
+
+static bool
+has_capabilities(void)
+{
+    struct __user_cap_header_struct header = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return true;
+    return (data[0].effective | data[0].permitted | data[1].effective | data[1].permitted) != 0;
+}
+
+/* The job must not be able to become root again, even if the kernel or a
+ * security module has changed the effect of the three calls above.
+ */
+int
+identity_verify(const struct identity *i)
+{
+    uid_t real, effective, saved;
+    gid_t real_gid, effective_gid, saved_gid;
+    int n = getgroups(i->n_groups, i->groups_seen);
+
+    if (getresuid(&real, &effective, &saved) < 0
+        || getresgid(&real_gid, &effective_gid, &saved_gid) < 0)
+        return -errno;
+    if (real != i->uid || effective != i->uid || saved != i->uid || real_gid != i->gid
+        || effective_gid != i->gid || saved_gid != i->gid)
+        return -ENOTRECOVERABLE;
+    if (i->is_root
+        && (n != i->n_groups
+            || memcmp(i->groups, i->groups_seen, sizeof(gid_t) * (size_t)i->n_groups) != 0))
+        return -ENOTRECOVERABLE;
+    if (i->uid == 0)
+        return 0;
+    if (syscall(SET_UIDS, (uid_t)-1, 0, (uid_t)-1) == 0 || syscall(SYS_setuid, 0) == 0)
+        return -ENOTRECOVERABLE;
+    return i->is_root && has_capabilities() ? -ENOTRECOVERABLE : 0;
+}
+
+int
+identity_become(const struct identity *i)
+{
+    int r = i->is_root ? identity_set_groups(i) : 0;
+
+    if (r == 0 && i->is_root)
+        r = identity_set_gid(i);
+    if (r == 0 && i->is_root)
+        r = identity_set_uid(i);
+    return r == 0 ? identity_verify(i) : r;
 }

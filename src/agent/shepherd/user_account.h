@@ -2,12 +2,15 @@
 /* user_account.h - the account of a uid: name, home, shell and groups
  *
  * Looked up in the site's user database (NSS), which may be a server that does
- * not answer, so the caller starts a timeout first (call_timeout.h).
+ * not answer, so the caller starts a timeout first (call_timeout.h). Also makes
+ * a process that user: every program of Kiln that becomes a user goes through
+ * both.
  *
- * Thread: the shepherd's only one; a look-up may block.
+ * Thread: one; a look-up may block. An identity is that of the calling thread.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "lib/base/macro.h"
@@ -30,3 +33,28 @@ struct user_account {
 void user_account_free(struct user_account *p);
 int user_account_find(uid_t uid, gid_t gid, struct user_account **ret_user, struct error *err);
 DEFINE_CLEANUP(struct user_account, user_account_free)
+
+/* Who a process becomes. The functions after identity_prepare are only system
+ * calls, for the time between fork and exec (become_user.c).
+ */
+struct identity {
+    bool is_root; /* this process is root; otherwise it is the user already */
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups;
+    gid_t *groups_seen; /* space for n_groups ids, to verify them */
+    int n_groups;
+};
+
+/* Borrows the groups of the account. */
+void identity_prepare(struct identity *i, const struct user_account *p);
+void identity_fini(struct identity *i);
+
+/* The steps; each returns 0 or a negative errno. The first three need root. */
+int identity_set_groups(const struct identity *i);
+int identity_set_gid(const struct identity *i);
+int identity_set_uid(const struct identity *i);
+int identity_verify(const struct identity *i);
+
+/* All of them. */
+int identity_become(const struct identity *i);

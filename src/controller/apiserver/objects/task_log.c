@@ -226,6 +226,8 @@ task_log_take(struct request *q, const struct task_log *log, const struct json *
     json_set_string(q->arena, words, "type", "log");
     json_set_bool(q->arena, words, "gone", true);
     json_set_string(q->arena, words, "uid", json_get_text(row, "podUid"));
+    if (json_get_text(row, "user") != NULL) /* the agent counts the readers of each user */
+        json_set_string(q->arena, words, "user", json_get_text(row, "user"));
     json_set_string(q->arena, words, "namespace", q->route.namespace);
     json_set_string(q->arena, words, "pod", "."); /* of no pod */
     log_options_choose_stream(q, words);

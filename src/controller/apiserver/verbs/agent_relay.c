@@ -172,6 +172,7 @@ fail_reader(struct relay_reader *reader, int code, const char *message)
                                                 : code == 504 ? "Timeout"
                                                 : code == 403 ? "Forbidden"
                                                 : code == 400 ? "BadRequest"
+                                                : code == 429 ? "TooManyRequests"
                                                               : "InternalError",
                                       .message = message,
                                   });

@@ -62,7 +62,8 @@ END_TEST
 
 START_TEST(names_that_would_leave_the_base_are_refused)
 {
-    static const char *const names[] = {"", ".", "..", "a/b", "/", "shepherds", "keeper", "a\nb"};
+    static const char *const names[] = {"",          ".",       "..",     "a/b", "/",
+                                        "shepherds", "readers", "keeper", "a\nb"};
     struct cgroot *root = test_cgroups_open();
     struct cgroup *c = NULL;
 

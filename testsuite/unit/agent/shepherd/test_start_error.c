@@ -45,7 +45,7 @@ START_TEST(a_failure_says_what_where_and_what_to_do)
     };
     const char *arguments[] = {"prog", NULL};
     struct prepared_job t = {
-        .uid = 7,
+        .who.uid = 7,
         .work_dir = "/w",
         .stdin_path = "/in",
         .stdout_path = "/out",
