@@ -20,7 +20,6 @@
 struct error;
 struct order;
 struct order_mount;
-struct user_account;
 
 #define PREPARED_JOB_NODE_WORDS 16u
 
