@@ -99,7 +99,7 @@ find_user(const struct output_request *w)
 static void
 become_user(const struct output_request *w)
 {
-    struct identity who;
+    struct process_user who;
     int r;
 
     if (geteuid() != 0 && geteuid() != w->uid)
@@ -108,9 +108,9 @@ become_user(const struct output_request *w)
     alarm(GIVE_UP_S);
     CLEANUP(user_account_freep) struct user_account *p = find_user(w);
     alarm(0);
-    identity_prepare(&who, p);
-    r = identity_become(&who);
-    identity_fini(&who);
+    process_user_prepare(&who, p);
+    r = process_user_become(&who);
+    process_user_fini(&who);
     if (r < 0)
         fail(FAILED, "becoming uid %u: %s", w->uid, strerror(-r));
 }

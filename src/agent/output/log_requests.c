@@ -185,7 +185,7 @@ find_output(struct log_requests *r, struct arena *arena, const struct json *requ
     request->started_us = find_start(pod, arena);
 }
 
-/* Whose output it is, as far as the agent knows. Only the record of a pod that
+/* The owner of the output, as far as the agent knows. Only the record of a pod that
  * is gone has its uid, so the controller says the user's name.
  */
 static char *

@@ -185,13 +185,13 @@ begin_keyring(const struct prepared_job *o)
 static int
 set_groups(const struct prepared_job *o)
 {
-    return identity_set_groups(&o->who);
+    return process_user_set_groups(&o->who);
 }
 
 static int
 set_gid(const struct prepared_job *o)
 {
-    return identity_set_gid(&o->who);
+    return process_user_set_gid(&o->who);
 }
 
 /* Until its program runs, the process belongs to the user but may share the
@@ -200,13 +200,13 @@ set_gid(const struct prepared_job *o)
 static int
 set_uid(const struct prepared_job *o)
 {
-    return identity_set_uid(&o->who);
+    return process_user_set_uid(&o->who);
 }
 
 static int
 verify_identity(const struct prepared_job *o)
 {
-    return identity_verify(&o->who);
+    return process_user_verify(&o->who);
 }
 
 static int

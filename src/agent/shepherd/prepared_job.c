@@ -26,7 +26,7 @@ prepared_job_fini(struct prepared_job *t)
     for (size_t i = 0; i < t->n_made; i++)
         free(t->made[i]);
     free(t->made);
-    identity_fini(&t->who);
+    process_user_fini(&t->who);
     free(t->program_paths);
     free(t->arguments);
     free(t->environment);
@@ -253,7 +253,7 @@ prepared_job_prepare(struct prepared_job *t, const struct order *o, const struct
         .report_fd = -1,
         .channel_fd = -1,
     };
-    identity_prepare(&t->who, p);
+    process_user_prepare(&t->who, p);
     snprintf(t->oom_score_adj, sizeof(t->oom_score_adj), "%d", (int)o->oom_score_adj);
     prepare_limits(t, o);
     prepare_environment(t, o, p);

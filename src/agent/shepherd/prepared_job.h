@@ -33,7 +33,7 @@ struct prepared_job {
     bool has_cpus;
     int memory_mode; /* of set_mempolicy; -1: none */
     unsigned long memory_nodes[PREPARED_JOB_NODE_WORDS];
-    struct identity who;
+    struct process_user who;
     struct order_mount *mounts; /* the job's own mounts */
     unsigned n_mounts;
     bool no_new_privileges;

@@ -135,11 +135,11 @@ user_account_find(uid_t uid, gid_t gid, struct user_account **ret_user, struct e
 /* ---- Becoming the user ---- */
 
 void
-identity_prepare(struct identity *i, const struct user_account *p)
+process_user_prepare(struct process_user *i, const struct user_account *p)
 {
     const bool is_root = geteuid() == 0;
 
-    *i = (struct identity){
+    *i = (struct process_user){
         .is_root = is_root,
         .uid = p->uid,
         .gid = is_root ? p->gid : getegid(),
@@ -150,7 +150,7 @@ identity_prepare(struct identity *i, const struct user_account *p)
 }
 
 void
-identity_fini(struct identity *i)
+process_user_fini(struct process_user *i)
 {
     free(i->groups_seen);
     i->groups_seen = NULL;
@@ -170,13 +170,13 @@ identity_fini(struct identity *i)
 #endif
 
 int
-identity_set_groups(const struct identity *i)
+process_user_set_groups(const struct process_user *i)
 {
     return syscall(SET_GROUPS, (size_t)i->n_groups, i->groups) < 0 ? -errno : 0;
 }
 
 int
-identity_set_gid(const struct identity *i)
+process_user_set_gid(const struct process_user *i)
 {
     return syscall(SET_GIDS, i->gid, i->gid, i->gid) < 0 ? -errno : 0;
 }
@@ -187,7 +187,7 @@ identity_set_gid(const struct identity *i)
  * kernel still dumps it, and a site's core handler may give the user the dump.
  */
 int
-identity_set_uid(const struct identity *i)
+process_user_set_uid(const struct process_user *i)
 {
     if (syscall(SET_UIDS, i->uid, i->uid, i->uid) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return -errno;
@@ -211,7 +211,7 @@ has_capabilities(void)
  * security module has changed the effect of the three calls above.
  */
 int
-identity_verify(const struct identity *i)
+process_user_verify(const struct process_user *i)
 {
     uid_t real, effective, saved;
     gid_t real_gid, effective_gid, saved_gid;
@@ -235,13 +235,13 @@ identity_verify(const struct identity *i)
 }
 
 int
-identity_become(const struct identity *i)
+process_user_become(const struct process_user *i)
 {
-    int r = i->is_root ? identity_set_groups(i) : 0;
+    int r = i->is_root ? process_user_set_groups(i) : 0;
 
     if (r == 0 && i->is_root)
-        r = identity_set_gid(i);
+        r = process_user_set_gid(i);
     if (r == 0 && i->is_root)
-        r = identity_set_uid(i);
-    return r == 0 ? identity_verify(i) : r;
+        r = process_user_set_uid(i);
+    return r == 0 ? process_user_verify(i) : r;
 }

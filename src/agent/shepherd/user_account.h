@@ -6,7 +6,7 @@
  * a process that user: every program of Kiln that becomes a user goes through
  * both.
  *
- * Thread: one; a look-up may block. An identity is that of the calling thread.
+ * Thread: one; a look-up may block. A process user is that of the calling thread.
  */
 #pragma once
 
@@ -34,10 +34,10 @@ void user_account_free(struct user_account *p);
 int user_account_find(uid_t uid, gid_t gid, struct user_account **ret_user, struct error *err);
 DEFINE_CLEANUP(struct user_account, user_account_free)
 
-/* Who a process becomes. The functions after identity_prepare are only system
+/* The user that a process becomes. The functions after process_user_prepare are only system
  * calls, for the time between fork and exec (become_user.c).
  */
-struct identity {
+struct process_user {
     bool is_root; /* this process is root; otherwise it is the user already */
     uid_t uid;
     gid_t gid;
@@ -47,14 +47,14 @@ struct identity {
 };
 
 /* Borrows the groups of the account. */
-void identity_prepare(struct identity *i, const struct user_account *p);
-void identity_fini(struct identity *i);
+void process_user_prepare(struct process_user *i, const struct user_account *p);
+void process_user_fini(struct process_user *i);
 
 /* The steps; each returns 0 or a negative errno. The first three need root. */
-int identity_set_groups(const struct identity *i);
-int identity_set_gid(const struct identity *i);
-int identity_set_uid(const struct identity *i);
-int identity_verify(const struct identity *i);
+int process_user_set_groups(const struct process_user *i);
+int process_user_set_gid(const struct process_user *i);
+int process_user_set_uid(const struct process_user *i);
+int process_user_verify(const struct process_user *i);
 
 /* All of them. */
-int identity_become(const struct identity *i);
+int process_user_become(const struct process_user *i);
