@@ -9,7 +9,7 @@
 
 #include "controller/scheduler/bind/binding_client.h"
 #include "controller/scheduler/config/kube_configuration.h"
-#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/scheduler.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -373,11 +373,11 @@ make_jobs(struct log_replay *r, struct error *err)
             .told_s = -1,
             .place = HEAP_NOWHERE,
         };
-        if (r->jobs[i].count > POD_GROUP_MAX)
+        if (r->jobs[i].count > QUEUED_GROUP_MAX)
             return error_set(err, -EINVAL,
                              "job %lld needs %u nodes, and %u are placed "
                              "together at the most: use --cores-per-node",
-                             (long long)j->id, r->jobs[i].count, POD_GROUP_MAX);
+                             (long long)j->id, r->jobs[i].count, QUEUED_GROUP_MAX);
     }
     return 0;
 }

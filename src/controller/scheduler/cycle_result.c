@@ -11,8 +11,8 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -245,7 +245,7 @@ fail_members(struct scheduler *s, const struct assignment_group *g)
 static void
 return_group(struct scheduler *s, const struct assignment_group *g)
 {
-    struct queued_pod *left[POD_GROUP_MAX];
+    struct queued_pod *left[QUEUED_GROUP_MAX];
     unsigned n_left = 0;
 
     for (unsigned i = 0; i < g->count; i++) {

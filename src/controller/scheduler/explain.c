@@ -13,8 +13,8 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/order/pod_ranks.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
@@ -284,13 +284,13 @@ explain_gate(struct explanation *e)
 static void
 explain_group(struct explanation *e)
 {
-    const struct pod_group *g = e->queued->pod_group;
+    const struct queued_group *g = e->queued->queued_group;
     const char *said = recorder_message(e->s->recorder, e->queued->pod);
     const struct reserved_place *place;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
-    if (pod_group_is_held(g))
-        pod_group_format_hold(g, &words);
+    if (queued_group_is_held(g))
+        queued_group_format_hold(g, &words);
     else if (said != NULL)
         strbuf_add_text(&words, said);
     else
@@ -305,7 +305,7 @@ explain_group(struct explanation *e)
         e->estimate.from_us = place->reservation->from_us;
         e->estimate.node = place->node;
     }
-    if (!pod_group_is_held(g))
+    if (!queued_group_is_held(g))
         find_forecast(e);
     if (place != NULL || e->forecast.from_us > 0)
         explanation_add_group_start(e);
@@ -328,7 +328,7 @@ explain_pod(struct explanation *e)
         json_set_string(e->arena, e->answer, "nominatedNode", nominated);
     if (e->queued != NULL && e->queued->state == QUEUE_GATED)
         explain_gate(e);
-    if (e->queued != NULL && e->queued->pod_group != NULL)
+    if (e->queued != NULL && e->queued->queued_group != NULL)
         explain_group(e);
     else
         explain_now(e);

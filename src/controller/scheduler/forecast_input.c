@@ -14,8 +14,8 @@
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/order/start_order.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/start_simulation.h"
@@ -99,14 +99,14 @@ lacks_room(const struct queued_pod *rejected)
 static bool
 is_for_room(const struct scheduler *s, const struct queued_pod *queued)
 {
-    const struct pod_group *g = queued->pod_group;
+    const struct queued_group *g = queued->queued_group;
     const struct pod_cause *cause;
 
     if (queued->profile->timed == 0 || queued->is_deleted
         || cache_is_assumed(s->cache, queued->pod))
         return false;
     if (g != NULL)
-        return !pod_group_is_held(g) && (g->rejected == NULL || lacks_room(g->rejected));
+        return !queued_group_is_held(g) && (g->rejected == NULL || lacks_room(g->rejected));
     cause = recorder_cause(s->recorder, queued->pod);
     return cause == NULL || wait_cause_is_for_room(cause->code);
 }
@@ -115,7 +115,7 @@ is_for_room(const struct scheduler *s, const struct queued_pod *queued)
 static bool
 is_first_of_group(const struct queued_pod *queued)
 {
-    const struct pod_group *g = queued->pod_group;
+    const struct queued_group *g = queued->queued_group;
 
     return g == NULL || queued == (g->leader != NULL ? g->leader : g->members[0]);
 }

@@ -17,8 +17,8 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/object/object.h"
@@ -257,7 +257,7 @@ scheduler_has_room(const struct queued_pod *queued, const char *node_name, void 
 {
     struct scheduler *s = context;
     struct node_view *node = cache_find_node(s->cache, node_name);
-    const struct pod_group *g = queued->pod_group;
+    const struct queued_group *g = queued->queued_group;
     uint32_t last = SIGNATURE_NONE;
 
     if (node == NULL || node->node == NULL)
@@ -285,7 +285,7 @@ scheduler_is_kept_off(const struct queued_pod *queued, const char *node_name, vo
     unsigned bound = timeline_binding(s->handle.timeline);
     bool is_off;
 
-    if (queued->pod_group != NULL || queued->profile->timed == 0 || node == NULL
+    if (queued->queued_group != NULL || queued->profile->timed == 0 || node == NULL
         || node->node == NULL || node->ledger.n_future == 0)
         return false;
     scheduler_bind_reservations(s, queued);

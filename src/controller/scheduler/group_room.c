@@ -9,7 +9,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/timeline.h"
-#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/base/alloc.h"
@@ -63,7 +63,7 @@ bool
 scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
 {
     struct scheduler *s = context;
-    const struct pod_group *g = queued->pod_group;
+    const struct queued_group *g = queued->queued_group;
     bool has_reservation = scheduler_find_reservation(s, queued) != NULL;
     int64_t least_mcpu = INT64_MAX;
     struct cycle cycle;

@@ -19,8 +19,8 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/timeline.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
@@ -40,8 +40,8 @@
 static const char *
 key_of(const struct queued_pod *queued, char out[KEY_SIZE])
 {
-    bool is_group = queued->pod_group != NULL;
-    const char *key = is_group ? queued->pod_group->key : queued->key;
+    bool is_group = queued->queued_group != NULL;
+    const char *key = is_group ? queued->queued_group->key : queued->key;
     size_t length = strnlen(key, OBJECT_KEY_SIZE - 1);
 
     out[0] = '@';
@@ -73,7 +73,7 @@ find_owner(const struct scheduler *s, const struct reservation *r)
 
     if (queued == NULL || queued->state == QUEUE_GATED || queued->is_deleted
         || !pod_view_is_same(queued->pod, pod) || strcmp(key_of(queued, key), r->key) != 0
-        || (queued->pod_group != NULL && pod_group_is_held(queued->pod_group)))
+        || (queued->queued_group != NULL && queued_group_is_held(queued->queued_group)))
         return NULL;
     return queued;
 }

@@ -16,8 +16,8 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/order/pod_ranks.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -381,11 +381,11 @@ is_whole(struct scheduler *s, struct queued_pod **pods, unsigned count)
 }
 
 static void
-schedule_group(struct scheduler *s, const struct pod_group *group)
+schedule_group(struct scheduler *s, const struct queued_group *group)
 {
     CLEANUP_FREE char *name = xstrdup(group->name);
-    struct queued_pod *pods[POD_GROUP_MAX];
-    unsigned count = pod_group_flying(group, pods);
+    struct queued_pod *pods[QUEUED_GROUP_MAX];
+    unsigned count = queued_group_flying(group, pods);
 
     if (is_whole(s, pods, count))
         run_group_cycle(s, begin_group(s, name, pods, count));
@@ -395,8 +395,8 @@ static void
 schedule_one(struct scheduler *s, struct queued_pod *queued)
 {
     scheduler_bind_reservations(s, queued);
-    if (queued->pod_group != NULL) {
-        schedule_group(s, queued->pod_group);
+    if (queued->queued_group != NULL) {
+        schedule_group(s, queued->queued_group);
         return;
     }
     if (should_skip(s, queued)) {

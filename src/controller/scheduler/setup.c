@@ -21,8 +21,8 @@
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/debugger.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
@@ -176,9 +176,9 @@ member_held(const struct queued_pod *pod, void *context)
     const struct scheduler *s = context;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
-    pod_group_format_hold(pod->pod_group, &words);
+    queued_group_format_hold(pod->queued_group, &words);
     recorder_condition(s->recorder, pod->pod,
-                       pod->pod_group->refusal != NULL ? "Unschedulable" : "SchedulingGated",
+                       pod->queued_group->refusal != NULL ? "Unschedulable" : "SchedulingGated",
                        words.text);
 }
 

@@ -181,7 +181,7 @@ scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued)
     int64_t began_us;
     unsigned most;
 
-    if (alike.cause == NULL || queued->pod_group != NULL)
+    if (alike.cause == NULL || queued->queued_group != NULL)
         return;
     alike.is_for_room = wait_cause_is_for_room(alike.cause->code);
     unschedulable_pods_visit_ends_alike(queued, compare, &alike);

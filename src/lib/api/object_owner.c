@@ -42,7 +42,8 @@ object_owner(const struct object *object, uid_t *ret_uid)
     const struct security_context *context = NULL;
 
     if (object->kind == &persistent_volume_claim_kind || object->kind == &config_map_kind
-        || object->kind == &lease_kind || object->kind == &event_kind)
+        || object->kind == &lease_kind || object->kind == &event_kind
+        || object->kind == &pod_group_kind)
         return parse_uid(string_map_find(&object->meta->annotations, ANNOTATION_UID), ret_uid);
     if (object->kind == &pod_kind)
         context = pod_of(object)->spec.security_context;

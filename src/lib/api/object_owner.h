@@ -11,7 +11,7 @@
 
 struct object;
 
-/* The owner of a pod, Job, CronJob or claim, or of a ConfigMap, Lease or Event
+/* The owner of a pod, Job, CronJob or claim, or of a ConfigMap, Lease, Event or PodGroup
  * that a user created. False: the object belongs to no user.
  */
 bool object_owner(const struct object *object, uid_t *ret_uid);

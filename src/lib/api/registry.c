@@ -23,6 +23,7 @@ const struct kind *const kinds[] = {
     &pod_disruption_budget_kind,
     &storage_class_kind,
     &priority_class_kind,
+    &pod_group_kind,
     &lease_kind,
     &partition_kind,
     &reservation_kind,

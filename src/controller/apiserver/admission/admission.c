@@ -49,6 +49,7 @@ static const struct admission_rule {
     {"JobPod", &pod_kind, ON_CREATE | ON_UPDATE | KILN, job_pod_admit},
     {"MemberObject", &config_map_kind, ON_CREATE | ON_UPDATE | KILN, member_object_admit},
     {"MemberObject", &lease_kind, ON_CREATE | ON_UPDATE | KILN, member_object_admit},
+    {"MemberObject", &pod_group_kind, ON_CREATE | ON_UPDATE | KILN, member_object_admit},
     {"MemberObject", &event_kind, ON_CREATE | ON_UPDATE | KILN, member_object_admit},
     {"MemberObject", &events_event_kind, ON_CREATE | ON_UPDATE | KILN, member_object_admit},
     {"EventOwner", &event_kind, ON_CREATE | ON_UPDATE | KILN, event_admit},

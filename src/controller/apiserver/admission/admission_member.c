@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission_member.c - what members of a namespace write there beside jobs:
- * ConfigMaps, Leases and Events, which record who created them
+ * ConfigMaps, Leases, Events and PodGroups, which record who created them
  */
 #include <inttypes.h>
 #include <string.h>

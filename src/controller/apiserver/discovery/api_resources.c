@@ -43,9 +43,10 @@ add_sorted(const struct kind **list, unsigned n, const struct kind *kind)
     return n + 1;
 }
 
-unsigned
-api_resources_kinds(const char *group, bool upstream_alone,
-                    const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS])
+/* Calls `each` for every kind of the group. */
+static void
+visit_kinds(const char *group, bool upstream_alone,
+            void (*each)(const struct kind *kind, void *context), void *context)
 {
     const struct {
         const struct kind *const *kinds;
@@ -55,16 +56,62 @@ api_resources_kinds(const char *group, bool upstream_alone,
         {answered_kinds, n_answered_kinds},
         {measured_kinds, n_measured_kinds},
     };
-    unsigned n = 0;
 
     for (unsigned l = 0; l < ARRAY_SIZE(lists); l++)
         for (unsigned i = 0; i < lists[l].n; i++) {
             const struct kind *kind = lists[l].kinds[i];
 
             if (strcmp(kind->group, group) == 0 && !(upstream_alone && kind->flags & KIND_KILN))
-                n = add_sorted(ret_kinds, n, kind);
+                each(kind, context);
         }
-    return n;
+}
+
+struct found {
+    const struct kind **kinds;
+    const char *version;
+    unsigned n;
+};
+
+static void
+add_version(const struct kind *kind, void *context)
+{
+    struct found *f = context;
+
+    for (unsigned i = 0; i < f->n; i++)
+        if (strcmp(f->kinds[i]->version, kind->version) == 0)
+            return;
+    if (f->n < API_RESOURCES_MAX_VERSIONS)
+        f->kinds[f->n++] = kind;
+}
+
+/* The registry lists the kinds of the preferred version first. */
+unsigned
+api_resources_versions(const char *group, bool upstream_alone,
+                       const struct kind *ret_kinds[API_RESOURCES_MAX_VERSIONS])
+{
+    struct found f = {.kinds = ret_kinds};
+
+    visit_kinds(group, upstream_alone, add_version, &f);
+    return f.n;
+}
+
+static void
+add_kind(const struct kind *kind, void *context)
+{
+    struct found *f = context;
+
+    if (strcmp(kind->version, f->version) == 0)
+        f->n = add_sorted(f->kinds, f->n, kind);
+}
+
+unsigned
+api_resources_kinds(const char *group, const char *version, bool upstream_alone,
+                    const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS])
+{
+    struct found f = {.kinds = ret_kinds, .version = version};
+
+    visit_kinds(group, upstream_alone, add_kind, &f);
+    return f.n;
 }
 
 static bool

@@ -19,13 +19,20 @@ struct kind;
 /* Names, NULL-terminated; the first is "" (core). */
 extern const char *const api_resources_groups[];
 
-#define API_RESOURCES_MAX_KINDS 32
+#define API_RESOURCES_MAX_KINDS    32
+#define API_RESOURCES_MAX_VERSIONS 4
 
-/* The kinds of a group, by name, including those without stored objects.
- * `upstream_alone`: only those of kube-apiserver itself, without metrics.
- * Returns the number of kinds.
+/* One kind of each version of a group, the preferred version first.
+ * `upstream_alone`, here and below: only kinds of kube-apiserver itself,
+ * without metrics. Returns the number of versions; 0: there is no such group.
  */
-unsigned api_resources_kinds(const char *group, bool upstream_alone,
+unsigned api_resources_versions(const char *group, bool upstream_alone,
+                                const struct kind *ret_kinds[API_RESOURCES_MAX_VERSIONS]);
+
+/* The kinds of a version of a group, by name, including those without stored
+ * objects. Returns the number of kinds.
+ */
+unsigned api_resources_kinds(const char *group, const char *version, bool upstream_alone,
                              const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS]);
 
 /* The subresources of a kind, by name; `upstream_alone`: without Kiln's own.

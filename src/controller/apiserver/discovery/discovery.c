@@ -175,7 +175,7 @@ reply_metrics(struct request *q)
 static void
 reply_paths(struct request *q)
 {
-    const struct kind *list[API_RESOURCES_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_VERSIONS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *paths = json_array(a);
@@ -184,10 +184,12 @@ reply_paths(struct request *q)
     json_append(a, paths, json_string(a, "/api/v1"));
     json_append(a, paths, json_string(a, "/apis"));
     for (const char *const *group = api_resources_groups + 1; *group != NULL; group++) {
-        if (api_resources_kinds(*group, q->server->policy->is_conformance, list) == 0)
-            continue;
-        json_append(a, paths, json_stringf(a, "/apis/%s", *group));
-        json_append(a, paths, json_stringf(a, "/apis/%s", list[0]->api_version));
+        unsigned n = api_resources_versions(*group, q->server->policy->is_conformance, list);
+
+        if (n > 0)
+            json_append(a, paths, json_stringf(a, "/apis/%s", *group));
+        for (unsigned i = 0; i < n; i++)
+            json_append(a, paths, json_stringf(a, "/apis/%s", list[i]->api_version));
     }
     json_append(a, paths, json_string(a, "/openapi/v3"));
     for (unsigned i = 0; i < ARRAY_SIZE(public_paths) - 1; i++)

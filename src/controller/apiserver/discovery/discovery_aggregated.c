@@ -94,19 +94,17 @@ resource_entry(struct request *q, const struct kind *kind)
 }
 
 static struct json *
-group_entry(struct request *q, const char *group, const struct kind *const *list, unsigned n)
+version_entry(struct request *q, const struct kind *of_version)
 {
+    const struct kind *list[API_RESOURCES_MAX_KINDS];
+    unsigned n = api_resources_kinds(of_version->group, of_version->version,
+                                     q->server->policy->is_conformance, list);
     struct arena *a = q->arena;
-    struct json *entry = json_object(a);
     struct json *version = json_object(a);
-    struct json *versions = json_array(a);
     struct json *rows = json_array(a);
 
-    json_make_object(a, entry, "metadata");
-    if (group[0] != '\0')
-        json_set_string(a, json_get(entry, "metadata"), "name", group);
-    json_set_string(a, version, "version", list[0]->version);
-    if (group[0] == '\0') {
+    json_set_string(a, version, "version", of_version->version);
+    if (of_version->group[0] == '\0') {
         struct json *bindings = new_entry(a, "bindings", "Binding", true, "binding");
 
         json_append(a, json_get(bindings, "verbs"), json_string(a, verb_name(VERB_CREATE)));
@@ -116,7 +114,21 @@ group_entry(struct request *q, const char *group, const struct kind *const *list
         json_append(a, rows, resource_entry(q, list[i]));
     json_set(a, version, "resources", rows);
     json_set_string(a, version, "freshness", "Current");
-    json_append(a, versions, version);
+    return version;
+}
+
+static struct json *
+group_entry(struct request *q, const char *group, const struct kind *const *of_versions, unsigned n)
+{
+    struct arena *a = q->arena;
+    struct json *entry = json_object(a);
+    struct json *versions = json_array(a);
+
+    json_make_object(a, entry, "metadata");
+    if (group[0] != '\0')
+        json_set_string(a, json_get(entry, "metadata"), "name", group);
+    for (unsigned i = 0; i < n; i++)
+        json_append(a, versions, version_entry(q, of_versions[i]));
     json_set(a, entry, "versions", versions);
     return entry;
 }
@@ -124,7 +136,7 @@ group_entry(struct request *q, const char *group, const struct kind *const *list
 static struct json *
 make(struct request *q, bool is_core, const char *version)
 {
-    const struct kind *list[API_RESOURCES_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_VERSIONS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *items = json_array(a);
@@ -134,7 +146,7 @@ make(struct request *q, bool is_core, const char *version)
     json_set(a, tree, "apiVersion", json_stringf(a, "apidiscovery.k8s.io/%s", version));
     json_make_object(a, tree, "metadata");
     for (; *group != NULL; group++) {
-        unsigned n = api_resources_kinds(*group, q->server->policy->is_conformance, list);
+        unsigned n = api_resources_versions(*group, q->server->policy->is_conformance, list);
 
         if (n > 0)
             json_append(a, items, group_entry(q, *group, list, n));

@@ -44,20 +44,21 @@ version_entry(struct arena *a, const struct kind *kind)
 }
 
 static void
-add_group(struct arena *a, struct json *group, const struct kind *kind)
+add_group(struct arena *a, struct json *group, const struct kind *const *of_versions, unsigned n)
 {
     struct json *versions = json_array(a);
 
-    json_set_string(a, group, "name", kind->group);
-    json_append(a, versions, version_entry(a, kind));
+    json_set_string(a, group, "name", of_versions[0]->group);
+    for (unsigned i = 0; i < n; i++)
+        json_append(a, versions, version_entry(a, of_versions[i]));
     json_set(a, group, "versions", versions);
-    json_set(a, group, "preferredVersion", version_entry(a, kind));
+    json_set(a, group, "preferredVersion", version_entry(a, of_versions[0]));
 }
 
 void
 discovery_groups(struct request *q)
 {
-    const struct kind *list[API_RESOURCES_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_VERSIONS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *groups = json_array(a);
@@ -67,9 +68,11 @@ discovery_groups(struct request *q)
     for (const char *const *name = api_resources_groups + 1; *name != NULL; name++) {
         struct json *group = json_object(a);
 
-        if (api_resources_kinds(*name, q->server->policy->is_conformance, list) == 0)
+        unsigned n = api_resources_versions(*name, q->server->policy->is_conformance, list);
+
+        if (n == 0)
             continue;
-        add_group(a, group, list[0]);
+        add_group(a, group, list, n);
         json_append(a, groups, group);
     }
     json_set(a, tree, "groups", groups);
@@ -79,15 +82,16 @@ discovery_groups(struct request *q)
 bool
 discovery_group(struct request *q, const char *name)
 {
-    const struct kind *list[API_RESOURCES_MAX_KINDS];
+    const struct kind *list[API_RESOURCES_MAX_VERSIONS];
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
+    unsigned n = api_resources_versions(name, q->server->policy->is_conformance, list);
 
-    if (name[0] == '\0' || api_resources_kinds(name, q->server->policy->is_conformance, list) == 0)
+    if (name[0] == '\0' || n == 0)
         return false;
     json_set_string(a, tree, "kind", "APIGroup");
     json_set_string(a, tree, "apiVersion", "v1");
-    add_group(a, tree, list[0]);
+    add_group(a, tree, list, n);
     reply_tree(&q->reply, 200, tree);
     return true;
 }
@@ -185,9 +189,9 @@ discovery_resources(struct request *q, const char *group, const char *version)
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
     struct json *rows = json_array(a);
-    unsigned n = api_resources_kinds(group, q->server->policy->is_conformance, list);
+    unsigned n = api_resources_kinds(group, version, q->server->policy->is_conformance, list);
 
-    if (n == 0 || strcmp(list[0]->version, version) != 0)
+    if (n == 0)
         return false;
     json_set_string(a, tree, "kind", "APIResourceList");
     if (group[0] != '\0')

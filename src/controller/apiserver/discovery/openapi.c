@@ -78,22 +78,31 @@ new_document(struct arena *a, struct json *paths, struct json *schemas)
 }
 
 static void
-make_group(struct openapi *openapi, const char *group, bool upstream_alone)
+make_version(struct openapi *openapi, const struct kind *of_version, bool upstream_alone)
 {
     CLEANUP(arena_freep) struct arena *a = arena_new(0);
     const struct kind *list[API_RESOURCES_MAX_KINDS];
-    unsigned n = api_resources_kinds(group, upstream_alone, list);
+    const char *group = of_version->group;
+    unsigned n = api_resources_kinds(group, of_version->version, upstream_alone, list);
     struct json *paths = json_object(a);
     struct json *schemas = json_object(a);
 
-    if (n == 0)
-        return;
     for (unsigned i = 0; i < n; i++) {
         json_schema_add_kind(a, schemas, list[i]);
         openapi_add_paths(a, paths, list[i], upstream_alone);
     }
     keep(openapi, arena_printf(a, "%s/%s", group[0] != '\0' ? "apis" : "api", list[0]->api_version),
          new_document(a, paths, schemas));
+}
+
+static void
+make_group(struct openapi *openapi, const char *group, bool upstream_alone)
+{
+    const struct kind *list[API_RESOURCES_MAX_VERSIONS];
+    unsigned n = api_resources_versions(group, upstream_alone, list);
+
+    for (unsigned i = 0; i < n; i++)
+        make_version(openapi, list[i], upstream_alone);
 }
 
 static void

@@ -18,7 +18,7 @@
 
 #define PASSED_OVER UINT64_MAX
 
-struct pod_group;
+struct queued_group;
 struct profile;
 struct rank_kind;
 struct signature_group;
@@ -93,8 +93,8 @@ struct queued_pod {
     /* Equal unschedulable pods: it is one of them, or was activated from them
      */
     struct signature_group *group;
-    struct pod_group *pod_group; /* placed together with it; NULL: none */
-    uint32_t member_place;       /* index in pod_group */
+    struct queued_group *queued_group; /* placed together with it; NULL: none */
+    uint32_t member_place;             /* index in queued_group */
     /* In the first pod of a Job: how many of the Job's pods are queued */
     uint32_t n_of_job;
 };

@@ -8,7 +8,7 @@
 #include "controller/scheduler/framework/amounts.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/order/start_order.h"
-#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -226,7 +226,7 @@ add_pod(struct pod_ranks *o, const char *key, struct ranked_job *job)
 static struct ranked_job *
 submit(struct pod_ranks *o, const struct queued_pod *queued)
 {
-    const struct pod_group *g = queued->pod_group;
+    const struct queued_group *g = queued->queued_group;
     struct order_facts facts = facts_of(queued->pod);
     struct ranked_job *job;
 
@@ -247,7 +247,7 @@ static struct ranked_job *
 find_waiting(const struct pod_ranks *o, const struct queued_pod *queued)
 {
     struct ranked_job *job = map_find(o->jobs, queued->key);
-    unsigned count = queued->pod_group != NULL ? queued->pod_group->count : 1;
+    unsigned count = queued->queued_group != NULL ? queued->queued_group->count : 1;
 
     return job != NULL && job->job != NULL && job->n_pods == count ? job : NULL;
 }

@@ -9,9 +9,9 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
 #include "controller/scheduler/queue/late_rooms.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue_order.h"
 #include "controller/scheduler/queue/queue_state.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/queue/waiting_jobs.h"
 #include "controller/scheduler/queue/wake_strategy.h"
@@ -74,7 +74,7 @@ queue_new(const struct queue_settings *settings)
     q->late_rooms = late_rooms_new();
     q->next_event = 1;
     q->offered_by = "";
-    q->pod_groups = map_new();
+    q->queued_groups = map_new();
     list_init(&q->unschedulable);
     list_init(&q->gated);
     list_init(&q->untold);
@@ -105,9 +105,9 @@ queue_free(struct queue *q)
     while (item_map_next(q->pods, &at, &value))
         queued_pod_free(value);
     at = 0;
-    while (map_next(q->pod_groups, &at, NULL, &value))
-        pod_group_free(value);
-    map_free(q->pod_groups);
+    while (map_next(q->queued_groups, &at, NULL, &value))
+        queued_group_free(value);
+    map_free(q->queued_groups);
     unschedulable_pods_free(q->unschedulable_pods);
     late_rooms_free(q->late_rooms);
     heap_free(q->active);
@@ -206,8 +206,8 @@ set_pod(struct queue *q, struct queued_pod *p, struct pod_view *pod)
     pod_view_unref(p->pod);
     p->pod = pod;
     queue_must_run(p);
-    if (p->pod_group != NULL && p->pod_group->leader != NULL)
-        queue_must_run(p->pod_group->leader);
+    if (p->queued_group != NULL && p->queued_group->leader != NULL)
+        queue_must_run(p->queued_group->leader);
     if (moves)
         queue_enter_order(q, p);
     if (changes_job)
@@ -349,8 +349,8 @@ queue_pop(struct queue *q)
     if (p == NULL)
         return NULL;
     queue_unrank(q, p);
-    if (p->pod_group != NULL)
-        queue_fly_group(q, p->pod_group);
+    if (p->queued_group != NULL)
+        queue_fly_group(q, p->queued_group);
     else
         queue_begin_flight(q, p);
     return p;
@@ -419,7 +419,7 @@ queue_fail(struct queue *q, struct queued_pod *pod TAKES)
     q->event = "ScheduleAttemptFailure";
     if (is_elsewhere)
         queue_enter(q, p);
-    else if (p->pod_group != NULL)
+    else if (p->queued_group != NULL)
         queue_land_member(q, p, replay.strategy);
     else
         queue_requeue(q, p, replay.strategy);
@@ -454,7 +454,7 @@ put_back(struct queue *q, struct queued_pod *pod TAKES)
 void
 queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count)
 {
-    struct pod_group *settled = NULL;
+    struct queued_group *settled = NULL;
     unsigned left = 0;
 
     q->event = "ScheduleAttemptFailure";
@@ -462,16 +462,16 @@ queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count)
         if (put_back(q, pods[i]))
             pods[left++] = pods[i];
     for (unsigned i = 0; i < left; i++)
-        if (pods[i]->pod_group != NULL)
+        if (pods[i]->queued_group != NULL)
             queue_rejoin_member(q, pods[i]);
     for (unsigned i = 0; i < left; i++) {
         struct queued_pod *p = pods[i];
 
-        if (p->pod_group == NULL)
+        if (p->queued_group == NULL)
             queue_requeue(q, p,
                           (p->unschedulable | p->pending) == 0 ? WAKE_AFTER_BACKOFF : WAKE_SKIP);
-        else if (p->pod_group != settled)
-            queue_settle_group(q, settled = p->pod_group);
+        else if (p->queued_group != settled)
+            queue_settle_group(q, settled = p->queued_group);
     }
 }
 
@@ -488,7 +488,7 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
     struct queued_pod *p = item_map_find(q->pods, key_of(namespace, name, key));
 
     if (p != NULL && p->state == QUEUE_IN_GROUP)
-        p = p->pod_group->leader;
+        p = p->queued_group->leader;
     if (p == NULL)
         return;
     queue_must_run(p);
@@ -510,7 +510,7 @@ queue_pass_over(struct queue *q, const char *namespace, const char *name, uint64
     struct queued_pod *p = item_map_find(q->pods, key_of(namespace, name, key));
 
     if (p != NULL && p->state == QUEUE_IN_GROUP)
-        p = p->pod_group->leader;
+        p = p->queued_group->leader;
     if (p != NULL)
         p->passed_over = until;
 }

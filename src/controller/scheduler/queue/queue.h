@@ -55,7 +55,7 @@ struct queue_settings {
     void (*activated)(void *context);
     void (*entered)(const char *queue, const char *event, void *context);
 
-    /* Groups (pod_group.h). Group of: returns how many pods are placed together
+    /* Groups (queued_group.h). Group of: returns how many pods are placed together
      * with this one, itself included, and the name of the group in its
      * namespace (valid until the next call); fewer than two: the pod is placed
      * by itself. Refuse group: returns why a group with this pod cannot be
@@ -125,7 +125,7 @@ void queue_update_popped(struct queued_pod *pod, struct pod_view *newer);
  * active pods, those that were activated for room which other pods have taken
  * become unschedulable again, at most `most` of them, as if they had been
  * tried; true: there was one. Pop: the next pod, which is in flight from now
- * on, or NULL; all pods of its group are in flight with it (pod_group_flying).
+ * on, or NULL; all pods of its group are in flight with it (queued_group_flying).
  * Fail: the pod comes back, and its sets `unschedulable` and `pending` say
  * which plugins rejected it; if both are empty, there was an error, and the pod
  * is tried again after its backoff. Leave: the pod has a node and belongs to

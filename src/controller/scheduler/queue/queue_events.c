@@ -289,7 +289,7 @@ sleeps_on(const struct queue *q, struct queued_pod *p)
 {
     const struct queue_settings *set = &q->settings;
 
-    if (p->pod_group == NULL || !p->is_woken_by_pods || set->group_sleeps_on == NULL)
+    if (p->queued_group == NULL || !p->is_woken_by_pods || set->group_sleeps_on == NULL)
         return false;
     unschedulable_pods_update(p);
     return goes_by_room(q, p) && set->group_sleeps_on(p, set->context);

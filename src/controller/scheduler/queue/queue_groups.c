@@ -7,14 +7,14 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue_state.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "lib/api/object/object.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 
 static const char too_many[] = "the group has more than the 512 pods that one request can bind";
-_Static_assert(POD_GROUP_MAX == 512, "the words say so");
+_Static_assert(QUEUED_GROUP_MAX == 512, "the words say so");
 
 /* Membership */
 
@@ -39,7 +39,7 @@ queue_has_other_group(const struct queue *q, const struct queued_pod *p, const s
 {
     char key[OBJECT_KEY_SIZE];
     unsigned wanted = find_group(q, pod, key);
-    const struct pod_group *g = p->pod_group;
+    const struct queued_group *g = p->queued_group;
 
     return g == NULL ? wanted != 0 : wanted != g->wanted || strcmp(key, g->key) != 0;
 }
@@ -47,7 +47,7 @@ queue_has_other_group(const struct queue *q, const struct queued_pod *p, const s
 /* The group as a whole */
 
 static bool
-is_ready(const struct pod_group *g, const struct queued_pod *p)
+is_ready(const struct queued_group *g, const struct queued_pod *p)
 {
     return p->state == QUEUE_IN_GROUP || p == g->leader;
 }
@@ -56,7 +56,7 @@ is_ready(const struct pod_group *g, const struct queued_pod *p)
  * profile, so all members must have the same profile.
  */
 static const char *
-find_refusal_of(const struct queue *q, const struct pod_group *g, const struct queued_pod *p)
+find_refusal_of(const struct queue *q, const struct queued_group *g, const struct queued_pod *p)
 {
     if (p->profile != g->members[0]->profile)
         return "they name different schedulers";
@@ -66,9 +66,9 @@ find_refusal_of(const struct queue *q, const struct pod_group *g, const struct q
 }
 
 static const char *
-find_refusal(const struct queue *q, const struct pod_group *g)
+find_refusal(const struct queue *q, const struct queued_group *g)
 {
-    const char *words = g->n_ready > POD_GROUP_MAX ? too_many : NULL;
+    const char *words = g->n_ready > QUEUED_GROUP_MAX ? too_many : NULL;
 
     for (uint32_t i = 0; i < g->count && words == NULL; i++)
         if (is_ready(g, g->members[i]))
@@ -77,9 +77,9 @@ find_refusal(const struct queue *q, const struct pod_group *g)
 }
 
 static bool
-is_complete(const struct pod_group *g)
+is_complete(const struct queued_group *g)
 {
-    return g->n_ready >= g->wanted && g->n_ready <= POD_GROUP_MAX && g->refusal == NULL;
+    return g->n_ready >= g->wanted && g->n_ready <= QUEUED_GROUP_MAX && g->refusal == NULL;
 }
 
 /* The leader is the first member in the order. It takes over the attempts and
@@ -87,7 +87,7 @@ is_complete(const struct pod_group *g)
  * member does not shorten the backoff.
  */
 static struct queued_pod *
-choose_leader(struct queue *q, const struct pod_group *g)
+choose_leader(struct queue *q, const struct queued_group *g)
 {
     uint32_t first = 0;
     struct queued_pod *leader, *oldest;
@@ -118,7 +118,7 @@ choose_leader(struct queue *q, const struct pod_group *g)
 
 /* The whole group waits for the plugins that rejected one member. */
 static void
-lead(struct queue *q, struct pod_group *g, enum wake_strategy strategy)
+lead(struct queue *q, struct queued_group *g, enum wake_strategy strategy)
 {
     struct queued_pod *leader = choose_leader(q, g);
     const struct queued_pod *rejected = g->rejected;
@@ -132,7 +132,7 @@ lead(struct queue *q, struct pod_group *g, enum wake_strategy strategy)
 }
 
 static void
-depose(struct queue *q, struct pod_group *g)
+depose(struct queue *q, struct queued_group *g)
 {
     struct queued_pod *leader = g->leader;
 
@@ -150,7 +150,7 @@ depose(struct queue *q, struct pod_group *g)
  * group whose members all go would be walked for each of them.
  */
 static void
-note_held(struct queue *q, struct pod_group *g, struct queued_pod *joined)
+note_held(struct queue *q, struct queued_group *g, struct queued_pod *joined)
 {
     struct list *list = joined != NULL ? &q->untold : &q->untold_groups;
     struct list *link = joined != NULL ? &joined->link : &g->untold;
@@ -171,7 +171,7 @@ void
 queue_tell_held(struct queue *q)
 {
     while (!list_is_empty(&q->untold_groups)) {
-        struct pod_group *g = container_of(q->untold_groups.next, struct pod_group, untold);
+        struct queued_group *g = container_of(q->untold_groups.next, struct queued_group, untold);
 
         list_remove(&g->untold);
         for (uint32_t i = 0; g->leader == NULL && i < g->count; i++)
@@ -186,7 +186,7 @@ queue_tell_held(struct queue *q)
  * require. `joined`: the only member whose state is new, or NULL.
  */
 static void
-settle_leader(struct queue *q, struct pod_group *g, enum wake_strategy strategy,
+settle_leader(struct queue *q, struct queued_group *g, enum wake_strategy strategy,
               struct queued_pod *joined)
 {
     bool was_led = g->leader != NULL;
@@ -216,26 +216,26 @@ queue_join_group(struct queue *q, struct queued_pod *p)
 {
     char key[OBJECT_KEY_SIZE];
     unsigned wanted = find_group(q, p->pod, key);
-    struct pod_group *g;
+    struct queued_group *g;
 
     if (wanted == 0)
         return;
-    g = map_find(q->pod_groups, key);
+    g = map_find(q->queued_groups, key);
     if (g == NULL) {
-        g = pod_group_new(key);
-        map_put(q->pod_groups, g->key, g);
+        g = queued_group_new(key);
+        map_put(q->queued_groups, g->key, g);
     }
     if (g->wanted != wanted) {
         g->wanted = wanted;
         settle_leader(q, g, WAKE_AFTER_BACKOFF, NULL);
     }
-    pod_group_add(g, p);
+    queued_group_add(g, p);
 }
 
 void
 queue_leave_group(struct queue *q, struct queued_pod *p)
 {
-    struct pod_group *g = p->pod_group;
+    struct queued_group *g = p->queued_group;
 
     if (g == NULL)
         return;
@@ -245,11 +245,11 @@ queue_leave_group(struct queue *q, struct queued_pod *p)
         g->leader = NULL;
         g->n_ready--;
     }
-    pod_group_remove(g, p);
+    queued_group_remove(g, p);
     if (g->count == 0) {
         q->n_held -= g->n_held;
-        map_remove(q->pod_groups, g->key);
-        pod_group_free(g);
+        map_remove(q->queued_groups, g->key);
+        queued_group_free(g);
         return;
     }
     settle_leader(q, g, WAKE_AFTER_BACKOFF, NULL);
@@ -261,13 +261,13 @@ put_in_group(struct queue *q, struct queued_pod *p)
     p->state = QUEUE_IN_GROUP;
     queue_enter_order(q, p);
     q->n_in_group++;
-    p->pod_group->n_ready++;
+    p->queued_group->n_ready++;
 }
 
 void
 queue_enter_group(struct queue *q, struct queued_pod *p)
 {
-    struct pod_group *g = p->pod_group;
+    struct queued_group *g = p->queued_group;
 
     put_in_group(q, p);
     if (g->leader != NULL)
@@ -277,7 +277,7 @@ queue_enter_group(struct queue *q, struct queued_pod *p)
 
 /* The leader was gated. */
 void
-queue_lose_leader(struct queue *q, struct pod_group *g)
+queue_lose_leader(struct queue *q, struct queued_group *g)
 {
     g->leader = NULL;
     g->n_ready--;
@@ -289,7 +289,7 @@ void
 queue_update_member(struct queue *q, struct queued_pod *p, const struct cluster_event *event,
                     const struct object *old_object, const struct object *new_object)
 {
-    struct pod_group *g = p->pod_group;
+    struct queued_group *g = p->queued_group;
     enum wake_strategy strategy;
 
     if (g->leader == NULL) {
@@ -308,9 +308,9 @@ queue_update_member(struct queue *q, struct queued_pod *p, const struct cluster_
 /* The leader was popped, and all other members that may be placed go with it.
  */
 void
-queue_fly_group(struct queue *q, struct pod_group *g)
+queue_fly_group(struct queue *q, struct queued_group *g)
 {
-    pod_group_sort(g);
+    queued_group_sort(g);
     for (uint32_t i = 0; i < g->count; i++) {
         struct queued_pod *p = g->members[i];
 
@@ -327,7 +327,7 @@ queue_fly_group(struct queue *q, struct pod_group *g)
 }
 
 static void
-note_rejected(struct pod_group *g, struct queued_pod *p, enum wake_strategy strategy)
+note_rejected(struct queued_group *g, struct queued_pod *p, enum wake_strategy strategy)
 {
     if ((p->unschedulable | p->pending) == 0)
         return;
@@ -341,7 +341,7 @@ note_rejected(struct pod_group *g, struct queued_pod *p, enum wake_strategy stra
  * after its backoff.
  */
 static void
-settle_failed(struct queue *q, struct pod_group *g)
+settle_failed(struct queue *q, struct queued_group *g)
 {
     settle_leader(q, g, g->rejected != NULL ? g->strategy : WAKE_AFTER_BACKOFF, NULL);
 }
@@ -349,7 +349,7 @@ settle_failed(struct queue *q, struct pod_group *g)
 void
 queue_land_member(struct queue *q, struct queued_pod *p, enum wake_strategy strategy)
 {
-    struct pod_group *g = p->pod_group;
+    struct queued_group *g = p->queued_group;
 
     g->n_flying--;
     put_in_group(q, p);
@@ -364,11 +364,11 @@ void
 queue_rejoin_member(struct queue *q, struct queued_pod *p)
 {
     put_in_group(q, p);
-    note_rejected(p->pod_group, p, WAKE_SKIP);
+    note_rejected(p->queued_group, p, WAKE_SKIP);
 }
 
 void
-queue_settle_group(struct queue *q, struct pod_group *g)
+queue_settle_group(struct queue *q, struct queued_group *g)
 {
     settle_failed(q, g);
 }

@@ -8,9 +8,9 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
 #include "controller/scheduler/queue/late_rooms.h"
-#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue_order.h"
 #include "controller/scheduler/queue/queue_state.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "lib/base/clock.h"
 #include "lib/base/heap.h"
@@ -53,7 +53,7 @@ backoff_end_us(const struct queue *q, const struct queued_pod *p)
 
     if (q->settings.is_sharing && was_rejected) {
         int64_t others = (int64_t)unschedulable_pods_groups(q->unschedulable_pods);
-        int64_t own = p->pod_group != NULL ? p->pod_group->n_ready : 0;
+        int64_t own = p->queued_group != NULL ? p->queued_group->n_ready : 0;
         int64_t round = (others + own) * RETRY_SHARE_US;
 
         most = round < most ? round : most;
@@ -134,7 +134,7 @@ queue_take_out(struct queue *q, struct queued_pod *p)
     case QUEUE_IN_GROUP:
         list_remove(&p->link);
         q->n_in_group--;
-        p->pod_group->n_ready--;
+        p->queued_group->n_ready--;
         break;
     }
 }
@@ -228,7 +228,7 @@ queue_enter(struct queue *q, struct queued_pod *p)
 
     if (answer.verdict == VERDICT_OK) {
         p->gate_reason = STRING_ID_NONE;
-        if (p->pod_group == NULL || p->pod_group->leader == p)
+        if (p->queued_group == NULL || p->queued_group->leader == p)
             put_active(q, p);
         else
             queue_enter_group(q, p);
@@ -238,8 +238,8 @@ queue_enter(struct queue *q, struct queued_pod *p)
     p->unschedulable |= PLUGIN_BIT(answer.plugin);
     queue_wake_next(q, p);
     queue_put_gated(q, p);
-    if (p->pod_group != NULL && p->pod_group->leader == p)
-        queue_lose_leader(q, p->pod_group);
+    if (p->queued_group != NULL && p->queued_group->leader == p)
+        queue_lose_leader(q, p->queued_group);
 }
 
 /* A group with more runs of different members than this gets no signature. */
@@ -247,7 +247,7 @@ queue_enter(struct queue *q, struct queued_pod *p)
 
 /* Groups whose members are equal one by one wait for the same. */
 static uint32_t
-sign_group(const struct queue *q, const struct pod_group *g)
+sign_group(const struct queue *q, const struct queued_group *g)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     uint32_t last = SIGNATURE_NONE;
@@ -289,8 +289,8 @@ sharing_signature(const struct queue *q, const struct queued_pod *p, uint32_t *r
     for (unsigned i = 0; i < p->profile->n_entries; i++)
         if ((rejectors & PLUGIN_BIT(i)) != 0 && p->profile->entries[i].plugin->depends_on_others)
             return SIGNATURE_NONE;
-    *ret_shape = p->pod_group == NULL ? profile_sign(p->profile, p->pod, q->settings.signatures)
-                                      : sign_group(q, p->pod_group);
+    *ret_shape = p->queued_group == NULL ? profile_sign(p->profile, p->pod, q->settings.signatures)
+                                         : sign_group(q, p->queued_group);
     return profile_sign_timed(p->profile, p->pod, *ret_shape, p->rank.number,
                               q->settings.signatures);
 }

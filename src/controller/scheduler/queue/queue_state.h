@@ -18,7 +18,7 @@ struct in_flight;
 struct item_map;
 struct late_rooms;
 struct map;
-struct pod_group;
+struct queued_group;
 struct queue_order;
 struct unschedulable_pods;
 struct waiting_jobs;
@@ -37,7 +37,7 @@ struct queue {
     size_t n_gated;
     struct list untold;        /* held pods, to be notified why */
     struct list untold_groups; /* all their held pods likewise */
-    struct map *pod_groups;    /* key to struct pod_group */
+    struct map *queued_groups; /* key to struct queued_group */
     size_t n_in_group;         /* pods in state QUEUE_IN_GROUP */
     size_t n_held;             /* of these, those of held groups */
     uint64_t arrivals;
@@ -98,12 +98,12 @@ bool queue_has_other_group(const struct queue *q, const struct queued_pod *p,
 void queue_enter_group(struct queue *q, struct queued_pod *p);
 void queue_land_member(struct queue *q, struct queued_pod *p, enum wake_strategy strategy);
 void queue_rejoin_member(struct queue *q, struct queued_pod *p);
-void queue_settle_group(struct queue *q, struct pod_group *g);
+void queue_settle_group(struct queue *q, struct queued_group *g);
 
 /* Update: a member in state QUEUE_IN_GROUP has changed. Lose leader: the leader
  * was gated. Fly: the leader was popped.
  */
 void queue_update_member(struct queue *q, struct queued_pod *p, const struct cluster_event *event,
                          const struct object *old_object, const struct object *new_object);
-void queue_lose_leader(struct queue *q, struct pod_group *g);
-void queue_fly_group(struct queue *q, struct pod_group *g);
+void queue_lose_leader(struct queue *q, struct queued_group *g);
+void queue_fly_group(struct queue *q, struct queued_group *g);

@@ -8,7 +8,7 @@
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
-#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/object/object.h"
 
@@ -61,7 +61,7 @@ is_updated_by_job(const struct cluster_event *event, const struct object *old_ob
 const struct pod_view *
 wake_strategy_pod(const struct queued_pod *p)
 {
-    const struct pod_group *g = p->pod_group;
+    const struct queued_group *g = p->queued_group;
 
     return g != NULL && g->leader == p && g->rejected != NULL ? g->rejected->pod : p->pod;
 }

@@ -170,6 +170,7 @@ extern const struct kind persistent_volume_kind;
 extern const struct kind persistent_volume_claim_kind;
 extern const struct kind pod_kind;
 extern const struct kind pod_disruption_budget_kind;
+extern const struct kind pod_group_kind;
 extern const struct kind pod_metrics_kind;
 extern const struct kind pod_template_kind;
 extern const struct kind priority_class_kind;

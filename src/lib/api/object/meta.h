@@ -77,6 +77,9 @@ void meta_check_finalizer(struct causes *c, const struct json *name, bool standa
 /* Checks labels and annotations; the path must point at the metadata. */
 void meta_check_labels(struct causes *c, const struct json *meta);
 
+/* Checks the conditions (metav1.Condition) of a status. */
+void meta_check_conditions(struct causes *c, const struct json *status);
+
 /* Copies from the old tree the fields that clients may not change. */
 struct arena;
 void meta_prepare(struct arena *arena, struct json *object, const struct json *old);

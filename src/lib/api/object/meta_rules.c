@@ -257,3 +257,72 @@ meta_prepare(struct arena *arena, struct json *object, const struct json *old)
     }
     keep(arena, meta, was, "generation");
 }
+
+/* ---- Conditions ---- */
+
+#define REASON_LENGTH_MAX  1024
+#define MESSAGE_LENGTH_MAX (32 * 1024)
+
+/* Begins with a letter, continues with letters, digits and "_,:", and does not
+ * end with ',' or ':'.
+ */
+static bool
+is_reason(const char *text)
+{
+    size_t n = strlen(text);
+
+    if (!isalpha((unsigned char)text[0])
+        || !(isalnum((unsigned char)text[n - 1]) || text[n - 1] == '_'))
+        return false;
+    for (; *text != '\0'; text++)
+        if (!isalnum((unsigned char)*text) && strchr("_,:", *text) == NULL)
+            return false;
+    return true;
+}
+
+static void
+check_too_long(struct causes *c, const struct json *object, const char *name, unsigned most)
+{
+    if (strlen(check_text(object, name)) > most)
+        causes_add(c, CAUSE_TOO_LONG, name, NULL, "may not be more than %u bytes", most);
+}
+
+static void
+check_condition(struct causes *c, const struct json *condition)
+{
+    check_name(c, condition, "type", NAME_QUALIFIED);
+    check_one_of(c, condition, "status", CHECK_VALUES("False", "True", "Unknown"));
+    if (json_get_int(condition, "observedGeneration", 0) < 0)
+        causes_add(c, CAUSE_INVALID, "observedGeneration",
+                   json_get(condition, "observedGeneration"),
+                   "must be greater than or equal to zero");
+    check_present(c, condition, "lastTransitionTime", "must be set");
+    if (check_present(c, condition, "reason", "must be set")
+        && !is_reason(check_text(condition, "reason")))
+        causes_add(c, CAUSE_INVALID, "reason", json_get(condition, "reason"),
+                   "a condition reason must start with alphabetic character, "
+                   "optionally followed by a string of alphanumeric characters "
+                   "or '_,:', and must end with an alphanumeric character or "
+                   "'_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or "
+                   "'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for "
+                   "validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')");
+    check_too_long(c, condition, "reason", REASON_LENGTH_MAX);
+    check_too_long(c, condition, "message", MESSAGE_LENGTH_MAX);
+}
+
+void
+meta_check_conditions(struct causes *c, const struct json *status)
+{
+    const struct json *list = json_get(status, "conditions");
+    CHECK_TEXTS(types);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *condition = json_at(list, i);
+        unsigned at = causes_enter_index(c, "conditions", i);
+
+        if (!check_texts_add(&types, check_text(condition, "type")))
+            causes_add(c, CAUSE_DUPLICATE, "type", json_get(condition, "type"), "%s", "");
+        check_condition(c, condition);
+        causes_leave(c, at);
+    }
+}

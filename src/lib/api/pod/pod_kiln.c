@@ -103,7 +103,8 @@ static const struct field scheduling_group_fields[] = {
     STRING("podGroupName", scheduling_group, pod_group_name, 0,
         HELP("The PodGroup.")),
 };
-RECORD(scheduling_group, scheduling_group, "hpc.kiln.v1.SchedulingGroup",
+RECORD(scheduling_group, scheduling_group, "io.k8s.api.core.v1.PodSchedulingGroup",
+       MESSAGE("podGroupName"),
        HELP("The group a pod is scheduled with."));
 
 static const struct field allocation_memory_fields[] = {

@@ -190,7 +190,7 @@ RECORD(pod_spec, pod_spec, "io.k8s.api.core.v1.PodSpec",
                "enableServiceLinks preemptionPolicy overhead "
                "topologySpreadConstraints ephemeralContainers "
                "setHostnameAsFQDN os hostUsers schedulingGates "
-               "resourceClaims resources"),
+               "resourceClaims resources 43 schedulingGroup"),
        HELP("The desired state of a pod."));
 
 static const struct field pod_template_fields[] = {

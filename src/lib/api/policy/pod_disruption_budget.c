@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/policy/pod_disruption_budget.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,75 +145,6 @@ validate(struct causes *c, const struct json *budget, const struct json *old)
         meta_check(c, &pod_disruption_budget_kind, NAME_PATH_SEGMENT, budget, old);
 }
 
-/* --- status ---------------------------------------------------------------- */
-
-#define REASON_LENGTH_MAX  1024
-#define MESSAGE_LENGTH_MAX (32 * 1024)
-
-/* Begins with a letter, continues with letters, digits and "_,:", and does not
- * end with ',' or ':'.
- */
-static bool
-is_reason(const char *text)
-{
-    size_t n = strlen(text);
-
-    if (!isalpha((unsigned char)text[0])
-        || !(isalnum((unsigned char)text[n - 1]) || text[n - 1] == '_'))
-        return false;
-    for (; *text != '\0'; text++)
-        if (!isalnum((unsigned char)*text) && strchr("_,:", *text) == NULL)
-            return false;
-    return true;
-}
-
-static void
-check_too_long(struct causes *c, const struct json *object, const char *name, unsigned most)
-{
-    if (strlen(check_text(object, name)) > most)
-        causes_add(c, CAUSE_TOO_LONG, name, NULL, "may not be more than %u bytes", most);
-}
-
-static void
-check_condition(struct causes *c, const struct json *condition)
-{
-    check_name(c, condition, "type", NAME_QUALIFIED);
-    check_one_of(c, condition, "status", CHECK_VALUES("False", "True", "Unknown"));
-    if (json_get_int(condition, "observedGeneration", 0) < 0)
-        causes_add(c, CAUSE_INVALID, "observedGeneration",
-                   json_get(condition, "observedGeneration"),
-                   "must be greater than or equal to zero");
-    check_present(c, condition, "lastTransitionTime", "must be set");
-    if (check_present(c, condition, "reason", "must be set")
-        && !is_reason(check_text(condition, "reason")))
-        causes_add(c, CAUSE_INVALID, "reason", json_get(condition, "reason"),
-                   "a condition reason must start with alphabetic character, "
-                   "optionally followed by a string of alphanumeric characters "
-                   "or '_,:', and must end with an alphanumeric character or "
-                   "'_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or "
-                   "'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for "
-                   "validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')");
-    check_too_long(c, condition, "reason", REASON_LENGTH_MAX);
-    check_too_long(c, condition, "message", MESSAGE_LENGTH_MAX);
-}
-
-static void
-check_conditions(struct causes *c, const struct json *status)
-{
-    const struct json *list = json_get(status, "conditions");
-    CHECK_TEXTS(types);
-
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        const struct json *condition = json_at(list, i);
-        unsigned at = causes_enter_index(c, "conditions", i);
-
-        if (!check_texts_add(&types, check_text(condition, "type")))
-            causes_add(c, CAUSE_DUPLICATE, "type", json_get(condition, "type"), "%s", "");
-        check_condition(c, condition);
-        causes_leave(c, at);
-    }
-}
-
 static void
 validate_status(struct causes *c, const struct json *budget, const struct json *old)
 {
@@ -229,7 +159,7 @@ validate_status(struct causes *c, const struct json *budget, const struct json *
 
     meta_check(c, &pod_disruption_budget_kind, NAME_PATH_SEGMENT, budget, old);
     at = causes_enter(c, "status");
-    check_conditions(c, status);
+    meta_check_conditions(c, status);
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
         check_not_negative(c, status, counts[i]);
     causes_leave(c, at);

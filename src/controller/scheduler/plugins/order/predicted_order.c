@@ -68,7 +68,7 @@ predicted_order_less(void *self, const struct queued_pod *a, const struct queued
 
     if (a->pod->priority != b->pod->priority)
         return a->pod->priority > b->pod->priority;
-    if (a->pod_group != NULL && a->pod_group == b->pod_group)
+    if (a->queued_group != NULL && a->queued_group == b->queued_group)
         return submission_order_plugin.less(NULL, a, b); /* same rank */
     if (ra->number == rb->number)                        /* same rank, whenever it was computed */
         return submission_order_plugin.less(NULL, a, b);

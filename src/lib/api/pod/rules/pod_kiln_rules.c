@@ -182,4 +182,10 @@ pod_kiln_check(struct causes *c, const struct json *spec)
     at = causes_enter(c, "execution");
     check_execution(c, json_get(spec, "execution"));
     causes_leave(c, at);
+    if (!check_is_set(spec, "schedulingGroup"))
+        return;
+    at = causes_enter(c, "schedulingGroup");
+    if (check_present(c, json_get(spec, "schedulingGroup"), "podGroupName", ""))
+        check_name(c, json_get(spec, "schedulingGroup"), "podGroupName", NAME_DNS_SUBDOMAIN);
+    causes_leave(c, at);
 }

@@ -10,15 +10,17 @@
 static bool
 is_listed(const struct kind *kind)
 {
+    const struct kind *versions[API_RESOURCES_MAX_VERSIONS];
     const struct kind *list[API_RESOURCES_MAX_KINDS];
 
-    for (const char *const *group = api_resources_groups; *group != NULL; group++) {
-        unsigned n = api_resources_kinds(*group, false, list);
+    for (const char *const *group = api_resources_groups; *group != NULL; group++)
+        for (unsigned v = api_resources_versions(*group, false, versions); v-- > 0;) {
+            unsigned n = api_resources_kinds(*group, versions[v]->version, false, list);
 
-        for (unsigned i = 0; i < n; i++)
-            if (list[i] == kind)
-                return true;
-    }
+            for (unsigned i = 0; i < n; i++)
+                if (list[i] == kind)
+                    return true;
+        }
     return false;
 }
 
@@ -37,7 +39,7 @@ START_TEST(kinds_and_subresources_come_by_name)
 {
     const struct kind *list[API_RESOURCES_MAX_KINDS];
     enum subresource parts[N_SUBRESOURCES];
-    unsigned n = api_resources_kinds("", false, list);
+    unsigned n = api_resources_kinds("", "v1", false, list);
 
     ck_assert_uint_gt(n, 5);
     for (unsigned i = 1; i < n; i++)
@@ -58,10 +60,23 @@ START_TEST(upstream_alone_leaves_out_what_is_kilns)
 
     ck_assert_uint_eq(n, 1);
     ck_assert_int_eq(parts[0], SUBRESOURCE_STATUS);
-    ck_assert_uint_eq(api_resources_kinds("metrics.k8s.io", true, list), 0);
+    ck_assert_uint_eq(api_resources_versions("metrics.k8s.io", true, list), 0);
     ck_assert_uint_gt(api_resources_parts(&node_kind, false, parts), 1);
 }
 END_TEST
 
-SUITE("api_resources", every_kind_is_in_a_group_that_is_told, kinds_and_subresources_come_by_name,
+START_TEST(a_group_has_its_versions_with_the_stable_one_first)
+{
+    const struct kind *list[API_RESOURCES_MAX_VERSIONS];
+
+    ck_assert_uint_eq(api_resources_versions("scheduling.k8s.io", false, list), 2);
+    ck_assert_str_eq(list[0]->version, "v1");
+    ck_assert_str_eq(list[1]->version, "v1beta1");
+    ck_assert_uint_eq(api_resources_versions("scheduling.k8s.io", true, list), 1);
+    ck_assert_uint_eq(api_resources_versions("none.example.com", false, list), 0);
+}
+END_TEST
+
+SUITE("api_resources", a_group_has_its_versions_with_the_stable_one_first,
+      every_kind_is_in_a_group_that_is_told, kinds_and_subresources_come_by_name,
       upstream_alone_leaves_out_what_is_kilns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_group.h - waiting pods that are placed together, all or none
+/* queued_group.h - waiting pods that are placed together, all or none
  *
  * The queue treats a group as one pod. When enough of its members are there and
  * may be placed, the first of them in the queue's order is its *leader*, which
@@ -27,9 +27,9 @@ struct queued_pod;
 struct strbuf;
 
 /* The most pods that one BindingList binds. */
-#define POD_GROUP_MAX 512
+#define QUEUED_GROUP_MAX 512
 
-struct pod_group {
+struct queued_group {
     char *key;        /* "namespace/name" */
     const char *name; /* within the key */
     unsigned wanted;  /* the least members; all there go together */
@@ -47,18 +47,18 @@ struct pod_group {
 };
 
 /* Life. A new group has no members. */
-void pod_group_free(struct pod_group *g);
-struct pod_group *pod_group_new(const char *key) OWNED_BY(pod_group_free);
-DEFINE_CLEANUP(struct pod_group, pod_group_free)
+void queued_group_free(struct queued_group *g);
+struct queued_group *queued_group_new(const char *key) OWNED_BY(queued_group_free);
+DEFINE_CLEANUP(struct queued_group, queued_group_free)
 
 /* Change. Sort: puts the members into the queue's order. */
-void pod_group_add(struct pod_group *g, struct queued_pod *pod);
-void pod_group_remove(struct pod_group *g, struct queued_pod *pod);
-void pod_group_sort(struct pod_group *g);
+void queued_group_add(struct queued_group *g, struct queued_pod *pod);
+void queued_group_remove(struct queued_group *g, struct queued_pod *pod);
+void queued_group_sort(struct queued_group *g);
 
 /* Look. Flying: the members in flight, in the order of the list; `out` has room
- * for POD_GROUP_MAX. Format hold: why a held group waits.
+ * for QUEUED_GROUP_MAX. Format hold: why a held group waits.
  */
-unsigned pod_group_flying(const struct pod_group *g, struct queued_pod **out);
-bool pod_group_is_held(const struct pod_group *g);
-void pod_group_format_hold(const struct pod_group *g, struct strbuf *out);
+unsigned queued_group_flying(const struct queued_group *g, struct queued_pod **out);
+bool queued_group_is_held(const struct queued_group *g);
+void queued_group_format_hold(const struct queued_group *g, struct strbuf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queued_group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-struct pod_group *
-pod_group_new(const char *key)
+struct queued_group *
+queued_group_new(const char *key)
 {
-    struct pod_group *g = xnew(struct pod_group);
+    struct queued_group *g = xnew(struct queued_group);
     const char *slash;
 
     g->key = xstrdup(key);
@@ -23,7 +23,7 @@ pod_group_new(const char *key)
 }
 
 void
-pod_group_free(struct pod_group *g)
+queued_group_free(struct queued_group *g)
 {
     if (g == NULL)
         return;
@@ -34,9 +34,9 @@ pod_group_free(struct pod_group *g)
 }
 
 void
-pod_group_add(struct pod_group *g, struct queued_pod *pod)
+queued_group_add(struct queued_group *g, struct queued_pod *pod)
 {
-    pod->pod_group = g;
+    pod->queued_group = g;
     pod->member_place = g->count;
     xgrow(g->members, g->count, g->capacity);
     g->members[g->count++] = pod;
@@ -44,13 +44,13 @@ pod_group_add(struct pod_group *g, struct queued_pod *pod)
 
 /* The last member moves to the removed one's index. */
 void
-pod_group_remove(struct pod_group *g, struct queued_pod *pod)
+queued_group_remove(struct queued_group *g, struct queued_pod *pod)
 {
     struct queued_pod *last = g->members[--g->count];
 
     g->members[pod->member_place] = last;
     last->member_place = pod->member_place;
-    pod->pod_group = NULL;
+    pod->queued_group = NULL;
     if (g->rejected == pod)
         g->rejected = NULL;
 }
@@ -66,7 +66,7 @@ compare(const void *a, const void *b)
 }
 
 void
-pod_group_sort(struct pod_group *g)
+queued_group_sort(struct queued_group *g)
 {
     qsort(g->members, g->count, sizeof(*g->members), compare);
     for (uint32_t i = 0; i < g->count; i++)
@@ -74,7 +74,7 @@ pod_group_sort(struct pod_group *g)
 }
 
 unsigned
-pod_group_flying(const struct pod_group *g, struct queued_pod **out)
+queued_group_flying(const struct queued_group *g, struct queued_pod **out)
 {
     unsigned count = 0;
 
@@ -85,7 +85,7 @@ pod_group_flying(const struct pod_group *g, struct queued_pod **out)
 }
 
 bool
-pod_group_is_held(const struct pod_group *g)
+queued_group_is_held(const struct queued_group *g)
 {
     return g->leader == NULL && g->n_flying == 0;
 }
@@ -94,7 +94,7 @@ pod_group_is_held(const struct pod_group *g)
  * change is written to the API.
  */
 void
-pod_group_format_hold(const struct pod_group *g, struct strbuf *out)
+queued_group_format_hold(const struct queued_group *g, struct strbuf *out)
 {
     if (g->refusal != NULL)
         strbuf_printf(out, "the pods of its group '%s' cannot be placed: %s", g->name, g->refusal);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of pods in the queue, with events in any order. */
-#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queued_group.h"
 
 #include <stdio.h>
 
@@ -24,7 +24,7 @@
 
 /* Pods that were popped together. */
 struct flight {
-    struct queued_pod *pods[POD_GROUP_MAX];
+    struct queued_pod *pods[QUEUED_GROUP_MAX];
     unsigned count;
 };
 
@@ -67,7 +67,7 @@ note_told(const struct queued_pod *pod, void *context)
     struct model *m = context;
 
     ck_assert_int_eq(pod->state, QUEUE_IN_GROUP);
-    ck_assert(pod_group_is_held(pod->pod_group));
+    ck_assert(queued_group_is_held(pod->queued_group));
     m->told++;
 }
 
@@ -178,10 +178,10 @@ pop(struct model *m)
     m->pops++;
     f->pods[0] = first;
     f->count = 1;
-    if (first->pod_group == NULL)
+    if (first->queued_group == NULL)
         return;
-    f->count = pod_group_flying(first->pod_group, f->pods);
-    ck_assert_uint_ge(f->count, first->pod_group->wanted);
+    f->count = queued_group_flying(first->queued_group, f->pods);
+    ck_assert_uint_ge(f->count, first->queued_group->wanted);
     ck_assert_int_eq(first->state, QUEUE_IN_FLIGHT);
 }
 
@@ -240,12 +240,12 @@ struct recount {
 };
 
 static void
-check_group(const struct pod_group *g)
+check_group(const struct queued_group *g)
 {
     uint32_t n_ready = 0, n_flying = 0;
 
     for (uint32_t i = 0; i < g->count; i++) {
-        ck_assert_ptr_eq(g->members[i]->pod_group, g);
+        ck_assert_ptr_eq(g->members[i]->queued_group, g);
         ck_assert_uint_eq(g->members[i]->member_place, i);
         n_flying += g->members[i]->state == QUEUE_IN_FLIGHT;
         n_ready += g->members[i]->state == QUEUE_IN_GROUP || g->members[i] == g->leader;
@@ -265,7 +265,7 @@ static void
 count_pod(const struct queued_pod *p, void *context)
 {
     struct recount *c = context;
-    const struct pod_group *g = p->pod_group;
+    const struct queued_group *g = p->queued_group;
     bool is_leader = g == NULL || g->leader == p;
 
     if (g != NULL)

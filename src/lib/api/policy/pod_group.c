@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/policy/pod_group.h"
+
+#include <string.h>
+
+#include "lib/api/object/check.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/rights.h"
+#include "lib/api/object/table.h"
+#include "lib/api/value/rows.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+#define PRIORITY_MAX INT64_C(1000000000)
+#define CLAIMS_MAX   4u
+
+/* clang-format off */
+static const struct field gang_policy_fields[] = {
+    INT("minCount", gang_policy, min_count, 0,
+        HELP("At least this many pods are placed at the same time, or none.")),
+};
+static RECORD(gang_policy, gang_policy,
+       "io.k8s.api.scheduling.v1beta1.GangSchedulingPolicy",
+       MESSAGE("minCount"),
+       HELP("The pods are placed together."));
+
+static const struct record basic_policy_record = {
+    .name = "io.k8s.api.scheduling.v1beta1.BasicSchedulingPolicy",
+    .message = "",
+    .help = "Each pod is placed by itself.",
+};
+
+static const struct field group_policy_fields[] = {
+    OPAQUE_OBJECT("basic", basic_policy, KEPT,
+        HELP("Each pod is placed by itself.")),
+    OBJECT("gang", group_policy, gang, gang_policy, OPTIONAL,
+        HELP("The pods are placed together.")),
+};
+static RECORD(group_policy, group_policy,
+       "io.k8s.api.scheduling.v1beta1.PodGroupSchedulingPolicy",
+       MESSAGE("basic gang"),
+       HELP("How the pods are placed: basic or gang."));
+
+static const struct field topology_constraint_fields[] = {
+    OPAQUE(STRING, "key", ALWAYS | REQUIRED,
+        HELP("A label of nodes; all pods go to nodes with the same value.")),
+};
+static OPAQUE_RECORD(topology_constraint,
+       "io.k8s.api.scheduling.v1beta1.TopologyConstraint",
+       MESSAGE("key"),
+       HELP("All pods are placed in one part of the cluster."));
+
+static const struct field group_constraints_fields[] = {
+    OPAQUE_OBJECTS("topology", topology_constraint, 0,
+        HELP("In which part of the cluster the pods are; at most one entry.")),
+};
+static OPAQUE_RECORD(group_constraints,
+       "io.k8s.api.scheduling.v1beta1.PodGroupSchedulingConstraints",
+       MESSAGE("topology"),
+       HELP("Where the pods are placed."));
+
+static const struct record single_disruption_record = {
+    .name = "io.k8s.api.scheduling.v1beta1.SingleDisruptionMode",
+    .message = "",
+    .help = "Its pods are evicted one by one.",
+};
+static const struct record all_disruption_record = {
+    .name = "io.k8s.api.scheduling.v1beta1.AllDisruptionMode",
+    .message = "",
+    .help = "Its pods are evicted together.",
+};
+static const struct field disruption_mode_fields[] = {
+    OPAQUE_OBJECT("single", single_disruption, KEPT,
+        HELP("Its pods are evicted one by one.")),
+    OPAQUE_OBJECT("all", all_disruption, KEPT,
+        HELP("Its pods are evicted together.")),
+};
+static OPAQUE_RECORD(disruption_mode,
+       "io.k8s.api.scheduling.v1beta1.DisruptionMode",
+       MESSAGE("single all"),
+       HELP("How its pods are evicted: single or all."));
+
+static const struct field workload_reference_fields[] = {
+    OPAQUE(STRING, "workloadName", ALWAYS | REQUIRED,
+        HELP("The Workload; stored only.")),
+    OPAQUE(STRING, "templateName", ALWAYS | REQUIRED,
+        HELP("The template in it; stored only.")),
+};
+static OPAQUE_RECORD(workload_reference,
+       "io.k8s.api.scheduling.v1beta1.WorkloadReference",
+       MESSAGE("workloadName templateName"),
+       HELP("The template that the group was made from; stored only."));
+
+static const struct field group_claim_fields[] = {
+    OPAQUE(STRING, "name", ALWAYS | REQUIRED,
+        HELP("Name of the claim within the group.")),
+    OPAQUE(STRING, "resourceClaimName", KEPT,
+        HELP("A ResourceClaim; stored only.")),
+    OPAQUE(STRING, "resourceClaimTemplateName", KEPT,
+        HELP("A ResourceClaimTemplate; stored only.")),
+};
+static OPAQUE_RECORD(group_claim,
+       "io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim",
+       MESSAGE("name resourceClaimName resourceClaimTemplateName"),
+       HELP("A claim of devices for all pods; stored only."));
+
+static const struct field pod_group_spec_fields[] = {
+    OPAQUE(STRING, "parentCompositePodGroupName", KEPT,
+        HELP("Not served.")),
+    OPAQUE_OBJECT("workloadRef", workload_reference, KEPT,
+        HELP("The template that it was made from; stored only.")),
+    OBJECT_ROW("schedulingPolicy", group_policy,
+        AT(pod_group_spec, policy), ALWAYS,
+        HELP("How its pods are placed.")),
+    OPAQUE_OBJECT("schedulingConstraints", group_constraints, KEPT,
+        HELP("Where its pods are placed.")),
+    OPAQUE_OBJECTS("resourceClaims", group_claim, 0, BY_KEY("name"),
+        HELP("Claims of devices; stored only.")),
+    OPAQUE_OBJECT("disruptionMode", disruption_mode, KEPT,
+        HELP("How its pods are evicted; single is the default.")),
+    OPAQUE(STRING, "priorityClassName", 0,
+        HELP("Its priority class.")),
+    OPAQUE(INT, "priority", KEPT,
+        HELP("The priority of that class.")),
+    OPAQUE(STRING, "preemptionPolicy", KEPT,
+        ONE_OF("Never", "PreemptLowerPriority"),
+        HELP("Whether it may preempt others.")),
+};
+static RECORD(pod_group_spec, pod_group_spec,
+       "io.k8s.api.scheduling.v1beta1.PodGroupSpec",
+       MESSAGE("parentCompositePodGroupName workloadRef schedulingPolicy "
+               "schedulingConstraints resourceClaims disruptionMode "
+               "priorityClassName priority preemptionPolicy"),
+       HELP("How pods are placed together."));
+
+static const struct field claim_status_fields[] = {
+    OPAQUE(STRING, "name", ALWAYS | REQUIRED, HELP("Name of the claim.")),
+    OPAQUE(STRING, "resourceClaimName", KEPT,
+        HELP("The ResourceClaim that was made for it.")),
+};
+static OPAQUE_RECORD(claim_status,
+       "io.k8s.api.scheduling.v1beta1.PodGroupResourceClaimStatus",
+       MESSAGE("name resourceClaimName"),
+       HELP("The state of a claim."));
+
+static const struct field pod_group_status_fields[] = {
+    OPAQUE_OBJECTS("conditions", meta_condition, 0, BY_KEY("type"),
+        HELP("Its conditions.")),
+    OPAQUE_OBJECTS("resourceClaimStatuses", claim_status, 0, BY_KEY("name"),
+        HELP("The states of its claims.")),
+};
+static OPAQUE_RECORD(pod_group_status,
+       "io.k8s.api.scheduling.v1beta1.PodGroupStatus",
+       MESSAGE("conditions resourceClaimStatuses"),
+       HELP("The state of a group."));
+
+static const struct field pod_group_fields[] = {
+    TYPE_META,
+    METADATA(pod_group),
+    OBJECT_ROW("spec", pod_group_spec, AT(pod_group, spec), ALWAYS,
+        HELP("Desired state.")),
+    OPAQUE_OBJECT("status", pod_group_status, ALWAYS,
+        HELP("Current state; set only by the system.")),
+};
+RECORD(pod_group, pod_group, "io.k8s.api.scheduling.v1beta1.PodGroup",
+       MESSAGE("metadata spec status"),
+       HELP("Pods that are placed together."));
+/* clang-format on */
+
+const struct pod_group *
+pod_group_of(const struct object *object)
+{
+    return object->view;
+}
+
+int64_t
+pod_group_least(const struct object *object)
+{
+    const struct gang_policy *gang = pod_group_of(object)->spec.policy.gang;
+
+    return gang != NULL ? gang->min_count : 0;
+}
+
+static void
+set_defaults(struct arena *arena, struct json *group)
+{
+    struct json *spec = json_get(group, "spec");
+
+    if (spec != NULL && !check_is_set(spec, "disruptionMode"))
+        json_make_object(arena, json_make_object(arena, spec, "disruptionMode"), "single");
+}
+
+static void
+prepare(struct arena *arena, struct json *group, const struct json *old)
+{
+    struct json *status = json_get(old, "status");
+
+    meta_prepare(arena, group, old);
+    json_set(arena, group, "status", status != NULL ? status : json_object(arena));
+}
+
+/* A union: exactly one of two members. */
+static void
+check_union(struct causes *c, const struct json *spec, const char *field, const char *one,
+            const char *other)
+{
+    const struct json *value = json_get(spec, field);
+    bool has_one = check_is_set(value, one), has_other = check_is_set(value, other);
+
+    if (value == NULL)
+        return;
+    if (has_one == has_other)
+        causes_add(c, CAUSE_INVALID, field, value,
+                   has_one ? "must have only one of '%s' and '%s'"
+                           : "must have one of '%s' and '%s'",
+                   one, other);
+}
+
+static void
+check_policy(struct causes *c, const struct json *spec)
+{
+    const struct json *gang = json_get_path(spec, "schedulingPolicy.gang");
+    unsigned at;
+
+    if (!check_present(c, spec, "schedulingPolicy", ""))
+        return;
+    check_union(c, spec, "schedulingPolicy", "basic", "gang");
+    if (gang == NULL)
+        return;
+    at = causes_enter(c, "schedulingPolicy");
+    (void)causes_enter(c, "gang");
+    if (json_get_int(gang, "minCount", 0) < 1)
+        causes_add(c, CAUSE_INVALID, "minCount", json_get(gang, "minCount"),
+                   "must be greater than or equal to 1");
+    causes_leave(c, at);
+}
+
+static void
+check_constraints(struct causes *c, const struct json *spec)
+{
+    const struct json *list = json_get_path(spec, "schedulingConstraints.topology");
+    unsigned at = causes_enter(c, "schedulingConstraints");
+
+    if (json_count(list) > 1)
+        causes_add(c, CAUSE_TOO_MANY, "topology", NULL, "must have at most 1 items");
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        unsigned item = causes_enter_index(c, "topology", i);
+
+        check_name(c, json_at(list, i), "key", NAME_QUALIFIED);
+        causes_leave(c, item);
+    }
+    causes_leave(c, at);
+}
+
+static void
+check_priority(struct causes *c, const struct json *spec)
+{
+    if (*check_text(spec, "priorityClassName") != '\0')
+        check_name(c, spec, "priorityClassName", NAME_DNS_SUBDOMAIN);
+    if (json_get_int(spec, "priority", 0) > PRIORITY_MAX)
+        causes_add(c, CAUSE_INVALID, "priority", json_get(spec, "priority"),
+                   "must be at most 1000000000");
+    if (check_is_set(spec, "preemptionPolicy"))
+        check_one_of(c, spec, "preemptionPolicy", CHECK_VALUES("Never", "PreemptLowerPriority"));
+}
+
+/* Everything but minCount. Which of the policies it is cannot change either. */
+static void
+check_unchanged(struct causes *c, const struct json *spec, const struct json *old)
+{
+    static const char *const fields[] = {
+        "workloadRef",      "schedulingConstraints", "resourceClaims",
+        "disruptionMode",   "priorityClassName",     "priority",
+        "preemptionPolicy",
+    };
+    bool was_gang = check_is_set(json_get(old, "schedulingPolicy"), "gang");
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        check_immutable(c, spec, old, fields[i]);
+    if (was_gang != check_is_set(json_get(spec, "schedulingPolicy"), "gang"))
+        causes_add(c, CAUSE_INVALID, "schedulingPolicy", json_get(spec, "schedulingPolicy"),
+                   "the kind of policy cannot be changed; make another group");
+}
+
+static void
+validate(struct causes *c, const struct json *group, const struct json *old)
+{
+    const struct json *spec = json_get(group, "spec");
+    unsigned at;
+
+    meta_check(c, &pod_group_kind, NAME_DNS_SUBDOMAIN, group, old);
+    at = causes_enter(c, "spec");
+    if (check_is_set(spec, "parentCompositePodGroupName"))
+        causes_add(c, CAUSE_FORBIDDEN, "parentCompositePodGroupName", NULL,
+                   "groups of groups are not served; leave the field out");
+    check_policy(c, spec);
+    check_constraints(c, spec);
+    if (json_count(json_get(spec, "resourceClaims")) > CLAIMS_MAX)
+        causes_add(c, CAUSE_TOO_MANY, "resourceClaims", NULL, "must have at most %u items",
+                   CLAIMS_MAX);
+    check_union(c, spec, "disruptionMode", "single", "all");
+    check_priority(c, spec);
+    if (old != NULL)
+        check_unchanged(c, spec, json_get(old, "spec"));
+    causes_leave(c, at);
+}
+
+static bool
+has_condition(const struct json *status, const char *type)
+{
+    const struct json *list = json_get(status, "conditions");
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(check_text(json_at(list, i), "type"), type) == 0)
+            return strcmp(check_text(json_at(list, i), "status"), "True") == 0;
+    return false;
+}
+
+static void
+validate_status(struct causes *c, const struct json *group, const struct json *old)
+{
+    const struct json *status = json_get(group, "status");
+    unsigned at;
+
+    meta_check(c, &pod_group_kind, NAME_DNS_SUBDOMAIN, group, old);
+    at = causes_enter(c, "status");
+    meta_check_conditions(c, status);
+    if (has_condition(json_get(old, "status"), POD_GROUP_SCHEDULED)
+        && !has_condition(status, POD_GROUP_SCHEDULED))
+        causes_add(c, CAUSE_INVALID, "conditions", NULL, "%s cannot change from True",
+                   POD_GROUP_SCHEDULED);
+    causes_leave(c, at);
+}
+
+/* Fields that are stored, but that no code acts on yet. */
+static void
+warn(struct causes *c, const struct json *group, const struct json *old)
+{
+    const struct json *spec = json_get(group, "spec");
+    unsigned at = causes_enter(c, "spec");
+
+    (void)old;
+    if (json_count(json_get(spec, "resourceClaims")) > 0)
+        causes_warn(c, "resourceClaims", "is stored only; no devices are claimed");
+    if (json_count(json_get_path(spec, "schedulingConstraints.topology")) > 0)
+        causes_warn(c, "schedulingConstraints", "is stored only; the pods may be anywhere");
+    if (check_is_set(json_get(spec, "disruptionMode"), "all"))
+        causes_warn(c, "disruptionMode", "is stored only; pods are evicted one by one");
+    if (*check_text(spec, "priorityClassName") != '\0' || check_is_set(spec, "priority")
+        || check_is_set(spec, "preemptionPolicy"))
+        causes_warn(c, "priorityClassName", "is stored only; the class of the pods decides");
+    causes_leave(c, at);
+}
+
+static void
+add_policy(struct table_row *row)
+{
+    table_cell(row, pod_group_of(row->object)->spec.policy.gang != NULL ? "Gang" : "Basic");
+}
+
+static void
+add_least(struct table_row *row)
+{
+    if (pod_group_of(row->object)->spec.policy.gang != NULL)
+        table_cell_int(row, pod_group_least(row->object));
+    else
+        table_cell(row, "-");
+}
+
+static void
+add_is_scheduled(struct table_row *row)
+{
+    const struct json *tree = object_tree(row->object, row->arena);
+
+    table_cell(row,
+               has_condition(json_get(tree, "status"), POD_GROUP_SCHEDULED) ? "True" : "False");
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Policy", add_policy, "Gang, or Basic."),
+    COLUMN("Min Count", add_least, "How many pods are placed together."),
+    COLUMN("Scheduled", add_is_scheduled, "Whether that many had a node."),
+    TABLE_AGE,
+};
+/* clang-format on */
+static const struct table table = {TABLE_COLUMNS(columns)};
+
+static const struct right rights[] = {
+    {BY_USERS, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
+    {BY_USERS, MAY_UPDATE | MAY_REMOVE, SUBRESOURCE_NONE, SCOPE_OWN},
+};
+
+const struct kind pod_group_kind = {
+    .group = "scheduling.k8s.io",
+    .version = "v1beta1",
+    .api_version = "scheduling.k8s.io/v1beta1",
+    .name = "PodGroup",
+    .list_name = "PodGroupList",
+    .plural = "podgroups",
+    .singular = "podgroup",
+    .flags = KIND_NAMESPACED | KIND_HAS_STATUS | KIND_GENERATION | KIND_KILN,
+    .record = &pod_group_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
+    .validate_status = validate_status,
+    .warn = warn,
+    .table = &table,
+    KIND_RIGHTS(rights),
+};

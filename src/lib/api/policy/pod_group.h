@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_group.h - pods that are placed together, at least so many or none: kind
+ * PodGroup
+ *
+ * A pod names its group in spec.schedulingGroup. The group need not exist when
+ * the pod is made: the pod waits for it. A group and its pods have the same
+ * owner; a group of another user is none for a pod.
+ *
+ * Thread:  any; plain data.
+ * Source:  k8s.io/api scheduling/v1beta1, Kubernetes 1.37.
+ */
+#pragma once
+
+#include "lib/api/object/meta.h"
+
+struct object;
+
+struct gang_policy {
+    int64_t min_count; /* at least 1 */
+};
+
+struct group_policy {
+    const struct gang_policy *gang; /* NULL: basic, each pod by itself */
+};
+
+struct pod_group_spec {
+    struct group_policy policy;
+};
+
+struct pod_group {
+    struct meta meta;
+    struct pod_group_spec spec;
+};
+
+extern const struct record pod_group_record;
+
+const struct pod_group *pod_group_of(const struct object *object);
+
+/* How many pods must be placed together; 1 or less: each by itself. */
+int64_t pod_group_least(const struct object *object);
+
+/* The condition that at least that many had a node at one time; it never goes
+ * back.
+ */
+#define POD_GROUP_SCHEDULED "PodGroupInitiallyScheduled"
