@@ -98,16 +98,15 @@ find_job(const struct log_replay *r, const char *pod_name, unsigned *ret_member)
     return &r->jobs[job];
 }
 
-static unsigned
-group_of(const struct object *pod, const char **ret_name, void *context)
+static void
+group_of(const struct object *pod, struct group_terms *ret_terms, void *context)
 {
     struct log_replay *r = context;
     unsigned member;
     const struct live_job *l = find_job(r, pod->meta->name, &member);
 
     snprintf(r->group_name, sizeof(r->group_name), "j%zu", l - r->jobs);
-    *ret_name = r->group_name;
-    return l->count;
+    *ret_terms = (struct group_terms){.name = r->group_name, .wanted = l->count};
 }
 
 /* `node` is NULL while the pod waits. */

@@ -129,6 +129,16 @@ lacks_node(const struct assignment_group *g)
 }
 
 static void
+format_group(const struct assignment_group *g, struct strbuf *out)
+{
+    strbuf_printf(out, "group '%s' of %u pods, ", g->name, g->count);
+    if (g->wanted < g->count)
+        strbuf_printf(out, "at least %u of them placed together: ", g->wanted);
+    else
+        strbuf_printf(out, "placed all together or not at all: ");
+}
+
+static void
 format_failure(const struct scheduler *s, const struct assignment_group *g, struct strbuf *out)
 {
     const struct assignment *failed = g->failed;
@@ -136,8 +146,7 @@ format_failure(const struct scheduler *s, const struct assignment_group *g, stru
 
     while (before < g->count && g->members[before] != failed)
         before++;
-    strbuf_printf(out, "group '%s' of %u pods, placed all together or not at all: ", g->name,
-                  g->count);
+    format_group(g, out);
     if (failed->owner == NULL && before > 0)
         strbuf_printf(out, "%u found room, ", before);
     strbuf_printf(out, "pod '%s'%s: %s", failed->cycle.pod->name,
@@ -150,10 +159,9 @@ format_failure(const struct scheduler *s, const struct assignment_group *g, stru
 static void
 format_for_others(const struct assignment_group *g, struct strbuf *out)
 {
-    strbuf_printf(out,
-                  "group '%s' of %u pods, placed all together or not at all: "
-                  "not all found a node; see the message of pod '%s'",
-                  g->name, g->count, g->members[0]->cycle.pod->name);
+    format_group(g, out);
+    strbuf_printf(out, "not all found a node; see the message of pod '%s'",
+                  g->members[0]->cycle.pod->name);
 }
 
 /* The texts that one member is given. */

@@ -25,6 +25,7 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -247,6 +248,33 @@ tell_order(struct scheduler *s, struct pod_view *pod, bool is_waiting, bool has_
     }
 }
 
+/* The terms of waiting pods have changed, but no event of theirs comes. */
+static void
+note_group_terms(const struct scheduler *s)
+{
+    if (pod_groups_have_changed(s->pod_groups) && s->settings.ready != NULL)
+        s->settings.ready(s->settings.context);
+}
+
+static void
+group_terms_changed(const struct object *object, void *context)
+{
+    struct scheduler *s = context;
+    CLEANUP(pod_view_unrefp) struct pod_view *pod = scheduler_view_pod(s, object);
+
+    waiting_changed(s, pod, object, object);
+}
+
+/* Not at each event: the members of a group are bound in one transaction, which
+ * brings an event for each of them.
+ */
+void
+scheduler_tell_pod_groups(struct scheduler *s)
+{
+    if (pod_groups_have_changed(s->pod_groups))
+        pod_groups_visit_changed(s->pod_groups, group_terms_changed, s);
+}
+
 void
 scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
                       const struct object *new_object)
@@ -264,6 +292,8 @@ scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
     scheduler_forecast_pod_changed(s, old_object, new_object);
+    pod_groups_pod_changed(s->pod_groups, old_object, new_object, is_waiting);
+    note_group_terms(s);
     if (is_order_told || was_waiting || is_waiting || had_resources || has_resources) {
         CLEANUP(pod_view_unrefp)
         struct pod_view *pod = scheduler_view_pod(s, new_object != NULL ? new_object : old_object);
@@ -357,6 +387,15 @@ scheduler_object_changed(struct scheduler *s, const struct object *old_object,
         object_unref(map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
     else
         object_unref(map_remove(objects, key));
+}
+
+void
+scheduler_pod_group_changed(struct scheduler *s, const struct object *old_object,
+                            const struct object *new_object)
+{
+    scheduler_object_changed(s, old_object, new_object);
+    pod_groups_changed(s->pod_groups, old_object, new_object);
+    note_group_terms(s);
 }
 
 static bool

@@ -392,6 +392,8 @@ add_object(struct scheduler *to, const struct object *object)
         scheduler_reservation_changed(to, NULL, object);
     else if (object->kind == &priority_class_kind)
         scheduler_class_changed(to, NULL, object);
+    else if (object->kind == &pod_group_kind)
+        scheduler_pod_group_changed(to, NULL, object);
     else
         scheduler_object_changed(to, NULL, object);
 }

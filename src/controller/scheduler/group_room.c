@@ -54,8 +54,8 @@ scheduler_group_has_room(const struct scheduler *s, const struct assignment_grou
     for (unsigned i = 0; i < g->count; i++)
         take_least(&least_mcpu, g->members[i]->cycle.pod);
     return least_mcpu <= 0
-           || count_room(s, first->profile, &first->cycle, least_mcpu, g->count - 1)
-                  >= g->count - 1;
+           || count_room(s, first->profile, &first->cycle, least_mcpu, g->wanted - 1)
+                  >= g->wanted - 1;
 }
 
 /* True: a cycle would fail in the same way as the last one. */
@@ -76,7 +76,7 @@ scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
     cache_update_snapshot(s->cache, &s->snapshot);
     scheduler_bind_reservations(s, queued);
     cycle_init(&cycle, queued->pod, &s->snapshot);
-    has_room = count_room(s, queued->profile, &cycle, least_mcpu, g->n_ready) >= g->n_ready;
+    has_room = count_room(s, queued->profile, &cycle, least_mcpu, g->wanted) >= g->wanted;
     cycle_fini(&cycle);
     if (!has_room && has_reservation)
         queued->passed_over = PASSED_OVER;

@@ -23,6 +23,7 @@ static const struct watched {
     {&namespace_kind, scheduler_object_changed},
     {&pod_disruption_budget_kind, scheduler_object_changed},
     {&priority_class_kind, scheduler_class_changed},
+    {&pod_group_kind, scheduler_pod_group_changed},
     {&storage_class_kind, scheduler_storage_changed},
     {&persistent_volume_kind, scheduler_storage_changed},
     {&persistent_volume_claim_kind, scheduler_storage_changed},

@@ -24,6 +24,7 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/pod_groups.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -262,6 +263,41 @@ place_member(struct scheduler *s, struct assignment *a)
     return answer;
 }
 
+/* A member that finds no node is left out while enough others remain: those
+ * beyond the least number go along only where they fit.
+ */
+static bool
+may_leave_out(const struct assignment_group *g, const struct assignment *a)
+{
+    return g->answer.verdict == VERDICT_REJECT && a->node_name == NULL
+           && g->count - g->n_left_out > g->wanted;
+}
+
+/* Returns the members that were left out to the queue. */
+static void
+return_left_out(struct scheduler *s, struct assignment_group *g)
+{
+    unsigned kept = 0;
+
+    if (g->n_left_out == 0)
+        return;
+    for (unsigned i = 0; i < g->count; i++) {
+        struct assignment *a = g->members[i];
+
+        if (a->node_name != NULL) {
+            g->members[kept++] = a;
+            continue;
+        }
+        a->group = NULL;
+        g->n_users--;
+        end_attempt(s, a,
+                    (struct answer){.verdict = VERDICT_REJECT,
+                                    .plugin = PLUGIN_NONE,
+                                    .reason = STRING_ID_NONE});
+    }
+    g->count = kept;
+}
+
 /* Most attempts of a wide group end here, after its first member has found a
  * node: the nodes have not enough free CPUs for the others, wherever they go. A
  * group that may get a reservation goes on, to learn which nodes lack room.
@@ -279,7 +315,10 @@ check_room(struct scheduler *s, struct assignment_group *g)
     first->queued->unschedulable = first->profile->rooms | first->profile->timed;
     first->queued->pending = 0;
     g->lacks_room = true;
-    words = xasprintf("there is not enough room for all %u pods of its group", g->count);
+    words =
+        xasprintf(g->wanted == g->count ? "there is not enough room for all %u pods of its group"
+                                        : "there is not enough room for %u pods of its group",
+                  g->wanted);
     answer = answer_error(first, words);
     answer.verdict = VERDICT_REJECT;
     return answer;
@@ -306,10 +345,10 @@ reserve_group(struct scheduler *s, const struct assignment_group *g)
     if (g->answer.verdict != VERDICT_REJECT
         || g->failed->queued->unschedulable == 0) /* a node was found */
         return;
-    members = xnew_array(struct pod_view *, g->count);
-    for (unsigned i = 0; i < g->count; i++)
+    members = xnew_array(struct pod_view *, g->wanted);
+    for (unsigned i = 0; i < g->wanted; i++)
         members[i] = g->members[i]->cycle.pod;
-    scheduler_reserve(s, g->members[0]->queued, members, g->count,
+    scheduler_reserve(s, g->members[0]->queued, members, g->wanted,
                       node_finder_diagnosis(s->node_finder));
 }
 
@@ -324,11 +363,18 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
 
     g->answer = ANSWER_OK;
     while (n < g->count && g->answer.verdict == VERDICT_OK) {
-        g->answer = place_member(s, g->members[n++]);
-        if (n == 1 && g->answer.verdict == VERDICT_OK)
+        struct assignment *a = g->members[n++];
+
+        g->answer = place_member(s, a);
+        if (n == 1 && g->answer.verdict == VERDICT_OK) {
             g->answer = check_room(s, g);
+        } else if (may_leave_out(g, a)) {
+            g->n_left_out++;
+            g->answer = ANSWER_OK;
+        }
     }
     if (g->answer.verdict == VERDICT_OK) {
+        return_left_out(s, g);
         cache_keep(s->cache, mark);
         scheduler_note_placed(s, g->members, g->count);
         binding_cycle_start_group(s->binding_cycle, g);
@@ -346,11 +392,13 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
 }
 
 static struct assignment_group *
-begin_group(struct scheduler *s, const char *name, struct queued_pod **pods, unsigned count)
+begin_group(struct scheduler *s, const struct queued_group *group, struct queued_pod **pods,
+            unsigned count)
 {
     struct assignment_group *g = xnew(struct assignment_group);
 
-    g->name = xstrdup(name);
+    g->name = xstrdup(group->name);
+    g->wanted = group->wanted;
     g->members = xnew_array(struct assignment *, count);
     g->count = g->n_users = count;
     for (unsigned i = 0; i < count; i++) {
@@ -383,12 +431,11 @@ is_whole(struct scheduler *s, struct queued_pod **pods, unsigned count)
 static void
 schedule_group(struct scheduler *s, const struct queued_group *group)
 {
-    CLEANUP_FREE char *name = xstrdup(group->name);
     struct queued_pod *pods[QUEUED_GROUP_MAX];
     unsigned count = queued_group_flying(group, pods);
 
     if (is_whole(s, pods, count))
-        run_group_cycle(s, begin_group(s, name, pods, count));
+        run_group_cycle(s, begin_group(s, group, pods, count));
 }
 
 static void
@@ -441,7 +488,8 @@ static bool
 has_work(const struct scheduler *s)
 {
     return queue_count(s->queue).active > 0 || has_extender_answers(s)
-           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0 || s->moved_pods != NULL;
+           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0 || s->moved_pods != NULL
+           || pod_groups_have_changed(s->pod_groups);
 }
 
 bool
@@ -453,6 +501,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         struct queued_pod *queued;
         bool is_late;
 
+        scheduler_tell_pod_groups(s);
         if (scheduler_tell_moved_pods(s))
             continue;
         if (has_extender_answers(s)) {

@@ -26,6 +26,7 @@ struct extender_transport;
 struct error;
 struct extenders;
 struct feature_gates;
+struct group_terms;
 struct json;
 struct kind;
 struct metric_registry;
@@ -89,13 +90,11 @@ struct scheduler_settings {
     const struct extenders *extenders;
     struct extender_transport *extender_transport;
 
-    /* Returns how many pods are placed together with this one, all or none,
-     * itself included, and the name of their group in its namespace (valid
-     * until the next call). Fewer than two: the pod is placed by itself. The
-     * scheduler asks when a pod is added or changes. NULL: every pod is placed
-     * by itself.
+    /* Returns the terms of the pod's group (queue/queued_group.h); the name is
+     * valid until the next call. The scheduler asks when a pod is added or
+     * changes. NULL: those of its PodGroup.
      */
-    unsigned (*group_of)(const struct object *pod, const char **ret_name, void *context);
+    void (*group_of)(const struct object *pod, struct group_terms *ret_terms, void *context);
 
     /* Whether the pod's owner may not start it (handle.h). Any thread. NULL: all
      * owners may.
@@ -152,6 +151,10 @@ void scheduler_object_changed(struct scheduler *s, const struct object *old_obje
 void scheduler_class_changed(struct scheduler *s, const struct object *old_object,
                              const struct object *new_object);
 void scheduler_partition_changed(struct scheduler *s, const struct object *old_object,
+                                 const struct object *new_object);
+
+/* PodGroups. The waiting pods that name one are told before the next cycle. */
+void scheduler_pod_group_changed(struct scheduler *s, const struct object *old_object,
                                  const struct object *new_object);
 
 /* Reservations of nodes, with the same delay. */

@@ -29,6 +29,7 @@ struct binding_cycle;
 struct extender_binder;
 struct cache;
 struct node_finder;
+struct pod_groups;
 struct pod_ranks;
 struct extender_rounds;
 struct debugger;
@@ -101,7 +102,8 @@ struct scheduler {
     struct volume_calls *volume_calls;
     struct scheduler_metrics *metrics;
     struct debugger *debugger;
-    struct cycle_trace trace;       /* of the current cycle */
+    struct cycle_trace trace; /* of the current cycle */
+    struct pod_groups *pod_groups;
     struct map *objects;            /* name of kind to a map by key */
     struct map *changed_partitions; /* by name, since the last tick */
     bool have_terms_changed;        /* a partition's, since the last tick */
@@ -227,6 +229,7 @@ void scheduler_make_handle(struct scheduler *s);
 
 /* Reports the changed partitions to the waiting pods (event_handlers.c). */
 void scheduler_tell_partitions(struct scheduler *s);
+void scheduler_tell_pod_groups(struct scheduler *s);
 
 /* Terms of partitions for their pods (partition_terms.c). View: a view of the
  * pod with the tier that its partitions give it, if its profile has the

@@ -30,6 +30,7 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
+#include "controller/scheduler/state/pod_groups.h"
 #include "lib/allocator/shared_demands.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -143,12 +144,15 @@ pod_entered(const char *queue, const char *event, void *context)
     scheduler_metrics_incoming(s->metrics, queue, event);
 }
 
-static unsigned
-group_of(const struct object *pod, const char **ret_name, void *context)
+static void
+group_of(const struct object *pod, struct group_terms *ret_terms, void *context)
 {
     const struct scheduler *s = context;
 
-    return s->settings.group_of(pod, ret_name, s->settings.context);
+    if (s->settings.group_of != NULL)
+        s->settings.group_of(pod, ret_terms, s->settings.context);
+    else
+        pod_groups_terms(s->pod_groups, pod, ret_terms);
 }
 
 /* Why no group with that pod can be placed; NULL: it can. */
@@ -289,7 +293,7 @@ make_components(struct scheduler *s)
         .is_sharing = !set->without_sharing,
         .activated = pod_activated,
         .entered = pod_entered,
-        .group_of = set->group_of != NULL ? group_of : NULL,
+        .group_of = group_of,
         .refuse_group = refuse_group,
         .held = member_held,
         .room_of = scheduler_room_of,
@@ -378,6 +382,7 @@ make_components(struct scheduler *s)
         .ended = yield_ended,
         .context = s,
     });
+    s->pod_groups = pod_groups_new();
     s->objects = map_new();
     s->changed_partitions = map_new();
     s->changed_reservations = map_new();
@@ -474,6 +479,7 @@ scheduler_free(struct scheduler *s)
     nominator_free(s->handle.nominator);
     volume_book_free(s->handle.volumes);
     scheduler_metrics_free(s->metrics);
+    pod_groups_free(s->pod_groups);
     objects_free(s->objects);
     partitions_free(s->changed_partitions);
     partitions_free(s->changed_reservations);

@@ -28,7 +28,7 @@ enum assignment_stage {
     ASSIGNMENT_BIND,
 };
 
-/* Pods that are bound together, all or none. A stage begins for all members
+/* Pods that are bound together, at least so many or none. A stage begins for all members
  * once every member has finished the stage before. When one member fails, all
  * are undone, but only after every plugin that works for a member in the
  * background has answered.
@@ -37,6 +37,8 @@ struct assignment_group {
     char *name;
     struct assignment **members; /* in the order of their placement */
     unsigned count;
+    unsigned wanted;              /* the least members, at most count */
+    unsigned n_left_out;          /* in the cycle: found no node, beyond those */
     unsigned n_users;             /* members that point here; the last frees it */
     unsigned n_through;           /* members that finished this stage */
     unsigned n_outstanding;       /* in PreBind: a plugin has yet to answer */

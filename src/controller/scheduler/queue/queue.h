@@ -24,6 +24,7 @@
 
 struct clock;
 struct cluster_event;
+struct group_terms;
 struct string_ids;
 struct nominator;
 struct object;
@@ -55,15 +56,13 @@ struct queue_settings {
     void (*activated)(void *context);
     void (*entered)(const char *queue, const char *event, void *context);
 
-    /* Groups (queued_group.h). Group of: returns how many pods are placed together
-     * with this one, itself included, and the name of the group in its
-     * namespace (valid until the next call); fewer than two: the pod is placed
-     * by itself. Refuse group: returns why a group with this pod cannot be
+    /* Groups (queued_group.h). Group of: returns the terms of the pod's group;
+     * the name is valid until the next call. Refuse group: returns why a group with this pod cannot be
      * placed at all, as a text that is never freed, or NULL. Held: called for a
      * member whose group waits for other members or is refused. Each may be
      * NULL.
      */
-    unsigned (*group_of)(const struct object *pod, const char **ret_name, void *context);
+    void (*group_of)(const struct object *pod, struct group_terms *ret_terms, void *context);
     const char *(*refuse_group)(const struct pod_view *pod, const struct profile *profile,
                                 void *context);
     void (*held)(const struct queued_pod *pod, void *context);

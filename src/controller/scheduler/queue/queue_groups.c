@@ -16,32 +16,41 @@
 static const char too_many[] = "the group has more than the 512 pods that one request can bind";
 _Static_assert(QUEUED_GROUP_MAX == 512, "the words say so");
 
+#define GROUP_KEY_SIZE (OBJECT_KEY_SIZE + 12)
+
 /* Membership */
 
-/* Returns fewer than two if the pod is placed by itself. */
-static unsigned
-find_group(const struct queue *q, const struct pod_view *pod, char key[OBJECT_KEY_SIZE])
+/* False: the pod is placed by itself. */
+static bool
+find_group(const struct queue *q, const struct pod_view *pod, struct group_terms *ret_terms,
+           char key[GROUP_KEY_SIZE])
 {
-    const char *name = NULL;
-    unsigned wanted;
-
+    *ret_terms = (struct group_terms){0};
     if (q->settings.group_of == NULL)
-        return 0;
-    wanted = q->settings.group_of(pod->object, &name, q->settings.context);
-    if (wanted < 2)
-        return 0;
-    snprintf(key, OBJECT_KEY_SIZE, "%s/%s", pod->namespace, name);
-    return wanted;
+        return false;
+    q->settings.group_of(pod->object, ret_terms, q->settings.context);
+    if (ret_terms->obstacle == NULL && ret_terms->wanted < 2)
+        return false;
+    snprintf(key, GROUP_KEY_SIZE, "%s/%s/%u", pod->namespace, ret_terms->name, ret_terms->owner);
+    return true;
+}
+
+static bool
+has_terms(const struct queued_group *g, const struct group_terms *terms)
+{
+    return g->wanted == terms->wanted && g->obstacle == terms->obstacle;
 }
 
 bool
 queue_has_other_group(const struct queue *q, const struct queued_pod *p, const struct pod_view *pod)
 {
-    char key[OBJECT_KEY_SIZE];
-    unsigned wanted = find_group(q, pod, key);
+    char key[GROUP_KEY_SIZE];
+    struct group_terms terms;
     const struct queued_group *g = p->queued_group;
 
-    return g == NULL ? wanted != 0 : wanted != g->wanted || strcmp(key, g->key) != 0;
+    if (!find_group(q, pod, &terms, key))
+        return g != NULL;
+    return g == NULL || !has_terms(g, &terms) || strcmp(key, g->key) != 0;
 }
 
 /* The group as a whole */
@@ -68,7 +77,7 @@ find_refusal_of(const struct queue *q, const struct queued_group *g, const struc
 static const char *
 find_refusal(const struct queue *q, const struct queued_group *g)
 {
-    const char *words = g->n_ready > QUEUED_GROUP_MAX ? too_many : NULL;
+    const char *words = g->wanted > QUEUED_GROUP_MAX ? too_many : g->obstacle;
 
     for (uint32_t i = 0; i < g->count && words == NULL; i++)
         if (is_ready(g, g->members[i]))
@@ -79,7 +88,7 @@ find_refusal(const struct queue *q, const struct queued_group *g)
 static bool
 is_complete(const struct queued_group *g)
 {
-    return g->n_ready >= g->wanted && g->n_ready <= QUEUED_GROUP_MAX && g->refusal == NULL;
+    return g->n_ready > 0 && g->n_ready >= g->wanted && g->refusal == NULL;
 }
 
 /* The leader is the first member in the order. It takes over the attempts and
@@ -214,19 +223,20 @@ settle_leader(struct queue *q, struct queued_group *g, enum wake_strategy strate
 void
 queue_join_group(struct queue *q, struct queued_pod *p)
 {
-    char key[OBJECT_KEY_SIZE];
-    unsigned wanted = find_group(q, p->pod, key);
+    char key[GROUP_KEY_SIZE];
+    struct group_terms terms;
     struct queued_group *g;
 
-    if (wanted == 0)
+    if (!find_group(q, p->pod, &terms, key))
         return;
     g = map_find(q->queued_groups, key);
     if (g == NULL) {
-        g = queued_group_new(key);
+        g = queued_group_new(key, terms.name);
         map_put(q->queued_groups, g->key, g);
     }
-    if (g->wanted != wanted) {
-        g->wanted = wanted;
+    if (!has_terms(g, &terms)) {
+        g->wanted = terms.wanted;
+        g->obstacle = g->refusal = terms.obstacle;
         settle_leader(q, g, WAKE_AFTER_BACKOFF, NULL);
     }
     queued_group_add(g, p);
@@ -305,17 +315,21 @@ queue_update_member(struct queue *q, struct queued_pod *p, const struct cluster_
     queue_requeue(q, g->leader, strategy);
 }
 
-/* The leader was popped, and all other members that may be placed go with it.
+/* The leader was popped, and the other members that may be placed go with it,
+ * as many as one request binds.
  */
 void
 queue_fly_group(struct queue *q, struct queued_group *g)
 {
+    unsigned room = QUEUED_GROUP_MAX - 1; /* besides the leader */
+
     queued_group_sort(g);
     for (uint32_t i = 0; i < g->count; i++) {
         struct queued_pod *p = g->members[i];
 
-        if (!is_ready(g, p))
+        if (!is_ready(g, p) || (p != g->leader && room == 0))
             continue;
+        room -= p != g->leader;
         q->n_in_group -= p != g->leader;
         g->n_ready--;
         g->n_flying++;

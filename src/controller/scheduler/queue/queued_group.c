@@ -10,14 +10,12 @@
 #include "lib/base/strbuf.h"
 
 struct queued_group *
-queued_group_new(const char *key)
+queued_group_new(const char *key, const char *name)
 {
     struct queued_group *g = xnew(struct queued_group);
-    const char *slash;
 
     g->key = xstrdup(key);
-    slash = strchr(g->key, '/');
-    g->name = slash != NULL ? slash + 1 : g->key;
+    g->name = xstrdup(name);
     list_init(&g->untold);
     return g;
 }
@@ -29,6 +27,7 @@ queued_group_free(struct queued_group *g)
         return;
     list_remove(&g->untold);
     free(g->members);
+    free(g->name);
     free(g->key);
     free(g);
 }

@@ -12,7 +12,8 @@
  * Thread:     the scheduler's.
  * Invariant:  a pod that points at a group is in its list. A group has a leader
  *             if and only if at least as many members as it wants may be
- *             placed, none is in flight and the group is not refused.
+ *             placed, none is in flight and the group is not refused. At most
+ *             QUEUED_GROUP_MAX members fly at a time.
  */
 #pragma once
 
@@ -29,10 +30,22 @@ struct strbuf;
 /* The most pods that one BindingList binds. */
 #define QUEUED_GROUP_MAX 512
 
+/* What the group of a pod demands: that many of the pods that wait are placed
+ * together; fewer than two: each is placed by itself. Obstacle: why none can be
+ * placed, as a text that is never freed; NULL: none.
+ */
+struct group_terms {
+    const char *name; /* in the namespace of the pod; NULL: it has no group */
+    unsigned owner;   /* pods of different owners are not of one group */
+    unsigned wanted;
+    const char *obstacle;
+};
+
 struct queued_group {
-    char *key;        /* "namespace/name" */
-    const char *name; /* within the key */
-    unsigned wanted;  /* the least members; all there go together */
+    char *key; /* namespace, name and owner */
+    char *name;
+    unsigned wanted; /* members; those beyond it go along if they find room */
+    const char *obstacle;
     struct queued_pod **members;
     uint32_t count, capacity;
     uint32_t n_ready;            /* in the queue, and not gated */
@@ -48,7 +61,8 @@ struct queued_group {
 
 /* Life. A new group has no members. */
 void queued_group_free(struct queued_group *g);
-struct queued_group *queued_group_new(const char *key) OWNED_BY(queued_group_free);
+struct queued_group *queued_group_new(const char *key, const char *name)
+    OWNED_BY(queued_group_free);
 DEFINE_CLEANUP(struct queued_group, queued_group_free)
 
 /* Change. Sort: puts the members into the queue's order. */

@@ -4,6 +4,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
@@ -13,15 +14,16 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-static unsigned
-group_by_labels(const struct object *pod, const char **ret_name, void *context)
+static void
+group_by_labels(const struct object *pod, struct group_terms *ret_terms, void *context)
 {
     const struct string_map *labels = &pod_of(pod)->meta.labels;
     const char *members = string_map_find(labels, "members");
 
     (void)context;
-    *ret_name = string_map_find(labels, "group");
-    return *ret_name != NULL && members != NULL ? (unsigned)strtoul(members, NULL, 10) : 0;
+    ret_terms->name = string_map_find(labels, "group");
+    if (ret_terms->name != NULL && members != NULL)
+        ret_terms->wanted = (unsigned)strtoul(members, NULL, 10);
 }
 
 /* A world with backfill and these arguments (number of reservations). */

@@ -3,6 +3,7 @@
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
@@ -10,12 +11,12 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-static unsigned
-group_by_labels(const struct object *pod, const char **ret_name, void *context)
+static void
+group_by_labels(const struct object *pod, struct group_terms *ret_terms, void *context)
 {
     (void)context;
-    *ret_name = string_map_find(&pod_of(pod)->meta.labels, "group");
-    return *ret_name != NULL ? 2 : 0;
+    ret_terms->name = string_map_find(&pod_of(pod)->meta.labels, "group");
+    ret_terms->wanted = ret_terms->name != NULL ? 2 : 0;
 }
 
 /* A thread that has not come to its work yet. */

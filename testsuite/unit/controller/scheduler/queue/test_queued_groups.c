@@ -47,18 +47,18 @@ roll(struct model *m, unsigned below)
 }
 
 /* Splits the label "group", such as "g1.3", into "g1" and 3. */
-static unsigned
-group_of(const struct object *pod, const char **ret_name, void *context)
+static void
+group_of(const struct object *pod, struct group_terms *ret_terms, void *context)
 {
     const char *label = string_map_find(&pod_of(pod)->meta.labels, "group");
     static char name[3];
 
     (void)context;
     if (label == NULL)
-        return 0;
+        return;
     snprintf(name, sizeof(name), "%s", label);
-    *ret_name = name;
-    return (unsigned)strtoul(label + 3, NULL, 10);
+    *ret_terms =
+        (struct group_terms){.name = name, .wanted = (unsigned)strtoul(label + 3, NULL, 10)};
 }
 
 static void

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/state/pod_groups.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/scheduler/queue/queued_group.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/pod_group.h"
+#include "lib/base/alloc.h"
+#include "lib/base/list.h"
+#include "lib/base/map.h"
+
+static const char is_absent[] = "its PodGroup does not exist";
+static const char is_of_other_user[] = "its PodGroup belongs to another user";
+
+#define NOBODY ((uid_t)-1)
+
+/* The pods of one owner that name a group. Usually there is one owner; anybody
+ * may name the group of another user, and gets the message that it is not
+ * theirs.
+ */
+struct owner_pods {
+    uid_t owner; /* NOBODY: the pods have none */
+    unsigned n_placed;
+    struct map *waiting; /* name to the object */
+};
+
+struct group {
+    char *key;                   /* "namespace/name" */
+    const struct object *object; /* NULL: pods name it, but it does not exist */
+    struct owner_pods *owners;
+    uint32_t n_owners, capacity;
+    struct list changed; /* of pod_groups.changed, or of none */
+};
+
+struct pod_groups {
+    struct map *groups;
+    struct list changed;
+};
+
+static void
+free_owner(struct owner_pods *o)
+{
+    size_t at = 0;
+    void *pod;
+
+    while (map_next(o->waiting, &at, NULL, &pod))
+        object_unref(pod);
+    map_free(o->waiting);
+}
+
+static void
+free_group(struct group *group)
+{
+    for (uint32_t i = 0; i < group->n_owners; i++)
+        free_owner(&group->owners[i]);
+    list_remove(&group->changed);
+    object_unref(group->object);
+    free(group->owners);
+    free(group->key);
+    free(group);
+}
+
+struct pod_groups *
+pod_groups_new(void)
+{
+    struct pod_groups *g = xnew(struct pod_groups);
+
+    g->groups = map_new();
+    list_init(&g->changed);
+    return g;
+}
+
+void
+pod_groups_free(struct pod_groups *g)
+{
+    size_t at = 0;
+    void *group;
+
+    if (g == NULL)
+        return;
+    while (map_next(g->groups, &at, NULL, &group))
+        free_group(group);
+    map_free(g->groups);
+    free(g);
+}
+
+static const char *
+group_name_of(const struct object *pod)
+{
+    const struct scheduling_group *s = pod_of(pod)->spec.scheduling_group;
+
+    return s != NULL && s->pod_group_name != NULL && s->pod_group_name[0] != '\0'
+               ? s->pod_group_name
+               : NULL;
+}
+
+static void
+format_key(const char *namespace, const char *name, char out[OBJECT_KEY_SIZE])
+{
+    snprintf(out, OBJECT_KEY_SIZE, "%s/%s", namespace != NULL ? namespace : "", name);
+}
+
+static struct group *
+make_group(struct pod_groups *g, const char *key)
+{
+    struct group *group = map_find(g->groups, key);
+
+    if (group != NULL)
+        return group;
+    group = xnew(struct group);
+    group->key = xstrdup(key);
+    list_init(&group->changed);
+    map_put(g->groups, group->key, group);
+    return group;
+}
+
+static uid_t
+owner_of(const struct object *pod)
+{
+    uid_t uid;
+
+    return object_owner(pod, &uid) ? uid : NOBODY;
+}
+
+static struct owner_pods *
+find_owner(const struct group *group, uid_t owner)
+{
+    for (uint32_t i = 0; i < group->n_owners; i++)
+        if (group->owners[i].owner == owner)
+            return &group->owners[i];
+    return NULL;
+}
+
+static struct owner_pods *
+make_owner(struct group *group, uid_t owner)
+{
+    struct owner_pods *o = find_owner(group, owner);
+
+    if (o != NULL)
+        return o;
+    xgrow(group->owners, group->n_owners, group->capacity);
+    o = &group->owners[group->n_owners++];
+    *o = (struct owner_pods){.owner = owner, .waiting = map_new()};
+    return o;
+}
+
+/* Removes what no pod and no object needs any longer. */
+static void
+tidy(struct pod_groups *g, struct group *group, struct owner_pods *o)
+{
+    if (o != NULL && o->n_placed == 0 && map_count(o->waiting) == 0) {
+        free_owner(o);
+        *o = group->owners[--group->n_owners];
+    }
+    if (group->object == NULL && group->n_owners == 0) {
+        map_remove(g->groups, group->key);
+        free_group(group);
+    }
+}
+
+static void
+note_changed(struct pod_groups *g, struct group *group)
+{
+    list_remove(&group->changed);
+    list_add_last(&g->changed, &group->changed);
+}
+
+void
+pod_groups_changed(struct pod_groups *g, const struct object *old_group,
+                   const struct object *new_group)
+{
+    const struct object *any = new_group != NULL ? new_group : old_group;
+    char key[OBJECT_KEY_SIZE];
+    struct group *group;
+
+    format_key(any->meta->namespace, any->meta->name, key);
+    group = make_group(g, key);
+    object_unref(group->object);
+    group->object = new_group != NULL ? object_ref(new_group) : NULL;
+    note_changed(g, group);
+    tidy(g, group, NULL);
+}
+
+/* How many more pods of that owner must be placed together. */
+static unsigned
+count_wanted(const struct group *group, const struct owner_pods *o)
+{
+    int64_t wanted = group->object != NULL ? pod_group_least(group->object) : 0;
+
+    wanted -= o != NULL ? o->n_placed : 0;
+    return wanted < 2 ? 0 : wanted > UINT_MAX ? UINT_MAX : (unsigned)wanted;
+}
+
+/* Pods that failed are to be replaced. A pod that is being deleted has its node
+ * until it is gone.
+ */
+static bool
+is_placed(const struct object *pod)
+{
+    const struct pod *p;
+
+    if (pod == NULL)
+        return false;
+    p = pod_of(pod);
+    if (pod_is_finished(p))
+        return strcmp(p->status.phase, "Succeeded") == 0;
+    return p->spec.node_name != NULL && p->spec.node_name[0] != '\0';
+}
+
+void
+pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
+                       const struct object *new_pod, bool waits)
+{
+    const struct object *any = new_pod != NULL ? new_pod : old_pod;
+    const char *name = group_name_of(any);
+    unsigned wanted;
+    char key[OBJECT_KEY_SIZE];
+    struct group *group;
+    struct owner_pods *o;
+
+    if (name == NULL)
+        return;
+    format_key(any->meta->namespace, name, key);
+    group = make_group(g, key);
+    o = make_owner(group, owner_of(any));
+    wanted = count_wanted(group, o);
+    o->n_placed += is_placed(new_pod);
+    o->n_placed -= is_placed(old_pod);
+    if (waits)
+        object_unref(map_put(o->waiting, any->meta->name, (void *)(uintptr_t)object_ref(any)));
+    else
+        object_unref(map_remove(o->waiting, any->meta->name));
+    if (count_wanted(group, o) != wanted)
+        note_changed(g, group);
+    tidy(g, group, o);
+}
+
+void
+pod_groups_terms(const struct pod_groups *g, const struct object *pod,
+                 struct group_terms *ret_terms)
+{
+    const char *name = group_name_of(pod);
+    const struct group *group;
+    char key[OBJECT_KEY_SIZE];
+
+    *ret_terms = (struct group_terms){.name = name, .owner = owner_of(pod)};
+    if (name == NULL)
+        return;
+    format_key(pod->meta->namespace, name, key);
+    group = map_find(g->groups, key);
+    if (group == NULL || group->object == NULL)
+        ret_terms->obstacle = is_absent;
+    else if (!object_owner_is_same(group->object, pod))
+        ret_terms->obstacle = is_of_other_user;
+    else
+        ret_terms->wanted = count_wanted(group, find_owner(group, owner_of(pod)));
+}
+
+bool
+pod_groups_have_changed(const struct pod_groups *g)
+{
+    return !list_is_empty(&g->changed);
+}
+
+void
+pod_groups_visit_changed(struct pod_groups *g,
+                         void (*each)(const struct object *pod, void *context), void *context)
+{
+    while (!list_is_empty(&g->changed)) {
+        struct group *group = container_of(g->changed.next, struct group, changed);
+
+        list_remove(&group->changed);
+        for (uint32_t i = 0; i < group->n_owners; i++) {
+            size_t at = 0;
+            void *pod;
+
+            while (map_next(group->owners[i].waiting, &at, NULL, &pod))
+                each(pod, context);
+        }
+    }
+}

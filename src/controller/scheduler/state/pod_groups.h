@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_groups.h - the PodGroups, and how many of their pods have had a node
+ *
+ * The terms of a waiting pod (queued_group.h) follow from its PodGroup and from
+ * the other pods that name it: pods that have a node, or that have succeeded,
+ * count. Only pods and groups of the same owner belong together.
+ *
+ * Owns:    references to the groups and to the waiting pods that name one.
+ * Thread:  the scheduler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/macro.h"
+
+struct group_terms;
+struct object;
+struct pod_groups;
+
+/* Life */
+void pod_groups_free(struct pod_groups *g);
+struct pod_groups *pod_groups_new(void) OWNED_BY(pod_groups_free);
+
+/* Change. NULL as old: it is new; NULL as new: it is gone. Waits: the pod is to
+ * be placed.
+ */
+void pod_groups_changed(struct pod_groups *g, const struct object *old_group,
+                        const struct object *new_group);
+void pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
+                            const struct object *new_pod, bool waits);
+
+/* Look. Terms: those of a pod that waits. Visit changed: calls `each` for all
+ * waiting pods whose terms may be others than at the last visit; `each` must
+ * not change the groups.
+ */
+void pod_groups_terms(const struct pod_groups *g, const struct object *pod,
+                      struct group_terms *ret_terms);
+bool pod_groups_have_changed(const struct pod_groups *g);
+void pod_groups_visit_changed(struct pod_groups *g,
+                              void (*each)(const struct object *pod, void *context), void *context);
