@@ -3,6 +3,7 @@
 
 #include "controller/lifecycle/cronjob/cron_controller.h"
 #include "controller/lifecycle/disruption/disruption.h"
+#include "controller/lifecycle/gang/pod_group_status.h"
 #include "controller/lifecycle/gc/garbage_collector.h"
 #include "controller/lifecycle/gc/namespace_controller.h"
 #include "controller/lifecycle/gc/retention.h"
@@ -34,6 +35,7 @@ struct lifecycle {
     struct namespace_controller *namespace_controller;
     struct taint_eviction *taints;
     struct disruption *disruption;
+    struct pod_group_status *pod_groups;
     struct garbage_collector *garbage_collector;
     struct quota_controller *quotas;
     struct storage_protection *storage;
@@ -80,6 +82,7 @@ lifecycle_new(const struct lifecycle_settings *s)
         .clock = s->clock,
     });
     l->disruption = disruption_new(s->loop, s->client, l->cache, s->clock);
+    l->pod_groups = pod_group_status_new(s->loop, s->client, l->cache, s->clock);
     l->garbage_collector = garbage_collector_new(s->loop, s->client, l->cache);
     l->quotas = quota_controller_new(s->loop, s->client, l->cache);
     l->storage = storage_protection_new(s->loop, s->client, l->cache);
@@ -112,6 +115,7 @@ lifecycle_free(struct lifecycle *l)
 {
     if (l == NULL)
         return;
+    pod_group_status_free(l->pod_groups);
     disruption_free(l->disruption);
     taint_eviction_free(l->taints);
     client_abandon(l->client); /* drops the pending calls of the loops below */

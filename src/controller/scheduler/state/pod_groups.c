@@ -11,7 +11,6 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
-#include "lib/api/pod/pod.h"
 #include "lib/api/policy/pod_group.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
@@ -90,16 +89,6 @@ pod_groups_free(struct pod_groups *g)
         free_group(group);
     map_free(g->groups);
     free(g);
-}
-
-static const char *
-group_name_of(const struct object *pod)
-{
-    const struct scheduling_group *s = pod_of(pod)->spec.scheduling_group;
-
-    return s != NULL && s->pod_group_name != NULL && s->pod_group_name[0] != '\0'
-               ? s->pod_group_name
-               : NULL;
 }
 
 static void
@@ -199,28 +188,12 @@ count_wanted(const struct group *group, const struct owner_pods *o)
     return wanted < 2 ? 0 : wanted > UINT_MAX ? UINT_MAX : (unsigned)wanted;
 }
 
-/* Pods that failed are to be replaced. A pod that is being deleted has its node
- * until it is gone.
- */
-static bool
-is_placed(const struct object *pod)
-{
-    const struct pod *p;
-
-    if (pod == NULL)
-        return false;
-    p = pod_of(pod);
-    if (pod_is_finished(p))
-        return strcmp(p->status.phase, "Succeeded") == 0;
-    return p->spec.node_name != NULL && p->spec.node_name[0] != '\0';
-}
-
 void
 pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
                        const struct object *new_pod, bool waits)
 {
     const struct object *any = new_pod != NULL ? new_pod : old_pod;
-    const char *name = group_name_of(any);
+    const char *name = pod_group_named_by(any);
     unsigned wanted;
     char key[OBJECT_KEY_SIZE];
     struct group *group;
@@ -232,8 +205,8 @@ pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
     group = make_group(g, key);
     o = make_owner(group, owner_of(any));
     wanted = count_wanted(group, o);
-    o->n_placed += is_placed(new_pod);
-    o->n_placed -= is_placed(old_pod);
+    o->n_placed += new_pod != NULL && pod_group_counts(new_pod);
+    o->n_placed -= old_pod != NULL && pod_group_counts(old_pod);
     if (waits)
         object_unref(map_put(o->waiting, any->meta->name, (void *)(uintptr_t)object_ref(any)));
     else
@@ -247,7 +220,7 @@ void
 pod_groups_terms(const struct pod_groups *g, const struct object *pod,
                  struct group_terms *ret_terms)
 {
-    const char *name = group_name_of(pod);
+    const char *name = pod_group_named_by(pod);
     const struct group *group;
     char key[OBJECT_KEY_SIZE];
 

@@ -8,6 +8,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object/rights.h"
 #include "lib/api/object/table.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -180,6 +181,26 @@ pod_group_least(const struct object *object)
     const struct gang_policy *gang = pod_group_of(object)->spec.policy.gang;
 
     return gang != NULL ? gang->min_count : 0;
+}
+
+const char *
+pod_group_named_by(const struct object *pod)
+{
+    const struct scheduling_group *s = pod_of(pod)->spec.scheduling_group;
+
+    return s != NULL && s->pod_group_name != NULL && s->pod_group_name[0] != '\0'
+               ? s->pod_group_name
+               : NULL;
+}
+
+bool
+pod_group_counts(const struct object *pod)
+{
+    const struct pod *p = pod_of(pod);
+
+    if (pod_is_finished(p))
+        return strcmp(p->status.phase, "Succeeded") == 0;
+    return p->spec.node_name != NULL && p->spec.node_name[0] != '\0';
 }
 
 static void

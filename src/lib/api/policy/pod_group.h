@@ -36,6 +36,15 @@ extern const struct record pod_group_record;
 
 const struct pod_group *pod_group_of(const struct object *object);
 
+/* The group that a pod names; NULL: none. */
+const char *pod_group_named_by(const struct object *pod);
+
+/* Whether the pod counts as placed: it has a node, or has succeeded. A pod that
+ * has failed is to be replaced; one that is being deleted has its node until it
+ * is gone.
+ */
+bool pod_group_counts(const struct object *pod);
+
 /* How many pods must be placed together; 1 or less: each by itself. */
 int64_t pod_group_least(const struct object *object);
 

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/gang/pod_group_status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/pod_group.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/list.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define PARALLEL 16u
+
+/* The pods of a group change together, so it is looked at at most this often.
+ */
+#define SETTLE_MS 100
+
+struct pod_group_status {
+    struct client *client;
+    struct object_cache *cache;
+    struct clock *clock;
+    struct map *pods; /* key of a group, to a map of the keys of its pods */
+    struct workqueue *queue;
+    struct list writings;
+};
+
+struct group_write {
+    struct list link;
+    struct client_call *call;
+    struct pod_group_status *s;
+    char *key;
+};
+
+static void
+on_group(UNUSED const struct object *old_object, const struct object *new_object, void *context)
+{
+    struct pod_group_status *s = context;
+    char key[OBJECT_KEY_SIZE];
+
+    if (new_object == NULL)
+        return;
+    object_key(new_object, key);
+    workqueue_add_after(s->queue, key, SETTLE_MS);
+}
+
+/* A pod cannot change the group that it names. */
+static void
+on_pod(UNUSED const struct object *old_object, const struct object *new_object, void *context)
+{
+    const struct object *pod = new_object != NULL ? new_object : old_object;
+    const char *name = pod_group_named_by(pod);
+    struct pod_group_status *s = context;
+    char group_key[OBJECT_KEY_SIZE], pod_key[OBJECT_KEY_SIZE];
+    struct map *pods;
+
+    if (name == NULL)
+        return;
+    snprintf(group_key, sizeof(group_key), "%s/%s", pod->meta->namespace, name);
+    object_key(pod, pod_key);
+    pods = map_find(s->pods, group_key);
+    if (pods == NULL) {
+        pods = map_new();
+        map_put(s->pods, group_key, pods);
+    }
+    if (new_object != NULL)
+        map_put(pods, pod_key, s);
+    else
+        map_remove(pods, pod_key);
+    if (map_count(pods) == 0) {
+        map_remove(s->pods, group_key);
+        map_free(pods);
+    }
+    workqueue_add_after(s->queue, group_key, SETTLE_MS);
+}
+
+/* What the pods of a group say. */
+struct group_facts {
+    unsigned n_placed;
+    const struct object *first; /* by name, of those that were refused; or NULL */
+    const struct pod_condition *refusal;
+};
+
+static void
+add_pod(struct group_facts *facts, const struct object *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod_of(pod), "PodScheduled");
+
+    if (pod_group_counts(pod)) {
+        facts->n_placed++;
+        return;
+    }
+    if (c == NULL || c->status == NULL || strcmp(c->status, "False") != 0
+        || pod_is_finished(pod_of(pod))
+        || (facts->first != NULL && strcmp(facts->first->meta->name, pod->meta->name) < 0))
+        return;
+    facts->first = pod;
+    facts->refusal = c;
+}
+
+static struct group_facts
+collect(const struct pod_group_status *s, const char *key, const struct object *group)
+{
+    struct group_facts facts = {0};
+    struct map *pods = map_find(s->pods, key);
+    const char *pod_key;
+    size_t at = 0;
+    void *unused;
+
+    while (pods != NULL && map_next(pods, &at, &pod_key, &unused)) {
+        const struct object *pod = object_cache_find_key(s->cache, &pod_kind, pod_key);
+
+        if (pod != NULL && object_owner_is_same(group, pod))
+            add_pod(&facts, pod);
+    }
+    return facts;
+}
+
+static const char *
+or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static const struct json *
+find_condition(const struct json *list)
+{
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (strcmp(or_empty(json_get_text(json_at(list, i), "type")), POD_GROUP_SCHEDULED) == 0)
+            return json_at(list, i);
+    return NULL;
+}
+
+static bool
+says(const struct json *condition, const char *field, const char *value)
+{
+    return strcmp(or_empty(json_get_text(condition, field)), value) == 0;
+}
+
+struct condition_words {
+    const char *status, *reason, *message;
+};
+
+/* False: there is nothing to say yet. */
+static bool
+find_words(const struct object *group, const struct group_facts *facts,
+           struct condition_words *ret_words)
+{
+    int64_t least = pod_group_least(group);
+
+    if (facts->n_placed > 0 && facts->n_placed >= least) {
+        *ret_words =
+            (struct condition_words){"True", "Scheduled", "as many pods as it wants have a node"};
+        return true;
+    }
+    if (facts->refusal == NULL)
+        return false;
+    *ret_words = (struct condition_words){
+        "False",
+        strcmp(or_empty(facts->refusal->reason), "SchedulerError") == 0 ? "SchedulerError"
+                                                                        : "Unschedulable",
+        or_empty(facts->refusal->message),
+    };
+    return true;
+}
+
+/* NULL: the condition is as it should be. */
+static struct json *
+make_conditions(const struct pod_group_status *s, const struct object *group, struct arena *arena,
+                const struct condition_words *words)
+{
+    const struct json *old = json_get_path(object_tree(group, arena), "status.conditions");
+    const struct json *before = find_condition(old);
+    struct json *list = json_array(arena), *condition = json_object(arena);
+    const char *since = json_get_text(before, "lastTransitionTime");
+    char now[TIME_TEXT_SIZE];
+
+    if (says(before, "status", "True")
+        || (says(before, "status", words->status) && says(before, "reason", words->reason)
+            && says(before, "message", words->message)))
+        return NULL;
+    time_format(clock_real_us(s->clock), false, now);
+    json_set_string(arena, condition, "type", POD_GROUP_SCHEDULED);
+    json_set_string(arena, condition, "status", words->status);
+    json_set_string(arena, condition, "reason", words->reason);
+    json_set_string(arena, condition, "message", words->message);
+    json_set_int(arena, condition, "observedGeneration", group->meta->generation);
+    json_set_string(arena, condition, "lastTransitionTime",
+                    since != NULL && says(before, "status", words->status) ? since : now);
+    for (uint32_t i = 0; i < json_count(old); i++)
+        if (json_at(old, i) != before)
+            json_append(arena, list, json_dup(arena, json_at(old, i)));
+    json_append(arena, list, condition);
+    return list;
+}
+
+static void
+write_free(struct group_write *w)
+{
+    list_remove(&w->link);
+    free(w->key);
+    free(w);
+}
+
+static void
+written(const struct client_reply *reply, void *context)
+{
+    struct group_write *w = context;
+    struct error err = {0};
+    bool has_failed = client_reply_error(reply, &err) < 0 && reply->code != 404;
+
+    if (has_failed)
+        log_debug("the group '%s': %s, trying again", w->key, err.text);
+    workqueue_done(w->s->queue, w->key, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+    write_free(w);
+}
+
+static void
+write_conditions(struct pod_group_status *s, const char *key, const struct object *group,
+                 struct arena *arena TAKES, struct json *conditions)
+{
+    struct group_write *w = xnew(struct group_write);
+    struct json *body = json_object(arena);
+
+    list_add_last(&s->writings, &w->link);
+    w->s = s;
+    w->key = xstrdup(key);
+    json_set(arena, json_make_object(arena, body, "status"), "conditions", conditions);
+    json_set_string(arena, json_make_object(arena, body, "metadata"), "resourceVersion",
+                    group->meta->resource_version);
+    w->call = client_call(s->client, arena,
+                          &(struct client_request){
+                              .verb = CLIENT_MERGE_PATCH,
+                              .kind = group->kind,
+                              .namespace = group->meta->namespace,
+                              .name = group->meta->name,
+                              .subresource = "status",
+                              .body = body,
+                          },
+                          written, w);
+}
+
+static void
+work_on_group(const char *key, void *context)
+{
+    struct pod_group_status *s = context;
+    const struct object *group = object_cache_find_key(s->cache, &pod_group_kind, key);
+    struct json *conditions = NULL;
+    struct condition_words words;
+    struct group_facts facts;
+    struct arena *arena;
+
+    if (group == NULL || !object_cache_has_synced(s->cache)) {
+        workqueue_done(s->queue, key, WORKQUEUE_OK);
+        return;
+    }
+    arena = arena_new(0);
+    facts = collect(s, key, group);
+    if (find_words(group, &facts, &words))
+        conditions = make_conditions(s, group, arena, &words);
+    if (conditions != NULL) {
+        write_conditions(s, key, group, arena, conditions);
+        return;
+    }
+    arena_free(arena);
+    workqueue_done(s->queue, key, WORKQUEUE_OK);
+}
+
+static void
+look_at_one(const struct object *group, void *context)
+{
+    on_group(NULL, group, context);
+}
+
+static void
+on_synced(void *context)
+{
+    struct pod_group_status *s = context;
+
+    object_cache_visit(s->cache, &pod_group_kind, look_at_one, s);
+}
+
+struct pod_group_status *
+pod_group_status_new(struct loop *loop, struct client *client, struct object_cache *cache,
+                     struct clock *clock)
+{
+    struct pod_group_status *s = xnew(struct pod_group_status);
+
+    s->client = client;
+    s->cache = cache;
+    s->clock = clock;
+    s->pods = map_new();
+    list_init(&s->writings);
+    s->queue = workqueue_new(loop, PARALLEL, work_on_group, s);
+    object_cache_listen(cache, &pod_kind, on_pod, s);
+    object_cache_listen(cache, &pod_group_kind, on_group, s);
+    object_cache_on_synced(cache, on_synced, s);
+    return s;
+}
+
+void
+pod_group_status_free(struct pod_group_status *s)
+{
+    size_t at = 0;
+    void *pods;
+
+    if (s == NULL)
+        return;
+    list_foreach_safe(link, &s->writings)
+    {
+        struct group_write *w = container_of(link, struct group_write, link);
+
+        client_cancel(w->call);
+        write_free(w);
+    }
+    while (map_next(s->pods, &at, NULL, &pods))
+        map_free(pods);
+    map_free(s->pods);
+    workqueue_free(s->queue);
+    free(s);
+}

@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# PodGroups as an engineer from Kubernetes writes them: pods that name one are
+# placed together or wait, whichever of them comes first; the group says so; a
+# killed controller finds the same; the groups of others are theirs.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent kctl jq curl
+cluster_user kilntest1 && cluster_user kilntest2 || skip_all "only root can make users"
+cluster_munge
+controller() { cluster_controller --socket "$cluster/socket"; }
+controller
+
+node_is() { root get node "$1" --no-headers | grep -qw -- "$2"; }
+node() { # NAME CORES
+    cluster_agent "$1" --topology "package:1 core:$2 pu:1"
+    wait_for 20 node_is "$1" Ready || bail_out "node $1 does not register"
+    for key in $(root get node "$1" -o json | jq -r '.spec.taints[]?.key |
+        select(test("virtual"))'); do
+        root taint node "$1" "$key-" >/dev/null
+    done
+}
+node n1 4
+node n2 4
+
+group() { # USER NAME POLICY
+    as "$1" kctl apply -f - <<Y
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: $2, namespace: default}
+spec: {schedulingPolicy: {$3}}
+Y
+}
+pod() { # USER NAME GROUP
+    as "$1" kctl apply -f - <<Y
+apiVersion: v1
+kind: Pod
+metadata: {name: $2, namespace: default}
+spec:
+  restartPolicy: Never
+  schedulingGroup: {podGroupName: $3}
+  containers:
+  - {name: main, image: host, command: [sleep, "300"], resources: {requests: {cpu: "4"}}}
+Y
+}
+field() { root get "$1" "$2" -o json | jq -r "$3"; }
+phase_is() { [ "$(field pod "$1" .status.phase)" = "$2" ]; }
+words() { field pod "$1" '.status.conditions[]? | select(.type == "PodScheduled").message'; }
+says() { words "$1" | grep -qF -- "$2"; }
+condition() { # GROUP FIELD
+    field podgroup "$1" ".status.conditions[]? |
+        select(.type == \"PodGroupInitiallyScheduled\").$2"
+}
+condition_is() { [ "$(condition "$1" status)" = "$2" ]; }
+condition_says() { condition "$1" message | grep -qF -- "$2"; }
+
+# --- the pods come before their group ------------------------------------------
+
+ok "a pod may name a group that is not there" pod kilntest1 a g1
+pod kilntest1 b g1 >/dev/null
+ok "it waits, and says why" wait_for 10 says b "its PodGroup does not exist"
+ok "the group is made" group kilntest1 g1 'gang: {minCount: 2}'
+ok "both run" wait_for 20 phase_is a Running
+ok "... together" wait_for 20 phase_is b Running
+ok "the group is scheduled" wait_for 10 condition_is g1 True
+root delete pod a b --grace-period 1 >/dev/null
+gone() { ! root get pod "$1" >/dev/null 2>&1; }
+wait_for 20 gone a && wait_for 20 gone b
+sleep 0.3
+is "... which never goes back" "$(condition g1 status)" True
+
+# --- too many for the cluster ----------------------------------------------------
+
+group kilntest1 g2 'gang: {minCount: 3}' >/dev/null
+for name in c d e; do pod kilntest1 $name g2 >/dev/null; done
+ok "three pods for two nodes wait" wait_for 20 says c "group 'g2' of 3 pods" ||
+    note "$(words c)"
+ok "the group says why" wait_for 20 condition_is g2 False
+is "... in upstream's word" "$(condition g2 reason)" Unschedulable
+sleep 0.5
+is "none of them has a node" "$(root get pods -o json | jq -r '[.items[] |
+    select(.spec.schedulingGroup.podGroupName == "g2" and .spec.nodeName)] | length')" 0
+
+stop controller KILL
+controller
+sleep 1
+is "a restart does not give them one" "$(root get pods -o json | jq -r '[.items[] |
+    select(.spec.schedulingGroup.podGroupName == "g2" and .spec.nodeName)] | length')" 0
+ok "a smaller minCount is a change of the group" group kilntest1 g2 'gang: {minCount: 2}'
+n_running() {
+    [ "$(root get pods -o json | jq -r '[.items[] |
+        select(.spec.schedulingGroup.podGroupName == "g2" and .status.phase == "Running")] |
+        length')" = "$1" ]
+}
+ok "two of them run" wait_for 20 n_running 2
+ok "the group is scheduled now" wait_for 10 condition_is g2 True
+node n3 4
+ok "the third starts when there is room" wait_for 20 n_running 3
+root delete pod c d e --grace-period 1 >/dev/null
+for name in c d e; do wait_for 20 gone $name; done
+
+# --- other users ---------------------------------------------------------------
+
+group kilntest1 g3 'gang: {minCount: 2}' >/dev/null
+pod kilntest2 x g3 >/dev/null
+pod kilntest1 f g3 >/dev/null
+ok "the group of another user is none" wait_for 10 says x "belongs to another user"
+sleep 0.5
+ok "... and their pod does not count" phase_is f Pending
+ok "... for the owner's pods" says f "it waits for the other pods"
+fails() { ! "$@" >"$cluster/said" 2>&1; }
+ok "they cannot change it" fails group kilntest2 g3 'gang: {minCount: 1}'
+ok "... and are told" grep -q "cannot .* podgroups of other users" "$cluster/said"
+ok "they cannot delete it" fails as kilntest2 kctl delete podgroup g3
+
+# --- mistakes ------------------------------------------------------------------
+
+ok "a group of none is refused" fails group kilntest1 g4 'gang: {minCount: 0}'
+ok "... in words" grep -q "minCount.*must be greater than or equal to 1" "$cluster/said"
+ok "a group without a policy is refused" fails group kilntest1 g4 ''
+ok "a group of both policies is refused" fails group kilntest1 g4 'gang: {minCount: 2}, basic: {}'
+ok "the kind of policy cannot change" fails group kilntest1 g3 'basic: {}'
+ok "the pod's group cannot change" fails as kilntest1 kctl patch pod f --type merge \
+    -p '{"spec":{"schedulingGroup":{"podGroupName":"g1"}}}'
+
+finish
