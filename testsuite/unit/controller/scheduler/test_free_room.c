@@ -38,15 +38,16 @@ struct twin {
     uint64_t starts, attempts_all, attempts_some;
 };
 
-static unsigned
-group_by_labels(const struct object *pod, const char **ret_name, void *context)
+static void
+group_by_labels(const struct object *pod, struct group_terms *ret_terms, void *context)
 {
     const struct string_map *labels = &pod_of(pod)->meta.labels;
     const char *members = string_map_find(labels, "members");
 
     (void)context;
-    *ret_name = string_map_find(labels, "group");
-    return *ret_name != NULL && members != NULL ? (unsigned)strtoul(members, NULL, 10) : 0;
+    ret_terms->name = string_map_find(labels, "group");
+    if (ret_terms->name != NULL && members != NULL)
+        ret_terms->wanted = (unsigned)strtoul(members, NULL, 10);
 }
 
 static unsigned
