@@ -23,7 +23,7 @@ enum event_resource {
     EVENT_PERSISTENT_VOLUME_CLAIM,
     EVENT_STORAGE_CLASS,
     EVENT_STORAGE_CAPACITY, /* a node's scratch, as CSIStorageCapacity */
-    EVENT_QUEUED_GROUP,
+    EVENT_POD_GROUP,
     EVENT_ANTI_AFFINITY, /* the anti-affinity of a bound pod */
     EVENT_PARTITION,
     EVENT_RESERVATION,      /* a reserved start moved or is gone */

@@ -7,6 +7,7 @@
  */
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue_state.h"
+#include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "lib/base/arena.h"
 #include "lib/base/random.h"
