@@ -287,6 +287,33 @@ scheduler_group_failed(struct assignment_group *g, void *context)
             unallocated_pods_add_node(s->unallocated_pods, g->members[i]->node_name);
 }
 
+/* They were not assumed, so nothing is to be undone. */
+void
+scheduler_return_left_out(struct scheduler *s, struct assignment_group *g)
+{
+    const struct answer answer = {
+        .verdict = VERDICT_REJECT,
+        .plugin = PLUGIN_NONE,
+        .reason = STRING_ID_NONE,
+    };
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < g->count; i++) {
+        struct assignment *a = g->members[i];
+
+        if (a->node_name != NULL) {
+            g->members[kept++] = a;
+            continue;
+        }
+        a->group = NULL;
+        g->n_users--;
+        scheduler_fail(s, a, answer);
+        scheduler_return(s, a);
+        assignment_free(a);
+    }
+    g->count = kept;
+}
+
 void
 scheduler_abandon_member(struct assignment *a, void *context)
 {

@@ -273,31 +273,6 @@ may_leave_out(const struct assignment_group *g, const struct assignment *a)
            && g->count - g->n_left_out > g->wanted;
 }
 
-/* Returns the members that were left out to the queue. */
-static void
-return_left_out(struct scheduler *s, struct assignment_group *g)
-{
-    unsigned kept = 0;
-
-    if (g->n_left_out == 0)
-        return;
-    for (unsigned i = 0; i < g->count; i++) {
-        struct assignment *a = g->members[i];
-
-        if (a->node_name != NULL) {
-            g->members[kept++] = a;
-            continue;
-        }
-        a->group = NULL;
-        g->n_users--;
-        end_attempt(s, a,
-                    (struct answer){.verdict = VERDICT_REJECT,
-                                    .plugin = PLUGIN_NONE,
-                                    .reason = STRING_ID_NONE});
-    }
-    g->count = kept;
-}
-
 /* Most attempts of a wide group end here, after its first member has found a
  * node: the nodes have not enough free CPUs for the others, wherever they go. A
  * group that may get a reservation goes on, to learn which nodes lack room.
@@ -374,7 +349,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         }
     }
     if (g->answer.verdict == VERDICT_OK) {
-        return_left_out(s, g);
+        scheduler_return_left_out(s, g);
         cache_keep(s->cache, mark);
         scheduler_note_placed(s, g->members, g->count);
         binding_cycle_start_group(s->binding_cycle, g);

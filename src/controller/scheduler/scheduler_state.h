@@ -275,6 +275,11 @@ void scheduler_pod_passed(const struct assignment *a, enum verdict verdict, int6
                           void *scheduler);
 void scheduler_volumes_ended(struct assignment *a, const char *words, void *scheduler);
 void scheduler_group_failed(struct assignment_group *g, void *scheduler);
+
+/* Returns the members of a group that found no node to the queue; the others
+ * are the group from now on.
+ */
+void scheduler_return_left_out(struct scheduler *s, struct assignment_group *g);
 void scheduler_abandon_member(struct assignment *a, void *scheduler);
 bool scheduler_bind_by_extender(struct assignment *a, void *scheduler);
 void scheduler_extender_bound(struct assignment *a, enum verdict verdict, void *scheduler);

@@ -66,7 +66,7 @@ visit_kinds(const char *group, bool upstream_alone,
         }
 }
 
-struct found {
+struct kind_search {
     const struct kind **kinds;
     const char *version;
     unsigned n;
@@ -75,7 +75,7 @@ struct found {
 static void
 add_version(const struct kind *kind, void *context)
 {
-    struct found *f = context;
+    struct kind_search *f = context;
 
     for (unsigned i = 0; i < f->n; i++)
         if (strcmp(f->kinds[i]->version, kind->version) == 0)
@@ -89,7 +89,7 @@ unsigned
 api_resources_versions(const char *group, bool upstream_alone,
                        const struct kind *ret_kinds[API_RESOURCES_MAX_VERSIONS])
 {
-    struct found f = {.kinds = ret_kinds};
+    struct kind_search f = {.kinds = ret_kinds};
 
     visit_kinds(group, upstream_alone, add_version, &f);
     return f.n;
@@ -98,7 +98,7 @@ api_resources_versions(const char *group, bool upstream_alone,
 static void
 add_kind(const struct kind *kind, void *context)
 {
-    struct found *f = context;
+    struct kind_search *f = context;
 
     if (strcmp(kind->version, f->version) == 0)
         f->n = add_sorted(f->kinds, f->n, kind);
@@ -108,7 +108,7 @@ unsigned
 api_resources_kinds(const char *group, const char *version, bool upstream_alone,
                     const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS])
 {
-    struct found f = {.kinds = ret_kinds, .version = version};
+    struct kind_search f = {.kinds = ret_kinds, .version = version};
 
     visit_kinds(group, upstream_alone, add_kind, &f);
     return f.n;

@@ -88,7 +88,7 @@ on_pod(UNUSED const struct object *old_object, const struct object *new_object, 
     workqueue_add_after(s->queue, group_key, SETTLE_MS);
 }
 
-/* What the pods of a group say. */
+/* The state of the pods of a group. */
 struct group_facts {
     unsigned n_placed;
     const struct object *first; /* by name, of those that were refused; or NULL */

@@ -30,7 +30,7 @@ struct strbuf;
 /* The most pods that one BindingList binds. */
 #define QUEUED_GROUP_MAX 512
 
-/* What the group of a pod demands: that many of the pods that wait are placed
+/* The demands of the group of a pod: that many of the pods that wait are placed
  * together; fewer than two: each is placed by itself. Obstacle: why none can be
  * placed, as a text that is never freed; NULL: none.
  */

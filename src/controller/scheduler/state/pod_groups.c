@@ -31,7 +31,7 @@ struct owner_pods {
     struct map *waiting; /* name to the object */
 };
 
-struct group {
+struct named_group {
     char *key;                   /* "namespace/name" */
     const struct object *object; /* NULL: pods name it, but it does not exist */
     struct owner_pods *owners;
@@ -56,7 +56,7 @@ free_owner(struct owner_pods *o)
 }
 
 static void
-free_group(struct group *group)
+free_group(struct named_group *group)
 {
     for (uint32_t i = 0; i < group->n_owners; i++)
         free_owner(&group->owners[i]);
@@ -97,14 +97,14 @@ format_key(const char *namespace, const char *name, char out[OBJECT_KEY_SIZE])
     snprintf(out, OBJECT_KEY_SIZE, "%s/%s", namespace != NULL ? namespace : "", name);
 }
 
-static struct group *
+static struct named_group *
 make_group(struct pod_groups *g, const char *key)
 {
-    struct group *group = map_find(g->groups, key);
+    struct named_group *group = map_find(g->groups, key);
 
     if (group != NULL)
         return group;
-    group = xnew(struct group);
+    group = xnew(struct named_group);
     group->key = xstrdup(key);
     list_init(&group->changed);
     map_put(g->groups, group->key, group);
@@ -120,7 +120,7 @@ owner_of(const struct object *pod)
 }
 
 static struct owner_pods *
-find_owner(const struct group *group, uid_t owner)
+find_owner(const struct named_group *group, uid_t owner)
 {
     for (uint32_t i = 0; i < group->n_owners; i++)
         if (group->owners[i].owner == owner)
@@ -129,7 +129,7 @@ find_owner(const struct group *group, uid_t owner)
 }
 
 static struct owner_pods *
-make_owner(struct group *group, uid_t owner)
+make_owner(struct named_group *group, uid_t owner)
 {
     struct owner_pods *o = find_owner(group, owner);
 
@@ -143,7 +143,7 @@ make_owner(struct group *group, uid_t owner)
 
 /* Removes what no pod and no object needs any longer. */
 static void
-tidy(struct pod_groups *g, struct group *group, struct owner_pods *o)
+tidy(struct pod_groups *g, struct named_group *group, struct owner_pods *o)
 {
     if (o != NULL && o->n_placed == 0 && map_count(o->waiting) == 0) {
         free_owner(o);
@@ -156,7 +156,7 @@ tidy(struct pod_groups *g, struct group *group, struct owner_pods *o)
 }
 
 static void
-note_changed(struct pod_groups *g, struct group *group)
+note_changed(struct pod_groups *g, struct named_group *group)
 {
     list_remove(&group->changed);
     list_add_last(&g->changed, &group->changed);
@@ -168,7 +168,7 @@ pod_groups_changed(struct pod_groups *g, const struct object *old_group,
 {
     const struct object *any = new_group != NULL ? new_group : old_group;
     char key[OBJECT_KEY_SIZE];
-    struct group *group;
+    struct named_group *group;
 
     format_key(any->meta->namespace, any->meta->name, key);
     group = make_group(g, key);
@@ -180,7 +180,7 @@ pod_groups_changed(struct pod_groups *g, const struct object *old_group,
 
 /* How many more pods of that owner must be placed together. */
 static unsigned
-count_wanted(const struct group *group, const struct owner_pods *o)
+count_wanted(const struct named_group *group, const struct owner_pods *o)
 {
     int64_t wanted = group->object != NULL ? pod_group_least(group->object) : 0;
 
@@ -196,7 +196,7 @@ pod_groups_pod_changed(struct pod_groups *g, const struct object *old_pod,
     const char *name = pod_group_named_by(any);
     unsigned wanted;
     char key[OBJECT_KEY_SIZE];
-    struct group *group;
+    struct named_group *group;
     struct owner_pods *o;
 
     if (name == NULL)
@@ -221,7 +221,7 @@ pod_groups_terms(const struct pod_groups *g, const struct object *pod,
                  struct group_terms *ret_terms)
 {
     const char *name = pod_group_named_by(pod);
-    const struct group *group;
+    const struct named_group *group;
     char key[OBJECT_KEY_SIZE];
 
     *ret_terms = (struct group_terms){.name = name, .owner = owner_of(pod)};
@@ -248,7 +248,7 @@ pod_groups_visit_changed(struct pod_groups *g,
                          void (*each)(const struct object *pod, void *context), void *context)
 {
     while (!list_is_empty(&g->changed)) {
-        struct group *group = container_of(g->changed.next, struct group, changed);
+        struct named_group *group = container_of(g->changed.next, struct named_group, changed);
 
         list_remove(&group->changed);
         for (uint32_t i = 0; i < group->n_owners; i++) {
