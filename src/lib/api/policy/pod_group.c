@@ -169,7 +169,7 @@ RECORD(pod_group, pod_group, "io.k8s.api.scheduling.v1beta1.PodGroup",
        HELP("Pods that are placed together."));
 /* clang-format on */
 
-const struct pod_group *
+static const struct pod_group *
 pod_group_of(const struct object *object)
 {
     return object->view;

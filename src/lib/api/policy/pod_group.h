@@ -34,8 +34,6 @@ struct pod_group {
 
 extern const struct record pod_group_record;
 
-const struct pod_group *pod_group_of(const struct object *object);
-
 /* The group that a pod names; NULL: none. */
 const char *pod_group_named_by(const struct object *pod);
 
