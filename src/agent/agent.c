@@ -132,7 +132,8 @@ on_cluster_answer(enum cluster_answer answer, void *context)
     if (!a->has_joined) {
         a->has_joined = true;
         registration_start(a->registration);
-    } else if (pods_resolve_forgotten(a->pods, is_lost, a) && a->node_watch != NULL)
+    } else if (!cluster_identity_is_settling(a->cluster)
+               && pods_resolve_forgotten(a->pods, is_lost, a) && a->node_watch != NULL)
         node_watch_check(a->node_watch);
 }
 
@@ -207,6 +208,30 @@ on_forgotten_pod(void *context)
 }
 
 static void
+on_interrupted(void *context)
+{
+    struct agent *a = context;
+
+    cluster_identity_note_interruption(a->cluster);
+}
+
+static void
+on_pod_revision(int64_t revision, void *context)
+{
+    struct agent *a = context;
+
+    cluster_identity_note_revision(a->cluster, revision);
+}
+
+static bool
+holds_revision(int64_t after, int64_t before, void *context)
+{
+    const struct agent *a = context;
+
+    return a->pods != NULL && pods_holds_revision(a->pods, after, before);
+}
+
+static void
 fill_context(struct agent *a)
 {
     const struct agent_settings *s = a->settings;
@@ -217,6 +242,8 @@ fill_context(struct agent *a)
 
     a->context = (struct agent_context){
         .ask_if_forgotten = on_forgotten_pod,
+        .interrupted = on_interrupted,
+        .note_revision = on_pod_revision,
         .ask_context = a,
         .find_label = agent_find_label,
         .cluster = s->cluster,
@@ -278,6 +305,7 @@ on_controller_back(void *context)
 {
     struct agent *a = context;
 
+    cluster_identity_note_interruption(a->cluster);
     pods_retry_soon(a->pods, RETRY_WITHIN_MS);
     if (a->node_watch != NULL)
         node_watch_retry_soon(a->node_watch, RETRY_WITHIN_MS);
@@ -391,6 +419,7 @@ agent_new(const struct agent_settings *settings, enum agent_next mode, struct ag
         .node = a->description.name,
         .state_dir = settings->state_dir,
         .every_ms = settings->heartbeat_us / 1000 * CLUSTER_CHECK_BEATS,
+        .holds = holds_revision,
         .answered = on_cluster_answer,
         .context = a,
     });

@@ -437,6 +437,7 @@ start_api(struct controller *c, struct error *err)
         .audit = c->audit,
         .configz = c->configz.text,
         .token_endpoint = access,
+        .startup_wait_ms = c->settings->startup_wait_us / 1000,
         .is_munge_dead = &c->is_munge_dead,
         .leases = {&c->is_failing[0], &c->is_failing[1]},
     });

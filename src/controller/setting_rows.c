@@ -160,6 +160,10 @@ static const struct setting settings[] = {
      .max = 86400 * SECOND_US, .option = "node-grace", .argument = "TIME",
      .help = "How long a node may be silent before it counts as not ready; "
              "at least four times the agents' heartbeat interval."},
+    {"startupWait", SETTING_TIMESPAN, AT(startup_wait_us), .initial = "1m", .max = 3600 * SECOND_US,
+     .option = "startup-wait", .argument = "TIME",
+     .help = "How long at most new jobs wait after a start until the nodes that were ready "
+             "have reported which ids and pods they know; 0: they do not wait."},
     {"finished.maxAge", SETTING_TIMESPAN, AT(finished_max_age_us), .initial = "7d",
      .min = 60 * SECOND_US, .max = 3650 * 86400 * SECOND_US, .option = "finished-max-age",
      .argument = "TIME", .help = "How long finished jobs are kept."},

@@ -45,6 +45,7 @@ struct controller_settings {
     bool approve_nodes;
     struct limits limits;
     int64_t node_grace_us;
+    int64_t startup_wait_us;
     int64_t finished_max_age_us;
     int64_t finished_max_count;
     bool hold_never_satisfied;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/cluster_identity.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
@@ -9,12 +12,17 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
+#include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-#define AGAIN_MS 2000
+#define AGAIN_MS       2000
+#define FIRST_AGAIN_MS 200 /* after the connection was lost; it doubles */
+
+/* How long the mark may be below a pod. */
+#define RENEWAL_MS 10000
 
 struct lost_range {
     int64_t after;
@@ -28,7 +36,13 @@ struct cluster_identity {
     char *mark;
     struct lost_range *lost;
     size_t n_lost;
+    /* No controller that is known to have issued these gave a mark for them. */
+    struct lost_range unmarked;
+    char *unmarked_path;
     struct timer *timer;
+    struct timer *renewal;
+    int64_t again_ms;
+    bool is_settling;
     bool is_asking;
     bool ask_again; /* after the answer to the request under way */
     bool was_foreign;
@@ -40,6 +54,72 @@ static size_t
 uid_length(const char *mark)
 {
     return strcspn(mark, " \n");
+}
+
+/* The agent reads only this of a mark, which is the controller's text. */
+static void
+parse_mark(const char *mark, int64_t *ret_revision, char ret_run[24])
+{
+    *ret_revision = 0;
+    ret_run[0] = '\0';
+    if (mark != NULL)
+        (void)sscanf(mark, "%*s %" SCNd64 " %*d %23s", ret_revision, ret_run);
+}
+
+static void
+read_unmarked(struct cluster_identity *b)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (file_read(b->unmarked_path, 64, &text, NULL) < 0
+        || sscanf(text.text, "%" SCNd64 " %" SCNd64, &b->unmarked.after, &b->unmarked.before) != 2)
+        b->unmarked = (struct lost_range){0};
+}
+
+static void
+write_unmarked(struct cluster_identity *b, int64_t after, int64_t before)
+{
+    struct error err = {0};
+    char text[64];
+    int length = snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 "\n", after, before);
+
+    if (b->unmarked.after == after && b->unmarked.before == before)
+        return;
+    b->unmarked = (struct lost_range){.after = after, .before = before};
+    if (before == 0)
+        (void)unlink(b->unmarked_path);
+    else if (file_write_atomic(b->unmarked_path, 0600, text, (size_t)length, &err) < 0)
+        log_warning("cannot record which pods the controller may not know: %s", err.text);
+}
+
+static bool
+holds(struct cluster_identity *b, int64_t after, int64_t before)
+{
+    return before > after + 1 && b->s.holds != NULL && b->s.holds(after, before, b->s.context);
+}
+
+/* Another run has the store than the one that gave the last mark. It issues
+ * revisions above `since`. Pods between the two were issued by a run that gave
+ * no mark for them, so nothing shows whether this store ever had them.
+ */
+static void
+note_unmarked(struct cluster_identity *b, const char *mark, int64_t since)
+{
+    int64_t old_revision, revision;
+    char old_run[24], run[24];
+    struct lost_range unmarked = b->unmarked;
+
+    parse_mark(b->mark, &old_revision, old_run);
+    parse_mark(mark, &revision, run);
+    if (!holds(b, unmarked.after, unmarked.before))
+        unmarked = (struct lost_range){0};
+    if (strcmp(old_run, run) != 0 && old_run[0] != '\0' && holds(b, old_revision, since + 1)) {
+        if (unmarked.before == 0 || old_revision < unmarked.after)
+            unmarked.after = old_revision;
+        if (since + 1 > unmarked.before)
+            unmarked.before = since + 1;
+    }
+    write_unmarked(b, unmarked.after, unmarked.before);
 }
 
 static void
@@ -68,19 +148,34 @@ write_mark(struct cluster_identity *b, const char *mark)
         log_warning("cannot record which cluster this node belongs to: %s", err.text);
 }
 
-/* True when the list has more ranges than in the last answer. */
 static bool
-read_lost_ranges(struct cluster_identity *b, const struct json *list)
+is_known_range(const struct cluster_identity *b, struct lost_range range)
 {
-    bool is_more = b->has_joined && json_count(list) > b->n_lost;
+    for (size_t i = 0; i < b->n_lost; i++)
+        if (b->lost[i].after <= range.after && b->lost[i].before >= range.before)
+            return true;
+    return false;
+}
 
-    free(b->lost);
-    b->n_lost = json_count(list);
-    b->lost = xnew_array(struct lost_range, b->n_lost + 1);
-    for (uint32_t i = 0; i < b->n_lost; i++) {
-        b->lost[i].after = json_get_int(json_at(list, i), "after", 0);
-        b->lost[i].before = json_get_int(json_at(list, i), "before", 0);
+/* True when the list has a range that the last answer lacked, without those at
+ * its end that a start of the controller has skipped.
+ */
+static bool
+read_lost_ranges(struct cluster_identity *b, const struct json *list, int64_t n_skipped)
+{
+    const size_t n = json_count(list);
+    struct lost_range *lost = xnew_array(struct lost_range, n + 1);
+    bool is_more = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        lost[i].after = json_get_int(json_at(list, i), "after", 0);
+        lost[i].before = json_get_int(json_at(list, i), "before", 0);
+        if (i + n_skipped < (int64_t)n && !is_known_range(b, lost[i]))
+            is_more = b->has_joined;
     }
+    free(b->lost);
+    b->lost = lost;
+    b->n_lost = n;
     return is_more;
 }
 
@@ -142,8 +237,27 @@ read_answer(struct cluster_identity *b, const struct client_reply *reply)
         return CLUSTER_FOREIGN;
     }
     b->was_foreign = false;
+    b->is_settling = json_is_true(json_get(tree, "awaitsNodes"));
+    note_unmarked(b, mark, json_get_int(tree, "since", 0));
     write_mark(b, mark);
-    return read_lost_ranges(b, json_get(tree, "lost")) ? CLUSTER_OLDER : CLUSTER_OURS;
+    return read_lost_ranges(b, json_get(tree, "lost"), json_get_int(tree, "skipped", 0))
+               ? CLUSTER_OLDER
+               : CLUSTER_OURS;
+}
+
+static int64_t
+until_next(struct cluster_identity *b, enum cluster_answer answer)
+{
+    int64_t ms = b->again_ms;
+
+    if (answer == CLUSTER_REFUSED || (answer == CLUSTER_OURS && b->is_settling))
+        return AGAIN_MS;
+    if (answer != CLUSTER_UNKNOWN) {
+        b->again_ms = AGAIN_MS;
+        return b->s.every_ms;
+    }
+    b->again_ms = ms * 2 < AGAIN_MS ? ms * 2 : AGAIN_MS;
+    return ms;
 }
 
 static void
@@ -157,8 +271,7 @@ on_answer(const struct client_reply *reply, void *context)
     if (!b->has_joined && (answer == CLUSTER_UNKNOWN || answer == CLUSTER_REFUSED))
         log_failure(b, reply);
     b->has_joined = b->has_joined || answer == CLUSTER_OURS;
-    timer_start(b->timer,
-                answer == CLUSTER_REFUSED || answer == CLUSTER_UNKNOWN ? AGAIN_MS : b->s.every_ms);
+    timer_start(b->timer, until_next(b, answer));
     if (is_repeated)
         cluster_identity_ask(b);
     /* Only one answer says that the store has lost revisions. */
@@ -195,9 +308,39 @@ on_timer(void *context)
     cluster_identity_ask(context);
 }
 
+void
+cluster_identity_note_interruption(struct cluster_identity *b)
+{
+    struct random_source random;
+
+    random_bytes(&random, sizeof(random));
+    b->again_ms = FIRST_AGAIN_MS;
+    if (b->has_joined && !b->is_asking)
+        timer_start(b->timer, (int64_t)random_below(&random, FIRST_AGAIN_MS));
+}
+
+void
+cluster_identity_note_revision(struct cluster_identity *b, int64_t revision)
+{
+    int64_t marked;
+    char run[24];
+
+    parse_mark(b->mark, &marked, run);
+    if (revision > marked && run[0] != '\0' && !timer_is_running(b->renewal))
+        timer_start(b->renewal, RENEWAL_MS);
+}
+
+bool
+cluster_identity_is_settling(const struct cluster_identity *b)
+{
+    return b->is_settling;
+}
+
 bool
 cluster_identity_has_lost(const struct cluster_identity *b, int64_t revision)
 {
+    if (revision > b->unmarked.after && revision < b->unmarked.before)
+        return true;
     for (size_t i = 0; i < b->n_lost; i++)
         if (revision > b->lost[i].after && revision < b->lost[i].before)
             return true;
@@ -211,8 +354,12 @@ cluster_identity_new(const struct cluster_identity_settings *settings)
 
     b->s = *settings;
     b->path = xasprintf("%s/cluster", settings->state_dir);
+    b->unmarked_path = xasprintf("%s/cluster.unmarked", settings->state_dir);
     b->timer = timer_new(settings->loop, on_timer, b);
+    b->renewal = timer_new(settings->loop, on_timer, b);
+    b->again_ms = AGAIN_MS;
     read_mark(b);
+    read_unmarked(b);
     return b;
 }
 
@@ -222,7 +369,9 @@ cluster_identity_free(struct cluster_identity *b)
     if (b == NULL)
         return;
     timer_free(b->timer);
+    timer_free(b->renewal);
     free(b->path);
+    free(b->unmarked_path);
     free(b->mark);
     free(b->lost);
     free(b);

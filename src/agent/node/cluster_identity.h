@@ -3,12 +3,14 @@
  * latest mark
  *
  * The file `cluster` in the state directory holds the cluster's uid and the
- * latest mark (see controller/apiserver/verbs/cluster_mark.c). An agent without
+ * latest mark (see controller/apiserver/marks/cluster_mark.c). `cluster.unmarked`
+ * holds revisions of pods here that are above the last mark of the controller
+ * that issued them, as long as there are such pods. An agent without
  * the file learns both from the first controller that it asks. The agent obeys
  * a controller only after it knows that the controller serves this cluster, so
  * that a foreign or an empty store ends no job here.
  *
- * Owns:    the file; borrows the client.
+ * Owns:    the files; borrows the client.
  * Thread:  the loop's.
  */
 #pragma once
@@ -37,6 +39,8 @@ struct cluster_identity_settings {
     const char *node;
     const char *state_dir;
     int64_t every_ms; /* interval of the checks after the first answer */
+    /* Whether a pod here was last seen at a revision between the two. Or NULL. */
+    bool (*holds)(int64_t after, int64_t before, void *context);
     void (*answered)(enum cluster_answer answer, void *context);
     void *context;
 };
@@ -51,6 +55,18 @@ struct cluster_identity *cluster_identity_new(const struct cluster_identity_sett
  */
 void cluster_identity_ask(struct cluster_identity *cluster);
 
-/* Look: whether the cluster's store has lost that revision, by the last answer.
+/* The connection was lost: another controller, or another store, may answer
+ * next, so the mark is sent as soon as one does.
  */
+void cluster_identity_note_interruption(struct cluster_identity *cluster);
+
+/* A pod of that revision is here: the mark is renewed soon if it is below. */
+void cluster_identity_note_revision(struct cluster_identity *cluster, int64_t revision);
+
+/* Look. Has_lost: whether the cluster's store has lost that revision, by the
+ * last answer, or may have, because no mark of the controller that issued it was
+ * received. Is_settling: whether the store may still learn from other nodes what
+ * it has lost; another answer follows soon.
+ */
+bool cluster_identity_is_settling(const struct cluster_identity *cluster);
 bool cluster_identity_has_lost(const struct cluster_identity *cluster, int64_t revision);

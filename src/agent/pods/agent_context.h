@@ -46,6 +46,8 @@ struct agent_context {
      * ended.
      */
     void (*ask_if_forgotten)(void *context);
+    void (*interrupted)(void *context);                     /* the watch was lost; or NULL */
+    void (*note_revision)(int64_t revision, void *context); /* of a pod here; or NULL */
     void *ask_context;
     /* The value of a label of this node, or NULL; on the loop. */
     const char *(*find_label)(const char *label, void *context);

@@ -265,6 +265,21 @@ pods_resolve_forgotten(struct pods *p, pods_is_lost_fn *is_lost, void *context)
     return has_orphans;
 }
 
+bool
+pods_holds_revision(const struct pods *p, int64_t after, int64_t before)
+{
+    size_t at = 0;
+    void *run;
+
+    while (map_next(p->runs, &at, NULL, &run)) {
+        int64_t revision = pod_run_pod(run)->revision;
+
+        if (revision > after && revision < before)
+            return true;
+    }
+    return false;
+}
+
 void
 pods_end_orphans(struct pods *p, const char *uids)
 {
@@ -284,6 +299,15 @@ pods_end_orphans(struct pods *p, const char *uids)
         pod_run_note_forgotten(ending[i]);
     }
     free(ending);
+}
+
+static void
+on_interrupted(void *context)
+{
+    const struct pods *p = context;
+
+    if (p->agent->interrupted != NULL)
+        p->agent->interrupted(p->agent->ask_context);
 }
 
 static void
@@ -309,6 +333,8 @@ on_change(const struct object *old_object, const struct object *new_object, void
         if (former != NULL)
             pod_run_note_forgotten(former);
     }
+    if (p->agent->note_revision != NULL && run == NULL)
+        p->agent->note_revision(pod->revision, p->agent->ask_context);
     if (run != NULL) {
         pod_run_set_orphan(run, false); /* the store that had it is back */
         pod_run_update(run, pod);
@@ -454,6 +480,7 @@ pods_start(struct pods *p)
         .field_selector = selector,
         .changed = on_change,
         .synced = on_synced,
+        .interrupted = on_interrupted,
         .context = p,
     };
 

@@ -67,6 +67,10 @@ bool pods_confirm_gone(struct pods *pods, const char *uid);
 const struct object *pods_find(const struct pods *pods, const char *namespace, const char *name);
 size_t pods_count_running(const struct pods *pods);
 
+/* Whether a pod that has a run here was last seen at a revision between the two.
+ */
+bool pods_holds_revision(const struct pods *pods, int64_t after, int64_t before);
+
 /* Calls `visit` for each pod that holds something here that nobody else counts.
  */
 void pods_visit_retained(const struct pods *pods,

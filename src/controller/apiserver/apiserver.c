@@ -15,6 +15,7 @@
 #include "controller/apiserver/http/refusal.h"
 #include "controller/apiserver/http_handler.h"
 #include "controller/apiserver/local/local_client.h"
+#include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/barred_tasks.h"
 #include "controller/apiserver/request/responder.h"
 #include "controller/apiserver/request/server.h"
@@ -26,7 +27,6 @@
 #include "controller/store/store.h"
 #include "lib/auth/digest.h"
 #include "lib/base/alloc.h"
-#include "lib/base/random.h"
 #include "lib/http/http_server.h"
 
 static const struct principal component_principals[] = {
@@ -45,7 +45,6 @@ apiserver_new(const struct apiserver_settings *settings)
     server->workers = settings->workers;
     server->auth = settings->auth;
     server->policy = settings->policy;
-    random_bytes(&server->run, sizeof(server->run));
     server->metrics = settings->metrics;
     server->audit = settings->audit;
     if (server->metrics != NULL)
@@ -90,12 +89,14 @@ apiserver_new(const struct apiserver_settings *settings)
     server->http = http_server_new(server->loop, settings->limits, http_handler_serve, server);
     http_server_set_refusal_text(server->http, refusal_word);
     bootstrap(server);
+    server->node_reports = node_reports_new(server, settings->startup_wait_ms);
     return server;
 }
 
 void
 apiserver_stop(struct apiserver *server)
 {
+    node_reports_stop(server->node_reports);
     watch_end_all(server);
     time_slices_finish(server->time_slices);
     agent_relay_free(server->agent_relay);
@@ -127,6 +128,7 @@ apiserver_free(struct apiserver *server)
     usage_free(server->usage);
     responders_free(server->responders);
     responders_free(server->quota_responders);
+    node_reports_free(server->node_reports);
     openapi_free(server->openapi);
     request_metrics_free(server->request_metrics);
     user_counts_free(server->own_counts);

@@ -60,6 +60,11 @@ struct apiserver_settings {
     struct token_endpoint token_endpoint;
     const struct user *(*look_up_user)(uid_t uid, gid_t gid); /* NULL: user_lookup */
 
+    /* How long at most new Jobs wait after a start for what the nodes know of
+     * this cluster; 0: they do not.
+     */
+    int64_t startup_wait_ms;
+
     atomic_bool *is_munge_dead; /* true: munged does not answer, and /readyz
                                  * fails; or NULL
                                  */

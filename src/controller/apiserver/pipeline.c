@@ -10,6 +10,7 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/user_limits.h"
+#include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
@@ -258,18 +259,33 @@ stage_failed(struct request *create)
 }
 
 static void
+create_all_then(bool may_issue, void *context)
+{
+    struct pipeline *p = context;
+
+    if (may_issue) {
+        create_all(p);
+        return;
+    }
+    free_creates(p);
+    node_reports_refuse(p->q);
+    request_finish(p->q);
+}
+
+static void
 search_next(struct pipeline *p)
 {
     if (p->searched < p->count) {
         gone_jobs_find(p->stages[p->searched++].create, stage_searched);
         return;
     }
-    if (p->key == NULL || !reply_submitted(p)) {
+    if (p->key != NULL && reply_submitted(p)) {
+        free_creates(p);
+        request_finish_durably(p->q);
+    } else if (p->is_dry_run)
         create_all(p);
-        return;
-    }
-    free_creates(p);
-    request_finish_durably(p->q);
+    else
+        node_reports_wait(p->q->server->node_reports, create_all_then, p);
 }
 
 /* ---- The request ---- */

@@ -11,6 +11,7 @@
 #include "controller/store/directory/statedir.h"
 #include "controller/store/disk_full.h"
 #include "controller/store/expiry.h"
+#include "controller/store/lineage/run_chain.h"
 #include "controller/store/memory/blob_counts.h"
 #include "controller/store/memory/change_log.h"
 #include "controller/store/memory/object_index.h"
@@ -106,25 +107,6 @@ open_engine(struct store *s, const char *name, bool is_relaxed, struct engine **
     return engine_sqlite_open(&settings, ret_engine, ret_counters, err);
 }
 
-/* Skips all revisions that may have been issued before, and reserves new ones.
- */
-static int
-reserve_revisions(struct store *s, struct engine_counters *counters, struct error *err)
-{
-    struct engine_batch batch = {
-        .expected_revision = counters->revision,
-        .after = *counters,
-    };
-
-    if (counters->revision < counters->reserved)
-        batch.after.revision = counters->reserved;
-    batch.after.reserved = batch.after.revision + REVISIONS_RESERVED;
-    if (s->engine->ops->apply(s->engine, &batch, err) != ENGINE_COMMITTED)
-        return err->code;
-    *counters = batch.after;
-    return 0;
-}
-
 /* A checkpoint may need as much space in the file as the pages take in the log,
  * so the reserve must cover the log.
  */
@@ -146,11 +128,10 @@ open_main(struct store *s, struct error *err)
 
     if (r < 0)
         return r;
-    s->opened_at = counters.revision;
     s->epoch = counters.epoch;
     r = store_load(s, s->engine, &counters, err);
     if (r == 0)
-        r = reserve_revisions(s, &counters, err);
+        r = store_begin_run(s, &counters, err);
     if (r < 0) {
         s->engine->ops->close(s->engine);
         return error_wrap(err, r, "state directory '%s'", s->settings.directory);
@@ -265,6 +246,7 @@ free_all(struct store *s)
     free_sections(s);
     blob_counts_free(s->blobs);
     free_secrets(s->secrets);
+    run_chain_fini(&s->runs);
     quarantine_free(s->quarantine);
     dictionary_objects_free(s->dictionaries);
     disk_reserve_close(s->reserve);

@@ -33,11 +33,18 @@ struct kind;
 struct loop;
 struct metric_registry;
 struct object;
+struct run_chain;
 struct dictionary_objects;
 struct store;
 struct store_txn;
 struct store_watch;
 struct strbuf;
+
+/* Secrets of the store itself: its runs (lineage/run_chain.h), and the revisions
+ * that openings have skipped (lineage/revision_ranges.h).
+ */
+#define STORE_RUNS              "cluster/runs"
+#define STORE_SKIPPED_REVISIONS "cluster/skipped-revisions"
 
 struct store_settings {
     struct loop *loop;
@@ -79,12 +86,19 @@ const struct object *store_find(const struct store *store, enum store_head head,
 const struct object *store_find_job_id(const struct store *store, enum store_head head, int64_t id);
 int64_t store_revision(const struct store *store); /* the published one */
 
-/* Opened_at: the revision found when the store was opened. Epoch: the number of
- * that opening, which rises with each opening of the same files. Durable: the
- * revision and job id that are on the disk now.
+/* Opened_at: the revision found when the store was opened. Begun_at: this
+ * opening issues revisions above that one. Was_closed: the opening before this
+ * one ended in good order, so the store has all of it. Epoch: the number of this
+ * opening, which rises with each opening of the same files. Runs: the openings
+ * by random numbers (lineage/run_chain.h), of which store_run is this one's.
+ * Durable: the revision and job id that are on the disk now.
  */
 int64_t store_opened_at(const struct store *store);
+int64_t store_begun_at(const struct store *store);
+bool store_was_closed(const struct store *store);
 int64_t store_epoch(const struct store *store);
+uint64_t store_run(const struct store *store);
+const struct run_chain *store_runs(const struct store *store);
 void store_durable(const struct store *store, int64_t *ret_revision, int64_t *ret_job_id);
 int64_t store_oldest_revision(const struct store *store); /* in the log */
 bool store_is_read_only(const struct store *store);       /* the disk is full */

@@ -56,6 +56,30 @@ store_opened_at(const struct store *s)
 }
 
 int64_t
+store_begun_at(const struct store *s)
+{
+    return s->begun_at;
+}
+
+bool
+store_was_closed(const struct store *s)
+{
+    return s->was_closed;
+}
+
+uint64_t
+store_run(const struct store *s)
+{
+    return s->runs.links[s->runs.count - 1].run;
+}
+
+const struct run_chain *
+store_runs(const struct store *s)
+{
+    return &s->runs;
+}
+
+int64_t
 store_epoch(const struct store *s)
 {
     return s->epoch;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "controller/store/engine/engine.h"
+#include "controller/store/lineage/run_chain.h"
 #include "controller/store/store.h"
 
 struct batch;
@@ -68,7 +69,10 @@ struct store {
     struct engine_counters pending; /* includes those of the open transaction */
     struct engine_counters committed;
     int64_t opened_at; /* the revision found then */
+    int64_t begun_at;  /* this opening issues revisions above it */
     int64_t epoch;
+    bool was_closed; /* the last opening ended in good order */
+    struct run_chain runs;
     uint64_t committed_end;
     struct batch *gathering;
     struct batch *gathering_events;
@@ -96,6 +100,17 @@ struct store {
 /* How far revisions are reserved ahead of those in use. */
 #define REVISIONS_RESERVED 65536
 
+/* At most so many more are skipped when the last opening did not end in good
+ * order.
+ */
+#define REVISIONS_SKIPPED (1 << 20)
+
+/* How many job ids are skipped when the last opening did not end in good order.
+ * Those that are issued need no write of their own, so the stored counter is the
+ * start of the block.
+ */
+#define JOB_IDS_RESERVED 1000
+
 struct section *store_section(const struct store *s, const struct kind *kind);
 bool store_kind_is(const struct kind *kind, unsigned kind_flag);
 
@@ -117,6 +132,11 @@ void store_on_committed(struct batch *batch, enum engine_outcome outcome, const 
 void store_on_events_committed(struct batch *batch, enum engine_outcome outcome,
                                const struct error *err, void *store);
 void store_drain(struct store *s); /* waits for everything that is pending */
+
+/* opening.c: begins a run, and skips revisions and job ids that an earlier one
+ * may have issued after what is stored.
+ */
+int store_begin_run(struct store *s, struct engine_counters *counters, struct error *err);
 
 /* load.c */
 int store_load(struct store *s, struct engine *engine, const struct engine_counters *counters,

@@ -32,7 +32,8 @@ struct informer_settings {
     const char *label_selector; /* or NULL */
     const char *field_selector; /* or NULL */
     informer_change_fn *changed;
-    informer_synced_fn *synced; /* after the first full list; or NULL */
+    informer_synced_fn *synced;      /* after the first full list; or NULL */
+    informer_synced_fn *interrupted; /* the connection was lost or the server refuses; or NULL */
     void *context;
 };
 

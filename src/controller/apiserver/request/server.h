@@ -22,6 +22,7 @@ struct history;
 struct job_counts;
 struct loop;
 struct membership;
+struct node_reports;
 struct node_classes;
 struct node_uses;
 struct metric_registry;
@@ -40,7 +41,6 @@ struct shared_change;
 struct workers;
 
 struct apiserver {
-    uint64_t run; /* a number unique to this process */
     struct loop *loop;
     struct clock *clock;
     struct store *store;
@@ -72,6 +72,7 @@ struct apiserver {
     struct barred_tasks *barred_tasks;   /* of arrays whose pods are bound */
     struct list watches;                 /* over HTTP */
     struct agent_relay *agent_relay;     /* logs from the agents */
+    struct node_reports *node_reports;   /* awaited after a start */
     struct responders *responders;       /* the scheduler, which answers questions */
     struct responders *quota_responders; /* the lifecycle component, likewise */
     struct usage *usage;                 /* of nodes and pods, measured by their

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "controller/apiserver/access/audit_log.h"
+#include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/summary/job_counts.h"
@@ -111,6 +112,10 @@ add_warnings(struct request *q, struct json *tree)
         warn(q, warnings, "the controller's disk is full: nothing can be changed");
     if (server->is_munge_dead != NULL && atomic_load(server->is_munge_dead))
         warn(q, warnings, "MUNGE does not answer on the controller's machine");
+    if (node_reports_are_awaited(server->node_reports))
+        warn(q, warnings,
+             "new jobs wait until the nodes have reported what they know of this cluster "
+             "(startupWait)");
     if (damaged > 0)
         warn(q, warnings,
              arena_printf(q->arena,

@@ -9,6 +9,7 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/objects/first_status.h"
 #include "controller/apiserver/objects/gone_jobs.h"
@@ -405,8 +406,24 @@ create_copy_within(struct request *q, struct store_txn *txn, struct json *tree)
                : NULL;
 }
 
+static void
+create_job(bool may_issue, void *context)
+{
+    struct request *q = context;
+
+    if (may_issue) {
+        gone_jobs_find(q, create);
+        return;
+    }
+    node_reports_refuse(q);
+    request_finish(q);
+}
+
 void
 verb_create(struct request *q)
 {
-    gone_jobs_find(q, create);
+    if (q->route.kind == &job_kind && !q->options.is_dry_run)
+        node_reports_wait(q->server->node_reports, create_job, q);
+    else
+        gone_jobs_find(q, create);
 }

@@ -65,11 +65,6 @@ void verb_bind(struct request *q);
 /* evict.c */
 void verb_evict(struct request *q);
 
-/* cluster_mark.c. Make_key: at the start, before anybody can send a mark. */
-struct store;
-void verb_mark(struct request *q);
-void cluster_mark_make_key(struct store *store);
-
 /* node_enrolment.c: enrolment */
 void verb_enrol(struct request *q);
 void verb_approve(struct request *q);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/watch/feed.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/objects/selection.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -200,6 +202,13 @@ feed_open(struct request *q, feed_fn *fn, void *context, int64_t *ret_revision,
     int index = selection_find_index(q, &value);
     int r;
 
+    /* Only another store can have issued it: a copy of this one that was
+     * replaced. The client must list again.
+     */
+    if (since > store_revision(store) && !q->server->policy->is_conformance) {
+        free(feed);
+        return -ESTALE;
+    }
     feed->q = q;
     feed->fn = fn;
     feed->context = context;
@@ -208,7 +217,8 @@ feed_open(struct request *q, feed_fn *fn, void *context, int64_t *ret_revision,
         since = store_revision(store);
         selection_visit_candidates(q, keep_state, feed);
     }
-    /* A revision of the future is waited for: `after` skips earlier changes. */
+    /* Upstream waits for a revision of the future: `after` skips earlier changes.
+     */
     feed->after = since;
     if (since > store_revision(store))
         since = store_revision(store);

@@ -18,6 +18,11 @@ struct error;
  */
 #define STORE_LOST_REVISIONS "cluster/lost-revisions"
 
+/* The secret with the revision of the copy that was restored, until the store
+ * is opened.
+ */
+#define STORE_RESTORED_AT "cluster/restored-at"
+
 /* Writes a copy of what is durable now, mode 0600; -EEXIST if the file exists,
  * -EBUSY if another process writes it. The file appears when it is whole; until
  * then it is FILE.new.

@@ -40,6 +40,7 @@ struct world {
     char *directory;
     struct fake_clock time;
     struct policy policy;
+    int64_t startup_wait_ms;
     struct loop *loop;
     struct workers *workers;
     struct user_counts *counts;
@@ -108,13 +109,10 @@ world_look_up(uid_t uid, gid_t gid)
 }
 
 static inline void
-world_init(struct world *w)
+world_open(struct world *w)
 {
     struct error err = {0};
 
-    log_set_level(LOG_LEVEL_WARNING);
-    *w = (struct world){.time = FAKE_CLOCK, .policy.minimum_uid = 1000};
-    w->directory = scratch_new();
     w->loop = loop_new();
     w->workers = workers_new(1);
     w->counts = user_counts_new(&w->time.clock);
@@ -134,13 +132,23 @@ world_init(struct world *w)
                                                            .workers = w->workers,
                                                            .counts = w->counts,
                                                            .node_classes = w->classes,
+                                                           .startup_wait_ms = w->startup_wait_ms,
                                                            .policy = &w->policy,
                                                            .look_up_user = world_look_up});
     loop_drain(w->loop);
 }
 
 static inline void
-world_fini(struct world *w)
+world_init(struct world *w)
+{
+    log_set_level(LOG_LEVEL_WARNING);
+    *w = (struct world){.time = FAKE_CLOCK, .policy.minimum_uid = 1000};
+    w->directory = scratch_new();
+    world_open(w);
+}
+
+static inline void
+world_close(struct world *w)
 {
     loop_drain(w->loop);
     apiserver_stop(w->server);
@@ -152,6 +160,12 @@ world_fini(struct world *w)
     node_classes_free(w->classes);
     loop_drain(w->loop);
     loop_free(w->loop);
+}
+
+static inline void
+world_fini(struct world *w)
+{
+    world_close(w);
     scratch_freep(&w->directory);
 }
 #define CLEANUP_WORLD CLEANUP(world_fini)

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/marks/node_reports.h"
+
+#include <stdlib.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/objects/node_record.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+
+/* How long the other nodes are waited for when the first one knows nothing that
+ * the store lacks. An agent notices the loss of its connection at once.
+ */
+#define OTHERS_MS 3000
+
+#define WAITING_MOST 10000
+
+struct waiting_submission {
+    node_reports_next_fn *next;
+    void *context;
+};
+
+struct node_reports {
+    struct apiserver *server;
+    struct map *missing; /* nodes by name; values are not NULL */
+    struct timer *timer;
+    struct waiting_submission *waiting;
+    size_t n_waiting, capacity;
+    int64_t until_ms; /* of loop_now_ms */
+    bool are_awaited;
+    bool is_short;  /* a node knows nothing that the store lacks */
+    bool has_other; /* a node knows what the store lacks */
+};
+
+static char present;
+
+static void
+end_wait(struct node_reports *w, bool may_issue)
+{
+    struct waiting_submission *waiting = w->waiting;
+    size_t n = w->n_waiting;
+
+    w->are_awaited = false;
+    timer_stop(w->timer);
+    w->waiting = NULL;
+    w->n_waiting = w->capacity = 0;
+    for (size_t i = 0; i < n; i++)
+        waiting[i].next(may_issue, waiting[i].context);
+    free(waiting);
+}
+
+static void
+on_time_out(void *arg)
+{
+    struct node_reports *w = arg;
+
+    log_info("%zu of the nodes that were ready have not reported what they know of this "
+             "cluster; new job ids are issued all the same",
+             map_count(w->missing));
+    end_wait(w, true);
+}
+
+/* Only an agent that has enrolled has a secret here; a Node that something else
+ * has created reports nothing.
+ */
+static bool
+expect_node(const struct object *object, void *context)
+{
+    struct node_reports *w = context;
+    struct arena *arena = arena_new(0);
+
+    if (node_is_ready(node_of(object))
+        && store_find_secret(w->server->store, node_secret_name(arena, object->meta->name)) != NULL)
+        map_put(w->missing, object->meta->name, &present);
+    arena_free(arena);
+    return true;
+}
+
+struct node_reports *
+node_reports_new(struct apiserver *server, int64_t wait_ms)
+{
+    struct node_reports *w = xnew(struct node_reports);
+
+    w->server = server;
+    w->missing = map_new();
+    w->timer = timer_new(server->loop, on_time_out, w);
+    if (wait_ms > 0 && !server->policy->is_conformance)
+        (void)store_list(server->store, &node_kind, NULL, NULL, 0, expect_node, w);
+    w->are_awaited = map_count(w->missing) > 0;
+    w->until_ms = loop_now_ms() + wait_ms;
+    if (w->are_awaited)
+        timer_start(w->timer, wait_ms);
+    return w;
+}
+
+void
+node_reports_stop(struct node_reports *w)
+{
+    end_wait(w, false);
+}
+
+void
+node_reports_free(struct node_reports *w)
+{
+    if (w == NULL)
+        return;
+    timer_free(w->timer);
+    map_free(w->missing);
+    free(w->waiting);
+    free(w);
+}
+
+void
+node_reports_note(struct node_reports *w, const char *node, enum node_report report)
+{
+    int64_t left_ms = w->until_ms - loop_now_ms();
+
+    if (!w->are_awaited)
+        return;
+    map_remove(w->missing, node);
+    if (report == NODE_REPORT_OTHER)
+        w->has_other = true;
+    if (map_count(w->missing) == 0
+        || (report == NODE_REPORT_LAST_RUN && !w->has_other && store_was_closed(w->server->store)))
+        end_wait(w, true);
+    else if (w->has_other)
+        timer_start(w->timer, left_ms > 0 ? left_ms : 0);
+    else if (report == NODE_REPORT_LAST_RUN && !w->is_short) {
+        w->is_short = true;
+        timer_start(w->timer, left_ms < OTHERS_MS ? left_ms : OTHERS_MS);
+    }
+}
+
+void
+node_reports_wait(struct node_reports *w, node_reports_next_fn *next, void *context)
+{
+    if (!w->are_awaited || w->n_waiting >= WAITING_MOST) {
+        next(!w->are_awaited, context);
+        return;
+    }
+    xgrow(w->waiting, w->n_waiting, w->capacity);
+    w->waiting[w->n_waiting++] = (struct waiting_submission){.next = next, .context = context};
+}
+
+void
+node_reports_refuse(struct request *q)
+{
+    reply_fail(&q->reply, &(struct reply_failure){
+                              .code = 503,
+                              .reason = "ServiceUnavailable",
+                              .message = "the controller has started and waits for what the nodes "
+                                         "know of this cluster before it issues new job ids; try "
+                                         "again",
+                              .retry_after_s = 1,
+                          });
+}
+
+bool
+node_reports_are_awaited(const struct node_reports *w)
+{
+    return w->are_awaited;
+}

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The state directory is replaced by a copy of itself that was made while the
+# controller ran: no running job is ended because the copy does not know it, and
+# no ID is used twice.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+need munged jq curl
+[ "$(id -u)" -eq 0 ] || skip_all "only root can act for other users"
+cluster_begin
+need kiln-controller kiln-agent ksub kctl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+
+home=$cluster/home/kilntest1
+admin() { kctl --no-wait --server "http+unix://$cluster/state/socket" "$@"; }
+# begin NAME: submits a job that runs until the file NAME exists. Its ID is in
+# $id, and in $highest if it is the highest one.
+highest=0
+begin() {
+    id=$(as kilntest1 ksub --parsable --wrap "echo \$\$ >$1.pid; while [ ! -e $1 ]; do \
+sleep 0.2; done; echo done >$1.done")
+    [ "$id" -le "$highest" ] || highest=$id
+}
+runs() { [ -s "$home/$1.pid" ] && kill -0 "$(cat "$home/$1.pid")"; }
+node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
+lists_orphans() { [ "$(admin get node n1 -o json |
+    jq '.status.remnants // {} | length')" -eq "$1" ]; }
+# nine: nine more IDs, of jobs that do not start.
+nine() {
+    highest=$(as kilntest1 ksub --parsable --hold --wrap true)
+    for _ in 2 3 4 5 6 7 8 9; do
+        highest=$(as kilntest1 ksub --parsable --hold --wrap true)
+    done
+}
+# copy_to NAME: copies the state of the running controller.
+copy_to() {
+    rm -rf "${cluster:?}/$1"
+    cp -a "$cluster/state" "$cluster/$1"
+}
+# put_back NAME: the controller ends without a warning, and finds the copy when
+# it is started again.
+put_back() {
+    stop controller KILL
+    rm -rf "$cluster/state"
+    cp -a "$cluster/$1" "$cluster/state"
+}
+# is_kept NAME IN: the job is an orphan and keeps running.
+is_kept() {
+    ok "$2: the job that the copy does not know is an orphan" wait_for 90 lists_orphans 1
+    ok "$2: it keeps running" runs "$1"
+}
+# is_new IN: the next ID is a new one.
+is_new() {
+    before=$highest
+    begin "new-$before"
+    ok "$1: the next ID was not used before" [ "$id" -gt "$before" ]
+    touch "$home/new-$before"
+}
+
+cluster_controller
+cluster_agent n1 --topology 'package:1 core:16 pu:1'
+wait_for 20 node_is_ready || bail_out "no node"
+admin taint node n1 kiln.hpc/virtual- >/dev/null
+begin old
+ok "a job runs" wait_for 20 runs old
+
+# --- once, and an agent whose mark is old ------------------------------------------
+# The agent renews its mark every 30 seconds.
+copy_to first
+begin once
+nine
+ok "a job runs that the copy does not know" wait_for 20 runs once
+put_back first
+cluster_controller
+is_new "put back once"
+is_kept once "put back once"
+touch "$home/once"
+ok "it is no longer listed when it ends" wait_for 20 lists_orphans 0
+
+# --- opened twice ------------------------------------------------------------------
+copy_to second
+begin twice
+nine
+ok "another job runs" wait_for 20 runs twice
+signal n1 STOP
+put_back second
+cluster_controller
+stop controller
+cluster_controller
+signal n1 CONT
+is_new "opened twice"
+is_kept twice "opened twice"
+touch "$home/twice"
+wait_for 20 lists_orphans 0
+
+# --- two branches of one copy ------------------------------------------------------
+copy_to third
+begin here
+nine
+ok "a job runs in one branch" wait_for 20 runs here
+put_back third
+cluster_controller
+is_new "the second branch"
+is_kept here "the second branch"
+begin there
+ok "a job runs in the second branch" wait_for 20 runs there
+nine
+copy_to branch
+put_back third
+cluster_controller
+is_new "the third branch"
+ok "the third branch: the jobs of both others are orphans" wait_for 90 lists_orphans 2
+begin third
+ok "a job runs in the third branch" wait_for 20 runs third
+put_back branch
+cluster_controller
+is_new "back in the second branch"
+ok "back in the second branch: its own job is no orphan, the others are" \
+    wait_for 90 lists_orphans 2
+sleep 1
+ok "the job of the first branch runs" runs here
+ok "the job of the second branch runs" runs there
+ok "the job of the third branch runs" runs third
+ok "the job that all of them know runs" runs old
+touch "$home/old" "$home/here" "$home/there" "$home/third"
+job_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
+ok "the job that all of them know completes" wait_for 30 job_is 1 Completed
+finish

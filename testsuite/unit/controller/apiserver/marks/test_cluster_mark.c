@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node's mark, and new job ids after a start. The state directory is copied as
+ * an administrator would: with cp, while the store is open.
+ */
+#include "testsuite/unit/controller/apiserver/world.h"
+
+#include <stdlib.h>
+
+#include "testsuite/lib/suite.h"
+
+#define NODES "/api/v1/nodes"
+#define JOBS  "/apis/batch/v1/namespaces/default/jobs"
+#define READY                                                                \
+    "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"conditions\":[{\"type\":" \
+    "\"Ready\",\"status\":\"True\"}]}}"
+
+static void
+copy_directory(const struct world *w, char **ret_copy)
+{
+    CLEANUP_FREE char *command = NULL;
+
+    *ret_copy = scratch_new();
+    command = xasprintf("cp -a %s/. %s/", w->directory, *ret_copy);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* The world goes on with a copy of the directory, as if it had been put back. */
+static void
+go_on_with(struct world *w, const char *copy)
+{
+    world_close(w);
+    scratch_freep(&w->directory);
+    w->directory = scratch_new();
+    {
+        CLEANUP_FREE char *command = xasprintf("cp -a %s/. %s/", copy, w->directory);
+
+        ck_assert_int_eq(system(command), 0);
+    }
+    world_open(w);
+}
+
+static void
+add_node(struct world *w)
+{
+    ck_assert_int_eq(
+        world_code(w, &machine_root, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1\"}}"), 201);
+    ck_assert_int_eq(world_code(w, &machine_root, HTTP_POST, NODES "/n1/enrol", NULL), 201);
+    w->startup_wait_ms = 600000;
+}
+
+static void
+make_ready(struct world *w)
+{
+    CLEANUP_ANSWER struct answer a = world_put(w, &(struct question){.who = &agent_n1,
+                                                                     .method = HTTP_PATCH,
+                                                                     .target = NODES "/n1/status",
+                                                                     .format = BODY_MERGE_PATCH,
+                                                                     .body = READY});
+
+    ck_assert_int_eq(a.code, 200);
+}
+
+static char *
+body_of_mark(const char *mark)
+{
+    return mark != NULL ? xasprintf("{\"mark\":\"%s\"}", mark) : xstrdup("{}");
+}
+
+/* The node sends its mark, and gets the next one. */
+static struct answer
+send_mark(struct world *w, const char *mark)
+{
+    CLEANUP_FREE char *body = body_of_mark(mark);
+
+    return world_ask(w, &agent_n1, HTTP_POST, NODES "/n1/mark", body);
+}
+
+static char *
+next_mark(struct world *w, const char *mark)
+{
+    CLEANUP_ANSWER struct answer a = send_mark(w, mark);
+
+    ck_assert_int_eq(a.code, 201);
+    return xstrdup(answer_get(&a, "mark"));
+}
+
+static int64_t
+id_of(const struct answer *a)
+{
+    ck_assert_int_eq(a->code, 201);
+    return json_get_int(json_get(a->body, "status"), "id", 0);
+}
+
+static int64_t
+submit(struct world *w)
+{
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &alice, HTTP_POST, JOBS, JOB("\"generateName\":\"a-\""));
+
+    return id_of(&a);
+}
+
+static void
+begin_job(struct world *w, struct asked *asked)
+{
+    world_begin(w,
+                &(struct question){.who = &alice,
+                                   .method = HTTP_POST,
+                                   .target = JOBS,
+                                   .format = BODY_JSON,
+                                   .body = JOB("\"generateName\":\"b-\"")},
+                asked);
+    loop_drain(w->loop);
+}
+
+static bool
+has_lost(const struct answer *a, int64_t revision)
+{
+    const struct json *list = json_get(a->body, "lost");
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (json_get_int(json_at(list, i), "after", 0) < revision
+            && json_get_int(json_at(list, i), "before", 0) > revision)
+            return true;
+    return false;
+}
+
+START_TEST(a_new_job_waits_for_the_node_that_was_ready)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_FREE char *mark = NULL;
+    struct asked asked;
+    int64_t before;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    before = submit(&w);
+    mark = next_mark(&w, NULL);
+    world_close(&w);
+    world_open(&w);
+    begin_job(&w, &asked);
+    ck_assert(!asked.awaited.is_here);
+    {
+        CLEANUP_ANSWER struct answer told = send_mark(&w, mark);
+        CLEANUP_ANSWER struct answer made = world_wait(&w, &asked);
+
+        ck_assert_int_eq(id_of(&made), before + 1);
+        ck_assert_uint_eq(json_count(json_get(told.body, "lost")), 0);
+    }
+    ck_assert_int_eq(submit(&w), before + 2);
+}
+END_TEST
+
+START_TEST(nothing_waits_without_a_ready_node)
+{
+    CLEANUP_WORLD struct world w;
+    int64_t before;
+
+    world_init(&w);
+    add_node(&w);
+    before = submit(&w);
+    world_close(&w);
+    world_open(&w);
+    ck_assert_int_eq(submit(&w), before + 1);
+}
+END_TEST
+
+START_TEST(what_waits_is_refused_when_the_server_stops)
+{
+    CLEANUP_WORLD struct world w;
+    struct asked asked;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    world_close(&w);
+    world_open(&w);
+    begin_job(&w, &asked);
+    apiserver_stop(w.server);
+    {
+        CLEANUP_ANSWER struct answer a = world_wait(&w, &asked);
+
+        ck_assert_int_eq(a.code, 503);
+    }
+    store_close(w.store);
+    w.startup_wait_ms = 0;
+    workers_free(w.workers);
+    loop_drain(w.loop);
+    apiserver_free(w.server);
+    user_counts_free(w.counts);
+    node_classes_free(w.classes);
+    loop_free(w.loop);
+    world_open(&w);
+}
+END_TEST
+
+/* A copy that was made while the store was open is put back after ten jobs, and
+ * is opened again before the node reports.
+ */
+START_TEST(a_copy_that_was_opened_twice_knows_what_it_lacks)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP(scratch_freep) char *copy = NULL;
+    CLEANUP_FREE char *old = NULL, *mark = NULL;
+    int64_t revision, last = 0;
+
+    world_init(&w);
+    add_node(&w);
+    submit(&w);
+    old = next_mark(&w, NULL);
+    copy_directory(&w, &copy);
+    for (int i = 0; i < 10; i++)
+        last = submit(&w);
+    revision = store_revision(w.store);
+    mark = next_mark(&w, old);
+
+    go_on_with(&w, copy);
+    world_close(&w);
+    world_open(&w);
+    {
+        /* A mark from before the copy shows nothing, but the range is known. */
+        CLEANUP_ANSWER struct answer a = send_mark(&w, old);
+
+        ck_assert(has_lost(&a, revision));
+        ck_assert(!has_lost(&a, store_revision(w.store) + 1));
+    }
+    ck_assert_int_gt(submit(&w), last);
+    {
+        CLEANUP_ANSWER struct answer a = send_mark(&w, mark);
+
+        ck_assert(has_lost(&a, revision));
+        ck_assert_int_gt(store_revision(w.store), revision);
+    }
+}
+END_TEST
+
+/* The store that was replaced had gone far beyond what the copy has reserved. */
+START_TEST(a_copy_learns_how_far_it_is_behind)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP(scratch_freep) char *copy = NULL;
+    CLEANUP_FREE char *mark = NULL, *again = NULL;
+    struct store_txn *txn;
+    struct asked asked;
+    int64_t last;
+
+    world_init(&w);
+    add_node(&w);
+    make_ready(&w);
+    submit(&w);
+    copy_directory(&w, &copy);
+    txn = store_begin(w.store);
+    store_txn_raise(txn, store_revision(w.store) + 50000000, 500000);
+    store_txn_put_secret(txn, "x", "y");
+    store_commit(txn, NULL, NULL);
+    last = submit(&w);
+    mark = next_mark(&w, NULL);
+
+    go_on_with(&w, copy);
+    begin_job(&w, &asked);
+    ck_assert(!asked.awaited.is_here);
+    {
+        CLEANUP_ANSWER struct answer told = send_mark(&w, mark);
+        CLEANUP_ANSWER struct answer made = world_wait(&w, &asked);
+
+        ck_assert(has_lost(&told, 50000001));
+        ck_assert_int_gt(id_of(&made), last);
+    }
+    /* The same mark again, of another node, changes nothing more. */
+    last = store_revision(w.store);
+    again = next_mark(&w, mark);
+    ck_assert_int_eq(store_revision(w.store), last);
+}
+END_TEST
+
+/* Each has issued revisions that the other knows nothing of. */
+START_TEST(each_branch_of_a_copy_lacks_the_other)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP(scratch_freep) char *copy = NULL, *one = NULL;
+    CLEANUP_FREE char *first = NULL, *mark_one = NULL, *mark_other = NULL;
+    int64_t revision_one, revision_other;
+
+    world_init(&w);
+    add_node(&w);
+    submit(&w);
+    first = next_mark(&w, NULL); /* makes the key for seals */
+    copy_directory(&w, &copy);
+    go_on_with(&w, copy);
+    submit(&w);
+    revision_one = store_revision(w.store);
+    mark_one = next_mark(&w, NULL);
+    world_close(&w);
+    copy_directory(&w, &one); /* closed in good order */
+    world_open(&w);
+
+    go_on_with(&w, copy);
+    submit(&w);
+    revision_other = store_revision(w.store);
+    mark_other = next_mark(&w, NULL);
+    {
+        CLEANUP_ANSWER struct answer a = send_mark(&w, mark_one);
+
+        ck_assert(has_lost(&a, revision_one));
+    }
+    go_on_with(&w, one);
+    {
+        CLEANUP_ANSWER struct answer own = send_mark(&w, mark_one);
+        CLEANUP_ANSWER struct answer a = send_mark(&w, mark_other);
+
+        ck_assert(!has_lost(&own, revision_one));
+        ck_assert(has_lost(&a, revision_other));
+    }
+}
+END_TEST
+
+/* The chain of a mark counts only with its seal. */
+START_TEST(a_forged_chain_is_not_read)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_FREE char *mark = NULL, *forged = NULL;
+    char *digit;
+
+    world_init(&w);
+    add_node(&w);
+    submit(&w);
+    mark = next_mark(&w, NULL);
+    forged = xstrdup(mark);
+    digit = strrchr(forged, ':') - 1; /* the last digit of a run */
+    *digit = *digit == '0' ? '1' : '0';
+    {
+        CLEANUP_ANSWER struct answer a = send_mark(&w, forged);
+
+        ck_assert_int_eq(a.code, 201);
+        ck_assert_uint_eq(json_count(json_get(a.body, "lost")), 0);
+    }
+    forged[40]++; /* of the revision, which the first seal covers */
+    {
+        CLEANUP_ANSWER struct answer a = send_mark(&w, forged);
+
+        ck_assert_uint_eq(json_count(json_get(a.body, "lost")), 0);
+    }
+}
+END_TEST
+
+SUITE("cluster_mark", a_new_job_waits_for_the_node_that_was_ready,
+      nothing_waits_without_a_ready_node, what_waits_is_refused_when_the_server_stops,
+      a_copy_that_was_opened_twice_knows_what_it_lacks, a_copy_learns_how_far_it_is_behind,
+      each_branch_of_a_copy_lacks_the_other, a_forged_chain_is_not_read)
