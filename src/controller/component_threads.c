@@ -33,6 +33,7 @@ struct scheduler_component {
     const struct controller_settings *settings;
     struct metric_registry *metrics;
     atomic_bool *is_failing;
+    const atomic_bool *is_paused;
     struct loop *loop;
     struct client *client;
     struct start_rights *start_rights; /* of the API server */
@@ -98,6 +99,7 @@ open_scheduler(struct scheduler_component *s)
         .metrics = s->metrics,
         .ready = scheduler_loop_ready,
         .context = s->scheduler_loop,
+        .is_paused = s->is_paused,
         .initial_backoff_us = numbers.initial_backoff_us,
         .max_backoff_us = numbers.max_backoff_us,
         .assume_expire_us = s->settings->assume_expiry_us,
@@ -214,7 +216,8 @@ end_scheduling(void *component)
 
 struct component_thread *
 component_threads_start_scheduler(struct apiserver *api, const struct controller_settings *settings,
-                                  struct metric_registry *metrics, atomic_bool *is_failing)
+                                  struct metric_registry *metrics, atomic_bool *is_failing,
+                                  const atomic_bool *is_paused)
 {
     struct scheduler_component *s = xnew(struct scheduler_component);
 
@@ -222,6 +225,7 @@ component_threads_start_scheduler(struct apiserver *api, const struct controller
     s->metrics = metrics;
     s->is_failing = is_failing;
     s->start_rights = apiserver_start_rights(api);
+    s->is_paused = is_paused;
     return component_thread_new(&(struct component_thread_settings){
         .name = "scheduler",
         .api = api,

@@ -3,7 +3,8 @@
  * own: the scheduler and the lifecycle component
  *
  * Each works while it holds its lease. `is_failing` is true while a held lease
- * cannot be renewed; it outlives the thread.
+ * cannot be renewed, `is_paused` while the scheduler shall start nothing; both
+ * outlive the thread.
  *
  * Thread:  new and free on the main one.
  * See:     component_thread.h, election.h.
@@ -20,7 +21,8 @@ struct store;
 
 struct component_thread *
 component_threads_start_scheduler(struct apiserver *api, const struct controller_settings *settings,
-                                  struct metric_registry *metrics, atomic_bool *is_failing);
+                                  struct metric_registry *metrics, atomic_bool *is_failing,
+                                  const atomic_bool *is_paused);
 
 /* Logs the scheduler's state and how it differs from the API. Does nothing when
  * `scheduler` is NULL.

@@ -72,6 +72,7 @@ struct controller {
     struct component_thread *lifecycle;
     struct timer *flush;
     struct strbuf configz;
+    atomic_bool is_scheduling_paused;
     atomic_bool is_failing[2]; /* to renew the lease: scheduler, lifecycle */
     bool is_stopping;
     unsigned n_started;
@@ -440,6 +441,8 @@ start_api(struct controller *c, struct error *err)
         .startup_wait_ms = c->settings->startup_wait_us / 1000,
         .is_munge_dead = &c->is_munge_dead,
         .leases = {&c->is_failing[0], &c->is_failing[1]},
+        .is_scheduling_paused = &c->is_scheduling_paused,
+        .begins_paused = c->settings->begins_paused,
     });
     return 0;
 }
@@ -467,8 +470,8 @@ start_scheduler(struct controller *c, struct error *err)
 {
     (void)err;
     if (!c->settings->is_conformance)
-        c->scheduler =
-            component_threads_start_scheduler(c->api, c->settings, c->metrics, &c->is_failing[0]);
+        c->scheduler = component_threads_start_scheduler(
+            c->api, c->settings, c->metrics, &c->is_failing[0], &c->is_scheduling_paused);
     return 0;
 }
 

@@ -46,6 +46,10 @@ static const struct option_spec rows[] = {
      "Replace the store with a copy made by --backup, and exit; existing "
      "history, keys and configuration are kept.",
      OPTION_TEXT, AT(restore)},
+    {"paused", 0, NULL,
+     "Start with scheduling paused, as after a restore: no job starts until 'kctl resume "
+     "scheduling'.",
+     OPTION_FLAG, AT(begins_paused)},
     {"check-store", 0, NULL,
      "List the rows of the store that cannot be read and are kept aside, and "
      "exit; only while no controller runs.",
@@ -123,6 +127,10 @@ check_conformance(const struct controller_settings *s, struct strbuf *mistakes)
 {
     int r = 0;
 
+    if (s->is_conformance && s->begins_paused) {
+        strbuf_add_text(mistakes, "--paused: with --conformance there is no scheduler to pause\n");
+        return -EINVAL;
+    }
     if (s->is_conformance)
         r = check_loopback(&s->listen, "listen", mistakes);
     if (s->is_conformance && r == 0)

@@ -61,6 +61,7 @@ struct controller_settings {
     int64_t assume_expiry_us; /* 0: never */
     const char *write_config_to;
     bool initialize;
+    bool begins_paused;
     const char *backup; /* files, or NULL */
     bool backs_up_everything;
     const char *restore;

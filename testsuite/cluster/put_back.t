@@ -130,4 +130,40 @@ ok "the job that all of them know runs" runs old
 touch "$home/old" "$home/here" "$home/there" "$home/third"
 job_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
 ok "the job that all of them know completes" wait_for 30 job_is 1 Completed
+
+# --- a start after which no job starts -----------------------------------------------
+begin before
+ok "a job runs" wait_for 20 runs before
+before=$id
+stop controller KILL
+cluster_controller --paused
+begin paused
+ok "a job can be submitted while scheduling is paused" test -n "$id"
+says_why() { as kilntest1 kctl why "$id" | grep -q "have paused scheduling.*SchedulingPaused"; }
+ok "kctl why says that scheduling is paused" wait_for 20 says_why
+touch "$home/before"
+ok "a job that runs goes on, and completes" wait_for 20 job_is "$before" Completed
+like "kctl status says it" "$(admin status)" \
+    "Warning: +scheduling is paused since .* by kiln-controller --paused: .*kctl resume scheduling"
+like "/readyz says it" "$(curl -fsS "$cluster_url/readyz?verbose")" "scheduling ok: it is paused"
+not_ok "no user can resume it" as kilntest1 kctl resume scheduling
+stop controller
+cluster_controller
+says_paused() { admin status | grep -q "scheduling is paused"; }
+ok "it is still paused after another start" says_paused
+# A binding that was decided before is refused, too.
+said=$(curl -sS --unix-socket "$cluster/state/socket" -H 'Content-Type: application/json' \
+    -d '{"target":{"kind":"Node","name":"n1"}}' \
+    "http://controller/api/v1/namespaces/default/pods/job-$id-0/binding" 2>&1)
+like "a binding is refused" "$said" "scheduling is paused since"
+not_ok "the job has not started" test -e "$home/paused.pid"
+ok "an administrator can resume it" admin resume scheduling
+ok "then the job starts" wait_for 20 runs paused
+not_ok "it is no longer paused" says_paused
+ok "an administrator can pause it" admin pause scheduling
+begin later
+ok "then a job waits" wait_for 20 says_why
+admin resume scheduling >/dev/null
+ok "it runs when scheduling is resumed" wait_for 20 runs later
+touch "$home/paused" "$home/later"
 finish

@@ -5,6 +5,7 @@
 
 #include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/bootstrap.h"
@@ -88,7 +89,9 @@ apiserver_new(const struct apiserver_settings *settings)
     server->counts = settings->counts != NULL ? settings->counts : server->own_counts;
     server->http = http_server_new(server->loop, settings->limits, http_handler_serve, server);
     http_server_set_refusal_text(server->http, refusal_word);
+    server->is_scheduling_paused = settings->is_scheduling_paused;
     bootstrap(server);
+    scheduling_pause_begin(server, settings->begins_paused);
     server->node_reports = node_reports_new(server, settings->startup_wait_ms);
     return server;
 }

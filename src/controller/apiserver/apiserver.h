@@ -73,6 +73,12 @@ struct apiserver_settings {
      * held and cannot be renewed, and then /healthz fails. Or NULL.
      */
     atomic_bool *leases[2];
+
+    /* Written by the server: whether administrators have paused scheduling. Or
+     * NULL.
+     */
+    atomic_bool *is_scheduling_paused;
+    bool begins_paused;
 };
 
 /* Life. New creates the namespaces and priority classes of the system if they

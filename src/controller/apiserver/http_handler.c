@@ -14,6 +14,7 @@
 #include "controller/apiserver/access/metrics_token.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/access/token_endpoint.h"
 #include "controller/apiserver/access/user_limits.h"
 #include "controller/apiserver/conformance.h"
@@ -307,8 +308,8 @@ serve(struct http_exchange *v)
         if (summary_timeline(q, parameters, count))
             return;
     }
-    if (token_endpoint_serve(q, asked.path) || resource_metrics_serve(q, asked.path)
-        || summary_serve(q, asked.path)
+    if (scheduling_pause_serve(q, asked.path) || token_endpoint_serve(q, asked.path)
+        || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
         || job_action_serve(q, asked.path, http_request_peer(v->http))
         || pipeline_serve(q, asked.path, http_request_peer(v->http))
         || pod_reports_serve(q, asked.path, http_request_peer(v->http))

@@ -324,6 +324,11 @@ explain_pod(struct explanation *e)
         return;
     }
     set_state(e, "Waiting");
+    if (scheduler_is_paused(e->s)) {
+        set_cause(e, "SchedulingPaused",
+                  "the administrators have paused scheduling: no job starts until they resume it");
+        return;
+    }
     if (nominated != NULL)
         json_set_string(e->arena, e->answer, "nominatedNode", nominated);
     if (e->queued != NULL && e->queued->state == QUEUE_GATED)

@@ -472,6 +472,9 @@ scheduler_work(struct scheduler *s, unsigned cycles)
 {
     const int64_t until_us = now_us(s) + TURN_US;
 
+    s->was_paused = scheduler_is_paused(s);
+    if (s->was_paused)
+        return false;
     while (cycles-- > 0) {
         struct queued_pod *queued;
         bool is_late;
@@ -524,6 +527,10 @@ scheduler_tick(struct scheduler *s)
     };
     struct scheduler_counts counts;
 
+    if (s->was_paused && !scheduler_is_paused(s) && s->settings.ready != NULL) {
+        s->was_paused = false;
+        s->settings.ready(s->settings.context);
+    }
     scheduler_tell_partitions(s);
     scheduler_tell_node_reservations(s);
     queue_flush_backoff(s->queue);

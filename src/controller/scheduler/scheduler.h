@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -102,6 +103,11 @@ struct scheduler_settings {
     bool (*refuse)(const struct pod *pod, const struct kind *kind, const char *name,
                    struct strbuf *why, void *context);
     void *refuse_context;
+
+    /* True: the scheduler gives no pod a node. Another thread sets it, and a tick
+     * notices that it is false again. NULL: never.
+     */
+    const atomic_bool *is_paused;
 
     /* Called when there is work and there was none before. May be NULL. */
     void (*ready)(void *context);

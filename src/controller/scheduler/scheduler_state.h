@@ -127,7 +127,10 @@ struct scheduler {
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
     uint64_t evicted; /* victims that were asked to leave */
+    bool was_paused;  /* when there was work last */
 };
+
+bool scheduler_is_paused(const struct scheduler *s);
 
 /* The profile that schedules the pod, or NULL: another scheduler does. Named:
  * by the name in a pod's spec, which may be NULL.

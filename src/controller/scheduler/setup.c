@@ -521,3 +521,9 @@ scheduler_debug(struct scheduler *s)
 {
     debugger_run(s->debugger);
 }
+
+bool
+scheduler_is_paused(const struct scheduler *s)
+{
+    return s->settings.is_paused != NULL && atomic_load(s->settings.is_paused);
+}

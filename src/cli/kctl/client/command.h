@@ -105,6 +105,7 @@ extern const struct command label_command;
 extern const struct command logs_command;
 extern const struct command nodes_command;
 extern const struct command partitions_command;
+extern const struct command pause_command;
 extern const struct command priority_command;
 extern const struct command proxy_command;
 extern const struct command release_command;

@@ -16,6 +16,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
+#define PAUSED "SchedulingPaused"
+
 static const struct json *
 find_condition(const struct json *object, const char *type)
 {
@@ -120,6 +122,15 @@ add_nomination(struct strbuf *out, const struct json *pod)
                             node);
 }
 
+/* Nothing that the scheduler said of the pod before counts then. */
+static bool
+is_paused(const struct why_answer *a)
+{
+    const char *code = json_path_text(a->why, "cause.code");
+
+    return code != NULL && strcmp(code, PAUSED) == 0;
+}
+
 bool
 why_answer_is_waiting(const struct json *pod)
 {
@@ -157,6 +168,11 @@ why_answer_add_wait(const struct why_answer *a, const struct json *pod, struct s
 
     if (!why_answer_is_waiting(pod))
         return;
+    if (is_paused(a)) {
+        describe_output_add(out, 2, "Not placed", "%s (" PAUSED ")",
+                            json_path_text(a->why, "cause.message"));
+        return;
+    }
     if (scheduled == NULL && a->why == NULL)
         return;
     if (scheduled == NULL && json_get(a->why, "reasons") == NULL)

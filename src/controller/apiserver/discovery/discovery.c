@@ -6,6 +6,7 @@
 
 #include "controller/apiserver/access/audit_log.h"
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/discovery/api_resources.h"
 #include "controller/apiserver/discovery/discovery_documents.h"
 #include "controller/apiserver/discovery/openapi.h"
@@ -89,6 +90,15 @@ describe_audit(const struct request *q)
     return has_audit_trouble(q, &is_passing) ? "[-]audit log cannot be written\n" : "[+]audit ok\n";
 }
 
+/* Everybody may read this, so it names nobody. */
+static const char *
+describe_pause(const struct request *q)
+{
+    return scheduling_pause_describe(q->server, q->arena) != NULL
+               ? "[+]scheduling ok: it is paused, and no job starts\n"
+               : "";
+}
+
 static void
 reply_health(struct request *q, const char *path)
 {
@@ -126,16 +136,17 @@ reply_health(struct request *q, const char *path)
             return;
         }
     if (q->is_verbose)
-        text = arena_printf(
-            q->arena,
-            "[+]ping ok\n%s\n%s%s%s[+]munge ok\n"
-            "[+]leaderElection ok\n"
-            "[+]shutdown ok\n%s "
-            "check passed\n",
-            store_is_read_only(q->server->store) ? "[-]store accepts only reads and deletes: "
-                                                   "its disk is full"
-                                                 : "[+]store ok",
-            describe_damaged(q), describe_damaged_since(q), describe_audit(q), path + 1);
+        text = arena_printf(q->arena,
+                            "[+]ping ok\n%s\n%s%s%s%s[+]munge ok\n"
+                            "[+]leaderElection ok\n"
+                            "[+]shutdown ok\n%s "
+                            "check passed\n",
+                            store_is_read_only(q->server->store)
+                                ? "[-]store accepts only reads and deletes: "
+                                  "its disk is full"
+                                : "[+]store ok",
+                            describe_damaged(q), describe_damaged_since(q), describe_audit(q),
+                            describe_pause(q), path + 1);
     reply_text(&q->reply, 200, TEXT, text, strlen(text));
 }
 

@@ -57,9 +57,10 @@ struct apiserver {
     uint64_t unproven_hidden;
     int64_t refusals_quiet_until_us; /* for the log of http_handler.c; monotonic */
     unsigned refusals_unsaid;
-    const char *configz;        /* or NULL */
-    atomic_bool *is_munge_dead; /* or NULL */
-    atomic_bool *leases[2];     /* or NULL; see apiserver.h */
+    const char *configz;               /* or NULL */
+    atomic_bool *is_munge_dead;        /* or NULL */
+    atomic_bool *leases[2];            /* or NULL; see apiserver.h */
+    atomic_bool *is_scheduling_paused; /* or NULL; read by the scheduler */
     struct membership *membership;
     struct membership *class_users; /* of priority classes */
     struct membership *partition_users;

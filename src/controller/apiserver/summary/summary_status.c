@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "controller/apiserver/access/audit_log.h"
+#include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -105,6 +106,7 @@ add_warnings(struct request *q, struct json *tree)
 {
     const struct apiserver *server = q->server;
     struct json *warnings = json_array(q->arena);
+    const char *paused = scheduling_pause_describe(server, q->arena);
     const size_t damaged =
         store_count_damaged(server->store) + store_count_damaged_since(server->store);
 
@@ -116,6 +118,11 @@ add_warnings(struct request *q, struct json *tree)
         warn(q, warnings,
              "new jobs wait until the nodes have reported what they know of this cluster "
              "(startupWait)");
+    if (paused != NULL)
+        warn(q, warnings,
+             arena_printf(q->arena,
+                          "scheduling is paused %s: no job starts until 'kctl resume scheduling'",
+                          paused));
     if (damaged > 0)
         warn(q, warnings,
              arena_printf(q->arena,

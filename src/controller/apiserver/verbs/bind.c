@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/access/start_rights.h"
 #include "controller/apiserver/objects/binding_check.h"
 #include "controller/apiserver/objects/partition_choice.h"
@@ -367,6 +368,19 @@ waits_for_owner(struct request *q)
 void
 verb_bind(struct request *q)
 {
+    const char *paused = scheduling_pause_describe(q->server, q->arena);
+
+    if (paused != NULL) {
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 503,
+                       .reason = "ServiceUnavailable",
+                       .message = arena_printf(q->arena, "scheduling is paused %s", paused),
+                       .retry_after_s = 1,
+                   });
+        request_finish_durably(q);
+        return;
+    }
     if (waits_for_owner(q))
         return;
     if (is_group(q))

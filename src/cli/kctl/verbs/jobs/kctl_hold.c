@@ -6,6 +6,7 @@
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/client/scheduling_switch.h"
 #include "cli/kctl/verbs/jobs/cron_jobs.h"
 #include "cli/kctl/verbs/jobs/job_request.h"
 #include "lib/base/arena.h"
@@ -88,6 +89,10 @@ change_all(struct kctl *kctl, const struct hold_options *o, int n_operands, char
     struct job_choice choice = o->choice;
     int r = 0;
 
+    /* A Job of that name is job/scheduling. */
+    if (strcmp(verb->action, "resume") == 0 && n_operands == 1
+        && strcmp(operands[0], "scheduling") == 0)
+        return scheduling_switch(kctl, false, err);
     choice.operands = operands;
     choice.n_operands = n_operands;
     for (size_t i = 0; i < ARRAY_SIZE(verbs_of_cron_jobs); i++)
@@ -156,10 +161,12 @@ JOB_VERB(suspend, "Suspend", true, "Suspend running jobs; they keep their memory
          "Examples:\n"
          "  kctl suspend 1042\n"
          "  kctl suspend --partition long --state Running");
-JOB_VERB(resume, "Resume", false, "Resume suspended jobs.",
+JOB_VERB(resume, "Resume", false,
+         "Resume suspended jobs, or scheduling, which 'kctl pause scheduling' has paused.",
          "Examples:\n"
          "  kctl resume 1042\n"
-         "  kctl resume --state Frozen");
+         "  kctl resume --state Frozen\n"
+         "  kctl resume scheduling");
 JOB_VERB(cancel, "Cancel", true,
          "End jobs permanently; their records are kept. A CronJob that is "
          "cancelled is deleted; its Jobs that have not ended are cancelled.",
