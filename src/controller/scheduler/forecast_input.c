@@ -15,6 +15,7 @@
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/order/start_order.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/queue/queue_order.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -37,8 +38,10 @@
  */
 #define STILL_RUNS 1.5
 
-/* How many nodes or waiting pods are collected in one part. */
-#define A_PART 16u
+/* How many pods, or nodes without pods, are collected in one part: about a tenth
+ * of a millisecond.
+ */
+#define A_PART 64u
 
 struct forecast_running {
     const struct object *object;
@@ -70,6 +73,9 @@ struct forecast_input {
     size_t n_nodes, n_objects, n_running, n_waiting, n_turns;
     size_t node_capacity, object_capacity, running_capacity, waiting_capacity, turn_capacity;
     size_t n_jobs, most;         /* that wait */
+    struct queue_cursor cursor;  /* in the queue */
+    struct map *seen;            /* uids of `waiting`, while the queue is visited */
+    struct pod_view *candidate;  /* until it is the last of those that wait; or NULL */
     size_t at_node, at_waiting;  /* collected so far */
     uint64_t removal_generation; /* of the snapshot, when it began */
     uint32_t n_snapshot;
@@ -130,17 +136,20 @@ add_pod(struct forecast_input *in, struct pod_view *pod)
     };
 }
 
+/* False: enough pods wait. A pod that moved in the order comes again. */
 static bool
-add_waiting(struct queued_pod *queued, void *context)
+add_waiting(struct forecast_input *in, struct queued_pod *queued)
 {
-    struct forecast_input *in = context;
+    const char *uid = queued->pod->object->meta->uid;
 
-    if (!is_for_room(in->s, queued))
+    if (!is_for_room(in->s, queued) || (uid != NULL && map_find(in->seen, uid) != NULL))
         return true;
     if (is_first_of_group(queued) && in->n_jobs++ == in->most) {
         in->is_full = true;
         return false;
     }
+    if (uid != NULL)
+        map_put(in->seen, uid, in);
     add_pod(in, queued->pod);
     return true;
 }
@@ -188,12 +197,40 @@ forecast_input_new(struct scheduler *s, size_t most, struct pod_view *candidate)
     in->is_exact = true;
     in->most = most;
     add_objects(in);
-    queue_visit_order(s->queue, add_waiting, in);
-    in->has_candidate = candidate != NULL;
-    if (candidate != NULL)
-        add_pod(in, candidate);
-    begin_nodes(in);
+    in->seen = map_new();
+    in->candidate = candidate != NULL ? pod_view_ref(candidate) : NULL;
+    queue_begin_order(s->queue, &in->cursor);
     return in;
+}
+
+static void
+end_visit(struct forecast_input *in)
+{
+    queue_order_end(&in->cursor);
+    map_free(in->seen);
+    in->seen = NULL;
+    pod_view_unref(in->candidate);
+    in->candidate = NULL;
+}
+
+/* One part of the queue, most of which may wait for other things than room.
+ * When the last one is done, the nodes are next.
+ */
+static void
+visit_queue(struct forecast_input *in)
+{
+    for (unsigned i = 0; i < A_PART; i++) {
+        struct queued_pod *queued = queue_order_next(&in->cursor);
+
+        if (queued != NULL && add_waiting(in, queued))
+            continue;
+        in->has_candidate = in->candidate != NULL;
+        if (in->has_candidate)
+            add_pod(in, in->candidate);
+        end_visit(in);
+        begin_nodes(in);
+        return;
+    }
 }
 
 static void
@@ -206,20 +243,31 @@ drop_nodes(struct forecast_input *in)
     in->n_nodes = in->n_running = 0;
 }
 
+/* All but the pods that wait, whose views belong to the scheduler's thread. */
+static void
+drop_collected(struct forecast_input *in)
+{
+    drop_nodes(in);
+    order_memory_free(in->memory);
+    in->memory = NULL;
+    in->settings.memory = NULL;
+    for (size_t i = 0; i < in->n_objects; i++)
+        object_unref(in->objects[i]);
+    in->n_objects = 0;
+}
+
 void
 forecast_input_free(struct forecast_input *in)
 {
     if (in == NULL)
         return;
-    drop_nodes(in);
-    for (size_t i = 0; i < in->n_objects; i++)
-        object_unref(in->objects[i]);
+    end_visit(in);
+    drop_collected(in);
     for (size_t i = 0; i < in->n_waiting; i++) {
         object_unref(in->waiting[i].object);
         pod_view_unref(in->waiting[i].pod);
     }
     kept_profiles_unref(in->profiles);
-    order_memory_free(in->memory);
     free(in->nodes);
     free(in->objects);
     free(in->running);
@@ -337,16 +385,27 @@ add_turn(int64_t at_us, void *context)
     in->turns[in->n_turns++] = at_us;
 }
 
-/* A pod that got a node in the meantime is one of the running pods. */
+/* A pod that got a node in the meantime is one of the running pods. One that was
+ * updated waits as it is now.
+ */
 static bool
-has_gone(const struct forecast_input *in, const struct forecast_waiting *w)
+has_gone(const struct forecast_input *in, struct forecast_waiting *w)
 {
     const struct queued_pod *queued;
 
     if (in->has_candidate && w == &in->waiting[in->n_waiting - 1])
         return false;
     queued = queue_find(in->s->queue, w->pod->namespace, w->pod->name);
-    return queued == NULL || queued->pod != w->pod || cache_is_assumed(in->s->cache, w->pod);
+    if (queued == NULL || queued->is_deleted || !pod_view_is_same(queued->pod, w->pod)
+        || cache_is_assumed(in->s->cache, queued->pod))
+        return true;
+    if (queued->pod != w->pod) {
+        pod_view_unref(w->pod);
+        object_unref(w->object);
+        w->pod = pod_view_ref(queued->pod);
+        w->object = object_ref(queued->pod->object);
+    }
+    return false;
 }
 
 static void
@@ -365,16 +424,21 @@ forecast_input_collect(struct forecast_input *in)
 {
     const struct snapshot *snapshot = &in->s->snapshot;
 
+    if (in->cursor.order != NULL) {
+        visit_queue(in);
+        return true;
+    }
     if (in->at_node < in->n_snapshot
         && (snapshot->n_nodes != in->n_snapshot
             || snapshot->removal_generation != in->removal_generation)) {
         drop_nodes(in);
         begin_nodes(in);
     }
-    for (unsigned i = 0; i < A_PART; i++)
-        if (in->at_node < in->n_snapshot)
+    for (size_t i = 0; i < A_PART; i++)
+        if (in->at_node < in->n_snapshot) {
+            i += snapshot->nodes[in->at_node]->pods.count;
             collect_node(in, snapshot->nodes[in->at_node++]);
-        else if (in->at_waiting < in->n_waiting)
+        } else if (in->at_waiting < in->n_waiting)
             collect_waiting(in, &in->waiting[in->at_waiting++]);
         else
             return false;
@@ -481,6 +545,7 @@ forecast_input_run(struct forecast_input *in, int64_t most_us, const atomic_bool
         if (part != FORECAST_BY_LIMITS || !in->is_exact)
             is_whole = run_part(in, (enum forecast_part)part, until_us, is_cancelled);
     log_mute(was_muted);
+    drop_collected(in); /* here, and not on the scheduler's thread: it may be much */
     return is_whole;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forecast_input.h - what a simulation of starts begins with, and what it finds
  *
- * First the scheduler's thread collects which nodes there are, which pods run
- * and wait, and for how long they are expected to run, in small parts. Then the
+ * First the scheduler's thread collects which pods wait, which nodes there are
+ * and which pods run, and for how long all are expected to run, in small parts,
+ * between which anything may change. Then the
  * simulation is run, which needs nothing more of the scheduler and may be done
  * on another thread.
  *
@@ -42,7 +43,7 @@ DEFINE_CLEANUP(struct forecast_input, forecast_input_free)
 /* Collects one part; false: nothing is left to collect. */
 bool forecast_input_collect(struct forecast_input *in);
 
-/* Runs the simulations of both parts, for at most that long by the scheduler's
+/* Once. Runs the simulations of both parts, for at most that long by the scheduler's
  * clock, or until it is cancelled (NULL: it is not). The second one is left out
  * if no pod is predicted to end before its limit. False: it was cut short.
  */

@@ -9,170 +9,16 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
-#include "lib/base/clock.h"
-#include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "testsuite/bench/scheduler/full_cluster.h"
 #include "testsuite/lib/fake_client.h"
-
-#define ELEMENTS 20000u
-#define PER_NODE 20u
-#define NUMA     2u
-#define CORES    10u /* of a NUMA node, two PUs each */
-
-#define ON_CORES ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"}"
-
-static int64_t
-thread_cpu_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
-struct cluster {
-    struct fake_client *api;
-    struct scheduler *scheduler;
-    struct informers *informers;
-    unsigned nodes, waiting;
-};
-
-static void
-add_node(struct cluster *c, unsigned i)
-{
-    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
-    unsigned n = NUMA * CORES;
-
-    strbuf_printf(&s,
-                  "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"rack\":\"r%u\"}"
-                  "},\"status\":{\"allocatable\":{\"cpu\":\"%u\",\"memory\":"
-                  "\"64Gi\",\"pods\":\"256\"},\"topology\":{\"cpus\":\"0-%u\","
-                  "\"packages\":[\"0-%u\"],\"cores\":[",
-                  i, i / 40, 2 * n, 2 * n - 1, 2 * n - 1);
-    for (unsigned core = 0; core < n; core++)
-        strbuf_printf(&s, "%s\"%u,%u\"", core > 0 ? "," : "", core, core + n);
-    strbuf_add_text(&s, "],\"numaNodes\":[");
-    for (unsigned m = 0; m < NUMA; m++)
-        strbuf_printf(&s,
-                      "%s{\"node\":%u,\"cpus\":\"%u-%u,%u-%u\",\"memory\":"
-                      "\"32Gi\"}",
-                      m > 0 ? "," : "", m, m * CORES, (m + 1) * CORES - 1, n + m * CORES,
-                      n + (m + 1) * CORES - 1);
-    strbuf_add_text(&s, "]}}}");
-    fake_client_put(c->api, &node_kind, s.text);
-}
-
-/* `spec` has further members of the spec, each after a comma. */
-static const struct object *
-add_pod(struct fake_client *api, const char *name, unsigned job, unsigned cpus, unsigned more_mib,
-        const char *spec)
-{
-    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
-
-    strbuf_printf(&s,
-                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-                  "\"labels\":{\"batch.kubernetes.io/job-name\":\"%s\","
-                  "\"batch.kubernetes.io/job-completion-index\":\"0\","
-                  "\"job-name\":\"%s\"}",
-                  name, name, name);
-    if (job > 0)
-        strbuf_printf(&s,
-                      ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","
-                      "\"kind\":\"Job\",\"name\":\"job-%u\",\"uid\":\"%u\","
-                      "\"controller\":true}]",
-                      job, job);
-    strbuf_printf(&s,
-                  "},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
-                  "\"requests\":{\"cpu\":\"%u\",\"memory\":\"%uMi\"}}}]%s}}",
-                  cpus, 1024 + more_mib, spec);
-    return fake_client_put(api, &pod_kind, s.text);
-}
-
-static void
-work(struct cluster *c)
-{
-    do
-        fake_client_run(c->api);
-    while (scheduler_work(c->scheduler, 1000));
-    scheduler_tick(c->scheduler);
-    fake_client_run(c->api);
-}
-
-/* Some end in a minute, some in a week; a tenth has no time limit. */
-static void
-fill(struct cluster *c)
-{
-    for (unsigned i = 0; i < c->nodes * PER_NODE; i++) {
-        char name[32], spec[160];
-
-        snprintf(name, sizeof(name), "r%u", i);
-        if (i % 10 == 9)
-            snprintf(spec, sizeof(spec), ON_CORES, "best-effort");
-        else
-            snprintf(spec, sizeof(spec), ",\"activeDeadlineSeconds\":%u" ON_CORES,
-                     60 + i * 7919 % 604800, "best-effort");
-        add_pod(c->api, name, 0, 2, 0, spec);
-        if (i % 1000 == 999)
-            work(c);
-    }
-    work(c);
-}
-
-static void
-make_wait(struct cluster *c)
-{
-    for (unsigned i = 0; i < c->waiting; i++) {
-        char name[32], spec[160];
-
-        snprintf(name, sizeof(name), "job-%u-%u", 1 + i / ELEMENTS, i % ELEMENTS);
-        snprintf(spec, sizeof(spec), ON_CORES, "best-effort");
-        add_pod(c->api, name, 1 + i / ELEMENTS, 4, 0, spec);
-    }
-    work(c);
-}
-
-static void
-cluster_init(struct cluster *c)
-{
-    struct error err = {0};
-
-    c->api = fake_client_new();
-    if (scheduler_new(
-            &(struct scheduler_settings){
-                .client = fake_client_client(c->api),
-                .clock = &clock_system,
-                .seed = 1,
-            },
-            &c->scheduler, &err)
-        < 0) {
-        fprintf(stderr, "why: %s\n", err.text);
-        exit(EXIT_FAILURE);
-    }
-    for (unsigned i = 0; i < c->nodes; i++)
-        add_node(c, i);
-    c->informers = informers_new(c->scheduler, fake_client_client(c->api), NULL, NULL);
-    fake_client_run(c->api);
-    scheduler_start(c->scheduler);
-    fill(c);
-    make_wait(c);
-}
-
-static void
-cluster_fini(struct cluster *c)
-{
-    informers_free(c->informers);
-    scheduler_free(c->scheduler);
-    fake_client_free(c->api);
-}
 
 enum about { OF_NEW, OF_POD, OF_JOB };
 
@@ -215,7 +61,8 @@ static const struct sort sorts[] = {
 };
 
 static const struct object *
-make_question(struct cluster *c, struct fake_client *other, unsigned i, const struct sort *sort)
+make_question(struct full_cluster *c, struct fake_client *other, unsigned i,
+              const struct sort *sort)
 {
     unsigned n = i * 7919 % c->waiting;
     CLEANUP_STRBUF struct strbuf spec = STRBUF_INIT;
@@ -239,8 +86,9 @@ make_question(struct cluster *c, struct fake_client *other, unsigned i, const st
             strbuf_add(&spec, at, 1);
     if (sort->numa_policy != NULL)
         strbuf_printf(&spec, ON_CORES, sort->numa_policy);
-    return object_ref(add_pod(other, "new", 0, sort->cpus + i % 18 * sort->more_cpus,
-                              sort->more_cpus > 0 ? i : 0, spec.text != NULL ? spec.text : ""));
+    return object_ref(full_cluster_add_pod(other, "new", 0, sort->cpus + i % 18 * sort->more_cpus,
+                                           sort->more_cpus > 0 ? i : 0,
+                                           spec.text != NULL ? spec.text : ""));
 }
 
 static int
@@ -258,7 +106,7 @@ number_of(const struct json *why, const char *name)
 }
 
 static void
-ask(struct cluster *c, const struct sort *sort, unsigned questions)
+ask(struct full_cluster *c, const struct sort *sort, unsigned questions)
 {
     struct fake_client *other = fake_client_new();
     CLEANUP_FREE int64_t *ns = xnew_array(int64_t, questions);
@@ -290,14 +138,14 @@ ask(struct cluster *c, const struct sort *sort, unsigned questions)
 int
 main(int argc, char **argv)
 {
-    struct cluster c = {
+    struct full_cluster c = {
         .nodes = argc > 1 ? (unsigned)atoi(argv[1]) : 5000,
         .waiting = argc > 2 ? (unsigned)atoi(argv[2]) : 100000,
     };
     unsigned questions = argc > 3 ? (unsigned)atoi(argv[3]) : 200;
     struct scheduler_counts counts;
 
-    cluster_init(&c);
+    full_cluster_init(&c);
     counts = scheduler_count(c.scheduler);
     printf("%u nodes, %llu pods run, %u wait (%zu asleep)\n", c.nodes,
            (unsigned long long)counts.scheduled, c.waiting, counts.unschedulable_pods);
@@ -305,6 +153,6 @@ main(int argc, char **argv)
            "ends", "trials");
     for (size_t i = argc > 4 ? (size_t)atoi(argv[4]) : 0; i < ARRAY_SIZE(sorts); i++)
         ask(&c, &sorts[i], questions);
-    cluster_fini(&c);
+    full_cluster_fini(&c);
     return EXIT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
@@ -21,6 +22,9 @@
 
 #define LEVELS   3
 #define KEY_SIZE 72
+
+/* One map of the keys of all running pods would grow in steps of 20 ms. */
+#define FROZEN_PARTS 64u
 
 struct run_means {
     double weight;  /* the number of runs, newer ones count more */
@@ -43,7 +47,8 @@ struct run_history {
     struct run_means all;
     struct map *users;
     struct map *levels;
-    struct map *frozen; /* predictions by the key of the last level; or NULL */
+    bool is_frozen;
+    struct map *frozen[FROZEN_PARTS]; /* predictions by the key of the last level */
 };
 
 struct run_history *
@@ -61,7 +66,9 @@ run_history_new_frozen(void)
 {
     struct run_history *h = run_history_new();
 
-    h->frozen = map_new();
+    h->is_frozen = true;
+    for (unsigned i = 0; i < FROZEN_PARTS; i++)
+        h->frozen[i] = map_new();
     return h;
 }
 
@@ -93,7 +100,8 @@ run_history_free(struct run_history *h)
         free(value);
     map_free(h->levels);
     map_free(h->users);
-    free_frozen(h->frozen);
+    for (unsigned i = 0; i < FROZEN_PARTS; i++)
+        free_frozen(h->frozen[i]);
     free(h);
 }
 
@@ -173,7 +181,7 @@ run_history_add(struct run_history *h, const struct run_kind *kind, int64_t run_
     char key[KEY_SIZE];
     double share, inverse;
 
-    if (run_s <= 0 || kind->limit_s <= 0 || h->frozen != NULL)
+    if (run_s <= 0 || kind->limit_s <= 0 || h->is_frozen)
         return;
     share = (double)run_s / (double)kind->limit_s;
     inverse = (double)kind->limit_s / (double)(run_s > SHORTEST_S ? run_s : SHORTEST_S);
@@ -188,6 +196,12 @@ run_history_add(struct run_history *h, const struct run_kind *kind, int64_t run_
     }
 }
 
+static struct map *
+part_of(const struct run_history *h, const char *key)
+{
+    return h->frozen[(map_hash(key, strlen(key)) >> 32) % FROZEN_PARTS];
+}
+
 void
 run_history_freeze(struct run_history *frozen, struct run_history *from,
                    const struct run_kind *kind)
@@ -196,11 +210,11 @@ run_history_freeze(struct run_history *frozen, struct run_history *from,
     char key[KEY_SIZE];
 
     format_key(kind, LEVELS - 1, key);
-    if (map_find(frozen->frozen, key) != NULL)
+    if (map_find(part_of(frozen, key), key) != NULL)
         return;
     p = xnew(struct run_prediction);
     *p = run_history_predict(from, kind);
-    map_put(frozen->frozen, key, p);
+    map_put(part_of(frozen, key), key, p);
 }
 
 static struct run_prediction
@@ -210,7 +224,7 @@ find_frozen(const struct run_history *h, const struct run_kind *kind)
     char key[KEY_SIZE];
 
     format_key(kind, LEVELS - 1, key);
-    p = map_find(h->frozen, key);
+    p = map_find(part_of(h, key), key);
     return p != NULL ? *p
                      : (struct run_prediction){
                          .run_s = (double)kind->limit_s,
@@ -226,7 +240,7 @@ run_history_predict(struct run_history *h, const struct run_kind *kind)
     double inverse = h->all.weight > 0 ? h->all.inverse : 1;
     struct run_prediction p;
 
-    if (h->frozen != NULL)
+    if (h->is_frozen)
         return find_frozen(h, kind);
     for (unsigned i = 0; i < LEVELS; i++) {
         char key[KEY_SIZE];

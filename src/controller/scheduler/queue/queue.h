@@ -219,11 +219,11 @@ const struct queued_pod *queue_first_unreserved(const struct queue *q);
 typedef void queue_visit_fn(const struct queued_pod *pod, void *context);
 void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
 
-/* Visits the pods in their order, without gated ones, until the visitor returns
- * false.
+/* Begins a visit of the pods in their order, without gated ones, which may be
+ * done in parts (queue_order.h has next and end).
  */
-typedef bool queue_visit_order_fn(struct queued_pod *pod, void *context);
-void queue_visit_order(const struct queue *q, queue_visit_order_fn *visit, void *context);
+struct queue_cursor;
+void queue_begin_order(struct queue *q, struct queue_cursor *cursor);
 
 /* Visits the labels of the events that are kept for pods in flight, with the
  * number of events of each.

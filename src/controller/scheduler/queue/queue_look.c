@@ -103,9 +103,9 @@ queue_visit(const struct queue *q, queue_visit_fn *visit, void *context)
 }
 
 void
-queue_visit_order(const struct queue *q, queue_visit_order_fn *visit, void *context)
+queue_begin_order(struct queue *q, struct queue_cursor *cursor)
 {
-    queue_order_visit(q->order, visit, context);
+    queue_order_begin(q->order, cursor);
 }
 
 void

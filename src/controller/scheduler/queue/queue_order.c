@@ -21,6 +21,7 @@ struct queue_order {
     void *context;
     struct block **blocks;
     size_t n_blocks, room;
+    struct list cursors;
 };
 
 struct queue_order *
@@ -30,6 +31,7 @@ queue_order_new(queue_order_less_fn *less, void *context)
 
     o->less = less;
     o->context = context;
+    list_init(&o->cursors);
     return o;
 }
 
@@ -110,6 +112,81 @@ add_block(struct queue_order *o, size_t at)
     return b;
 }
 
+/* ---- Cursors ---- */
+
+static void
+note_split(struct queue_order *o, size_t at, unsigned left)
+{
+    list_foreach(pos, &o->cursors)
+    {
+        struct queue_cursor *c = container_of(pos, struct queue_cursor, link);
+
+        if (c->block > at)
+            c->block++;
+        else if (c->block == at && c->place >= left) {
+            c->block++;
+            c->place -= left;
+        }
+    }
+}
+
+static void
+note_added(struct queue_order *o, size_t at, unsigned place)
+{
+    list_foreach(pos, &o->cursors)
+    {
+        struct queue_cursor *c = container_of(pos, struct queue_cursor, link);
+
+        if (c->block == at && place < c->place)
+            c->place++;
+    }
+}
+
+/* `is_empty`: the block is removed, too. */
+static void
+note_removed(struct queue_order *o, size_t at, unsigned place, bool is_empty)
+{
+    list_foreach(pos, &o->cursors)
+    {
+        struct queue_cursor *c = container_of(pos, struct queue_cursor, link);
+
+        if (c->block == at && place < c->place)
+            c->place--;
+        if (is_empty && c->block > at)
+            c->block--;
+    }
+}
+
+void
+queue_order_begin(struct queue_order *o, struct queue_cursor *c)
+{
+    *c = (struct queue_cursor){.order = o};
+    list_add_last(&o->cursors, &c->link);
+}
+
+void
+queue_order_end(struct queue_cursor *c)
+{
+    if (c->order == NULL)
+        return;
+    list_remove(&c->link);
+    c->order = NULL;
+}
+
+struct queued_pod *
+queue_order_next(struct queue_cursor *c)
+{
+    const struct queue_order *o = c->order;
+
+    if (c->block < o->n_blocks && c->place == o->blocks[c->block]->count) {
+        c->block++;
+        c->place = 0;
+    }
+    return c->block < o->n_blocks ? o->blocks[c->block]->pods[c->place++] : NULL;
+}
+
+/* ---- Changes ---- */
+
 /* The second half of the block becomes a block of its own. */
 static void
 split(struct queue_order *o, size_t at)
@@ -120,6 +197,7 @@ split(struct queue_order *o, size_t at)
     next->count = b->count / 2;
     b->count -= next->count;
     memcpy(next->pods, &b->pods[b->count], next->count * sizeof(b->pods[0]));
+    note_split(o, at, b->count);
 }
 
 void
@@ -144,6 +222,7 @@ queue_order_add(struct queue_order *o, struct queued_pod *pod)
     memmove(&b->pods[place + 1], &b->pods[place], (b->count - place) * sizeof(b->pods[0]));
     b->pods[place] = pod;
     b->count++;
+    note_added(o, at, place);
 }
 
 /* The binary search misses a pod if a plugin sorts by something that has
@@ -174,6 +253,7 @@ queue_order_remove(struct queue_order *o, struct queued_pod *pod)
     b = o->blocks[at];
     b->count--;
     memmove(&b->pods[place], &b->pods[place + 1], (b->count - place) * sizeof(b->pods[0]));
+    note_removed(o, at, place, b->count == 0);
     if (b->count > 0)
         return;
     free(b);
@@ -205,13 +285,4 @@ queue_order_first(const struct queue_order *o, const struct queued_pod *before,
                 return pod;
         }
     return NULL;
-}
-
-void
-queue_order_visit(const struct queue_order *o, queue_order_visit_fn *visit, void *context)
-{
-    for (size_t i = 0; i < o->n_blocks; i++)
-        for (unsigned j = 0; j < o->blocks[i]->count; j++)
-            if (!visit(o->blocks[i]->pods[j], context))
-                return;
 }

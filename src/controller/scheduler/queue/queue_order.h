@@ -5,7 +5,7 @@
  * gated, in blocks of some hundred. Most pods are added at the end and removed
  * from the front, which costs two comparisons.
  *
- * Called by:  the queue alone.
+ * Called by:  the queue; cursors by forecast_input.c, too.
  * Thread:     the scheduler's.
  * Invariant:  what a pod is sorted by does not change while the pod is in the
  *             order.
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/list.h"
 #include "lib/base/macro.h"
 
 struct queued_pod;
@@ -39,9 +40,21 @@ void queue_order_remove(struct queue_order *o, struct queued_pod *pod);
  */
 size_t queue_order_before(const struct queue_order *o, const struct queued_pod *pod);
 
-/* Visits the pods in their order, until the visitor returns false. */
-typedef bool queue_order_visit_fn(struct queued_pod *pod, void *context);
-void queue_order_visit(const struct queue_order *o, queue_order_visit_fn *visit, void *context);
+/* A place in the order, for a visit in parts. It stays where it is while pods
+ * are added and removed: next returns each pod that is in the order all the
+ * time once, and those that are added behind the place. A pod that is removed
+ * and added again may come twice, or, if it is added before the place, not at
+ * all. NULL: there is no further pod. End before the order is freed.
+ */
+struct queue_cursor {
+    struct list link;
+    struct queue_order *order; /* NULL: it has ended */
+    size_t block;
+    unsigned place; /* may be the end of the block */
+};
+void queue_order_begin(struct queue_order *o, struct queue_cursor *cursor);
+struct queued_pod *queue_order_next(struct queue_cursor *cursor);
+void queue_order_end(struct queue_cursor *cursor);
 
 /* The first wanted pod of those before `before` (NULL: of all), or NULL. Only
  * the first few thousand pods are checked.

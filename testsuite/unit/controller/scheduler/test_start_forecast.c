@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The forecast starts of waiting pods, through the real scheduler. */
+#include "controller/scheduler/forecast_input.h"
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/queued_group.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/start_simulation.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -437,7 +440,75 @@ START_TEST(a_simulation_outlives_its_scheduler)
 }
 END_TEST
 
-SUITE("scheduler/start_forecast", starts_are_told_by_predictions_and_by_limits,
+static bool
+has_pod(const struct forecast_input *in, const char *name, const struct object *object)
+{
+    for (size_t i = 0; i < forecast_input_count(in); i++)
+        if (strcmp(forecast_input_pod(in, i)->name, name) == 0)
+            return object == NULL || forecast_input_pod(in, i)->object == object;
+    return false;
+}
+
+/* The queue is visited in parts, between which pods come, change and go. */
+START_TEST(pods_may_change_while_they_are_collected)
+{
+    struct aside aside = {0};
+    struct world *w = forecast_new_aside(&aside);
+    struct forecast_input *in;
+    const struct object *updated;
+    char name[16];
+
+    world_add_node(w, "n1", 1);
+    submit(w, "runs", "", 1, 600, "");
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(name, sizeof(name), "p%u", i);
+        submit(w, name, i == 2 ? ",\"uid\":\"u2\"" : "", 1, 600, "");
+    }
+    in = forecast_input_new(w->scheduler, 1000, NULL);
+    ck_assert_uint_eq(forecast_input_count(in), 0);
+    ck_assert(forecast_input_collect(in));
+    ck_assert_uint_gt(forecast_input_count(in), 0);
+    ck_assert_uint_lt(forecast_input_count(in), 100);
+
+    fake_client_remove(w->api, &pod_kind, "default", "p0");
+    fake_client_remove(w->api, &pod_kind, "default", "p1");
+    fake_client_remove(w->api, &pod_kind, "default", "p90");
+    submit(w, "late", "", 1, 600, "");
+    submit(w, "p2", ",\"uid\":\"u2\"", 1, 1200, ""); /* and is behind the others */
+    updated = fake_client_find(w->api, &pod_kind, "default", "p2");
+    while (forecast_input_collect(in))
+        ;
+
+    ck_assert_uint_eq(forecast_input_count(in), 100); /* with those that were seen and are gone */
+    ck_assert(has_pod(in, "p2", updated));
+    ck_assert(has_pod(in, "late", NULL) && has_pod(in, "p99", NULL));
+    ck_assert(!has_pod(in, "p90", NULL));
+    ck_assert(forecast_input_run(in, INT64_MAX / 2, NULL));
+    for (size_t i = 0; i < forecast_input_count(in); i++) {
+        const char *pod = forecast_input_pod(in, i)->name;
+        const bool is_gone = strcmp(pod, "p0") == 0 || strcmp(pod, "p1") == 0;
+
+        ck_assert_int_eq(forecast_input_start(in, FORECAST_BY_LIMITS, i).at_us == 0, is_gone);
+    }
+    forecast_input_free(in);
+
+    in = forecast_input_new(w->scheduler, 50, NULL);
+    while (forecast_input_collect(in))
+        ;
+    ck_assert(forecast_input_is_full(in));
+    ck_assert_uint_eq(forecast_input_count(in), 50);
+    forecast_input_free(in);
+    in = forecast_input_new(w->scheduler, 50, NULL); /* and it may end at any time */
+    ck_assert(forecast_input_collect(in));
+    forecast_input_free(in);
+    aside.work(aside.arg);
+    aside.done(aside.arg);
+    world_free(w);
+}
+END_TEST
+
+SUITE("scheduler/start_forecast", pods_may_change_while_they_are_collected,
+      starts_are_told_by_predictions_and_by_limits,
       those_that_would_delay_the_first_are_told_a_time_after_it,
       each_of_those_that_wait_is_told_its_own_turn, a_short_one_is_told_the_gap_that_it_fits_into,
       who_can_never_start_takes_nobodys_turn, a_queue_of_one_partition_is_none_of_another,
