@@ -262,6 +262,17 @@ like "a partition for an unknown user has a warning" "$(cat "$cluster/err")" \
     "user 'kilnnobody1' is unknown"
 like "a partition for an unknown account has a warning" \
     "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
+printf '{apiVersion: v1, kind: Namespace, metadata: {name: odd,
+    annotations: {kiln.hpc/members: "kilntest1, @kilnnogroup"}}}' \
+    | root create -f - >/dev/null 2>"$cluster/err"
+like "an account with an unknown group has a warning" "$(cat "$cluster/err")" \
+    "group 'kilnnogroup' is unknown"
+status_says() { root status | grep -q "Warning: .*members of $1.*$2"; }
+ok "kctl status names the account" wait_for 20 status_says 'namespace odd' kilnnogroup
+ok "and the partition" wait_for 20 status_says 'partition odd' kilnnobody1
+root annotate namespace odd kiln.hpc/members=kilntest1 --overwrite >/dev/null 2>&1
+account_is_fine() { ! root status | grep -q 'namespace odd'; }
+ok "a corrected account has no warning" wait_for 20 account_is_fine
 root delete partition odd >/dev/null
 
 # A drain in the future is not affected by an uncordon

@@ -80,6 +80,11 @@ ok "its other pods are Unknown, too" wait_for 20 phase_is "$again" Unknown
 like "the log says that the pods keep their cores, and how to fence the node" \
     "$(cat "$cluster/log/controller")" \
     "node 'n1' .*keep their cores.*kctl fence node n1"
+has_event() { # OBJECT REASON
+    admin events | grep -q " $2  *$1 "
+}
+ok "the node has an Event of it" wait_for 10 has_event node/n1 NodeNotReady
+ok "so have the jobs that it runs" wait_for 10 has_event "job/job-$once" NodeNotReady
 like "the other node is Ready" "$(admin get nodes --no-headers)" \
     'n2 .*\bReady\b'
 submit d -w n1 && waits=$id
@@ -146,9 +151,16 @@ ok "a job with --requeue is started again" \
 like "that job runs on another node" "$(tail -n 1 "$home/starts-$again")" ' n2$'
 ok "a job without --requeue has failed" wait_for 20 phase_is "$once" Failed
 like "its reason is NodeLost" "$(admin describe job "$once")" NodeLost
+ok "the job has an Event of it" wait_for 10 has_event "job/job-$once" NodeLost
 is "it was not started again" "$(wc -l <"$home/starts-$once")" 1
+ran_for() { admin jobs "$once" -o time --no-headers; }
+ran=$(ran_for)
+like "the time of that job is shown" "$ran" '[0-9]:[0-9]'
 submit e -w n1
 like "the fenced node gets no jobs" "$(sleep 0.5; admin get job "$id")" Pending
+
+is "it does not grow any more" "$(sleep 2; ran_for)" "$ran"
+like "kctl show says when it ended" "$(admin show "$once")" 'Ended: *20'
 
 # --- a fenced node that comes back --------------------------------------------
 signal n1 CONT

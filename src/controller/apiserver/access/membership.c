@@ -15,6 +15,7 @@
 #include "lib/auth/user.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
@@ -35,9 +36,12 @@ struct membership {
     struct store_watch *watch;
     pthread_mutex_t lock; /* guards `places`; only the loop changes them */
     struct map *places;   /* by name of the namespace */
+    struct list troubled; /* places with unknown names */
 };
 
 struct namespace_members {
+    struct list link; /* in `troubled`, or in no list */
+    char *trouble;    /* the first name that is unknown; or NULL */
     bool has_everybody;
     bool is_resolving; /* `people` are those of earlier names */
     char *names;       /* as annotated */
@@ -60,6 +64,8 @@ place_free(struct namespace_members *place)
 {
     if (place == NULL)
         return;
+    list_remove(&place->link);
+    free(place->trouble);
     policy_people_fini(&place->people);
     free(place->names);
     free(place->uid);
@@ -85,6 +91,20 @@ resolve(void *arg)
 }
 
 static void
+note_trouble(struct membership *m, struct namespace_members *place,
+             const struct membership_lookup *lookup)
+{
+    list_remove(&place->link);
+    free(place->trouble);
+    place->trouble = NULL;
+    if (lookup->err.code == 0)
+        return;
+    place->trouble =
+        xasprintf("members of %s %s: %s", m->kind->singular, lookup->namespace, lookup->err.text);
+    list_add_last(&m->troubled, &place->link);
+}
+
+static void
 resolved(void *arg)
 {
     struct membership_lookup *lookup = arg;
@@ -102,6 +122,7 @@ resolved(void *arg)
         memset(&lookup->people, 0, sizeof(lookup->people));
         place->is_resolving = false;
         pthread_mutex_unlock(&m->lock);
+        note_trouble(m, place, lookup);
     }
     lookup_free(lookup);
 }
@@ -236,6 +257,7 @@ note(struct membership *m, const struct object *object)
         return;
     was = place;
     place = xnew(struct namespace_members);
+    list_init(&place->link);
     place->uid = xstrdup(object->meta->uid);
     place->accounts = accounts != NULL ? xstrdup(accounts) : NULL;
     place->has_everybody = members != NULL && strcmp(members, "*") == 0;
@@ -284,6 +306,7 @@ new_of(const struct kind *kind, names_of_fn *names_of, struct loop *loop, struct
     m->workers = workers;
     pthread_mutex_init(&m->lock, NULL);
     m->places = map_new();
+    list_init(&m->troubled);
     store_list(store, kind, NULL, NULL, 0, visit, m);
     if (store_watch(store, kind, store_revision(store), -1, NULL, changed, m, &m->watch) < 0)
         log_error("cannot watch the %s", kind->plural);
@@ -404,4 +427,12 @@ membership_check(struct membership *m, const struct membership_question *q, stru
         answer = check_place(m, place, q, why);
     pthread_mutex_unlock(&m->lock);
     return answer;
+}
+
+void
+membership_visit_troubles(const struct membership *m, void (*tell)(const char *text, void *context),
+                          void *context)
+{
+    list_foreach(pos, &m->troubled)
+        tell(container_of(pos, struct namespace_members, link)->trouble, context);
 }

@@ -68,3 +68,9 @@ enum membership_answer membership_check(struct membership *membership,
  */
 bool membership_has(const struct membership *membership, const char *place,
                     const struct principal *principal);
+
+/* Visits the places of which the last look-up failed, with a sentence: the first
+ * user or group that does not exist.
+ */
+void membership_visit_troubles(const struct membership *membership,
+                               void (*visit)(const char *text, void *context), void *context);

@@ -95,6 +95,8 @@ static const struct admission_rule {
     {"Reservation", &reservation_kind, ON_CREATE | ON_UPDATE | KILN, node_reservation_admit},
     {"KnownNames", &reservation_kind, ON_CREATE | ON_UPDATE | KILN, known_names_admit},
     {"KnownNames", &partition_kind, ON_CREATE | ON_UPDATE | KILN, known_names_admit},
+    {"KnownNames", &namespace_kind, ON_CREATE | ON_UPDATE | KILN, known_members_admit},
+    {"KnownNames", &priority_class_kind, ON_CREATE | ON_UPDATE | KILN, known_members_admit},
     {"Deadline", &job_kind, ON_CREATE | ON_UPDATE | KILN, deadline_admit},
     {"Schedule", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, schedule_admit},
     {"JobContent", &job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},

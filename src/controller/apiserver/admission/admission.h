@@ -144,6 +144,7 @@ admission_rule_fn impossible_admit;
 admission_rule_fn reservation_admit;
 admission_rule_fn node_reservation_admit;
 admission_rule_fn known_names_admit;
+admission_rule_fn known_members_admit;
 
 /* admission_process.c */
 admission_rule_fn process_admit;

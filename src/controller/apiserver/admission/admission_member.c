@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission_member.c - what members of a namespace write there beside jobs:
- * ConfigMaps, Leases, Events and PodGroups, which record who created them
+ * ConfigMaps, Leases, Events and PodGroups, which record who created them; and
+ * whether the names of members exist
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/name_check.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
@@ -114,4 +117,49 @@ event_admit(struct request *q, struct json *tree, const struct object *old_objec
     object = find_told_of(q, kind, reference);
     return object == NULL || !object_owner(object, &uid) || uid == q->principal->uid
            || refuse_event(q, tree, kind, reference, "another user's");
+}
+
+/* ---- Unknown members, of namespaces and priority classes ---- */
+
+static void
+check_names(struct request *q, const char *list, bool are_groups)
+{
+    char *rest = arena_strdup(q->arena, list);
+    char *name;
+
+    while ((name = strsep(&rest, ", ")) != NULL) {
+        const bool is_group = are_groups || name[0] == '@';
+
+        if (name[0] != '\0' && strcmp(name, "*") != 0)
+            name_check_add(q, name[0] == '@' ? name + 1 : name, is_group);
+    }
+}
+
+bool
+known_members_admit(struct request *q, struct json *tree, const struct object *old_object)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *annotation;
+        bool are_groups;
+    } lists[] = {
+        {&namespace_kind, ANNOTATION_MEMBERS, false},
+        {&priority_class_kind, ANNOTATION_ALLOWED_USERS, false},
+        {&priority_class_kind, ANNOTATION_ALLOWED_GROUPS, true},
+    };
+    const struct json *notes = json_get_path(tree, "metadata.annotations");
+
+    if (!principal_is_person(q->principal) || q->route.subresource != SUBRESOURCE_NONE)
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        const char *list = json_get_text(notes, lists[i].annotation);
+        const char *was = old_object != NULL
+                              ? string_map_find(&old_object->meta->annotations, lists[i].annotation)
+                              : NULL;
+
+        if (q->route.kind == lists[i].kind && list != NULL
+            && (was == NULL || strcmp(was, list) != 0))
+            check_names(q, list, lists[i].are_groups);
+    }
+    return true;
 }

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "controller/apiserver/access/audit_log.h"
+#include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/scheduling_pause.h"
 #include "controller/apiserver/marks/node_reports.h"
 #include "controller/apiserver/request/request.h"
@@ -101,6 +102,39 @@ add_audit_warnings(struct request *q, struct json *warnings)
                           dropped, dropped == 1 ? "" : "s"));
 }
 
+#define MOST_TROUBLES 5
+
+struct trouble_list {
+    struct request *q;
+    struct json *warnings;
+    unsigned n;
+};
+
+static void
+add_trouble(const char *text, void *context)
+{
+    struct trouble_list *list = context;
+
+    if (list->n++ < MOST_TROUBLES)
+        warn(list->q, list->warnings, text);
+}
+
+static void
+add_member_warnings(struct request *q, struct json *warnings)
+{
+    const struct apiserver *s = q->server;
+    const struct membership *all[] = {s->membership, s->class_users, s->partition_users,
+                                      s->reservation_users};
+    struct trouble_list list = {.q = q, .warnings = warnings};
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        membership_visit_troubles(all[i], add_trouble, &list);
+    if (list.n > MOST_TROUBLES)
+        warn(q, warnings,
+             arena_printf(q->arena, "%u more lists of members have unknown names (see the log)",
+                          list.n - MOST_TROUBLES));
+}
+
 static void
 add_warnings(struct request *q, struct json *tree)
 {
@@ -131,6 +165,7 @@ add_warnings(struct request *q, struct json *tree)
                           damaged, damaged == 1 ? "" : "s"));
     add_history_warnings(q, warnings);
     add_audit_warnings(q, warnings);
+    add_member_warnings(q, warnings);
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         if (server->leases[i] != NULL && atomic_load(server->leases[i]))
             warn(q, warnings,

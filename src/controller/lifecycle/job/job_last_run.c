@@ -227,6 +227,8 @@ note(struct job_last_run *known, enum run_choice choice, const struct pod *pod, 
             state.signal > 0 && state.exit_code == 0 ? 128 + state.signal : state.exit_code;
     } else if (run.started_at_us > 0) {
         run.finished_at_us = whole_seconds(pod->meta.deleted_at_us);
+        if (run.finished_at_us == 0 && pod_is_finished(pod)) /* its node is lost */
+            run.finished_at_us = whole_seconds(pod_last_transition_us(pod));
     }
     run.frozen_us = pod_frozen_us(pod, run.finished_at_us);
     run.is_failure = is_failure;

@@ -14,17 +14,13 @@ int64_t
 pod_end_us(const struct pod *pod)
 {
     struct container_state state = {0};
-    int64_t end = 0;
 
     if (pod_main_state(pod, &state) && state.terminated)
         return state.finished_at_us;
     if (pod->meta.deleted_at_us != 0)
         return pod->meta.deleted_at_us
                - (pod->meta.deletion_grace_s != NULL ? *pod->meta.deletion_grace_s * 1000000 : 0);
-    for (unsigned i = 0; i < pod->status.conditions.count; i++)
-        if (pod->status.conditions.items[i].last_transition_at_us > end)
-            end = pod->status.conditions.items[i].last_transition_at_us;
-    return end;
+    return pod_last_transition_us(pod);
 }
 
 static bool

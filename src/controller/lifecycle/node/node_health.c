@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/node/node_health.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "lib/api/cluster/lease.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -20,6 +22,7 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
@@ -48,6 +51,7 @@ struct node_health {
                            * first */
     size_t n_silent;
     bool braked;
+    struct event_recorder *event_recorder;
     struct timer *timer;
     struct workqueue *queue; /* names of nodes to check */
     int64_t check_ms;
@@ -68,6 +72,22 @@ heard_earlier(const void *a, const void *b, UNUSED void *context)
     const struct heard *x = a, *y = b;
 
     return x->at_us < y->at_us;
+}
+
+static void PRINTF(5, 6)
+    tell_node(struct node_health *h, const char *name, enum recorded_event_kind kind,
+              const char *reason, const char *format, ...)
+{
+    const struct object *node = object_cache_find(h->cache, &node_kind, NULL, name);
+    CLEANUP_FREE char *message = NULL;
+    va_list args;
+
+    if (node == NULL)
+        return;
+    va_start(args, format);
+    message = xvasprintf(format, args);
+    va_end(args);
+    event_recorder_record(h->event_recorder, node, kind, reason, message);
 }
 
 static struct heard *
@@ -98,6 +118,7 @@ note_heartbeat(struct node_health *h, struct heard *n)
     h->n_silent--;
     heap_push(h->by_time, n);
     log_info("node '%s' is reporting again", n->name);
+    tell_node(h, n->name, RECORD_NORMAL, "NodeReady", "Node %s is reporting again", n->name);
     workqueue_add(h->queue, n->name);
 }
 
@@ -215,6 +236,10 @@ check(void *context)
                     "their cores until it reports again or is fenced (kctl "
                     "fence node %s)",
                     n->name, (long long)(h->grace_us / 1000000), n->name);
+        tell_node(h, n->name, RECORD_WARNING, "NodeNotReady",
+                  "Node %s has not reported for %lld s; its pods keep their cores until it reports "
+                  "again or is fenced",
+                  n->name, (long long)(h->grace_us / 1000000));
         workqueue_add(h->queue, n->name);
     }
     watch_the_brake(h);
@@ -258,6 +283,26 @@ silence_us(const struct node_health *h, const char *node)
     return n != NULL && n->silent ? clock_monotonic_us(h->clock) - n->at_us : 0;
 }
 
+/* Tells the owner of the pod's Job, or of a pod without one. */
+static void
+tell_pod(struct health_pass *pass, const struct object *pod, const struct json *body)
+{
+    struct node_health *h = pass->health;
+    const struct owner_reference *owner = meta_controller_of(pod->meta, &job_kind);
+    const struct object *job =
+        owner != NULL ? object_cache_find(h->cache, &job_kind, pod->meta->namespace, owner->name)
+                      : NULL;
+    const bool is_lost = strcmp(json_path_text(body, "status.phase"), "Failed") == 0;
+    CLEANUP_FREE char *message =
+        xasprintf(is_lost ? "Node %s is lost, and pod %s has ended with it"
+                          : "Node %s, where pod %s runs, has stopped reporting; the pod keeps its "
+                            "resources until the node reports again or is fenced",
+                  pass->node, pod->meta->name);
+
+    event_recorder_record(h->event_recorder, job != NULL ? job : pod, RECORD_WARNING,
+                          is_lost ? "NodeLost" : "NodeNotReady", message);
+}
+
 static void
 write_pod(const struct object *pod, void *context)
 {
@@ -267,6 +312,7 @@ write_pod(const struct object *pod, void *context)
     int64_t silent_us = silence_us(h, pass->node);
     int64_t left_us = node_verdict_fence_left_us(pod_of(pod), silent_us);
     struct arena *arena = arena_new(0);
+    struct json *body;
 
     /* The controller may be the one that is cut off: decide about the pod
      * later.
@@ -277,9 +323,11 @@ write_pod(const struct object *pod, void *context)
     }
     if (left_us > 0 && !pod_is_finished(pod_of(pod)))
         workqueue_add_after(h->queue, pass->node, left_us / 1000 + 1);
-    write_wanted(pass, pod, "status", arena,
-                 node_verdict_pod(arena, node != NULL ? node_of(node) : NULL, pod_of(pod),
-                                  silent_us, clock_real_us(h->clock)));
+    body = node_verdict_pod(arena, node != NULL ? node_of(node) : NULL, pod_of(pod), silent_us,
+                            clock_real_us(h->clock));
+    if (body != NULL)
+        tell_pod(pass, pod, body);
+    write_wanted(pass, pod, "status", arena, body);
 }
 
 static void
@@ -342,6 +390,7 @@ node_health_new(const struct node_health_settings *settings)
                                      : shorter(grace_ms / CHECKS_PER_GRACE, LONGEST_CHECK_MS);
     h->heard = map_new();
     h->by_time = heap_new(heard_earlier, NULL, offsetof(struct heard, place));
+    h->event_recorder = event_recorder_new(h->client, h->clock, "node-controller", NULL);
     h->timer = timer_new(settings->loop, check, h);
     h->queue = workqueue_new(settings->loop, PARALLEL_NODES, work_on_node, h);
     object_cache_listen(settings->cache, &node_kind, on_node, h);
@@ -360,6 +409,7 @@ node_health_free(struct node_health *h)
     if (h == NULL)
         return;
     workqueue_free(h->queue);
+    event_recorder_free(h->event_recorder);
     timer_free(h->timer);
     heap_free(h->by_time);
     while (map_next(h->heard, &at, NULL, &n))

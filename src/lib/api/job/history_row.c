@@ -378,9 +378,7 @@ find_end(const struct pod *pod, const struct container_state *s, int64_t now_us)
     int64_t end = s->terminated ? s->finished_at_us : 0;
 
     if (end == 0 && pod_is_finished(pod))
-        for (unsigned i = 0; i < pod->status.conditions.count; i++)
-            if (pod->status.conditions.items[i].last_transition_at_us > end)
-                end = pod->status.conditions.items[i].last_transition_at_us;
+        end = pod_last_transition_us(pod);
     if (end == 0)
         end = now_us;
     return end > s->started_at_us ? end : s->started_at_us;

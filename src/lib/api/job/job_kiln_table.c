@@ -75,6 +75,8 @@ find_run(const struct summary *s, int64_t now_us, struct run *run)
         if (last != NULL)
             *run = (struct run){last->node_name, last->started_at_us, last->finished_at_us,
                                 last->frozen_us};
+        if (run->finished_at_us == 0) /* of a former release, with a lost node */
+            run->finished_at_us = job_ended_at_us(s->job);
         return;
     }
     run->node_name = s->pod->spec.node_name;
@@ -82,6 +84,8 @@ find_run(const struct summary *s, int64_t now_us, struct run *run)
         run->started_at_us = state.started_at_us;
         run->finished_at_us = state.finished_at_us;
     }
+    if (run->finished_at_us == 0 && pod_is_finished(s->pod)) /* its node is lost */
+        run->finished_at_us = pod_last_transition_us(s->pod);
     run->frozen_us = pod_frozen_us(s->pod, now_us);
 }
 

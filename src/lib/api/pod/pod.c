@@ -79,6 +79,17 @@ pod_spec_scratch_bytes(const struct pod_spec *spec)
     return sum;
 }
 
+int64_t
+pod_last_transition_us(const struct pod *pod)
+{
+    int64_t last = 0;
+
+    for (unsigned i = 0; i < pod->status.conditions.count; i++)
+        if (pod->status.conditions.items[i].last_transition_at_us > last)
+            last = pod->status.conditions.items[i].last_transition_at_us;
+    return last;
+}
+
 bool
 pod_is_finished(const struct pod *pod)
 {

@@ -316,6 +316,9 @@ const struct pod *pod_of(const struct object *object);
 
 bool pod_is_finished(const struct pod *pod);
 
+/* The latest change of a condition: when a pod whose node is lost has ended. */
+int64_t pod_last_transition_us(const struct pod *pod);
+
 /* Whether others ended the pod: it was preempted or evicted, or lost with its node.
  * A process that had ended by itself before it heard of that was not disrupted.
  */

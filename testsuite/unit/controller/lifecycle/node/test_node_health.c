@@ -173,8 +173,10 @@ START_TEST(a_silent_nodes_pods_are_unknown_and_keep_what_they_have)
     ck_assert_str_eq(ready("n1"), "Unknown");
     ck_assert(is_tainted("n1", TAINT_UNREACHABLE));
     ck_assert_str_eq(phase("p"), "Unknown");
+    ck_assert_uint_eq(fake_client_count(api, &event_kind), 2); /* node and pod */
     pass_time(1000 * GRACE);
     ck_assert_str_eq(phase("p"), "Unknown");
+    ck_assert_uint_eq(fake_client_count(api, &event_kind), 2);
     end();
 }
 END_TEST
