@@ -284,6 +284,7 @@ fill_context(struct agent *a)
             s->default_memory != NULL ? (uint64_t)quantity_text_value(s->default_memory) : 0,
         .rootless = geteuid() != 0,
         .uid = geteuid(),
+        .service_uid = a->connection.service_uid,
         .allow_root = s->allow_root_jobs,
         .min_uid = (uid_t)s->min_uid,
     };

@@ -52,6 +52,7 @@ open_login(struct api_connection *connection, const struct api_connection_settin
 
     if (r < 0)
         return r;
+    connection->service_uid = auth.service_uid;
     if (s->secret_path != NULL) {
         r = registration_read_secret(s->secret_path, &secret, err);
         if (r == 0)

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 struct agent_settings;
 struct client;
 struct credential_backend;
@@ -24,6 +26,7 @@ struct api_connection {
     struct http_client *http;
     struct client *client;
     struct event_recorder *event_recorder;
+    uid_t service_uid; /* of the controller; 0: not known, or root */
 };
 
 struct api_connection_settings {

@@ -48,6 +48,18 @@ check_readable(const char *path, struct error *err)
     return error_set(err, -EINVAL, "reading '%s': %s", path, strerror(errno));
 }
 
+/* "KEY" or "DOMAIN" with "/" and a star, which only matches names in the domain. */
+static int
+check_label_pattern(const char *text, struct error *err)
+{
+    const char *star = strchr(text, '*');
+
+    if (text[0] != '\0' && strchr(text, '=') == NULL
+        && (star == NULL || (star > text && star[-1] == '/' && star[1] == '\0')))
+        return 0;
+    return error_set(err, -EINVAL, "'%s' is not a label's key, or a domain with \"/*\"", text);
+}
+
 static const struct setting settings[] = {
     {"stateDir", SETTING_TEXT, AT(state_dir), .initial = CONTROLLER_STATE_DIR,
      .option = "state-dir", .argument = "DIR",
@@ -101,6 +113,12 @@ static const struct setting settings[] = {
     {"approveNodes", SETTING_BOOL, AT(approve_nodes), .reloads = true, .option = "approve-nodes",
      .help = "New nodes take no jobs until an administrator approves them "
              "(kctl approve node NAME)."},
+    {"agentLabels", SETTING_TEXTS, AT(agent_labels), .reloads = true,
+     .initial = "feature.kiln.hpc/*", .check = check_label_pattern, .option = "agent-labels",
+     .argument = "LIST",
+     .help = "Labels that a new node may give itself (labels in agent.yaml), as \"KEY\" or "
+             "\"DOMAIN/*\"; none others, because partitions choose nodes by labels. "
+             "With approveNodes, a new node may have all: look at them before you approve it."},
     {"impossible", SETTING_CHOICE, AT(impossible), .reloads = true, .initial = "warn",
      .choices = policy_impossible_words,
      .help = "What happens to a job that no node could run, even an empty one, or that "
@@ -115,6 +133,10 @@ static const struct setting settings[] = {
      .initial = "1000000", .max = 1000000000,
      .help = "Maximum number of pods that the unfinished jobs of a user may ask "
              "for at once, by their parallelism."},
+    {"limits.perUser.nodes", SETTING_INT, AT(limits.per_user.nodes), .reloads = true,
+     .initial = "16", .max = 1000000,
+     .help = "Maximum number of nodes that a user may have by agents of his own "
+             "(allowRootlessAgents)."},
     {"limits.perUser.bytes", SETTING_BYTES, AT(limits.per_user.bytes), .reloads = true,
      .initial = "2Gi", .max = 1LL << 50,
      .help = "Maximum size of the objects, scripts and environments that a user "

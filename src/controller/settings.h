@@ -43,6 +43,7 @@ struct controller_settings {
     int64_t min_uid;
     bool allow_rootless_agents;
     bool approve_nodes;
+    struct setting_texts agent_labels;
     struct limits limits;
     int64_t node_grace_us;
     int64_t startup_wait_us;

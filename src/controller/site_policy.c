@@ -6,6 +6,7 @@
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/settings.h"
+#include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
 static int
@@ -32,6 +33,9 @@ site_policy_read(const struct controller_settings *s, struct policy *policy, str
     policy->minimum_uid = (uid_t)s->min_uid;
     policy->allows_rootless_agents = s->allow_rootless_agents;
     policy->must_approve_nodes = s->approve_nodes;
+    policy->agent_labels = xnew_array(char *, s->agent_labels.count);
+    for (size_t i = 0; i < s->agent_labels.count; i++)
+        policy->agent_labels[policy->n_agent_labels++] = xstrdup(s->agent_labels.items[i]);
     policy->impossible = (enum impossible_jobs)s->impossible;
     policy->limits = s->limits;
     policy->is_conformance = s->is_conformance;
@@ -43,4 +47,9 @@ site_policy_fini(struct policy *policy)
 {
     policy_people_fini(&policy->administrators);
     policy_people_fini(&policy->operators);
+    for (size_t i = 0; i < policy->n_agent_labels; i++)
+        free(policy->agent_labels[i]);
+    free(policy->agent_labels);
+    policy->agent_labels = NULL;
+    policy->n_agent_labels = 0;
 }

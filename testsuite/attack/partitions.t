@@ -16,7 +16,7 @@ if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
     skip_all "only root can make users"
 fi
 cluster_munge
-cluster_controller --socket "$cluster/socket"
+cluster_controller --socket "$cluster/socket" --agent-labels kiln.hpc/partition
 cluster_agent n1 --topology 'package:1 core:4 pu:1' \
     --label kiln.hpc/partition=gpu
 are_ready() { [ "$(root get nodes --no-headers | grep -cw Ready)" = 1 ]; }

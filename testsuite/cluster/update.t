@@ -17,7 +17,8 @@ if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
     skip_all "only root can make users"
 fi
 cluster_munge
-cluster_controller --socket "$cluster/socket" --operators kilntest2
+cluster_controller --socket "$cluster/socket" --operators kilntest2 \
+    --agent-labels kiln.hpc/partition
 cluster_agent n1 --topology 'package:1 core:4 pu:1' --label kiln.hpc/partition=one
 wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
 for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
@@ -198,7 +199,8 @@ big=$(submit -c 1000 --wrap 'exec sleep 1000')
 k1 update job "$big" cpus-per-task=2000 >/dev/null
 signal controller KILL
 await_end controller
-cluster_controller --socket "$cluster/socket" --operators kilntest2
+cluster_controller --socket "$cluster/socket" --operators kilntest2 \
+    --agent-labels kiln.hpc/partition
 cluster_agent n1 --topology 'package:1 core:4 pu:1' --label kiln.hpc/partition=one
 ok "after both were killed, the last limit applies" \
     wait_for 40 state_is "$slow" TimedOut
@@ -269,7 +271,8 @@ ok "... and back, with another priority" wait_for 20 waiting_say .spec.priority 
 k1 update "$sweep" cpus-per-task=1 >/dev/null
 signal controller KILL
 await_end controller
-cluster_controller --socket "$cluster/socket" --operators kilntest2
+cluster_controller --socket "$cluster/socket" --operators kilntest2 \
+    --agent-labels kiln.hpc/partition
 ok "a change survives a kill of the controller" wait_for 40 waiting_say "$asks_for.cpu" 1
 root cancel "${sweep}_1" --yes >/dev/null
 ok "two smaller tasks start in the place of one that was larger" wait_for 40 tasks_run 3

@@ -312,8 +312,7 @@ node_status_body(struct arena *arena, const struct node_facts *f, int64_t now_us
     json_set_string(arena, labels, "kubernetes.io/os", "linux");
     json_set_string(arena, labels, "kubernetes.io/arch", f->machine->architecture);
     if (f->rootless)
-        json_set_string(arena, labels, "kiln.hpc/rootless-uid",
-                        arena_printf(arena, "%" PRIu32, f->uid));
+        json_set_string(arena, labels, LABEL_ROOTLESS, arena_printf(arena, "%" PRIu32, f->uid));
     for (size_t i = 0; i < f->n_labels; i++)
         add_label(arena, labels, f->labels[i]);
     if (f->topology->is_virtual)

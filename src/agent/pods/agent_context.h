@@ -88,7 +88,8 @@ struct agent_context {
     struct cgpool *pool;
 
     bool rootless;
-    uid_t uid; /* the agent's; a rootless agent runs only this user's pods */
+    uid_t uid;         /* the agent's; a rootless agent runs only this user's pods */
+    uid_t service_uid; /* the controller's; 0: not known */
     bool allow_root;
     uid_t min_uid;
 };

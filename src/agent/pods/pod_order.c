@@ -62,6 +62,12 @@ pod_order_check_user(const struct agent_context *g, const struct object *pod, st
                          "node '%s' does not run root's jobs "
                          "(allowRootJobs in its agent.yaml)",
                          g->node);
+    if (g->service_uid != 0 && !g->rootless && !g->allow_root
+        && *who->run_as_user == (int64_t)g->service_uid)
+        return error_set(err, -EPERM,
+                         "node '%s' does not run jobs of the user that runs the "
+                         "controller (allowRootJobs in its agent.yaml)",
+                         g->node);
     if (*who->run_as_user != 0 && !g->rootless && (uid_t)*who->run_as_user < g->min_uid)
         return error_set(err, -EPERM,
                          "node '%s' does not run jobs of users with uids "

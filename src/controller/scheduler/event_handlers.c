@@ -27,6 +27,7 @@
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/pod_groups.h"
 #include "controller/scheduler/state/retained_allocations.h"
+#include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -313,6 +314,26 @@ scheduler_pod_changed(struct scheduler *s, const struct object *old_object,
                     old_object, new_object, began_us);
 }
 
+static bool
+has_owner(const struct object *node)
+{
+    uid_t uid;
+
+    return node != NULL && node_find_owner(node_of(node), &uid);
+}
+
+/* With the first node of a user, the owners of pods matter. */
+static void
+count_owned_nodes(struct scheduler *s, const struct object *old_object,
+                  const struct object *new_object)
+{
+    const bool had_some = s->n_owned_nodes > 0;
+
+    s->n_owned_nodes += has_owner(new_object);
+    s->n_owned_nodes -= has_owner(old_object);
+    s->have_terms_changed |= had_some != (s->n_owned_nodes > 0);
+}
+
 static void
 node_changed(struct scheduler *s, const struct object *old_object, const struct object *new_object)
 {
@@ -320,6 +341,7 @@ node_changed(struct scheduler *s, const struct object *old_object, const struct 
     bool has_changed = false;
     unsigned n;
 
+    count_owned_nodes(s, old_object, new_object);
     if (new_object == NULL) {
         retained_allocations_sync(&s->retained_allocations, old_object, NULL);
         scheduler_node_leaves(s, cache_find_node(s->cache, old_object->meta->name));

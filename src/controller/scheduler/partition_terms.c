@@ -34,7 +34,7 @@ terms_of(struct scheduler *s, const struct object *pod)
     struct partition_terms terms = {
         .keeps_users_off = s->n_partitions_of_one_user > 0
                            && partition_names_are_of_one_user(names, s->handle.find, s),
-        .heeds_owners = s->n_partitions_of_one_user > 0,
+        .heeds_owners = s->n_partitions_of_one_user > 0 || s->n_owned_nodes > 0,
     };
 
     if (profile != NULL && profile_find(profile, PARTITION_PLUGIN) < profile->n_entries)

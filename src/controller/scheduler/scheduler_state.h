@@ -110,6 +110,7 @@ struct scheduler {
     struct moved_pods *moved_pods;  /* to be notified of new terms, or NULL */
     /* Partitions whose nodes serve one user at a time. */
     unsigned n_partitions_of_one_user;
+    unsigned n_owned_nodes;           /* of rootless agents */
     unsigned n_partitions_of_one_pod; /* whose nodes have one pod each */
     bool has_mode_changed;            /* preemption's, of a partition or class */
     struct map *changed_reservations; /* by name, since the last tick */

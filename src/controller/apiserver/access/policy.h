@@ -39,6 +39,9 @@ struct policy {
     uid_t minimum_uid; /* of jobs; 0: only root is refused */
     bool allows_rootless_agents;
     bool must_approve_nodes;
+    /* Labels that a new node may give itself: "KEY" or "DOMAIN/" and a star */
+    char **agent_labels;
+    size_t n_agent_labels;
     enum impossible_jobs impossible;
     struct limits limits;
     bool is_conformance; /* one test identity, no rules of Kiln's own */

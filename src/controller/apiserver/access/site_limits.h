@@ -16,6 +16,7 @@ struct limits {
         int64_t objects; /* not finished, and not created for another object of
                           * the user
                           */
+        int64_t nodes;   /* of rootless agents */
         int64_t pods;    /* that the unfinished jobs may have at once */
         int64_t bytes;   /* of all of the user's objects, scripts and environments
                         */

@@ -7,6 +7,7 @@
 #include "lib/api/cron/cron_job.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
+#include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -185,6 +186,10 @@ static bool
 measure(const struct object *object, uid_t *ret_uid, struct user_count *ret_count)
 {
     memset(ret_count, 0, sizeof(*ret_count));
+    if (object != NULL && object->kind == &node_kind && node_find_owner(node_of(object), ret_uid)) {
+        ret_count->nodes = 1;
+        return true;
+    }
     if (object == NULL || !object_owner(object, ret_uid))
         return false;
     ret_count->objects = is_limited(object);
@@ -214,6 +219,7 @@ add(struct user_counts *counts, const struct object *object, int sign)
     e->count.objects += sign * own.objects;
     e->count.bytes += sign * own.bytes;
     e->count.pods += sign * own.pods;
+    e->count.nodes += sign * own.nodes;
 }
 
 void

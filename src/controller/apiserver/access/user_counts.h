@@ -40,7 +40,8 @@ enum user_allowance {
 struct user_count {
     int64_t objects;
     int64_t bytes;
-    int64_t pods; /* that the unfinished jobs may have at once */
+    int64_t nodes; /* of rootless agents */
+    int64_t pods;  /* that the unfinished jobs may have at once */
     int64_t streams[N_USER_STREAMS];
 };
 

@@ -17,6 +17,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -96,20 +97,66 @@ refuse_event(struct request *q, const struct json *tree, const struct kind *kind
     return false;
 }
 
+/* An agent writes events about its own node and the pods there. An update must
+ * not take over an event about something else.
+ */
+static bool
+is_agents_own(struct request *q, const struct kind *kind, const struct json *reference)
+{
+    const char *name = json_get_text(reference, "name");
+    const struct object *pod;
+
+    if (name == NULL || kind == NULL)
+        return false;
+    if (kind == &node_kind)
+        return strcmp(name, q->principal->node) == 0;
+    if (kind != &pod_kind)
+        return false;
+    pod = find_told_of(q, kind, reference);
+    return pod == NULL /* it has just been deleted */
+           || (pod_of(pod)->spec.node_name != NULL
+               && strcmp(pod_of(pod)->spec.node_name, q->principal->node) == 0);
+}
+
+static const struct json *
+reference_of(const struct request *q, const struct json *tree)
+{
+    return json_get(tree, q->route.kind == &event_kind ? "involvedObject" : "regarding");
+}
+
+static const struct kind *
+kind_of(const struct json *reference)
+{
+    const char *name = json_get_text(reference, "kind");
+
+    return name != NULL ? find_kind(name) : NULL;
+}
+
+static bool
+admit_agents_event(struct request *q, const struct json *tree, const struct object *old_object)
+{
+    const struct json *now = reference_of(q, tree);
+    const struct json *was =
+        old_object != NULL ? reference_of(q, request_old_tree(q, old_object)) : now;
+
+    return (is_agents_own(q, kind_of(now), now) && is_agents_own(q, kind_of(was), was))
+           || admission_refuse(q, tree, "EventOwner",
+                               "an agent may only write events about its own node and its pods");
+}
+
 /* Readers of events trust that those of a job or node come from the system or
  * the owner, so nobody else may write them.
  */
 bool
 event_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    const struct json *reference =
-        json_get(tree, q->route.kind == &event_kind ? "involvedObject" : "regarding");
-    const char *name = json_get_text(reference, "kind");
-    const struct kind *kind = name != NULL ? find_kind(name) : NULL;
+    const struct json *reference = reference_of(q, tree);
+    const struct kind *kind = kind_of(reference);
     const struct object *object;
     uid_t uid;
 
-    (void)old_object;
+    if (q->principal->type == PRINCIPAL_AGENT)
+        return admit_agents_event(q, tree, old_object);
     if (!principal_is_person(q->principal) || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (kind != NULL && !(kind->flags & KIND_NAMESPACED))

@@ -5,9 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -17,6 +19,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
 #include "lib/base/arena.h"
+#include "lib/base/log.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
@@ -160,6 +163,13 @@ root_jobs_admit(struct request *q, struct json *tree, const struct object *old_o
         return admission_refuse(q, tree, "RootJobs",
                                 "jobs of root are refused on this cluster (allowRootJobs: "
                                 "false); submit as an ordinary user");
+    if (uid > 0 && uid == (int64_t)geteuid() && q->principal->uid != (uid_t)uid)
+        return admission_refuse(q, tree, "RootJobs",
+                                arena_printf(q->arena,
+                                             "uid %" PRId64 " runs the controller: a job of that "
+                                             "user would have the whole cluster; submit as an "
+                                             "ordinary user",
+                                             uid));
     if (uid > 0 && uid < (int64_t)policy->minimum_uid)
         return admission_refuse(q, tree, "RootJobs",
                                 arena_printf(q->arena,
@@ -200,6 +210,112 @@ own_name_admit(struct request *q, struct json *tree, const struct object *old_ob
            || admission_refuse(q, tree, "NodeOwner", "an agent may only use its own node");
 }
 
+/* ---- What a new node says about itself ---- */
+
+static bool
+is_permitted(const struct policy *policy, const char *label)
+{
+    static const char *const facts[] = {LABEL_HOSTNAME, "kubernetes.io/os", "kubernetes.io/arch"};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(facts); i++)
+        if (strcmp(label, facts[i]) == 0)
+            return true;
+    for (size_t i = 0; i < policy->n_agent_labels; i++) {
+        const char *pattern = policy->agent_labels[i];
+        size_t n = strlen(pattern);
+
+        if (n > 0 && pattern[n - 1] == '*' ? strncmp(label, pattern, n - 1) == 0
+                                           : strcmp(label, pattern) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Partitions choose nodes by labels, and rules read annotations, so a machine
+ * may not say about itself what it likes. With approval an administrator sees
+ * the labels first.
+ */
+static void
+limit_own_words(struct request *q, struct json *tree)
+{
+    const struct policy *policy = q->server->policy;
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    struct json *labels = json_make_object(q->arena, meta, "labels");
+    const char *name = json_get_text(meta, "name");
+
+    json_remove(meta, "annotations");
+    json_remove(meta, "finalizers");
+    if (name != NULL)
+        json_set_string(q->arena, labels, LABEL_HOSTNAME, name);
+    json_remove(labels, LABEL_ROOTLESS);
+    for (uint32_t i = json_count(labels); !policy->must_approve_nodes && i > 0; i--) {
+        const char *label = labels->members[i - 1].name;
+
+        if (is_permitted(policy, label))
+            continue;
+        log_warning("node '%s' registers with the label %s, which agents may not give themselves "
+                    "here (agentLabels); it was left out; 'kctl label node %s %s=...' sets it",
+                    name != NULL ? name : "", label, name != NULL ? name : "", label);
+        reply_warn(&q->reply, "the label %s was left out: agents may not set it (agentLabels)",
+                   label);
+        json_remove(labels, label);
+    }
+}
+
+/* ---- Nodes of users ---- */
+
+/* "HOST-USER", "HOST.USER", or the same with the uid: the names of the site's
+ * own nodes are not for users.
+ */
+static bool
+carries_user(const struct request *q, const char *name)
+{
+    const char *uid = arena_printf(q->arena, "%u", (unsigned)q->principal->uid);
+    const char *const ends[] = {q->principal->name, uid};
+    size_t length = name != NULL ? strlen(name) : 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(ends); i++) {
+        size_t n = strlen(ends[i]);
+
+        if (length > n + 1 && strcmp(name + length - n, ends[i]) == 0
+            && strchr("-.", name[length - n - 1]) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static bool
+admit_users_node(struct request *q, struct json *tree)
+{
+    const struct policy *policy = q->server->policy;
+    const char *name = json_path_text(tree, "metadata.name");
+    int64_t most = policy->limits.per_user.nodes;
+
+    if (!policy->allows_rootless_agents)
+        return admission_refuse(q, tree, "NodeOwner",
+                                "agents of ordinary users are not allowed on this cluster "
+                                "(allowRootlessAgents: false)");
+    if (!carries_user(q, name))
+        return admission_refuse(
+            q, tree, "NodeOwner",
+            arena_printf(q->arena,
+                         "a node of a user has a name that ends in '-%s' or '-%u'; start the "
+                         "agent with --node-name %s-%s",
+                         q->principal->name, (unsigned)q->principal->uid,
+                         name != NULL ? name : "HOST", q->principal->name));
+    if (most > 0 && user_counts_get(q->server->counts, q->principal->uid).nodes >= most)
+        return admission_refuse(
+            q, tree, "NodeOwner",
+            arena_printf(q->arena,
+                         "user %s has %" PRId64 " nodes already (limits.perUser.nodes); an "
+                         "administrator removes those that are gone (kctl delete node)",
+                         q->principal->name, most));
+    sign(q, tree);
+    json_set_string(q->arena, json_make_object(q->arena, json_get(tree, "metadata"), "labels"),
+                    LABEL_ROOTLESS, arena_printf(q->arena, "%u", (unsigned)q->principal->uid));
+    return true;
+}
+
 /* An agent creates and changes only its own node. The node of a rootless agent
  * records its user. With approval required, a new node takes no pods until it
  * is approved.
@@ -214,13 +330,10 @@ node_owner_admit(struct request *q, struct json *tree, const struct object *old_
     if (old_object != NULL || q->principal->type == PRINCIPAL_ADMINISTRATOR
         || q->principal->type == PRINCIPAL_LIFECYCLE)
         return true;
-    if (q->principal->type == PRINCIPAL_USER || q->principal->type == PRINCIPAL_OPERATOR) {
-        if (!q->server->policy->allows_rootless_agents)
-            return admission_refuse(q, tree, "NodeOwner",
-                                    "agents of ordinary users are not allowed on this cluster "
-                                    "(allowRootlessAgents: false)");
-        sign(q, tree);
-    }
+    limit_own_words(q, tree);
+    if ((q->principal->type == PRINCIPAL_USER || q->principal->type == PRINCIPAL_OPERATOR)
+        && !admit_users_node(q, tree))
+        return false;
     if (!q->server->policy->must_approve_nodes)
         return true;
     taints = json_get_path(tree, "spec.taints");

@@ -25,6 +25,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/arena.h"
@@ -213,6 +214,25 @@ check_allocation(struct bind_member *m)
     return causes.count == 0;
 }
 
+/* The node of a rootless agent gets only pods of its user: it would see scripts
+ * and environments of others.
+ */
+static bool
+check_node_owner(struct bind_member *m, const struct object *pod)
+{
+    const struct object *node =
+        store_find(m->q->server->store, STORE_PENDING, &node_kind, NULL, m->binding.target.name);
+    uid_t node_owner, owner;
+
+    if (node == NULL || m->q->server->policy->is_conformance
+        || !node_find_owner(node_of(node), &node_owner)
+        || (object_owner(pod, &owner) && owner == node_owner))
+        return true;
+    return refuse(m,
+                  arena_printf(m->q->arena, "node %s is of uid %u, and runs only pods of that user",
+                               node->meta->name, (unsigned)node_owner));
+}
+
 /* Checks that the node has the CPUs. An unknown node, or one without a
  * topology, is assumed to have them.
  */
@@ -330,5 +350,5 @@ binding_check(struct bind_member *m, const struct object *pod)
 {
     return authorization_covers(m->q, pod) && read_target(m) && check_pod(m, pod)
            && check_job(m, pod) && check_owner(m, pod) && check_allocation(m) && check_node(m)
-           && check_disjoint(m);
+           && check_node_owner(m, pod) && check_disjoint(m);
 }

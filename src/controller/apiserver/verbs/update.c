@@ -162,6 +162,22 @@ keep_additions(struct request *q, const struct record *record, struct json *tree
     }
 }
 
+/* Upstream lets a change of the status change labels and annotations. An agent
+ * may not: a node's labels decide about its partitions, a pod's annotations who
+ * it belongs to.
+ */
+static void
+keep_agents_meta(struct request *q, struct json *tree, const struct json *old_tree)
+{
+    static const char *const fields[] = {"annotations", "finalizers", "labels", "ownerReferences"};
+
+    if (q->principal->type != PRINCIPAL_AGENT)
+        return;
+    for (unsigned i = 0; i < ARRAY_SIZE(fields); i++)
+        keep_field(q, json_make_object(q->arena, tree, "metadata"), json_get(old_tree, "metadata"),
+                   fields[i]);
+}
+
 /* Parts that this verb cannot change keep their values. */
 static void
 keep_parts(struct request *q, struct json *tree, const struct json *old_tree)
@@ -170,6 +186,7 @@ keep_parts(struct request *q, struct json *tree, const struct json *old_tree)
 
     switch (q->route.subresource) {
     case SUBRESOURCE_STATUS:
+        keep_agents_meta(q, tree, old_tree);
         for (unsigned i = 0; i < kind->record->n_fields; i++) {
             const char *name = kind->record->fields[i].name;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/node/node.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/node/node_rules.h"
@@ -418,6 +419,20 @@ node_find_remnant(const struct node *node, const char *pod_uid)
         if (strcmp(node->status.remnants.items[i].key, pod_uid) == 0)
             return &node->status.remnants.items[i].value;
     return NULL;
+}
+
+bool
+node_find_owner(const struct node *node, uid_t *ret_uid)
+{
+    const char *text = string_map_find(&node->meta.annotations, ANNOTATION_UID);
+    char *end;
+    unsigned long uid;
+
+    if (text == NULL || text[0] < '0' || text[0] > '9')
+        return false;
+    uid = strtoul(text, &end, 10);
+    *ret_uid = (uid_t)uid;
+    return *end == '\0' && uid < (uid_t)-1;
 }
 
 bool

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/meta.h"
 
@@ -126,6 +128,11 @@ const struct remnant *node_find_remnant(const struct node *node, const char *pod
  */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 bool node_is_fenced(const struct node *node);
+
+/* Whether the node is a user's own (of a rootless agent): it runs only pods of
+ * that uid. Admission has written it.
+ */
+bool node_find_owner(const struct node *node, uid_t *ret_uid);
 
 /* Whether the node's agent announced the feature: accepting a changed time
  * limit for a running pod, suspending pods, running others on their cores, or

@@ -108,8 +108,9 @@ void meta_remove_reserved(struct json *map);
 #define LABEL_JOB_NAME             "batch.kubernetes.io/job-name"
 #define LABEL_JOB_UID              "batch.kubernetes.io/controller-uid"
 #define LABEL_HOSTNAME             "kubernetes.io/hostname"
-#define LABEL_PARTITION            "kiln.hpc/partition" /* on nodes: ksub -p */
-#define ANNOTATION_USER            "kiln.hpc/user"      /* owner's name, always */
+#define LABEL_ROOTLESS             "kiln.hpc/rootless-uid" /* on nodes: whose agent it is */
+#define LABEL_PARTITION            "kiln.hpc/partition"    /* on nodes: ksub -p */
+#define ANNOTATION_USER            "kiln.hpc/user"         /* owner's name, always */
 #define ANNOTATION_UID             "kiln.hpc/uid"
 #define ANNOTATION_REQUEUE_BEFORE  "kiln.hpc/requeue-before" /* earlier pods do not count */
 #define ANNOTATION_SUBMISSION      "kiln.hpc/submission-key"

@@ -4,7 +4,8 @@
  *
  * Kiln's own (Slurm's ExclusiveUser). It keeps a pod of such a partition off
  * nodes that have pods of other users, and all other users off a node that has
- * such a pod, whatever partition their pods name. While no partition is like
+ * such a pod, whatever partition their pods name. The node of a rootless agent
+ * takes only pods of the agent's user. While no partition and no node is like
  * this, all pods are treated the same.
  *
  * Extension points:  prefilter, filter
@@ -12,6 +13,7 @@
  *                    changes; a node joining
  */
 #include "controller/scheduler/framework/framework.h"
+#include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -74,6 +76,15 @@ is_kept_by_another(const struct pod_view *pod, const struct node_view *node)
     return false;
 }
 
+/* Whether the node is of a rootless agent of another user. */
+static bool
+is_of_another(const struct pod_view *pod, const struct node_view *node)
+{
+    uid_t owner;
+
+    return node_find_owner(node->node, &owner) && (int64_t)owner != pod->owner;
+}
+
 /* The owner of a pod that the API has forgotten is unknown, so as long as the
  * node retains its allocation the pod counts as another user's.
  */
@@ -94,6 +105,10 @@ exclusive_user_filter(void *self, const struct cycle *c, const struct node_view 
 
     if (!c->pod->heeds_owners)
         return VERDICT_OK;
+    if (is_of_another(c->pod, node)) {
+        *ret_reason = me->of_other;
+        return VERDICT_NEVER;
+    }
     if (is_kept_by_another(c->pod, node)) {
         *ret_reason = me->of_other;
         return VERDICT_REJECT;

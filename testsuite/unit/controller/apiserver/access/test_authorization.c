@@ -238,6 +238,130 @@ START_TEST(an_agent_has_its_own_node_and_lease_and_nothing_else)
 }
 END_TEST
 
+/* Labels decide about partitions, annotations about owners. */
+START_TEST(an_agent_changes_the_status_alone)
+{
+    CLEANUP_WORLD struct world w;
+    const char *change = "{\"metadata\":{\"labels\":{\"kiln.hpc/partition\":\"gpu\"},"
+                         "\"annotations\":{\"kiln.hpc/uid\":\"2002\"},\"finalizers\":["
+                         "\"example.net/stays\"]},\"status\":{\"phase\":\"Running\"}}";
+    static const char *const paths[] = {NODES "/n1", PODS "/a"};
+
+    world_init(&w);
+    world_code(&w, &machine_root, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1\"}}");
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    bind_to(&w, "a", "n1");
+    for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
+        char status[64];
+        CLEANUP_ANSWER struct answer a = {0};
+
+        snprintf(status, sizeof(status), "%s/status", paths[i]);
+        ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_PATCH, status, change), 200);
+        a = world_ask(&w, &admin, HTTP_GET, paths[i], NULL);
+        ck_assert_str_eq(answer_get(&a, "status.phase"), "Running");
+        ck_assert_ptr_null(strstr(a.text, "gpu"));
+        ck_assert_ptr_null(strstr(a.text, "\"2002\""));
+        ck_assert_ptr_null(strstr(a.text, "example.net/stays"));
+    }
+}
+END_TEST
+
+static const char *
+label_of(struct world *w, const char *node, const char *label, char *buffer, size_t size)
+{
+    char path[64];
+    CLEANUP_ANSWER struct answer a = {0};
+    const char *value;
+
+    snprintf(path, sizeof(path), "%s/%s", NODES, node);
+    a = world_ask(w, &admin, HTTP_GET, path, NULL);
+    value = json_get_text(json_get_path(a.body, "metadata.labels"), label);
+    snprintf(buffer, size, "%s", value != NULL ? value : "none");
+    return buffer;
+}
+
+START_TEST(a_new_node_gets_only_permitted_labels)
+{
+    CLEANUP_WORLD struct world w;
+    char *patterns[] = {(char[]){"feature.kiln.hpc/*"}, (char[]){"rack"}};
+    char text[64];
+    const char *node = "{\"metadata\":{\"name\":\"n1\",\"annotations\":{\"kiln.hpc/uid\":\"7\"},"
+                       "\"labels\":{\"kiln.hpc/partition\":\"gpu\",\"rack\":\"1\",\"racks\":\"1\","
+                       "\"feature.kiln.hpc/avx\":\"\",\"kubernetes.io/hostname\":\"other\"}}}";
+
+    world_init(&w);
+    w.policy.agent_labels = patterns;
+    w.policy.n_agent_labels = 2;
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, NODES, node), 201);
+    ck_assert_str_eq(label_of(&w, "n1", "kiln.hpc/partition", text, sizeof(text)), "none");
+    ck_assert_str_eq(label_of(&w, "n1", "racks", text, sizeof(text)), "none");
+    ck_assert_str_eq(label_of(&w, "n1", "rack", text, sizeof(text)), "1");
+    ck_assert_str_eq(label_of(&w, "n1", "feature.kiln.hpc/avx", text, sizeof(text)), "");
+    ck_assert_str_eq(label_of(&w, "n1", "kubernetes.io/hostname", text, sizeof(text)), "n1");
+    {
+        CLEANUP_ANSWER struct answer a = world_ask(&w, &admin, HTTP_GET, NODES "/n1", NULL);
+
+        ck_assert_ptr_null(answer_get(&a, "metadata.annotations"));
+    }
+}
+END_TEST
+
+#define EVENT(name, kind, object)                                                \
+    "{\"metadata\":{\"name\":\"" name "\"},\"involvedObject\":{\"kind\":\"" kind \
+    "\",\"name\":\"" object "\"},\"reason\":\"r\",\"message\":\"m\",\"type\":\"Normal\"}"
+#define EVENTS "/api/v1/namespaces/default/events"
+
+START_TEST(an_agent_writes_events_only_about_its_node_and_pods)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &machine_root, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1\"}}");
+    world_code(&w, &machine_root, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n2\"}}");
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(&w, &alice, HTTP_POST, PODS, POD("b"));
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+    bind_to(&w, "a", "n1");
+    bind_to(&w, "b", "n2");
+
+#define CODE(event) world_code(&w, &agent_n1, HTTP_POST, EVENTS, event)
+    ck_assert_int_eq(CODE(EVENT("e1", "Node", "n1")), 201);
+    ck_assert_int_eq(CODE(EVENT("e2", "Pod", "a")), 201);
+    ck_assert_int_eq(CODE(EVENT("e3", "Node", "n2")), 403);
+    ck_assert_int_eq(CODE(EVENT("e4", "Pod", "b")), 403);
+    ck_assert_int_eq(CODE(EVENT("e5", "Job", "j")), 403);
+    ck_assert_int_eq(world_code(&w, &admin, HTTP_POST, EVENTS, EVENT("e6", "Job", "j")), 201);
+    ck_assert_int_eq(world_code(&w, &agent_n1, HTTP_PATCH, EVENTS "/e6",
+                                "{\"involvedObject\":{\"kind\":\"Node\",\"name\":\"n1\"}}"),
+                     403);
+}
+END_TEST
+
+START_TEST(a_users_node_has_the_users_name_and_only_the_users_pods)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    w.policy.allows_rootless_agents = true;
+    w.policy.limits.per_user.nodes = 2;
+#define NODE(name) "{\"metadata\":{\"name\":\"" name "\"}}"
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE("n5")), 403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE("h-bob")), 403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE("hobalice")), 403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE("h-alice")), 201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE("h.2001")), 201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE("i-alice")), 403);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(&w, &bob, HTTP_POST, PODS, POD("b"));
+    ck_assert_int_eq(world_code(&w, &scheduler_room, HTTP_POST, PODS "/b/binding",
+                                "{\"target\":{\"name\":\"h-alice\"}}"),
+                     409);
+    ck_assert_int_eq(world_code(&w, &scheduler_room, HTTP_POST, PODS "/a/binding",
+                                "{\"target\":{\"name\":\"h-alice\"}}"),
+                     201);
+}
+END_TEST
+
 START_TEST(an_agent_renews_only_its_own_lease)
 {
     CLEANUP_WORLD struct world w;
@@ -379,6 +503,9 @@ SUITE("authorization", a_user_changes_and_deletes_only_what_is_theirs,
       an_operator_holds_and_cancels_but_does_not_rewrite,
       an_operator_takes_over_the_hold_of_the_owner, an_operator_cordons_nodes_and_a_user_does_not,
       an_agent_has_its_own_node_and_lease_and_nothing_else, an_agent_renews_only_its_own_lease,
+      an_agent_changes_the_status_alone, a_new_node_gets_only_permitted_labels,
+      an_agent_writes_events_only_about_its_node_and_pods,
+      a_users_node_has_the_users_name_and_only_the_users_pods,
       root_of_a_machine_is_not_root_of_the_cluster, the_scheduler_binds_and_the_lifecycle_does_not,
       jobs_of_root_and_of_system_users_are_refused,
       a_hold_is_signed_and_released_by_its_holder_and_by_operators,

@@ -365,8 +365,37 @@ START_TEST(results_that_are_shared_decide_the_same)
 }
 END_TEST
 
-SUITE("exclusive_user", a_node_with_such_a_pod_takes_no_other_user,
-      such_a_pod_goes_to_no_node_with_another_user, it_has_a_reservation_that_others_do_not_delay,
+/* The first node of a user comes when pods of all users wait already, with
+ * results that they share.
+ */
+START_TEST(the_node_of_a_rootless_agent_takes_only_its_users_pods)
+{
+    struct world *w = make_world(false);
+
+    add(w, "other", "all", 2, 1, "");
+    add(w, "other-too", "all", 2, 1, "");
+    add(w, "own", "all", 1, 1, "");
+    world_settle(w);
+    fake_client_put(
+        w->api, &node_kind,
+        "{\"metadata\":{\"name\":\"h-u1\",\"annotations\":{\"kiln.hpc/uid\":\"1\"}},"
+        "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"pods\":\"110\"}}}");
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "own"), "h-u1");
+    ck_assert_str_eq(world_node_of(w, "other"), "");
+    ck_assert_str_eq(world_node_of(w, "other-too"), "");
+
+    world_add_node(w, "n1", 8);
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "other"), "n1");
+    ck_assert_str_eq(world_node_of(w, "other-too"), "n1");
+    world_free(w);
+}
+END_TEST
+
+SUITE("exclusive_user", the_node_of_a_rootless_agent_takes_only_its_users_pods,
+      a_node_with_such_a_pod_takes_no_other_user, such_a_pod_goes_to_no_node_with_another_user,
+      it_has_a_reservation_that_others_do_not_delay,
       a_more_important_one_has_all_others_of_the_node_end,
       a_change_counts_for_those_that_run_and_those_that_wait,
       all_that_are_alike_are_told_of_a_change, a_scheduler_that_starts_again_knows_it,
