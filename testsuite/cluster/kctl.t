@@ -82,6 +82,11 @@ ok "kctl topology draws nodes" sh -c 'kctl topology n17 | grep -q "cores free"'
 ok "kctl top shows the usage of nodes" sh -c 'kctl top nodes | grep -q "^n17"'
 ok "kctl version prints the server's version" \
     sh -c 'kctl version | grep -q "^Server: v"'
+build=$(kiln-controller --version | cut -d ' ' -f 2)
+is "kctl version prints the commit of both" "$(kctl version)" "Client: v$build
+Server: v1.32.0+kiln.$(echo "$build" | tr + .)"
+like "kctl nodes shows the version of each agent" "$(kctl nodes -o wide)" \
+    "n17 .* v$(kiln-agent --version | cut -d ' ' -f 2 | sed 's/[+.]/\\&/g')"
 ok "kctl explain explains fields" \
     sh -c 'kctl explain pod.spec.placement | grep -q numaPolicy'
 says "a similar name is suggested" \

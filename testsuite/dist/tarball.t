@@ -19,4 +19,9 @@ empty "the tarball has every tracked file" \
     [ ! -e "$source/$file" ] || [ -e "$place/kiln/$file" ] ||
         echo "$file: name it in EXTRA_DIST of the include.am beside it"
 done)"
+is "its programs have the version of the repository's" \
+    "$("$source/src/lib/base/version/version-of-tree" "$place/kiln" 1.2)" \
+    "$(printf '%s\n' '/* Made by version-of-tree. */' \
+        'extern const char build_version[];' "const char build_version[] = \"1.2+g$(
+            git -c safe.directory='*' -C "$source" rev-parse HEAD | cut -c 1-10)\";")"
 finish

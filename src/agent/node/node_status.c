@@ -11,6 +11,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/version/version.h"
 #include "lib/json/json.h"
 
 /* Adds "k=v" as the label k with the value v. */
@@ -245,8 +246,8 @@ node_info(struct arena *arena, const struct machine *m)
     json_set_string(arena, i, "bootID", m->boot_id);
     json_set_string(arena, i, "kernelVersion", m->kernel_version);
     json_set_string(arena, i, "osImage", m->os_image);
-    json_set_string(arena, i, "containerRuntimeVersion", "kiln://" PACKAGE_VERSION);
-    json_set_string(arena, i, "kubeletVersion", "v" PACKAGE_VERSION);
+    json_set(arena, i, "containerRuntimeVersion", json_stringf(arena, "kiln://%s", version_text()));
+    json_set(arena, i, "kubeletVersion", json_stringf(arena, "v%s", version_text()));
     json_set_string(arena, i, "kubeProxyVersion", "");
     json_set_string(arena, i, "operatingSystem", "linux");
     json_set_string(arena, i, "architecture", m->architecture);

@@ -33,6 +33,7 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
 
 /* The most pods of one process, because the C library keeps some memory of
  * each.
@@ -406,7 +407,7 @@ static int
 print_usage(const char *option)
 {
     if (strcmp(option, "--version") == 0) {
-        printf("kiln-shepherd %s\n", VERSION);
+        printf("kiln-shepherd %s\n", version_text());
         return EXIT_SUCCESS;
     }
     if (strcmp(option, "--help") == 0) {

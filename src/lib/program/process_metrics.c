@@ -11,6 +11,7 @@
 
 #include "lib/base/macro.h"
 #include "lib/base/metric.h"
+#include "lib/base/version/version.h"
 
 static double
 seconds_of(const struct timeval *t)
@@ -127,7 +128,7 @@ process_metrics_add(struct metric_registry *registry, const char *state_dir)
                                           "Always 1; the labels identify the "
                                           "build.",
                                           "version"),
-                             PACKAGE_VERSION),
+                             version_text()),
                1);
     metric_read(metric_series(metric_gauge(registry, "kiln_state_free_bytes",
                                            "Free space of the file system of "

@@ -15,6 +15,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
 #include "lib/program/option.h"
 
 static void
@@ -62,7 +63,7 @@ static void __attribute__((noreturn)) print_and_exit(const struct option_table *
     if (answer == OPTION_HELP)
         option_format_help(table, &text);
     else
-        strbuf_printf(&text, "%s %s\n", table->name, PACKAGE_VERSION);
+        strbuf_printf(&text, "%s %s\n", table->name, version_text());
     fwrite(text.text, 1, text.length, stdout);
     exit(program_end(table->name, 0, NULL));
 }

@@ -19,6 +19,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
 #include "lib/json/json.h"
 
 /* The API release that Kiln implements; kubectl reads major and minor. */
@@ -150,18 +151,23 @@ reply_health(struct request *q, const char *path)
     reply_text(&q->reply, 200, TEXT, text, strlen(text));
 }
 
+/* The part of a version after its "+" has no other one. */
 static void
 reply_version(struct request *q)
 {
     struct arena *a = q->arena;
     struct json *tree = json_object(a);
+    char *metadata = arena_strdup(a, version_text());
     struct utsname machine;
 
     uname(&machine);
+    for (char *c = metadata; *c != '\0'; c++)
+        if (*c == '+')
+            *c = '.';
     json_set_string(a, tree, "major", API_MAJOR);
     json_set_string(a, tree, "minor", API_MINOR);
-    json_set_string(a, tree, "gitVersion", API_VERSION "+kiln." PACKAGE_VERSION);
-    json_set_string(a, tree, "gitCommit", "");
+    json_set(a, tree, "gitVersion", json_stringf(a, API_VERSION "+kiln.%s", metadata));
+    json_set_string(a, tree, "gitCommit", version_commit());
     json_set_string(a, tree, "gitTreeState", "clean");
     json_set_string(a, tree, "buildDate", "1970-01-01T00:00:00Z");
     json_set_string(a, tree, "goVersion", "none");

@@ -27,6 +27,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -201,7 +202,7 @@ summary_status(struct request *q)
 {
     struct json *tree = json_object(q->arena);
 
-    json_set_string(q->arena, tree, "version", PACKAGE_VERSION);
+    json_set_string(q->arena, tree, "version", version_text());
     add_leaders(q, tree);
     if (q->server->job_counts != NULL)
         add_jobs(q, tree);

@@ -11,6 +11,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/version/version.h"
 #include "lib/http/http_client.h"
 #include "lib/json/json.h"
 #include "lib/loop/loop.h"
@@ -96,8 +97,8 @@ print_tree(struct arena *arena, enum listing_form form, struct json *server)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct json *both = json_object(arena);
 
-    json_set_string(arena, json_make_object(arena, both, "clientVersion"), "gitVersion",
-                    "v" PACKAGE_VERSION);
+    json_set(arena, json_make_object(arena, both, "clientVersion"), "gitVersion",
+             json_stringf(arena, "v%s", version_text()));
     if (server != NULL)
         json_set(arena, both, "serverVersion", server);
     if (form == LISTING_JSON) {
@@ -126,7 +127,7 @@ version_run(struct kctl *kctl, const void *options, int n_operands, char **opera
     if (o->form != NULL)
         form = o->form[0] == 'j' ? LISTING_JSON : LISTING_YAML;
     if (form == LISTING_TABLE)
-        printf("Client: v%s\n", PACKAGE_VERSION);
+        printf("Client: v%s\n", version_text());
     if (!o->client_only)
         r = ask(kctl, arena, &server, err);
     if (form != LISTING_TABLE)
