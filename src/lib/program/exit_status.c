@@ -9,6 +9,8 @@ exit_status_of(int r)
     switch (-r) {
     case 0:
         return EXIT_STATUS_OK;
+    case ENOTSUP:
+        return EXIT_STATUS_UNUSABLE;
     case ENOENT:
     case ESRCH:
         return EXIT_STATUS_NOT_FOUND;

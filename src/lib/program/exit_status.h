@@ -12,6 +12,8 @@ enum exit_status {
     EXIT_STATUS_OK = 0,
     EXIT_STATUS_FAILED = 1,       /* it was tried and failed */
     EXIT_STATUS_USAGE = 64,       /* the command line is wrong */
+    EXIT_STATUS_UNUSABLE = 65,    /* a file or directory is not one for this program, or
+                                   * of a later release */
     EXIT_STATUS_NOT_FOUND = 66,   /* a named file or object does not exist */
     EXIT_STATUS_UNAVAILABLE = 69, /* the controller or MUNGE cannot be reached */
     EXIT_STATUS_DISK = 74,        /* a durable write failed */

@@ -7,6 +7,7 @@
 #include "controller/store/engine/schema_steps.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/error.h"
+#include "lib/base/version/version.h"
 
 /* Ordinary rowid tables with rising keys, so that rows are appended; no
  * secondary indexes, since all look-ups are done in memory. The columns
@@ -50,6 +51,16 @@ static const char *const steps[SCHEMA_VERSION] = {
     /* NULL in rows that were written before this version (checksum.h). */
     ("ALTER TABLE objects ADD COLUMN checksum INTEGER;"
      "ALTER TABLE deltas ADD COLUMN checksum INTEGER;"),
+
+    /* Pods of arrays have the number of their task in a form that controllers of
+     * version 3 do not know: they would start tasks with an empty
+     * KILN_ARRAY_TASK_ID. The table has the version of the program that opened the
+     * file last, for messages.
+     */
+    "CREATE TABLE writer ("
+    " id INTEGER PRIMARY KEY CHECK (id = 1),"
+    " version TEXT NOT NULL);"
+    "INSERT INTO writer VALUES (1, '');",
 };
 
 static const struct schema_steps schema = {
@@ -58,12 +69,28 @@ static const struct schema_steps schema = {
     .count = SCHEMA_VERSION,
     .not_ours = "not Kiln's: choose another state directory",
     .newer = "restore the backup made before the upgrade",
+    .writer = "SELECT version FROM writer",
 };
+
+/* It only serves messages, so a full disk is no reason not to start. */
+static void
+note_writer(sqlite3 *db)
+{
+    char text[256];
+
+    (void)sqlite3_snprintf(sizeof(text), text, "UPDATE writer SET version = %Q WHERE version <> %Q",
+                           version_text(), version_text());
+    (void)sql_exec(db, text, NULL);
+}
 
 int
 schema_migrate(sqlite3 *db, struct error *err)
 {
-    return schema_steps_run(&schema, db, err);
+    int r = schema_steps_run(&schema, db, err);
+
+    if (r == 0)
+        note_writer(db);
+    return r;
 }
 
 int

@@ -5,12 +5,27 @@
 
 #include "controller/store/engine/sql.h"
 #include "lib/base/error.h"
+#include "lib/base/version/version.h"
+
+/* A later release may not have the table any more. */
+static void
+find_writer(const struct schema_steps *s, sqlite3 *db, char *text, size_t size)
+{
+    sqlite3_stmt *statement = NULL;
+
+    text[0] = '\0';
+    if (s->writer != NULL && sqlite3_prepare_v2(db, s->writer, -1, &statement, NULL) == SQLITE_OK
+        && sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_bytes(statement, 0) > 0)
+        (void)sqlite3_snprintf((int)size, text, "version %s, ", sqlite3_column_text(statement, 0));
+    (void)sqlite3_finalize(statement);
+}
 
 static int
 refuse(const struct schema_steps *s, sqlite3 *db, int64_t version, struct error *err)
 {
     const char *path = sqlite3_db_filename(db, "main");
     int64_t application, tables;
+    char writer[128];
     int r;
 
     r = sql_number(db, "PRAGMA application_id", &application, err);
@@ -20,13 +35,14 @@ refuse(const struct schema_steps *s, sqlite3 *db, int64_t version, struct error 
         return r;
     if (application != s->application_id && (tables > 0 || version > 0))
         return error_set(err, -ENOTSUP, "'%s' is a database, but %s", path, s->not_ours);
-    if (version > s->count)
-        return error_set(err, -ENOTSUP,
-                         "'%s' was written by a later release of Kiln (schema "
-                         "%lld, this release supports %d): start that "
-                         "release, or %s",
-                         path, (long long)version, s->count, s->newer);
-    return 0;
+    if (version <= s->count)
+        return 0;
+    find_writer(s, db, writer, sizeof(writer));
+    return error_set(err, -ENOTSUP,
+                     "'%s' was written by a later release of Kiln (%sschema "
+                     "%lld; this is version %s, which supports %d): start that "
+                     "release, or %s",
+                     path, writer, (long long)version, version_text(), s->count, s->newer);
 }
 
 int

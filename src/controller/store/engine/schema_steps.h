@@ -22,6 +22,7 @@ struct schema_steps {
     int count;              /* the latest version */
     const char *not_ours;   /* message after "is a database, but" */
     const char *newer;      /* message after "start that one, or" */
+    const char *writer;     /* query for the program that wrote the file; or NULL */
 };
 
 /* 0 for an empty file and for one of Kiln's that this program can read or

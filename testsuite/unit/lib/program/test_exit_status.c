@@ -14,7 +14,7 @@ START_TEST(every_result_has_the_status_the_manual_promises)
     } cases[] = {
         {0, 0},           {-EINVAL, 1},  {-ENOENT, 66}, {-ECONNREFUSED, 69},
         {-ETIMEDOUT, 69}, {-ENOSPC, 74}, {-ESTALE, 75}, {-EBUSY, 75},
-        {-EACCES, 77},    {-EPERM, 77},  {-E2BIG, 1},
+        {-EACCES, 77},    {-EPERM, 77},  {-E2BIG, 1},   {-ENOTSUP, 65},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)

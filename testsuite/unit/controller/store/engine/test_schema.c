@@ -63,11 +63,17 @@ START_TEST(a_new_file_gets_the_present_schema_and_keeps_it)
     CLEANUP(scratch_freep) char *directory = scratch_new();
     CLEANUP_FREE char *path = path_in(directory);
     sqlite3 *db = NULL;
+    int64_t n = 0;
 
     ck_assert_int_eq(sql_open(path, &db, NULL), 0);
     ck_assert_int_eq(schema_migrate(db, NULL), 0);
     ck_assert_int_eq(version_of(db), SCHEMA_VERSION);
     ck_assert_int_eq(schema_migrate(db, NULL), 0);
+    ck_assert_int_eq(sql_number(db,
+                                "SELECT count(*) FROM writer WHERE version = '" PACKAGE_VERSION "'",
+                                &n, NULL),
+                     0);
+    ck_assert_int_eq(n, 1);
     sql_close(db);
 }
 END_TEST
@@ -153,7 +159,11 @@ static const struct refusal {
     const char *says;
 } refusals[] = {
     {"PRAGMA application_id = 0x4b696c6e; PRAGMA user_version = 99;",
-     "written by a later release of Kiln (schema 99"},
+     "written by a later release of Kiln (schema 99; this is version " PACKAGE_VERSION},
+    {"PRAGMA application_id = 0x4b696c6e; PRAGMA user_version = 5;"
+     "CREATE TABLE writer (id INTEGER PRIMARY KEY, version TEXT NOT NULL);"
+     "INSERT INTO writer VALUES (1, '0.2.0+gfeedbeef')",
+     "written by a later release of Kiln (version 0.2.0+gfeedbeef, schema 5"},
     {"CREATE TABLE recipes (name TEXT)", "not Kiln's"},
     {"PRAGMA user_version = 1", "not Kiln's"},
 };
