@@ -59,6 +59,8 @@ class StormCluster(Cluster):
         argv = [program, '--controller', f'http://{self.address}:{self.port}', '--cluster', 'test', '--munge-socket', self.msock,
                 '--state-dir', f'{self.d}/{name}', '--topology', topology, '--nodes', str(nodes), '--prefix', prefix, '--run-ms', str(run_ms),
                 '--trace', f'{self.d}/trace']
+        if '--node-grace' in self.options:
+            argv += ['--heartbeat', str(int(self.options[self.options.index('--node-grace') + 1].removesuffix('s')) // 4)]
         argv = [*wrap, *argv]
         self.start(name, argv, **kw)
         if wait and not until(wait, lambda: f'{nodes} nodes ready' in self.log(name), .1):

@@ -70,6 +70,7 @@ struct options {
     const char *trace;
     int64_t nodes;
     int64_t run_ms;
+    int64_t heartbeat_s;
 };
 
 struct pool;
@@ -436,6 +437,7 @@ connect_node(struct hollow *node)
         .client = node->client,
         .clock = &clock_system,
         .node = node->name,
+        .every_ms = p->options.heartbeat_s * 1000,
         .lost = on_lease_lost,
         .context = node,
     });
@@ -505,6 +507,13 @@ static const struct option_spec option_specs[] = {
      .min = 0,
      .max = 86400000,
      .offset = offsetof(struct options, run_ms)},
+    {.name = "heartbeat",
+     .argument = "S",
+     .help = "interval of heartbeats; a quarter of the controller's --node-grace at most (10)",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = 3600,
+     .offset = offsetof(struct options, heartbeat_s)},
 };
 
 static const struct option_table option_table = {
