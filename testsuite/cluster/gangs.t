@@ -126,7 +126,60 @@ ok "... in words" grep -q "minCount.*must be greater than or equal to 1" "$clust
 ok "a group without a policy is refused" fails group kilntest1 g4 ''
 ok "a group of both policies is refused" fails group kilntest1 g4 'gang: {minCount: 2}, basic: {}'
 ok "the kind of policy cannot change" fails group kilntest1 g3 'basic: {}'
-ok "the pod's group cannot change" fails as kilntest1 kctl patch pod f --type merge \
-    -p '{"spec":{"schedulingGroup":{"podGroupName":"g1"}}}'
+ok "the pod's group cannot change" fails pod kilntest1 f g1
+ok "... in words" grep -q "pod f.*pod updates may not change fields" "$cluster/said" ||
+    note "$(cat "$cluster/said")"
+root delete pod x f --grace-period 1 >/dev/null
+for name in x f; do wait_for 20 gone $name; done
+
+# --- Jobs ------------------------------------------------------------------------
+
+job() { # NAME PODS SCHEDULING
+    as kilntest1 kctl apply -f - <<Y
+apiVersion: batch/v1
+kind: Job
+metadata: {name: $1, namespace: default}
+spec:
+  parallelism: $2
+  completions: $2
+  completionMode: Indexed
+  backoffLimit: 0
+  scheduling: {$3}
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: host, command: [sleep, "300"], resources: {requests: {cpu: "4"}}}
+Y
+}
+n_of_job() { # JOB COUNT: so many of its pods run
+    [ "$(root get pods -l "batch.kubernetes.io/job-name=$1" -o json |
+        jq -r '[.items[] | select(.status.phase == "Running")] | length')" = "$2" ]
+}
+ok "a Job of a gang is made" job j1 3 'schedulingPolicy: {gang: {}}'
+ok "all of its pods run" wait_for 20 n_of_job j1 3
+is "its group wants all of them" "$(field podgroup j1 .spec.schedulingPolicy.gang.minCount)" 3
+is "... and is its owner's" "$(field podgroup j1 '.metadata.annotations["kiln.hpc/user"]')" kilntest1
+ok "... and scheduled" wait_for 10 condition_is j1 True
+root delete job j1 >/dev/null
+no_group() { ! root get podgroup "$1" >/dev/null 2>&1; }
+ok "the group goes with the Job" wait_for 20 no_group j1
+ok "a Job of four pods for three nodes is made" job j2 4 'schedulingPolicy: {gang: {}}'
+ok "its group says why it waits" wait_for 40 condition_is j2 False
+ok "none of its pods runs" n_of_job j2 0
+stop controller KILL
+controller
+ok "minCount may change" job j2 4 'schedulingPolicy: {gang: {minCount: 3}}'
+ok "three run now" wait_for 30 n_of_job j2 3
+root delete job j2 >/dev/null
+wait_for 20 no_group j2
+
+ok "a minCount beyond parallelism is refused" fails job j3 2 'schedulingPolicy: {gang: {minCount: 3}}'
+ok "... in words" grep -q "minCount.*must not be more than parallelism, which is 2" "$cluster/said"
+ok "scheduling without a policy is refused" fails job j3 2 ''
+group kilntest1 j4 'gang: {minCount: 1}' >/dev/null
+job j4 2 'schedulingPolicy: {gang: {}}' >/dev/null
+told() { root describe job j4 | grep -q "PodGroup 'j4' is not of this job"; }
+ok "a group of that name that is not the Job's is told" wait_for 20 told
 
 finish

@@ -142,7 +142,7 @@ is_derived(const struct object *object)
 {
     const struct kind *kind = NULL;
 
-    if (object->kind == &pod_kind)
+    if (object->kind == &pod_kind || object->kind == &pod_group_kind)
         kind = &job_kind;
     else if (object->kind == &persistent_volume_claim_kind)
         kind = &pod_kind;

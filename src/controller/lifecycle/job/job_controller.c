@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/gang/job_group.h"
 #include "controller/lifecycle/job/array_calls.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/array_sync.h"
@@ -293,6 +294,8 @@ work_on_job(const char *key, void *context)
         plan.status = NULL;
 
     sync = job_sync_begin(&c->sync, job);
+    if (!plan.delete_active)
+        job_group_sync(sync, c->cache);
     if (!quota_waiters_holds_back(c->waiters, key, false))
         create_pods(c, sync, m->counts, &plan);
     if (plan.delete_active)

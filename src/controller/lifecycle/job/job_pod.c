@@ -54,8 +54,8 @@ job_pod_name_parse(const char *job, const char *pod, int64_t *ret_index, int64_t
     return true;
 }
 
-static struct json *
-owner_of(struct arena *arena, const struct object *job)
+struct json *
+job_pod_owner(struct arena *arena, const struct object *job)
 {
     struct json *owners = json_array(arena);
     struct json *owner = json_object(arena);
@@ -118,7 +118,7 @@ make_meta(struct arena *arena, struct json *template_, const struct object *job,
     copy_annotation(arena, meta, job, ANNOTATION_UPDATE);
     copy_annotation(arena, meta, job, ANNOTATION_PARTITION_UID);
     copy_annotation(arena, meta, job, ANNOTATION_RESERVATION_UID);
-    json_set(arena, meta, "ownerReferences", owner_of(arena, job));
+    json_set(arena, meta, "ownerReferences", job_pod_owner(arena, job));
     return meta;
 }
 
@@ -222,6 +222,10 @@ job_pod_make_of(struct arena *arena, const struct object *job, const struct json
     annotate_for_agent(arena, meta, job_of(job), plan->attempt);
     number_index(arena, meta, job_of(job), plan);
     array_pod_fill(arena, job_of(job), plan->index, meta, json_get(template_, "spec"));
+    if (job_of(job)->spec.scheduling != NULL)
+        json_set_string(arena,
+                        json_make_object(arena, json_get(template_, "spec"), "schedulingGroup"),
+                        "podGroupName", job->meta->name);
     json_set(arena, pod, "metadata", meta);
     json_set(arena, pod, "spec", json_get(template_, "spec"));
     return pod;

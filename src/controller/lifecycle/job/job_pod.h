@@ -23,6 +23,9 @@ struct json *job_pod_make(struct arena *arena, const struct object *job,
 struct json *job_pod_make_of(struct arena *arena, const struct object *job,
                              const struct json *job_tree, const struct job_plan_pod *plan);
 
+/* The ownerReferences of what the controller makes for a Job. */
+struct json *job_pod_owner(struct arena *arena, const struct object *job);
+
 /* The pod's name, "sweep-7" or "sweep-7-r2", and back. Parse: false if the name
  * is not one of the job's pods.
  */

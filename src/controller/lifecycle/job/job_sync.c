@@ -371,6 +371,19 @@ job_sync_delete_active(struct job_sync *sync)
     job_sync_visit_live(sync, delete_pod, sync);
 }
 
+void
+job_sync_tell_foreign_group(const struct job_sync *sync)
+{
+    const struct object *job = sync->job;
+    CLEANUP_FREE char *message =
+        xasprintf("PodGroup '%s' is not of this job, whose pods have to be placed together under "
+                  "that name; delete it, or submit the job under another name",
+                  job->meta->name);
+
+    event_recorder_record(sync->settings->event_recorder, job, RECORD_WARNING, "FailedCreate",
+                          message);
+}
+
 /* ---- Pods of a Job that was updated ---- */
 
 /* A task of an array that has a node keeps what it was placed with. */

@@ -64,6 +64,10 @@ void job_sync_delete_pod(struct job_sync *sync, const struct object *pod);
 /* Deletes a pod whose element is to run again: its end is not a failure. */
 void job_sync_requeue_pod(struct job_sync *sync, const struct object *pod);
 
+/* Another object has the name of the Job's PodGroup; its pods cannot be placed.
+ */
+void job_sync_tell_foreign_group(const struct job_sync *sync);
+
 /* Whether the pod does not match the Job's last update and is to follow it. */
 bool job_sync_is_outdated(const struct object *pod, const struct object *job);
 

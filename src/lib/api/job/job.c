@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/job/job_strategy.h"
 #include "lib/api/job/job_tables.h"
 #include "lib/api/object/kind.h"
@@ -299,13 +300,15 @@ static const struct field job_spec_fields[] = {
     OBJECT("dependencies", job_spec, dependencies, job_dependencies,
         OPTIONAL | KILN,
         HELP("The jobs that it waits for before it has pods.")),
+    OBJECT("scheduling", job_spec, scheduling, job_scheduling,
+        OPTIONAL | KILN, HELP("How its pods are placed together.")),
 };
 RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
        MESSAGE("parallelism completions activeDeadlineSeconds selector "
                "manualSelector template backoffLimit ttlSecondsAfterFinished "
                "completionMode suspend podFailurePolicy backoffLimitPerIndex "
                "maxFailedIndexes podReplacementPolicy managedBy "
-               "successPolicy"),
+               "successPolicy scheduling"),
        HELP("The desired state of a Job."));
 
 static const struct field job_fields[] = {

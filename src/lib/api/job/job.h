@@ -91,6 +91,8 @@ struct job_dependencies {
 };
 extern const struct record job_dependencies_record;
 
+struct job_scheduling;
+
 struct job_spec {
     const int64_t *parallelism;
     const int64_t *completions;
@@ -114,6 +116,7 @@ struct job_spec {
     bool requeue;                                /* start again when its node is lost */
     const struct job_array *array;               /* NULL: not an array */
     const struct job_dependencies *dependencies; /* or NULL */
+    const struct job_scheduling *scheduling;     /* or NULL */
 };
 
 struct job_condition {

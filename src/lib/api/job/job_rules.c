@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/api/job/job_array.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/object/check.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod_strategy.h"
@@ -216,6 +217,7 @@ job_template_spec_check(struct causes *c, const struct json *spec)
         job_array_check(c, spec);
     job_failure_policy_check(c, spec);
     job_success_policy_check(c, spec);
+    job_scheduling_check(c, spec);
     check_replacement(c, spec);
     pod_template_check(c, spec, "template");
     check_restart_policy(c, spec);

@@ -13,6 +13,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_rules.h"
+#include "lib/api/job/job_scheduling.h"
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -290,6 +291,7 @@ check_changes(struct causes *c, const struct json *job, const struct json *old)
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         check_immutable(c, spec, was, kept[i]);
     job_array_check_change(c, spec, was);
+    job_scheduling_check_change(c, spec, was);
     check_template_change(c, spec, was, freedom_of(old, spec));
     causes_leave(c, at);
 }
@@ -327,6 +329,9 @@ job_warn(struct causes *c, const struct json *job, const struct json *old)
                     "10^5 and a parallelism higher than 10^4, Kubernetes "
                     "might not be able to track completedIndexes when a big "
                     "number of indexes fail");
+    at = causes_enter(c, "spec.scheduling");
+    group_scheduling_warn(c, json_get(spec, "scheduling"));
+    causes_leave(c, at);
     at = causes_enter(c, "spec.template");
     pod_warn(c, json_get(spec, "template"));
     causes_leave(c, at);

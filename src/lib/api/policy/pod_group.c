@@ -14,74 +14,8 @@
 #include "lib/json/json.h"
 
 #define PRIORITY_MAX INT64_C(1000000000)
-#define CLAIMS_MAX   4u
 
 /* clang-format off */
-static const struct field gang_policy_fields[] = {
-    INT("minCount", gang_policy, min_count, 0,
-        HELP("At least this many pods are placed at the same time, or none.")),
-};
-static RECORD(gang_policy, gang_policy,
-       "io.k8s.api.scheduling.v1beta1.GangSchedulingPolicy",
-       MESSAGE("minCount"),
-       HELP("The pods are placed together."));
-
-static const struct record basic_policy_record = {
-    .name = "io.k8s.api.scheduling.v1beta1.BasicSchedulingPolicy",
-    .message = "",
-    .help = "Each pod is placed by itself.",
-};
-
-static const struct field group_policy_fields[] = {
-    OPAQUE_OBJECT("basic", basic_policy, KEPT,
-        HELP("Each pod is placed by itself.")),
-    OBJECT("gang", group_policy, gang, gang_policy, OPTIONAL,
-        HELP("The pods are placed together.")),
-};
-static RECORD(group_policy, group_policy,
-       "io.k8s.api.scheduling.v1beta1.PodGroupSchedulingPolicy",
-       MESSAGE("basic gang"),
-       HELP("How the pods are placed: basic or gang."));
-
-static const struct field topology_constraint_fields[] = {
-    OPAQUE(STRING, "key", ALWAYS | REQUIRED,
-        HELP("A label of nodes; all pods go to nodes with the same value.")),
-};
-static OPAQUE_RECORD(topology_constraint,
-       "io.k8s.api.scheduling.v1beta1.TopologyConstraint",
-       MESSAGE("key"),
-       HELP("All pods are placed in one part of the cluster."));
-
-static const struct field group_constraints_fields[] = {
-    OPAQUE_OBJECTS("topology", topology_constraint, 0,
-        HELP("In which part of the cluster the pods are; at most one entry.")),
-};
-static OPAQUE_RECORD(group_constraints,
-       "io.k8s.api.scheduling.v1beta1.PodGroupSchedulingConstraints",
-       MESSAGE("topology"),
-       HELP("Where the pods are placed."));
-
-static const struct record single_disruption_record = {
-    .name = "io.k8s.api.scheduling.v1beta1.SingleDisruptionMode",
-    .message = "",
-    .help = "Its pods are evicted one by one.",
-};
-static const struct record all_disruption_record = {
-    .name = "io.k8s.api.scheduling.v1beta1.AllDisruptionMode",
-    .message = "",
-    .help = "Its pods are evicted together.",
-};
-static const struct field disruption_mode_fields[] = {
-    OPAQUE_OBJECT("single", single_disruption, KEPT,
-        HELP("Its pods are evicted one by one.")),
-    OPAQUE_OBJECT("all", all_disruption, KEPT,
-        HELP("Its pods are evicted together.")),
-};
-static OPAQUE_RECORD(disruption_mode,
-       "io.k8s.api.scheduling.v1beta1.DisruptionMode",
-       MESSAGE("single all"),
-       HELP("How its pods are evicted: single or all."));
-
 static const struct field workload_reference_fields[] = {
     OPAQUE(STRING, "workloadName", ALWAYS | REQUIRED,
         HELP("The Workload; stored only.")),
@@ -92,19 +26,6 @@ static OPAQUE_RECORD(workload_reference,
        "io.k8s.api.scheduling.v1beta1.WorkloadReference",
        MESSAGE("workloadName templateName"),
        HELP("The template that the group was made from; stored only."));
-
-static const struct field group_claim_fields[] = {
-    OPAQUE(STRING, "name", ALWAYS | REQUIRED,
-        HELP("Name of the claim within the group.")),
-    OPAQUE(STRING, "resourceClaimName", KEPT,
-        HELP("A ResourceClaim; stored only.")),
-    OPAQUE(STRING, "resourceClaimTemplateName", KEPT,
-        HELP("A ResourceClaimTemplate; stored only.")),
-};
-static OPAQUE_RECORD(group_claim,
-       "io.k8s.api.scheduling.v1beta1.PodGroupResourceClaim",
-       MESSAGE("name resourceClaimName resourceClaimTemplateName"),
-       HELP("A claim of devices for all pods; stored only."));
 
 static const struct field pod_group_spec_fields[] = {
     OPAQUE(STRING, "parentCompositePodGroupName", KEPT,
@@ -221,59 +142,6 @@ prepare(struct arena *arena, struct json *group, const struct json *old)
     json_set(arena, group, "status", status != NULL ? status : json_object(arena));
 }
 
-/* A union: exactly one of two members. */
-static void
-check_union(struct causes *c, const struct json *spec, const char *field, const char *one,
-            const char *other)
-{
-    const struct json *value = json_get(spec, field);
-    bool has_one = check_is_set(value, one), has_other = check_is_set(value, other);
-
-    if (value == NULL)
-        return;
-    if (has_one == has_other)
-        causes_add(c, CAUSE_INVALID, field, value,
-                   has_one ? "must have only one of '%s' and '%s'"
-                           : "must have one of '%s' and '%s'",
-                   one, other);
-}
-
-static void
-check_policy(struct causes *c, const struct json *spec)
-{
-    const struct json *gang = json_get_path(spec, "schedulingPolicy.gang");
-    unsigned at;
-
-    if (!check_present(c, spec, "schedulingPolicy", ""))
-        return;
-    check_union(c, spec, "schedulingPolicy", "basic", "gang");
-    if (gang == NULL)
-        return;
-    at = causes_enter(c, "schedulingPolicy");
-    (void)causes_enter(c, "gang");
-    if (json_get_int(gang, "minCount", 0) < 1)
-        causes_add(c, CAUSE_INVALID, "minCount", json_get(gang, "minCount"),
-                   "must be greater than or equal to 1");
-    causes_leave(c, at);
-}
-
-static void
-check_constraints(struct causes *c, const struct json *spec)
-{
-    const struct json *list = json_get_path(spec, "schedulingConstraints.topology");
-    unsigned at = causes_enter(c, "schedulingConstraints");
-
-    if (json_count(list) > 1)
-        causes_add(c, CAUSE_TOO_MANY, "topology", NULL, "must have at most 1 items");
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        unsigned item = causes_enter_index(c, "topology", i);
-
-        check_name(c, json_at(list, i), "key", NAME_QUALIFIED);
-        causes_leave(c, item);
-    }
-    causes_leave(c, at);
-}
-
 static void
 check_priority(struct causes *c, const struct json *spec)
 {
@@ -315,12 +183,9 @@ validate(struct causes *c, const struct json *group, const struct json *old)
     if (check_is_set(spec, "parentCompositePodGroupName"))
         causes_add(c, CAUSE_FORBIDDEN, "parentCompositePodGroupName", NULL,
                    "groups of groups are not served; leave the field out");
-    check_policy(c, spec);
-    check_constraints(c, spec);
-    if (json_count(json_get(spec, "resourceClaims")) > CLAIMS_MAX)
-        causes_add(c, CAUSE_TOO_MANY, "resourceClaims", NULL, "must have at most %u items",
-                   CLAIMS_MAX);
-    check_union(c, spec, "disruptionMode", "single", "all");
+    if (json_get(spec, "schedulingPolicy") == NULL)
+        causes_add(c, CAUSE_REQUIRED, "schedulingPolicy", NULL, "%s", "");
+    group_scheduling_check(c, spec, true);
     check_priority(c, spec);
     if (old != NULL)
         check_unchanged(c, spec, json_get(old, "spec"));
@@ -362,12 +227,7 @@ warn(struct causes *c, const struct json *group, const struct json *old)
     unsigned at = causes_enter(c, "spec");
 
     (void)old;
-    if (json_count(json_get(spec, "resourceClaims")) > 0)
-        causes_warn(c, "resourceClaims", "is stored only; no devices are claimed");
-    if (json_count(json_get_path(spec, "schedulingConstraints.topology")) > 0)
-        causes_warn(c, "schedulingConstraints", "is stored only; the pods may be anywhere");
-    if (check_is_set(json_get(spec, "disruptionMode"), "all"))
-        causes_warn(c, "disruptionMode", "is stored only; pods are evicted one by one");
+    group_scheduling_warn(c, spec);
     if (*check_text(spec, "priorityClassName") != '\0' || check_is_set(spec, "priority")
         || check_is_set(spec, "preemptionPolicy"))
         causes_warn(c, "priorityClassName", "is stored only; the class of the pods decides");

@@ -12,16 +12,9 @@
 #pragma once
 
 #include "lib/api/object/meta.h"
+#include "lib/api/pod/group_scheduling.h"
 
 struct object;
-
-struct gang_policy {
-    int64_t min_count; /* at least 1 */
-};
-
-struct group_policy {
-    const struct gang_policy *gang; /* NULL: basic, each pod by itself */
-};
 
 struct pod_group_spec {
     struct group_policy policy;
