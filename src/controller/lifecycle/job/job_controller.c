@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/dependencies.h"
-#include "controller/lifecycle/gang/job_group.h"
 #include "controller/lifecycle/job/array_calls.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/array_sync.h"
+#include "controller/lifecycle/job/job_group.h"
 #include "controller/lifecycle/job/job_log.h"
 #include "controller/lifecycle/job/job_memory.h"
 #include "controller/lifecycle/job/job_plan.h"

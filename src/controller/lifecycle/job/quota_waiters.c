@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/job/job_verdict.h"
-#include "controller/lifecycle/job/quota_line.h"
+#include "controller/lifecycle/quota/quota_line.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_wait.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/lifecycle/gang/job_group.h"
+#include "controller/lifecycle/job/job_group.h"
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order, the places and the search of a line, compared with plain scans. */
-#include "controller/lifecycle/job/quota_line.h"
+#include "controller/lifecycle/quota/quota_line.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/lifecycle/job/quota_line.h"
+#include "controller/lifecycle/quota/quota_line.h"
 
 #include <stdlib.h>
 #include <string.h>
