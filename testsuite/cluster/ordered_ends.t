@@ -148,7 +148,7 @@ for others in 'exec sleep 1000' "trap 'exit 0' TERM; while :; do sleep 0.1; done
     is "ksub --wait exits with the code of the first failure" "$status" 7
     like "it says so" "$(cat "$cluster/said")" "Failed on n1, exit code 7\$"
     fast=$(head -n 1 "$cluster/id")
-    like "kctl why says so" "$(as kilntest1 kctl why "$fast" 2>&1)" "Failed on n1, .*NonZeroExitCode"
+    like "kctl why says so" "$(as kilntest1 kctl why "$fast" 2>&1)" "Failed, .*NonZeroExitCode"
     task_ends() { as kilntest1 kctl history "$fast" -o json |
         jq -r '[.items[].state] | sort | unique | join(" ")'; }
     ends_are() { [ "$(task_ends)" = "$1" ]; }
