@@ -14,6 +14,7 @@
 #include "agent/inventory.h"
 #include "agent/node/cluster_identity.h"
 #include "agent/node/hardware_watch.h"
+#include "agent/node/health_check.h"
 #include "agent/node/heartbeat.h"
 #include "agent/node/metrics_file.h"
 #include "agent/node/node_watch.h"
@@ -89,6 +90,40 @@ on_checked(void *context)
     else if (!a->has_begun)
         cluster_identity_ask(a->cluster);
     a->has_begun = true;
+}
+
+/* The lifecycle controller taints a node that is not healthy. */
+static void
+on_health(void *context)
+{
+    struct agent *a = context;
+    struct node_facts *facts = &a->description.facts;
+    const struct object *node = a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
+
+    facts->is_health_known = health_check_get(a->health_check, &facts->health_failure);
+    if (facts->health_failure != NULL && node != NULL)
+        event_recorder_record(a->connection.event_recorder, node, RECORD_WARNING,
+                              NODE_HEALTH_CHECK_FAILED, facts->health_failure);
+    if (a->has_joined)
+        registration_update(a->registration);
+}
+
+static void
+open_health_check(struct agent *a)
+{
+    const struct agent_settings *s = a->settings;
+
+    if (s->health_program == NULL)
+        return;
+    a->description.facts.has_health_check = true;
+    a->health_check = health_check_new(&(struct health_check_settings){
+        .loop = a->loop,
+        .program = s->health_program,
+        .interval_ms = s->health_interval_us / 1000,
+        .limit_ms = s->health_timeout_us / 1000,
+        .changed = on_health,
+        .context = a,
+    });
 }
 
 /* A connection proves the node when it is opened, so the agent restarts to open
@@ -390,6 +425,7 @@ agent_new(const struct agent_settings *settings, enum agent_next mode, struct ag
     node_resources_open(&a->resources, settings, a->inventory.topology);
     node_description_init(&a->description, settings, &a->inventory, &a->resources);
     open_self_check(a);
+    open_health_check(a);
     r = api_connection_open(&a->connection,
                             &(struct api_connection_settings){
                                 .loop = a->loop,
@@ -466,6 +502,8 @@ agent_run(struct agent *a)
      */
     readiness_ready();
     readiness_status("node %s looks for its controller", a->description.name);
+    if (a->health_check != NULL)
+        health_check_start(a->health_check);
     self_check_start(a->self_check); /* the registration follows */
     loop_run(a->loop);
     return a->next;
@@ -487,6 +525,7 @@ agent_free(struct agent *a)
     metrics_file_stop(a->metrics);
     is_idle = a->pods == NULL || pods_count_running(a->pods) == 0;
     pods_free(a->pods);
+    health_check_free(a->health_check);
     self_check_free(a->self_check);
     tmp_dirs_free(a->tmp_dirs, is_idle);
     volumes_free(a->volumes);

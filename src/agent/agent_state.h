@@ -27,6 +27,7 @@ struct node_watch;
 struct object;
 struct pods;
 struct registration;
+struct health_check;
 struct self_check;
 struct sigwatch;
 struct tmp_dirs;
@@ -59,7 +60,8 @@ struct agent {
     struct hardware_watch *hardware_watch;
     struct tmp_dirs *tmp_dirs;
     struct self_check *self_check;
-    bool has_begun; /* the first self-check has ended */
+    struct health_check *health_check; /* NULL: none is configured */
+    bool has_begun;                    /* the first self-check has ended */
     struct sigwatch *on_term, *on_int, *on_hup;
     struct cluster_identity *cluster;
     bool has_joined; /* the controller has proved to be of our cluster */

@@ -253,6 +253,18 @@ static const struct setting settings[] = {
      .argument = "TIME",
      .help = "Time limit of prolog and epilog; one that takes longer is "
              "killed and counts as failed."},
+    {"healthCheck.program", SETTING_TEXT, AT(health_program), .check = check_program,
+     .argument = "PROGRAM",
+     .help = "Program that says by its exit status whether this node may take "
+             "jobs. While it fails, the node gets none, and the last line that "
+             "it printed is the reason."},
+    {"healthCheck.interval", SETTING_TIMESPAN, AT(health_interval_us), .initial = "5m",
+     .min = SECOND_US, .max = 86400 * SECOND_US, .argument = "TIME",
+     .help = "Time from the end of a health check to the next one."},
+    {"healthCheck.timeout", SETTING_TIMESPAN, AT(health_timeout_us), .initial = "60s",
+     .min = SECOND_US, .max = 86400 * SECOND_US, .argument = "TIME",
+     .help = "Time limit of a health check; one that takes longer is killed "
+             "with its process group, and has failed."},
     {"shutdownGracePeriod", SETTING_TIMESPAN, AT(shutdown_grace_us), .initial = "30s", .min = 0,
      .max = 86400 * SECOND_US, .option = "shutdown-grace-period", .argument = "TIME",
      .help = "Time that jobs have between SIGTERM and SIGKILL when the node is "

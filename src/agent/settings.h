@@ -51,6 +51,9 @@ struct agent_settings {
     const char *prolog; /* NULL: none; the epilog likewise */
     const char *epilog;
     int64_t hook_timeout_us;
+    const char *health_program; /* NULL: none */
+    int64_t health_interval_us;
+    int64_t health_timeout_us;
     int64_t shutdown_grace_us;
     int64_t max_pods;
     int64_t pids_per_pod;       /* 0: derived from pid_max */

@@ -22,7 +22,7 @@ tolerating() { printf '%s"tolerations":[%s],' "$gate" "$1"; }
 key() { printf '{"key":"%s","operator":"Exists"}' "$1"; }
 for taint in node.kubernetes.io/unschedulable kiln.hpc/not-approved \
     node.kubernetes.io/out-of-service kiln.hpc/hardware-missing \
-    kiln.hpc/hook-failed kiln.hpc/self-check-failed; do
+    kiln.hpc/hook-failed kiln.hpc/self-check-failed kiln.hpc/health-check-failed; do
     refused Tolerations "a user's pod cannot tolerate $taint" \
         kilntest1 POST "$pods" \
         "$(pod_json p "$(tolerating "$(key $taint)")")"

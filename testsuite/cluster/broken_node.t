@@ -3,7 +3,8 @@
 # A node that cannot start jobs: the place of the jobs' TMPDIRs or the agent's
 # state directory is read-only, missing or full, the agent has no descriptors
 # left, or the cgroup of all jobs was removed. The node reports it and gets no
-# more jobs until it is repaired. No job fails because of it.
+# more jobs until it is repaired. No job fails because of it. Likewise for a node
+# that the site's health check finds faulty.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -144,4 +145,43 @@ ok "a missing tmpDir is found when the agent starts" \
     wait_for 20 says TmpDirUnusable
 like "the message names the directory" "$(words)" "$cluster/tmp.*No such file"
 survives TmpDirUnusable "a missing tmpDir"
+
+# --- the site's health check --------------------------------------------------
+cat >"$cluster/check" <<TXT
+#!/bin/sh
+[ ! -e $cluster/hangs ] || { echo waiting for the disk; sleep 1000 & echo \$! >$cluster/pid; wait; }
+[ ! -e $cluster/sick ] || { echo looking; echo the disk is broken >&2; exit 4; }
+TXT
+chmod 755 "$cluster/check"
+cat >"$cluster/n3.yaml" <<TXT
+healthCheck: {program: $cluster/check, interval: 1s, timeout: 2s}
+TXT
+agent n3 --config "$cluster/n3.yaml"
+ok "a node with a health check is Ready" wait_for 20 node_is_ready n3
+untaint n3
+health_is() { # STATUS
+    [ "$(admin get node n3 -o json | jq -r '.status.conditions[] |
+        select(.type == "HealthCheckFailed") | .status')" = "$1" ]
+}
+is_sick() { admin get node n3 -o json | jq -e '
+    .spec.taints[]? | select(.key == "kiln.hpc/health-check-failed")'; }
+is_well() { ! is_sick; }
+ok "it is healthy" wait_for 20 health_is False
+: >"$cluster/sick"
+ok "a node of which the check fails has a taint" wait_for 20 is_sick
+like "kctl nodes shows the last line of the check" "$(admin nodes)" \
+    'Faulty *n3 .*the disk is broken'
+stop n3
+agent n3 --config "$cluster/n3.yaml"
+ok "the check fails after a restart of the agent, too" wait_for 20 health_is True
+ok "the node still has the taint" is_sick
+rm "$cluster/sick"
+ok "the taint goes when the check succeeds" wait_for 20 is_well
+: >"$cluster/hangs"
+ok "a check that hangs has failed" wait_for 20 is_sick
+like "the message says so" "$(admin nodes)" 'n3 .*waiting for the disk'
+is_killed() { ! kill -0 "$(cat "$cluster/pid")" 2>/dev/null; }
+rm "$cluster/hangs"
+ok "its processes are killed" wait_for 20 is_killed
+ok "the node is healthy again" wait_for 20 is_well
 finish

@@ -185,6 +185,24 @@ add_hugepages_enforced(struct arena *arena, struct json *list, const struct node
                   now_us);
 }
 
+/* Before the first result the status is Unknown, so that a restart of the agent
+ * does not take away the taint of a node that has failed.
+ */
+static void
+add_health(struct arena *arena, struct json *list, const struct node_facts *f, int64_t now_us)
+{
+    add_condition(arena, list, NODE_HEALTH_CHECK_FAILED, f->health_failure != NULL,
+                  !f->is_health_known         ? "NotCheckedYet"
+                  : f->health_failure != NULL ? "HealthCheckFailed"
+                                              : "Healthy",
+                  !f->is_health_known         ? "the first health check has not ended yet"
+                  : f->health_failure != NULL ? f->health_failure
+                                              : "the site's health check succeeds",
+                  now_us);
+    if (!f->is_health_known)
+        json_set_string(arena, json_at(list, json_count(list) - 1), "status", "Unknown");
+}
+
 static struct json *
 conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
 {
@@ -217,6 +235,8 @@ conditions(struct arena *arena, const struct node_facts *f, int64_t now_us)
                                      : "all hardware that this node ever had "
                                        "is present",
                   now_us);
+    if (f->has_health_check)
+        add_health(arena, list, f, now_us);
     if (f->has_hooks)
         add_condition(arena, list, NODE_HOOK_FAILED, f->hook_failure != NULL,
                       f->hook_failure != NULL ? "HookFailed" : "HooksSucceed",

@@ -31,8 +31,11 @@ struct node_facts {
     /* of the failed self-check (self_check.h); NULL: none */
     const char *check_reason;
     const char *check_words;
-    const char *missing; /* missing hardware in words; NULL: none */
-    bool rootless;       /* runs pods of one ordinary user, without cgroups */
+    bool has_health_check; /* a health check is configured */
+    bool is_health_known;
+    const char *health_failure; /* NULL: the node is healthy */
+    const char *missing;        /* missing hardware in words; NULL: none */
+    bool rootless;              /* runs pods of one ordinary user, without cgroups */
     bool can_limit_memory;
     bool can_limit_hugepages;
     bool can_bind_cpus; /* by a cpuset controller, beside affinity */

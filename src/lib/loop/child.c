@@ -149,3 +149,9 @@ child_kill(struct child *c, int signal_number)
         return -errno;
     return 0;
 }
+
+pid_t
+child_pid(const struct child *c)
+{
+    return c->pid;
+}

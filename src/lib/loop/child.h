@@ -57,3 +57,6 @@ DEFINE_CLEANUP(struct child, child_free)
  * -ESRCH when the process has ended.
  */
 int child_kill(struct child *c, int signal_number);
+
+/* Look */
+pid_t child_pid(const struct child *c);

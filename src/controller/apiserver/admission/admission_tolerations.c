@@ -19,8 +19,8 @@
 #include "lib/json/json.h"
 
 static const char *const reserved[] = {
-    TAINT_UNSCHEDULABLE,    TAINT_OUT_OF_SERVICE, TAINT_NOT_APPROVED,
-    TAINT_HARDWARE_MISSING, TAINT_HOOK_FAILED,    TAINT_CHECK_FAILED,
+    TAINT_UNSCHEDULABLE, TAINT_OUT_OF_SERVICE, TAINT_NOT_APPROVED,        TAINT_HARDWARE_MISSING,
+    TAINT_HOOK_FAILED,   TAINT_CHECK_FAILED,   TAINT_HEALTH_CHECK_FAILED,
 };
 
 /* The reserved key that the toleration has; "" for a toleration of all keys,

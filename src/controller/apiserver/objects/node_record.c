@@ -36,7 +36,8 @@ is_somebodys(const char *key)
     if (strcmp(key, TAINT_OUT_OF_SERVICE) == 0)
         return true;
     return strncmp(key, "node.kubernetes.io/", 19) != 0 && strcmp(key, TAINT_HOOK_FAILED) != 0
-           && strcmp(key, TAINT_CHECK_FAILED) != 0 && strcmp(key, TAINT_HARDWARE_MISSING) != 0;
+           && strcmp(key, TAINT_CHECK_FAILED) != 0 && strcmp(key, TAINT_HEALTH_CHECK_FAILED) != 0
+           && strcmp(key, TAINT_HARDWARE_MISSING) != 0;
 }
 
 static struct json *

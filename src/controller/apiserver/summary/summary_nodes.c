@@ -149,6 +149,7 @@ find_trouble(const struct node *node, int64_t pods, struct arena *arena)
     }
     if (find_condition(node, NODE_HOOK_FAILED, arena, &t)
         || find_condition(node, NODE_CHECK_FAILED, arena, &t)
+        || find_condition(node, NODE_HEALTH_CHECK_FAILED, arena, &t)
         || find_condition(node, NODE_HARDWARE_MISSING, arena, &t)) {
         t.state = "Faulty";
         return t;

@@ -101,6 +101,17 @@ is_true(const struct node *node, const char *type)
     return c != NULL && strcmp(c->status, "True") == 0;
 }
 
+/* Before the first health check of an agent its node is what it was. */
+static bool
+is_unhealthy(const struct node *node)
+{
+    const struct node_condition *c = node_find_condition(node, NODE_HEALTH_CHECK_FAILED);
+
+    if (c != NULL && strcmp(c->status, "Unknown") == 0)
+        return find_taint(node, TAINT_HEALTH_CHECK_FAILED, "NoSchedule") != NULL;
+    return c != NULL && strcmp(c->status, "True") == 0;
+}
+
 static bool
 misses_hardware(const struct node *node)
 {
@@ -140,6 +151,7 @@ node_verdict_taints(struct arena *arena, const struct node *node, bool silent, i
         {TAINT_NOT_READY, "NoExecute", is_unready},
         {TAINT_HOOK_FAILED, "NoSchedule", is_true(node, NODE_HOOK_FAILED)},
         {TAINT_CHECK_FAILED, "NoSchedule", is_true(node, NODE_CHECK_FAILED)},
+        {TAINT_HEALTH_CHECK_FAILED, "NoSchedule", is_unhealthy(node)},
         {TAINT_HARDWARE_MISSING, "NoSchedule", misses_hardware(node)},
     };
     struct json *taints = json_array(arena);

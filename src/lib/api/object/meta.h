@@ -192,6 +192,7 @@ void meta_remove_reserved(struct json *map);
 #define TAINT_UNREACHABLE          "node.kubernetes.io/unreachable"
 #define TAINT_HOOK_FAILED          "kiln.hpc/hook-failed"
 #define TAINT_CHECK_FAILED         "kiln.hpc/self-check-failed"
+#define TAINT_HEALTH_CHECK_FAILED  "kiln.hpc/health-check-failed"
 #define TAINT_HARDWARE_MISSING     "kiln.hpc/hardware-missing"
 #define TAINT_UNSCHEDULABLE        "node.kubernetes.io/unschedulable"
 #define TAINT_VIRTUAL              "kiln.hpc/virtual" /* a configured topology */
