@@ -2,12 +2,14 @@
 #include "controller/lifecycle/gc/retention.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -25,13 +27,20 @@
 #define CHECK_MS        1000
 #define DELETES_AT_ONCE 256u
 
+/* The finished Jobs of a user, except those whose delete call is pending. */
+struct owner_jobs {
+    size_t place;        /* in by_count; HEAP_NOWHERE: no jobs */
+    struct heap *by_end; /* sorted by ended_us */
+};
+
 /* A finished Job. It is in both heaps, or its delete call is pending. If the
  * watch reports the Job as deleted before the call is answered, it waits in
  * `departed` for the answer.
  */
 struct finished {
     struct list link; /* in `departed` */
-    size_t end_place; /* in by_end, sorted by ended_us */
+    struct owner_jobs *owner;
+    size_t end_place; /* in the owner's by_end */
     size_t due_place; /* in by_due, sorted by due_us */
     int64_t ended_us;
     int64_t due_us;
@@ -49,8 +58,10 @@ struct retention {
     struct clock *clock;
     int64_t max_age_us;
     size_t max_count;
-    struct map *finished; /* by "NS/NAME" */
-    struct heap *by_end;
+    struct map *finished;  /* by "NS/NAME" */
+    struct map *owners;    /* by uid */
+    struct heap *by_count; /* owners, the one with the most jobs on top */
+    size_t count;          /* of jobs in the owners' heaps */
     struct heap *by_due;
     struct list departed; /* is_gone, but the delete call is not answered */
     struct timer *timer;
@@ -63,6 +74,14 @@ ended_earlier(const void *a, const void *b, UNUSED void *context)
     const struct finished *x = a, *y = b;
 
     return x->ended_us < y->ended_us;
+}
+
+static bool
+has_more(const void *a, const void *b, UNUSED void *context)
+{
+    const struct owner_jobs *x = a, *y = b;
+
+    return heap_count(x->by_end) > heap_count(y->by_end);
 }
 
 static bool
@@ -111,18 +130,70 @@ read_times(struct finished *f, const struct job *job)
     f->version = xstrdup(job->meta.resource_version);
 }
 
+/* ---- Owners ---- */
+
+static struct owner_jobs *
+make_owner(struct retention *r, const struct object *job)
+{
+    struct owner_jobs *owner;
+    char key[24] = "nobody";
+    uid_t uid;
+
+    if (object_owner(job, &uid))
+        snprintf(key, sizeof(key), "%u", (unsigned)uid);
+    owner = map_find(r->owners, key);
+    if (owner != NULL)
+        return owner;
+    owner = xnew(struct owner_jobs);
+    owner->place = HEAP_NOWHERE;
+    owner->by_end = heap_new(ended_earlier, NULL, offsetof(struct finished, end_place));
+    map_put(r->owners, key, owner);
+    return owner;
+}
+
 static void
-note_finished(struct retention *r, const char *key, const struct job *job)
+owner_changed(struct retention *r, struct owner_jobs *owner)
+{
+    if (owner->place == HEAP_NOWHERE)
+        heap_push(r->by_count, owner);
+    else if (heap_count(owner->by_end) == 0)
+        heap_remove(r->by_count, owner);
+    else
+        heap_moved(r->by_count, owner);
+}
+
+static void
+add_to_owner(struct finished *f)
+{
+    heap_push(f->owner->by_end, f);
+    f->retention->count++;
+    owner_changed(f->retention, f->owner);
+}
+
+static void
+remove_from_owner(struct finished *f)
+{
+    heap_remove(f->owner->by_end, f);
+    f->retention->count--;
+    owner_changed(f->retention, f->owner);
+}
+
+/* ---- Jobs ---- */
+
+static void
+note_finished(struct retention *r, const char *key, const struct object *object)
 {
     struct finished *f = xnew(struct finished);
+    const struct job *job = job_of(object);
 
     f->retention = r;
+    f->owner = make_owner(r, object);
     read_times(f, job);
     f->namespace = xstrdup(job->meta.namespace);
     f->name = xstrdup(job->meta.name);
     f->uid = xstrdup(job->meta.uid);
     map_put(r->finished, key, f);
-    heap_push(r->by_end, f);
+    add_to_owner(f);
     heap_push(r->by_due, f);
 }
 
@@ -136,7 +207,7 @@ note_again(struct finished *f, const struct job *job)
 
     read_times(f, job);
     if (f->end_place != HEAP_NOWHERE)
-        heap_moved(r->by_end, f);
+        heap_moved(f->owner->by_end, f);
     if (f->due_place != HEAP_NOWHERE)
         heap_moved(r->by_due, f);
 }
@@ -145,14 +216,14 @@ static void
 put_back(struct finished *f)
 {
     heap_push(f->retention->by_due, f);
-    heap_push(f->retention->by_end, f);
+    add_to_owner(f);
 }
 
 static void
 take_out(struct retention *r, struct finished *f)
 {
     if (f->end_place != HEAP_NOWHERE)
-        heap_remove(r->by_end, f);
+        remove_from_owner(f);
     if (f->due_place != HEAP_NOWHERE)
         heap_remove(r->by_due, f);
 }
@@ -182,7 +253,7 @@ on_job(const struct object *old_object, const struct object *new_object, void *c
         return;
     f = map_find(r->finished, key);
     if (f == NULL)
-        note_finished(r, key, job_of(job));
+        note_finished(r, key, job);
     else
         note_again(f, job_of(job));
 }
@@ -253,8 +324,11 @@ check(void *context)
 
     while (r->deletes < DELETES_AT_ONCE && (f = heap_top(r->by_due)) != NULL && f->due_us <= now)
         remove_job(r, f);
-    while (r->deletes < DELETES_AT_ONCE && heap_count(r->by_end) > r->max_count)
-        remove_job(r, heap_top(r->by_end));
+    while (r->deletes < DELETES_AT_ONCE && r->count > r->max_count) {
+        const struct owner_jobs *most = heap_top(r->by_count);
+
+        remove_job(r, heap_top(most->by_end));
+    }
 }
 
 static void
@@ -276,7 +350,8 @@ retention_new(const struct retention_settings *settings)
     r->max_count = (size_t)(settings->max_count ? settings->max_count : DEFAULT_COUNT);
     r->finished = map_new();
     list_init(&r->departed);
-    r->by_end = heap_new(ended_earlier, NULL, offsetof(struct finished, end_place));
+    r->owners = map_new();
+    r->by_count = heap_new(has_more, NULL, offsetof(struct owner_jobs, place));
     r->by_due = heap_new(due_earlier, NULL, offsetof(struct finished, due_place));
     r->timer = timer_new(settings->loop, check, r);
     object_cache_listen(settings->cache, &job_kind, on_job, r);
@@ -302,7 +377,13 @@ retention_free(struct retention *r)
         free_finished(last);
     }
     map_free(r->finished);
-    heap_free(r->by_end);
+    at = 0;
+    while (map_next(r->owners, &at, NULL, &f)) {
+        heap_free(((struct owner_jobs *)f)->by_end);
+        free(f);
+    }
+    map_free(r->owners);
+    heap_free(r->by_count);
     heap_free(r->by_due);
     free(r);
 }

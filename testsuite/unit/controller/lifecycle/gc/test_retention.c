@@ -76,7 +76,7 @@ end(void)
 
 /* Completed that long before FAKE_BEGIN; 0: running. */
 static void
-put_job(const char *name, const char *spec, int64_t ended_us_ago)
+put_job_of(const char *name, const char *spec, const char *pod_spec, int64_t ended_us_ago)
 {
     char ended[TIME_TEXT_SIZE];
     const char *status = "";
@@ -92,9 +92,22 @@ put_job(const char *name, const char *spec, int64_t ended_us_ago)
                     arena_printf(arena,
                                  "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
                                  "\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
-                                 "\"spec\":{%s\"template\":{\"spec\":{\"containers\":"
+                                 "\"spec\":{%s\"template\":{\"spec\":{%s\"containers\":"
                                  "[{\"name\":\"main\"}]}}},\"status\":{%s}}",
-                                 name, spec, status));
+                                 name, spec, pod_spec, status));
+}
+
+static void
+put_job(const char *name, const char *spec, int64_t ended_us_ago)
+{
+    put_job_of(name, spec, "", ended_us_ago);
+}
+
+static void
+put_users_job(const char *name, unsigned uid, int64_t ended_us_ago)
+{
+    put_job_of(name, "", arena_printf(arena, "\"securityContext\":{\"runAsUser\":%u},", uid),
+               ended_us_ago);
 }
 
 static bool
@@ -234,7 +247,25 @@ START_TEST(a_removal_that_fails_is_tried_again)
 }
 END_TEST
 
-SUITE("retention", jobs_go_by_their_age_once_they_have_ended, those_that_say_so_go_earlier,
+START_TEST(the_most_jobs_of_a_user_do_not_push_out_those_of_others)
+{
+    begin(0, 4);
+    put_users_job("a-oldest", 1, 9 * HOUR);
+    put_users_job("a-old", 1, 8 * HOUR);
+    for (int i = 0; i < 20; i++)
+        put_users_job(arena_printf(arena, "b-%d", i), 2, (int64_t)(i + 1) * FAKE_SECOND);
+    object_cache_start(cache);
+    until_left(4);
+    ck_assert(is_there("a-oldest"));
+    ck_assert(is_there("a-old"));
+    ck_assert(is_there("b-0"));
+    ck_assert(is_there("b-1"));
+    end();
+}
+END_TEST
+
+SUITE("retention", the_most_jobs_of_a_user_do_not_push_out_those_of_others,
+      jobs_go_by_their_age_once_they_have_ended, those_that_say_so_go_earlier,
       one_that_says_so_after_its_end_goes_earlier_or_later,
       one_that_was_changed_meanwhile_is_looked_at_again, of_too_many_the_oldest_go,
       the_oldest_go_however_many_there_are, a_removal_that_fails_is_tried_again)
