@@ -103,6 +103,14 @@ wait_for 20 has_row "$id"
 is "...and so is the name of a job" \
     "$(two history --job "$id" -o json | jq -r '.items[0].name')" "$name"
 
+# --- what a terminal and a spreadsheet get ------------------------------------
+
+sum=$(as kilntest1 ksub --parsable -A ours -J "$(printf '=1+2\033[31m\342\200\256x')" \
+    --wrap true | grep -o '[0-9]*$')
+wait_for 20 has_row "$sum"
+is "CSV has no formula and no control or direction character" \
+    "$(one history --job "$sum" -o csv=name | tail -1)" "\"'=1+2?[31m?x\""
+
 # --- expensive queries --------------------------------------------------------
 
 for question in limit=-1 limit=x continue=1 since=never by=user state=x \
@@ -117,7 +125,7 @@ stars='*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b'
 as kilntest1 ksub --parsable -A ours \
     -J "$(head -c 60 /dev/zero | tr '\0' 'a')" --wrap true >/dev/null
 wait_for 20 sh -c "kctl --server http+unix://$socket history --all \
-    -o json | jq -e '.items | length == 3' >/dev/null"
+    -o json | jq -e '.items | length == 4' >/dev/null"
 ok "a pattern with many stars is answered within a second" \
     as kilntest1 timeout 5 curl -sf -m 1 -o /dev/null --unix-socket "$socket" \
     "http://localhost/kiln/v1/history?name=$stars"

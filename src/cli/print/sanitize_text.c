@@ -2,8 +2,11 @@
 #include "cli/print/sanitize_text.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 
 static bool
 is_c0(unsigned char c)
@@ -55,4 +58,33 @@ sanitize_text_dup(const char *text)
     }
     *out = '\0';
     return copy;
+}
+
+/* "-5", "+1.5", and "-", which stands for nothing. */
+static bool
+is_number(const char *text)
+{
+    return strchr("+-", text[0]) != NULL && text[1 + strspn(text + 1, "0123456789.:")] == '\0';
+}
+
+void
+sanitize_text_add_csv(const char *text, struct strbuf *out)
+{
+    CLEANUP_FREE char *clean = sanitize_text_dup(text);
+    const bool is_formula =
+        clean[0] != '\0' && strchr("=+-@", clean[0]) != NULL && !is_number(clean);
+
+    if (!is_formula && clean[strcspn(clean, ",\"")] == '\0') {
+        strbuf_add_text(out, clean);
+        return;
+    }
+    strbuf_add_char(out, '"');
+    if (is_formula)
+        strbuf_add_char(out, '\'');
+    for (const char *p = clean; *p != '\0'; p++) {
+        if (*p == '"')
+            strbuf_add_char(out, '"');
+        strbuf_add_char(out, *p);
+    }
+    strbuf_add_char(out, '"');
 }

@@ -14,5 +14,13 @@
 
 #include "lib/base/macro.h"
 
+struct strbuf;
+
 /* Returns a copy to free(); the copy of NULL is empty. */
 char *sanitize_text_dup(const char *text) MUST_USE;
+
+/* Appends a cell of CSV, quoted if RFC 4180 requires it. A spreadsheet takes a
+ * cell that starts with one of "=+-@" and is no number for a formula, so such a
+ * cell gets a leading single quote.
+ */
+void sanitize_text_add_csv(const char *text, struct strbuf *out);

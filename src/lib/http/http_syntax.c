@@ -31,6 +31,28 @@ keep(char *text, unsigned size, unsigned *length, char c)
         ++*length;
 }
 
+/* Readers on the way may choose different ones of two. */
+static void
+check_single(struct http_syntax *s)
+{
+    const struct {
+        const char *name, *fault;
+        bool *has;
+    } rows[] = {
+        {"host", "two Host headers", &s->has_host},
+        {"content-length", "two Content-Length headers", &s->has_length},
+        {"transfer-encoding", "two Transfer-Encoding headers", &s->has_coding},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(s->name, rows[i].name) != 0)
+            continue;
+        if (*rows[i].has)
+            s->fault = rows[i].fault;
+        *rows[i].has = true;
+    }
+}
+
 static void
 end_header(struct http_syntax *s)
 {
@@ -40,6 +62,9 @@ end_header(struct http_syntax *s)
     if (s->name_length >= sizeof(s->name) || s->is_trailer)
         return;
     s->name[s->name_length] = '\0';
+    check_single(s);
+    if (s->fault != NULL)
+        return;
     if (strcmp(s->name, "transfer-encoding") == 0)
         s->is_chunked = s->value_length == strlen("chunked")
                         && memcmp(s->value, "chunked", s->value_length) == 0;

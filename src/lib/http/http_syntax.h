@@ -5,8 +5,8 @@
  * A proxy in front of the server may parse such a request differently, so that
  * another client's request starts where the server does not expect it (request
  * smuggling). Refused are: bare LF and CR, NUL and other control characters in
- * a head, folded lines, invalid header names (a blank before the colon), and
- * lengths of bodies and chunks that are not plain numbers. All bytes that a
+ * a head, folded lines, invalid header names (a blank before the colon), a second
+ * Host, Content-Length or Transfer-Encoding, and lengths of bodies and chunks that are not plain numbers. All bytes that a
  * connection receives are checked, after TLS; bytes of bodies are only counted.
  *
  * Thread: any.
@@ -35,8 +35,9 @@ struct http_syntax {
     bool is_chunked;
     bool is_trailer;
     bool has_digits;
-    uint64_t left; /* of the body or chunk */
-    char name[24]; /* of a header: its first bytes, in lower case */
+    bool has_host, has_length, has_coding; /* in this head */
+    uint64_t left;                         /* of the body or chunk */
+    char name[24];                         /* of a header: its first bytes, in lower case */
     char value[24];
     unsigned name_length, value_length;
     const char *fault; /* NULL: none; otherwise checking has stopped */

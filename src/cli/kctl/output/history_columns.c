@@ -12,6 +12,7 @@
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
 #include "cli/print/local_time.h"
+#include "cli/print/sanitize_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -406,22 +407,6 @@ history_columns_add_row(const struct history_columns *c, const struct json *row,
         strbuf_fini(&cells[i]);
 }
 
-static void
-add_csv_cell(const char *text, struct strbuf *out)
-{
-    if (text[strcspn(text, "\",\r\n")] == '\0') {
-        strbuf_add_text(out, text);
-        return;
-    }
-    strbuf_add_char(out, '"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            strbuf_add_char(out, '"');
-        strbuf_add_char(out, *text);
-    }
-    strbuf_add_char(out, '"');
-}
-
 void
 history_columns_add_csv(const struct history_columns *c, const struct json *row, struct strbuf *out)
 {
@@ -437,7 +422,7 @@ history_columns_add_csv(const struct history_columns *c, const struct json *row,
             strbuf_add_text(&cell, all[c->items[i]].name);
         if (i > 0)
             strbuf_add_char(out, ',');
-        add_csv_cell(cell.text, out);
+        sanitize_text_add_csv(cell.text, out);
     }
     strbuf_fini(&cell);
     strbuf_add_char(out, '\n');

@@ -421,30 +421,6 @@ make_grid(const struct job_list_style *style)
     return grid;
 }
 
-/* Quotes a cell if RFC 4180 requires it. A spreadsheet takes a cell that starts
- * with one of "=+-@" for a formula, so such a cell gets a leading single quote.
- */
-static void
-add_csv_cell(const char *text, bool is_text, struct strbuf *out)
-{
-    CLEANUP_FREE char *clean = sanitize_text_dup(text);
-    const bool is_formula = is_text && strchr("=+-@", clean[0]) != NULL && clean[0] != '\0';
-
-    if (!is_formula && clean[strcspn(clean, ",\"")] == '\0') {
-        strbuf_add_text(out, clean);
-        return;
-    }
-    strbuf_add_char(out, '"');
-    if (is_formula)
-        strbuf_add_char(out, '\'');
-    for (const char *p = clean; *p != '\0'; p++) {
-        if (*p == '"')
-            strbuf_add_char(out, '"');
-        strbuf_add_char(out, *p);
-    }
-    strbuf_add_char(out, '"');
-}
-
 /* For programs, times have a zone: UTC. */
 static const char *
 format_csv_cell(const struct job_list *list, const struct job_row *row, unsigned column,
@@ -481,8 +457,7 @@ print_csv(const struct job_list *list, const struct job_list_style *style, struc
 
             if (i > 0)
                 strbuf_add_char(out, ',');
-            add_csv_cell(format_csv_cell(list, &list->rows[at], column, arena),
-                         job_column_at(column)->making == JOB_COLUMN_NAME, out);
+            sanitize_text_add_csv(format_csv_cell(list, &list->rows[at], column, arena), out);
         }
         strbuf_add_char(out, '\n');
     }

@@ -4,6 +4,7 @@
 #include <check.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
 START_TEST(nothing_that_a_terminal_obeys_is_left)
@@ -38,4 +39,34 @@ START_TEST(nothing_that_a_terminal_obeys_is_left)
 }
 END_TEST
 
-SUITE("sanitize_text", nothing_that_a_terminal_obeys_is_left)
+START_TEST(a_cell_of_csv_is_one_cell_and_no_formula)
+{
+    static const struct {
+        const char *text, *cell;
+    } cases[] = {
+        {"plain", "plain"},
+        {"a,b", "\"a,b\""},
+        {"say \"a\"", "\"say \"\"a\"\"\""},
+        {"=1+2", "\"'=1+2\""},
+        {"@SUM(1)", "\"'@SUM(1)\""},
+        {"+cmd|' /C calc'!A0", "\"'+cmd|' /C calc'!A0\""},
+        {"-2+3", "\"'-2+3\""},
+        {"-5", "-5"},
+        {"+1.5", "+1.5"},
+        {"-", "-"},
+        {"a\nb\033[31m", "a b?[31m"},
+        {"x\342\200\256y", "x?y"},
+        {NULL, ""},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+        sanitize_text_add_csv(cases[i].text, &out);
+        ck_assert_str_eq(out.text, cases[i].cell);
+    }
+}
+END_TEST
+
+SUITE("sanitize_text", a_cell_of_csv_is_one_cell_and_no_formula,
+      nothing_that_a_terminal_obeys_is_left)

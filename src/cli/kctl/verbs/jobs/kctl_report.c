@@ -19,6 +19,7 @@
 #include "cli/kctl/output/node_rows.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
+#include "cli/print/sanitize_text.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
 #include "cli/values/time_expression.h"
@@ -338,8 +339,10 @@ print_csv(const struct json *items, const struct period *period, int64_t cpus, s
         const struct json *row = json_at(items, k);
 
         make_cells(row, period, cpus, true, arena, cells);
-        for (size_t i = 0; i < n; i++)
-            strbuf_printf(out, "%s,", json_get_text(row, groups[i]));
+        for (size_t i = 0; i < n; i++) {
+            sanitize_text_add_csv(json_get_text(row, groups[i]), out);
+            strbuf_add_char(out, ',');
+        }
         for (size_t i = 0; i < COLUMNS; i++)
             strbuf_printf(out, "%s%s", i > 0 ? "," : "", cells[i]);
         strbuf_add_char(out, '\n');
