@@ -130,6 +130,23 @@ for how in "get job $lost" "get job $lost -o wide" "get job $lost -o yaml" \
         "$(as kilntest2 kctl $how 2>&1)" \
         'secret-of'
 done
+
+# This job waits for somebody who reads the FIFO that is its output.
+as kilntest1 mkfifo secret-of-fifo
+stuck=$(as kilntest1 ksub --parsable -o secret-of-fifo --wrap true)
+waits() { root get pod "job-$stuck-0" -o json | grep -q 'it waits for its standard output'; }
+ok "a job that waits for its output says so" wait_for 20 waits
+like "the owner can see which output" \
+    "$(as kilntest1 kctl get pod "job-$stuck-0" -o yaml)" secret-of-fifo
+has_event() { root get events | grep -q "waits for its standard output"; }
+ok "an event says so, too" wait_for 10 has_event
+for how in "get pod job-$stuck-0 -o yaml" "describe pod job-$stuck-0" "get events -o json" \
+    "describe job $stuck" "why $stuck"; do
+    # shellcheck disable=SC2086 # words
+    unlike "another user cannot see which: kctl $how" "$(as kilntest2 kctl $how 2>&1)" \
+        'secret-of'
+done
+root delete job "$stuck" --wait=false >/dev/null 2>&1
 hold='{"spec":{"suspend":true}}'
 forbidden "another user cannot suspend the job" \
     kilntest2 PATCH "$job" "$hold" $merge

@@ -162,6 +162,22 @@ like "the message names the path" \
     "$(root get pod nowhere -o json | jq -r .status.message,.status.containerStatuses[0].state.terminated.message)" \
     "'/no/such/place' is not a directory of this node"
 
+
+# Root finds out nothing for a user about what is in other users' homes.
+as kilntest2 mkdir project
+as kilntest1 ln -s "$cluster/home/kilntest2/project" link
+why() { root get pod "$1" -o json | jq -r .status.message; }
+pod there data true "$cluster/home/kilntest2/project" | apply kilntest1 >/dev/null
+pod absent data true "$cluster/home/kilntest2/nothing" | apply kilntest1 >/dev/null
+pod linked data true "$home/link" | apply kilntest1 >/dev/null
+for name in there absent linked; do
+    ok "a pod whose mount path is in another user's home fails: $name" \
+        wait_for 10 has_phase Failed pod "$name"
+done
+is "its message does not tell whether there is such a directory" \
+    "$(why there | sed 's/project/NAME/')" "$(why absent | sed 's/nothing/NAME/')"
+like "it says that the user may not enter it" "$(why linked)" 'may enter .Permission denied'
+
 # --- rights -------------------------------------------------------------------
 
 refused() { # NAME WORDS COMMAND...

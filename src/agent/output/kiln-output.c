@@ -420,6 +420,8 @@ main(int argc, char **argv)
     w.path = argv[10];
     if (strcmp(argv[1], "-") == 0)
         find_gone(&w, argv[9], argv[10]);
+    if (w.timestamps || w.since_us > 0)
+        line_times_open(&w.times);
     enter_cgroup(argc == 12 ? argv[11] : NULL);
     become_user(&w);
     show(&w);

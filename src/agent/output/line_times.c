@@ -51,9 +51,7 @@ load(struct line_times *t)
     int r = -EAGAIN;
 
     if (t->fd < 0)
-        t->fd = openat(t->directory_fd, OUTPUT_INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (t->fd < 0)
-        return -errno;
+        return -ENOENT;
     for (int ms = 0; r == -EAGAIN && ms < THINNING_MS; ms += STEP_MS) {
         r = output_index_read(t->fd, &t->copy);
         if (r == -EAGAIN)
@@ -72,6 +70,17 @@ is_young(const struct line_times *t)
     return t->started_us != 0 && clock_real_us(&clock_system) - t->started_us < WHOLE_US;
 }
 
+void
+line_times_open(struct line_times *t)
+{
+    for (int ms = 0; t->fd < 0; ms += STEP_MS) {
+        t->fd = openat(t->directory_fd, OUTPUT_INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (t->fd >= 0 || errno != ENOENT || !is_young(t) || ms >= BEGINS_MS)
+            return;
+        pause_for(STEP_MS);
+    }
+}
+
 int
 line_times_find(struct line_times *t, int output_fd)
 {
@@ -80,10 +89,6 @@ line_times_find(struct line_times *t, int output_fd)
 
     t->output_fd = output_fd;
     r = load(t);
-    for (int ms = 0; r == -ENOENT && is_young(t) && ms < BEGINS_MS; ms += STEP_MS) {
-        pause_for(STEP_MS);
-        r = load(t);
-    }
     if (r == 0)
         return 0;
     if (t->started_us == 0 || fstat(output_fd, &st) < 0

@@ -26,11 +26,14 @@ struct line_times {
     struct output_index_copy copy;
 };
 
-/* line_times_begin opens the directory of the pod's state. line_times_find
- * loads the times of the open output; it waits a moment for a job that has just
- * begun. -ENODATA when no times were kept.
+/* line_times_begin opens the directory of the pod's state, and line_times_open
+ * the index in it, for which it waits a moment if the job has just begun. Only
+ * root can read the index: when somebody's output grew is nobody else's
+ * business. line_times_find loads the times of the open output. -ENODATA when no
+ * times were kept.
  */
 void line_times_begin(struct line_times *t, const char *directory, int64_t started_us);
+void line_times_open(struct line_times *t);
 int line_times_find(struct line_times *t, int output_fd);
 
 /* The time of the line that ends at that offset; `waits`: wait until the index

@@ -24,7 +24,6 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/event_recorder.h"
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 
@@ -111,7 +110,7 @@ announce(const struct pod_run *s, enum recorded_event_kind kind, const char *rea
         log_warning("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, words);
     else
         log_info("pod '%s/%s': %s", s->pod->meta->namespace, s->pod->meta->name, words);
-    event_recorder_record(s->s.agent->event_recorder, s->pod, kind, reason, words);
+    pod_run_record(s, kind, reason, words);
 }
 
 /* Sets one of the two sentences; returns whether it has changed. */

@@ -22,7 +22,6 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "lib/client/event_recorder.h"
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 
@@ -154,9 +153,8 @@ tell_checkpoint(const struct pod_run *s)
                           "after %.1f s",
                           (int)e->checkpoint_code, seconds);
     }
-    event_recorder_record(s->s.agent->event_recorder, s->pod,
-                          is_good ? RECORD_NORMAL : RECORD_WARNING,
-                          is_good ? "Checkpointed" : "CheckpointFailed", words);
+    pod_run_record(s, is_good ? RECORD_NORMAL : RECORD_WARNING,
+                   is_good ? "Checkpointed" : "CheckpointFailed", words);
 }
 
 /* When the prolog failed, the job has not run, and is not at fault. */

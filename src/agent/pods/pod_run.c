@@ -20,6 +20,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/client/event_recorder.h"
 #include "lib/loop/fdwatch.h"
@@ -186,6 +187,33 @@ pod_run_finish(struct pod_run *s)
     status_report_request(s, REPORT_END);
 }
 
+/* The text without quoted paths. */
+static char *
+dup_without_paths(const char *message)
+{
+    struct strbuf text = STRBUF_INIT;
+    const char *path;
+
+    while ((path = strstr(message, "'/")) != NULL) {
+        const char *end = strchr(path + 1, '\'');
+
+        strbuf_add(&text, message, (size_t)(path - message));
+        strbuf_add_text(&text, "(path in the status)");
+        message = end != NULL ? end + 1 : path + strlen(path);
+    }
+    strbuf_add_text(&text, message);
+    return strbuf_take(&text);
+}
+
+void
+pod_run_record(const struct pod_run *s, enum recorded_event_kind kind, const char *reason,
+               const char *message)
+{
+    CLEANUP_FREE char *text = dup_without_paths(message);
+
+    event_recorder_record(s->s.agent->event_recorder, s->pod, kind, reason, text);
+}
+
 void
 pod_run_refuse(struct pod_run *s, const char *reason, const char *message)
 {
@@ -195,7 +223,7 @@ pod_run_refuse(struct pod_run *s, const char *reason, const char *message)
     s->is_disruption = strcmp(reason, REFUSED_BROKEN) == 0 || strcmp(reason, BROKEN_OVERLAP) == 0
                        || strcmp(reason, BROKEN_NOT_HERE) == 0;
     log_warning("pod '%s/%s' is refused: %s", s->pod->meta->namespace, s->pod->meta->name, message);
-    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, reason, message);
+    pod_run_record(s, RECORD_WARNING, reason, message);
     pod_run_finish(s);
 }
 

@@ -16,6 +16,7 @@
 #include "agent/pods/files/gpu_use.h"
 #include "agent/pods/pod_run.h"
 #include "agent/shepherd/deadline.h"
+#include "lib/client/event_recorder.h"
 
 struct cgroup;
 struct client_call;
@@ -109,6 +110,13 @@ void pod_run_set_phase(struct pod_run *s, enum pod_run_phase to);
 bool pod_run_end_work(struct pod_run *s);
 void pod_run_check_over(struct pod_run *s);
 void pod_run_set_end(struct pod_run *s, const char *reason, const char *message);
+
+/* Records an Event about the pod, without the quoted paths in the message:
+ * every member of the namespace can read it, but only the pod's owner may know
+ * its paths. The pod's status has the whole message.
+ */
+void pod_run_record(const struct pod_run *s, enum recorded_event_kind kind, const char *reason,
+                    const char *message);
 void pod_run_finish(struct pod_run *s);
 void pod_run_finish_silently(struct pod_run *s);
 

@@ -18,7 +18,6 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/event_recorder.h"
 #include "lib/loop/workers.h"
 
 struct pod_start {
@@ -48,7 +47,7 @@ pod_start_fail(struct pod_run *s, const char *words)
     s->is_disruption = true;
     log_warning("pod '%s/%s' cannot be started: %s", s->pod->meta->namespace, s->pod->meta->name,
                 words);
-    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, "StartError", words);
+    pod_run_record(s, RECORD_WARNING, "StartError", words);
     pod_start_note(s, words);
 }
 

@@ -21,7 +21,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "lib/client/event_recorder.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 
@@ -325,9 +324,9 @@ refuse(struct pod_run *s)
     log_warning("pod '%s/%s' cannot be suspended: it was started by an "
                 "earlier release",
                 s->pod->meta->namespace, s->pod->meta->name);
-    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, "CannotSuspend",
-                          "it was started by an earlier release, and "
-                          "continues to run");
+    pod_run_record(s, RECORD_WARNING, "CannotSuspend",
+                   "it was started by an earlier release, and "
+                   "continues to run");
     status_report_repeat(s);
 }
 
@@ -457,8 +456,7 @@ say_waiting(struct pod_run *s)
     words = xasprintf("it waits for its %s", s->live->waits_for);
     log_warning("pod '%s/%s' does not start: %s", s->pod->meta->namespace, s->pod->meta->name,
                 words);
-    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, REASON_START_BLOCKED,
-                          words);
+    pod_run_record(s, RECORD_WARNING, REASON_START_BLOCKED, words);
     status_report_request(s, REPORT_WAITING);
 }
 

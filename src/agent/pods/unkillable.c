@@ -16,7 +16,6 @@
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/event_recorder.h"
 #include "lib/loop/timer.h"
 
 #define AGAIN_MS 500
@@ -36,7 +35,7 @@ announce(struct pod_run *s, unsigned n, pid_t one)
                       "are gone",
                       n, (long)one, name.length > 0 ? name.text : "?");
     log_warning("pod '%s/%s': %s", meta->namespace, meta->name, words);
-    event_recorder_record(s->s.agent->event_recorder, s->pod, RECORD_WARNING, "Unkillable", words);
+    pod_run_record(s, RECORD_WARNING, "Unkillable", words);
 }
 
 void

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/ioprio.h>
 #include <linux/keyctl.h>
 #include <numaif.h>
@@ -26,6 +25,17 @@
 
 /* one more than the highest signal number; a multiple of 8 bits in the mask */
 #define KERNEL_NSIG 65
+
+/* without close_range */
+#define DESCRIPTORS_MOST 4096
+
+#ifdef SYS_setfsuid32
+#define SET_FS_UID SYS_setfsuid32
+#define SET_FS_GID SYS_setfsgid32
+#else
+#define SET_FS_UID SYS_setfsuid
+#define SET_FS_GID SYS_setfsgid
+#endif
 
 /* The steps. Between fork and exec only system calls are allowed, and nothing
  * that allocates, locks or asks the user database. Each returns 0 or a negative
@@ -126,14 +136,59 @@ set_memory_policy(const struct prepared_job *o)
     return r < 0 ? -errno : 0;
 }
 
+/* Opens a mount path with the user's rights, because root would find out for
+ * the user what is in other users' directories. The real and the effective user
+ * remain root, so that the volume can be mounted there.
+ */
 static int
-bind_mount(const struct order_mount *m)
+open_as_user(const struct prepared_job *o, const char *path)
+{
+    int fd = process_user_set_groups(&o->who);
+
+    if (fd < 0)
+        return fd;
+    fd = -EPERM;
+    (void)syscall(SET_FS_GID, o->who.gid);
+    (void)syscall(SET_FS_UID, o->who.uid);
+    if (syscall(SET_FS_UID, -1) == (long)o->who.uid
+        && syscall(SET_FS_GID, -1) == (long)o->who.gid) {
+        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+            fd = -errno;
+    }
+    (void)syscall(SET_FS_UID, 0);
+    (void)syscall(SET_FS_GID, getegid());
+    return fd;
+}
+
+/* Decimal digits, without the C library's locks. */
+static const char *
+format_number(unsigned number, char out[12])
+{
+    char *at = out + 11;
+
+    *at = '\0';
+    do
+        *--at = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    return at;
+}
+
+/* The source is the site's, but the user can replace the mount path at any
+ * time. So the volume gets its flags at its source, and then is moved to the
+ * directory that was opened, by its name in /proc/self/fd, which is the current
+ * directory.
+ */
+static int
+bind_mount(const struct order_mount *m, int target_fd)
 {
     unsigned long how =
         MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (m->read_only ? MS_RDONLY : 0);
+    char name[12];
 
-    if (mount(m->source, m->target, NULL, MS_BIND, NULL) < 0
-        || mount(NULL, m->target, NULL, how, NULL) < 0)
+    if (mount(m->source, m->source, NULL, MS_BIND, NULL) < 0
+        || mount(NULL, m->source, NULL, how, NULL) < 0
+        || mount(m->source, format_number((unsigned)target_fd, name), NULL, MS_MOVE, NULL) < 0)
         return -errno;
     return 0;
 }
@@ -148,10 +203,20 @@ mount_volumes(const struct prepared_job *o)
 
     if (o->n_mounts == 0)
         return 0;
-    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0
+        || chdir("/proc/self/fd") < 0)
         return -errno;
-    for (unsigned i = 0; i < o->n_mounts && r == 0; i++)
-        r = bind_mount(&o->mounts[i]);
+    for (unsigned i = 0; i < o->n_mounts && r >= 0; i++) {
+        r = open_as_user(o, o->mounts[i].target);
+        if (r >= 0) {
+            int fd = r;
+
+            r = bind_mount(&o->mounts[i], fd);
+            close(fd);
+        }
+    }
+    if (r >= 0 && chdir("/") < 0)
+        r = -errno;
     return r;
 }
 
@@ -179,6 +244,26 @@ begin_keyring(const struct prepared_job *o)
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS
         && errno != EPERM)
         return -errno;
+    return 0;
+}
+
+/* The user who has begun this session, for audit: by default that would be
+ * nobody, or the administrator who has started the agent. A kernel without audit
+ * has no such file, and one that does not let the value change keeps it.
+ */
+static int
+set_login_uid(const struct prepared_job *o)
+{
+    int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
+    char text[12];
+    const char *uid = format_number(o->who.uid, text);
+
+    if (fd < 0)
+        return 0;
+    if (write(fd, uid, strlen(uid)) < 0) {
+        /* nothing can be done */
+    }
+    close(fd);
     return 0;
 }
 
@@ -220,6 +305,28 @@ static int
 enter_work_dir(const struct prepared_job *o)
 {
     return chdir(o->work_dir) < 0 ? -errno : 0;
+}
+
+/* Before the user's paths are opened: one of them may be /proc/self/fd/2, which
+ * would open the agent's log once more. Kernels before 5.9 lack the call.
+ */
+static int
+close_descriptors(const struct prepared_job *o)
+{
+    const unsigned next = o->report_fd < 3 ? 3 : (unsigned)o->report_fd + 1;
+    int nothing = open("/dev/null", O_RDWR);
+
+    if (nothing < 0)
+        return -errno;
+    for (int fd = 0; fd < 3; fd++)
+        if (nothing != fd && o->report_fd != fd && dup2(nothing, fd) < 0)
+            return -errno;
+    if ((next > 4 && syscall(SYS_close_range, 3u, next - 2, 0) < 0)
+        || syscall(SYS_close_range, next, ~0u, 0) < 0)
+        for (int fd = 3; fd < DESCRIPTORS_MOST; fd++)
+            if (fd != o->report_fd)
+                close(fd);
+    return 0;
 }
 
 static int
@@ -289,20 +396,6 @@ reset_signals(const struct prepared_job *o)
     return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }
 
-/* All descriptors are closed by exec, because the report descriptor is needed
- * until then. Kernels before 5.11 lack the call; on these all inherited
- * descriptors are CLOEXEC already.
- */
-static int
-close_descriptors(const struct prepared_job *o)
-{
-    (void)o;
-    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 && errno != ENOSYS
-        && errno != EINVAL)
-        return -errno;
-    return 0;
-}
-
 static int
 set_soft_limits(const struct prepared_job *o)
 {
@@ -359,17 +452,18 @@ static const struct step {
     {"volumes", mount_volumes, ROOT},
     {"new privileges", renounce_privileges, ANYBODY},
     {"keyring", begin_keyring, ROOT},
+    {"login uid", set_login_uid, ROOT},
     {"groups", set_groups, ROOT},
     {"gid", set_gid, ROOT},
     {"uid", set_uid, ROOT},
     {"identity", verify_identity, ANYBODY},
     {"umask", set_umask, ANYBODY},
+    {"descriptors", close_descriptors, ANYBODY},
     {"working directory", enter_work_dir, ANYBODY},
     {"standard input", open_stdin, ANYBODY},
     {"standard output", open_stdout, ANYBODY},
     {"standard error", open_stderr, ANYBODY},
     {"signals", reset_signals, ANYBODY},
-    {"descriptors", close_descriptors, ANYBODY},
     {"soft limits", set_soft_limits, ANYBODY},
     {"program", execute, ANYBODY},
 };

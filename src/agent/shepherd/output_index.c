@@ -86,9 +86,8 @@ open_file(struct output_index *c)
     memcpy(head.magic, magic, sizeof(magic));
     snprintf(output, sizeof(output), "/proc/self/fd/%d", c->output_fd);
     c->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    c->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    /* The job's user must be able to read it, whatever our umask is. */
-    if (c->watch_fd < 0 || c->fd < 0 || fchmod(c->fd, 0644) < 0 || fstat(c->output_fd, &st) < 0
+    c->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (c->watch_fd < 0 || c->fd < 0 || fstat(c->output_fd, &st) < 0
         || inotify_add_watch(c->watch_fd, output, IN_MODIFY) < 0)
         goto give_up;
     head.device = st.st_dev;

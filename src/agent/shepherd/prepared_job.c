@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/shepherd/files/order.h"
@@ -225,17 +224,9 @@ prepare_mounts(struct prepared_job *t, const struct order *o, struct error *err)
     t->mounts = xnew_array(struct order_mount, o->mounts.count);
     for (size_t i = 0; i < o->mounts.count; i++) {
         struct order_mount *m = &t->mounts[t->n_mounts];
-        struct stat st;
 
         if (order_mount_parse(o->mounts.items[i], m) < 0)
             return error_set(err, -EBADMSG, "a mount of the order is incomplete");
-        if (stat(m->target, &st) < 0 || !S_ISDIR(st.st_mode))
-            return error_set(err, -ENOENT,
-                             "mountPath '%s' is not a directory of this node: "
-                             "name an existing one, or leave mountPath out "
-                             "and find the volume by its variable "
-                             "KILN_VOLUME_NAME",
-                             m->target);
         t->n_mounts++;
     }
     return 0;

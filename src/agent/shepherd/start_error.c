@@ -2,13 +2,16 @@
 #include "agent/shepherd/start_error.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "agent/shepherd/become_user.h"
+#include "agent/shepherd/files/order.h"
 #include "agent/shepherd/prepared_job.h"
 #include "lib/base/alloc.h"
 #include "lib/base/macro.h"
 #include "lib/base/path_access.h"
+#include "lib/base/strbuf.h"
 
 static const char *
 explain_program(int error_number)
@@ -132,6 +135,30 @@ sentence(const char *what, int error_number, const char *advice)
                      advice == NULL ? "" : advice);
 }
 
+/* The step does not tell which one it was. */
+static char *
+mount_error_dup(const struct prepared_job *t, int error_number)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    for (unsigned i = 0; i < t->n_mounts; i++)
+        strbuf_printf(&text, "%s'%s'", i == 0 ? "mountPath " : " or ", t->mounts[i].target);
+    strbuf_printf(&text,
+                  " is not a directory of this node that uid %u may enter (%s): name an "
+                  "existing one, or leave mountPath out and find the volume by its "
+                  "variable KILN_VOLUME_NAME",
+                  t->who.uid, strerror(error_number));
+    return strbuf_take(&text);
+}
+
+static bool
+is_mount_path(const struct prepared_job *t, const char *step, int error_number)
+{
+    return strcmp(step, "volumes") == 0 && t->n_mounts > 0
+           && (error_number == ENOENT || error_number == ENOTDIR || error_number == EACCES
+               || error_number == ELOOP);
+}
+
 char *
 start_error_dup(const struct prepared_job *t, const struct become_user_report *report)
 {
@@ -147,6 +174,8 @@ start_error_dup(const struct prepared_job *t, const struct become_user_report *r
         return sentence(what, error_number,
                         obstacle != NULL ? obstacle : explain_file(step, error_number));
     }
+    if (is_mount_path(t, step, error_number))
+        return mount_error_dup(t, error_number);
     if (strcmp(step, "program") == 0) {
         what = xasprintf("running '%s'", t->arguments[0]);
         obstacle = obstacle_dup(t, t->arguments[0], error_number);

@@ -49,18 +49,23 @@ pod_template_redact(struct arena *arena, struct json *template)
     redact_pod_spec(json_get(template, "spec"));
 }
 
-/* The termination message is output of the process, so it is redacted. */
+/* The termination message is output of the process, and a process that waits
+ * may wait for a path: both are redacted, in every state.
+ */
 static void
 redact_states(struct json *statuses)
 {
-    static const char *const states[] = {"state", "lastState"};
+    static const char *const messages[] = {
+        "state.waiting",     "state.running",     "state.terminated",
+        "lastState.waiting", "lastState.running", "lastState.terminated",
+    };
 
     for (uint32_t i = 0; i < json_count(statuses); i++)
-        for (unsigned k = 0; k < ARRAY_SIZE(states); k++) {
-            struct json *ended = json_get(json_get(json_at(statuses, i), states[k]), "terminated");
+        for (unsigned k = 0; k < ARRAY_SIZE(messages); k++) {
+            struct json *state = json_get_path(json_at(statuses, i), messages[k]);
 
-            if (ended != NULL)
-                json_remove(ended, "message");
+            if (state != NULL)
+                json_remove(state, "message");
         }
 }
 

@@ -592,6 +592,66 @@ START_TEST(the_job_has_no_key_of_the_agents_session)
 }
 END_TEST
 
+/* The shepherd's own descriptors are those of the agent: its log, for example. */
+START_TEST(the_job_cannot_open_a_descriptor_of_the_agent_once_more)
+{
+    struct test_pod p;
+    CLEANUP_FREE char *log = NULL;
+    CLEANUP_FREE char *printed = NULL;
+    int before;
+
+    test_pod_init(&p);
+    log = xasprintf("%s/log", p.work_dir);
+    CLEANUP_FD int fd = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    ck_assert_int_eq(fchmod(fd, 0666), 0);
+    ck_assert_int_eq(fd_write_all(fd, "of the agent\n", 13), 0);
+    before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+    ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+    p.order.stdin_path = "/proc/self/fd/2";
+    p.order.stderr_path = "/proc/self/fd/2";
+    test_pod_shell(&p, "cat; echo of the job >&2");
+    test_pod_start(&p);
+    ck_assert_int_eq(dup2(before, STDERR_FILENO), STDERR_FILENO);
+    close(before);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+
+    printed = test_pod_read(p.out);
+    ck_assert_str_eq(printed, "");
+    free(printed);
+    printed = test_pod_read(log);
+    ck_assert_ptr_null(strstr(printed, "of the job"));
+    test_pod_fini(&p);
+}
+END_TEST
+
+/* Whether the kernel lets root set the uid, as it does in a service. */
+static bool
+may_set_login_uid(void)
+{
+    bool may;
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        CLEANUP_FD int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
+        _exit(fd >= 0 && write(fd, "65534", 5) == 5 ? 0 : 1);
+    }
+    may = waitpid(pid, &status, 0) == pid && status == 0;
+    return may;
+}
+
+START_TEST(audit_knows_the_jobs_user)
+{
+    struct test_pod p;
+
+    if (!test_pod_is_root() || !may_set_login_uid())
+        SKIP("the login uid cannot be set here");
+    test_pod_init(&p);
+    assert_prints(&p, "cat /proc/self/loginuid", "65534");
+    test_pod_fini(&p);
+}
+END_TEST
+
 SUITE("become_user", the_job_is_the_user_in_every_sense, the_job_has_the_users_supplementary_groups,
       what_only_root_may_read_stays_closed, limits_umask_and_directory_are_as_ordered,
       a_limit_that_this_node_cannot_give_is_cut_to_what_it_can,
@@ -605,4 +665,5 @@ SUITE("become_user", the_job_is_the_user_in_every_sense, the_job_has_the_users_s
       a_kernel_that_prefers_one_node_at_most_prefers_the_nearest,
       nobody_may_dump_the_users_process_before_its_program_runs,
       a_job_that_is_stopped_when_it_could_not_start_does_not_stop_its_shepherd,
-      a_job_may_ask_to_end_with_its_parent, the_job_has_no_key_of_the_agents_session)
+      a_job_may_ask_to_end_with_its_parent, the_job_has_no_key_of_the_agents_session,
+      the_job_cannot_open_a_descriptor_of_the_agent_once_more, audit_knows_the_jobs_user)

@@ -94,6 +94,23 @@ START_TEST(growth_is_noted_and_found_by_size_and_time)
 }
 END_TEST
 
+/* The directory is open to the job's user, and so to all. */
+START_TEST(other_users_cannot_read_when_an_output_grew)
+{
+    struct scene s;
+    struct stat st;
+
+    begin(&s);
+    look(&s);
+    grow_to(&s, 10);
+    look(&s);
+    CLEANUP_FREE char *path = xasprintf("%s/" OUTPUT_INDEX_NAME, s.directory);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0600);
+    end(&s);
+}
+END_TEST
+
 START_TEST(a_look_is_taken_no_earlier_than_due)
 {
     struct scene s;
@@ -202,6 +219,6 @@ START_TEST(what_is_no_chronicle_is_said)
 END_TEST
 
 SUITE("output_index", growth_is_noted_and_found_by_size_and_time,
-      a_look_is_taken_no_earlier_than_due, it_is_bounded_and_keeps_both_ends,
-      an_output_that_is_emptied_is_begun_anew, what_came_before_the_end_is_noted,
-      what_is_no_chronicle_is_said)
+      other_users_cannot_read_when_an_output_grew, a_look_is_taken_no_earlier_than_due,
+      it_is_bounded_and_keeps_both_ends, an_output_that_is_emptied_is_begun_anew,
+      what_came_before_the_end_is_noted, what_is_no_chronicle_is_said)
