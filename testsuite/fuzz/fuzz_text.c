@@ -112,6 +112,8 @@ try_hostlist(const char *text)
     if (count == 0 || count > HOSTLIST_MAX)
         abort();
     hostlist_format(names, count, 0, &formatted);
+    if (formatted.length > HOSTLIST_LONGEST)
+        return;
     if (hostlist_expand(arena, formatted.text, &again, &n_again, NULL) < 0 || n_again != count)
         abort();
     for (size_t i = 0; i < count; i++)

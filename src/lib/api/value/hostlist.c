@@ -13,8 +13,7 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
-#define LONGEST_TEXT (1u << 20) /* bytes of a list */
-#define LONGEST_NAME 253        /* bytes, as for every name of an object */
+#define LONGEST_NAME 253 /* bytes, as for every name of an object */
 #define MOST_DIGITS  9
 #define MOST_PARTS   16 /* brackets in one name */
 
@@ -281,8 +280,8 @@ hostlist_expand(struct arena *arena, const char *text, const char ***ret_names, 
 {
     struct host_expansion e = {.arena = arena, .text = text, .at = text, .err = err};
 
-    if (strlen(text) > LONGEST_TEXT)
-        return error_set(err, -E2BIG, "a list of nodes is longer than %u bytes", LONGEST_TEXT);
+    if (strlen(text) > HOSTLIST_LONGEST)
+        return error_set(err, -E2BIG, "a list of nodes is longer than %u bytes", HOSTLIST_LONGEST);
     for (;; e.at++) {
         const char *start = e.at;
         struct host_name name;
@@ -303,7 +302,9 @@ hostlist_expand(struct arena *arena, const char *text, const char ***ret_names, 
 
 /* ---- From names to the short form ---- */
 
-/* "rack1-n07.site": its last number, with the text before and after it */
+/* "rack1-n07.site": its last number (of a longer one, the last digits), with the
+ * text before and after it
+ */
 struct split_name {
     const char *name;
     size_t stem, width; /* width 0: no number */
@@ -319,13 +320,12 @@ split(const char *name)
     while (end > 0 && !isdigit((unsigned char)name[end - 1]))
         end--;
     s.stem = end;
-    while (s.stem > 0 && isdigit((unsigned char)name[s.stem - 1]))
+    while (s.stem > 0 && end - s.stem < MOST_DIGITS && isdigit((unsigned char)name[s.stem - 1]))
         s.stem--;
-    if (end - s.stem > MOST_DIGITS)
-        s.stem = end;
     s.width = end - s.stem;
     if (s.width > 0)
-        s.number = (uint32_t)strtoul(name + s.stem, NULL, 10);
+        for (size_t i = s.stem; i < end; i++)
+            s.number = s.number * 10 + (uint32_t)(name[i] - '0');
     else
         s.stem = strlen(name);
     return s;

@@ -13,7 +13,8 @@ struct error;
 struct strbuf;
 
 /* A list of more names is refused before any of them is made. */
-#define HOSTLIST_MAX 65536u
+#define HOSTLIST_MAX     65536u
+#define HOSTLIST_LONGEST (1u << 20) /* bytes of a list */
 
 /* Whether the text is more than one plain name. No name of an object contains a
  * comma or a bracket.

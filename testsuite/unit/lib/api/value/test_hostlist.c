@@ -162,7 +162,7 @@ START_TEST(names_are_sorted_and_shortened)
         {"n09,n010", "n[09,010]"},
         {"rack1-n01-ib,rack1-n02-ib,rack2-n01-ib", "rack1-n[01-02]-ib,rack2-n01-ib"},
         {"login,data", "data,login"},
-        {"n1234567890,n1234567891", "n1234567890,n1234567891"},
+        {"n1234567890,n1234567891", "n1[234567890-234567891]"},
         {"n,n1,n2,n-", "n,n[1-2],n-"},
     };
 
