@@ -227,6 +227,8 @@ list_done(const struct client_reply *reply, void *context)
         log_debug("Cannot list %s: %s, trying again.", in->settings.kind->plural, err.text);
         list_forget(in);
         retry_later(in, is_answer(reply->code));
+        if (reply->code == 403 && in->settings.refused != NULL)
+            in->settings.refused(&err, in->settings.context);
         return;
     }
     for (size_t i = 0; i < reply->n_objects; i++)

@@ -24,6 +24,7 @@ struct object;
 typedef void informer_change_fn(const struct object *old_object, const struct object *new_object,
                                 void *context);
 typedef void informer_synced_fn(void *context);
+typedef void informer_refused_fn(const struct error *err, void *context);
 
 struct informer_settings {
     struct client *client;
@@ -34,6 +35,10 @@ struct informer_settings {
     informer_change_fn *changed;
     informer_synced_fn *synced;      /* after the first full list; or NULL */
     informer_synced_fn *interrupted; /* the connection was lost or the server refuses; or NULL */
+    /* When the user may not list the objects; or NULL. The informer tries again,
+     * in case the user gets the right. It must not be freed in the call.
+     */
+    informer_refused_fn *refused;
     void *context;
 };
 

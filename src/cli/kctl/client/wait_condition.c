@@ -22,6 +22,7 @@ struct condition_wait {
     void *context;
     bool is_over;
     bool has_timed_out;
+    struct error refusal; /* code 0: none */
 };
 
 static void
@@ -54,6 +55,15 @@ objects_listed(void *context)
 }
 
 static void
+objects_refused(const struct error *err, void *context)
+{
+    struct condition_wait *u = context;
+
+    error_set(&u->refusal, err->code, "%s", err->text);
+    finish(u);
+}
+
+static void
 time_is_up(void *context)
 {
     struct condition_wait *u = context;
@@ -75,6 +85,7 @@ wait_for_condition(struct kctl *kctl, const struct target_object *object, int64_
         .field_selector = selector,
         .changed = object_changed,
         .synced = objects_listed,
+        .refused = objects_refused,
         .context = &u,
     };
     struct outage_notice *outage;
@@ -94,6 +105,8 @@ wait_for_condition(struct kctl *kctl, const struct target_object *object, int64_
     timer_free(timer);
     outage_notice_free(outage);
     informer_free(u.informer);
+    if (u.refusal.code != 0)
+        return error_set(err, u.refusal.code, "%s", u.refusal.text);
     if (u.has_timed_out)
         return error_set(err, -ETIMEDOUT, "timed out waiting for %s", kctl_label(object, arena));
     return 0;
