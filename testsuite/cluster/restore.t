@@ -56,6 +56,12 @@ is "a metric has the time of the backup" \
     "$(stat -c %Y "$cluster/state/last-backup")"
 is "a metric has the size of the store" \
     "$(metric kiln_store_size_bytes | awk '{ print ($1 > 4096) }')" 1
+empty "doc/admin.md has every metric of the controller" "$(
+    curl -s --unix-socket "$cluster/state/socket" http://kiln/metrics |
+        sed -n 's/^# HELP \([a-z_]*\) .*/\1/p' | sort -u | while read -r name; do
+        grep -qw "$name" "$top_srcdir/doc/admin.md" || echo "$name"
+    done
+)"
 is "a metric has the CPUs of the nodes" "$(metric 'kiln_cpus{state="Ready"}')" 8
 is "a metric has the CPUs that pods hold" "$(metric kiln_cpus_allocated)" 1
 has_wait() { [ "$(metric 'kiln_job_wait_seconds_count{partition="all"}')" = 1 ]; }

@@ -213,4 +213,14 @@ if [ -x "${top_builddir:-.}/testsuite/unit/lib/loop/test_workers" ]; then
         ;;
     esac
 fi
+fresh
+write src/lib/high/tower.c '/* SPDX-License-Identifier: Apache-2.0 */' \
+    'metric_gauge(registry, "kiln_tower_"' '    "bytes", "Its size.");'
+write doc/admin.md 'kiln_stone_bytes'
+write contrib/monitoring/kiln.rules.yaml 'expr: rate(kiln_tower_bytes_sum[5m]) + kiln_moat'
+finds "a metric that the guide does not name" check-metrics 'kiln_tower_bytes'
+finds "a metric of the guide that does not exist" check-metrics 'kiln_stone_bytes'
+finds "a metric of an alert that does not exist" check-metrics 'kiln_moat'
+not_ok "the name of a metric may be in two parts" \
+    sh -c "'$lint/check-metrics' '$tree' 2>&1 | grep -A3 'rules.yaml exists' | grep tower"
 finish
