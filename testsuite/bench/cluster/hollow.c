@@ -87,6 +87,9 @@ struct hollow {
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct informer *pods;
+    char *mark; /* of the cluster, as cluster_identity.h keeps it; or NULL */
+    struct timer *mark_timer;
+    bool is_asking_mark;
 };
 
 struct pool {
@@ -334,6 +337,58 @@ on_pod(const struct object *old_object, const struct object *new_object, void *c
 static void start_more(struct pool *p);
 static void connect_node(struct hollow *node);
 
+/* Reports the mark when the connection was lost, as an agent does, since a
+ * controller that has started waits for it.
+ */
+static void
+on_mark(const struct client_reply *reply, void *context)
+{
+    struct hollow *node = context;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *mark;
+
+    node->is_asking_mark = false;
+    if (reply->code != 200 && reply->code != 201) {
+        timer_start(node->mark_timer, AGAIN_MS);
+        return;
+    }
+    mark = json_get_text(json_parse(arena, reply->text, reply->length, NULL, NULL), "mark");
+    free(node->mark);
+    node->mark = mark != NULL ? xstrdup(mark) : NULL;
+}
+
+static void
+send_mark(void *context)
+{
+    struct hollow *node = context;
+    struct arena *arena = arena_new(0);
+    struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &node_kind,
+        .name = node->name,
+        .subresource = "mark",
+        .raw = true,
+        .body = json_object(arena),
+    };
+
+    if (node->is_asking_mark) {
+        arena_free(arena);
+        return;
+    }
+    node->is_asking_mark = true;
+    if (node->mark != NULL)
+        json_set_string(arena, request.body, "mark", arena_strdup(arena, node->mark));
+    client_call(node->client, arena, &request, on_mark, node);
+}
+
+static void
+on_interrupted(void *context)
+{
+    struct hollow *node = context;
+
+    timer_start(node->mark_timer, 200);
+}
+
 static void
 on_ready(void *context)
 {
@@ -344,12 +399,14 @@ on_ready(void *context)
         .kind = &pod_kind,
         .field_selector = selector,
         .changed = on_pod,
+        .interrupted = on_interrupted,
         .context = node,
     };
 
     snprintf(selector, sizeof(selector), "spec.nodeName=%s", node->name);
     heartbeat_start(node->heartbeat);
     node->pods = informer_new(&settings);
+    send_mark(node);
     if (++node->pool->n_ready == node->pool->options.nodes) {
         printf("%u nodes ready\n", node->pool->n_ready);
         fflush(stdout);
@@ -361,6 +418,8 @@ static void
 disconnect(struct hollow *node)
 {
     informer_free(node->pods);
+    timer_free(node->mark_timer);
+    node->is_asking_mark = false;
     heartbeat_free(node->heartbeat);
     registration_free(node->registration);
     if (node->client != NULL)
@@ -423,6 +482,7 @@ connect_node(struct hollow *node)
         && registration_read_secret(node->secret_path, &secret, &err) == 0)
         auth.secret = &secret;
     node->pods = NULL;
+    node->mark_timer = timer_new(p->loop, send_mark, node);
     node->login = http_login_new(p->loop, p->workers, &auth, HTTP_LOGIN_SESSION);
     http.login = node->login;
     if (http_client_new(p->loop, p->options.controller, &http, &node->http, &err) < 0) {
