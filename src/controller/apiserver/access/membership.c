@@ -253,12 +253,13 @@ note(struct membership *m, const struct object *object)
     struct namespace_members *was;
 
     if (place != NULL && place->names != NULL && is_same(place->names, members)
-        && is_same(place->accounts, accounts) && strcmp(place->uid, object->meta->uid) == 0)
+        && is_same(place->accounts, accounts) && is_same(place->uid, object->meta->uid))
         return;
     was = place;
     place = xnew(struct namespace_members);
     list_init(&place->link);
-    place->uid = xstrdup(object->meta->uid);
+    /* Objects that a recording has loaded have none. */
+    place->uid = object->meta->uid != NULL ? xstrdup(object->meta->uid) : NULL;
     place->accounts = accounts != NULL ? xstrdup(accounts) : NULL;
     place->has_everybody = members != NULL && strcmp(members, "*") == 0;
     pthread_mutex_lock(&m->lock);
@@ -392,7 +393,7 @@ check_place(const struct membership *m, const struct namespace_members *place,
 {
     const char *kind = m->kind->singular;
 
-    if (q->uid != NULL && strcmp(place->uid, q->uid) != 0) {
+    if (q->uid != NULL && !is_same(place->uid, q->uid)) {
         strbuf_printf(why,
                       "%s %s is not the one that the job was submitted to, which was deleted; "
                       "'kctl update job' with %s=%s asks for the new one",
