@@ -12,6 +12,7 @@
 
 #include "controller/setting_rows.h"
 #include "controller/settings.h"
+#include "controller/store/directory/statedir.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -133,20 +134,6 @@ configuration_backup(const struct controller_settings *settings, const char *fil
 
 /* ---- Restore ---- */
 
-/* Keys belong to the owner of the state directory. */
-static int
-give_away(const struct controller_settings *s, const char *path, struct error *err)
-{
-    struct stat st;
-
-    if (geteuid() != 0)
-        return 0;
-    if (stat(s->state_dir, &st) < 0 || lchown(path, st.st_uid, st.st_gid) < 0)
-        return error_set(err, -errno, "cannot give '%s' to the owner of '%s': %s", path,
-                         s->state_dir, strerror(errno));
-    return 0;
-}
-
 /* Keeps a file that exists, and says so if its content is another. */
 static int
 keep(const struct saved_file *f, const char *from, const struct strbuf *saved, struct error *err)
@@ -184,7 +171,7 @@ restore(const struct controller_settings *s, const struct saved_file *f, const c
         return keep(f, from, &saved, err);
     r = file_write_atomic(f->path, f->mode, saved.text, saved.length, err);
     if (r == 0 && f->class == KEYS)
-        r = give_away(s, f->path, err);
+        r = statedir_give_away(s->state_dir, f->path, err);
     if (r == 0)
         printf("'%s' restored\n", f->path);
     *ret_is_new = r == 0;

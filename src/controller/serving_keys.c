@@ -8,6 +8,7 @@
 
 #include "controller/apiserver/access/token_endpoint.h"
 #include "controller/settings.h"
+#include "controller/store/directory/statedir.h"
 #include "lib/auth/bearer_tokens.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -214,8 +215,9 @@ int
 serving_keys_rotate_tokens(const struct controller_settings *settings, struct error *err)
 {
     CLEANUP_FREE char *key = token_key(settings);
+    int r = bearer_tokens_rotate(key, err);
 
-    return bearer_tokens_rotate(key, err);
+    return r < 0 ? r : statedir_give_away(settings->state_dir, key, err);
 }
 
 void

@@ -316,4 +316,15 @@ ok "the agent follows a job whose directory was removed" \
     wait_for 20 log_says n1 "job-$id.*still runs, supervising it again"
 touch "$home/bare"
 ok "the job completes" wait_for 20 state_is "$id" Completed
+# --- commands of root in the directory of the service user ---------------------
+own=$cluster/own
+mkdir "$own"
+chown kilntest1: "$own"
+of_root() { kiln-controller --state-dir "$own" "$@" >>"$cluster/said" 2>&1; }
+of_root --init
+ok "root can use the directory of another user" of_root --check-store
+ok "root can revoke the tokens there" of_root --rotate-tokens
+ok "root can restore a backup there" of_root --restore "$cluster/backup"
+is "all files belong to the directory's owner" "$(find "$own" ! -user kilntest1)" ""
+
 finish

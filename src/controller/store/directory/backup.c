@@ -139,20 +139,6 @@ open_there(const char *path, sqlite3 **ret_db, struct error *err)
     return sql_open(path, ret_db, err);
 }
 
-/* When root backs up or restores, the file must belong to the controller's user. */
-static int
-give_away(const char *directory, const char *path, struct error *err)
-{
-    struct stat st;
-
-    if (geteuid() != 0)
-        return 0;
-    if (stat(directory, &st) < 0 || chown(path, st.st_uid, st.st_gid) < 0)
-        return error_set(err, -errno, "cannot give '%s' to the owner of its directory: %s", path,
-                         strerror(errno));
-    return 0;
-}
-
 /* A backup is as good without this file, so its failure is only reported. */
 static void
 note_backup(const char *directory)
@@ -162,7 +148,7 @@ note_backup(const char *directory)
     int r = file_write_atomic(path, 0600, "", 0, &err);
 
     if (r == 0)
-        r = give_away(directory, path, &err);
+        r = statedir_give_away(directory, path, &err);
     if (r < 0)
         log_warning("the time of this backup is not recorded for the metrics: %s", err.text);
 }
@@ -233,7 +219,7 @@ store_copy_database(const char *from, const char *to, struct error *err)
     if (r == 0)
         r = copy(db, to, err);
     sql_close(db);
-    return r == 0 ? give_away(dirname(path), to, err) : r;
+    return r == 0 ? statedir_give_away(dirname(path), to, err) : r;
 }
 
 /* Files that an earlier restore put aside are kept, too: that restore may have
@@ -305,7 +291,7 @@ store_restore(const char *directory, const char *file, struct error *err)
     if (r == 0)
         r = go_beyond(fresh, err);
     if (r == 0)
-        r = give_away(directory, fresh, err);
+        r = statedir_give_away(directory, fresh, err);
     if (r == 0)
         r = take_place(directory, fresh, err);
     statedir_close(lock);

@@ -85,6 +85,19 @@ sign(int fd)
     return fd_write_all(fd, text, strlen(text));
 }
 
+int
+statedir_give_away(const char *directory, const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (geteuid() != 0)
+        return 0;
+    if (stat(directory, &st) < 0 || lchown(path, st.st_uid, st.st_gid) < 0)
+        return error_set(err, -errno, "cannot give '%s' to the owner of '%s': %s", path, directory,
+                         strerror(errno));
+    return 0;
+}
+
 /* A command of root (--restore, --check-store) leaves a lock file that the
  * controller's user can open.
  */

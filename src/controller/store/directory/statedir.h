@@ -23,5 +23,11 @@ struct statedir;
 void statedir_close(struct statedir *d);
 int statedir_open(const char *path, struct statedir **ret_dir, struct error *err);
 
+/* A file that root has made for a state directory (a key, a restored store) belongs to the
+ * directory's owner, the controller's user; otherwise the controller could not
+ * start. Does nothing for other users.
+ */
+int statedir_give_away(const char *directory, const char *path, struct error *err);
+
 /* The name of a file system type (statfs f_type) that is refused, or NULL. */
 const char *statedir_refused_filesystem(uint64_t type);
