@@ -52,8 +52,8 @@ there "$here/lib/systemd/system/kiln-backup.service"
 there "$here/lib/systemd/system/kiln-backup.timer"
 empty "nothing is installed elsewhere" \
     "$(installed | grep -vE "^($here|$etc/kiln|$etc/needrestart)/")"
-empty "no installed file has an unreplaced path" \
-    "$(cd "$place" && grep -rnIE '@[a-z]+dir@' .)"
+empty "no installed file has an unreplaced name" \
+    "$(cd "$place" && grep -rnIE '@[a-z_]+(dir|uid)@' .)"
 
 echo 'cluster: mine' >"$place/$etc/kiln/agent.yaml"
 ok "make install again succeeds" make -s install DESTDIR="$place"
