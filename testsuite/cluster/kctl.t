@@ -82,6 +82,13 @@ ok "kctl topology draws nodes" sh -c 'kctl topology n17 | grep -q "cores free"'
 ok "kctl top shows the usage of nodes" sh -c 'kctl top nodes | grep -q "^n17"'
 ok "kctl version prints the server's version" \
     sh -c 'kctl version | grep -q "^Server: v"'
+sed 's/^serviceUser:.*/serviceUser: "54321"/' "$KILN_CONFIG" \
+    >"$cluster/etc/elsewhere.yaml"
+chmod 644 "$cluster/etc/elsewhere.yaml"
+like "a machine where the service user has another uid learns the remedy" \
+    "$(env -u KILN_SERVER KILN_CONFIG="$cluster/etc/elsewhere.yaml" \
+        kctl --no-wait whoami 2>&1)" \
+    "a user other than uid $(id -u).*same uid on all machines.*serviceUser: "
 build=$(kiln-controller --version | cut -d ' ' -f 2)
 is "kctl version prints the commit of both" "$(kctl version)" "Client: v$build
 Server: v1.32.0+kiln.$(echo "$build" | tr + .)"

@@ -104,6 +104,13 @@ ok "it gets SIGTERM when it is deleted" wait_for 20 test -s "$home/told-$id"
 
 parent_of_job kilntest1 >/dev/null
 first=$(parent_of_job kilntest1)
+kill -TERM "${first% }"
+ok "a waiting shepherd ends when its node is shut down" \
+    wait_for 10 has_ended "${first% }"
+is "a new one takes its place" "$(parent_of_job kilntest2 | grep -c .)" 1
+
+parent_of_job kilntest1 >/dev/null
+first=$(parent_of_job kilntest1)
 submit lost
 is "another long job has a kept shepherd" "$(shepherd_of "$id") " "$first"
 kill -KILL "${first% }"
