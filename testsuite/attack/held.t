@@ -77,6 +77,24 @@ helper_is_gone() { ! [ -e "/proc/$helper" ]; }
 ok "the helper ends when it can, and is reaped" wait_for 20 helper_is_gone
 kctl cancel "$id" >/dev/null
 
+# --- an output whose size nobody is told --------------------------------------
+
+# With user_allow_other in fuse.conf, root may look at a user's file system, and
+# the shepherd looks at its job's output.
+directory "$home/slow" 700
+chown kilntest1: "$home/slow"
+if [ "$is_fuse" = yes ] &&
+    begin_hold output hold output "$home/slow" "$(id -u kilntest1)" "$(id -g kilntest1)"; then
+    id=$(submit -o "$home/slow/out" --wrap 'echo line; exec sleep 1000')
+    ok "a job runs whose output cannot be looked at" wait_for 20 state_is "$id" Running
+    sleep 1 # a shepherd looks at the output every 0.1 s
+    kctl cancel "$id" >/dev/null
+    ok "it ends when it is cancelled" wait_for 20 state_is "$id" Cancelled
+    stop output KILL
+else
+    skip "a job runs whose output cannot be looked at" "no FUSE here"
+fi
+
 # --- what readers cost --------------------------------------------------------
 
 # All but the ends of this file is a hole, in which there are no lines.

@@ -5,6 +5,9 @@
  *       mounts a file system at the directory, as fusermount does for that
  *       user, and answers no question about the files in it: whoever opens one
  *       cannot be killed any more. Needs root.
+ *   hold output DIRECTORY UID GID
+ *       the same, for all users; every name is that of one file, which can be
+ *       opened and written, but no question about its size is answered.
  *   hold process PID
  *       traces the process without stopping it: when it is dead, it stays a
  *       zombie that its parent cannot reap.
@@ -17,11 +20,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int
@@ -68,8 +74,77 @@ begin_session(int fd, char *question, size_t size)
     return write(fd, &answer, sizeof(answer)) < 0 ? fail("the first answer") : EXIT_SUCCESS;
 }
 
+/* ---- An output that can be written but not looked at ---- */
+
+struct answer {
+    struct fuse_out_header header;
+    union {
+        struct fuse_entry_out entry;
+        struct fuse_attr_out attr;
+        struct fuse_open_out open;
+        struct fuse_write_out write;
+    } u;
+};
+
+static void
+fill(struct fuse_attr *a, uint64_t node)
+{
+    a->ino = node;
+    a->mode = node == 1 ? S_IFDIR | 0777 : S_IFREG | 0666;
+    a->nlink = 1;
+}
+
+/* The length of the answer to a question about the file; 0: no answer. */
+static size_t
+answer_about_file(const struct fuse_in_header *in, struct answer *out)
+{
+    const struct fuse_write_in *wanted = (const void *)(in + 1);
+
+    switch (in->opcode) {
+    case FUSE_LOOKUP:
+        out->u.entry.nodeid = 2;
+        out->u.entry.entry_valid = 3600;
+        fill(&out->u.entry.attr, 2);
+        return sizeof(out->u.entry);
+    case FUSE_SETATTR:
+    case FUSE_GETATTR:
+        if (in->nodeid != 1 && in->opcode == FUSE_GETATTR)
+            return 0;
+        fill(&out->u.attr.attr, in->nodeid);
+        return sizeof(out->u.attr);
+    case FUSE_OPEN:
+    case FUSE_OPENDIR:
+        return sizeof(out->u.open);
+    case FUSE_WRITE:
+        out->u.write.size = wanted->size;
+        return sizeof(out->u.write);
+    default:
+        out->header.error = -ENOSYS;
+        return 0;
+    }
+}
+
+static void
+serve_output(int fd, const struct fuse_in_header *in)
+{
+    struct answer out = {0};
+    size_t length = answer_about_file(in, &out);
+
+    if (in->opcode == FUSE_FORGET || in->opcode == FUSE_BATCH_FORGET
+        || in->opcode == FUSE_INTERRUPT)
+        return;
+    if (length == 0 && out.header.error == 0) {
+        say("asked");
+        return;
+    }
+    out.header.unique = in->unique;
+    out.header.len = (uint32_t)(sizeof(out.header) + length);
+    if (write(fd, &out, out.header.len) < 0)
+        fail("an answer");
+}
+
 static int
-hold_files(const char *directory, const char *uid, const char *gid)
+hold_files(const char *directory, const char *uid, const char *gid, bool is_output)
 {
     static char question[FUSE_MIN_READ_BUFFER * 16];
     char options[128];
@@ -78,27 +153,38 @@ hold_files(const char *directory, const char *uid, const char *gid)
 
     if (fd < 0)
         return fail("/dev/fuse");
-    snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%s,group_id=%s", fd, uid, gid);
+    snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%s,group_id=%s%s", fd, uid,
+             gid, is_output ? ",allow_other" : "");
     if (mount("hold", directory, "fuse", MS_NOSUID | MS_NODEV, options) < 0)
         return fail("mount");
     r = begin_session(fd, question, sizeof(question));
     if (r != EXIT_SUCCESS)
         return r;
     say("holding");
-    while (read(fd, question, sizeof(question)) > 0 || errno == EINTR || errno == ENOENT)
-        say("asked");
-    return EXIT_SUCCESS;
+    for (;;) {
+        ssize_t n = read(fd, question, sizeof(question));
+
+        if (n < 0 && errno != EINTR && errno != ENOENT)
+            return EXIT_SUCCESS;
+        if (n > 0 && is_output)
+            serve_output(fd, (const void *)question);
+        else if (n > 0)
+            say("asked");
+    }
 }
 
 int
 main(int argc, char **argv)
 {
     if (argc == 5 && strcmp(argv[1], "files") == 0)
-        return hold_files(argv[2], argv[3], argv[4]);
+        return hold_files(argv[2], argv[3], argv[4], false);
+    if (argc == 5 && strcmp(argv[1], "output") == 0)
+        return hold_files(argv[2], argv[3], argv[4], true);
     if (argc == 3 && strcmp(argv[1], "process") == 0)
         return hold_process((pid_t)atoi(argv[2]), 0);
     if (argc == 3 && strcmp(argv[1], "exit") == 0)
         return hold_process((pid_t)atoi(argv[2]), PTRACE_O_TRACEEXIT);
-    fprintf(stderr, "usage: hold files DIRECTORY UID GID | hold process PID | hold exit PID\n");
+    fprintf(stderr,
+            "usage: hold files|output DIRECTORY UID GID | hold process PID | hold exit PID\n");
     return EXIT_FAILURE;
 }

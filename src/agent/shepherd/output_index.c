@@ -8,12 +8,17 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/fd.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define MOUNTS_MOST (16u << 20)
 
 static const char magic[8] = {'k', 'i', 'l', 'n', 't', 'm', 's', '1'};
 
@@ -35,11 +40,43 @@ close_fd(int *fd)
 
 /* An output that cannot be watched has no index; a reader then gets -ENODATA.
  */
+/* The output as this machine knows it: whoever asks its file server may wait for
+ * it, possibly for ever, and the job with its time limit is not supervised
+ * meanwhile. Writes of this machine are known at once.
+ */
+static bool
+look_at(int fd, struct statx *st)
+{
+    return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_SIZE,
+                 st)
+           == 0;
+}
+
+/* Whether the file is in a file system that a user serves (FUSE): even to watch
+ * it may ask that user.
+ */
+static bool
+is_users(const struct statx *st)
+{
+    CLEANUP_STRBUF struct strbuf mounts = STRBUF_INIT;
+    CLEANUP_FREE char *device = xasprintf(" %u:%u ", st->stx_dev_major, st->stx_dev_minor);
+    char *save = NULL;
+
+    if (file_read("/proc/self/mountinfo", MOUNTS_MOST, &mounts, NULL) < 0)
+        return true;
+    for (char *line = strtok_r(mounts.text, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save))
+        if (strstr(line, device) != NULL && strstr(line, " - fuse") != NULL
+            && strstr(line, "user_id=0,") == NULL)
+            return true;
+    return false;
+}
+
 void
 output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
 {
     char path[64];
-    struct stat st;
+    struct statx st;
 
     *c = (struct output_index){
         .directory = state_dir,
@@ -50,7 +87,7 @@ output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
     };
     snprintf(path, sizeof(path), "/proc/%ld/fd/1", (long)job);
     c->output_fd = open(path, O_PATH | O_CLOEXEC);
-    if (c->output_fd >= 0 && (fstat(c->output_fd, &st) < 0 || !S_ISREG(st.st_mode)))
+    if (c->output_fd >= 0 && (!look_at(c->output_fd, &st) || !S_ISREG(st.stx_mode)))
         close_fd(&c->output_fd);
 }
 
@@ -81,17 +118,17 @@ open_file(struct output_index *c)
     struct output_index_head head = {.generation = 0};
     CLEANUP_FREE char *path = xasprintf("%s/" OUTPUT_INDEX_NAME, c->directory);
     char output[64];
-    struct stat st;
+    struct statx st;
 
     memcpy(head.magic, magic, sizeof(magic));
     snprintf(output, sizeof(output), "/proc/self/fd/%d", c->output_fd);
     c->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     c->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (c->watch_fd < 0 || c->fd < 0 || fstat(c->output_fd, &st) < 0
+    if (c->watch_fd < 0 || c->fd < 0 || !look_at(c->output_fd, &st) || is_users(&st)
         || inotify_add_watch(c->watch_fd, output, IN_MODIFY) < 0)
         goto give_up;
-    head.device = st.st_dev;
-    head.inode = st.st_ino;
+    head.device = makedev(st.stx_dev_major, st.stx_dev_minor);
+    head.inode = st.stx_ino;
     if (write(c->fd, &head, sizeof(head)) == (ssize_t)sizeof(head))
         return;
 give_up:
@@ -157,10 +194,10 @@ add_entry(struct output_index *c, int64_t size)
 static void
 take_note(struct output_index *c)
 {
-    struct stat st;
+    struct statx st;
 
-    if (c->fd >= 0 && fstat(c->output_fd, &st) == 0 && st.st_size != c->size)
-        add_entry(c, st.st_size);
+    if (c->fd >= 0 && look_at(c->output_fd, &st) && (int64_t)st.stx_size != c->size)
+        add_entry(c, (int64_t)st.stx_size);
 }
 
 void
