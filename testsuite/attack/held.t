@@ -90,6 +90,9 @@ if [ "$is_fuse" = yes ] &&
     sleep 1 # a shepherd looks at the output every 0.1 s
     kctl cancel "$id" >/dev/null
     ok "it ends when it is cancelled" wait_for 20 state_is "$id" Cancelled
+    id=$(submit -o "$home/slow/closed/out" --wrap true)
+    ok "a job fails whose output it may not open, without a look at the directory" \
+        wait_for 20 state_is "$id" Failed
     stop output KILL
 else
     skip "a job runs whose output cannot be looked at" "no FUSE here"

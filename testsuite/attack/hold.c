@@ -7,7 +7,8 @@
  *       cannot be killed any more. Needs root.
  *   hold output DIRECTORY UID GID
  *       the same, for all users; every name is that of one file, which can be
- *       opened and written, but no question about its size is answered.
+ *       opened and written, but no question about its size is answered. Only
+ *       "closed" is a directory, which denies access to what is in it.
  *   hold process PID
  *       traces the process without stopping it: when it is dead, it stays a
  *       zombie that its parent cannot reap.
@@ -76,6 +77,9 @@ begin_session(int fd, char *question, size_t size)
 
 /* ---- An output that can be written but not looked at ---- */
 
+#define FILE_NODE   2
+#define CLOSED_NODE 3
+
 struct answer {
     struct fuse_out_header header;
     union {
@@ -90,7 +94,7 @@ static void
 fill(struct fuse_attr *a, uint64_t node)
 {
     a->ino = node;
-    a->mode = node == 1 ? S_IFDIR | 0777 : S_IFREG | 0666;
+    a->mode = node == FILE_NODE ? S_IFREG | 0666 : S_IFDIR | 0777;
     a->nlink = 1;
 }
 
@@ -102,9 +106,14 @@ answer_about_file(const struct fuse_in_header *in, struct answer *out)
 
     switch (in->opcode) {
     case FUSE_LOOKUP:
-        out->u.entry.nodeid = 2;
+        if (in->nodeid == CLOSED_NODE) {
+            out->header.error = -EACCES;
+            return 0;
+        }
+        out->u.entry.nodeid =
+            strcmp((const char *)(in + 1), "closed") == 0 ? CLOSED_NODE : FILE_NODE;
         out->u.entry.entry_valid = 3600;
-        fill(&out->u.entry.attr, 2);
+        fill(&out->u.entry.attr, out->u.entry.nodeid);
         return sizeof(out->u.entry);
     case FUSE_SETATTR:
     case FUSE_GETATTR:

@@ -2,8 +2,15 @@
 #include "agent/shepherd/start_error.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/shepherd/become_user.h"
 #include "agent/shepherd/files/order.h"
@@ -12,6 +19,8 @@
 #include "lib/base/macro.h"
 #include "lib/base/path_access.h"
 #include "lib/base/strbuf.h"
+
+#define LOOK_MS 2000 /* for the directory that denies access */
 
 static const char *
 explain_program(int error_number)
@@ -117,15 +126,49 @@ path_of(const struct prepared_job *t, const char *step)
     return NULL;
 }
 
-/* The directory whose mode denies the user access to a path; NULL when no mode
- * does.
+/* A process that finds the obstacle as the user, and writes it. It may live
+ * longer than the shepherd, whose lock and channel it must not have.
+ */
+static NORETURN void
+find_obstacle(const struct prepared_job *t, const char *path, int out)
+{
+    char *obstacle = NULL;
+
+    out = dup2(out, STDOUT_FILENO);
+    (void)syscall(SYS_close_range, 3u, ~0u, 0);
+    if (!t->who.is_root || process_user_become(&t->who) == 0)
+        obstacle = path_obstacle_dup(path, t->who.uid, t->who.gid);
+    if (obstacle != NULL && write(out, obstacle, strlen(obstacle)) < 0)
+        _exit(1);
+    _exit(0);
+}
+
+/* The directory that denies the user access to a path; NULL when none does. The
+ * user may have mounted the file system on its way and not answer, so another
+ * process looks for it, and is left alone after a while.
  */
 static char *
 obstacle_dup(const struct prepared_job *t, const char *path, int error_number)
 {
-    if (error_number != EACCES)
+    char text[2 * PATH_MAX];
+    ssize_t n = 0;
+    int ends[2];
+    pid_t pid;
+
+    if (error_number != EACCES || pipe2(ends, O_CLOEXEC) < 0)
         return NULL;
-    return path_obstacle_dup(path, t->who.uid, t->who.gid);
+    pid = fork();
+    if (pid == 0)
+        find_obstacle(t, path, ends[1]);
+    close(ends[1]);
+    if (pid > 0 && poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, LOOK_MS) == 1)
+        n = read(ends[0], text, sizeof(text));
+    close(ends[0]);
+    if (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
+        kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, WNOHANG);
+    }
+    return n > 0 ? xstrndup(text, (size_t)n) : NULL;
 }
 
 static char *
