@@ -45,7 +45,7 @@ close_fd(int *fd)
  * meanwhile. Writes of this machine are known at once.
  */
 static bool
-look_at(int fd, struct statx *st)
+read_size(int fd, struct statx *st)
 {
     return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_SIZE,
                  st)
@@ -87,7 +87,7 @@ output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
     };
     snprintf(path, sizeof(path), "/proc/%ld/fd/1", (long)job);
     c->output_fd = open(path, O_PATH | O_CLOEXEC);
-    if (c->output_fd >= 0 && (!look_at(c->output_fd, &st) || !S_ISREG(st.stx_mode)))
+    if (c->output_fd >= 0 && (!read_size(c->output_fd, &st) || !S_ISREG(st.stx_mode)))
         close_fd(&c->output_fd);
 }
 
@@ -124,7 +124,7 @@ open_file(struct output_index *c)
     snprintf(output, sizeof(output), "/proc/self/fd/%d", c->output_fd);
     c->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     c->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (c->watch_fd < 0 || c->fd < 0 || !look_at(c->output_fd, &st) || is_users(&st)
+    if (c->watch_fd < 0 || c->fd < 0 || !read_size(c->output_fd, &st) || is_users(&st)
         || inotify_add_watch(c->watch_fd, output, IN_MODIFY) < 0)
         goto give_up;
     head.device = makedev(st.stx_dev_major, st.stx_dev_minor);
@@ -196,7 +196,7 @@ take_note(struct output_index *c)
 {
     struct statx st;
 
-    if (c->fd >= 0 && look_at(c->output_fd, &st) && (int64_t)st.stx_size != c->size)
+    if (c->fd >= 0 && read_size(c->output_fd, &st) && (int64_t)st.stx_size != c->size)
         add_entry(c, (int64_t)st.stx_size);
 }
 
