@@ -141,7 +141,7 @@ id=$(sub -c 1 --wrap true)
 says "a job that waits for a quota" "$id" AssocGrpCpuLimit 'quota chem: 2 CPUs used of 2'
 ok "the first job uses the whole quota" state_is "$long" Running
 for i in 1 2 3 4 5 6; do
-    last=$(sub -c 1 --wrap "echo $i >>blocked; exec sleep 2")
+    last=$(sub -c 2 --wrap "echo $i >>blocked; exec sleep 1") # one after another
 done
 urgent=$(sub -c 2 --priority pressing --wrap 'echo urgent >>blocked')
 says "an urgent one waits, too" "$urgent" AssocGrpCpuLimit 'quota chem: 2 CPUs used of 2'
