@@ -48,6 +48,16 @@ check_readable(const char *path, struct error *err)
     return error_set(err, -EINVAL, "reading '%s': %s", path, strerror(errno));
 }
 
+static int
+check_program(const char *path, struct error *err)
+{
+    if (path[0] != '/')
+        return error_set(err, -EINVAL, "'%s' does not begin with '/'", path);
+    if (access(path, X_OK) == 0)
+        return 0;
+    return error_set(err, -EINVAL, "running '%s': %s", path, strerror(errno));
+}
+
 /* "KEY" or "DOMAIN" with "/" and a star, which only matches names in the domain. */
 static int
 check_label_pattern(const char *text, struct error *err)
@@ -182,6 +192,18 @@ static const struct setting settings[] = {
      .max = 86400 * SECOND_US, .option = "node-grace", .argument = "TIME",
      .help = "How long a node may be silent before it counts as not ready; "
              "at least four times the agents' heartbeat interval."},
+    {"fenceAfter", SETTING_TIMESPAN, AT(fence_after_us), .max = 30 * INT64_C(86400) * SECOND_US,
+     .argument = "TIME",
+     .help = "How long a node with jobs may be silent before fenceProgram "
+             "switches it off; the default is never."},
+    {"fenceProgram", SETTING_TEXT, AT(fence_program), .check = check_program, .argument = "PROGRAM",
+     .help = "Program that switches off the node whose name it is given, and "
+             "exits with 0 only when the node is off. Then the node is fenced, "
+             "and its jobs start elsewhere."},
+    {"fenceTimeout", SETTING_TIMESPAN, AT(fence_timeout_us), .initial = "2m", .min = SECOND_US,
+     .max = 3600 * SECOND_US, .argument = "TIME",
+     .help = "Time limit of fenceProgram; one that takes longer is killed, and "
+             "has failed."},
     {"startupWait", SETTING_TIMESPAN, AT(startup_wait_us), .initial = "1m", .max = 3600 * SECOND_US,
      .option = "startup-wait", .argument = "TIME",
      .help = "How long at most new jobs wait after a start until the nodes that were ready "

@@ -103,6 +103,20 @@ check_tls(const struct controller_settings *s, struct strbuf *mistakes)
     return -EINVAL;
 }
 
+/* Only a program makes sure that a silent node is off. */
+static int
+check_fencing(const struct controller_settings *s, struct strbuf *mistakes)
+{
+    if ((s->fence_after_us > 0) != (s->fence_program != NULL))
+        strbuf_add_text(mistakes, "fenceAfter and fenceProgram must be given together: a node is "
+                                  "fenced only when a program has switched it off\n");
+    else if (s->fence_after_us > 0 && s->fence_after_us < s->node_grace_us)
+        strbuf_add_text(mistakes, "fenceAfter must not be shorter than nodeGrace\n");
+    else
+        return 0;
+    return -EINVAL;
+}
+
 static int
 check_loopback(const struct setting_texts *addresses, const char *setting, struct strbuf *mistakes)
 {
@@ -147,6 +161,8 @@ check_settings(void *target, struct strbuf *mistakes)
 
     if (r == 0)
         r = check_tls(s, mistakes);
+    if (r == 0)
+        r = check_fencing(s, mistakes);
     if (r == 0)
         r = check_conformance(s, mistakes);
     if (r == 0)

@@ -46,6 +46,9 @@ struct controller_settings {
     struct setting_texts agent_labels;
     struct limits limits;
     int64_t node_grace_us;
+    int64_t fence_after_us;    /* of silence; 0: nodes are not switched off */
+    const char *fence_program; /* set if fence_after_us is */
+    int64_t fence_timeout_us;
     int64_t startup_wait_us;
     int64_t finished_max_age_us;
     int64_t finished_max_count;

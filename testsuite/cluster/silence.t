@@ -238,4 +238,41 @@ ok "the allocation is removed when the node is fenced" \
 signal n1 CONT
 ok "the process ends when the fenced node is back" \
     wait_for 20 has_ended "$(process_of "$id")"
+
+# --- a site that switches silent nodes off ------------------------------------
+admin unfence node n1 >/dev/null
+wait_for 20 node_is n1 Ready
+stop controller
+cat >"$cluster/power-off" <<TXT
+#!/bin/sh
+echo "\$1" >>$cluster/switched
+[ -e $cluster/works ] || { echo no answer from the power switch; exit 1; }
+TXT
+chmod 755 "$cluster/power-off"
+cat >"$cluster/fence.yaml" <<TXT
+nodeGrace: 3s
+fenceAfter: 5s
+fenceProgram: $cluster/power-off
+TXT
+like "fenceAfter without a program is refused" "$(printf 'fenceAfter: 5m\n' >"$cluster/odd.yaml"
+    kiln-controller --config "$cluster/odd.yaml" --check-config 2>&1)" \
+    'fenceAfter and fenceProgram must be given together'
+cluster_controller --config "$cluster/fence.yaml"
+wait_for 20 node_is n1 Ready
+submit power --requeue -w n1
+wait_for 20 started_times "$id" 1
+signal n1 STOP
+ok "a failure of the program is an Event of the node" \
+    wait_for 40 has_event node/n1 FencingFailed
+like "it has the last line of the program" "$(admin events)" 'no answer from the power switch'
+is "the program gets the name of the node" "$(sort -u "$cluster/switched")" n1
+not_ok "the node is not fenced" node_is n1 Fenced
+is "the job does not start elsewhere" "$(wc -l <"$home/starts-$id")" 1
+: >"$cluster/works"
+stop controller
+cluster_controller --config "$cluster/fence.yaml"
+ok "the node is fenced when the program succeeds" wait_for 60 has_event node/n1 SwitchedOff
+is_lost() { pods_of "$id" .status.reason | grep -qx NodeLost; }
+ok "its job is given up then" wait_for 20 is_lost
+signal n1 CONT
 finish

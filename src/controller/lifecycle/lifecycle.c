@@ -64,6 +64,9 @@ lifecycle_new(const struct lifecycle_settings *s)
         .clock = s->clock,
         .grace_ms = s->node_grace_ms,
         .check_ms = s->node_check_ms,
+        .fence_program = s->fence_program,
+        .fence_after_ms = s->fence_after_ms,
+        .fence_limit_ms = s->fence_limit_ms,
     });
     l->reservations = reservation_controller_new(s->loop, s->client, l->cache, s->clock);
     l->retention = retention_new(&(struct retention_settings){

@@ -33,11 +33,13 @@ struct lifecycle_settings {
     struct metric_registry *metrics; /* or NULL */
     int64_t node_grace_ms;           /* a node is silent after it; 0: 40,000 */
     int64_t node_check_ms;           /* 0: derived from node_grace_ms */
-    int64_t finished_max_age_s;      /* 0: 7 days */
-    int64_t finished_max_count;      /* 0: 100,000 */
-    int64_t maximum_requeues;        /* requeues of a job by the system; 0:
+    const char *fence_program;       /* NULL: silent nodes are not switched off */
+    int64_t fence_after_ms, fence_limit_ms;
+    int64_t finished_max_age_s; /* 0: 7 days */
+    int64_t finished_max_count; /* 0: 100,000 */
+    int64_t maximum_requeues;   /* requeues of a job by the system; 0:
                                       * any number */
-    bool holds_never_satisfied;      /* hold jobs whose dependencies can
+    bool holds_never_satisfied; /* hold jobs whose dependencies can
                                       * never be met */
 
     /* See object_cache_ask_damaged; NULL: no object counts as damaged. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "controller/lifecycle/node/node_fencing.h"
 #include "controller/lifecycle/node/node_verdict.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/pending_calls.h"
@@ -52,6 +53,8 @@ struct node_health {
     size_t n_silent;
     bool braked;
     struct event_recorder *event_recorder;
+    struct node_fencing *fencing; /* NULL: silent nodes are not switched off */
+    int64_t fence_after_us;
     struct timer *timer;
     struct workqueue *queue; /* names of nodes to check */
     int64_t check_ms;
@@ -117,6 +120,8 @@ note_heartbeat(struct node_health *h, struct heard *n)
     n->silent = false;
     h->n_silent--;
     heap_push(h->by_time, n);
+    if (h->fencing != NULL)
+        node_fencing_forget(h->fencing, n->name);
     log_info("node '%s' is reporting again", n->name);
     tell_node(h, n->name, RECORD_NORMAL, "NodeReady", "Node %s is reporting again", n->name);
     workqueue_add(h->queue, n->name);
@@ -330,6 +335,68 @@ write_pod(const struct object *pod, void *context)
     write_wanted(pass, pod, "status", arena, body);
 }
 
+/* ---- Switching silent nodes off ---- */
+
+static void
+note_unfinished(const struct object *pod, void *context)
+{
+    if (!pod_is_finished(pod_of(pod)))
+        *(bool *)context = true;
+}
+
+static bool
+has_pods(const struct node_health *h, const char *node)
+{
+    bool is_any = false;
+
+    object_cache_visit_on_node(h->cache, node, note_unfinished, &is_any);
+    return is_any;
+}
+
+/* A node without pods holds nothing back. */
+static bool
+is_fence_wanted(const char *node, void *context)
+{
+    struct node_health *h = context;
+    const struct object *object = object_cache_find(h->cache, &node_kind, NULL, node);
+
+    return object != NULL && !node_is_fenced(node_of(object)) && !h->braked
+           && silence_us(h, node) >= h->fence_after_us && has_pods(h, node);
+}
+
+static void
+on_fencing(const char *node, void *context)
+{
+    struct node_health *h = context;
+
+    workqueue_add(h->queue, node);
+}
+
+/* Switches the node off, and writes the fence when it is off. */
+static void
+fence_silent(struct health_pass *pass, const struct object *node)
+{
+    struct node_health *h = pass->health;
+    const int64_t left_us = h->fence_after_us - silence_us(h, pass->node);
+    struct arena *arena;
+    int64_t again_ms = 0;
+
+    if (node_fencing_is_off(h->fencing, pass->node)) {
+        arena = arena_new(0);
+        write_wanted(pass, node, NULL, arena,
+                     node_verdict_fence(arena, node_of(node), clock_real_us(h->clock)));
+        return;
+    }
+    if (left_us > 0)
+        again_ms = left_us / 1000 + 1;
+    else if (h->braked)
+        again_ms = h->check_ms;
+    else if (is_fence_wanted(pass->node, h))
+        again_ms = node_fencing_start(h->fencing, pass->node);
+    if (again_ms > 0)
+        workqueue_add_after(h->queue, pass->node, again_ms);
+}
+
 static void
 work_on_node(const char *key, void *context)
 {
@@ -345,6 +412,10 @@ work_on_node(const char *key, void *context)
     pass.calls = pending_calls_begin(h->client, h->queue, key);
     if (node != NULL)
         write_node(&pass, node, n != NULL && n->silent);
+    if (h->fencing != NULL && (node == NULL || node_is_fenced(node_of(node))))
+        node_fencing_forget(h->fencing, key);
+    else if (h->fencing != NULL && n != NULL && n->silent)
+        fence_silent(&pass, node);
     if (node == NULL || (n != NULL && n->silent) || node_is_fenced(node_of(node)))
         object_cache_visit_on_node(h->cache, key, write_pod, &pass);
     pending_calls_end(pass.calls);
@@ -391,6 +462,19 @@ node_health_new(const struct node_health_settings *settings)
     h->heard = map_new();
     h->by_time = heap_new(heard_earlier, NULL, offsetof(struct heard, place));
     h->event_recorder = event_recorder_new(h->client, h->clock, "node-controller", NULL);
+    h->fence_after_us = settings->fence_after_ms * 1000;
+    if (settings->fence_program != NULL)
+        h->fencing = node_fencing_new(&(struct node_fencing_settings){
+            .loop = settings->loop,
+            .clock = settings->clock,
+            .cache = settings->cache,
+            .event_recorder = h->event_recorder,
+            .program = settings->fence_program,
+            .limit_ms = settings->fence_limit_ms,
+            .is_wanted = is_fence_wanted,
+            .changed = on_fencing,
+            .context = h,
+        });
     h->timer = timer_new(settings->loop, check, h);
     h->queue = workqueue_new(settings->loop, PARALLEL_NODES, work_on_node, h);
     object_cache_listen(settings->cache, &node_kind, on_node, h);
@@ -408,6 +492,7 @@ node_health_free(struct node_health *h)
 
     if (h == NULL)
         return;
+    node_fencing_free(h->fencing);
     workqueue_free(h->queue);
     event_recorder_free(h->event_recorder);
     timer_free(h->timer);

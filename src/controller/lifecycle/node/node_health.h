@@ -7,14 +7,17 @@
  * keep their allocations. They are ended (Failed, NodeLost) only when fenced:
  * either an administrator put the taint node.kubernetes.io/out-of-service on
  * the node (kctl fence), or the pods asked their node to end them when it is
- * cut off (execution.fenceAfterSeconds). A node that came back with another
+ * cut off (execution.fenceAfterSeconds). A node with pods that is silent for
+ * `fence_after_ms` is switched off by the site's program (node_fencing.h), and
+ * fenced when the program has succeeded. A node that came back with another
  * boot id reports the end of its pods itself.
  *
  * Silence is measured on this controller's monotonic clock, from the time at
  * which it became ready; times of two machines are never compared. When more
  * than half of at least four nodes are silent at the same time, the loop
  * assumes that the controller is cut off: it marks the nodes and logs a
- * warning, but does not take any pod to have ended by fenceAfterSeconds.
+ * warning, but does not take any pod to have ended by fenceAfterSeconds, and
+ * switches no node off.
  *
  * Owns:    the time of each node's last heartbeat.
  * Thread:  the lifecycle loop's.
@@ -36,8 +39,11 @@ struct node_health_settings {
     struct client *client;
     struct object_cache *cache;
     struct clock *clock;
-    int64_t grace_ms; /* 0: 40,000 */
-    int64_t check_ms; /* 0: an eighth of the grace period, at most 5,000 */
+    int64_t grace_ms;          /* 0: 40,000 */
+    int64_t check_ms;          /* 0: an eighth of the grace period, at most 5,000 */
+    const char *fence_program; /* NULL: silent nodes are not switched off */
+    int64_t fence_after_ms;    /* of silence */
+    int64_t fence_limit_ms;
 };
 
 void node_health_free(struct node_health *health);

@@ -189,6 +189,28 @@ node_verdict_taints(struct arena *arena, const struct node *node, bool silent, i
 }
 
 struct json *
+node_verdict_fence(struct arena *arena, const struct node *node, int64_t now_us)
+{
+    const struct taint fence = {
+        .key = TAINT_OUT_OF_SERVICE,
+        .value = "fenced",
+        .effect = "NoExecute",
+        .added_at_us = now_us,
+    };
+    struct json *taints, *body;
+
+    if (node_is_fenced(node))
+        return NULL;
+    taints = json_array(arena);
+    for (unsigned i = 0; i < node->spec.taints.count; i++)
+        json_append(arena, taints, taint_tree(arena, &node->spec.taints.items[i]));
+    json_append(arena, taints, taint_tree(arena, &fence));
+    body = json_object(arena);
+    json_set(arena, json_make_object(arena, body, "spec"), "taints", taints);
+    return body;
+}
+
+struct json *
 node_verdict_remnants(struct arena *arena, const struct node *node)
 {
     struct json *body, *remnants;

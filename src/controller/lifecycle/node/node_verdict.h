@@ -35,6 +35,9 @@ struct json *node_verdict_taints(struct arena *arena, const struct node *node, b
  */
 struct json *node_verdict_hardware(struct arena *arena, const struct node *node);
 
+/* The patch that fences the node; NULL: it is fenced. */
+struct json *node_verdict_fence(struct arena *arena, const struct node *node, int64_t now_us);
+
 /* Removes status.remnants of a fenced node: no processes of its pods are left.
  */
 struct json *node_verdict_remnants(struct arena *arena, const struct node *node);

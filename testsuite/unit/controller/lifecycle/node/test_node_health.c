@@ -28,6 +28,7 @@ static struct timer *end_of_turn;
 static struct object_cache *cache;
 static struct node_health *health;
 static int renewals;
+static const char *fence_program; /* NULL: none */
 
 static void
 stop(void *context)
@@ -145,6 +146,9 @@ begin(void)
     settings.cache = cache;
     settings.clock = &now.clock;
     settings.grace_ms = GRACE / 1000;
+    settings.fence_program = fence_program;
+    settings.fence_after_ms = 10 * GRACE / 1000;
+    settings.fence_limit_ms = 30000;
     health = node_health_new(&settings);
     object_cache_start(cache);
 }
@@ -286,6 +290,93 @@ START_TEST(while_most_nodes_are_silent_nothing_is_given_up)
 }
 END_TEST
 
+/* ---- Switching nodes off ---- */
+
+/* Passes the time after which a silent node is switched off; the pod's event
+ * stands for the timer, which has the real clock.
+ */
+static void
+wait_for_fencing(const char *program)
+{
+    fence_program = program;
+    begin();
+    fence_program = NULL;
+    put_node("n1", "");
+    put_pod("p", "n1", "");
+    renew("n1");
+    settle();
+    pass_time(GRACE + FAKE_SECOND);
+    put_pod("p", "n1", "");
+    settle();
+    ck_assert(!is_tainted("n1", TAINT_OUT_OF_SERVICE));
+    pass_time(9 * GRACE);
+    put_pod("p", "n1", "");
+    settle();
+}
+
+START_TEST(a_silent_node_is_fenced_when_the_program_has_switched_it_off)
+{
+    wait_for_fencing("/bin/true");
+    for (int i = 0; i < 5000 && !is_tainted("n1", TAINT_OUT_OF_SERVICE); i++)
+        settle();
+    ck_assert(is_tainted("n1", TAINT_OUT_OF_SERVICE));
+    settle();
+    ck_assert_str_eq(phase("p"), "Failed");
+    end();
+}
+END_TEST
+
+START_TEST(a_node_is_not_fenced_when_the_program_fails_or_cannot_be_run)
+{
+    static const char *const programs[] = {"/bin/false", "/nonexistent/program"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+        wait_for_fencing(programs[i]);
+        for (int k = 0; k < 5000 && fake_client_count(api, &event_kind) < 3 + (i == 0); k++)
+            settle();
+        ck_assert_uint_ge(fake_client_count(api, &event_kind), 3 + (i == 0));
+        ck_assert(!is_tainted("n1", TAINT_OUT_OF_SERVICE));
+        ck_assert_str_eq(phase("p"), "Unknown");
+        end();
+    }
+}
+END_TEST
+
+START_TEST(a_node_without_pods_is_not_switched_off_nor_are_most_nodes)
+{
+    fence_program = "/bin/true";
+    begin();
+    fence_program = NULL;
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "n%d", i);
+        put_node(name, "");
+        renew(name);
+    }
+    put_pod("p", "n0", "");
+    settle();
+    pass_time(11 * GRACE); /* all are silent */
+    put_pod("p", "n0", "");
+    for (int i = 0; i < 20; i++)
+        settle();
+    ck_assert(!is_tainted("n0", TAINT_OUT_OF_SERVICE));
+
+    fake_client_remove(api, &pod_kind, "default", "p");
+    settle();
+    for (int i = 1; i < 4; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "n%d", i);
+        renew(name);
+    }
+    for (int i = 0; i < 20; i++)
+        settle();
+    ck_assert(!is_tainted("n0", TAINT_OUT_OF_SERVICE));
+    end();
+}
+END_TEST
+
 START_TEST(the_lease_of_a_node_goes_with_it)
 {
     begin();
@@ -325,5 +416,8 @@ SUITE("node_health", a_silent_nodes_pods_are_unknown_and_keep_what_they_have,
       a_node_is_heard_of_when_its_lease_is_renewed_and_only_then,
       clocks_begin_when_this_controller_is_ready, pods_are_given_up_when_their_node_is_fenced,
       a_pod_that_fences_itself_is_given_up_some_time_after_that,
-      while_most_nodes_are_silent_nothing_is_given_up, the_lease_of_a_node_goes_with_it,
+      while_most_nodes_are_silent_nothing_is_given_up,
+      a_silent_node_is_fenced_when_the_program_has_switched_it_off,
+      a_node_is_not_fenced_when_the_program_fails_or_cannot_be_run,
+      a_node_without_pods_is_not_switched_off_nor_are_most_nodes, the_lease_of_a_node_goes_with_it,
       what_could_not_be_written_is_written_later)
