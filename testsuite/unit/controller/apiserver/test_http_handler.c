@@ -99,6 +99,7 @@ house_init(struct house *h)
                                                              .store = h->w.store,
                                                              .workers = h->w.workers,
                                                              .auth = h->auth,
+                                                             .look_up_user = world_look_up,
                                                              .policy = &h->w.policy});
     h->socket = xasprintf("%s/socket", h->w.directory);
     ck_assert_int_eq(apiserver_listen_unix(h->w.server, h->socket, 0600, NULL), 0);

@@ -764,7 +764,7 @@ START_TEST(a_group_is_reserved_all_its_nodes)
     PUT(w, "c", 1, 300, .node = "n3");
     put_group(w, "g", 3, 50);
     advance(w, 0);
-    ck_assert_int_eq(reserved_at(w, "@default/g"), 200);
+    ck_assert_int_eq(reserved_at(w, "@default/g/0"), 200);
 
     /* n4 is reserved for the group from 200 on. */
     PUT(w, "long", 1, 201);
@@ -813,7 +813,7 @@ START_TEST(a_short_one_exchanges_its_node_with_the_group)
     PUT(w, "long", 1, 500);
     advance(w, 0);
     ck_assert_str_ne(world_node_of(w, "long"), "");
-    ck_assert_int_eq(reserved_at(w, "@default/g"), 100);
+    ck_assert_int_eq(reserved_at(w, "@default/g/0"), 100);
     world_free(w);
 }
 END_TEST
@@ -830,11 +830,11 @@ START_TEST(a_group_without_one_of_its_members_loses_its_reservation)
     put_group(w, "g", 3, 50);
     PUT(w, "long", 1, 500);
     advance(w, 0);
-    ck_assert_int_eq(reserved_at(w, "@default/g"), 100);
+    ck_assert_int_eq(reserved_at(w, "@default/g/0"), 100);
     ck_assert_str_ne(world_node_of(w, "long"), "");
     end(w, "g1");
     advance(w, 0);
-    ck_assert_int_eq(reserved_at(w, "@default/g"), -1);
+    ck_assert_int_eq(reserved_at(w, "@default/g/0"), -1);
     world_free(w);
 }
 END_TEST
@@ -854,8 +854,8 @@ START_TEST(a_second_reservation_is_planned_around_the_first)
     put_group(w, "h", 2, 100);  /* n1 and n2 are free for it at 200 */
     PUT(w, "one", 1, 900);      /* n4 at 400 */
     advance(w, 0);
-    ck_assert_int_eq(reserved_at(w, "@default/g"), 300);
-    ck_assert_int_eq(reserved_at(w, "@default/h"), 200);
+    ck_assert_int_eq(reserved_at(w, "@default/g/0"), 300);
+    ck_assert_int_eq(reserved_at(w, "@default/h/0"), 200);
     ck_assert_int_eq(reserved_at(w, "default/one"), 400);
     world_free(w);
 }

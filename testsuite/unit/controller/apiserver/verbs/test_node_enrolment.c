@@ -89,11 +89,15 @@ START_TEST(a_rootless_agent_enrols_only_where_and_what_it_may)
     world_init(&w);
     ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE_N1), 403);
     w.policy.allows_rootless_agents = true;
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE_N1), 201);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES, NODE_N1), 403);
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1-bob\"}}"), 403);
+    ck_assert_int_eq(
+        world_code(&w, &alice, HTTP_POST, NODES, "{\"metadata\":{\"name\":\"n1-alice\"}}"), 201);
 
-    ck_assert_int_eq(world_code(&w, &bob, HTTP_POST, NODES "/n1/enrol", NULL), 403);
-    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, NODES "/n1/enrol", NULL), 403);
-    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES "/n1/enrol", NULL), 201);
+    ck_assert_int_eq(world_code(&w, &bob, HTTP_POST, NODES "/n1-alice/enrol", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &machine_root, HTTP_POST, NODES "/n1-alice/enrol", NULL), 403);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, NODES "/n1-alice/enrol", NULL), 201);
 }
 END_TEST
 
