@@ -386,6 +386,31 @@ START_TEST(explain_names_what_is_missing_on_the_nearest_nodes)
 }
 END_TEST
 
+START_TEST(nothing_is_placed_while_scheduling_is_paused)
+{
+    atomic_bool is_paused = true;
+    struct world *w = world_new(&(struct scheduler_settings){.is_paused = &is_paused});
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *why;
+
+    world_add_node(w, "n1", 4);
+    world_add_pod(w, "a", "1", "1Gi", "");
+    world_settle(w);
+    world_advance(w, 60000);
+    ck_assert_str_eq(world_node_of(w, "a"), "");
+    why = scheduler_explain(w->scheduler, fake_client_find(w->api, &pod_kind, "default", "a"),
+                            false, arena);
+    ck_assert_str_eq(json_path_text(why, "cause.code"), "SchedulingPaused");
+
+    /* The scheduler says by itself that there is work again. */
+    ck_assert(!w->is_ready);
+    atomic_store(&is_paused, false);
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    world_free(w);
+}
+END_TEST
+
 START_TEST(equal_pods_start_in_the_order_they_came)
 {
     struct world *w = world_new(NULL);
@@ -626,7 +651,8 @@ SUITE("scheduler", a_pod_gets_whole_cores_on_one_numa_node,
       room_that_was_never_confirmed_is_others_in_the_end,
       who_waits_for_the_first_node_is_left_alone_until_it_comes,
       a_waiting_pod_that_is_deleted_at_once_leaves_the_queue,
-      equal_pods_start_in_the_order_they_came, a_more_important_pod_makes_room_and_gets_exact_cores,
+      nothing_is_placed_while_scheduling_is_paused, equal_pods_start_in_the_order_they_came,
+      a_more_important_pod_makes_room_and_gets_exact_cores,
       nobody_is_evicted_for_a_pod_that_would_not_fit_even_so,
       a_held_pod_leaves_the_queue_until_it_is_released,
       a_pod_that_is_held_while_it_is_bound_waits_for_its_release)
