@@ -19,7 +19,10 @@
 #include "lib/loop/timer.h"
 
 #define AGAIN_MS       2000
-#define FIRST_AGAIN_MS 200 /* after the connection was lost; it doubles */
+/* After the connection was lost; it grows by a fifth each time, because new jobs
+ * wait for this.
+ */
+#define FIRST_AGAIN_MS 200
 
 /* How long the mark may be below a pod. */
 #define RENEWAL_MS 10000
@@ -256,7 +259,7 @@ until_next(struct cluster_identity *b, enum cluster_answer answer)
         b->again_ms = AGAIN_MS;
         return b->s.every_ms;
     }
-    b->again_ms = ms * 2 < AGAIN_MS ? ms * 2 : AGAIN_MS;
+    b->again_ms = ms + ms / 5 < AGAIN_MS ? ms + ms / 5 : AGAIN_MS;
     return ms;
 }
 

@@ -57,6 +57,7 @@
 /* The real agent does not see shorter jobs before they are over. */
 #define SEEN_RUNNING_MS  10
 #define AGAIN_MS         1000
+#define MARK_MS          200
 /* Nodes start in groups, because the start of each needs credentials. */
 #define STARTING_AT_ONCE 64u
 
@@ -349,7 +350,7 @@ on_mark(const struct client_reply *reply, void *context)
 
     node->is_asking_mark = false;
     if (reply->code != 200 && reply->code != 201) {
-        timer_start(node->mark_timer, AGAIN_MS);
+        timer_start(node->mark_timer, MARK_MS);
         return;
     }
     mark = json_get_text(json_parse(arena, reply->text, reply->length, NULL, NULL), "mark");
@@ -386,7 +387,7 @@ on_interrupted(void *context)
 {
     struct hollow *node = context;
 
-    timer_start(node->mark_timer, 200);
+    timer_start(node->mark_timer, MARK_MS);
 }
 
 static void
