@@ -294,7 +294,8 @@ root reserve some --count 1 --duration 1h --users kilntest1 >/dev/null
 ok "the nodes of a reservation of a number are chosen" \
     wait_for 10 state some Active
 has() { [ "$(root get reservation some -o 'jsonpath={.status.nodes[0]}')" = "$1" ]; }
-was=$(root get reservation some -o 'jsonpath={.status.nodes[0]}')
+chosen() { was=$(root get reservation some -o 'jsonpath={.status.nodes[0]}'); [ -n "$was" ]; }
+wait_for 10 chosen
 other=n1
 [ "$was" = n2 ] || other=n2
 root reserve named --nodes "$was" --duration 1h --users kilntest1 --overlap >/dev/null
