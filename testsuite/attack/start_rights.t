@@ -84,6 +84,20 @@ as kilntest1 kctl update job "$job" partition=special >/dev/null
 ok "kctl update admits the job to the new one, and it runs" \
     wait_for 30 state_is "$job" Completed
 
+# --- the account --------------------------------------------------------------
+root create namespace chem >/dev/null
+root annotate namespace chem kiln.hpc/members=kilntest1 >/dev/null
+ok "a user holds a job in an account" wait_for 10 held -A chem
+job=$(held -A chem)
+root annotate namespace chem kiln.hpc/members=kilntest2 --overwrite >/dev/null ||
+    root annotate namespace chem kiln.hpc/members=kilntest2 >/dev/null
+root release "$job" >/dev/null
+ok "a user who was taken out of the account does not start the job" \
+    wait_for 20 says "$job" 'account chem is no longer for user kilntest1'
+root annotate namespace chem kiln.hpc/members=kilntest1,kilntest2 --overwrite >/dev/null ||
+    root annotate namespace chem kiln.hpc/members=kilntest1,kilntest2 >/dev/null
+ok "it runs when the user belongs to the account again" wait_for 30 state_is "$job" Completed
+
 # --- the user -----------------------------------------------------------------
 users() { flock /tmp/kiln-test-users.lock "$@"; }
 reused=kilnreused$$ removed=kilnremoved$$ new=kilnnew$$

@@ -81,6 +81,7 @@ apiserver_new(const struct apiserver_settings *settings)
         .workers = server->workers,
         .policy = server->policy,
         .look_up = settings->look_up_user,
+        .accounts = server->membership,
         .partitions = server->partition_users,
         .reservations = server->reservation_users,
     });

@@ -405,6 +405,8 @@ scheduler_object_changed(struct scheduler *s, const struct object *old_object,
         map_put(s->objects, object->kind->name, objects);
     }
     object_key(object, key);
+    if (object->kind == &namespace_kind && old_object != NULL && new_object != NULL)
+        queue_event(s->queue, &event_namespace_update, old_object, new_object);
     if (new_object != NULL)
         object_unref(map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
     else

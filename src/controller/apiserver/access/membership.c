@@ -391,7 +391,7 @@ static enum membership_answer
 check_place(const struct membership *m, const struct namespace_members *place,
             const struct membership_question *q, struct strbuf *why)
 {
-    const char *kind = m->kind->singular;
+    const char *kind = m->kind == &namespace_kind ? "account" : m->kind->singular;
 
     if (q->uid != NULL && !is_same(place->uid, q->uid)) {
         strbuf_printf(why,

@@ -296,6 +296,20 @@ ask(struct start_rights *r, const struct pod *pod, const struct user *user, cons
                             why);
 }
 
+static enum membership_answer
+ask_account(struct start_rights *r, const struct pod *pod, const struct user *user,
+            struct strbuf *why)
+{
+    return membership_check(r->settings.accounts,
+                            &(struct membership_question){
+                                .place = pod->meta.namespace,
+                                .user = user,
+                                .skips_people = user != NULL && is_administrator(r, user),
+                                .account = "",
+                            },
+                            why);
+}
+
 /* ---- Decisions ---- */
 
 bool
@@ -311,7 +325,9 @@ start_rights_refuse(struct start_rights *r, const struct pod *pod, const struct 
         return false;
     user = find_user(r, uid, &is_owner_fresh);
     if (kind == NULL)
-        is_refused = user != NULL && refuse_owner(user, owner, why);
+        is_refused =
+            user != NULL
+            && (refuse_owner(user, owner, why) || ask_account(r, pod, user, why) == MEMBERSHIP_NO);
     else
         is_refused = ask(r, pod, user, kind, name, why) == MEMBERSHIP_NO;
     user_unref(user);
@@ -349,9 +365,9 @@ static enum membership_answer
 ask_all(struct start_rights *r, const struct pod *pod, const struct user *user, struct strbuf *why)
 {
     const struct placement *p = pod->spec.placement;
-    enum membership_answer answer = MEMBERSHIP_YES;
+    enum membership_answer answer = ask_account(r, pod, user, why);
 
-    if (p != NULL && p->partition != NULL && p->partition[0] != '\0')
+    if (answer == MEMBERSHIP_YES && p != NULL && p->partition != NULL && p->partition[0] != '\0')
         answer = ask_partitions(r, pod, user, why);
     if (answer == MEMBERSHIP_YES && p != NULL && p->reservation != NULL
         && p->reservation[0] != '\0')

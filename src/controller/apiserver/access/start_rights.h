@@ -2,7 +2,8 @@
 /* start_rights.h - whether the owner of a waiting pod may still start it
  *
  * A pod may wait for weeks after its submission was admitted. When it would
- * start, its owner must still be the user of that name, and its Partition and
+ * start, its owner must still be the user of that name and belong to its account
+ * (the namespace), and its Partition and
  * Reservation must be the objects that it was admitted to and be for that user.
  * The scheduler asks first, so that the pod waits with the cause; the API asks
  * again before it binds the pod.
@@ -39,6 +40,7 @@ struct start_rights_settings {
     struct workers *workers;
     const struct policy *policy;
     const struct user *(*look_up)(uid_t uid, gid_t gid); /* NULL: user_lookup */
+    struct membership *accounts;                         /* namespaces */
     struct membership *partitions;
     struct membership *reservations;
 };

@@ -28,6 +28,8 @@ const struct cluster_event event_node_reservation = {EVENT_NODE_RESERVATION, ACT
                                                      "ReservationUpdate"};
 const struct cluster_event event_withheld_nodes = {EVENT_WITHHELD_NODES, ACTION_UPDATE,
                                                    "ReservedNodesUpdate"};
+const struct cluster_event event_namespace_update = {EVENT_NAMESPACE, ACTION_UPDATE,
+                                                     "NamespaceUpdate"};
 const struct cluster_event event_unschedulable_timeout = {EVENT_WILDCARD, ACTION_ALL,
                                                           "UnschedulableTimeout"};
 const struct cluster_event event_force_activate = {EVENT_WILDCARD, ACTION_ALL, "ForceActivate"};

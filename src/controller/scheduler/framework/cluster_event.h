@@ -29,9 +29,10 @@ enum event_resource {
     EVENT_RESERVATION,      /* a reserved start moved or is gone */
     EVENT_NODE_RESERVATION, /* a Reservation changed, begins or ends */
     EVENT_WITHHELD_NODES,   /* the nodes withheld by Reservations */
+    EVENT_NAMESPACE,        /* its members may be others */
     EVENT_WILDCARD,         /* anything, as in the periodic flush */
 };
-#define EVENT_RESOURCES 13
+#define EVENT_RESOURCES 14
 
 enum event_action {
     ACTION_ADD = 1 << 0,
@@ -67,6 +68,7 @@ extern const struct cluster_event event_storage_capacity;
 extern const struct cluster_event event_partition;
 extern const struct cluster_event event_node_reservation;
 extern const struct cluster_event event_withheld_nodes;
+extern const struct cluster_event event_namespace_update;
 extern const struct cluster_event event_unschedulable_timeout;
 extern const struct cluster_event event_force_activate;
 

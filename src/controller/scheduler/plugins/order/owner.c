@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owner - a pod starts only while its owner is the user who submitted it
+/* Owner - a pod starts only while its owner is the user who submitted it, and
+ * belongs to its account
  *
  * Kiln's own. A user may be removed while a job waits, and the number may be
  * given to somebody else. The user database does not say when it changes, so a
  * pod that is refused is tried again with the leftovers of the queue.
  *
  * Extension points:  prefilter
- * Woken by:          a node joining
+ * Woken by:          a node joining; a change of the pod's namespace
  */
+#include <string.h>
+
 #include "controller/scheduler/framework/framework.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/base/strbuf.h"
 
 struct owner_self {
@@ -61,8 +66,18 @@ owner_prefilter(void *self, struct cycle *c, UNUSED struct prefilter_result *ret
     return VERDICT_NEVER;
 }
 
+/* ---- Hints ---- */
+
+static bool
+is_in_namespace(UNUSED void *self, const struct pod_view *pod,
+                UNUSED const struct object *old_object, const struct object *new_object)
+{
+    return new_object != NULL && strcmp(pod->namespace, new_object->meta->name) == 0;
+}
+
 static const struct wake wakes[] = {
     {EVENT_NODE, ACTION_ADD, NULL},
+    {EVENT_NAMESPACE, ACTION_ALL, is_in_namespace},
 };
 
 const struct plugin owner_plugin = {
