@@ -148,6 +148,10 @@ refused EventOwner "a user cannot write an event about a job of another user" \
     kilntest1 POST $events "$(event e3 Job theirs)"
 like "a user can write an event about an own job" \
     "$(api kilntest1 POST $events "$(event e4 Job a)")" '^201 '
+is "the event is about that job, and not about a later one of its name" \
+    "$(field root $events/e4 .involvedObject.uid)" "$(field root "$jobs/a" .metadata.uid)"
+refused EventOwner "a user cannot write an event about a job that does not exist yet" \
+    kilntest1 POST $events "$(event e5 Job tomorrow)"
 refused EventOwner "that event cannot be changed to be about another object" \
     kilntest1 PATCH $events/e4 \
     '{"involvedObject":{"kind":"Node","name":"n1"}}' $merge

@@ -118,7 +118,7 @@ is_agents_own(struct request *q, const struct kind *kind, const struct json *ref
                && strcmp(pod_of(pod)->spec.node_name, q->principal->node) == 0);
 }
 
-static const struct json *
+static struct json *
 reference_of(const struct request *q, const struct json *tree)
 {
     return json_get(tree, q->route.kind == &event_kind ? "involvedObject" : "regarding");
@@ -132,16 +132,39 @@ kind_of(const struct json *reference)
     return name != NULL ? find_kind(name) : NULL;
 }
 
+/* An event is about one object, and not about a later one of its name, which may
+ * be another user's.
+ */
+static bool
+name_subject(struct request *q, const struct json *tree, const struct kind *kind,
+             struct json *reference)
+{
+    const struct object *object = find_told_of(q, kind, reference);
+    const char *uid = json_get_text(reference, "uid");
+
+    if (kind == NULL || !(kind->flags & KIND_NAMESPACED) || (uid != NULL && uid[0] != '\0'))
+        return true;
+    if (object == NULL)
+        return admission_refuse(
+            q, tree, "EventOwner",
+            arena_printf(q->arena, "there is no %s '%.80s', and the event names no uid", kind->name,
+                         json_get_text(reference, "name") != NULL ? json_get_text(reference, "name")
+                                                                  : ""));
+    json_set_string(q->arena, reference, "uid", object->meta->uid);
+    return true;
+}
+
 static bool
 admit_agents_event(struct request *q, const struct json *tree, const struct object *old_object)
 {
-    const struct json *now = reference_of(q, tree);
+    struct json *now = reference_of(q, tree);
     const struct json *was =
         old_object != NULL ? reference_of(q, request_old_tree(q, old_object)) : now;
 
-    return (is_agents_own(q, kind_of(now), now) && is_agents_own(q, kind_of(was), was))
-           || admission_refuse(q, tree, "EventOwner",
-                               "an agent may only write events about its own node and its pods");
+    if (!is_agents_own(q, kind_of(now), now) || !is_agents_own(q, kind_of(was), was))
+        return admission_refuse(q, tree, "EventOwner",
+                                "an agent may only write events about its own node and its pods");
+    return name_subject(q, tree, kind_of(now), now);
 }
 
 /* Readers of events trust that those of a job or node come from the system or
@@ -150,7 +173,7 @@ admit_agents_event(struct request *q, const struct json *tree, const struct obje
 bool
 event_admit(struct request *q, struct json *tree, const struct object *old_object)
 {
-    const struct json *reference = reference_of(q, tree);
+    struct json *reference = reference_of(q, tree);
     const struct kind *kind = kind_of(reference);
     const struct object *object;
     uid_t uid;
@@ -162,8 +185,9 @@ event_admit(struct request *q, struct json *tree, const struct object *old_objec
     if (kind != NULL && !(kind->flags & KIND_NAMESPACED))
         return refuse_event(q, tree, kind, reference, "the cluster's");
     object = find_told_of(q, kind, reference);
-    return object == NULL || !object_owner(object, &uid) || uid == q->principal->uid
-           || refuse_event(q, tree, kind, reference, "another user's");
+    if (object != NULL && object_owner(object, &uid) && uid != q->principal->uid)
+        return refuse_event(q, tree, kind, reference, "another user's");
+    return name_subject(q, tree, kind, reference);
 }
 
 /* ---- Unknown members, of namespaces and priority classes ---- */
