@@ -120,6 +120,12 @@ finds "an allowed number that is lower than the count is found" check-names \
     'src/lib/high: 2, and 1 are allowed'
 
 fresh
+write src/lib/high/tower.c '    if (setresuid(uid, uid, uid) < 0)'
+finds "a file that changes the user of a process is found" check-users 'high/tower.c'
+write testsuite/lint/users-allowed 'src/lib/high/tower.c # a reason'
+ok "check-users accepts an exception with a reason" "$lint/check-users" "$tree"
+
+fresh
 write src/lib/high/tower.c 'x(void)' '{' '    waitpid(pid, /* ; */ &status,' '            0);' '}'
 finds "a wait for a process that may block is found" check-waits \
     'tower.c:3: waitpid[(]pid, &status, 0[)]'
