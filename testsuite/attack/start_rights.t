@@ -75,7 +75,7 @@ root release "$job" "$own" >/dev/null
 ok "when it is released, the partition is another user's" \
     wait_for 20 says "$job" 'partition special is no longer for user kilntest1'
 ok "a job that an administrator has admitted runs" wait_for 30 state_is "$own" Completed
-ok "the other still waits" code_is "$job" NotAllowed
+ok "the other still waits" wait_for 20 code_is "$job" NotAllowed
 root delete partition special >/dev/null
 partition kilntest1
 ok "it does not start in a new partition of the same name" \
