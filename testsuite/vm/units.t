@@ -29,7 +29,7 @@ unset MAKEFLAGS MAKELEVEL MFLAGS # another make runs this test
 make -s -C "$top_builddir" install DESTDIR="$carried/root" >&2 ||
     bail_out "make install failed"
 cp "$top_srcdir/testsuite/lib/tap.sh" "$top_srcdir/testsuite/vm/inside-units" \
-    "$carried/"
+    "$top_srcdir/testsuite/vm/inside-verbs" "$carried/"
 
 # Libraries that the guest may lack. For static programs ldd fails.
 mkdir "$carried/lib"
@@ -38,11 +38,11 @@ for program in kiln-controller kiln-agent kiln-shepherd kiln-output kctl; do
 done | awk '$3 ~ /^\// && !/libc\.so|libm\.so/ { print $3 }' | sort -u |
     xargs -I {} cp {} "$carried/lib/"
 
-"$boot" -c 16 -n 4 -S 2 -m 2048 -i systemd -t 600 -d "$carried:/kiln" -- \
+"$boot" -c 16 -n 4 -S 2 -m 2048 -i systemd -t 900 -d "$carried:/kiln" -- \
     /kiln/inside-units
 status=$?
 case $status in
-124) bail_out "the guest took more than 600 s" ;;
+124) bail_out "the guest took more than 900 s" ;;
 125) bail_out "the guest did not boot" ;;
 esac
 exit "$status"
