@@ -46,8 +46,9 @@ struct array_end {
 
 struct array_state {
     bool is_loaded, is_loading;
-    bool must_settle; /* send the ends at once */
-    bool must_look;   /* visit all live pods: some may be held or cancelled */
+    bool must_read_again; /* a pod was removed while the record was read */
+    bool must_settle;     /* send the ends at once */
+    bool must_look;       /* visit all live pods: some may be held or cancelled */
 
     struct arena *arena; /* for the lists of tasks */
     struct task_list tasks;

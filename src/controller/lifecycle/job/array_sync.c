@@ -63,6 +63,12 @@ on_elements_read(const struct object *job, const struct json *elements, void *co
     if (m == NULL || m->counts->array->is_loaded)
         return; /* read twice: the job's state was dropped in between */
     m->counts->array->is_loading = false;
+    if (m->counts->array->must_read_again) {
+        /* The record may be older than the removal of a pod that is no longer seen. */
+        m->counts->array->must_read_again = false;
+        workqueue_add(sync->settings.queue, key);
+        return;
+    }
     if (elements == NULL) {
         workqueue_add_after(sync->settings.queue, key, AGAIN_AFTER_MS);
         return;

@@ -394,8 +394,11 @@ note_pod_change(struct job_controller *c, const char *key, const struct owner_re
     if (job == NULL || strcmp(job->meta->uid, owner->uid) != 0 || job_is_finished(job_of(job)))
         return;
     m = job_memories_find(c->memories, key, job_of(job));
-    if (job_is_array(job_of(job)) && (m == NULL || !m->counts->array->is_loaded))
+    if (job_is_array(job_of(job)) && (m == NULL || !m->counts->array->is_loaded)) {
+        if (m != NULL && new_pod == NULL)
+            m->counts->array->must_read_again = true;
         return;
+    }
     if (m == NULL && new_pod == NULL)
         m = job_memories_remember(c->memories, key,
                                   job_memories_count(c->memories, job_of(job), old_pod));

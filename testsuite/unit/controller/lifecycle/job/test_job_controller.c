@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
+#include "lib/api/job/element_states.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
@@ -117,6 +119,52 @@ end(void)
     loop_free(loop);
     fake_client_free(api);
 }
+
+/* A restarted controller reads the record of an array's elements. Meanwhile the pod of
+ * element 0 goes, and its event comes before the record, which was read earlier, so it is read again.
+ */
+START_TEST(a_pod_that_goes_while_the_record_is_read_is_counted)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct element_chunk chunk = {.states = {ELEMENT_DONE}};
+
+    element_chunk_format(&chunk, 0, &text);
+    begin();
+    fake_client_put(api, &job_kind,
+                    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
+                    "\"j\",\"namespace\":\"default\",\"uid\":\"u\"},\"spec\":{"
+                    "\"array\":{\"tasks\":\"0-1\"},\"completions\":2,\"parallelism\":2,"
+                    "\"completionMode\":\"Indexed\",\"backoffLimitPerIndex\":0,"
+                    "\"template\":{\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+                    "\"status\":{\"id\":7}}");
+    fake_client_put(api, &pod_kind,
+                    arena_printf(arena,
+                                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+                                 "\"j-0\",\"namespace\":\"default\",\"ownerReferences\":[{"
+                                 "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
+                                 "\"uid\":\"%s\",\"controller\":true}],\"annotations\":{"
+                                 "\"batch.kubernetes.io/job-completion-index\":\"0\"}},"
+                                 "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+                                 "\"main\"}]},\"status\":{\"phase\":\"Succeeded\"}}",
+                                 uid_of(&job_kind, "j")));
+    for (int i = 0; i < 50; i++) /* pods are made, ends are settled */
+        fake_client_answer(api, CLIENT_CREATE, "elements", 200, "{\"kept\":[],\"pods\":[]}");
+    fake_client_run(api);
+    timer_start(end_of_turn, 1);
+    loop_run(loop); /* the record is asked for */
+    fake_client_remove(api, &pod_kind, "default", "j-0");
+    fake_client_answer(api, CLIENT_GET, "elements", 200, "{\"chunks\":[]}");
+    fake_client_run(api);
+    fake_client_answer(
+        api, CLIENT_GET, "elements", 200,
+        arena_printf(arena, "{\"chunks\":[{\"number\":0,\"text\":\"%s\"}]}", text.text));
+    settle();
+
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_GET, "elements"), 2);
+    end();
+}
+END_TEST
 
 START_TEST(a_job_gets_one_pod_and_an_event_says_so)
 {
@@ -822,7 +870,8 @@ START_TEST(a_job_that_was_held_before_is_not_told_of_again)
 }
 END_TEST
 
-SUITE("job_control", a_job_gets_one_pod_and_an_event_says_so,
+SUITE("job_control", a_pod_that_goes_while_the_record_is_read_is_counted,
+      a_job_gets_one_pod_and_an_event_says_so,
       the_counts_of_a_job_are_written_the_later_the_more_jobs_wait,
       a_create_that_fails_is_tried_again, how_a_pod_ended_is_known_though_it_went_at_once,
       a_preempted_pod_that_went_uncounted_is_excused_by_the_next_controller,
