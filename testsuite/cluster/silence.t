@@ -191,6 +191,11 @@ hold() { # starts a job on all CPUs of n1, its ID is in $id
 }
 left() { admin get node n1 -o json | jq -r '.status.remnants[]?.name'; }
 nothing_is_left() { [ -z "$(left)" ]; }
+# The agent keeps a process of which it cannot tell whether the controller's
+# state was put back, and so whether the deletion counts. It can once it has the
+# mark of the controller's present run.
+mark_of_n1() { cksum <"$cluster/n1/state/cluster"; }
+has_new_mark() { [ "$(mark_of_n1)" != "$mark" ]; }
 hold
 pod=$(pods_of "$id" .metadata.name)
 signal n1 STOP
@@ -203,6 +208,7 @@ like "kctl describe shows that" \
 like "kctl topology shows that" "$(admin topology n1)" \
     "$pod .*CPUs 0-7.*deleted by force"
 next=$(as kilntest1 ksub --parsable -w n1 --wrap true)
+mark=$(mark_of_n1)
 stop controller KILL
 controller
 is "another controller knows it, too" "$(left)" "$pod"
@@ -214,6 +220,7 @@ ok "the process ends when the node is back" \
     wait_for 20 has_ended "$(process_of "$id")"
 ok "the allocation is then removed" wait_for 20 nothing_is_left
 ok "another job gets the cores" wait_for 20 state_is "$next" Completed
+ok "the agent has the mark of the new run" wait_for 20 has_new_mark
 
 hold
 pod=$(pods_of "$id" .metadata.name)
