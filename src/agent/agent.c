@@ -341,7 +341,7 @@ on_controller_back(void *context)
 {
     struct agent *a = context;
 
-    cluster_identity_note_interruption(a->cluster);
+    cluster_identity_ask_soon(a->cluster);
     pods_retry_soon(a->pods, RETRY_WITHIN_MS);
     if (a->node_watch != NULL)
         node_watch_retry_soon(a->node_watch, RETRY_WITHIN_MS);

@@ -39,6 +39,12 @@ struct cluster_identity {
     char *mark;
     struct lost_range *lost;
     size_t n_lost;
+    /* The run of the mark has issued pods up to this revision, too: they came
+     * while the watch lasted during which the mark came.
+     */
+    int64_t witnessed;
+    unsigned n_interruptions, n_when_asked;
+    bool is_interrupted; /* since the mark */
     /* No controller that is known to have issued these gave a mark for them. */
     struct lost_range unmarked;
     char *unmarked_path;
@@ -102,11 +108,12 @@ holds(struct cluster_identity *b, int64_t after, int64_t before)
 }
 
 /* Another run has the store than the one that gave the last mark. It issues
- * revisions above `since`. Pods between the two were issued by a run that gave
- * no mark for them, so nothing shows whether this store ever had them.
+ * revisions above `since`, and has those of the run of that mark up to `common`.
+ * Pods between the two were issued by a run that gave no mark for them, so
+ * nothing shows whether this store ever had them.
  */
 static void
-note_unmarked(struct cluster_identity *b, const char *mark, int64_t since)
+note_unmarked(struct cluster_identity *b, const char *mark, int64_t since, int64_t common)
 {
     int64_t old_revision, revision;
     char old_run[24], run[24];
@@ -114,6 +121,10 @@ note_unmarked(struct cluster_identity *b, const char *mark, int64_t since)
 
     parse_mark(b->mark, &old_revision, old_run);
     parse_mark(mark, &revision, run);
+    if (common > b->witnessed)
+        common = b->witnessed;
+    if (common > old_revision)
+        old_revision = common;
     if (!holds(b, unmarked.after, unmarked.before))
         unmarked = (struct lost_range){0};
     if (strcmp(old_run, run) != 0 && old_run[0] != '\0' && holds(b, old_revision, since + 1)) {
@@ -241,8 +252,10 @@ read_answer(struct cluster_identity *b, const struct client_reply *reply)
     }
     b->was_foreign = false;
     b->is_settling = json_is_true(json_get(tree, "awaitsNodes"));
-    note_unmarked(b, mark, json_get_int(tree, "since", 0));
+    note_unmarked(b, mark, json_get_int(tree, "since", 0), json_get_int(tree, "common", 0));
     write_mark(b, mark);
+    b->witnessed = 0;
+    b->is_interrupted = b->n_interruptions != b->n_when_asked;
     return read_lost_ranges(b, json_get(tree, "lost"), json_get_int(tree, "skipped", 0))
                ? CLUSTER_OLDER
                : CLUSTER_OURS;
@@ -298,6 +311,7 @@ cluster_identity_ask(struct cluster_identity *b)
     if (b->is_asking)
         return;
     b->is_asking = true;
+    b->n_when_asked = b->n_interruptions;
     arena = arena_new(0);
     request.body = json_object(arena);
     if (b->mark != NULL)
@@ -312,7 +326,7 @@ on_timer(void *context)
 }
 
 void
-cluster_identity_note_interruption(struct cluster_identity *b)
+cluster_identity_ask_soon(struct cluster_identity *b)
 {
     struct random_source random;
 
@@ -323,12 +337,23 @@ cluster_identity_note_interruption(struct cluster_identity *b)
 }
 
 void
+cluster_identity_note_interruption(struct cluster_identity *b)
+{
+    b->n_interruptions++;
+    b->is_interrupted = true;
+    b->ask_again = b->is_asking;
+    cluster_identity_ask_soon(b);
+}
+
+void
 cluster_identity_note_revision(struct cluster_identity *b, int64_t revision)
 {
     int64_t marked;
     char run[24];
 
     parse_mark(b->mark, &marked, run);
+    if (!b->is_interrupted && revision > b->witnessed)
+        b->witnessed = revision;
     if (revision > marked && run[0] != '\0' && !timer_is_running(b->renewal))
         timer_start(b->renewal, RENEWAL_MS);
 }
@@ -361,6 +386,7 @@ cluster_identity_new(const struct cluster_identity_settings *settings)
     b->timer = timer_new(settings->loop, on_timer, b);
     b->renewal = timer_new(settings->loop, on_timer, b);
     b->again_ms = AGAIN_MS;
+    b->is_interrupted = true; /* the mark of the file came in another life */
     read_mark(b);
     read_unmarked(b);
     return b;

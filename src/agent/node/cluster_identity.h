@@ -55,9 +55,10 @@ struct cluster_identity *cluster_identity_new(const struct cluster_identity_sett
  */
 void cluster_identity_ask(struct cluster_identity *cluster);
 
-/* The connection was lost: another controller, or another store, may answer
- * next, so the mark is sent as soon as one does.
+/* Asks as soon as the controller answers. Note interruption: because the watch of
+ * pods was lost; another controller, or another store, may serve the next one.
  */
+void cluster_identity_ask_soon(struct cluster_identity *cluster);
 void cluster_identity_note_interruption(struct cluster_identity *cluster);
 
 /* A pod of that revision is here: the mark is renewed soon if it is below. */

@@ -157,16 +157,24 @@ run_of(const struct sealed_mark *mark)
     return strtoull(mark->run, NULL, 16);
 }
 
-/* The last revision that the store and the mark have in common. */
+/* The last revision that the store and the run of the mark have in common, at
+ * most `most`.
+ */
 static int64_t
-find_common(struct request *q, const struct sealed_mark *mark)
+find_common_to(struct request *q, const struct sealed_mark *mark, int64_t most)
 {
     struct store *store = q->server->store;
     int64_t revision, job_id;
 
     store_durable(store, &revision, &job_id);
-    return run_chain_common(store_runs(store), revision, run_of(mark), mark->revision,
+    return run_chain_common(store_runs(store), revision, run_of(mark), most,
                             mark->brief[0] != '\0' ? mark->brief : NULL);
+}
+
+static int64_t
+find_common(struct request *q, const struct sealed_mark *mark)
+{
+    return find_common_to(q, mark, mark->revision);
 }
 
 static void
@@ -275,8 +283,9 @@ write_brief(struct request *q, struct sealed_mark *mark)
     snprintf(mark->brief, sizeof(mark->brief), "%s", brief.text);
 }
 
+/* `theirs`: the mark of the node; NULL: it has none of this cluster. */
 static void
-answer_mark(struct request *q, const char *key, const char *uid)
+answer_mark(struct request *q, const char *key, const char *uid, const struct sealed_mark *theirs)
 {
     struct store *store = q->server->store;
     struct json *tree = json_object(q->arena);
@@ -295,6 +304,9 @@ answer_mark(struct request *q, const char *key, const char *uid)
                                  mark.revision, mark.job_id, mark.run, mark.seal, mark.brief,
                                  mark.brief_seal));
     json_set_int(q->arena, tree, "since", store_begun_at(store));
+    /* The node may have seen more of the run of its mark than the mark says. */
+    if (theirs != NULL)
+        json_set_int(q->arena, tree, "common", find_common_to(q, theirs, INT64_MAX));
     if (node_reports_are_awaited(q->server->node_reports))
         json_set_bool(q->arena, tree, "awaitsNodes", true);
     add_ranges(q, tree);
@@ -355,7 +367,7 @@ cluster_mark_serve(struct request *q)
     const char *uid = cluster_uid(q);
     enum node_report report = NODE_REPORT_EARLIER;
     struct store_txn *txn = NULL;
-    bool is_older = false;
+    bool is_older = false, is_ours;
     struct sealed_mark mark;
 
     /* Agents retry after this failure: they end no pod and keep no other uid.
@@ -370,7 +382,8 @@ cluster_mark_serve(struct request *q)
         request_finish_durably(q);
         return;
     }
-    if (read_mark(key, json_get_text(q->body, "mark"), &mark) && strcmp(mark.uid, uid) == 0) {
+    is_ours = read_mark(key, json_get_text(q->body, "mark"), &mark) && strcmp(mark.uid, uid) == 0;
+    if (is_ours) {
         report = describe(q, &mark);
         is_older = is_beyond(q, &mark);
     }
@@ -381,7 +394,7 @@ cluster_mark_serve(struct request *q)
             return;
         }
     }
-    answer_mark(q, key, uid);
+    answer_mark(q, key, uid, is_ours ? &mark : NULL);
     if (txn != NULL)
         store_commit(txn, is_older ? forget_before : NULL, store);
     node_reports_note(q->server->node_reports, q->route.name, report);

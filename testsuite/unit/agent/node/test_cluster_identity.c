@@ -161,6 +161,36 @@ START_TEST(a_pod_above_the_last_mark_of_another_run_may_be_lost)
 }
 END_TEST
 
+/* The pod came on the connection on which the mark came, and the controller that
+ * answers next has what that run issued.
+ */
+START_TEST(a_pod_of_the_run_of_the_last_mark_is_not_lost)
+{
+    begin();
+    ask(MARK("100", "run-a", "50"));
+    held = 150;
+    cluster_identity_note_revision(identity, 150);
+    cluster_identity_note_interruption(identity);
+    cluster_identity_note_revision(identity, 160); /* of another run, perhaps */
+    ask("{\"clusterUID\":\"c-1\",\"mark\":\"c-1 5000 1 run-b s\",\"since\":4000,"
+        "\"common\":200}");
+    ck_assert(!cluster_identity_has_lost(identity, 150));
+    finish();
+
+    begin();
+    ask(MARK("100", "run-a", "50"));
+    cluster_identity_note_revision(identity, 150);
+    cluster_identity_note_interruption(identity);
+    held = 160;
+    cluster_identity_note_revision(identity, 160);
+    ask("{\"clusterUID\":\"c-1\",\"mark\":\"c-1 5000 1 run-b s\",\"since\":4000,"
+        "\"common\":200}");
+    ck_assert(cluster_identity_has_lost(identity, 160));
+    ck_assert(!cluster_identity_has_lost(identity, 150));
+    finish();
+}
+END_TEST
+
 START_TEST(a_pod_below_the_last_mark_is_not_lost)
 {
     begin();
@@ -192,5 +222,6 @@ END_TEST
 SUITE("cluster_identity", a_store_that_lost_revisions_is_older_once,
       an_older_store_is_told_although_the_request_is_repeated,
       skipped_revisions_are_lost_but_the_store_is_not_older,
-      a_pod_above_the_last_mark_of_another_run_may_be_lost, a_pod_below_the_last_mark_is_not_lost,
+      a_pod_above_the_last_mark_of_another_run_may_be_lost,
+      a_pod_of_the_run_of_the_last_mark_is_not_lost, a_pod_below_the_last_mark_is_not_lost,
       a_controller_that_awaits_nodes_is_asked_again)
